@@ -19,7 +19,6 @@ use semgate_message::{Call, Form};
 
 use crate::config::{Limits, Protocol, Transport};
 use crate::grpc;
-use crate::identify::Shown;
 use crate::receive;
 use crate::socket::wanted::{self, Wanted};
 
@@ -68,8 +67,6 @@ pub(crate) struct Admitted {
     pub(crate) waits: Option<Duration>,
     /// What the caller shows the agent behind, where the route passes it on. Neither read nor told anybody else.
     pub(crate) credentials: Vec<(HeaderName, HeaderValue)>,
-    /// What the caller shows the gateway, once it was judged.
-    pub(crate) shown: Shown,
     /// Whether it is a handshake: for the gateway's own endpoint, or for that of the agent behind, by way of the gateway's relay.
     pub(crate) handshake: bool,
     /// Native L8: whether the caller takes its answer as a stream of events.
@@ -97,7 +94,6 @@ impl Admitted {
             handshake: false,
             events: false,
             credentials: self.credentials.clone(),
-            shown: self.shown.clone(),
         }
     }
 }
@@ -225,7 +221,6 @@ fn call(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arrival, Refusal>
         extension: a2a::extension(&parts.headers, &door.extension),
         waits: head.timeout,
         credentials: credentials(door, &parts.headers)?,
-        shown: Shown::default(),
         handshake: false,
         events: false,
     }))
@@ -276,7 +271,6 @@ fn message(
         },
         waits: None,
         credentials: credentials(door, &parts.headers)?,
-        shown: Shown::default(),
         handshake: false,
         events: door.protocol == Protocol::L8 && takes_events(&parts.headers),
     }))
@@ -293,7 +287,6 @@ fn bare(door: &Door, parts: &Parts, call: Call) -> Result<Arrival, Refusal> {
         extension: None,
         waits: None,
         credentials: credentials(door, &parts.headers)?,
-        shown: Shown::default(),
         handshake: false,
         events: false,
     }))

@@ -45,8 +45,6 @@ const JSON_OR_EVENTS: HeaderValue = HeaderValue::from_static("application/json, 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Told<'t> {
     pub(crate) identity: &'t Identity,
-    /// What the caller's head showed beside its certificate, where a permit may have to wait for a second connection.
-    pub(crate) shown: Option<&'t Shown>,
     /// The caller's `L9-Context`, which the inspector held against the message.
     pub(crate) l9_context: Option<&'t str>,
     /// The header by which the caller asked for our extension.
@@ -187,7 +185,7 @@ pub(crate) struct Answering {
 }
 
 /// Spends the permit. The connection was opened before the permit was renewed, so nothing but the write is between the last
-/// look at the generation and the bytes.
+/// look at the generation and the bytes; should they need a second connection, the caller with what its head `shown` is asked again too.
 ///
 /// # Errors
 /// `upstream_unavailable`, `upstream_timeout` or `upstream_invalid` with what is known of the delivery.
@@ -196,7 +194,7 @@ pub(crate) async fn forward(
     _recorded: Recorded,
     lane: &Lane,
     lease: Lease,
-    told: &Told<'_>,
+    (told, shown): (&Told<'_>, &Shown),
 ) -> Result<Begun, Refusal> {
     let fresh_until = permit.fresh_until();
     let (Outgoing { body, .. }, sent) = permit.spend();
@@ -209,12 +207,7 @@ pub(crate) async fn forward(
     // as `renew` asks: no new generation comes when a status goes stale, only time passes
     let still = || {
         let in_force = shared.inspector.generation().number() == generation;
-        let now = unix_now();
-        let counts = match told.shown {
-            Some(shown) => told.identity.still(shown, &shared.issuers, now),
-            None => told.identity.peer(now).map(drop),
-        };
-        let in_force = in_force && counts.is_ok();
+        let in_force = in_force && told.identity.still(shown, &shared.issuers, unix_now()).is_ok();
         if in_force && shared.now().unix <= fresh_until { Ok(()) } else { Err(Moved) }
     };
     let request = request(address, told, body).inspect_err(|_| sent.undelivered());

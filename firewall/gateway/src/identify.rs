@@ -117,6 +117,25 @@ impl Identity {
         counts.map_err(after_delivery)
     }
 
+    /// The same of a socket, which the token opened: it ends with the key behind that token, also where the token has ended by itself before.
+    /// What `delivered` says is whether the agent has a message of the peer's.
+    ///
+    /// # Errors
+    /// As [`Identity::hears`], with that `delivered`.
+    pub(crate) fn hears_on(
+        &self,
+        delivered: Delivered,
+        shown: &Shown,
+        issuers: &ArcSwap<TokenIssuers>,
+        now: u64,
+    ) -> Result<(), Refusal> {
+        let counts = self.peer(now).and_then(|_| self.still_shows(shown, issuers, now));
+        counts.map_err(|refusal| match delivered {
+            Delivered::No => refusal,
+            Delivered::Yes | Delivered::Unknown => after_delivery(refusal),
+        })
+    }
+
     /// What the head of a request shows of the peer beside its certificate.
     ///
     /// # Errors
@@ -184,7 +203,7 @@ impl Identity {
 }
 
 /// The same, of a caller whose message was delivered.
-pub(crate) fn after_delivery(refusal: Refusal) -> Refusal {
+fn after_delivery(refusal: Refusal) -> Refusal {
     let hint = format!("{}; the message was delivered: {ONCE}", refusal.hint());
     refusal.with_hint(hint).with_delivered(Delivered::Yes)
 }

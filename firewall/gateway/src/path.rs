@@ -140,6 +140,7 @@ impl Way<'_> {
         let arrival = admit::admit(&self.lane.door, &parts, &shared.limits)?;
         let room = shared.limits.credentials_remembered;
         let shown = self.identity.shown(&parts.headers, &shared.issuers, (now, room))?;
+        let shown = self.shown.get_or_init(|| shown);
         let peer = &shown.by(peer, now)?;
         let admitted = match arrival {
             Arrival::Card => return Box::pin(self.card(peer, parts.headers.get(IF_NONE_MATCH))).await,
@@ -147,11 +148,8 @@ impl Way<'_> {
                 return Box::pin(self.metadata(peer, &of, parts.headers.get(IF_NONE_MATCH))).await;
             }
             Arrival::SealingKey => return Box::pin(self.sealing_key(peer)).await,
-            Arrival::Socket(wanted) => return Ok(wanted.agree(serving, shown, self.decision)),
-            Arrival::Message(admitted) => {
-                let _ = self.shown.set(shown.clone());
-                Admitted { shown, ..admitted }
-            }
+            Arrival::Socket(wanted) => return Ok(wanted.agree(serving, shown.clone(), self.decision)),
+            Arrival::Message(admitted) => admitted,
         };
         #[cfg(feature = "plain-proxy")]
         if shared.unchecked {
@@ -161,7 +159,7 @@ impl Way<'_> {
         let receiving = receive::receive(admitted, body, serving, &shared.limits);
         let received = self.attended(|| self.bare_facts(Direction::Request), receiving).await?;
         // the body may have taken a while, and not all that it asks for is forwarded: handshakes, groups and lists are answered from here
-        self.identity.still(&received.admitted.shown, &shared.issuers, unix_now())?;
+        self.still()?;
         if received.admitted.handshake {
             return Box::pin(self.handshake(peer, received)).await;
         }
@@ -194,7 +192,7 @@ impl Way<'_> {
         };
         let permit = self.redirected(permit, &admitted, &body)?;
         let sets = permit.sets_push();
-        let ready = self.ready(permit, &admitted).await;
+        let ready = self.ready(permit).await;
         let (permit, recorded, lease) = ready.inspect_err(|_| {
             // the agent behind never heard of the address that it would have been told
             sets.iter().for_each(|sent| shared.inspector.declined(sent));
@@ -207,11 +205,7 @@ impl Way<'_> {
     }
 
     /// What is needed to forward a message: a connection, a permit that is good now, and its record.
-    async fn ready(
-        &self,
-        permit: Permit,
-        admitted: &Admitted,
-    ) -> Result<(Permit, Recorded, crate::upstream::Lease), Stopped> {
+    async fn ready(&self, permit: Permit) -> Result<(Permit, Recorded, crate::upstream::Lease), Stopped> {
         let shared = &self.lane.shared;
         // its questions are counted: should the caller leave before it is recorded as allowed, that is recorded
         let leased = self.attended(|| permit.facts().clone(), self.lane.pool.lease()).await;
@@ -220,8 +214,7 @@ impl Way<'_> {
             Err(fault) => return Err(unspent(permit, reasons::unreachable(&fault)).into()),
         };
         // the body and the connection may have taken a while: what is live now decides
-        let still = self.identity.still(&admitted.shown, &shared.issuers, unix_now());
-        let renewed = match still {
+        let renewed = match self.still() {
             Ok(()) => shared.inspector.renew(permit, shared.now()),
             Err(refusal) => Err(unspent(permit, refusal)),
         };
@@ -256,7 +249,6 @@ impl Way<'_> {
         let mut buffer = [0; 26];
         let told = Told {
             identity: self.identity,
-            shown: Some(&admitted.shown),
             l9_context: admitted.l9_context.first().map(String::as_str),
             extension: admitted.extension.as_ref(),
             call: &call,
@@ -270,14 +262,14 @@ impl Way<'_> {
         };
         let facts = reply_facts(permit.facts());
         if let Form::Grpc(operation) = call.form {
-            let begun = forward::forward(permit, recorded, lane, lease, &told);
+            let begun = forward::forward(permit, recorded, lane, lease, (&told, self.shown()));
             let begun = self.attended(|| facts.clone(), begun).await;
             let begun = begun.map_err(|refusal| stopped_reply(refusal, facts.clone()))?;
             return Box::pin(self.called(operation, begun, facts, told.waits, echo, notice.as_ref())).await;
         }
         let (mut opened, mut demand) = (None, Demand::default());
         let answered = self.attended(|| facts.clone(), async {
-            let mut begun = forward::forward(permit, recorded, lane, lease, &told).await?;
+            let mut begun = forward::forward(permit, recorded, lane, lease, (&told, self.shown())).await?;
             self.demanded(&begun, &mut demand)?;
             mcp::stands(&lane.shared.inspector, &begun.sent, begun.answering.head.status)?;
             opened = mcp::opened(&begun.sent, &begun.answering.head.headers)?;
@@ -373,11 +365,19 @@ impl Way<'_> {
         }
     }
 
+    /// What the head showed beside the certificate: nothing before it was read.
+    fn shown(&self) -> &Shown {
+        self.shown.get_or_init(Shown::default)
+    }
+
+    /// Whether the caller, and what its head showed, count as they did then.
+    fn still(&self) -> Result<(), Refusal> {
+        self.identity.still(self.shown(), &self.lane.shared.issuers, unix_now())
+    }
+
     /// Whether the caller may still hear what the agent says.
     fn hears(&self) -> Result<(), Refusal> {
-        let none = Shown::default();
-        let shown = self.shown.get().unwrap_or(&none);
-        self.identity.hears(shown, &self.lane.shared.issuers, unix_now())
+        self.identity.hears(self.shown(), &self.lane.shared.issuers, unix_now())
     }
 
     /// What a stream on this way belongs to.
@@ -385,7 +385,7 @@ impl Way<'_> {
         Of {
             lane: Rc::clone(self.lane),
             identity: Rc::clone(self.identity),
-            shown: self.shown.get().cloned().unwrap_or_default(),
+            shown: self.shown().clone(),
             manner: self.manner,
             decision: self.decision,
             began: self.began,

@@ -3,9 +3,7 @@
 //! Every member walks the path of a message of its own: judged with it as the receiver, forwarded to it, its reply judged with it as
 //! the replier, each with a record. What is put together afterwards are bytes that were checked, within a number and a time.
 
-use std::cell::OnceCell;
 use std::rc::Rc;
-use std::time::Instant;
 
 use bytes::Bytes;
 use http::StatusCode;
@@ -22,14 +20,12 @@ use super::{Stopped, Way};
 use crate::admit::Admitted;
 use crate::answer::Answer;
 use crate::clock::unix_now;
-use crate::decision::DecisionId;
-use crate::identify::Identity;
 use crate::lane::Group;
 use crate::lane::Lane;
 use crate::quota;
 use crate::reasons;
 use crate::receive::Received;
-use crate::refuse;
+use crate::refuse::{self, Manner};
 
 /// What came of one member.
 enum Heard {
@@ -84,8 +80,13 @@ impl Way<'_> {
             let (lane, identity) = (Rc::clone(member), Rc::clone(self.identity));
             let one = Received { admitted: same(&admitted, member), bytes: bytes.clone() };
             let (decision, began) = (self.decision, self.began);
+            let shown = self.shown.clone();
             // dropped with the set: whoever is not waited for leaves a record
-            asked.spawn_local(async move { (at, ask(&lane, &identity, decision, began, one).await) });
+            asked.spawn_local(async move {
+                let way =
+                    Way { lane: &lane, identity: &identity, shown, manner: Manner::Plain, decision, began };
+                (at, ask(&way, one).await)
+            });
         }
         let mut heard: Vec<Option<Came>> = group.members.iter().map(|_| None).collect();
         let mut late = false;
@@ -169,17 +170,9 @@ impl Way<'_> {
 }
 
 /// One member, on the path of every message.
-async fn ask(
-    lane: &Rc<Lane>,
-    identity: &Rc<Identity>,
-    decision: DecisionId,
-    began: Instant,
-    received: Received,
-) -> Came {
-    let shown = OnceCell::from(received.admitted.shown.clone());
-    let way = Way { lane, identity, shown, manner: refuse::Manner::Plain, decision, began };
+async fn ask(way: &Way<'_>, received: Received) -> Came {
     let now = unix_now();
-    let answered = match identity.peer(now).and_then(|peer| received.admitted.shown.by(peer, now)) {
+    let answered = match way.identity.peer(now).and_then(|peer| way.shown().by(peer, now)) {
         Ok(peer) => way.message(&peer, received).await,
         Err(refusal) => Err(Stopped::from(refusal)),
     };

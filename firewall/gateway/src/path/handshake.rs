@@ -33,13 +33,13 @@ impl Way<'_> {
         let route = Arc::new(generation.handshake_route(&lane.route));
         let l9_context: Vec<&str> = received.admitted.l9_context.iter().map(String::as_str).collect();
         let headers = HeaderClaims { l9_context: &l9_context };
-        let (body, shown) = (received.bytes.clone(), received.admitted.shown);
+        let body = received.bytes.clone();
         let arrived = Arrived::whole(Call::l8(), received.bytes);
         let permit = shared.inspector.inspect(&route, peer, &headers, arrived, now)?;
         match lane.handshakes.now() {
             Ok((materials, Shaker::Answers(endpoint))) => self.answers(peer, permit, &materials, &endpoint),
             Ok((materials, Shaker::Relays(relay))) => {
-                self.relayed((peer, &shown), permit, body, (&materials, &relay)).await
+                self.relayed(peer, permit, body, (&materials, &relay)).await
             }
             Err(refusal) => Err(unspent(permit, refusal).into()),
         }

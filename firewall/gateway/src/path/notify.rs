@@ -57,7 +57,7 @@ impl Way<'_> {
         let admitted = admit::notification(&lane.door, &parts, &shared.limits)?;
         let room = shared.limits.credentials_remembered;
         let shown = self.identity.shown(&parts.headers, &shared.issuers, (now, room))?;
-        let peer = &shown.by(peer, now)?;
+        let peer = &self.shown.get_or_init(|| shown).by(peer, now)?;
         let media = admitted.typed.unwrap_or(Media::Json);
         let receiving = receive::receive(admitted, body, serving, &shared.limits);
         let received = self.attended(|| self.bare_facts(Direction::Reply), receiving).await?;

@@ -16,7 +16,6 @@ use super::{NotRecorded, Stopped, Way, stopped_reply};
 use crate::answer::Answer;
 use crate::clock::unix_now;
 use crate::forward::{self, Anew, Returned, Told};
-use crate::identify::Shown;
 use crate::materials::Materials;
 use crate::reasons;
 use crate::reasons::{no_audit, reply_facts, unspent};
@@ -52,7 +51,7 @@ impl Way<'_> {
     /// HELLO or LOCK to the agent behind, and its answer back.
     pub(super) async fn relayed(
         &self,
-        (peer, shown): (&Peer, &Shown),
+        peer: &Peer,
         permit: Permit,
         body: Bytes,
         (materials, relay): (&Materials, &Relay),
@@ -63,7 +62,7 @@ impl Way<'_> {
             Err(refusal) => return Err(unspent(permit, refusal).into()),
         };
         let facts = reply_facts(permit.facts());
-        let returned = self.passed_on(permit, shown, anew.as_ref()).await?;
+        let returned = self.passed_on(permit, anew.as_ref()).await?;
         let back = |refusal: Refusal| stopped_reply(refusal, facts.clone());
         if let Some(refusal) = refused_behind(&returned) {
             if refusal.code() == Code::LockMismatch {
@@ -151,19 +150,14 @@ impl Way<'_> {
     }
 
     /// Spends the permit on what goes to the agent behind, and reads its answer.
-    async fn passed_on(
-        &self,
-        permit: Permit,
-        shown: &Shown,
-        anew: Option<&Bytes>,
-    ) -> Result<Returned, Stopped> {
+    async fn passed_on(&self, permit: Permit, anew: Option<&Bytes>) -> Result<Returned, Stopped> {
         let lane = self.lane;
         let lease = match self.attended(|| permit.facts().clone(), lane.pool.lease()).await {
             Ok(lease) => lease,
             Err(fault) => return Err(unspent(permit, reasons::unreachable(&fault)).into()),
         };
         // the body, the agent's keys and the connection may have taken a while: what is live now decides
-        let renewed = match self.identity.still(shown, &lane.shared.issuers, unix_now()) {
+        let renewed = match self.still() {
             Ok(()) => lane.shared.inspector.renew(permit, lane.shared.now()),
             Err(refusal) => Err(unspent(permit, refusal)),
         };
@@ -186,7 +180,6 @@ impl Way<'_> {
         let (mut buffer, call) = ([0; 26], Call::l8());
         let told = Told {
             identity: self.identity,
-            shown: self.shown.get(),
             l9_context: None,
             extension: None,
             call: &call,
@@ -199,7 +192,7 @@ impl Way<'_> {
             anew: Some(Anew { address: &lane.handshakes.behind, body: anew }),
         };
         let whole = self.attended(|| facts.clone(), async {
-            let begun = forward::forward(permit, recorded, lane, lease, &told).await?;
+            let begun = forward::forward(permit, recorded, lane, lease, (&told, self.shown())).await?;
             forward::whole(begun, lane).await
         });
         whole.await.map_err(|refusal| stopped_reply(refusal, facts.clone()))

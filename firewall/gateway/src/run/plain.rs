@@ -136,7 +136,6 @@ pub(crate) async fn pass(
     let call = Call::l8();
     let told = Told {
         identity,
-        shown: None,
         l9_context: None,
         extension: None,
         call: &call,

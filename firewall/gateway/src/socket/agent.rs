@@ -48,7 +48,6 @@ pub(super) async fn open(
     let limits = &lane.shared.limits;
     let told = Told {
         identity,
-        shown: None,
         l9_context: None,
         extension: None,
         call: &call,

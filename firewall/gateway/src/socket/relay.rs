@@ -23,7 +23,7 @@ use super::pieces::Since;
 use crate::clock::unix_now;
 use crate::decision::DecisionId;
 use crate::framing::agreed::Agreed;
-use crate::identify::{Identity, after_delivery};
+use crate::identify::Identity;
 use crate::lane::Lane;
 use crate::reasons::{self, no_audit, unspent};
 use crate::record::{NotRecorded, Outcome, Record};
@@ -47,7 +47,7 @@ pub(super) struct Socket {
     /// Who the agent's socket was opened with, once it was.
     met: RefCell<Met>,
     /// Whether the agent has a message of the caller's.
-    delivered: Cell<bool>,
+    delivered: Cell<Delivered>,
     /// Messages and control frames of both sides so far.
     frames: Cell<usize>,
     /// What the caller, and the agent, wrote of a message that is not whole.
@@ -69,7 +69,7 @@ impl Socket {
         Self {
             exchanges: RefCell::new(lane.shared.inspector.exchanges()),
             met: RefCell::default(),
-            delivered: Cell::new(false),
+            delivered: Cell::new(Delivered::No),
             frames: Cell::new(0),
             said,
             answered: Since::default(),
@@ -202,7 +202,7 @@ impl Socket {
         let facts = sent.facts().clone();
         let settles = (!facts.learnt.is_empty()).then(|| sent.clone());
         self.exchanges.borrow_mut().sent(sent);
-        self.delivered.set(true);
+        self.delivered.set(Delivered::Yes);
         send(agent, body).await.map_err(|()| {
             Refusal::new(Code::UpstreamUnavailable, "the socket of the agent behind ended")
                 .with_hint("nobody knows whether the message arrived: do not send it again before you know what became of it")
@@ -317,14 +317,10 @@ impl Socket {
         self.exchanges.borrow_mut().still_count(&shared.inspector, &self.lane.replier, shared.now())
     }
 
-    /// Whether the caller may still hear what the agent says, by its certificate and by what its head showed.
+    /// Whether the caller may still hear what the agent says.
     fn hears(&self) -> Result<(), Refusal> {
-        let now = unix_now();
-        let counts = self
-            .identity
-            .peer(now)
-            .and_then(|_| self.identity.still_shows(&self.agreed.shown, &self.lane.shared.issuers, now));
-        counts.map_err(|refusal| if self.delivered.get() { after_delivery(refusal) } else { refusal })
+        let (shown, issuers) = (&self.agreed.shown, &self.lane.shared.issuers);
+        self.identity.hears_on(self.delivered.get(), shown, issuers, unix_now())
     }
 
     /// One more message or control frame of either side.
