@@ -3,6 +3,8 @@
 
 #[path = "mcp_sessions/contexts.rs"]
 mod contexts;
+#[path = "mcp_sessions/ids.rs"]
+mod ids;
 mod support;
 
 use std::io::Write;

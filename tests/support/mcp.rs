@@ -32,6 +32,8 @@ struct State {
     holds: Option<String>,
     /// Who lists tools without this token is asked for one.
     token: Option<&'static str>,
+    /// It tells requests apart by their ids alone: one under the id of a call has the answer to that.
+    by_id: bool,
 }
 
 /// A running server.
@@ -96,6 +98,11 @@ impl Scripted {
     /// Lists tools, from now on, only for who shows this token.
     pub fn lists_for(&self, token: &'static str) {
         self.change(|state| state.token = Some(token));
+    }
+
+    /// Answers a request under the id of a call with the answer to the call from now on, whichever of the two ids is a number.
+    pub fn answers_by_id_alone(&self) {
+        self.change(|state| state.by_id = true);
     }
 
     /// Forgets every session, as a restart does.
@@ -168,6 +175,9 @@ impl Scripted {
     fn post(&self, stream: &mut TcpStream, message: &Value, session: Option<&str>) {
         let id = &message["id"];
         let result = |result: Value| json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
+        if self.is_mixed_up(message) {
+            return plain(stream, 200, "", &sum(id, 3).to_string());
+        }
         match message["method"].as_str() {
             Some("initialize") => {
                 let (mut session, mut badly) = (String::new(), false);
@@ -219,6 +229,15 @@ impl Scripted {
             }
             _ => plain(stream, 202, "", ""),
         }
+    }
+
+    /// Whether a call was heard under the id of this other request, and ids are all that it goes by.
+    fn is_mixed_up(&self, message: &Value) -> bool {
+        let by_id = self.state.0.lock().unwrap().by_id;
+        let digits = |id: &Value| id.to_string().replace('"', "");
+        let of =
+            |said: &Value| said["method"] == "tools/call" && digits(&said["id"]) == digits(&message["id"]);
+        by_id && message["method"] == "tools/list" && self.heard(of)
     }
 
     /// Asks whether it may, and adds; a first number of 77 lets the stream end before the answer.
