@@ -138,3 +138,10 @@ fn the_card_names_the_gateway_and_no_context() {
     let text = card.to_string().replace(EXTENSION, "");
     assert!(!text.contains("urn:contexts:"), "F0-47: a public card names the extension only: {text}");
 }
+
+#[test]
+fn the_reports_of_the_conformance_kit_differ_by_the_rows_that_are_listed_and_by_no_others() {
+    let mut held = Command::new(python::interpreter());
+    let output = held.arg("-B").arg(python::script("tck/explained_test.py")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
