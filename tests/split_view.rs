@@ -3,17 +3,19 @@
 
 mod support;
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use semgate_statement::LogKey;
 use serde_json::Value;
 use support::gateway::{Gateway, Scripted, free_address};
 use support::strangers::{
     DECISION, REPLY, Told, bad, copy, gateway_status, good, judged, mirror, plain_size, publish, run, text,
     verdict,
 };
-use support::{Ended, SEMGATE, Up, plain_get, wait_for};
+use support::{Answer, Ended, PATIENCE, SEMGATE, Up, plain_get, wait_for};
 
 /// Back up, publish, restore the backup, start: refused, with what to do; what to do then works.
 #[test]
@@ -99,6 +101,31 @@ fn witness(dir: &Path, name: &str, log: &str, tls: Option<&Path>) -> Witness {
         url: format!("{scheme}://{}", of("listen")),
         admin: of("admin"),
         key: of("key"),
+    }
+}
+
+#[test]
+fn attack_a_page_whose_name_was_bent_to_the_machine_of_a_witness_reads_what_it_has_seen() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = LogKey::from_seed("semgate.test/log", &[5; 32]).unwrap().verifier().to_string();
+    let witness = witness(&dir.path().join("one"), "one.example", &log, None);
+    let ask = |path: &str, host: &str, more: &str| {
+        let mut stream = TcpStream::connect(&witness.admin).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nhost: {host}\r\n{more}connection: close\r\n\r\n").unwrap();
+        let answer = Answer::read(&mut stream);
+        (answer.status, String::from_utf8(answer.body).unwrap())
+    };
+    for host in [&*witness.admin, "127.0.0.1", "[::1]:8447", "localhost:1"] {
+        let (status, seen) = ask("/status", host, "");
+        assert!(status == 200 && seen.contains("semgate.test/log"), "{host}: {status} {seen}");
+    }
+    let page = "origin: http://evil.example\r\n";
+    for (host, more) in [("evil.example", ""), ("127.0.0.1.evil.example:8447", ""), (&witness.admin, page)] {
+        for path in ["/healthz", "/readyz", "/metrics", "/status", "/none"] {
+            let (status, said) = ask(path, host, more);
+            assert!(status == 403 && said.starts_with("host_refused: "), "{host} {path}: {status} {said}");
+        }
     }
 }
 

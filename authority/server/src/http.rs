@@ -10,6 +10,7 @@ mod attempt;
 mod author;
 mod body;
 mod cache;
+mod called;
 mod compare;
 mod crl;
 mod overrides;
@@ -40,6 +41,7 @@ use tokio::sync::{Semaphore, watch};
 
 pub(crate) use admin::admin;
 pub(crate) use cache::Cache;
+pub(crate) use called::by_own_names;
 pub(crate) use router::router;
 pub(crate) use serve::{Listening, serve};
 pub(crate) use tls::{Files as TlsFiles, Shown, Tls, renew as renew_tls};

@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
+use axum::Router;
 use semgate_contexts::compare::Stop;
 use serde::Serialize;
 use tokio::net::TcpListener;
@@ -102,7 +103,7 @@ pub async fn run(
     // before anybody is told that it runs: a hangup without a handler ends a process
     let hangup = signal(SignalKind::hangup()).map_err(|e| RunFault::Stopped(format!("no signals: {e}")))?;
     let hangups = tokio::spawn(on_hangup(Arc::clone(&app), hangup));
-    let admin = tokio::spawn(serve_admin(admin_listener, Arc::clone(&app), stopping));
+    let admin = tokio::spawn(serve_admin(admin_listener, admin(Arc::clone(&app), bound.admin), stopping));
     let name = &app.config.authority;
     tracing::info!("authority `{name}` listens on https://{}, admin http://{}", bound.listen, bound.admin);
     ready(bound);
@@ -162,9 +163,8 @@ async fn on_hangup(app: Arc<App>, mut hangup: Signal) {
     }
 }
 
-async fn serve_admin(listener: TcpListener, app: Arc<App>, mut stopping: watch::Receiver<bool>) {
-    let loopback = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
-    let served = axum::serve(listener, admin(app, loopback)).with_graceful_shutdown(async move {
+async fn serve_admin(listener: TcpListener, admin: Router, mut stopping: watch::Receiver<bool>) {
+    let served = axum::serve(listener, admin).with_graceful_shutdown(async move {
         let _ = stopping.wait_for(|stop| *stop).await;
     });
     if let Err(e) = served.await {

@@ -1,50 +1,30 @@
 //! The admin address: plain HTTP, for the operator's own machines. It tells, it changes nothing.
 
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Request, State};
-use axum::middleware::{Next, from_fn};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use http::uri::Authority;
 use http::{HeaderValue, StatusCode, header};
 
 use super::App;
 use super::answer;
+use super::called::by_own_names;
 use super::problem::{Code, Problem};
 use crate::run::status_of;
 
-/// The router of the admin address. On `loopback` it is called by an address or `localhost`, and by no page in a browser, which can make its
-/// own name lead to this machine (DNS rebinding); elsewhere whoever reaches it may ask.
-pub(crate) fn admin(app: Arc<App>, loopback: bool) -> Router {
-    let router = Router::new()
+/// The router of the admin address `bound`, by its own names alone.
+pub(crate) fn admin(app: Arc<App>, bound: SocketAddr) -> Router {
+    let told = Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
         .route("/status", get(status))
         .fallback(|| async { Problem::from(Code::NotFound) })
         .with_state(app);
-    if loopback { router.layer(from_fn(called)) } else { router }
-}
-
-/// Refuses another name than one of this machine, and pages, before anything is said.
-async fn called(request: Request, next: Next) -> Response {
-    let headers = request.headers();
-    let header_host = || headers.get(header::HOST)?.to_str().ok()?.parse::<Authority>().ok();
-    let host = request.uri().authority().cloned().or_else(header_host);
-    if host.is_some_and(|host| is_own(host.host())) && !headers.contains_key(header::ORIGIN) {
-        return next.run(request).await;
-    }
-    let why = "host_refused: ask by the address or as `localhost`, and not from a page in a browser\n";
-    (StatusCode::FORBIDDEN, why).into_response()
-}
-
-/// Whether no name server has a say in where it leads.
-fn is_own(host: &str) -> bool {
-    let plain = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-    plain.parse::<IpAddr>().is_ok() || plain.eq_ignore_ascii_case("localhost")
+    by_own_names(told, bound)
 }
 
 /// Ready: the clock can be right and the head is good now, and this authority is not ending. Documents that are missing or damaged are said, but heads go on:

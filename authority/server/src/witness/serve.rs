@@ -20,7 +20,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::{Memory, Refused, WitnessSettings};
 use crate::clock::now;
-use crate::http::{Listening, Shown, Tls, serve};
+use crate::http::{Listening, Shown, Tls, by_own_names, serve};
 use crate::metrics::Metrics;
 use crate::{Limits, RunFault, disk, keys};
 
@@ -93,7 +93,7 @@ pub async fn run_witness(
         .route("/metrics", get(metrics))
         .route("/status", get(status))
         .with_state(app);
-    let admin = tokio::spawn(plain(admin, told, stopping));
+    let admin = tokio::spawn(plain(admin, by_own_names(told, bound.admin), stopping));
     tracing::info!("the witness `{}` listens on {}, admin http://{}", bound.key, bound.listen, bound.admin);
     ready(bound);
     shutdown.await;

@@ -1,0 +1,34 @@
+//! What an admin address is called, of an authority or of a witness.
+
+use std::net::{IpAddr, SocketAddr};
+
+use axum::Router;
+use axum::extract::Request;
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse, Response};
+use http::uri::Authority;
+use http::{StatusCode, header};
+
+/// The router of the admin address `bound`. On loopback it is called by an address or `localhost`, and by no page in a browser, which can make its
+/// own name lead to this machine (DNS rebinding): all else is `host_refused`, 403. Elsewhere whoever reaches it may ask.
+pub(crate) fn by_own_names(router: Router, bound: SocketAddr) -> Router {
+    if bound.ip().is_loopback() { router.layer(from_fn(called)) } else { router }
+}
+
+/// Refuses another name than one of this machine, and pages, before anything is said.
+async fn called(request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    let header_host = || headers.get(header::HOST)?.to_str().ok()?.parse::<Authority>().ok();
+    let host = request.uri().authority().cloned().or_else(header_host);
+    if host.is_some_and(|host| is_own(host.host())) && !headers.contains_key(header::ORIGIN) {
+        return next.run(request).await;
+    }
+    let why = "host_refused: ask by the address or as `localhost`, and not from a page in a browser\n";
+    (StatusCode::FORBIDDEN, why).into_response()
+}
+
+/// Whether no name server has a say in where it leads.
+fn is_own(host: &str) -> bool {
+    let plain = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    plain.parse::<IpAddr>().is_ok() || plain.eq_ignore_ascii_case("localhost")
+}
