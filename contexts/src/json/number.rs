@@ -124,6 +124,14 @@ impl<'a> Number<'a> {
         (self.digits, self.exponent)
     }
 
+    /// The value written in one way, all of its digits: `120`, `120.0` and `1.2e2` are `12e1`, `0` and `-0` are `0e0`. Two numbers are
+    /// equal exactly where this is, also where one double is the nearest to both.
+    #[must_use]
+    pub fn exact(&self) -> String {
+        let sign = if self.negative && self.digits != 0 { "-" } else { "" };
+        format!("{sign}{}e{}", self.digits, self.exponent)
+    }
+
     /// As `serde_json` holds it: an integer however written becomes an integer, all others a double.
     #[must_use]
     pub fn to_value(&self) -> serde_json::Value {

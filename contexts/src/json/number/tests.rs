@@ -28,6 +28,18 @@ fn an_integer_is_one_however_it_is_written() {
 }
 
 #[test]
+fn two_numbers_are_written_exactly_alike_where_they_are_equal_and_nowhere_else() {
+    for (text, exact) in
+        [("120", "12e1"), ("1.2e2", "12e1"), ("-0.0", "0e0"), ("-0.5", "-5e-1"), ("7", "7e0")]
+    {
+        assert_eq!(number(text).exact(), exact, "{text}");
+    }
+    let (near, far) = (number("0.1"), number("0.10000000000000001"));
+    assert_eq!(near.as_f64().to_bits(), far.as_f64().to_bits(), "one double");
+    assert!(near != far && near.exact() != far.exact());
+}
+
+#[test]
 fn the_bounds_of_i_json_are_exact_to_the_last_unit() {
     let max = MAX_INTEGER;
     for text in ["9007199254740991", "9007199254740991.0", "9.007199254740991e15", "90071992547409910e-1"] {

@@ -4,6 +4,8 @@
 //! under, whichever route either of them takes, until the other one answers it; each answer answers one. Which one, the id of its
 //! message may say; where it does not, there must be no choice.
 
+mod written;
+
 use super::{Is, OutOfTurn, Proposal, Side};
 use semgate_contexts::{Digest, Performative};
 use semgate_message::Message;
@@ -45,14 +47,16 @@ pub(crate) struct Answer<'m> {
     by: Side,
 }
 
-/// By what a message is known again: the same words under the same id, however they are spaced.
+/// By what a message is known again: the same words under the same id, however they are spaced, and the same numbers to their last digit.
 pub(crate) fn same(message: &Message<'_>) -> Digest {
     let mut text = format!("{}\n{}\n", message.message_id, message.performative);
     message.claims.iter().for_each(|claim| text += &format!("{}\n", claim.urn));
     for said in &message.instances {
         // neither a name nor JSON text holds a line end
         let key = said.pointer.key.unwrap_or_default();
-        text += &format!("{key}\n{}\n{}\n", said.name, said.object.to_value_without(None));
+        text += &format!("{key}\n{}\n", said.name);
+        written::object(said.object, &mut text);
+        text.push('\n');
     }
     Digest::of(text.as_bytes())
 }

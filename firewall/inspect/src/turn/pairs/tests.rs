@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::turn::{Answers, Step};
+use semgate_contexts::json;
+use semgate_message::{Reading, TextParts, native};
 
 fn made() -> Arc<Proposal> {
     Proposal::new(Side::Caller, None)
@@ -229,6 +231,38 @@ fn two_proposals_under_one_name_are_rejected_together_and_all_or_none() {
     Step::begin(Some(found().unwrap()), || None).unwrap().unwrap().delivered();
     assert!(both.iter().all(|one| one.is_over()));
     assert_eq!(found().unwrap_err(), OutOfTurn::Repeated);
+}
+
+/// By what a transfer of this amount is known again.
+fn transfers(amount: &str) -> Digest {
+    let text = format!(
+        r#"{{"protocol": "L8/1.0", "message_id": "k-1", "performative": "PROPOSE", "sender_id": "a", "receiver_id": "b",
+            "context": "urn:contexts:payment:v1.1", "content": {{"concept_type": "transfer", "amount": {amount}}}}}"#
+    );
+    let json = json::read(text.as_bytes(), &json::Limits::default()).unwrap();
+    let reading = Reading { extension: "", max_concepts: 1, admit: TextParts::default(), tenant: None };
+    same(&native::read(&json, &reading).unwrap())
+}
+
+#[test]
+fn attack_of_two_proposals_under_one_name_whose_amounts_have_one_double_the_other_is_accepted() {
+    let (one, other) = ("4398046511104.0001", "4398046511104.0002");
+    assert_eq!(one.parse::<f64>().unwrap().to_bits(), other.parse::<f64>().unwrap().to_bits());
+    let pairs = Pairs::new(8, 8);
+    for amount in [one, other] {
+        let proposal = Proposal::named(Side::Caller, "k-1", transfers(amount));
+        let _ = pairs.propose(between("a", "b", "payment"), proposal);
+    }
+    let found = pairs.answered(between("a", "b", "payment"), &says(Some("k-1"), "yes"), None);
+    assert_eq!(found.unwrap_err(), OutOfTurn::SameName);
+    // however a number is written it is one
+    for (amount, same) in [("120", "1.2e2"), ("120.0", "120"), ("0.10", "0.1"), ("-0", "0.0")] {
+        assert_eq!(transfers(amount), transfers(same), "{amount} and {same}");
+    }
+    // and what two readers could take for different numbers is read by nobody
+    for amount in ["9007199254740993", "1e400", "0.123456789012345678"] {
+        assert!(json::read(amount.as_bytes(), &json::Limits::default()).is_err(), "{amount}");
+    }
 }
 
 #[test]

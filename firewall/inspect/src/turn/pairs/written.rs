@@ -1,0 +1,35 @@
+//! What was said, written in one way: two values are written alike where they are equal, members in any order, and nowhere else. Numbers keep
+//! all of their digits, as policies read them, since two that differ may have the same double.
+
+use semgate_contexts::json::{Json, Object};
+use serde_json::Value;
+
+/// Writes the object behind `out`, on one line.
+pub(super) fn object(object: &Object<'_>, out: &mut String) {
+    let mut members: Vec<(&str, &Json<'_>)> = object.iter().collect();
+    members.sort_unstable_by_key(|(name, _)| *name);
+    out.push('{');
+    for (name, said) in members {
+        *out += &Value::from(name).to_string();
+        out.push(':');
+        value(said, out);
+        out.push(',');
+    }
+    out.push('}');
+}
+
+fn value(json: &Json<'_>, out: &mut String) {
+    match json {
+        Json::Null | Json::Bool(_) | Json::String(_) => *out += &json.to_value().to_string(),
+        Json::Number(number) => *out += &number.exact(),
+        Json::Array(items) => {
+            out.push('[');
+            for item in items {
+                value(item, out);
+                out.push(',');
+            }
+            out.push(']');
+        }
+        Json::Object(members) => object(members, out),
+    }
+}
