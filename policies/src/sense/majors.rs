@@ -25,6 +25,9 @@ use crate::names::namespace;
 use crate::parse::Written;
 use crate::reads::Attributes;
 
+/// Lines of which one forbid is looked at for each.
+const MAX_LINES: usize = 16;
+
 /// A policy, and whom and which actions its scope names.
 #[derive(Clone)]
 struct Scoped<'w> {
@@ -34,12 +37,14 @@ struct Scoped<'w> {
     actions: PerformativeSet,
 }
 
-/// A concept of a line, with the type of each major.
+/// A concept of a line, or the whole of it, with the type of each major.
 #[derive(Default)]
 struct Concept {
     types: BTreeMap<u32, usize>,
     /// Whether each major is a type of its own.
     split: bool,
+    /// Whether it is a whole line, so that the types stand for all of their majors, and nothing is said of their members.
+    whole: bool,
 }
 
 /// A policy that is about some majors of a concept.
@@ -59,7 +64,7 @@ struct Lot<'w> {
     permits: Vec<OfMajors<'w>>,
 }
 
-/// Line and name of a concept.
+/// Line and name of a concept, which a whole line has none of.
 type Name = (String, String);
 
 /// A major that is looked at.
@@ -86,11 +91,20 @@ struct Look<'t, 'w, 'a> {
 impl Texts<'_> {
     /// Concepts of which forbids name majors and a permit that names none lets another one pass, now or once it is published.
     pub fn past_by_version(&self, world: &World<'_>) -> Vec<PolicyFault> {
+        let open =
+            |written: &&Written| matches!(written.policy.resource_constraint(), ResourceConstraint::Any);
+        let all = self.written.iter().filter(open).filter_map(|written| Scoped::of(written, world));
+        let (permits, forbids): (Vec<_>, Vec<_>) = all.partition(|scoped| scoped.written.permits());
+        let asks = |written: &Written, name| written.reads.context.wants(name);
+        let of_lines = || {
+            forbids.iter().filter(|forbid| ["line", "major"].iter().all(|name| asks(forbid.written, name)))
+        };
         let about = |written| Some((written, named_as(info(written, world)?)?));
         let apart = |(written, (major, _)): &(&Written, (Option<u32>, Name))| {
-            !written.permits() && (major.is_some() || written.reads.context.wants("major"))
+            !written.permits() && (major.is_some() || asks(written, "major"))
         };
-        if !self.written.iter().filter_map(about).any(|about| apart(&about)) {
+        let some = self.written.iter().filter_map(about).any(|about| apart(&about));
+        if permits.is_empty() || (!some && of_lines().next().is_none()) {
             return Vec::new();
         }
         let (concepts, mut lots) = (concepts(world), BTreeMap::<Name, Lot<'_>>::new());
@@ -100,10 +114,14 @@ impl Texts<'_> {
                 lots.entry(name.clone()).or_default().enter(scoped, major, (concept, world));
             }
         }
-        let open =
-            |written: &&Written| matches!(written.policy.resource_constraint(), ResourceConstraint::Any);
-        let all = self.written.iter().filter(open).filter_map(|written| Scoped::of(written, world));
-        let (permits, forbids) = all.partition(|scoped| scoped.written.permits());
+        for forbid in of_lines() {
+            for line in forbid.lines(world) {
+                let name = (line, String::new());
+                let Some(concept) = concepts.get(&name) else { continue };
+                let lot = lots.entry(name.clone()).or_default();
+                lot.enter(forbid.clone(), (None, &name.0), (concept, world));
+            }
+        }
         let look = Look { texts: self, world, permits, forbids, pairs: Cell::new(world.shadow_pairs) };
         let of = |(name, lot): (&Name, &Lot<'_>)| look.concept(name, concepts.get(name)?, lot);
         lots.iter().filter_map(of).collect()
@@ -129,14 +147,18 @@ fn named_as(info: &TypeInfo) -> Option<(Option<u32>, Name)> {
     Some((major, (info.line.as_str().to_owned(), name.to_owned())))
 }
 
-/// Every concept, with its majors.
+/// Every concept and every line, with its majors.
 fn concepts(world: &World<'_>) -> BTreeMap<Name, Concept> {
     let mut all: BTreeMap<Name, Concept> = BTreeMap::new();
     for (at, info) in world.catalogue.types.iter().enumerate() {
         let Some((major, name)) = named_as(info) else { continue };
         let concept = all.entry(name).or_default();
         concept.split |= major.is_some();
-        concept.types.extend(world.versions(at).iter().map(|version| (version.major, at)));
+        let majors = || world.versions(at).iter().map(|version| (version.major, at));
+        concept.types.extend(majors());
+        let line = all.entry((info.line.as_str().to_owned(), String::new())).or_default();
+        line.whole = true;
+        line.types.extend(majors());
     }
     all
 }
@@ -146,14 +168,18 @@ impl Concept {
     fn there<'c>(&self, major: u32, line: &'c str, world: &World<'_>) -> Option<Major<'c>> {
         let of_type = *self.types.get(&major)?;
         let version = world.versions(of_type).iter().rev().find(|version| version.major == major)?;
+        let version = (major, version.minor);
+        if self.whole {
+            return Some(Major { of_type: world.catalogue.types.len(), version, line, takes: None });
+        }
         let takes = world.catalogue.types.get(of_type).map(|info| info.performatives);
-        Some(Major { of_type, version: (major, version.minor), line, takes })
+        Some(Major { of_type, version, line, takes })
     }
 
     /// The one that comes next.
     fn next<'c>(&self, line: &'c str, world: &World<'_>) -> Major<'c> {
         let (last, at) = self.types.last_key_value().map_or((0, None), |(last, at)| (*last, Some(*at)));
-        let of_type = at.filter(|_| !self.split).unwrap_or(world.catalogue.types.len());
+        let of_type = at.filter(|_| !self.split && !self.whole).unwrap_or(world.catalogue.types.len());
         Major { of_type, version: (last.saturating_add(1), 0), line, takes: None }
     }
 
@@ -161,6 +187,7 @@ impl Concept {
     fn has_any(&self, asked: &Attributes, world: &World<'_>) -> bool {
         let mut types = self.types.values().filter_map(|at| world.catalogue.types.get(*at));
         asked.all
+            || (self.whole && !asked.none())
             || types.any(|info| asked.names.iter().any(|name| info.attributes.members.contains_key(name)))
     }
 }
@@ -198,6 +225,18 @@ impl<'w> Scoped<'w> {
         let (who, _) = key(written)?;
         let can_be = named(written, world).can_be;
         Some(Self { written, who, can_be, actions: scope(written, world).asked })
+    }
+
+    /// The lines that its conditions leave; none where they are too many to be meant one by one.
+    fn lines(&self, world: &World<'_>) -> Vec<String> {
+        world.steps().begin();
+        let (mut looking, here) = (Looking::new(world), scope(self.written, world).here());
+        let mut clauses = self.written.clauses.iter();
+        let there = clauses.try_fold(here, |here, clause| looking.behind(clause, &here));
+        match there.as_ref().and_then(|there| there.fact(&Var::Context, &["line"])) {
+            Some(Values::Texts(lines)) if lines.len() <= MAX_LINES => lines.iter().cloned().collect(),
+            _ => Vec::new(),
+        }
     }
 
     /// Whether some sender is meant by both.
@@ -322,20 +361,24 @@ impl<'w> Look<'_, 'w, '_> {
         forbid: &Scoped<'w>,
         (concept, lot): (&Concept, &Lot<'w>),
     ) -> Option<&'w Written> {
-        let own: Vec<&str> = concept
-            .types
-            .values()
-            .filter_map(|at| self.world.catalogue.types.get(*at))
-            .map(|info| info.name.as_str())
-            .collect();
+        let is_own = |name: &String| {
+            let at = self.world.of_name(name);
+            let of_line = |at: usize| self.world.catalogue.types.get(at).map(|info| info.line.as_str());
+            at.is_some_and(|at| match concept.whole {
+                true => of_line(at) == Some(major.line),
+                false => concept.types.values().any(|own| *own == at),
+            })
+        };
         for permit in &self.permits {
             if !self.spend() {
                 return None;
             }
-            // one that asks for the major, or for a type of the concept, says itself which it means
+            // one that asks for the major, or for a type of the concept, says itself which it means; and nothing passes by one that has to be
+            // approved
             let reads = &permit.written.reads;
-            let says = reads.context.wants("major") || own.iter().any(|name| reads.types.contains(*name));
-            if says || !permit.meets(forbid) {
+            let says = reads.context.wants("major") || reads.types.iter().any(is_own);
+            let waits = permit.written.obligation.as_ref().is_some_and(|asks| asks.approve.is_some());
+            if says || waits || !permit.meets(forbid) {
                 continue;
             }
             let mut both = forbid.and(permit);
@@ -386,8 +429,12 @@ impl<'w> Look<'_, 'w, '_> {
             Err(_) => format!("v{next}"),
         };
         let by = self.shown(by);
+        let (of, next) = match own.as_str() {
+            "" => (String::new(), "the next one".to_owned()),
+            own => (format!("`{own}` of "), next),
+        };
         let why = format!(
-            "each major of `{own}` of the line `{line}` is forbidden by itself, and {next} will pass by {by} once it is published"
+            "each major of {of}the line `{line}` is forbidden by itself, and {next} will pass by {by} once it is published"
         );
         self.told(forbid, why)
     }

@@ -192,6 +192,40 @@ fn majors_of_one_type_that_conditions_name_are_told_likewise() {
     }
 }
 
+/// A whole line is forbidden by its majors too.
+#[test]
+fn majors_of_a_line_that_conditions_name_are_told_likewise() {
+    let next = "p.cedar:2:1: policy `p.cedar#2`: each major of the line `demo` is forbidden by itself, and the next one will pass by `p.cedar#1` \
+                (p.cedar:1:1) once it is published";
+    let forbid = |asked: &str| {
+        format!("{OPEN}forbid (principal, action, resource) when {{ context.locked && {asked} }};\n")
+    };
+    let lines = || [two(), vec![note("other:v1.0", X_INT, "\"x\"")]].concat();
+    told(&forbid("context.line == \"demo\" && (context.major == 1 || context.major == 2)"), lines(), &[next]);
+    told(&forbid("context.line == \"demo\" && context.major < 3"), lines(), &[next]);
+    let one = |major| {
+        let asked = format!("context.line == \"demo\" && context.major == {major}");
+        forbid(&asked).lines().nth(1).unwrap().to_owned() + "\n"
+    };
+    let next_by_two = next.replace(":2:1: policy `p.cedar#2`", ":3:1: policy `p.cedar#3`");
+    told(&format!("{OPEN}{}{}", one(1), one(2)), lines(), &[&next_by_two]);
+    for asked in [
+        "context.line == \"demo\"",
+        "context.line == \"demo\" && context.major >= 1",
+        "context.line == \"demo\" && context.major == 1",
+        "context.major < 3",
+    ] {
+        told(&forbid(asked), lines(), &[]);
+    }
+    let also = "forbid (principal, action, resource) when { context.line == \"demo\" && context.scores.concepts > 9 };\n";
+    told(&(forbid("context.line == \"demo\" && context.major < 3") + also), lines(), &[]);
+}
+
+#[test]
+fn a_permit_that_has_to_be_approved_lets_nothing_pass() {
+    told(&format!("@approve(\"ask\") {OPEN}{BOTH}"), two(), &[]);
+}
+
 #[test]
 fn a_concept_is_told_once_and_so_many_pairs_are_held_against_each_other() {
     let mut text = OPEN.to_owned();
