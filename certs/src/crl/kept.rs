@@ -85,9 +85,12 @@ impl KeptCrls {
     }
 
     /// From now on lists may be signed by the roots, and by those of the known and of the `offered` certificates (PEM) that a root, or another
-    /// of them, certified as issuers and that are valid at `at`. What is offered needs no trust: whoever shows a certificate that the roots did
-    /// not certify shows nothing, and so does a text that is no PEM. Lists of a key that no longer counts are dropped.
-    pub fn set_issuers(&mut self, roots: &Roots, offered: &str, at: u64) {
+    /// of them, certified as issuers and that have not expired at `at`. One that begins later counts here, since a clock that is behind must not
+    /// cost its lists: none of its leaves counts before it does. What is offered needs no trust: whoever shows a certificate that the roots did
+    /// not certify shows nothing, and so does a text that is no PEM. Lists of a key that no longer counts are dropped. Answers whether there is
+    /// a key that might not sign before: what was kept of its lists elsewhere goes to [`KeptCrls::recall`] before any list is offered.
+    pub fn set_issuers(&mut self, roots: &Roots, offered: &str, at: u64) -> bool {
+        let before: BTreeSet<KeyId> = self.issuers.iter().map(|one| one.key).collect();
         let known = self.issuers.iter().filter(|one| !one.root).map(|one| one.der.clone());
         let offered = pem::sections(offered, SectionKind::Certificate, roots.limits().max_pem_bytes);
         let offered = offered.unwrap_or_default().into_iter().take(self.limits.issuers);
@@ -110,6 +113,7 @@ impl KeptCrls {
         let keys: BTreeSet<KeyId> = self.issuers.iter().map(|one| one.key).collect();
         let gone: Vec<Slot> = self.lists.keys().filter(|(key, _)| !keys.contains(key)).cloned().collect();
         gone.iter().for_each(|slot| self.drop_list(slot));
+        !keys.is_subset(&before)
     }
 
     /// Takes a list that one of the issuers signed, unless the edition that is kept is as new.
@@ -119,6 +123,19 @@ impl KeptCrls {
     /// [`CrlFault::Signature`] if none of those signed it; [`CrlFault::Full`] past the limits, of which lists that have expired take no room.
     /// Nothing that is kept changes then.
     pub fn offer(&mut self, der: &[u8], at: u64) -> Result<CrlTaken, CrlFault> {
+        self.take(der, at, false)
+    }
+
+    /// As [`KeptCrls::offer`], for a list that was kept before: it takes its place also where it begins later, since it began once by this
+    /// clock. It speaks from then on, and until then no edition that is older takes its place, so that a clock that went back lets nobody in.
+    ///
+    /// # Errors
+    /// As [`KeptCrls::offer`].
+    pub fn recall(&mut self, der: &[u8], at: u64) -> Result<CrlTaken, CrlFault> {
+        self.take(der, at, true)
+    }
+
+    fn take(&mut self, der: &[u8], at: u64, before: bool) -> Result<CrlTaken, CrlFault> {
         if der.len() > MAX_CRL_BYTES {
             return Err(CrlFault::TooLarge);
         }
@@ -130,7 +147,7 @@ impl KeptCrls {
         let name = CrlName::of(&read).ok_or(CrlFault::Malformed)?;
         let key = self.signed_by(&name, read.tbs_cert_list.as_ref(), &read.signature_value.data)?;
         let list = OwnedCertRevocationList::from_der(der).map_err(|_| CrlFault::Malformed)?;
-        if name.this_update > at {
+        if name.this_update > at && !before {
             return Ok(CrlTaken::Early);
         }
         let slot = (key, name.point.clone());
@@ -220,9 +237,8 @@ fn place((key, point): &Slot) -> KeyId {
 
 fn signer(der: &CertificateDer<'static>, roots: &Roots, at: u64, root: bool) -> Option<Signer> {
     let facts = Facts::read(der, roots.limits()).ok()?;
-    let valid = (facts.not_before..=facts.not_after).contains(&at);
     let issues = matches!(facts.role, Role::Issuer { may_sign: true, .. });
-    (valid && issues).then(|| Signer { der: der.clone(), key: KeyId::of(&facts.spki), root })
+    (at <= facts.not_after && issues).then(|| Signer { der: der.clone(), key: KeyId::of(&facts.spki), root })
 }
 
 fn certified(der: &CertificateDer<'static>, above: &Signer) -> bool {

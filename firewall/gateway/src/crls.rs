@@ -3,13 +3,16 @@
 //! (RFC 5280 §6.3).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use semgate_certs::{CrlFault, CrlLimits, CrlStore, CrlTaken, KeptCrls, KeyId, MAX_CRL_BYTES, Roots};
 
 use crate::clock::unix_now;
 use crate::config::{Config, TrustDomain};
+use crate::keep::anew;
 use crate::materials;
 
 /// The lists of one trust domain.
@@ -18,6 +21,7 @@ pub(crate) struct Lists {
     dir: PathBuf,
     store: Arc<CrlStore>,
     roots: Roots,
+    limits: CrlLimits,
     kept: KeptCrls,
 }
 
@@ -38,32 +42,54 @@ impl Lists {
     }
 
     fn new(dir: PathBuf, roots: Roots, limits: CrlLimits) -> Lists {
-        Lists { dir, store: Arc::default(), roots, kept: KeptCrls::new(limits) }
+        Lists { dir, store: Arc::default(), roots, limits, kept: KeptCrls::new(limits) }
     }
 
-    /// Files that say nothing any more go: they are of issuers that do not count, or of another edition of this program.
+    /// A file of issuers that cannot be read takes nothing away: their lists stay on the disk, and are read once somebody shows who they are.
     fn restore(&mut self, at: u64) {
-        let issuers = std::fs::read_to_string(self.dir.join(ISSUERS)).unwrap_or_default();
-        self.kept.set_issuers(&self.roots, &issuers, at);
-        let files = std::fs::read_dir(&self.dir).into_iter().flatten().flatten().map(|entry| entry.path());
-        for file in files.filter(|file| file.extension().is_some_and(|end| end == "crl")) {
-            if let Some(der) = read(&file) {
-                let _ = self.kept.offer(&der, at);
+        let issuers = std::fs::read_to_string(self.dir.join(ISSUERS)).unwrap_or_else(|why| {
+            if why.kind() != std::io::ErrorKind::NotFound {
+                tracing::warn!(dir = %self.dir.display(), %why, "the issuers of revocation lists are not readable; they count once they are offered again");
             }
-        }
-        self.sweep();
+            String::new()
+        });
+        self.kept.set_issuers(&self.roots, &issuers, at);
+        self.recall(at);
         self.show();
     }
 
-    fn sweep(&self) {
-        let held: BTreeSet<String> = self.kept.places().map(file).collect();
-        let files = std::fs::read_dir(&self.dir).into_iter().flatten().flatten();
-        for file in files {
-            let name = file.file_name();
-            let list = Path::new(&name).extension().is_some_and(|end| end == "crl");
-            if list && name.to_str().is_none_or(|name| !held.contains(name)) {
-                let _ = std::fs::remove_file(file.path());
+    /// Takes what lies on the disk, before any edition that is older can be offered. What does not count now stays there: by another clock, or
+    /// with its issuer, it does.
+    fn recall(&mut self, at: u64) {
+        for file in self.files() {
+            match read(&file) {
+                Ok(der) => drop(self.kept.recall(&der, at)),
+                Err(why) => tracing::warn!(file = %file.display(), %why, "a revocation list is not readable"),
             }
+        }
+        self.sweep();
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let files = std::fs::read_dir(&self.dir).into_iter().flatten().flatten().map(|entry| entry.path());
+        files.filter(|file| file.extension().is_some_and(|end| end == "crl")).collect()
+    }
+
+    /// What does not count now goes for want of room alone, which is that of the lists that do: first what was written first. An edition
+    /// that was replaced went when the newer one took its name.
+    fn sweep(&self) {
+        let held: BTreeSet<PathBuf> = self.kept.places().map(|place| self.dir.join(file(place))).collect();
+        let mut files: Vec<_> =
+            self.files().into_iter().filter_map(|file| Some((age(&file)?, file))).collect();
+        files.sort();
+        let mut bytes = files.iter().fold(0_u64, |sum, ((_, size), _)| sum.saturating_add(*size));
+        let mut count = files.len();
+        for ((_, size), file) in files.into_iter().filter(|(_, file)| !held.contains(file)) {
+            if count <= self.limits.lists && bytes <= self.limits.bytes as u64 {
+                break;
+            }
+            let _ = std::fs::remove_file(file);
+            (count, bytes) = (count.saturating_sub(1), bytes.saturating_sub(size));
         }
     }
 
@@ -78,10 +104,14 @@ impl Lists {
             self.roots = roots;
         }
         let (before, dropped) = (self.kept.issuers(), self.kept.dropped());
-        self.kept.set_issuers(&self.roots, offered, at);
+        let more = self.kept.set_issuers(&self.roots, offered, at);
         let after = self.kept.issuers();
         if after != before {
             self.keep(ISSUERS, after.as_bytes());
+        }
+        if more {
+            self.recall(at);
+            self.show();
         }
         self.tidy(dropped)
     }
@@ -143,16 +173,23 @@ fn file(place: KeyId) -> String {
     format!("{place}.crl")
 }
 
-fn read(file: &Path) -> Option<Vec<u8>> {
-    let size = std::fs::metadata(file).ok()?.len();
-    if size > MAX_CRL_BYTES as u64 { None } else { std::fs::read(file).ok() }
+fn read(file: &Path) -> std::io::Result<Vec<u8>> {
+    if std::fs::metadata(file)?.len() > MAX_CRL_BYTES as u64 {
+        return Err(std::io::Error::other("larger than a list may be"));
+    }
+    std::fs::read(file)
 }
 
+/// When a file was written, and its size.
+fn age(file: &Path) -> Option<(SystemTime, u64)> {
+    let found = std::fs::metadata(file).ok()?;
+    Some((found.modified().ok()?, found.len()))
+}
+
+/// Durable when it returns: only then the list is used, since the next start must know of its number.
 fn write(dir: &Path, name: &str, bytes: &[u8]) -> std::io::Result<()> {
     std::fs::create_dir_all(dir)?;
-    let beside = dir.join(format!("{name}.new"));
-    std::fs::write(&beside, bytes)?;
-    std::fs::rename(&beside, dir.join(name))
+    anew(&dir.join(name), |file| file.write_all(bytes)).map(drop)
 }
 
 #[cfg(test)]

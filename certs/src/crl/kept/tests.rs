@@ -152,6 +152,26 @@ fn lists_that_have_expired_give_way_and_past_the_limits_nothing_is_taken() {
     assert_eq!(kept.offer(&early, NOW), Ok(CrlTaken::Early));
 }
 
+#[test]
+fn a_list_that_was_kept_is_kept_by_a_clock_that_is_behind_and_no_older_one_takes_its_place() {
+    let root = root();
+    let tls = issuing(&root);
+    let chain = leaf(&tls);
+    let revoked = Revoked::of(&chain.certificates()[0], NOW).unwrap();
+    let newest = list(&tls, 2, &[revoked]);
+    // before the list began, and before its issuer did
+    for at in [NOW - 5, 0] {
+        let mut kept = KeptCrls::new(CrlLimits::default());
+        assert!(kept.set_issuers(&roots(&root), &tls.chain().to_pem(), at), "a key that may sign");
+        assert!(!kept.set_issuers(&roots(&root), &tls.chain().to_pem(), at), "the same");
+        assert_eq!(kept.offer(&newest, at), Ok(CrlTaken::Early), "at {at}");
+        assert!(kept.recall(&newest, at).unwrap().is_newer(), "at {at}");
+        assert_eq!(kept.recall(&list(&tls, 1, &[]), at), Ok(CrlTaken::Known), "at {at}");
+        assert_eq!(kept.offer(&list(&tls, 1, &[]), NOW), Ok(CrlTaken::Known), "at {at}");
+        assert_eq!(judged(&kept, &root, &chain, NOW), Err(ChainFault::Revoked), "at {at}");
+    }
+}
+
 /// Issuers elsewhere sign one list for all that they issued (RFC 5280 §5, without an issuing distribution point).
 #[test]
 fn a_list_of_the_whole_issuer_speaks_for_all_its_leaves_and_has_editions_of_its_own() {

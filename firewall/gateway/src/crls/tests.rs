@@ -73,11 +73,82 @@ fn a_revoked_agent_is_refused_also_after_a_restart_and_a_forged_or_older_list_ch
     std::fs::write(dir.join("0.crl"), World::new().list(u64::MAX, &[])).unwrap();
     let mut again = start();
     assert_eq!(judged(&again), Err(ChainFault::Revoked));
-    assert!(!dir.join("0.crl").exists());
     assert_eq!(takes(&mut again, &world.list(1, &[])), Ok(false));
     assert_eq!(judged(&again), Err(ChainFault::Revoked));
-    // other roots: nothing of it counts, and nothing of it stays
+    // other roots: nothing of it counts, until the roots are those again
     assert!(again.set_issuers(Some(World::new().roots()), "", NOW));
     assert_eq!(again.store.now().len(), 0);
-    assert_eq!(std::fs::read_dir(&dir).unwrap().flatten().count(), 1, "the empty file of issuers");
+    assert_eq!(judged(&again), Err(ChainFault::RevocationUnknown));
+    again.set_issuers(Some(world.roots()), &world.tls.chain().to_pem(), NOW);
+    assert_eq!(takes(&mut again, &world.list(1, &[])), Ok(false));
+    assert_eq!(judged(&again), Err(ChainFault::Revoked));
+}
+
+#[test]
+fn a_start_by_a_clock_that_is_wrong_or_without_issuers_forgets_no_list_and_no_older_one_lets_the_revoked_in()
+{
+    let (world, dir) = (World::new(), tempfile::tempdir().unwrap());
+    let (roots, pem, chain) = (world.roots(), world.tls.chain().to_pem(), world.agent());
+    let start = |at| {
+        let mut lists = Lists::new(dir.path().to_owned(), roots.clone(), CrlLimits::default());
+        lists.restore(at);
+        lists
+    };
+    let judged = |lists: &Lists, at| {
+        let roots = roots.clone().with_crls(Arc::clone(&lists.store));
+        verify_chain(&chain, &roots, Usage::Agent, at).map(drop)
+    };
+    let (first, revoked) = (world.list(1, &[]), Revoked::of(&chain.certificates()[0], NOW).unwrap());
+    let mut lists = start(NOW);
+    lists.set_issuers(None, &pem, NOW);
+    assert!(lists.offer(&first, NOW).unwrap().is_newer());
+    assert!(lists.offer(&world.list(2, &[revoked]), NOW).unwrap().is_newer());
+    let names = || {
+        let mut names: Vec<_> = dir.path().read_dir().unwrap().flatten().map(|one| one.file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = names();
+    // behind the list, before its issuer was made, and long after it ended; the last start finds no issuers that it can read
+    let years = 100 * 365 * 86_400;
+    for at in [NOW - 5, NOW - 1_000, 0, NOW + years, NOW] {
+        if at == NOW {
+            std::fs::write(dir.path().join(ISSUERS), [0xff]).unwrap();
+        }
+        let mut wrong = start(at);
+        assert_eq!(names(), before, "at {at}");
+        wrong.set_issuers(None, &pem, at);
+        assert!(!wrong.offer(&first, at).is_ok_and(CrlTaken::is_newer), "at {at}");
+        assert_eq!(names(), before, "at {at}");
+        if at == NOW - 5 {
+            assert_eq!(judged(&wrong, at), Err(ChainFault::RevocationUnknown), "the list begins later");
+        }
+        // the clock is set right, in this run or by the next start
+        for mut right in [wrong, start(NOW)] {
+            right.set_issuers(Some(roots.clone()), &pem, NOW);
+            assert_eq!(right.offer(&first, NOW), Ok(CrlTaken::Known), "after {at}");
+            assert_eq!(judged(&right, NOW), Err(ChainFault::Revoked), "after {at}");
+        }
+    }
+}
+
+#[test]
+fn lists_that_do_not_count_go_for_want_of_room_the_oldest_first() {
+    let (world, other, dir) = (World::new(), World::new(), tempfile::tempdir().unwrap());
+    let limits = CrlLimits { lists: 2, ..CrlLimits::default() };
+    let mut lists = Lists::new(dir.path().to_owned(), world.roots(), limits);
+    let written = |name: &str, ago: u64| {
+        let file = std::fs::File::create(dir.path().join(name)).unwrap();
+        file.set_modified(SystemTime::now() - std::time::Duration::from_secs(ago)).unwrap();
+    };
+    written("a.crl", 50);
+    written("b.crl", 90);
+    lists.restore(NOW);
+    lists.set_issuers(None, &world.tls.chain().to_pem(), NOW);
+    lists.offer(&world.list(1, &[]), NOW).unwrap();
+    lists.set_issuers(None, &format!("{}{}", world.tls.chain().to_pem(), other.tls.chain().to_pem()), NOW);
+    lists.recall(NOW);
+    let there = |name: &str| dir.path().join(name).exists();
+    assert!(there("a.crl") && !there("b.crl"));
+    assert_eq!(lists.files().len(), 2);
 }
