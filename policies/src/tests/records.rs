@@ -129,6 +129,9 @@ fn what_is_in_whole_seconds_is_never_between_two() {
     never_true(&[
         "context.now > datetime(\"2030-01-01T10:00:00.100Z\") && context.now < datetime(\"2030-01-01T10:00:00.900Z\")",
         "context.now.toTime() == duration(\"8h500ms\")",
+        "context.now.offset(duration(\"1h\")) == datetime(\"2030-01-01T10:00:00.500Z\")",
+        "context.now.durationSince(datetime(\"2030-01-01\")) == duration(\"500ms\")",
+        "context has session && context.session.expires.durationSince(context.now) == duration(\"1s500ms\")",
         "resource.ttl > duration(\"1s\") && resource.ttl < duration(\"2s\")",
     ]);
     good(&[
