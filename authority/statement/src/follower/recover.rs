@@ -12,6 +12,7 @@ use crate::format::{Members, limits};
 use crate::head::{Head, MAX_AHEAD, MAX_HEAD_BYTES, TYPE, VerifiedHead};
 use crate::jws::General;
 use crate::listing::Listed;
+use crate::root::Anchors;
 use crate::statement::Statement;
 use crate::tiles::{MAX_ENTRY_BYTES, ProofFault, TreeHash, leaf_hashes};
 use crate::trust::{MAX_TRUST_BYTES, Trust};
@@ -33,7 +34,7 @@ impl Follower {
             Some(Ok(trust)) => self.recover_root(trust, self.remembered_size()),
             _ => Ok(()),
         };
-        match self.recover_head() {
+        match self.recover_head(root.as_ref().err().map_or(&self.state.anchors, |kept| kept)) {
             Ok(Some(pinned)) => self.state.head = Some(pinned),
             Ok(None) => return,
             Err(()) => return self.damaged(HEAD, now),
@@ -79,13 +80,12 @@ impl Follower {
     }
 
     /// The head's chain is judged when it was issued, as it was when it was accepted; its lifetime bounds its use.
-    fn recover_head(&self) -> Result<Option<Pinned>, ()> {
+    fn recover_head(&self, anchors: &Anchors) -> Result<Option<Pinned>, ()> {
         let Some(bytes) = self.memory.read(HEAD, MAX_HEAD_BYTES).map_err(|_| ())? else { return Ok(None) };
         let jws = General::read(&bytes, TYPE, &self.config.roots, MAX_HEAD_BYTES).map_err(|_| ())?;
         let issued_at = Head::read(jws.unverified_payload()).map_err(|_| ())?.issued_at;
-        let head =
-            VerifiedHead::verify(&bytes, &judge::head_rules(&self.config, &self.state.anchors), issued_at)
-                .map_err(|_| ())?;
+        let rules = judge::head_rules(&self.config, anchors);
+        let head = VerifiedHead::verify(&bytes, &rules, issued_at).map_err(|_| ())?;
         Ok(Some(Pinned { bytes, head }))
     }
 

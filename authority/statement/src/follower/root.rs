@@ -69,6 +69,7 @@ impl Follower {
         candidate: &Pinned,
     ) -> Result<Option<Want>, FollowFault> {
         let (named, known) = (candidate.head.head().root_statements, self.anchors(round).number());
+        let here = round.learnt.as_ref().map_or(self.state.trust.root(), |learnt| &learnt.entries).len();
         if named < self.state.anchors.number() {
             return Err(FollowFault::RootWithdrawn { had: self.state.anchors.number(), offered: named });
         }
@@ -78,6 +79,9 @@ impl Follower {
         if named != known {
             round.may_restart();
             return Err(FollowFault::RootMissing { named, known });
+        }
+        if named != here as u64 {
+            return Err(FollowFault::RootMissing { named, known: here as u64 });
         }
         let Some(learnt) = &round.learnt else { return Ok(None) };
         let indexes: Vec<u64> = learnt.entries.iter().map(|entry| entry.index).collect();
@@ -117,10 +121,20 @@ impl Follower {
 
     /// At start: the statements of the root that are remembered, verified again, as far as the log of the remembered head goes. What does
     /// not hold is not believed.
-    pub(super) fn recover_root(&mut self, trust: &Trust, size: u64) -> Result<(), FollowFault> {
-        let anchors = self.state.anchors.with_entries(trust.root(), size, &self.config.prefix);
-        self.state.anchors = anchors.map_err(FollowFault::Root)?;
-        let within = trust.root().iter().filter(|entry| entry.index < size);
+    ///
+    /// Errors: the keys to know the remembered head by, as far as there are any: an earlier version kept statements with a gap before the
+    /// list that it began at. All of them are to be fetched anew.
+    pub(super) fn recover_root(&mut self, trust: &Trust, size: u64) -> Result<(), Box<Anchors>> {
+        let told = &self.state.anchors;
+        let Ok(anchors) = told.with_entries(trust.root(), size, &self.config.prefix) else {
+            let within: Vec<RootEntry> =
+                trust.root().iter().filter(|entry| entry.index < size).cloned().collect();
+            return Err(Box::new(
+                told.past_a_gap(&within, &self.config.prefix).unwrap_or_else(|| told.clone()),
+            ));
+        };
+        self.state.anchors = anchors;
+        let within = trust.root().iter().take_while(|entry| entry.index < size);
         self.state.trust.set_root(within.cloned().collect());
         Ok(())
     }

@@ -14,6 +14,7 @@ mod attacks;
 mod delta;
 mod disk;
 mod fuzz;
+mod later;
 mod others;
 mod poison;
 mod references;

@@ -164,8 +164,29 @@ impl Anchors {
     }
 
     /// Whoever was configured with the roots and the threshold of a later trust list begins there: those before it were signed by keys
-    /// that this reader was never told of. Of them only what takes away counts, the compromised keys. None if there is no such list.
+    /// that this reader was never told of. Of them only what takes away counts, the compromised keys; so each of them must be there, in its
+    /// place. None if there is no such list.
     fn beginning_later(&self, entries: &[(u64, Entry)]) -> Option<Result<Anchors, RootFault>> {
+        let (before, rest) = entries.split_at_checked(self.own_list(entries)?)?;
+        let mut anchors = self.clone();
+        let passed = before.iter().try_for_each(|(index, entry)| anchors.pass(*index, entry));
+        Some(passed.and_then(|()| anchors.accept_all(rest)))
+    }
+
+    /// What an earlier version believed, which took the statements before the list that it began at as they came, one left out or twice
+    /// there: the keys since that list. They tell that a remembered head is that of the authority, and nothing of what it holds counts by
+    /// them. None if there is no such list, or what follows it is not whole.
+    pub(crate) fn past_a_gap(&self, entries: &[RootEntry], prefix: &Prefix) -> Option<Anchors> {
+        let in_order: BTreeMap<u64, &RootEntry> = entries.iter().map(|root| (root.index, root)).collect();
+        let read = in_order.into_iter().map(|(index, root)| Some((index, root.entry(prefix).ok()?)));
+        let read = read.collect::<Option<Vec<_>>>()?;
+        let rest = read.get(self.own_list(&read)?..)?;
+        let Statement::Root(said) = rest.first()?.1.unverified() else { return None };
+        Anchors { number: said.number.checked_sub(1)?, ..self.clone() }.accept_all(rest).ok()
+    }
+
+    /// Where the first trust list stands that names just the configured roots and threshold.
+    fn own_list(&self, entries: &[(u64, Entry)]) -> Option<usize> {
         let ours: BTreeSet<Thumbprint> = self.keys.iter().map(RootKey::thumbprint).collect();
         let is_ours = |entry: &Entry| match entry.unverified() {
             Statement::Root(said) => match &said.act {
@@ -177,25 +198,50 @@ impl Anchors {
             },
             _ => false,
         };
-        let at = entries.iter().position(|(_, entry)| is_ours(entry))?;
-        let (before, rest) = entries.split_at_checked(at)?;
-        let mut anchors = self.clone();
-        for (index, entry) in before {
-            let Statement::Root(said) = entry.unverified() else { continue };
-            match &said.act {
-                RootAct::Compromised { key, spki, from } => anchors.compromised.insert(*key, *spki, *from),
-                // whoever was told a log key from before goes on, though the list itself counts for nothing here
-                RootAct::Keys(list) => {
-                    if let Ok(log) = self.log_of(list) {
-                        anchors.named.extend(log.keys().map(str::to_owned));
-                    }
+        entries.iter().position(|(_, entry)| is_ours(entry))
+    }
+
+    /// A statement before the list at which this reader begins: by keys that it was never told of, and in its place all the same.
+    fn pass(&mut self, index: u64, entry: &Entry) -> Result<(), RootFault> {
+        let Statement::Root(said) = entry.unverified() else { return Err(RootFault::OtherKind) };
+        let at = entry.logged_at();
+        self.follows(index, at)?;
+        self.is_next(said)?;
+        match &said.act {
+            RootAct::Compromised { key, spki, from } => self.compromised.insert(*key, *spki, *from),
+            // whoever was told a log key from before goes on, though the list itself counts for nothing here
+            RootAct::Keys(list) => {
+                if let Ok(log) = self.log_of(list) {
+                    self.named.extend(log.keys().map(str::to_owned));
                 }
-                RootAct::LowerFloor { .. } | RootAct::Recognise(_) => {}
             }
-            anchors.number = said.number;
-            anchors.last = Some((*index, entry.logged_at()));
+            RootAct::LowerFloor { .. } | RootAct::Recognise(_) => {}
         }
-        Some(anchors.accept_all(rest))
+        self.number = said.number;
+        self.last = Some((index, at));
+        Ok(())
+    }
+
+    /// That one at `index`, logged `at` then, stands after the last one.
+    fn follows(&self, index: u64, at: u64) -> Result<(), RootFault> {
+        match self.last {
+            Some((before, time)) if index <= before || at < time => Err(RootFault::Order),
+            _ => Ok(()),
+        }
+    }
+
+    /// That it is of this authority, and the next one.
+    fn is_next(&self, said: &RootStatement) -> Result<(), RootFault> {
+        if said.authority != self.authority {
+            return Err(RootFault::Authority);
+        }
+        if said.number != self.number + 1 {
+            return Err(RootFault::Number);
+        }
+        if said.number > MAX_ROOT_STATEMENTS as u64 {
+            return Err(RootFault::TooMany);
+        }
+        Ok(())
     }
 
     /// Takes the next root statement, which stands at `index` of the log (that it does is proved elsewhere). It must be signed by the
@@ -205,9 +251,7 @@ impl Anchors {
             return Err(RootFault::OtherKind);
         };
         let at = entry.logged_at();
-        if self.last.is_some_and(|(before, time)| index <= before || at < time) {
-            return Err(RootFault::Order);
-        }
+        self.follows(index, at)?;
         self.judge(said, jws, at)?;
         match &said.act {
             RootAct::Keys(list) => self.take_list(list)?,
@@ -232,15 +276,7 @@ impl Anchors {
 
     /// Whether a statement would be taken at `at`; nothing changes. Says what is missing, for those who collect signatures.
     pub fn judge(&self, said: &RootStatement, jws: &Many, at: u64) -> Result<(), RootFault> {
-        if said.authority != self.authority {
-            return Err(RootFault::Authority);
-        }
-        if said.number != self.number + 1 {
-            return Err(RootFault::Number);
-        }
-        if said.number > MAX_ROOT_STATEMENTS as u64 {
-            return Err(RootFault::TooMany);
-        }
+        self.is_next(said)?;
         let signed = jws.signers(&self.keys, at);
         if signed < self.threshold {
             return Err(RootFault::Threshold { signed, needed: self.threshold });

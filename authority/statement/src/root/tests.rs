@@ -193,6 +193,55 @@ fn whoever_is_configured_with_a_later_list_begins_there_and_keeps_what_takes_awa
     assert_eq!(stranger, RootFault::Threshold { signed: 0, needed: 1 }, "no list is its own");
 }
 
+/// A mirror left a `signer_compromised` out of what stands before the list that a reader is configured with, and the reader took the rest.
+#[test]
+fn a_statement_that_is_left_out_before_the_list_that_a_reader_begins_at_is_refused() {
+    let ceremony = Ceremony::of(3);
+    let said = [
+        ceremony.entry(1, ceremony.list(1, &[0]), &[0]),
+        ceremony.entry(2, compromised(4), &[0]),
+        ceremony.entry(3, ceremony.list(1, &[0]), &[0]),
+        ceremony.entry(4, ceremony.list(2, &[1, 2]), &[0, 1, 2]),
+    ];
+    let newcomer = ceremony.anchors(&[1, 2], 2);
+    let read = |entries: &[RootEntry]| newcomer.with_entries(entries, u64::MAX, &Prefix::default());
+    let of = |which: &[usize]| which.iter().map(|n| RootEntry::of(*n as u64, &said[*n])).collect::<Vec<_>>();
+    assert_eq!(read(&of(&[0, 1, 2, 3])).unwrap().compromised(&named(b"signer")), Some(4));
+    for lie in [&[0, 2, 3][..], &[0, 3], &[0, 1, 3], &[1, 2, 3], &[3], &[0, 0, 1, 2, 3], &[0, 2, 1, 3]] {
+        let found = read(&of(lie)).unwrap_err();
+        let twice = lie == [0, 0, 1, 2, 3];
+        assert_eq!(found, if twice { RootFault::Order } else { RootFault::Number }, "{lie:?}");
+    }
+    let mut swapped = of(&[0, 1, 2, 3]);
+    (swapped[1].index, swapped[2].index) = (2, 1);
+    assert_eq!(read(&swapped).unwrap_err(), RootFault::Order);
+    let mut earlier = of(&[0, 1, 2, 3]);
+    earlier[1].logged_at -= 1;
+    assert_eq!(read(&earlier).unwrap_err(), RootFault::Order);
+    let keys = crate::testing::Keys::new(START - 10);
+    let other = Statement::Floor {
+        line: Line::parse("payment").unwrap(),
+        min: Version::new(1, 0),
+        reason: String::new(),
+    };
+    let other = SignedStatement::sign(other, &keys.status, &keys.random).unwrap();
+    let mut between = of(&[0, 1, 2, 3]);
+    between[1] = RootEntry::of(1, &Entry::new(START, other).unwrap());
+    assert_eq!(read(&between).unwrap_err(), RootFault::OtherKind);
+    let foreign = RootStatement {
+        authority: "other.test".to_owned(),
+        number: 2,
+        act: compromised(9),
+        reason: String::new(),
+    };
+    let mut jws = Many::draft(&Statement::Root(Box::new(foreign)).to_bytes().unwrap(), TYPE);
+    let root = &ceremony.roots[0];
+    jws.sign(root.key().as_ref(), &root.chain().thumbprint(), &SystemRandom::new()).unwrap();
+    let foreign = SignedStatement::of_root(jws, &Prefix::default()).unwrap();
+    between[1] = RootEntry::of(1, &Entry::new(START, foreign).unwrap());
+    assert_eq!(read(&between).unwrap_err(), RootFault::Authority);
+}
+
 #[test]
 fn payloads_have_one_form_and_only_root_keys_sign_them() {
     let ceremony = Ceremony::of(1);
