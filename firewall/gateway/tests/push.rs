@@ -6,6 +6,8 @@ mod common;
 mod declined;
 #[path = "push/lanes.rs"]
 mod lanes;
+#[path = "push/pieces.rs"]
+mod pieces;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -217,12 +219,8 @@ fn a_notification_reaches_its_target_byte_for_byte_with_what_its_owner_wants_sho
     let scene = scene();
     let lane = scene.configured();
     // the agent knows neither the target nor what is shown there
-    let told = scene
-        .agent
-        .seen()
-        .iter()
-        .map(|seen| String::from_utf8_lossy(&seen.body).into_owned())
-        .collect::<String>();
+    let seen = scene.agent.seen();
+    let told: String = seen.iter().map(|seen| String::from_utf8_lossy(&seen.body).into_owned()).collect();
     assert!(!told.contains("s3cr3t") && !told.contains("/in/x"), "{told}");
     let body = update("t-1", 5).to_string().replace(":5", ": 5.0");
     let answer = notify(&lane, &body);

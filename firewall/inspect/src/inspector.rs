@@ -509,7 +509,10 @@ pub(crate) fn taken(
     let step = take(case, sent, &things, resolved.about())
         .and_then(|()| step(case, resolved))
         .map_err(|refusal| refusal.with_facts(metered.facts()))?;
-    told(case, message, case.turn == Turn::Event);
+    // events tell what they bring themselves, last of all
+    if case.turn != Turn::Event {
+        told(case, message);
+    }
     rounds::answered(case, sent, message);
     if let Some(token) = &sent.delivery {
         push::bind(case, token, message).map_err(|refusal| refusal.with_facts(metered.facts()))?;

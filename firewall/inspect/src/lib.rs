@@ -81,7 +81,7 @@ pub use limits::InspectLimits;
 pub use meter::{Left, Limited, Quota};
 pub use owners::{Delivery, Journal, Kind, Owned, Owners, Scope};
 pub use permit::{Notice, Permit, ReplyPermit, Sent, Written};
-pub use push::Notification;
+pub use push::{Notification, Posted};
 pub use refusal::{Delivered, Refusal, Remedy, RpcId};
 pub use reply::refused as refused_reply;
 pub use route::{

@@ -18,10 +18,10 @@ pub use journal::{Journal, Owned, OwnedFault};
 pub(crate) use pages::{Listing, Pages};
 pub(crate) use pieces::Pieces;
 pub use scope::Scope;
-pub(crate) use told::{Known, Moved, Text, TextBounds, Texts};
+pub(crate) use told::{Known, Moved, Telling, TextBounds, Texts, Without};
 
-use crate::InspectLimits;
 use crate::turn::{Pairs, Proposal};
+use crate::{Delivered, InspectLimits};
 use semgate_contexts::{ContextUrn, Digest, Prefix};
 use semgate_message::OwnThread;
 use serde::{Deserialize, Serialize};
@@ -275,10 +275,15 @@ impl Owners {
         &self,
         at: (&Scope<'_>, &str, &str),
         known: &Known,
-        text: Text,
+        telling: Telling,
     ) -> Result<(), Moved> {
         let before = self.locked().told_text(at.0, Kind::Task, at.1, false);
-        self.told.tell(at, before, known, text)
+        self.told.tell(at, before, known, telling)
+    }
+
+    /// What became of a notification that told this of an artifact of a task.
+    pub(crate) fn settle_text(&self, at: (&Scope<'_>, &str, &str), told: &Arc<Pieces>, outcome: Delivered) {
+        self.told.settle(at, told, outcome);
     }
 
     /// Text of a task was told, which may be forgotten before the task is.

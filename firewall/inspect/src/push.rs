@@ -4,18 +4,18 @@
 //! the task. The name under which the agent sends it is a token that nobody can guess, and that stands for one configuration.
 
 use crate::{
-    Code, Inspector, Kind, Now, Peer, Permit, Refusal, ReplyPermit, Route, Sent,
+    Code, Delivered, Inspector, Kind, Now, Peer, Permit, Refusal, ReplyPermit, Route, Sent,
     arrived::{Answered, Arrived},
     belongs::not_found,
     case::{Case, Look, Turn},
     decide::Decided,
     inspector::{judged, same_agent, taken},
     meter::{carry, meter},
-    owners::{About, Delivery},
+    owners::{About, Delivery, TextBounds},
     parse::{Reply, read, reply},
     permit::Told,
     redact::{self, Redacted},
-    stream::{StreamState, about_task, enabled},
+    stream::{Receipt, StreamState, about_task, enabled},
 };
 use bytes::Bytes;
 use semgate_message::{
@@ -33,7 +33,13 @@ use std::{
 pub struct Notification {
     permit: ReplyPermit,
     delivery: Arc<Delivery>,
+    told: Arc<Receipt>,
 }
+
+/// What a notification told, to be settled by [`Inspector::arrived`]. Dropped unsettled, it counts as one of which nobody knows whether it
+/// arrived: nothing is put behind its text any more until that is told whole.
+#[derive(Clone, Debug)]
+pub struct Posted(Arc<Receipt>);
 
 impl Notification {
     /// For the audit record: the agent is the sender, the configuration's owner the receiver.
@@ -44,6 +50,11 @@ impl Notification {
     /// Where it goes, and what is shown there.
     pub fn delivery(&self) -> &Arc<Delivery> {
         &self.delivery
+    }
+
+    /// What is to be settled once it is known whether it arrived.
+    pub fn posted(&self) -> Posted {
+        Posted(Arc::clone(&self.told))
     }
 
     /// Spends the permit: the exact bytes that were checked.
@@ -152,7 +163,18 @@ impl Inspector {
         body: Bytes,
         now: Now,
     ) -> Result<Notification, Refusal> {
-        self.notification(route, token, replier, (body, Some(before.permit)), now)
+        self.notification(route, token, replier, (body, Some(before)), now)
+    }
+
+    /// What became of a notification that was judged: its text counts as told where it arrived, as not told where nothing reached the
+    /// target, and else as one of which nobody knows.
+    pub fn arrived(&self, route: &Arc<Route>, token: &str, Posted(told): &Posted, outcome: Delivered) {
+        let limits = self.limits();
+        let bounds = TextBounds { bytes: limits.appended_text, artifacts: limits.text_artifacts };
+        if let Some(course) = self.courses().locked().states.get_mut(token) {
+            course.settle(told, outcome, bounds);
+        }
+        told.settle(self.owners(), &route.scope(), outcome);
     }
 
     fn notification(
@@ -160,7 +182,7 @@ impl Inspector {
         route: &Arc<Route>,
         token: &str,
         replier: &Peer,
-        (body, before): (Bytes, Option<ReplyPermit>),
+        (body, before): (Bytes, Option<Notification>),
         now: Now,
     ) -> Result<Notification, Refusal> {
         let unknown = || not_found().with_detail("no push configuration has this address");
@@ -244,7 +266,7 @@ impl Inspector {
         case: &Case<'_>,
         sent: &Sent,
         (token, delivery): (&str, &Arc<Delivery>),
-        (body, given): (Bytes, Option<ReplyPermit>),
+        (body, given): (Bytes, Option<Notification>),
     ) -> Result<Notification, Refusal> {
         let malformed = |reason: &str| {
             Refusal::new(Code::Malformed, reason).with_hint(
@@ -274,13 +296,14 @@ impl Inspector {
                 not_found().with_detail("the notification is about another task than its configuration")
             );
         }
-        let permit = self.leaves((case, sent, token), judged(case, *said)?, &body, given)?;
+        let (permit, told) = self.leaves((case, sent, token), judged(case, *said)?, &body, given)?;
         Ok(Notification {
             permit: match redacted {
                 Some(redacted) => permit.redacted(redacted.members),
                 None => permit,
             },
             delivery: Arc::clone(delivery),
+            told,
         })
     }
 }
@@ -292,21 +315,22 @@ impl Inspector {
         (case, sent, token): (&Case<'_>, &Sent, &str),
         decided: Decided<'_, '_>,
         body: &Answered,
-        before: Option<ReplyPermit>,
-    ) -> Result<ReplyPermit, Refusal> {
+        before: Option<Notification>,
+    ) -> Result<(ReplyPermit, Arc<Receipt>), Refusal> {
         let mut courses = self.courses().locked();
         let course = courses.of(token, self.limits().notified_at_once);
-        let Some(before) = before else {
+        let Some(Notification { permit, told, .. }) = before else {
             let brought = course.brings(&decided)?;
             let metered = meter(decided, self.meters())?;
             let step = taken(case, sent, &metered)?;
-            course.notified(brought, case);
-            return Ok(ReplyPermit::of(&metered, 200, body, step));
+            let told = course.notified(metered.decided(), brought);
+            let told = told.map_err(|refusal| refusal.with_facts(metered.facts()))?;
+            return Ok((ReplyPermit::of(&metered, 200, body, step), Arc::new(told)));
         };
         course.stands(&decided)?;
-        let (step, shadow, counted) = before.into_counted();
+        let (step, shadow, counted) = permit.into_counted();
         let metered = carry(decided, counted)?;
-        Ok(ReplyPermit::of(&metered, 200, body, step).beside(shadow))
+        Ok((ReplyPermit::of(&metered, 200, body, step).beside(shadow), told))
     }
 }
 

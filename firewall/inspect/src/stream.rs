@@ -2,10 +2,10 @@
 
 mod texts;
 
-pub(crate) use texts::{Brought, TEXT, told};
+pub(crate) use texts::{Brought, Receipt, TEXT, told};
 
 use crate::{
-    Code, Generation, Inspector, Now, Peer, Refusal, ReplyPermit, Sent,
+    Code, Delivered, Generation, Inspector, Now, Peer, Refusal, ReplyPermit, Sent,
     arrived::Answered,
     belongs::in_session,
     case::{Case, Turn},
@@ -20,7 +20,7 @@ use crate::{
 };
 use semgate_contexts::Performative;
 use semgate_message::{Binding, Message, a2a::State};
-use texts::{Heard, bounds};
+use texts::{Heard, Way, bounds};
 
 /// What is remembered of one stream while it runs. It is made by [`Inspector::stream`] and ends with the stream.
 #[derive(Debug, Default)]
@@ -48,7 +48,7 @@ impl StreamState {
     /// # Errors
     /// As an event of a stream.
     pub(crate) fn brings(&self, decided: &crate::decide::Decided<'_, '_>) -> Result<Brought, Refusal> {
-        self.heard.judge(decided)
+        self.heard.judge(decided, Way::Post)
     }
 
     /// Judges a notification again that passed before: what it put behind what came before is remembered with it.
@@ -59,9 +59,25 @@ impl StreamState {
         self.heard.stands(decided)
     }
 
-    /// A notification passed. It may come again, and after the end of the task too, so that nothing ends by it.
-    pub(crate) fn notified(&mut self, brought: Brought, case: &Case<'_>) {
-        self.heard.keep(brought, bounds(case));
+    /// A notification may leave. It may come again, and after the end of the task too, so that nothing ends by it. What it told is settled once
+    /// it is known whether it arrived ([`StreamState::settle`]); until then nothing is put behind it.
+    ///
+    /// # Errors
+    /// As [`StreamState::brings`], where a stream of the task was faster.
+    pub(crate) fn notified(
+        &mut self,
+        decided: &crate::decide::Decided<'_, '_>,
+        brought: Brought,
+    ) -> Result<Receipt, Refusal> {
+        let brought = self.heard.tell(decided, Way::Post, brought)?;
+        let receipt = brought.receipt(decided.resolved().message());
+        self.heard.keep(brought, bounds(decided.case()));
+        Ok(receipt)
+    }
+
+    /// What became of a notification.
+    pub(crate) fn settle(&mut self, receipt: &Receipt, outcome: Delivered, bounds: TextBounds) {
+        self.heard.settle(receipt, outcome, bounds);
     }
 
     /// Whether events may still pass: the context of the request still counts, neither end was disabled, the lock of the request lasts,
@@ -275,9 +291,13 @@ impl Inspector {
             let turn = subscriptions::turn(sent, stream.begun, stream.is_over(), &decided);
             turn.map_err(|refusal| refusal.with_facts(facts()))?;
         }
-        let brought = stream.heard.judge(&decided).map_err(|refusal| refusal.with_facts(facts()))?;
+        let brought =
+            stream.heard.judge(&decided, Way::Stream).map_err(|refusal| refusal.with_facts(facts()))?;
         let metered = meter(decided, self.meters())?;
         let step = taken(case, sent, &metered)?;
+        // the last that can refuse: what was told counts as told, and only what passes was told
+        let brought = stream.heard.tell(metered.decided(), Way::Stream, brought);
+        let brought = brought.map_err(|refusal| refusal.with_facts(metered.facts()))?;
         let message = metered.decided().resolved().message();
         match case.route.binding {
             Binding::L8 => stream.said(message.performative),

@@ -6,7 +6,7 @@ mod common;
 mod native;
 
 use bytes::Bytes;
-use common::{NOW, agent, base, generation, inspector, library, merge, route, say, world};
+use common::{NOW, agent, base, changed, generation, inspector, library, merge, route, say, world};
 use semgate_contexts::Prefix;
 use semgate_inspect::{
     Arrived, Clarification, Code, Delivered, HeaderClaims, Inspector, Kind, Owned, Permit, Sent, Written,
@@ -18,12 +18,6 @@ use semgate_message::{
 use semgate_policies::PolicySource;
 use semgate_statement::Act;
 use serde_json::{Value, json};
-
-fn changed(name: &str, change: Value) -> Vec<u8> {
-    let mut message: Value = serde_json::from_slice(&base(name)).unwrap();
-    merge(&mut message, &change);
-    serde_json::to_vec(&message).unwrap()
-}
 
 fn asked(inspector: &Inspector, from: &str, body: Vec<u8>) -> Sent {
     say(inspector, &route("a2a"), from, body, NOW).unwrap().spend().1

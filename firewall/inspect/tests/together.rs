@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod common;
+#[path = "together/posts.rs"]
+mod posts;
 
 use bytes::Bytes;
 use common::{NOW, agent, base, generation_with, inspector, library, route, say, sums, view};

@@ -4,9 +4,10 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 use std::time::Instant;
 
+use bytes::Bytes;
 use http::Request;
 use hyper::body::Incoming;
-use semgate_inspect::{Code, Delivered, Direction, Refusal};
+use semgate_inspect::{Code, Delivered, Direction, Notification, Peer, Refusal};
 use tokio::time::{Instant as Deadline, timeout_at};
 
 use super::{NotRecorded, Stopped, Way};
@@ -14,7 +15,7 @@ use crate::admit;
 use crate::admit::headers::Media;
 use crate::answer::Answer;
 use crate::clock::unix_now;
-use crate::egress::{self, deliver};
+use crate::egress::{self, Egress, deliver};
 use crate::framing::Serving;
 use crate::identify::Identity;
 use crate::lane::Lane;
@@ -61,9 +62,31 @@ impl Way<'_> {
         let media = admitted.typed.unwrap_or(Media::Json);
         let receiving = receive::receive(admitted, body, serving, &shared.limits);
         let received = self.attended(|| self.bare_facts(Direction::Reply), receiving).await?;
-        let (inspector, body) = (&shared.inspector, || received.bytes.clone());
+        let (inspector, body) = (&shared.inspector, received.bytes.clone());
         let judged = Instant::now();
-        let mut permit = inspector.inspect_notification(&lane.route, token, peer, body(), shared.now())?;
+        let permit = inspector.inspect_notification(&lane.route, token, peer, body, shared.now())?;
+        let posted = permit.posted();
+        let outcome = self.sent((permit, token, judged), peer, (&received.bytes, media), egress).await;
+        let arrived = match &outcome {
+            Ok(()) => Delivered::Yes,
+            Err(refusal) if refusal.delivered() == Delivered::No => Delivered::No,
+            // it may have kept what it did not take
+            Err(_) => Delivered::Unknown,
+        };
+        inspector.arrived(&lane.route, token, &posted, arrived);
+        outcome
+    }
+
+    /// Delivers what may leave now.
+    async fn sent(
+        &self,
+        (mut permit, token, judged): (Notification, &str, Instant),
+        peer: &Peer,
+        (body, media): (&Bytes, Media),
+        egress: &Egress,
+    ) -> Result<(), Refusal> {
+        let lane = self.lane;
+        let (shared, inspector) = (&*lane.shared, &lane.shared.inspector);
         let mut facts = permit.facts().clone();
         // the list may have become shorter since the configuration was set
         let target = egress
@@ -77,11 +100,11 @@ impl Way<'_> {
             Err(_) => return Err(deliver::too_slow(Delivered::No).with_facts(facts)),
         };
         // opening a connection took a while: who is live now decides, and what
-        let _ = self.identity.peer(unix_now()).map_err(|refusal| refusal.with_facts(facts.clone()))?;
+        self.still().map_err(|refusal| refusal.with_facts(facts.clone()))?;
         let moved = inspector.generation().number() != facts.generation;
         if moved || judged.elapsed().as_secs() >= 1 {
             let now = shared.now();
-            permit = inspector.renew_notification(permit, (&lane.route, token), peer, body(), now)?;
+            permit = inspector.renew_notification(permit, (&lane.route, token), peer, body.clone(), now)?;
             facts = permit.facts().clone();
         }
         let told = |refusal: Refusal| refusal.with_facts(facts.clone());

@@ -17,7 +17,7 @@ fn says_text(task: &str) -> Value {
 
 impl Scene {
     /// A configuration of a task that was begun on the other route; returns its address.
-    fn configured_beside(&self) -> String {
+    pub(super) fn configured_beside(&self) -> String {
         let begun = self.call_on("beside", "SendMessage", &message("t-2"));
         assert_eq!(begun["result"]["task"]["id"], "t-2", "{begun}");
         let set = json!({"taskId": "t-2", "url": self.target()});

@@ -2,6 +2,7 @@
 //! another stream.
 
 use super::{Pieces, Scope};
+use crate::Delivered;
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -9,6 +10,87 @@ use std::{
 
 /// A text; none once it is more than can be judged together.
 pub(crate) type Text = Option<Arc<Pieces>>;
+
+/// What was told of one artifact, or in one message.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Telling {
+    /// All of it.
+    pub text: Text,
+    /// What those have whom the last of it did not reach; none where nothing of it is on its way, or was lost there.
+    pub without: Option<Without>,
+}
+
+/// What stands where a notification did not arrive.
+#[derive(Clone, Debug)]
+pub(crate) struct Without {
+    /// Only the text before it; none where several may be missing, each by itself.
+    pub text: Text,
+    /// Notifications that are on their way.
+    pub open: usize,
+}
+
+impl Telling {
+    /// This, which nobody is without.
+    pub(crate) const fn sure(text: Arc<Pieces>) -> Self {
+        Self { text: Some(text), without: None }
+    }
+
+    /// This from now on, where `self` stays if the notification that says so does not arrive.
+    pub(crate) fn unsure(&self, text: Arc<Pieces>) -> Self {
+        let without = match &self.without {
+            None => Without { text: self.text.clone(), open: 1 },
+            Some(without) => Without { text: None, open: without.open.saturating_add(1) },
+        };
+        Self { text: Some(text), without: Some(without) }
+    }
+
+    /// One more notification that says what was said before is on its way.
+    pub(crate) fn on_its_way(&self) -> Self {
+        let mut same = self.clone();
+        if let Some(without) = &mut same.without {
+            without.open = without.open.saturating_add(1);
+        }
+        same
+    }
+
+    /// Whether it is the one that was seen, with all that may be missing.
+    pub(crate) fn is(&self, seen: &Self) -> bool {
+        let same = |now: &Text, then: &Text| match (now, then) {
+            (Some(now), Some(then)) => Arc::ptr_eq(now, then),
+            (None, None) => true,
+            _ => false,
+        };
+        same(&self.text, &seen.text)
+            && match (&self.without, &seen.without) {
+                (Some(now), Some(then)) => same(&now.text, &then.text) && now.open == then.open,
+                (None, None) => true,
+                _ => false,
+            }
+    }
+
+    /// What became of a notification that told this.
+    pub(crate) fn settle(&mut self, told: &Arc<Pieces>, outcome: Delivered) {
+        let (Some(text), Some(without)) = (&self.text, &mut self.without) else { return };
+        let same = text.says(told);
+        match outcome {
+            Delivered::Yes if same => self.without = None,
+            // it is never known, so that it stays as on its way
+            Delivered::Unknown => {}
+            Delivered::Yes => without.open = without.open.saturating_sub(1),
+            Delivered::No => {
+                without.open = without.open.saturating_sub(1);
+                if same && without.open == 0 && without.text.is_some() {
+                    *self = Self { text: without.text.take(), without: None };
+                }
+            }
+        }
+    }
+
+    /// Bytes that count against a bound; what stands where the last of it did not arrive is less, and not counted again.
+    fn len(&self) -> usize {
+        self.text.as_ref().map_or(0, |text| text.len())
+    }
+}
 
 /// What one task, or one stream, may hold.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +104,7 @@ pub(crate) struct TextBounds {
 /// Texts by the id of their artifact.
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
-    of: HashMap<Box<str>, Text>,
+    of: HashMap<Box<str>, Telling>,
     bytes: usize,
     /// Others were told that are not known any more.
     lost: bool,
@@ -33,7 +115,7 @@ pub(crate) struct Texts {
 pub(crate) struct TooMany;
 
 impl Texts {
-    pub(crate) fn get(&self, id: &str) -> Option<&Text> {
+    pub(crate) fn get(&self, id: &str) -> Option<&Telling> {
         self.of.get(id)
     }
 
@@ -41,23 +123,31 @@ impl Texts {
         self.of.len()
     }
 
-    /// The text of an artifact from now on. Past the bound of bytes it is no text any more.
+    /// What is told of an artifact from now on. Past the bound of bytes it is no text any more.
     ///
     /// # Errors
     /// [`TooMany`]: one artifact more than there may be.
-    pub(crate) fn keep(&mut self, id: &str, text: Text, bounds: TextBounds) -> Result<(), TooMany> {
-        let cost = |text: &Text| id.len().saturating_add(text.as_ref().map_or(0, |text| text.len()));
+    pub(crate) fn keep(&mut self, id: &str, telling: Telling, bounds: TextBounds) -> Result<(), TooMany> {
+        let cost = |telling: &Telling| id.len().saturating_add(telling.len());
         let before = self.of.get(id).map(cost);
         if before.is_none() && self.of.len() >= bounds.artifacts {
             self.lost = true;
             return Err(TooMany);
         }
         let rest = self.bytes.saturating_sub(before.unwrap_or_default());
-        let text =
-            text.filter(|text| rest.saturating_add(id.len()).saturating_add(text.len()) <= bounds.bytes);
-        self.bytes = rest.saturating_add(cost(&text));
-        self.of.insert(Box::from(id), text);
+        let fits = rest.saturating_add(cost(&telling)) <= bounds.bytes;
+        let telling = if fits { telling } else { Telling::default() };
+        self.bytes = rest.saturating_add(cost(&telling));
+        self.of.insert(Box::from(id), telling);
         Ok(())
+    }
+
+    /// What became of a notification that told this of an artifact.
+    pub(crate) fn settle(&mut self, id: &str, told: &Arc<Pieces>, outcome: Delivered, bounds: TextBounds) {
+        if let Some(mut telling) = self.of.get(id).cloned() {
+            telling.settle(told, outcome);
+            let _ = self.keep(id, telling, bounds); // it has its place
+        }
     }
 }
 
@@ -69,7 +159,7 @@ pub(crate) enum Known {
     /// Some was told, and is not known any more.
     Lost,
     /// It was told, up to here.
-    Told(Text),
+    Told(Telling),
 }
 
 /// Another stream of the task was faster.
@@ -115,24 +205,39 @@ impl Told {
         (scope, task, id): (&Scope<'_>, &str, &str),
         before: bool,
         known: &Known,
-        text: Text,
+        telling: Telling,
     ) -> Result<(), Moved> {
         let mut store = self.locked();
         let key = key(scope, task);
         let same = match (store.known(&key, id, before), known) {
             (Known::New, Known::New) | (Known::Lost, Known::Lost) => true,
-            (Known::Told(Some(now)), Known::Told(Some(then))) => Arc::ptr_eq(&now, then),
-            (Known::Told(None), Known::Told(None)) => true,
+            (Known::Told(now), Known::Told(then)) => now.is(then),
             _ => false,
         };
         if !same {
             return Err(Moved);
         }
-        store.keep(key, id, before, text, self.each);
+        store.keep(key, id, before, telling, self.each);
         while store.bytes > self.all && store.order.len() > 1 {
             store.forget_oldest();
         }
         Ok(())
+    }
+
+    /// What became of a notification that told this of an artifact.
+    pub(super) fn settle(
+        &self,
+        (scope, task, id): (&Scope<'_>, &str, &str),
+        told: &Arc<Pieces>,
+        outcome: Delivered,
+    ) {
+        let mut store = self.locked();
+        let store = &mut *store;
+        if let Some((_, texts)) = store.tasks.get_mut(&*key(scope, task)) {
+            let held = texts.bytes;
+            texts.settle(id, told, outcome, self.each);
+            store.bytes = store.bytes.saturating_sub(held).saturating_add(texts.bytes);
+        }
     }
 
     fn locked(&self) -> MutexGuard<'_, Store> {
@@ -144,7 +249,7 @@ impl Store {
     fn known(&self, key: &str, id: &str, before: bool) -> Known {
         match self.tasks.get(key) {
             Some((_, texts)) => match texts.get(id) {
-                Some(text) => Known::Told(text.clone()),
+                Some(telling) => Known::Told(telling.clone()),
                 None if texts.lost => Known::Lost,
                 None => Known::New,
             },
@@ -153,7 +258,7 @@ impl Store {
         }
     }
 
-    fn keep(&mut self, key: String, id: &str, before: bool, text: Text, bounds: TextBounds) {
+    fn keep(&mut self, key: String, id: &str, before: bool, telling: Telling, bounds: TextBounds) {
         self.used += 1;
         let used = self.used;
         let key: Arc<str> = Arc::from(key);
@@ -165,7 +270,7 @@ impl Store {
         *last = used;
         self.order.insert(used, key);
         let held = texts.bytes;
-        let _ = texts.keep(id, text, bounds); // one too many is lost
+        let _ = texts.keep(id, telling, bounds); // one too many is lost
         self.bytes = self.bytes.saturating_sub(held).saturating_add(texts.bytes);
     }
 
@@ -182,60 +287,4 @@ fn key(scope: &Scope<'_>, task: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const EACH: TextBounds = TextBounds { bytes: 20, artifacts: 2 };
-
-    fn text_of(text: &str) -> Text {
-        Some(Arc::new(Pieces::of([text])))
-    }
-
-    fn tell(told: &Told, task: &str, id: &str, text: &str) {
-        let scope = Scope::new("w", None);
-        let known = told.known(&scope, task, id, true);
-        told.tell((&scope, task, id), true, &known, text_of(text)).unwrap();
-    }
-
-    #[test]
-    fn what_was_forgotten_is_lost_and_not_new() {
-        let told = Told::new(EACH, 2 * TASK + 30);
-        let scope = Scope::new("w", None);
-        let known = |task: &str, id: &str, before| told.known(&scope, task, id, before);
-        assert!(matches!(known("t-1", "a", false), Known::New));
-        tell(&told, "t-1", "a", "one");
-        tell(&told, "t-2", "a", "two");
-        assert!(matches!(known("t-1", "a", true), Known::Told(Some(text)) if text.joined("") == "one"));
-        tell(&told, "t-3", "a", "three");
-        assert!(matches!(known("t-1", "a", true), Known::Lost), "the oldest");
-        tell(&told, "t-1", "b", "again");
-        assert!(
-            matches!(known("t-1", "a", true), Known::Lost),
-            "also when something of the task is known again"
-        );
-        let tenant = Scope::new("w", Some("t-1"));
-        assert!(matches!(told.known(&tenant, "a", "b", false), Known::New));
-    }
-
-    #[test]
-    fn artifacts_and_their_ids_are_bounded() {
-        let mut texts = Texts::default();
-        texts.keep("a", text_of("0123456789"), EACH).unwrap();
-        texts.keep("an-id-of-ten", text_of(""), EACH).unwrap();
-        assert!(texts.get("an-id-of-ten").unwrap().is_none(), "its id alone is too much");
-        assert_eq!(texts.keep("c", None, EACH), Err(TooMany));
-        texts.keep("a", text_of("0"), EACH).unwrap();
-        assert_eq!((texts.len(), texts.bytes), (2, 14));
-    }
-
-    #[test]
-    fn attack_two_streams_of_a_task_at_once() {
-        let told = Told::new(EACH, 1_000);
-        let scope = Scope::new("w", None);
-        let at = (&scope, "t-1", "a");
-        tell(&told, "t-1", "a", "x");
-        let seen = told.known(&scope, "t-1", "a", true);
-        told.tell(at, true, &seen, text_of("xy")).unwrap();
-        assert_eq!(told.tell(at, true, &seen, text_of("xz")), Err(Moved), "judged behind less than was told");
-    }
-}
+mod tests;

@@ -2,11 +2,11 @@
 //! event, the task itself, or another stream of the task.
 
 use crate::{
-    Code, Refusal,
+    Code, Delivered, Owners, Refusal, Scope,
     case::Case,
     conform::Said,
     decide::{Decided, again},
-    owners::{Known, Moved, Pieces, Text, TextBounds, Texts},
+    owners::{Known, Moved, Pieces, Telling, TextBounds, Texts, Without},
     together::BETWEEN,
 };
 use semgate_contexts::json;
@@ -23,18 +23,38 @@ const ATTEMPTS: usize = 4;
 /// after the other.
 const MESSAGES: usize = 8;
 
+/// How what is judged comes to its reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// As an event of a stream: behind those before it, or not at all.
+    Stream,
+    /// By itself, to a place that may not take it.
+    Post,
+}
+
 /// What a stream told so far, as its reader has it.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
     artifacts: Texts,
-    messages: VecDeque<(Box<str>, Text)>,
+    messages: VecDeque<(Box<str>, Telling)>,
 }
 
-/// What an event adds to it, once it may pass.
+/// What an event adds to it, and to what all streams of its task told, once it may pass.
 #[derive(Debug, Default)]
 pub(crate) struct Brought {
-    artifacts: Vec<(Box<str>, Text)>,
-    messages: Vec<(Box<str>, Text)>,
+    artifacts: Vec<(Box<str>, Telling)>,
+    messages: Vec<(Box<str>, Telling)>,
+    shared: Vec<(Box<str>, Known, Telling)>,
+}
+
+/// What a notification told, until it is known what became of it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Receipt {
+    task: Option<Box<str>>,
+    /// In its own course, and on all streams of the task.
+    artifacts: Vec<(Box<str>, Arc<Pieces>)>,
+    shared: Vec<(Box<str>, Arc<Pieces>)>,
+    messages: Vec<(Box<str>, Arc<Pieces>)>,
 }
 
 type Part<'d, 'c, 'j> = (&'d Said<'c>, &'d Instance<'j>);
@@ -44,8 +64,8 @@ impl Heard {
     ///
     /// # Errors
     /// `content_invalid`, also for data; `content_uninspectable` behind more than can be judged together, or behind what is
-    /// not known any more; `policy_denied`; `too_complex` for an artifact more than a stream may have.
-    pub(super) fn judge(&self, decided: &Decided<'_, '_>) -> Result<Brought, Refusal> {
+    /// not known any more, or of which nobody knows whether it arrived; `policy_denied`; `too_complex` for an artifact more than a stream may have.
+    pub(super) fn judge(&self, decided: &Decided<'_, '_>, way: Way) -> Result<Brought, Refusal> {
         let message = decided.resolved().message();
         let appends = message.chunk.as_ref().is_some_and(|chunk| chunk.append);
         let parts: Vec<Part<'_, '_, '_>> = decided.said().collect();
@@ -58,13 +78,13 @@ impl Heard {
             let texts: Vec<_> = parts.iter().copied().filter(|(_, instance)| is_text(instance)).collect();
             match piece.of {
                 PieceOf::Artifact => {
-                    let text = self.artifact(decided, message, piece, &texts, appends)?;
-                    brought.artifacts.extend(text.map(|text| (Box::from(piece.id), text)));
+                    self.artifact(decided, piece, &texts, (appends, way), &mut brought)?;
                 }
                 PieceOf::Message => {
                     let before = brought.messages.iter().rev().find(|(id, _)| **id == *piece.id);
-                    let text = self.message(decided, piece, &texts, before.map(|(_, text)| text))?;
-                    brought.messages.extend(text.map(|text| (Box::from(piece.id), text)));
+                    let before = before.map(|(_, telling)| telling);
+                    let telling = self.message(decided, piece, &texts, (before, way))?;
+                    brought.messages.extend(telling.map(|telling| (Box::from(piece.id), telling)));
                 }
             }
         }
@@ -94,11 +114,9 @@ impl Heard {
             };
             let kept = match piece.of {
                 PieceOf::Artifact => self.artifacts.get(piece.id),
-                PieceOf::Message => {
-                    self.messages.iter().find(|(id, _)| **id == *piece.id).map(|(_, text)| text)
-                }
+                PieceOf::Message => self.said(piece.id),
             };
-            match kept {
+            match kept.map(|telling| &telling.text) {
                 Some(Some(whole)) => every_way(decided, (said, instance), whole)?,
                 Some(None) => return Err(too_long()),
                 None if appends => return Err(too_long()),
@@ -108,53 +126,90 @@ impl Heard {
         Ok(())
     }
 
+    /// All streams of the task are told what the event brings, now that nothing else refuses it. Where another one was faster, it is
+    /// judged once more behind that.
+    ///
+    /// # Errors
+    /// As [`Heard::judge`].
+    pub(super) fn tell(
+        &self,
+        decided: &Decided<'_, '_>,
+        way: Way,
+        mut brought: Brought,
+    ) -> Result<Brought, Refusal> {
+        for _ in 0..ATTEMPTS {
+            if brought.tell(decided.case(), decided.resolved().message()).is_ok() {
+                return Ok(brought);
+            }
+            brought = self.judge(decided, way)?;
+        }
+        Err(too_long())
+    }
+
     /// The event passed.
     pub(super) fn keep(&mut self, brought: Brought, bounds: TextBounds) {
-        for (id, text) in brought.artifacts {
-            let _ = self.artifacts.keep(&id, text, bounds); // they were counted
+        for (id, telling) in brought.artifacts {
+            let _ = self.artifacts.keep(&id, telling, bounds); // they were counted
         }
-        for (id, text) in brought.messages {
+        for (id, telling) in brought.messages {
             self.messages.retain(|(known, _)| *known != id);
             if self.messages.len() >= MESSAGES {
                 self.messages.pop_front();
             }
-            self.messages.push_back((id, text.filter(|text| text.len() <= bounds.bytes)));
+            let fits = telling.text.as_ref().is_some_and(|text| text.len() <= bounds.bytes);
+            self.messages.push_back((id, if fits { telling } else { Telling::default() }));
         }
     }
 
-    /// The artifact's text with this event's; none where there is no text of it.
+    /// What became of a notification of this course.
+    pub(super) fn settle(&mut self, receipt: &Receipt, outcome: Delivered, bounds: TextBounds) {
+        for (id, told) in &receipt.artifacts {
+            self.artifacts.settle(id, told, outcome, bounds);
+        }
+        for (id, told) in &receipt.messages {
+            let found = self.messages.iter_mut().find(|(known, _)| known == id);
+            if let Some((_, telling)) = found {
+                telling.settle(told, outcome);
+            }
+        }
+    }
+
+    fn said(&self, id: &str) -> Option<&Telling> {
+        self.messages.iter().find(|(known, _)| **known == *id).map(|(_, telling)| telling)
+    }
+
+    /// The artifact's text with this event's, on this stream and, where that changes, on all; nothing where there is no text of it.
     fn artifact(
         &self,
         decided: &Decided<'_, '_>,
-        message: &Message<'_>,
         piece: &Piece<'_>,
         texts: &[Part<'_, '_, '_>],
-        appends: bool,
-    ) -> Result<Option<Text>, Refusal> {
-        let case = decided.case();
-        let (Some(task), scope) = (message.threads.own.task, case.route.scope()) else { return Ok(None) };
+        (appends, way): (bool, Way),
+        brought: &mut Brought,
+    ) -> Result<(), Refusal> {
+        let (case, message) = (decided.case(), decided.resolved().message());
+        let (Some(task), scope) = (message.threads.own.task, case.route.scope()) else { return Ok(()) };
         let added = text_of(texts);
         let heard = self.artifacts.get(piece.id);
-        for _ in 0..ATTEMPTS {
-            let known = case.owners.known_text(&scope, task, piece.id);
-            if added.is_empty() && heard.is_none() && !matches!(known, Known::Told(_)) {
-                return Ok(None);
-            }
-            let (own, shared) = if appends {
-                let most = case.limits.appended_text;
-                let behind = |before: &Pieces| behind(decided, texts, before, most);
-                behind_all(heard, &known, &added, behind)?
-            } else {
-                let added = Arc::new(added.clone());
-                (Arc::clone(&added), begun_anew(&known, &added))
-            };
-            let told = shared
-                .map_or(Ok(()), |text| case.owners.tell_text((&scope, task, piece.id), &known, Some(text)));
-            if told != Err(Moved) {
-                return Ok(Some(Some(own)));
-            }
+        let known = case.owners.known_text(&scope, task, piece.id);
+        if added.is_empty() && heard.is_none() && !matches!(known, Known::Told(_)) {
+            return Ok(());
         }
-        Err(too_long())
+        let (own, shared) = if appends {
+            let most = case.limits.appended_text;
+            let behind = |before: &Pieces| {
+                let whole =
+                    if added.is_empty() { Ok(before.clone()) } else { behind(decided, texts, before, most) };
+                whole.map(Arc::new)
+            };
+            appended(heard, &known, way, &behind)?
+        } else {
+            begun(heard, &known, way, &Arc::new(added))
+        };
+        let id = || Box::from(piece.id);
+        brought.artifacts.push((id(), own));
+        brought.shared.extend(shared.map(|all| (id(), known, all)));
+        Ok(())
     }
 
     /// A message that was said before under the same id, earlier in its event or before it, goes on with other words.
@@ -163,66 +218,168 @@ impl Heard {
         decided: &Decided<'_, '_>,
         piece: &Piece<'_>,
         texts: &[Part<'_, '_, '_>],
-        earlier: Option<&Text>,
-    ) -> Result<Option<Text>, Refusal> {
+        (earlier, way): (Option<&Telling>, Way),
+    ) -> Result<Option<Telling>, Refusal> {
         let added = text_of(texts);
         if added.is_empty() {
             return Ok(None);
         }
-        let kept = || self.messages.iter().find(|(id, _)| **id == *piece.id).map(|(_, text)| text);
-        match earlier.or_else(kept) {
-            None => Ok(Some(Some(Arc::new(added)))),
-            Some(None) => Err(too_long()),
-            Some(Some(before)) if before.says(&added) => Ok(None),
-            Some(Some(before)) => {
-                let most = decided.case().limits.appended_text;
-                behind(decided, texts, before, most).map(|whole| Some(Some(Arc::new(whole))))
-            }
+        let Some(before) = earlier.or_else(|| self.said(piece.id)) else {
+            return Ok(Some(way.over(&Telling::sure(Arc::default()), Arc::new(added))));
+        };
+        let text = before.text.as_ref().ok_or_else(too_long)?;
+        if text.says(&added) {
+            // it may have been missing until now
+            return Ok(before.without.is_some().then(|| before.on_its_way()));
+        }
+        let most = decided.case().limits.appended_text;
+        let whole = Arc::new(behind(decided, texts, text, most)?);
+        if earlier.is_some() {
+            // both come in one event
+            return Ok(Some(Telling { text: Some(whole), without: before.without.clone() }));
+        }
+        way.behind(before)?;
+        Ok(Some(way.over(before, whole)))
+    }
+}
+
+impl Way {
+    /// What is told now, over what was told before.
+    fn over(self, before: &Telling, text: Arc<Pieces>) -> Telling {
+        match self {
+            Self::Stream => Telling::sure(text),
+            Self::Post => before.unsure(text),
+        }
+    }
+
+    /// A notification is put only behind what its place is known to have.
+    fn behind(self, before: &Telling) -> Result<(), Refusal> {
+        match (self, &before.without) {
+            (Self::Post, Some(_)) => Err(unsettled()),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Brought {
+    fn tell(&self, case: &Case<'_>, message: &Message<'_>) -> Result<(), Moved> {
+        let (Some(task), scope) = (message.threads.own.task, case.route.scope()) else { return Ok(()) };
+        for (id, known, telling) in &self.shared {
+            case.owners.tell_text((&scope, task, id), known, telling.clone())?;
+        }
+        if self.artifacts.iter().any(|(_, telling)| telling.text.as_ref().is_none_or(|text| !text.is_empty()))
+        {
+            case.owners.has_told_text(&scope, task);
+        }
+        Ok(())
+    }
+
+    /// What is to be settled once it is known whether it arrived.
+    pub(super) fn receipt(&self, message: &Message<'_>) -> Receipt {
+        let of = |(id, telling): &(Box<str>, Telling)| Some((id.clone(), telling.text.clone()?));
+        Receipt {
+            task: message.threads.own.task.map(Box::from),
+            artifacts: self.artifacts.iter().filter_map(of).collect(),
+            shared: self
+                .shared
+                .iter()
+                .filter_map(|(id, _, all)| Some((id.clone(), all.text.clone()?)))
+                .collect(),
+            messages: self.messages.iter().filter_map(of).collect(),
+        }
+    }
+}
+
+impl Receipt {
+    /// What became of it, for all streams of the task.
+    pub(crate) fn settle(&self, owners: &Owners, scope: &Scope<'_>, outcome: Delivered) {
+        let Some(task) = &self.task else { return };
+        for (id, told) in &self.shared {
+            owners.settle_text((scope, task, id), told, outcome);
         }
     }
 }
 
 /// Judges what is appended behind what the stream told, and behind what all streams of the task told where that is more or
-/// other. Returns the two texts that come of it; the second only where it is a new one.
-fn behind_all(
-    heard: Option<&Text>,
+/// other, or where some may be without the last of it. Returns the two that come of it; the second only where it is a new one.
+fn appended(
+    heard: Option<&Telling>,
     known: &Known,
-    added: &Pieces,
-    behind: impl Fn(&Pieces) -> Result<Pieces, Refusal>,
-) -> Result<(Arc<Pieces>, Option<Arc<Pieces>>), Refusal> {
+    way: Way,
+    behind: &impl Fn(&Pieces) -> Result<Arc<Pieces>, Refusal>,
+) -> Result<(Telling, Option<Telling>), Refusal> {
+    let goes_on = way == Way::Stream && heard.is_some_and(|heard| heard.without.is_none());
     let shared = match known {
         Known::New => None,
-        Known::Told(Some(text)) => Some(text),
-        Known::Lost | Known::Told(None) => return Err(too_long()),
+        Known::Told(telling) => Some(telling),
+        // others may have more of it than is known: they hear nothing more, and this stream goes on behind what it told
+        Known::Lost if goes_on => None,
+        Known::Lost => return Err(too_long()),
     };
-    let nothing = Arc::default();
-    let own = match heard {
-        Some(Some(text)) => text,
-        Some(None) => return Err(too_long()),
-        None => shared.unwrap_or(&nothing),
+    let nothing = Telling::sure(Arc::default());
+    let own = heard.or(shared).unwrap_or(&nothing);
+    way.behind(own)?;
+    let before = own.text.as_ref().ok_or_else(too_long)?;
+    let whole = behind(before)?;
+    let mine = match way {
+        Way::Post => own.unsure(Arc::clone(&whole)),
+        Way::Stream => Telling { text: Some(Arc::clone(&whole)), without: without(own, behind)? },
     };
-    let whole = Arc::new(behind(own)?);
-    match shared {
+    let Some(shared) = shared else {
+        let first = matches!(known, Known::New).then(|| mine.clone());
+        return Ok((mine, first));
+    };
+    let text = shared.text.as_ref().ok_or_else(too_long)?;
+    let all = if text.begins_with(&whole) {
         // another stream was told the same
-        Some(text) if text.begins_with(&whole) => Ok((whole, None)),
-        Some(text) if !text.says(own) => {
-            let all = if added.is_empty() { Arc::clone(text) } else { Arc::new(behind(text)?) };
-            Ok((whole, Some(all)))
-        }
-        _ => Ok((Arc::clone(&whole), Some(whole))),
-    }
+        Arc::clone(text)
+    } else if text.says(before) {
+        Arc::clone(&whole)
+    } else {
+        behind(text)?
+    };
+    let told = match way {
+        Way::Post if all.says(text) => shared.on_its_way(),
+        Way::Post => shared.unsure(all),
+        Way::Stream if goes_on && all.says(&whole) => Telling::sure(all),
+        Way::Stream => Telling { text: Some(all), without: without(shared, behind)? },
+    };
+    let changed = !told.is(shared);
+    Ok((mine, changed.then_some(told)))
 }
 
-/// What all streams of the task told, after one told the artifact from its beginning: the same beginning takes nothing away.
-fn begun_anew(known: &Known, text: &Arc<Pieces>) -> Option<Arc<Pieces>> {
-    match known {
-        Known::Told(Some(before)) if before.begins_with(text) => None,
-        _ => Some(Arc::clone(text)),
-    }
+/// The same, put behind what those have whom the last of it did not reach.
+fn without(
+    telling: &Telling,
+    behind: &impl Fn(&Pieces) -> Result<Arc<Pieces>, Refusal>,
+) -> Result<Option<Without>, Refusal> {
+    let Some(Without { text, open }) = &telling.without else { return Ok(None) };
+    let text = text.as_ref().ok_or_else(unsettled)?;
+    Ok(Some(Without { text: Some(behind(text)?), open: *open }))
 }
 
-/// Remembers what a reply tells of artifacts in text, and that something was told.
-pub(crate) fn told(case: &Case<'_>, message: &Message<'_>, event: bool) {
+/// An artifact is told from its beginning: on this stream, and on all where that changes. The same beginning takes nothing away there.
+fn begun(heard: Option<&Telling>, known: &Known, way: Way, text: &Arc<Pieces>) -> (Telling, Option<Telling>) {
+    let nothing = Telling::sure(Arc::default());
+    let own = way.over(heard.unwrap_or(&nothing), Arc::clone(text));
+    let shared = match known {
+        Known::New => Some(way.over(&nothing, Arc::clone(text))),
+        Known::Lost => Some(way.over(&Telling::default(), Arc::clone(text))),
+        Known::Told(telling) => match (&telling.text, way) {
+            (Some(all), Way::Stream) if all.begins_with(text) => {
+                (telling.without.is_some() && all.says(text)).then(|| Telling::sure(Arc::clone(all)))
+            }
+            (Some(all), Way::Post) if all.begins_with(text) => {
+                telling.without.is_some().then(|| telling.on_its_way())
+            }
+            _ => Some(way.over(telling, Arc::clone(text))),
+        },
+    };
+    (own, shared)
+}
+
+/// Remembers what a whole reply tells of artifacts in text, and that something was told.
+pub(crate) fn told(case: &Case<'_>, message: &Message<'_>) {
     let (Some(task), scope) = (message.threads.own.task, case.route.scope()) else { return };
     let mut any = false;
     for piece in message.pieces.iter().filter(|piece| piece.of == PieceOf::Artifact) {
@@ -233,13 +390,9 @@ pub(crate) fn told(case: &Case<'_>, message: &Message<'_>, event: bool) {
         }
         any = true;
         for _ in 0..ATTEMPTS {
-            // events were judged and remembered
-            if event {
-                break;
-            }
             let known = case.owners.known_text(&scope, task, piece.id);
-            let Some(text) = begun_anew(&known, &text) else { break };
-            if case.owners.tell_text((&scope, task, piece.id), &known, Some(text)).is_ok() {
+            let (_, Some(shared)) = begun(None, &known, Way::Stream, &text) else { break };
+            if case.owners.tell_text((&scope, task, piece.id), &known, shared).is_ok() {
                 break;
             }
         }
@@ -314,4 +467,12 @@ fn words<'j>(instance: &Instance<'j>) -> &'j str {
 fn too_long() -> Refusal {
     Refusal::new(Code::ContentUninspectable, "text is put behind more text than can be judged together")
         .with_hint("begin another artifact")
+}
+
+fn unsettled() -> Refusal {
+    Refusal::new(
+        Code::ContentUninspectable,
+        "text is put behind text of which nobody knows whether it arrived",
+    )
+    .with_hint("append when the notification before is answered, or tell the artifact whole")
 }

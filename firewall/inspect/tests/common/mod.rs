@@ -220,6 +220,13 @@ pub fn bases() -> serde_json::Value {
     serde_json::from_str(include_str!("../golden/bases.json")).unwrap()
 }
 
+/// One of the base messages with what the patch changes.
+pub fn changed(name: &str, change: serde_json::Value) -> Vec<u8> {
+    let mut message: serde_json::Value = serde_json::from_slice(&base(name)).unwrap();
+    merge(&mut message, &change);
+    serde_json::to_vec(&message).unwrap()
+}
+
 /// RFC 7396: members of the patch replace, `null` removes, objects merge.
 pub fn merge(target: &mut serde_json::Value, patch: &serde_json::Value) {
     use serde_json::Value;

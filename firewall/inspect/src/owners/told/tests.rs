@@ -1,0 +1,84 @@
+//! What was told, what may be missing of it, and how much of it is remembered.
+
+use super::*;
+
+const EACH: TextBounds = TextBounds { bytes: 20, artifacts: 2 };
+
+fn pieces(texts: &[&str]) -> Arc<Pieces> {
+    Arc::new(Pieces::of(texts.iter().copied()))
+}
+
+fn text_of(text: &str) -> Telling {
+    Telling::sure(pieces(&[text]))
+}
+
+fn tell(told: &Told, task: &str, id: &str, text: &str) {
+    let scope = Scope::new("w", None);
+    let known = told.known(&scope, task, id, true);
+    told.tell((&scope, task, id), true, &known, text_of(text)).unwrap();
+}
+
+#[test]
+fn what_was_forgotten_is_lost_and_not_new() {
+    let told = Told::new(EACH, 2 * TASK + 30);
+    let scope = Scope::new("w", None);
+    let known = |task: &str, id: &str, before| told.known(&scope, task, id, before);
+    assert!(matches!(known("t-1", "a", false), Known::New));
+    tell(&told, "t-1", "a", "one");
+    tell(&told, "t-2", "a", "two");
+    assert!(
+        matches!(known("t-1", "a", true), Known::Told(telling) if telling.text.as_ref().unwrap().joined("") == "one")
+    );
+    tell(&told, "t-3", "a", "three");
+    assert!(matches!(known("t-1", "a", true), Known::Lost), "the oldest");
+    tell(&told, "t-1", "b", "again");
+    assert!(matches!(known("t-1", "a", true), Known::Lost), "also when something of the task is known again");
+    let tenant = Scope::new("w", Some("t-1"));
+    assert!(matches!(told.known(&tenant, "a", "b", false), Known::New));
+}
+
+#[test]
+fn artifacts_and_their_ids_are_bounded() {
+    let mut texts = Texts::default();
+    texts.keep("a", text_of("0123456789"), EACH).unwrap();
+    texts.keep("an-id-of-ten", text_of(""), EACH).unwrap();
+    assert!(texts.get("an-id-of-ten").unwrap().text.is_none(), "its id alone is too much");
+    assert_eq!(texts.keep("c", Telling::default(), EACH), Err(TooMany));
+    texts.keep("a", text_of("0"), EACH).unwrap();
+    assert_eq!((texts.len(), texts.bytes), (2, 14));
+}
+
+#[test]
+fn attack_two_streams_of_a_task_at_once() {
+    let told = Told::new(EACH, 1_000);
+    let scope = Scope::new("w", None);
+    let at = (&scope, "t-1", "a");
+    tell(&told, "t-1", "a", "x");
+    let seen = told.known(&scope, "t-1", "a", true);
+    told.tell(at, true, &seen, text_of("xy")).unwrap();
+    assert_eq!(told.tell(at, true, &seen, text_of("xz")), Err(Moved), "judged behind less than was told");
+}
+
+#[test]
+fn what_a_notification_said_stays_unsettled_until_all_that_say_it_are_answered() {
+    let begun = Telling::sure(pieces(&["DEL"]));
+    let more = pieces(&["DEL", "xx"]);
+    let mut one = begun.unsure(Arc::clone(&more)).on_its_way();
+    one.settle(&more, Delivered::No);
+    assert!(one.without.is_some(), "the other is on its way");
+    one.settle(&more, Delivered::No);
+    assert!(one.without.is_none() && one.text.as_ref().unwrap().says(&pieces(&["DEL"])));
+    let mut one = begun.unsure(Arc::clone(&more));
+    one.settle(&pieces(&["DEL"]), Delivered::Yes);
+    assert!(one.without.is_some(), "another one arrived");
+    one.settle(&more, Delivered::Unknown);
+    assert!(one.without.is_some());
+    one.settle(&more, Delivered::Yes);
+    assert!(one.without.is_none() && one.text.unwrap().says(&more));
+    // two that may be missing, each by itself
+    let mut two = begun.unsure(Arc::clone(&more)).unsure(pieces(&["DEL", "xx", "yy"]));
+    assert!(two.without.as_ref().unwrap().text.is_none());
+    two.settle(&pieces(&["DEL", "xx", "yy"]), Delivered::No);
+    two.settle(&more, Delivered::No);
+    assert!(two.without.is_some(), "what stands without them is not known");
+}
