@@ -191,13 +191,38 @@ impl Follower {
     /// If the view changed before an error, the next answer that is none says [`Progress::ViewChanged`];
     /// [`Follower::view`] has it at once.
     pub fn answer(&mut self, path: &str, answer: Answer, now: u64) -> Result<Progress, FollowFault> {
+        let mut round = self.asked(path)?;
+        let taken = self.take(&mut round, answer, now);
+        self.proceed(round, taken, now)
+    }
+
+    /// The request for `path` failed below HTTP: no connection, none that lasted, no answer in time, a body that broke off. Ends this round
+    /// as an answer of no use does, and like that one goes on where a single document or bundle, or what a checkpoint of another follower is
+    /// compared by, cannot be had: whoever carries the answers ends no round by breaking off one of these. Errors as
+    /// [`Follower::answer`].
+    pub fn unreachable(&mut self, path: &str, now: u64) -> Result<Progress, FollowFault> {
+        let mut round = self.asked(path)?;
+        let taken = self.take_nothing(&mut round, now);
+        self.proceed(round, taken, now)
+    }
+
+    /// The round that asked for `path`.
+    fn asked(&mut self, path: &str) -> Result<Round, FollowFault> {
         let asked = self.round.as_ref().and_then(|round| round.asked.as_ref());
         if asked.is_none_or(|(request, _)| request.path != path) {
             return Err(FollowFault::Unasked);
         }
-        let Some(mut round) = self.round.take() else { return Err(FollowFault::Unasked) };
-        let taken = self.take(&mut round, answer, now).and_then(|()| self.go_on(&mut round, now));
-        match taken {
+        self.round.take().ok_or(FollowFault::Unasked)
+    }
+
+    /// Asks for the next thing, or ends the round.
+    fn proceed(
+        &mut self,
+        mut round: Round,
+        taken: Result<(), FollowFault>,
+        now: u64,
+    ) -> Result<Progress, FollowFault> {
+        match taken.and_then(|()| self.go_on(&mut round, now)) {
             Ok(Some((_, want))) if self.interrupts(&mut round, &want, now) => {
                 self.pace.interrupt();
                 round.restarts = 0;
@@ -216,18 +241,6 @@ impl Follower {
             }
         }
         Ok(self.shown.progress())
-    }
-
-    /// The request for `path` failed below HTTP: ends this round, or, for a single document, goes on without it.
-    pub fn unreachable(&mut self, path: &str, now: u64) -> FollowFault {
-        let asked = self.round.as_ref().and_then(|round| round.asked.as_ref());
-        if asked.is_none_or(|(request, _)| request.path != path) {
-            return FollowFault::Unasked;
-        }
-        if let Some(round) = self.round.take() {
-            self.give_up(round, FollowFault::Unreachable, now);
-        }
-        FollowFault::Unreachable
     }
 
     /// Whether a hint ends this round here, so that a revocation does not wait for a long load: only where entries and documents of an

@@ -107,6 +107,8 @@ pub struct MemoryAuthority {
     pub batch: bool,
     /// Answers that are given in place of the true ones: lies.
     pub lies: BTreeMap<String, Answer>,
+    /// Requests for paths that begin so break off without an answer.
+    pub breaks: Vec<String>,
     /// Paths that were asked for.
     pub asked: Vec<String>,
     /// Signs checkpoints in place of `keys.log`.
@@ -161,6 +163,7 @@ impl MemoryAuthority {
             batch: false,
             deltas: false,
             lies: BTreeMap::new(),
+            breaks: Vec::new(),
             asked: Vec::new(),
             new_log: None,
             new_feed: None,
@@ -475,6 +478,10 @@ impl MemoryAuthority {
         for _ in 0..100_000 {
             match follower.next(now) {
                 Step::Idle { .. } => return Ok(()),
+                Step::Get(request) if self.breaks.iter().any(|start| request.path.starts_with(start)) => {
+                    self.asked.push(request.path.clone());
+                    follower.unreachable(&request.path, now)?;
+                }
                 Step::Get(request) => {
                     let answer = self.get(&request.path, request.if_none_match.as_deref());
                     follower.answer(&request.path, answer, now)?;

@@ -124,6 +124,9 @@ pub struct FollowerLimits {
     pub max_backoff: u64,
     /// Seconds until a document that failed is fetched again.
     pub retry_documents: u64,
+    /// Documents and entry bundles in a row that nothing comes back for until the round ends: one or two are done without, three are the
+    /// authority that is away, and with ten seconds for each request no head is asked for that long.
+    pub max_unanswered: u32,
 }
 
 impl Default for FollowerLimits {
@@ -135,6 +138,7 @@ impl Default for FollowerLimits {
             max_evidence: 64,
             max_backoff: 30,
             retry_documents: 60,
+            max_unanswered: 3,
         }
     }
 }

@@ -197,6 +197,15 @@ impl Follower {
         }
     }
 
+    /// Nothing came back for a tile of a comparison: no more of them is asked for before the next poll, and the round goes on. Whoever
+    /// carries the tiles may break off each request for one, and the time in which nothing was proved counts all the same.
+    pub(super) fn miss_others(&mut self, now: u64) {
+        let retry_at = now.saturating_add(self.config.poll.max(1));
+        for waiting in &mut self.others.waiting {
+            waiting.retry_at = retry_at;
+        }
+    }
+
     /// Keeps both checkpoints as evidence and lets nothing of this authority count from now on, also after a restart.
     fn split(&mut self, other: &Waiting, now: u64) {
         let Some(had) = self.state.head.clone() else { return };

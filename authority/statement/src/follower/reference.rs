@@ -52,7 +52,7 @@ impl Follower {
                 self.refuse_document(round, &last.urn, fault, now);
                 continue;
             }
-            match self.reference(round, &last) {
+            match self.reference(round, &last, now) {
                 Reference::Loaded => self.take_document(round, &last.urn, Ok(&last.bytes), now),
                 Reference::Broken(why) => {
                     let fault = FollowFault::Reference { urn: last.needs, why };
@@ -67,7 +67,7 @@ impl Follower {
         Needs::Nothing
     }
 
-    fn reference(&self, round: &mut Round, waiting: &Waiting) -> Reference {
+    fn reference(&self, round: &mut Round, waiting: &Waiting, now: u64) -> Reference {
         let index = self.state.known.get(&waiting.urn).map_or(0, |known| known.index);
         if let Some(known) = self.state.known.get(&waiting.needs) {
             if let Err(fault) = fits(waiting, index, known.index, &known.digest) {
@@ -76,6 +76,9 @@ impl Follower {
             return match &known.document {
                 Document::Loaded(_) => Reference::Loaded,
                 Document::Wanted => Reference::Needs(Needs::Fetch(Want::Document(waiting.needs.clone()))),
+                Document::Failed { retry_at, .. } if *retry_at <= now => {
+                    Reference::Needs(Needs::Fetch(Want::Document(waiting.needs.clone())))
+                }
                 Document::Failed { why, .. } | Document::Refused { why } => {
                     Reference::Broken(ReferenceFault::Failed(Arc::clone(why)))
                 }

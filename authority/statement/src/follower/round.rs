@@ -56,6 +56,8 @@ pub(super) struct Round {
     /// The request that waits for its answer.
     pub(super) asked: Option<(Request, Want)>,
     pub(super) requests: u64,
+    /// Documents and bundles in a row that nothing came back for.
+    pub(super) unanswered: u32,
     /// How often it was started again because the authority moved on under it.
     pub(super) restarts: u32,
     /// What came back belongs to a newer head: poll it before anything is held against the authority.
@@ -342,15 +344,16 @@ impl Follower {
             .is_ok_and(|entry| entry.signed().key().is_some_and(|key| self.state.trust.chain(&key).is_none()))
     }
 
-    /// The next document to fetch, in the order of the log: what a document refers to was published before it. Those of revoked contexts too: they let nothing pass, but the policies that name their
+    /// The next document to fetch, in the order of the log: what a document refers to was published before it. Those that failed come after
+    /// those that were not asked for yet, so that none of them keeps another from being loaded. Those of revoked contexts too: they let nothing pass, but the policies that name their
     /// line are typed by them, and a revocation must not take every other policy down with it.
     fn plan_documents(&self, now: u64) -> Option<Want> {
-        let wanted = self.state.known.iter().filter(|(_, known)| match &known.document {
-            Document::Wanted => true,
-            Document::Loaded(_) | Document::Refused { .. } => false,
-            Document::Failed { retry_at, .. } => *retry_at <= now,
+        let wanted = self.state.known.iter().filter_map(|(urn, known)| match &known.document {
+            Document::Wanted => Some(((false, known.index), urn)),
+            Document::Failed { retry_at, .. } if *retry_at <= now => Some(((true, known.index), urn)),
+            Document::Loaded(_) | Document::Refused { .. } | Document::Failed { .. } => None,
         });
-        wanted.min_by_key(|(_, known)| known.index).map(|(urn, _)| Want::Document(urn.clone()))
+        wanted.min().map(|(_, urn)| Want::Document(urn.clone()))
     }
 }
 

@@ -51,6 +51,7 @@ impl Follower {
     /// Takes the answer to what was asked. Faults of one context are reported and the round goes on.
     pub(super) fn take(&mut self, round: &mut Round, answer: Answer, now: u64) -> Result<(), FollowFault> {
         let Some((request, want)) = round.asked.take() else { return Err(FollowFault::Unasked) };
+        round.unanswered = 0;
         let polls = matches!(want, Want::Head | Want::Delta(_));
         if polls && answer.status == 304 && self.etag.is_some() {
             return self.take_unchanged(round, now);
@@ -100,6 +101,29 @@ impl Follower {
             Want::Floors => self.take_floors(round, body?),
             Want::Listing => self.take_listing(round, body?),
             Want::Trust => self.take_trust(round, body?, now),
+        }
+    }
+
+    /// Nothing came back. What a round does without where it is refused, it does without where its connection breaks; a few of them in a
+    /// row are the authority that is away.
+    pub(super) fn take_nothing(&mut self, round: &mut Round, now: u64) -> Result<(), FollowFault> {
+        let Some((_, want)) = round.asked.take() else { return Err(FollowFault::Unasked) };
+        match want {
+            Want::Other(..) => {
+                self.miss_others(now);
+                return Ok(());
+            }
+            Want::Document(urn) => self.refuse_document(round, &urn, FollowFault::Unreachable, now),
+            Want::Bundle(path) if round.accepted => {
+                self.skip_bundle(round, &path, &FollowFault::Unreachable, now)
+            }
+            _ => return Err(FollowFault::Unreachable),
+        }
+        round.unanswered += 1;
+        if round.unanswered < self.config.limits.max_unanswered {
+            Ok(())
+        } else {
+            Err(FollowFault::Unreachable)
         }
     }
 

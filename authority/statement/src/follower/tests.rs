@@ -11,6 +11,7 @@ use semgate_certs::{ChainFault, KeyPair, LeafProfile, LineScope, Usage};
 use semgate_contexts::{ContextUrn, Digest, Line, Version};
 
 mod attacks;
+mod broken;
 mod delta;
 mod disk;
 mod fuzz;
@@ -241,14 +242,14 @@ fn faults_are_waited_after_longer_each_time_and_hints_wait_for_a_second() {
     let mut now = START;
     for wait in [1, 2, 4, 8, 16, 30, 30] {
         let Step::Get(request) = follower.next(now) else { panic!("due") };
-        assert_eq!(follower.unreachable(&request.path, now), FollowFault::Unreachable);
+        assert_eq!(follower.unreachable(&request.path, now), Err(FollowFault::Unreachable));
         assert_eq!(follower.next(now), Step::Idle { until: now + wait });
         now += wait;
     }
     // However many come, one round a second is what they are worth.
     for _ in 0..5 {
         let Step::Get(request) = follower.next(now) else { panic!("due") };
-        assert_eq!(follower.unreachable(&request.path, now), FollowFault::Unreachable);
+        assert_eq!(follower.unreachable(&request.path, now), Err(FollowFault::Unreachable));
         follower.hint();
         follower.hint();
         assert_eq!(follower.next(now), Step::Idle { until: now + 1 });

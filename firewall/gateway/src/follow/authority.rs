@@ -199,7 +199,7 @@ impl Task {
             Ok(answer) => self.follower.answer(&request.path, answer, unix_now()),
             Err(why) => {
                 tracing::debug!(authority = self.name, %why, "the authority was not reached");
-                Err(self.follower.unreachable(&request.path, unix_now()))
+                self.follower.unreachable(&request.path, unix_now())
             }
         };
         let counted = match outcome {

@@ -107,6 +107,65 @@ fn while_a_longer_history_is_kept_back_here_nothing_counts_and_it_heals_when_it_
     assert!(follower.reports().iter().all(|report| report.evidence.is_none()));
 }
 
+/// A 404 for the tiles of a comparison was counted; a connection that was dropped ended the round, and nothing was ever doubted.
+#[test]
+fn a_request_for_the_tiles_of_a_comparison_that_breaks_off_is_no_way_around_it() {
+    let (mut one, two) = forked(3, 2);
+    let mut follower = one.follower();
+    one.now += 10;
+    assert_eq!(follower.compare(&note(&two), "other", one.now), Ok(Compared::Waits));
+    one.breaks = vec!["/tile/".to_owned()];
+    let since = one.now;
+    while one.now < since + 890 {
+        one.now += 10;
+        one.renew();
+        one.follow(&mut follower).unwrap();
+        assert!(!is_split(&follower), "{}", one.now - since);
+        assert_eq!(follower.view().issued_at(), one.now, "the round went on");
+    }
+    one.now = since + 905;
+    one.renew();
+    one.follow(&mut follower).unwrap();
+    assert!(is_split(&follower));
+    assert_eq!(standing(&follower, "travel:v2.1", one.now), Standing::Split);
+    let size = one.tree.size();
+    let unproven = FollowFault::Unproven { had: size, other: two.tree.size() };
+    assert_eq!(follower.reports().into_iter().map(|report| report.fault).collect::<Vec<_>>(), [unproven]);
+    // once they come, they prove it
+    one.breaks.clear();
+    one.now += 10;
+    one.renew();
+    one.follow(&mut follower).unwrap();
+    let split = FollowFault::SplitView { had: size, other: two.tree.size() };
+    assert_eq!(follower.reports().pop().map(|report| report.fault), Some(split));
+}
+
+#[test]
+fn one_tile_that_breaks_off_puts_off_every_comparison_until_the_next_poll() {
+    let mut authority = MemoryAuthority::with_library(START);
+    let early = note(&authority);
+    authority.publish(&MemoryAuthority::document("one:v1.0", "thing"));
+    let later = note(&authority);
+    authority.publish(&MemoryAuthority::document("two:v1.0", "thing"));
+    let mut follower = authority.follower();
+    authority.now += 10;
+    for known in [&early, &later] {
+        assert_eq!(follower.compare(known, "other", authority.now), Ok(Compared::Waits));
+    }
+    let tiles =
+        |authority: &MemoryAuthority| authority.asked.iter().filter(|p| p.starts_with("/tile/")).count();
+    let before = tiles(&authority);
+    authority.breaks = vec!["/tile/".to_owned()];
+    authority.follow(&mut follower).unwrap();
+    assert_eq!(tiles(&authority), before + 1, "a line that hangs is waited for once a round");
+    authority.breaks.clear();
+    authority.now += 10;
+    authority.follow(&mut follower).unwrap();
+    for known in [&early, &later] {
+        assert_eq!(follower.compare(known, "other", authority.now), Ok(Compared::Agrees));
+    }
+}
+
 #[test]
 fn an_outage_is_no_contradiction() {
     let mut authority = MemoryAuthority::with_library(START);
