@@ -191,7 +191,7 @@ pub(crate) fn split() -> Refusal {
     Refusal::new(Code::ContextUntrusted, "the authority of this context contradicted itself")
         .with_hint("nothing of this authority is trusted until a person has looked into it")
         .with_detail(
-            "another gateway was shown a log that contradicts the accepted one; the evidence is kept",
+            "another gateway was shown a log that contradicts the accepted one, or is not proved to belong with it",
         )
 }
 

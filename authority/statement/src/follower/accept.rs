@@ -176,7 +176,7 @@ impl Follower {
     }
 
     /// Keeps the two heads that contradict each other.
-    pub(super) fn evidence(&mut self, round: &Round, fault: &FollowFault) -> Option<PathBuf> {
+    pub(super) fn evidence(&self, round: &Round, fault: &FollowFault) -> Option<PathBuf> {
         let contradicts = matches!(
             fault,
             FollowFault::Equivocation { .. }
@@ -188,7 +188,17 @@ impl Follower {
         let had = self.state.head.as_ref().filter(|_| contradicts)?;
         let offered = round.refused_head.as_ref().or(round.candidate.as_ref().map(|c| &c.bytes))?;
         let files = [("accepted-head.json", had.bytes.as_slice()), ("offered-head.json", offered.as_slice())];
-        self.memory.evidence(fault.as_str(), &files, self.config.limits.max_evidence)
+        self.keep(fault, &files)
+    }
+
+    /// Keeps what shows a fault, while there is a place for its kind; answers where.
+    pub(super) fn keep(&self, fault: &FollowFault, files: &[(&str, &[u8])]) -> Option<PathBuf> {
+        let limits = &self.config.limits;
+        let most = match fault {
+            FollowFault::Rollback { .. } => limits.max_rollbacks,
+            _ => limits.max_evidence,
+        };
+        self.memory.evidence(fault.as_str(), files, most)
     }
 }
 

@@ -118,8 +118,11 @@ pub struct FollowerLimits {
     pub max_contexts: usize,
     /// Faults kept until they are taken: an operator needs the first ones, not all.
     pub max_reports: usize,
-    /// Pieces of evidence kept on disk: the first are what counts, and a flood must not fill the disk.
+    /// Pieces of evidence of one kind kept on disk: the first are what counts, one convinces, and a flood must not fill the disk. Each
+    /// kind has its own places.
     pub max_evidence: usize,
+    /// The same of `rollback`: an older head contradicts nothing, and whoever carries heads has as many as there were.
+    pub max_rollbacks: usize,
     /// Longest wait after faults in a row, in seconds: short against `max_status_age`.
     pub max_backoff: u64,
     /// Seconds until a document that failed is fetched again.
@@ -135,7 +138,8 @@ impl Default for FollowerLimits {
             max_requests: 20_000,
             max_contexts: 10_000,
             max_reports: 256,
-            max_evidence: 64,
+            max_evidence: 8,
+            max_rollbacks: 2,
             max_backoff: 30,
             retry_documents: 60,
             max_unanswered: 3,

@@ -67,19 +67,20 @@ pub enum FollowFault {
     },
     /// A head issued before one that was accepted.
     IssuedBack,
-    /// Two heads of one size that disagree. Both are kept as evidence.
+    /// Two heads of one size that disagree. This and the other contradictions are evidence, kept while there is a place for it: see
+    /// [`Report::evidence`].
     Equivocation {
         /// The size.
         size: u64,
     },
-    /// A larger log of which the accepted one is not a prefix. Both heads are kept as evidence.
+    /// A larger log of which the accepted one is not a prefix. Both heads are evidence.
     Fork {
         /// Size accepted before.
         had: u64,
         /// Size offered.
         offered: u64,
     },
-    /// Another follower accepted a checkpoint that contradicts the accepted one. Both are kept as evidence, and nothing of this authority
+    /// Another follower accepted a checkpoint that contradicts the accepted one. Both are evidence, and nothing of this authority
     /// counts any more.
     SplitView {
         /// Size accepted here.
@@ -106,7 +107,7 @@ pub enum FollowFault {
         /// Number of the shard.
         n: u64,
     },
-    /// An index that was INVALID and is not any more. Both heads are kept as evidence.
+    /// An index that was INVALID and is not any more. Both heads are evidence.
     Unrevoked {
         /// The index.
         index: u64,
@@ -142,7 +143,7 @@ pub enum FollowFault {
     },
     /// The entry at the listed index is not the publish statement of this context.
     WrongIndex,
-    /// A second digest, or a second index, for a URN that is published already. Kept as evidence.
+    /// A second digest, or a second index, for a URN that is published already. Both are evidence.
     SecondDigest,
     /// An entry logged earlier than one before it in the log.
     LoggedBack,
@@ -349,7 +350,7 @@ pub struct Report {
     pub urn: Option<ContextUrn>,
     /// What went wrong.
     pub fault: FollowFault,
-    /// Directory with the evidence, if some was kept.
+    /// Directory with the evidence, all of it on disk; none where there is none, or it could not be kept.
     pub evidence: Option<PathBuf>,
 }
 

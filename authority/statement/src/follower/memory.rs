@@ -14,6 +14,9 @@ use std::path::{Path, PathBuf};
 /// The name that a file has until it is whole.
 pub(super) const TEMPORARY: &str = ".new";
 
+/// The directory of what contradicts itself.
+const EVIDENCE: &str = "evidence";
+
 /// Mode of every file.
 const FILE: u32 = 0o600;
 /// Mode of every directory that is made here.
@@ -47,7 +50,6 @@ impl Part {
 #[derive(Debug)]
 pub(super) struct Memory {
     dir: Option<PathBuf>,
-    evidence: usize,
     /// Files that are known to hold what they should: written, or verified, by this process.
     good: BTreeSet<(Part, String)>,
 }
@@ -55,7 +57,7 @@ pub(super) struct Memory {
 impl Memory {
     /// Keeps nothing.
     pub(super) fn none() -> Memory {
-        Memory { dir: None, evidence: 0, good: BTreeSet::new() }
+        Memory { dir: None, good: BTreeSet::new() }
     }
 
     /// Makes the directories that are not there yet.
@@ -63,10 +65,8 @@ impl Memory {
         for part in Part::ALL {
             make_dir(&dir.join(part.as_str()))?;
         }
-        let evidence = dir.join("evidence");
-        make_dir(&evidence)?;
-        let evidence = fs::read_dir(evidence)?.count();
-        Ok(Memory { dir: Some(dir.to_owned()), evidence, good: BTreeSet::new() })
+        make_dir(&dir.join(EVIDENCE))?;
+        Ok(Memory { dir: Some(dir.to_owned()), good: BTreeSet::new() })
     }
 
     /// A file of the directory itself, at most `max` bytes; none if it is not there or longer.
@@ -128,10 +128,11 @@ impl Memory {
         }
     }
 
-    /// Keeps evidence in a directory of its own, named by kind and content, so that the same is kept once. Answers
-    /// where; none past `max` or without a directory.
-    pub(super) fn evidence(&mut self, kind: &str, files: &[(&str, &[u8])], max: usize) -> Option<PathBuf> {
-        let dir = self.dir.as_ref()?.join("evidence");
+    /// Keeps evidence in a directory of its own, named by kind and content, so that the same is kept once. Each kind has `max` places of its
+    /// own, so that one which comes easily takes none from another. Answers where all of it is; none where its kind has no place left, the
+    /// disk does not take it, or there is no directory.
+    pub(super) fn evidence(&self, kind: &str, files: &[(&str, &[u8])], max: usize) -> Option<PathBuf> {
+        let dir = self.dir.as_ref()?.join(EVIDENCE);
         let mut all = Vec::new();
         for (name, bytes) in files {
             all.extend_from_slice(name.as_bytes());
@@ -139,19 +140,34 @@ impl Memory {
         }
         let hash = to_hex(&sha256(&all));
         let target = dir.join(format!("{kind}-{}", hash.get(..16)?));
-        if target.exists() {
+        let is_kept = |(name, bytes): &(&str, &[u8])| {
+            read_file(&target.join(name), bytes.len()).is_ok_and(|kept| kept.as_deref() == Some(*bytes))
+        };
+        if files.iter().all(is_kept) {
             return Some(target);
         }
-        if self.evidence >= max || make_dir(&target).is_err() {
+        // one that is there and not whole was broken off, and has its place
+        if !target.exists() && pieces(&dir, kind).ok()? >= max {
             return None;
         }
-        self.evidence += 1;
+        make_dir(&target).ok()?;
         for (name, bytes) in files {
             write_file(&target, name, bytes).ok()?;
         }
         sync_dir(&dir).ok()?;
         Some(target)
     }
+}
+
+/// How many pieces of evidence of one kind are there.
+fn pieces(dir: &Path, kind: &str) -> io::Result<usize> {
+    let mut count = 0;
+    for entry in fs::read_dir(dir)? {
+        let name = entry?.file_name();
+        let of = name.to_str().and_then(|name| name.rsplit_once('-'));
+        count += usize::from(of.is_some_and(|(of, _)| of == kind));
+    }
+    Ok(count)
 }
 
 fn read_file(path: &Path, max: usize) -> io::Result<Option<Vec<u8>>> {

@@ -216,7 +216,7 @@ impl Follower {
             ("accepted-checkpoint.txt", had.head.head().checkpoint.as_bytes()),
             ("other-checkpoint.txt", other.note.as_bytes()),
         ];
-        let evidence = self.memory.evidence(fault.as_str(), &files, self.config.limits.max_evidence);
+        let evidence = self.keep(&fault, &files);
         let marker = serde_json::json!({
             "at": now, "from": other.from, "accepted": had.head.head().checkpoint, "other": other.note,
         });

@@ -317,7 +317,7 @@ impl Follower {
                         ("second-entry.json", bytes),
                         ("head.json", head),
                     ];
-                    self.memory.evidence(fault.as_str(), &files, self.config.limits.max_evidence)
+                    self.keep(&fault, &files)
                 }
                 _ => None,
             };

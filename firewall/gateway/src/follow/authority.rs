@@ -225,9 +225,7 @@ impl Task {
         };
         let labels = [("authority", self.name.clone()), ("outcome", counted.to_owned())];
         self.publisher.metrics.counter("semgate_follow_total", &labels).increment(1);
-        for report in self.follower.reports() {
-            tracing::warn!(authority = self.name, %report, "reported by the follower");
-        }
+        self.log_reports();
     }
 
     /// Lets messages be judged by what the follower knows now.
@@ -303,8 +301,14 @@ impl Task {
                 self.tell();
             }
         }
+        self.log_reports();
+    }
+
+    /// What the follower has to tell, with the place of the evidence where some is kept.
+    fn log_reports(&mut self) {
         for report in self.follower.reports() {
-            tracing::warn!(authority = self.name, %report, "reported by the follower");
+            let evidence = report.evidence.as_ref().map(|place| tracing::field::display(place.display()));
+            tracing::warn!(authority = self.name, %report, evidence, "reported by the follower");
         }
     }
 

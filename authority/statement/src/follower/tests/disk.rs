@@ -369,9 +369,72 @@ fn files_are_0600_and_directories_0700() {
 #[test]
 fn evidence_is_kept_once_and_bounded() {
     let dir = tempfile::tempdir().unwrap();
-    let mut memory = super::super::memory::Memory::open(dir.path()).unwrap();
+    let memory = super::super::memory::Memory::open(dir.path()).unwrap();
     let first = memory.evidence("fork", &[("a", b"1")], 2);
     assert_eq!(memory.evidence("fork", &[("a", b"1")], 2), first);
     assert!(memory.evidence("fork", &[("a", b"2")], 2).is_some());
     assert_eq!(memory.evidence("fork", &[("a", b"3")], 2), None);
+    assert!(memory.evidence("split_view", &[("a", b"3")], 2).is_some(), "each kind has its places");
+    // one that was broken off is written again, and is not said to be kept before it is whole
+    let first = first.unwrap();
+    fs::remove_file(first.join("a")).unwrap();
+    assert_eq!(memory.evidence("fork", &[("a", b"1")], 2), Some(first.clone()));
+    assert_eq!(fs::read(first.join("a")).unwrap(), b"1");
+    fs::remove_dir_all(&first).unwrap();
+    fs::write(&first, "scribble").unwrap();
+    assert_eq!(memory.evidence("fork", &[("a", b"1")], 2), None, "the disk does not take it");
+}
+
+/// Each older head that a mirror had kept took one of 64 places for good; two heads of one size and a split view found none.
+#[test]
+fn rollbacks_that_a_mirror_makes_take_no_place_from_a_contradiction() {
+    let mut authority = MemoryAuthority::with_library(START);
+    let old: Vec<_> = (0..5)
+        .map(|n| {
+            let before = authority.clone();
+            authority.publish(&MemoryAuthority::document(&format!("line{n}:v1.0"), "thing"));
+            before
+        })
+        .collect();
+    let dir = tempfile::tempdir().unwrap();
+    // what an earlier version kept
+    let evidence = dir.path().join("evidence");
+    for n in 0..64 {
+        fs::create_dir_all(evidence.join(format!("rollback-{n:016x}"))).unwrap();
+    }
+    for (there, expected) in [(64, 0), (0, 2)] {
+        if there == 0 {
+            fs::remove_dir_all(&evidence).unwrap();
+        }
+        let mut follower = open(&authority, dir.path());
+        authority.follow(&mut follower).unwrap();
+        let mut kept = 0;
+        for (mut before, n) in old.clone().into_iter().zip(1..) {
+            before.now = authority.now + 40 * n;
+            let had = authority.tree.size();
+            let offered = before.tree.size();
+            assert_eq!(before.follow(&mut follower), Err(FollowFault::Rollback { had, offered }));
+            let report = follower.reports().pop().unwrap();
+            kept += usize::from(report.evidence.is_some());
+        }
+        assert_eq!((kept, each_file(dir.path(), "evidence").len()), (expected, there + expected));
+        let mut thief = authority.clone();
+        thief.now += 300;
+        thief.renew();
+        thief.head.floors = [0; 32];
+        thief.sign_head();
+        let size = thief.tree.size();
+        assert_eq!(thief.follow(&mut follower), Err(FollowFault::Equivocation { size }));
+        let report = follower.reports().pop().unwrap();
+        assert!(report.evidence.unwrap().join("offered-head.json").is_file());
+    }
+    let mut follower = open(&authority, dir.path());
+    let mut other = old[4].clone();
+    other.publish(&MemoryAuthority::document("other:v1.0", "thing"));
+    assert_eq!(
+        follower.compare(&other.head.checkpoint, "other", START),
+        Ok(crate::follower::Compared::Contradicts)
+    );
+    let report = follower.reports().pop().unwrap();
+    assert!(report.evidence.unwrap().join("other-checkpoint.txt").is_file());
 }
