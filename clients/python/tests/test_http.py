@@ -1,12 +1,14 @@
 import json
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import pytest
 
 from semgate import Refused
+from semgate.errors import CODES
 from semgate.http import post
 
 
@@ -52,3 +54,22 @@ def test_a_refusal_keeps_what_can_be_done_about_it(url: str, said: dict[str, obj
     refused = caught.value
     assert (refused.code, refused.reason, refused.hint) == ("lock_mismatch", "the other side refused", hint)
     assert str(refused) == "lock_mismatch: the other side refused" + (f"; hint: {hint}" if hint else "")
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["two\nlines", "\x1b[2Jlock_mismatch", "a" * 400_000, "", "no_such_code", 7, None, ["lock_mismatch"], {"a": 1}],
+    ids=["lines", "escape", "long", "empty", "unknown", "number", "null", "list", "object"],
+)
+def test_attack_the_code_of_a_refusal_came_into_the_text_whatever_it_was(url: str, code: object) -> None:
+    Says.problem = {"code": code, "hint": "negotiate a new lock"}
+    with pytest.raises(Refused) as caught:
+        post(url)(b"{}")
+    assert caught.value.code == "upstream_invalid"
+    assert str(caught.value) == "upstream_invalid: the other side refused; hint: negotiate a new lock"
+
+
+def test_the_known_codes_are_those_of_the_page() -> None:
+    page = Path(__file__).parents[3] / "docs" / "refusals.md"
+    table = page.read_text().split("## The codes", 1)[1]
+    assert CODES == {line.split("`")[1] for line in table.splitlines() if line.startswith("| `")}

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from .errors import Refused
+from .errors import CODES, Refused
 
 _MAX_ANSWER = 512 * 1024
 _MAX_HINT = 512
@@ -57,7 +57,9 @@ def _refused(data: bytes) -> Refused:
     except Refused:
         return Refused("upstream_invalid", "the answer is no handshake message")
     hint = problem.get("hint")
-    return Refused(str(problem.get("code", "upstream_invalid")), "the other side refused", _line(hint))
+    code = problem.get("code")
+    known = code if isinstance(code, str) and code in CODES else "upstream_invalid"
+    return Refused(known, "the other side refused", _line(hint))
 
 
 def _line(hint: object) -> str | None:
