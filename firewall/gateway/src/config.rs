@@ -151,7 +151,7 @@ pub struct RouteConfig {
     pub receiver: String,
     /// Where that agent is.
     pub upstream: Upstream,
-    /// Whether HTTP/2 is spoken with it, on one connection for each core: by ALPN over TLS, by prior knowledge without.
+    /// Whether HTTP/2 is spoken with it, many messages on a connection: by ALPN over TLS, by prior knowledge without.
     pub upstream_http2: bool,
     /// The lines and versions that the receiver understands.
     pub contexts: Vec<ContextScope>,

@@ -30,7 +30,14 @@ pub(crate) fn unreachable_agent() -> Refusal {
 
 /// No connection could be opened; the operator reads why.
 pub(crate) fn unreachable(fault: &ConnectFault) -> Refusal {
-    unreachable_agent().with_detail(fault.to_string())
+    let refusal = match fault {
+        ConnectFault::Full => {
+            Refusal::new(Code::UpstreamUnavailable, "the agent behind takes no more messages at once")
+                .with_hint(format!("{NOTHING}: send it again later"))
+        }
+        _ => unreachable_agent(),
+    };
+    refusal.with_detail(fault.to_string())
 }
 
 /// The certificate that the agent behind showed when the connection opened was taken back, has expired, or its roots are gone: nothing

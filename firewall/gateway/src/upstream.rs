@@ -1,11 +1,12 @@
 //! Connections to one agent, on one core.
 //!
-//! Over HTTP/1.1 a connection carries one message at a time and is kept only after a reply was read to its end; over HTTP/2
-//! one connection carries all. Nothing is sent twice: a kept connection that turns out closed is replaced only when hyper gives
+//! Over HTTP/1.1 a connection carries one message at a time and is kept only after a reply was read to its end; over HTTP/2 it carries as
+//! many at once as the agent takes, and each has a place on it before it is looked at for the last time ([`streams`]). Nothing is sent twice: a kept connection that turns out closed is replaced only when hyper gives
 //! the request back, which it does only if none of it was written.
 
 mod connect;
 mod link;
+mod streams;
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -19,9 +20,11 @@ use hyper::body::Incoming;
 use tokio::time::Instant;
 
 use crate::clock::unix_now;
+use crate::config::Limits;
 
 pub(crate) use connect::{ConnectFault, Connected, Connector, Met};
 pub(crate) use link::{Link, Speak};
+use streams::Carried;
 
 /// How long a kept connection may take to be ready again.
 const SETTLE: Duration = Duration::from_millis(50);
@@ -30,14 +33,36 @@ const SETTLE: Duration = Duration::from_millis(50);
 pub(crate) struct Pool {
     connector: Connector,
     idle: RefCell<VecDeque<Idle>>,
-    max_idle: usize,
-    idle_timeout: Duration,
-    /// HTTP/2: the one connection.
-    shared: RefCell<Option<Connected>>,
+    bounds: Bounds,
+    /// HTTP/2: the connections, oldest first.
+    shared: RefCell<Vec<Connected>>,
     /// Held by who opens it; the others wait for what comes.
     opening: tokio::sync::Mutex<()>,
     /// When opening it failed last.
     failed: Cell<Option<Instant>>,
+}
+
+/// How many connections there are, and how long what is waited for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    idle: usize,
+    idle_timeout: Duration,
+    /// HTTP/2: connections open at once.
+    shared: usize,
+    /// For a place on one of them.
+    wait: Duration,
+}
+
+impl Bounds {
+    /// Those of a pool that keeps so many connections.
+    pub(crate) fn keeping(idle: usize, limits: &Limits) -> Self {
+        Self {
+            idle,
+            idle_timeout: limits.upstream_idle_timeout,
+            shared: limits.upstream_http2_connections,
+            wait: limits.upstream_wait,
+        }
+    }
 }
 
 struct Idle {
@@ -83,12 +108,11 @@ impl SendFault {
 pub(crate) struct Moved;
 
 impl Pool {
-    pub(crate) fn new(connector: Connector, max_idle: usize, idle_timeout: Duration) -> Self {
+    pub(crate) fn new(connector: Connector, bounds: Bounds) -> Self {
         Self {
             connector,
             idle: RefCell::default(),
-            max_idle,
-            idle_timeout,
+            bounds,
             shared: RefCell::default(),
             opening: tokio::sync::Mutex::new(()),
             failed: Cell::new(None),
@@ -105,7 +129,7 @@ impl Pool {
         }
         loop {
             let Some(idle) = self.idle.borrow_mut().pop_back() else { return Box::pin(self.fresh()).await };
-            if idle.since.elapsed() >= self.idle_timeout {
+            if idle.since.elapsed() >= self.bounds.idle_timeout {
                 // the rest is older still
                 self.idle.borrow_mut().clear();
                 continue;
@@ -130,35 +154,52 @@ impl Pool {
         Ok(Lease { open: self.connector.connect().await?, kept: false })
     }
 
-    /// The one connection of HTTP/2, opened if there is none. One message opens it, the others wait, and fail with it.
+    /// A place on a connection of HTTP/2: on the first that has one, else on another, else on the first that gets one in time.
     async fn share(&self) -> Result<Lease, ConnectFault> {
         let came = Instant::now();
-        if let Some(lease) = self.live() {
-            return Ok(lease);
+        loop {
+            let freed = self.connector.freed().notified();
+            if let Some(lease) = self.placed() {
+                return Ok(lease);
+            }
+            let open = self.shared.borrow().len();
+            let failed = self.failed.get().is_some_and(|failed| failed >= came);
+            if failed && open == 0 {
+                return Err(ConnectFault::Shared);
+            }
+            if !failed && open < self.bounds.shared {
+                match self.another(open).await {
+                    // where others are open a place on one of them will do
+                    Err(fault) if self.shared.borrow().is_empty() => return Err(fault),
+                    _ => continue,
+                }
+            }
+            tokio::time::timeout_at(came + self.bounds.wait, freed).await.map_err(|_| ConnectFault::Full)?;
         }
+    }
+
+    /// Opens one more connection than the `open` ones, unless another message does so meanwhile.
+    async fn another(&self, open: usize) -> Result<(), ConnectFault> {
+        let came = Instant::now();
         let _turn = self.opening.lock().await;
-        if let Some(lease) = self.live() {
-            return Ok(Lease { kept: false, ..lease });
+        if self.shared.borrow().len() > open {
+            return Ok(());
         }
         if self.failed.get().is_some_and(|failed| failed >= came) {
             return Err(ConnectFault::Shared);
         }
-        let open = self.connector.connect().await.inspect_err(|_| self.failed.set(Some(Instant::now())))?;
-        let shared = open.link.shared().map(|link| Connected { link, met: open.met.clone() });
-        *self.shared.borrow_mut() = shared;
-        Ok(Lease { open, kept: false })
+        let opened = self.connector.connect().await.inspect_err(|_| self.failed.set(Some(Instant::now())))?;
+        self.shared.borrow_mut().push(opened);
+        Ok(())
     }
 
-    /// Another end of the one connection, while it is open and its peer's certificate counts.
-    fn live(&self) -> Option<Lease> {
+    /// A place on the first connection that has one. Those that are closed, or whose peer's certificate counts no more, are forgotten.
+    fn placed(&self) -> Option<Lease> {
         let mut shared = self.shared.borrow_mut();
-        let open = shared.as_ref()?;
-        if open.link.is_closed() || !open.met.counts(unix_now()) {
-            *shared = None;
-            return None;
-        }
-        let link = open.link.shared()?;
-        Some(Lease { open: Connected { link, met: open.met.clone() }, kept: true })
+        shared.retain(|open| !open.link.is_closed() && open.met.counts(unix_now()));
+        let place = |open: &Connected| Some((open.link.placed()?, open.met.clone()));
+        let (link, met) = shared.iter().find_map(place)?;
+        Some(Lease { open: Connected { link, met }, kept: true })
     }
 
     /// A connection of its own for one request that asks for another protocol; it is never kept.
@@ -170,28 +211,35 @@ impl Pool {
     }
 
     /// Sends one message and waits for the head of its reply. `still` is asked again before a connection that turned out
-    /// closed is replaced: opening another takes time, and what allowed the message may have moved.
+    /// closed, or full, is replaced: another takes time, and what allowed the message may have moved.
     ///
     /// # Errors
     /// [`SendFault`], which says whether anything was written.
     pub(crate) async fn send(
         &self,
         mut lease: Lease,
-        request: Request<Full<Bytes>>,
+        mut request: Request<Full<Bytes>>,
         still: &dyn Fn() -> Result<(), Moved>,
     ) -> Result<(Lease, Response<Incoming>), SendFault> {
-        let mut fault = match lease.open.link.try_send(request).await {
-            Ok(response) => return Ok((lease, response)),
-            Err(fault) => fault,
-        };
-        // given back: hyper had not begun to write it
-        let Some(request) = fault.take_message() else { return Err(SendFault::of(fault.error())) };
+        if lease.open.link.fits() {
+            let mut fault = match lease.open.link.try_send(request).await {
+                Ok(response) => return Ok((lease, response)),
+                Err(fault) => fault,
+            };
+            // given back: hyper had not begun to write it
+            let Some(back) = fault.take_message() else { return Err(SendFault::of(fault.error())) };
+            request = back.map(Carried::bare);
+        }
         if !lease.kept {
             return Err(SendFault::NotSent);
         }
+        drop(lease);
         let mut lease = Box::pin(self.fresh()).await.map_err(|_| SendFault::NotSent)?;
         if let Err(Moved) = still() {
             self.keep(lease);
+            return Err(SendFault::NotSent);
+        }
+        if !lease.open.link.fits() {
             return Err(SendFault::NotSent);
         }
         match lease.open.link.try_send(request).await {
@@ -203,11 +251,11 @@ impl Pool {
 
     /// Keeps a connection whose reply was read to its end.
     pub(crate) fn keep(&self, lease: Lease) {
-        if lease.open.link.is_closed() || self.max_idle == 0 || self.connector.speak() == Speak::Http2 {
+        if lease.open.link.is_closed() || self.bounds.idle == 0 || self.connector.speak() == Speak::Http2 {
             return;
         }
         let mut idle = self.idle.borrow_mut();
-        if idle.len() >= self.max_idle {
+        if idle.len() >= self.bounds.idle {
             idle.pop_front();
         }
         idle.push_back(Idle { open: lease.open, since: Instant::now() });

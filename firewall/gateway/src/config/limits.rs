@@ -149,6 +149,12 @@ pub struct Limits {
     /// How long such a connection is kept unused. 4 s: below the 5 s after which Node.js and uvicorn close theirs, so that
     /// a message is hardly ever sent into a connection that is being closed.
     pub upstream_idle_timeout: Duration,
+    /// HTTP/2: connections to one agent on one core. 4: each carries as many messages as the agent says that it takes at once, 100 with most;
+    /// more would only get around what it says.
+    pub upstream_http2_connections: usize,
+    /// HTTP/2: how long a message waits for a place on them before it is refused, not having been sent. 5 s: with `upstream_timeout` that is
+    /// within `drain_timeout`, and an agent that gives none free in so long is not soon done.
+    pub upstream_wait: Duration,
     /// Audit records waiting to be written. 8192: about a second of full load; full means refused.
     pub audit_queue: usize,
     /// Bytes of one record for what policies were asked, where `[audit_values]` keeps that. 16 KiB: some fifty questions, or a few with
@@ -265,6 +271,8 @@ impl Default for Limits {
             metadata_bytes: 64 * 1024,
             upstream_idle: 64,
             upstream_idle_timeout: Duration::from_secs(4),
+            upstream_http2_connections: 4,
+            upstream_wait: Duration::from_secs(5),
             audit_queue: 8192,
             audit_asked_bytes: 16 << 10,
             drain_timeout: Duration::from_secs(35),
@@ -374,7 +382,7 @@ macro_rules! file_limits {
 
 file_limits! {
     durations: ping_interval, handshake_timeout, idle_timeout, header_timeout, body_timeout, write_timeout, connect_timeout, upstream_timeout,
-        stream_idle, stream_time, subscription_time, upstream_idle_timeout, drain_timeout, policy_poll, policy_settle, push_timeout, fetch_timeout, peer_interval;
+        stream_idle, stream_time, subscription_time, upstream_idle_timeout, upstream_wait, drain_timeout, policy_poll, policy_settle, push_timeout, fetch_timeout, peer_interval;
     numbers:
         connections: usize = 1..=1_000_000,
         connections_per_agent: usize = 1..=1_000_000,
@@ -418,6 +426,7 @@ file_limits! {
         challenge_bytes: usize = 64..=65_536,
         metadata_bytes: usize = 64..=1_048_576,
         upstream_idle: usize = 0..=65_536,
+        upstream_http2_connections: usize = 1..=1_024,
         audit_queue: usize = 1..=1_000_000,
         audit_asked_bytes: usize = 256..=32_768,
         policy_read_tries: usize = 1..=100,

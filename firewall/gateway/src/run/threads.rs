@@ -31,7 +31,7 @@ use crate::listen::{self, Agents, BoundRoute, Entrance, Face, Listener};
 use crate::materials::Materials;
 use crate::measure::{Metrics, RouteMetrics};
 use crate::record::{Audit, AuditWriter};
-use crate::upstream::{Connector, Pool, Speak};
+use crate::upstream::{Bounds, Connector, Pool, Speak};
 
 /// The threads of a gateway.
 pub(super) struct Running {
@@ -370,7 +370,7 @@ impl Core {
             shared: Arc::clone(&self.shared),
             door: Door::new(config, &seat.extension),
             address: Address::new(&config.upstream, speak, config.protocol, &seat.extension)?,
-            pool: Pool::new(connector, limits.upstream_idle, limits.upstream_idle_timeout),
+            pool: Pool::new(connector, Bounds::keeping(limits.upstream_idle, limits)),
             card: self.card(config, &seat)?,
             authorization: Authorization::of(
                 (config, &self.config.routes),
@@ -416,7 +416,7 @@ impl Core {
             Some(place) => {
                 let (materials, speak) = (Arc::clone(&self.materials), Speak::Http1);
                 let connector = Connector::live(place, materials, seat.at, speak, limits.connect_timeout);
-                let pool = Pool::new(connector, 1, limits.upstream_idle_timeout);
+                let pool = Pool::new(connector, Bounds::keeping(1, limits));
                 Some((pool, Address::new(place, speak, route.protocol, &seat.extension)?))
             }
             None => None,

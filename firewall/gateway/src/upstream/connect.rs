@@ -10,6 +10,7 @@ use hyper_util::rt::TokioIo;
 use semgate_certs::PeerRoots;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
+use tokio::sync::Notify;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::ClientConfig;
@@ -33,8 +34,10 @@ pub(crate) enum ConnectFault {
     Timeout,
     /// HTTP could not be begun, or the peer did not agree to HTTP/2 where the route wants it.
     Http,
-    /// Another message opened the one connection, and failed.
+    /// Another message opened a connection for all, and failed.
     Shared,
+    /// Every connection that may be open carries as many messages as the agent takes, and none of them was answered in time.
+    Full,
 }
 
 impl fmt::Display for ConnectFault {
@@ -45,6 +48,7 @@ impl fmt::Display for ConnectFault {
             Self::Timeout => f.write_str("connecting took too long"),
             Self::Http => f.write_str("http could not be begun, or not in the version of the route"),
             Self::Shared => f.write_str("the connection that another message opened failed"),
+            Self::Full => f.write_str("the connections carry as many messages as the agent takes at once"),
         }
     }
 }
@@ -69,6 +73,8 @@ pub(crate) struct Connector {
     secure: Secure,
     speak: Speak,
     timeout: Duration,
+    /// Told when there may be a place on one of its connections.
+    freed: Arc<Notify>,
 }
 
 /// Who was met when a connection was opened. Without TLS whoever is at the place, who counts for ever.
@@ -98,13 +104,14 @@ impl Connector {
         timeout: Duration,
     ) -> Self {
         let secure = if upstream.tls { Secure::Live(materials, at) } else { Secure::No };
-        Self { place: upstream.place.clone(), secure, speak, timeout }
+        Self { place: upstream.place.clone(), secure, speak, timeout, freed: Arc::default() }
     }
 
     /// To an address under one configuration, or to a plain one on this machine.
     pub(crate) fn fixed(upstream: &Upstream, tls: Arc<ClientConfig>, timeout: Duration) -> Self {
         let secure = if upstream.tls { Secure::Fixed(tls) } else { Secure::No };
-        Self { place: upstream.place.clone(), secure, speak: Speak::Http1, timeout }
+        let freed = Arc::default();
+        Self { place: upstream.place.clone(), secure, speak: Speak::Http1, timeout, freed }
     }
 
     /// To the same place, for one request that asks for another protocol.
@@ -112,11 +119,18 @@ impl Connector {
         Self { speak: Speak::Upgrade, ..self.clone() }
     }
 
+    /// Told when there may be a place on one of its connections.
+    pub(super) fn freed(&self) -> &Notify {
+        &self.freed
+    }
+
     /// What is spoken on its connections.
     pub(crate) fn speak(&self) -> Speak {
         self.speak
     }
 
+    /// A connection on which a message may be sent: over HTTP/2 the agent has said how many it takes at once.
+    ///
     /// # Errors
     /// [`ConnectFault`].
     pub(crate) async fn connect(&self) -> Result<Connected, ConnectFault> {
@@ -149,7 +163,18 @@ impl Connector {
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        Link::begin(self.speak, TokioIo::new(stream)).await.map_err(|_| ConnectFault::Http)
+        let begun = Link::begin(self.speak, TokioIo::new(stream), &self.freed).await;
+        let link = begun.map_err(|_| ConnectFault::Http)?;
+        loop {
+            let told = self.freed.notified();
+            if link.takes_any() {
+                return Ok(link);
+            }
+            if link.is_closed() {
+                return Err(ConnectFault::Http);
+            }
+            told.await;
+        }
     }
 
     /// The handshake has verified that this is the route's receiver; what is read again is who it was, and for how long that counts.

@@ -1,5 +1,9 @@
 //! One connection to an agent, in either HTTP.
 
+use std::cell::RefCell;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -10,8 +14,9 @@ use hyper::body::Incoming;
 use hyper::client::conn::{TrySendError, http1, http2};
 use hyper::rt::{Read, Write};
 use hyper_util::rt::TokioTimer;
+use tokio::sync::Notify;
 
-use crate::executor::OnThisCore;
+use super::streams::{Carried, Place, Streams, Watching};
 
 /// Response headers read at most: a reply brings a few, and none but the named ones pass.
 const MAX_HEADERS: usize = 64;
@@ -30,7 +35,7 @@ const PONG: Duration = Duration::from_secs(20);
 pub(crate) enum Speak {
     /// One message at a time on a connection.
     Http1,
-    /// All messages of a core on one connection.
+    /// Many messages on a connection, as many at once as the agent takes.
     Http2,
     /// One request that asks for another protocol.
     Upgrade,
@@ -39,14 +44,22 @@ pub(crate) enum Speak {
 /// The sending end.
 pub(crate) enum Link {
     /// One message at a time.
-    One(http1::SendRequest<Full<Bytes>>),
-    /// Many at once.
-    Many(http2::SendRequest<Full<Bytes>>),
+    One(http1::SendRequest<Carried>),
+    /// Many at once, each with a place.
+    Many(Many),
+}
+
+/// A sending end of a connection that carries many.
+pub(crate) struct Many {
+    send: http2::SendRequest<Carried>,
+    streams: Rc<Streams>,
+    /// Without one nothing is sent.
+    place: Option<Rc<Place>>,
 }
 
 impl Link {
-    /// Begins HTTP on a fresh stream, and a task that drives it for as long as it lasts.
-    pub(super) async fn begin<S>(speak: Speak, stream: S) -> hyper::Result<Self>
+    /// Begins HTTP on a fresh stream, and a task that drives it for as long as it lasts. `freed` is told when there may be a place on it.
+    pub(super) async fn begin<S>(speak: Speak, stream: S, freed: &Arc<Notify>) -> hyper::Result<Self>
     where
         S: Read + Write + Send + Unpin + 'static,
     {
@@ -67,8 +80,11 @@ impl Link {
                 Ok(Self::One(link))
             }
             Speak::Http2 => {
-                let mut builder = http2::Builder::new(OnThisCore);
+                let streams = Streams::new(Arc::clone(freed));
+                let mut builder = http2::Builder::new(Watching(Rc::clone(&streams)));
                 builder
+                    // how many it takes is waited for
+                    .initial_max_send_streams(0)
                     .timer(TokioTimer::new())
                     .max_header_list_size(MAX_HEAD)
                     .initial_stream_window_size(WINDOW)
@@ -77,25 +93,61 @@ impl Link {
                     .keep_alive_interval(PING)
                     .keep_alive_timeout(PONG)
                     .keep_alive_while_idle(false);
-                let (link, connection) = builder.handshake(stream).await?;
-                tokio::task::spawn_local(async move { drop(connection.await) });
-                Ok(Self::Many(link))
+                let (send, connection) = builder.handshake(stream).await?;
+                // asked for its limit from outside, and gone when it is over
+                let connection = Rc::new(RefCell::new(Some(connection)));
+                let asked = Rc::clone(&connection);
+                let most = move || {
+                    let most = asked.try_borrow().ok()?.as_ref()?.current_max_send_streams();
+                    Some(most)
+                };
+                streams.begun(Box::new(move || most().unwrap_or_default()));
+                let driven = Rc::clone(&streams);
+                tokio::task::spawn_local(std::future::poll_fn(move |cx| {
+                    let mut held = connection.borrow_mut();
+                    let over =
+                        held.as_mut().is_none_or(|connection| Pin::new(connection).poll(cx).is_ready());
+                    if !over {
+                        driven.numbered();
+                        return Poll::Pending;
+                    }
+                    *held = None;
+                    driven.over();
+                    Poll::Ready(())
+                }));
+                Ok(Self::Many(Many { send, streams, place: None }))
             }
         }
     }
 
-    /// Another sending end of the same connection, where it carries many.
-    pub(super) fn shared(&self) -> Option<Self> {
+    /// Another sending end of the same connection with a place for one message, where it carries many and has one.
+    pub(super) fn placed(&self) -> Option<Self> {
+        let Self::Many(many) = self else { return None };
+        let place = many.streams.take()?;
+        let (send, streams) = (many.send.clone(), Rc::clone(&many.streams));
+        Some(Self::Many(Many { send, streams, place: Some(place) }))
+    }
+
+    /// Whether the agent said how many messages it takes at once, and that it takes any; where it carries one, it does.
+    pub(super) fn takes_any(&self) -> bool {
         match self {
-            Self::One(_) => None,
-            Self::Many(link) => Some(Self::Many(link.clone())),
+            Self::One(_) => true,
+            Self::Many(many) => many.streams.most() > 0,
+        }
+    }
+
+    /// Whether what is sent now goes out now, and is queued nowhere until another message is answered: the agent may have taken back places.
+    pub(super) fn fits(&self) -> bool {
+        match self {
+            Self::One(_) => true,
+            Self::Many(many) => many.place.is_some() && many.streams.fit(),
         }
     }
 
     pub(super) fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<hyper::Result<()>> {
         match self {
             Self::One(link) => link.poll_ready(cx),
-            Self::Many(link) => link.poll_ready(cx),
+            Self::Many(many) => many.send.poll_ready(cx),
         }
     }
 
@@ -110,7 +162,7 @@ impl Link {
     pub(super) fn is_closed(&self) -> bool {
         match self {
             Self::One(link) => link.is_closed(),
-            Self::Many(link) => link.is_closed(),
+            Self::Many(many) => many.send.is_closed(),
         }
     }
 
@@ -121,10 +173,15 @@ impl Link {
     pub(crate) async fn try_send(
         &mut self,
         request: Request<Full<Bytes>>,
-    ) -> Result<Response<Incoming>, TrySendError<Request<Full<Bytes>>>> {
+    ) -> Result<Response<Incoming>, TrySendError<Request<Carried>>> {
         match self {
-            Self::One(link) => link.try_send_request(request).await,
-            Self::Many(link) => link.try_send_request(request).await,
+            Self::One(link) => link.try_send_request(request.map(|body| Carried::new(body, None))).await,
+            Self::Many(many) => {
+                let request = request.map(|body| Carried::new(body, many.place.clone()));
+                let sent = many.send.try_send_request(request);
+                many.streams.handed();
+                sent.await
+            }
         }
     }
 }

@@ -136,6 +136,54 @@ impl Raw {
         raw
     }
 
+    /// The other end: an agent that takes `most` streams at once and writes what it likes.
+    pub fn accept(listener: &std::net::TcpListener, most: u32) -> Raw {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.read_exact(&mut [0; 24]).unwrap();
+        let mut raw = Raw { stream };
+        raw.takes(most);
+        raw
+    }
+
+    /// Says how many streams are taken at once from now on.
+    pub fn takes(&mut self, most: u32) {
+        let setting = [&3_u16.to_be_bytes()[..], &most.to_be_bytes()].concat();
+        self.send(4, 0, 0, &setting);
+    }
+
+    /// The stream of the next message that came whole.
+    pub fn message(&mut self) -> u32 {
+        loop {
+            let frame = self.next(&[DATA]).unwrap();
+            if frame.flags & END_STREAM != 0 {
+                return frame.stream;
+            }
+        }
+    }
+
+    /// Whether nothing but settings and pings comes for a while.
+    pub fn is_silent(&mut self, time: Duration) -> bool {
+        self.stream.set_read_timeout(Some(time)).unwrap();
+        let came = self.next(&[DATA, HEADERS]);
+        self.stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        came.is_none()
+    }
+
+    /// Answers with 200 and this JSON.
+    pub fn answer(&mut self, stream: u32, body: &serde_json::Value) {
+        let mut block = vec![0x88];
+        for text in ["content-type", "application/json"] {
+            if text == "content-type" {
+                block.push(0);
+            }
+            block.push(u8::try_from(text.len()).unwrap());
+            block.extend(text.as_bytes());
+        }
+        self.send(HEADERS, END_HEADERS, stream, &block);
+        self.send(DATA, END_STREAM, stream, body.to_string().as_bytes());
+    }
+
     pub fn send(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
         let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
         let mut bytes = length[1..].to_vec();

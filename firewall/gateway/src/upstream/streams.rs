@@ -1,0 +1,257 @@
+//! How many streams are open on one HTTP/2 connection to an agent, and how many the agent takes (RFC 9113 §5.1.2).
+//!
+//! Past what the agent takes the library below queues a message, and writes it when a stream ends, whatever became of what allowed it. So
+//! nothing is handed to it without a [`Place`] on the connection, and a place is taken before what allows the message is asked for the last time.
+
+use std::cell::{Cell, OnceCell};
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::{Body, Frame, SizeHint};
+use hyper::rt::Executor;
+use tokio::sync::Notify;
+
+use crate::executor::OnThisCore;
+
+/// The streams of one connection. Not [`Send`]: it stays on its core.
+pub(crate) struct Streams {
+    open: Cell<usize>,
+    /// What the agent said last; nothing is taken before it said anything.
+    most: OnceCell<Box<dyn Fn() -> usize>>,
+    /// What it had said when that was looked at last.
+    seen: Cell<usize>,
+    under_way: Cell<UnderWay>,
+    /// Told when there may be a place.
+    freed: Arc<Notify>,
+}
+
+/// Where a message is that was handed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum UnderWay {
+    No,
+    /// Not taken yet by what numbers the streams.
+    Handed,
+    /// Its stream has a number; it opens when the connection is driven next, if the agent takes one more then.
+    Numbered,
+}
+
+impl Streams {
+    pub(super) fn new(freed: Arc<Notify>) -> Rc<Self> {
+        Rc::new(Self {
+            open: Cell::new(0),
+            most: OnceCell::new(),
+            seen: Cell::new(0),
+            under_way: Cell::new(UnderWay::No),
+            freed,
+        })
+    }
+
+    /// The handshake is over: this says what the agent takes.
+    pub(super) fn begun(&self, most: Box<dyn Fn() -> usize>) {
+        let _ = self.most.set(most);
+    }
+
+    /// Streams that the agent takes at once; 0 before its first settings.
+    pub(super) fn most(&self) -> usize {
+        self.most.get().map_or(0, |most| most())
+    }
+
+    /// A place for one message, if there is one.
+    pub(super) fn take(self: &Rc<Self>) -> Option<Rc<Place>> {
+        if self.open.get() >= self.most() {
+            return None;
+        }
+        self.open.set(self.open.get() + 1);
+        Some(Rc::new(Place(Rc::clone(self))))
+    }
+
+    /// Whether the places that were taken are still as many as the agent takes.
+    pub(super) fn fit(&self) -> bool {
+        self.open.get() <= self.most()
+    }
+
+    /// A message is handed over.
+    pub(super) fn handed(&self) {
+        self.under_way.set(UnderWay::Handed);
+    }
+
+    /// What was handed over has its streams.
+    pub(super) fn numbered(&self) {
+        if self.under_way.get() == UnderWay::Handed {
+            self.under_way.set(UnderWay::Numbered);
+        }
+    }
+
+    /// The connection is over.
+    pub(super) fn over(&self) {
+        self.freed.notify_waiters();
+    }
+
+    /// The connection was driven. Ready where it has to end: the agent took streams back in the instant in which a message was handed over,
+    /// so that message may be queued, and nothing else takes it out of the queue.
+    fn driven(&self) -> Poll<()> {
+        let most = self.most();
+        if self.under_way.get() != UnderWay::No && self.open.get() > most {
+            return Poll::Ready(());
+        }
+        if self.under_way.get() == UnderWay::Numbered {
+            self.under_way.set(UnderWay::No);
+        }
+        if self.seen.replace(most) != most {
+            self.freed.notify_waiters();
+        }
+        Poll::Pending
+    }
+}
+
+/// A place on a connection, held by who waits for a reply until it was read to its end, and by the message until it was written.
+pub(crate) struct Place(Rc<Streams>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.open.set(self.0.open.get().saturating_sub(1));
+        self.0.freed.notify_waiters();
+    }
+}
+
+/// A message on its way into a connection.
+pub(crate) struct Carried {
+    body: Full<Bytes>,
+    place: Option<Rc<Place>>,
+}
+
+impl Carried {
+    pub(super) fn new(body: Full<Bytes>, place: Option<Rc<Place>>) -> Self {
+        Self { body, place }
+    }
+
+    /// The message that was given back.
+    pub(super) fn bare(self) -> Full<Bytes> {
+        self.body
+    }
+}
+
+/// Nobody waits for the reply any more, and nothing of the message was written: it is not.
+#[derive(Debug)]
+pub(crate) struct Withdrawn;
+
+impl std::fmt::Display for Withdrawn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("nobody waits for the reply any more")
+    }
+}
+
+impl std::error::Error for Withdrawn {}
+
+impl Body for Carried {
+    type Data = Bytes;
+    type Error = Withdrawn;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Withdrawn>>> {
+        if self.place.as_ref().is_some_and(|place| Rc::strong_count(place) == 1) {
+            return Poll::Ready(Some(Err(Withdrawn)));
+        }
+        Pin::new(&mut self.body).poll_frame(cx).map_err(|never| match never {})
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// Runs what hyper starts for one connection, and looks at the streams whenever the connection was driven.
+#[derive(Clone)]
+pub(super) struct Watching(pub(super) Rc<Streams>);
+
+impl<F: Future<Output = ()> + 'static> Executor<F> for Watching {
+    fn execute(&self, future: F) {
+        // what is started before the handshake is over reads and writes the connection; all that comes later is of one stream
+        if self.0.most.get().is_some() {
+            return OnThisCore.execute(future);
+        }
+        let (streams, mut future) = (Rc::clone(&self.0), Box::pin(future));
+        tokio::task::spawn_local(poll_fn(move |cx| match future.as_mut().poll(cx) {
+            Poll::Ready(()) => Poll::Ready(()),
+            Poll::Pending => streams.driven(),
+        }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    fn streams(most: &Rc<Cell<usize>>) -> Rc<Streams> {
+        let streams = Streams::new(Arc::default());
+        let says = Rc::clone(most);
+        streams.begun(Box::new(move || says.get()));
+        streams
+    }
+
+    #[test]
+    fn there_are_as_many_places_as_the_agent_takes_now() {
+        let most = Rc::new(Cell::new(2));
+        let streams = streams(&most);
+        let (one, two) = (streams.take().unwrap(), streams.take().unwrap());
+        assert!(streams.take().is_none());
+        drop(one);
+        assert!(streams.take().is_some());
+        most.set(0);
+        assert!(!streams.fit(), "what was taken is more than the agent takes now");
+        drop(two);
+        assert!(streams.fit() && streams.take().is_none());
+    }
+
+    #[test]
+    fn a_message_that_may_be_queued_ends_the_connection_and_one_that_is_under_way_does_not() {
+        let most = Rc::new(Cell::new(1));
+        let streams = streams(&most);
+        let _place = streams.take();
+        streams.handed();
+        assert!(streams.driven().is_pending());
+        streams.numbered();
+        assert!(streams.driven().is_pending(), "its stream is open");
+        most.set(0);
+        assert!(streams.driven().is_pending(), "which it stays");
+        for numbered in [false, true] {
+            most.set(1);
+            streams.handed();
+            if numbered {
+                streams.numbered();
+            }
+            most.set(0);
+            assert!(streams.driven().is_ready(), "numbered: {numbered}");
+        }
+    }
+
+    #[tokio::test]
+    async fn attack_what_nobody_waits_for_is_written_when_the_connection_has_room_for_it() {
+        let streams = streams(&Rc::new(Cell::new(1)));
+        let held = streams.take().unwrap();
+        let message = || Full::new(Bytes::from_static(b"{}"));
+        let mut waited_for = Carried::new(message(), Some(Rc::clone(&held)));
+        assert_eq!(waited_for.frame().await.unwrap().unwrap().into_data().unwrap(), "{}");
+        let mut left = Carried::new(message(), Some(held));
+        drop(waited_for);
+        assert!(matches!(left.frame().await, Some(Err(Withdrawn))));
+        assert!(streams.take().is_none(), "it may still be on the connection");
+        drop(left);
+        assert!(streams.take().is_some());
+    }
+}
