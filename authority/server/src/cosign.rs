@@ -12,6 +12,7 @@ use hyper_util::rt::TokioIo;
 use rustls_pki_types::ServerName;
 use semgate_certs::tls::{DefaultTimeProvider, ExpectedServer, ServerTrust, client_config};
 use semgate_statement::cosignature::split;
+use semgate_statement::head::MAX_AHEAD;
 use semgate_statement::tiles::consistency_proof;
 use semgate_statement::{ContinuationProof, CosignerVerifier, Quorum};
 use tokio::net::TcpStream;
@@ -19,6 +20,7 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 
+use crate::clock::now;
 use crate::config::WitnessConfig;
 use crate::keys;
 use crate::metrics::Metrics;
@@ -201,10 +203,7 @@ impl Witness {
         let (url, tls, key) = (self.url.clone(), self.tls.clone(), self.key.clone());
         async move {
             match post(&url, tls, body).await {
-                Ok((200, answer)) => match key.line_in(&text, &answer) {
-                    Some(line) => Answer::Line(line),
-                    None => Answer::Failed("it answered no cosignature of its key".to_owned()),
-                },
+                Ok((200, answer)) => cosignature(&key, &text, &answer, now()),
                 Ok((409, answer)) => match answer.trim_end().parse() {
                     Ok(size) => Answer::Saw(size),
                     Err(_) => Answer::Failed("it refused without a size".to_owned()),
@@ -261,6 +260,19 @@ impl Witness {
             "the witness `{name}` {ahead}: this is an older state or a fork; bring the newest log back (see Restore in \
              docs/authority-operations.md)"
         ))
+    }
+}
+
+/// What readers would count of an answer: a line of the witness's key that is not dated further ahead than they allow. One that is would
+/// stand for the quorum here and for nothing there, so it is asked for again.
+fn cosignature(key: &CosignerVerifier, text: &str, answer: &str, now: u64) -> Answer {
+    let by = |latest| key.line_in(text, answer, latest);
+    match by(now.saturating_add(MAX_AHEAD)) {
+        Some(line) => Answer::Line(line),
+        None if by(u64::MAX).is_some() => Answer::Failed(format!(
+            "its cosignature is dated more than {MAX_AHEAD} seconds ahead: its clock is wrong, or the one here"
+        )),
+        None => Answer::Failed("it answered no cosignature of its key".to_owned()),
     }
 }
 

@@ -174,10 +174,12 @@ impl CosignerVerifier {
         })
     }
 
-    /// The line of `answer` by which this witness cosigned the text of a checkpoint, as [`CosignerKey::cosign`] writes it. Lines of
-    /// others, and lines that do not hold, are passed over (C2SP tlog-witness, "add-checkpoint").
-    pub fn line_in(&self, text: &str, answer: &str) -> Option<String> {
-        let line = answer.lines().find(|line| self.time_of(text, line).is_some())?;
+    /// The line of `answer` by which this witness cosigned the text of a checkpoint, as [`CosignerKey::cosign`] writes it, at `latest` (seconds
+    /// since the epoch) or before, as [`Quorum::judge`] asks. Lines of others, those that do not hold and those of a later time are passed
+    /// over (C2SP tlog-witness, "add-checkpoint").
+    pub fn line_in(&self, text: &str, answer: &str, latest: u64) -> Option<String> {
+        let counts = |line: &&str| self.time_of(text, line).is_some_and(|time| time <= latest);
+        let line = answer.lines().find(counts)?;
         Some(format!("{line}\n"))
     }
 }

@@ -23,6 +23,8 @@ struct Liar {
 
 /// The body that stands for a good cosignature.
 const COSIGN: &str = "cosign";
+/// The same, dated five minutes ahead.
+const AHEAD: &str = "ahead";
 
 fn key() -> CosignerKey {
     CosignerKey::from_seed("liar.example", &[9; 32]).unwrap()
@@ -46,9 +48,9 @@ fn request(stream: &mut impl Read) -> String {
     }
 }
 
-fn cosignature(asked: &str) -> String {
+fn cosignature(asked: &str, at: u64) -> String {
     let (_, note) = asked.split_once("\n\n").unwrap();
-    key().cosign(split(note).unwrap().0, now())
+    key().cosign(split(note).unwrap().0, at)
 }
 
 fn liar(script: Script) -> Liar {
@@ -63,7 +65,11 @@ fn liar(script: Script) -> Liar {
             std::thread::spawn(move || {
                 let asked = request(&mut stream);
                 std::thread::sleep(delay);
-                let body = if body == COSIGN { cosignature(&asked) } else { body };
+                let body = match &*body {
+                    COSIGN => cosignature(&asked, now()),
+                    AHEAD => cosignature(&asked, now() + 300),
+                    _ => body,
+                };
                 let length = body.len();
                 let _ = write!(
                     stream,
@@ -167,4 +173,48 @@ async fn the_same_publication_again_is_answered_once_the_head_that_covers_it_is_
     assert!(size > again.json()["index"].as_u64().unwrap(), "{size}: {:?}", again.json());
     assert_eq!(first.await.unwrap().status.as_u16(), 201);
     running.stop().await;
+}
+
+/// Readers do not count it, and fail closed where they demand it; counted here, it was the quorum and nobody was asked again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cosignature_that_is_dated_ahead_is_not_the_quorum_and_is_asked_for_again() {
+    let lies = liar(vec![at_once("200 OK", AHEAD), at_once("200 OK", AHEAD), at_once("200 OK", COSIGN)]);
+    let (place, config) = beside(&lies).await;
+    let running = place.start_with(config).await;
+    let lines = async || {
+        let note = running.client.ok("/checkpoint").await.body;
+        String::from_utf8_lossy(&note).matches("liar.example").count()
+    };
+    assert_eq!((lines().await, lies.asked.load(Ordering::SeqCst)), (0, 1), "no line that nobody counts");
+    let began = Instant::now();
+    while lines().await == 0 {
+        assert!(
+            began.elapsed() < Duration::from_secs(30),
+            "asked {} times",
+            lies.asked.load(Ordering::SeqCst)
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(lies.asked.load(Ordering::SeqCst), 3, "until one counts");
+    running.stop().await;
+}
+
+#[test]
+fn of_a_cosignature_that_is_dated_ahead_it_is_said_why_it_does_not_count() {
+    let text = "semgate.test/log\n0\n47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n";
+    let said = |at: u64, by: &CosignerKey| match super::cosignature(
+        key().verifier(),
+        text,
+        &by.cosign(text, at),
+        1_000,
+    ) {
+        super::Answer::Line(_) => "counts".to_owned(),
+        super::Answer::Failed(why) => why,
+        _ => "something else".to_owned(),
+    };
+    assert_eq!(said(1_060, &key()), "counts");
+    let ahead = "its cosignature is dated more than 60 seconds ahead: its clock is wrong, or the one here";
+    assert_eq!(said(1_061, &key()), ahead);
+    let other = CosignerKey::from_seed("other.example", &[8; 32]).unwrap();
+    assert_eq!(said(1_000, &other), "it answered no cosignature of its key");
 }

@@ -83,6 +83,8 @@ fn lines_have_the_shape_of_the_specification() {
     let bytes = from_base64(signature).unwrap();
     assert_eq!((name, bytes.len()), ("witness1.example", 4 + 8 + 64));
     assert_eq!(bytes[4..12], 1_679_315_147_u64.to_be_bytes());
-    let line = key(1).verifier().line_in(split(&good).unwrap().0, &format!("— other AAAA\n{line}\n"));
-    assert_eq!(line.unwrap().trim_end(), good.lines().last().unwrap());
+    let answer = format!("— other AAAA\n{line}\n");
+    let found = |latest| key(1).verifier().line_in(split(&good).unwrap().0, &answer, latest);
+    assert_eq!(found(1_679_315_147).unwrap().trim_end(), line);
+    assert_eq!(found(1_679_315_146), None, "it is of a later time");
 }
