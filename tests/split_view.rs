@@ -1,6 +1,8 @@
 //! What an authority cannot take back in secret, through the running binary: restored backups, witnesses, and two histories.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+#[path = "split_view/restored.rs"]
+mod restored;
 mod support;
 
 use std::io::{BufRead, BufReader, Write};

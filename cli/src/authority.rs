@@ -156,8 +156,10 @@ pub fn run(job: AuthorityJob, json: bool) -> Result<u8, Fault> {
             let config = args.config.load()?;
             let roots = args.tls_roots.as_deref().unwrap_or(&config.roots);
             let mut from = crate::log::reach(args.from.trim_end_matches('/'), roots)?;
-            let restored = restore(&config, from.as_mut())
-                .map_err(|fault| Fault::new(fault).hint("nothing was changed; ask for a newer mirror"))?;
+            let restored = restore(&config, from.as_mut()).map_err(|fault| match fault {
+                RunFault::Config(_) | RunFault::Missing { .. } => stopped("restore", &fault),
+                fault => Fault::new(fault).hint("nothing was changed; ask for a newer mirror"),
+            })?;
             print_members(&serde_json::to_value(&restored).doing("result")?, json);
         }
         AuthorityJob::Recognise(args) => crate::block_on(args.run(json))?,

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use semgate_contexts::Digest;
 use semgate_statement::tiles::{TilePath, check_consistency};
 use semgate_statement::verify_log::{FetchFault, verify_log_of_its_head};
-use semgate_statement::{Fetch, FollowerConfig, Trust};
+use semgate_statement::{Fetch, FollowerConfig, LogVerifier, Trust};
 use serde::Serialize;
 
 use crate::config::MAX_STATUS_LIFETIME;
 use crate::index::Index;
 use crate::run::{kept, open};
-use crate::store::{Layout, Log};
+use crate::store::{Layout, Log, Witness};
 use crate::{Config, RunFault, disk, keys};
 
 /// What a restore did.
@@ -29,7 +29,8 @@ pub struct Restored {
 }
 
 /// Restores. The authority must not be running. Keys and configuration must be here already; what is here of the log must be a prefix of
-/// what is fetched, and what is kept apart too.
+/// what is fetched, and so must what is kept apart and the last head that was signed here. Each of these may be by any key that the log had
+/// up to what is fetched.
 ///
 /// # Errors
 /// What is fetched does not hold, is older than what was signed, or is another history; then nothing was changed. After a fault of the
@@ -48,6 +49,10 @@ pub fn restore(config: &Config, from: &mut dyn Fetch) -> Result<Restored, RunFau
     let report = verify_log_of_its_head(&mut copy, &rules)
         .map_err(|e| RunFault::Stopped(format!("what was fetched does not hold: {e}")))?;
     let files = copy.files;
+    let trust = files.get("/v1/trust").map_or(&[][..], Vec::as_slice);
+    let trust =
+        Trust::read(trust, rules.roots.limits()).map_err(|e| RunFault::damaged(&layout.certificates, e))?;
+    let ever = ever(config, &trust, report.size)?;
     let tiles: std::collections::HashMap<TilePath, Vec<u8>> =
         files.iter().filter_map(|(path, bytes)| Some((TilePath::parse(path).ok()?, bytes.clone()))).collect();
     let continues = |what: &str, size: u64, root| {
@@ -61,14 +66,16 @@ pub fn restore(config: &Config, from: &mut dyn Fetch) -> Result<Restored, RunFau
             )
         })
     };
-    if let Some((_, last)) =
-        kept(config, &layout)?.map(|kept| kept.checkpoint(key.verifier())).transpose()?.flatten()
+    if let Some((_, last)) = kept(config, &layout)?.map(|kept| kept.checkpoint(&ever)).transpose()?.flatten()
     {
         continues("the checkpoint that is kept apart", last.size, last.root)?;
     }
+    if let Some(last) = Witness::read(&layout, &rules.roots, &ever, config.limits.batch)?.seen {
+        continues("the last head that was signed here", last.size, last.root)?;
+    }
     let had = match disk::read(&layout.log.join("checkpoint"))? {
         Some(_) => {
-            let had = Log::peek(&layout.log, key.verifier(), &mut |_, _| Ok(()))?;
+            let had = Log::peek(&layout.log, &ever, &mut |_, _| Ok(()))?;
             continues("the log that is here", had.size, had.root)?;
             had.size
         }
@@ -76,7 +83,7 @@ pub fn restore(config: &Config, from: &mut dyn Fetch) -> Result<Restored, RunFau
     };
     layout.prepare()?;
     let note = key.sign(report.size, report.root).map_err(|e| RunFault::damaged(&layout.log, e))?;
-    put(&layout, &rules, &files)?;
+    put(&layout, &trust, &files)?;
     if let Some(head) = files.get("/v1/feed/head") {
         disk::write(&layout.head, head)?;
     }
@@ -89,8 +96,15 @@ pub fn restore(config: &Config, from: &mut dyn Fetch) -> Result<Restored, RunFau
     Ok(Restored { had, size: report.size, root: report.root.to_string(), documents: report.documents })
 }
 
+/// Every key that the log had: what is configured, and what the root named in what was fetched.
+fn ever(config: &Config, trust: &Trust, size: u64) -> Result<LogVerifier, RunFault> {
+    let anchors = keys::configured(config)?.with_entries(trust.root(), size, &config.prefix);
+    let anchors = anchors.map_err(|e| RunFault::Stopped(format!("what was fetched does not hold: {e}")))?;
+    Ok(anchors.log_ever())
+}
+
 /// Documents, chains and tiles, each where a running authority would have put it.
-fn put(layout: &Layout, rules: &FollowerConfig, files: &BTreeMap<String, Vec<u8>>) -> Result<(), RunFault> {
+fn put(layout: &Layout, trust: &Trust, files: &BTreeMap<String, Vec<u8>>) -> Result<(), RunFault> {
     for (path, bytes) in files {
         let place = if let Some(digest) = path.strip_prefix("/v1/contexts/by-digest/") {
             let digest = Digest::parse(digest).map_err(|e| RunFault::damaged(&layout.documents, e))?;
@@ -103,9 +117,6 @@ fn put(layout: &Layout, rules: &FollowerConfig, files: &BTreeMap<String, Vec<u8>
         disk::make_dir(&disk::parent(&place))?;
         disk::write(&place, bytes)?;
     }
-    let trust = files.get("/v1/trust").map_or(&[][..], Vec::as_slice);
-    let trust =
-        Trust::read(trust, rules.roots.limits()).map_err(|e| RunFault::damaged(&layout.certificates, e))?;
     for (thumbprint, chain) in trust.chains() {
         let place = layout.certificates.join(format!("{thumbprint}.pem"));
         if !place.exists() {

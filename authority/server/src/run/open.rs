@@ -82,10 +82,19 @@ pub(crate) fn open(config: &Config, layout: &Layout) -> Result<Opened, RunFault>
     Ok(Opened { log, ledger, documents, trust, configured, anchors, missing_certificates, kept })
 }
 
-/// Where the last checkpoint is kept apart, if that is configured. Refuses where one was kept for this state and none is there now.
+/// Where the last checkpoint is kept apart, if that is configured. Refuses where one was kept for this state and none is there now, or
+/// nothing says any more where: an older configuration is as little a reason to sign as a volume that is not mounted.
 pub(crate) fn kept(config: &Config, layout: &Layout) -> Result<Option<Kept>, RunFault> {
-    let file = config.last_checkpoint.clone().map(CheckpointFile);
-    file.map(|file| Kept::open(Box::new(file), &layout.kept_apart)).transpose()
+    let mark = &layout.kept_apart;
+    match config.last_checkpoint.clone() {
+        Some(file) => Kept::open(Box::new(CheckpointFile(file)), mark).map(Some),
+        None if mark.exists() => Err(RunFault::Config(format!(
+            "`last_checkpoint` is not set, but a checkpoint of this log was kept apart (`{}`), so nothing is signed without it; set it to \
+             where that is, or see Restore in docs/authority-operations.md before removing the mark",
+            mark.display()
+        ))),
+        None => Ok(None),
+    }
 }
 
 fn report(config: &Config, log: &Log, recovery: &Recovery) {

@@ -368,6 +368,14 @@ impl Anchors {
         &self.log
     }
 
+    /// Every key that may have signed checkpoints of this log at some time: what was configured, and what a trust list named so far. For what
+    /// one signed oneself before; of others only what [`Anchors::log`] signed counts.
+    pub fn log_ever(&self) -> LogVerifier {
+        let named = self.named.iter().filter_map(|text| LogVerifier::parse(text).ok());
+        let all = std::iter::once(self.told.clone()).chain(named).collect();
+        LogVerifier::any_of(all).unwrap_or_else(|| self.told.clone())
+    }
+
     /// The configured log keys that no trust list of this log has named so far, although there is one, and so its log keys count and no
     /// others: mistyped, of another log, or left out of the first list. Empty before the first list; a key that was rotated out since was
     /// named once.
