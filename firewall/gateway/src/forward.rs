@@ -27,7 +27,7 @@ use crate::reasons::{ONCE, invalid, timeout, unreachable_agent};
 use crate::receive::{self, Cut, Trailers};
 use crate::record::Recorded;
 use crate::refuse::DECISION;
-use crate::upstream::{Lease, Moved, Pool, SendFault};
+use crate::upstream::{Lease, Met, Moved, Pool, SendFault};
 use tokio::time::Instant;
 
 /// RFC 9440.
@@ -166,6 +166,8 @@ pub(crate) struct Returned {
     pub(crate) sent: Sent,
     pub(crate) head: http::response::Parts,
     pub(crate) body: Bytes,
+    /// Who answered.
+    pub(crate) met: Met,
 }
 
 /// The head of an answer came, and nothing of its body was read.
@@ -235,8 +237,9 @@ pub(crate) async fn forward(
 /// As [`forward`].
 pub(crate) async fn whole(begun: Begun, lane: &Lane) -> Result<Returned, Refusal> {
     let Begun { sent, answering } = begun;
+    let met = answering.lease.met();
     match finish(&lane.pool, answering, &lane.shared.limits).await {
-        Ok((head, body)) => Ok(Returned { sent, head, body }),
+        Ok((head, body)) => Ok(Returned { sent, head, body, met }),
         Err(refusal) => Err(refusal.with_rpc_id(sent.rpc_id().cloned())),
     }
 }

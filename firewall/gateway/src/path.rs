@@ -306,7 +306,7 @@ impl Way<'_> {
         });
         let (sent, mut passed) = judged.map_err(|refusal| stopped_reply(refusal, facts.clone()))?;
         passed.permit = self
-            .restored(&sent, passed.permit, None)
+            .restored((&sent, &passed.replier), passed.permit, None)
             .map_err(|refusal| stopped_reply(refusal, facts.clone()))?;
         let card = self.extended(&sent, &passed.permit).map_err(|refusal| stopped_reply(refusal, facts))?;
         if sent.ends_session() {

@@ -23,6 +23,8 @@ const NOTICE: HeaderName = HeaderName::from_static("semgate-notice");
 pub(crate) struct Passed {
     pub(crate) permit: ReplyPermit,
     media: Media,
+    /// Who answered.
+    pub(crate) replier: Peer,
 }
 
 /// Judges a reply. Whether the caller may still hear it is asked anew before: the agent may have thought for a while.
@@ -32,15 +34,16 @@ pub(crate) struct Passed {
 pub(crate) fn judge(
     inspector: &Inspector,
     returned: Returned,
-    (replier, heard): (&Peer, Result<(), Refusal>),
+    (configured, heard): (&Peer, Result<(), Refusal>),
     now: Now,
 ) -> Result<(Sent, Passed), Refusal> {
-    let Returned { sent, head, body } = returned;
+    let Returned { sent, head, body, met } = returned;
     heard.map_err(|refusal| refusal.with_rpc_id(sent.rpc_id().cloned()))?;
     let error = is_error(&sent, head.status.as_u16());
     let media = form(&head, &body, error).map_err(|refusal| refusal.with_rpc_id(sent.rpc_id().cloned()))?;
-    let permit = inspector.inspect_reply(&sent, replier, head.status.as_u16(), body, now)?;
-    Ok((sent, Passed { permit, media }))
+    let replier = met.replier(configured);
+    let permit = inspector.inspect_reply(&sent, &replier, head.status.as_u16(), body, now)?;
+    Ok((sent, Passed { permit, media, replier }))
 }
 
 /// A2A answers errors of its own with a status over HTTP+JSON, and some agents over JSON-RPC too: which it is, the inspector

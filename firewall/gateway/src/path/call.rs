@@ -67,6 +67,7 @@ impl Way<'_> {
         let limits = &lane.shared.limits;
         let Begun { sent, answering } = begun;
         let Answering { head, body, lease, deadline, .. } = answering;
+        let replier = lease.met().replier(&lane.replier);
         let deadline = deadline.min(tokio::time::Instant::from_std(self.began) + waits);
         let declined = |ended: &Ended| {
             if ended.status.is_some() {
@@ -85,8 +86,8 @@ impl Way<'_> {
         let reply = answered(operation, message, &json)?;
         let now = lane.shared.now();
         let judged = reply.judged.clone();
-        let permit = lane.shared.inspector.inspect_reply(&sent, &lane.replier, 200, reply, now)?;
-        let permit = self.restored(&sent, permit, Some(&judged))?;
+        let permit = lane.shared.inspector.inspect_reply(&sent, &replier, 200, reply, now)?;
+        let permit = self.restored((&sent, &replier), permit, Some(&judged))?;
         let written = permit.written();
         let card = match operation {
             Operation::GetExtendedAgentCard => {

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use semgate_contexts::json;
-use semgate_inspect::{Arrived, Code, Delivered, Delivery, Permit, Refusal, ReplyPermit, Sent};
+use semgate_inspect::{Arrived, Code, Delivered, Delivery, Peer, Permit, Refusal, ReplyPermit, Sent};
 use semgate_message::a2a::{Operation, PushTarget, PushTargets, Version, grpc};
 use semgate_message::{Call, Form};
 
@@ -103,7 +103,7 @@ impl Way<'_> {
     /// does not know (any more); and whatever stops the answer that was written anew.
     pub(super) fn restored(
         &self,
-        sent: &Sent,
+        (sent, replier): (&Sent, &Peer),
         permit: ReplyPermit,
         judged: Option<&Bytes>,
     ) -> Result<ReplyPermit, Refusal> {
@@ -148,9 +148,9 @@ impl Way<'_> {
         if let Form::Grpc(operation) = asked.form {
             let message = carry::anew(operation, &anew, &limits).map_err(|ended| ended.refusal)?;
             let reply = answered(operation, message, &limits)?;
-            return inspector.inspect_reply(sent, &lane.replier, 200, reply, now);
+            return inspector.inspect_reply(sent, replier, 200, reply, now);
         }
-        inspector.inspect_reply(sent, &lane.replier, status, anew, now)
+        inspector.inspect_reply(sent, replier, status, anew, now)
     }
 }
 

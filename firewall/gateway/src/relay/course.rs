@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::HeaderValue;
 use semgate_inspect::{
-    Answered, Delivered, Direction, Facts, Refusal, Remedy, ReplyPermit, RpcId, Sent, StreamState,
+    Answered, Delivered, Direction, Facts, Peer, Refusal, Remedy, ReplyPermit, RpcId, Sent, StreamState,
 };
 use tokio::time::Instant;
 
@@ -55,6 +55,7 @@ pub(crate) struct Course {
     sent: Sent,
     /// Who says it.
     met: Met,
+    replier: Peer,
     state: StreamState,
     /// It is silent for as long as nothing happens, and ends without a word when its time is over.
     quiet: bool,
@@ -75,6 +76,7 @@ impl Course {
             idle: now + limits.stream_idle,
             ends: now + most.min(limits.stream_time),
             quiet: sent.listens(),
+            replier: met.replier(&of.lane.replier),
             sent,
             met,
             of,
@@ -111,7 +113,7 @@ impl Course {
         // the end of a status makes no generation, so time alone asks too
         if generation != under || now.duration_since(last) >= LOOK {
             self.looked = (now, generation);
-            self.state.still_counts(inspector, &self.sent, &lane.replier, lane.shared.now())?;
+            self.state.still_counts(inspector, &self.sent, &self.replier, lane.shared.now())?;
         }
         Ok(())
     }
@@ -161,7 +163,7 @@ impl Course {
     pub(crate) fn judge(&mut self, piece: impl Into<Answered>) -> Result<ReplyPermit, Refusal> {
         let lane = &self.of.lane;
         let (inspector, now) = (&lane.shared.inspector, lane.shared.now());
-        inspector.inspect_event(&self.sent, &mut self.state, &lane.replier, piece, now)
+        inspector.inspect_event(&self.sent, &mut self.state, &self.replier, piece, now)
     }
 
     /// Whether the answer passed that opens a session of MCP; where none is to be opened, it did.

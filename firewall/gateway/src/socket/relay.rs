@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use semgate_inspect::{
-    Arrived, Code, Delivered, Direction, Exchanges, Facts, HeaderClaims, Outgoing, Refusal,
+    Arrived, Code, Delivered, Direction, Exchanges, Facts, HeaderClaims, Outgoing, Peer, Refusal,
 };
 use semgate_message::Call;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -228,6 +228,10 @@ impl Socket {
         Ok(agent)
     }
 
+    fn replier(&self) -> Peer {
+        self.met.borrow().replier(&self.lane.replier)
+    }
+
     /// Whether the certificate of the agent still counts, if there is one.
     fn counts(&self, delivered: Delivered) -> Result<(), Refusal> {
         let counts = self.met.borrow().counts(unix_now());
@@ -280,7 +284,7 @@ impl Socket {
         self.counts(Delivered::Yes)?;
         let mut exchanges = self.exchanges.borrow_mut();
         let now = lane.shared.now();
-        let permit = lane.shared.inspector.inspect_said(&mut exchanges, &lane.replier, text, now)?;
+        let permit = lane.shared.inspector.inspect_said(&mut exchanges, &self.replier(), text, now)?;
         if self.record(Outcome::Allowed, permit.facts().clone()).is_err() {
             return Err(no_audit(Delivered::Yes).with_facts(permit.facts().clone()));
         }
@@ -314,7 +318,7 @@ impl Socket {
         let shared = &*self.lane.shared;
         self.hears()?;
         self.counts(Delivered::Unknown)?;
-        self.exchanges.borrow_mut().still_count(&shared.inspector, &self.lane.replier, shared.now())
+        self.exchanges.borrow_mut().still_count(&shared.inspector, &self.replier(), shared.now())
     }
 
     /// Whether the caller may still hear what the agent says.

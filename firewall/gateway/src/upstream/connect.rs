@@ -8,6 +8,8 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use hyper_util::rt::TokioIo;
 use semgate_certs::PeerRoots;
+use semgate_inspect::Peer;
+use semgate_policies::Credentials;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::Notify;
@@ -79,12 +81,26 @@ pub(crate) struct Connector {
 
 /// Who was met when a connection was opened. Without TLS whoever is at the place, who counts for ever.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Met(Option<Rc<Standing>>);
+pub(crate) struct Met(Option<Rc<Certified>>);
+
+/// An agent that showed a certificate.
+#[derive(Debug)]
+struct Certified {
+    standing: Standing,
+    /// What the certificate says that it holds, read once for each connection.
+    holds: Credentials,
+}
 
 impl Met {
+    /// The agent as who it is configured, with what its certificate says that it holds: the replier of what comes on the connection.
+    pub(crate) fn replier(&self, configured: &Peer) -> Peer {
+        let holds = self.0.as_ref().map(|met| met.holds.clone());
+        holds.map_or_else(|| configured.clone(), |holds| configured.clone().showing(holds))
+    }
+
     /// Whether its certificate still counts: only then may anything be said to it, and what it says be heard.
     pub(crate) fn counts(&self, now: u64) -> bool {
-        self.0.as_ref().is_none_or(|standing| standing.still(now).is_ok())
+        self.0.as_ref().is_none_or(|met| met.standing.still(now).is_ok())
     }
 }
 
@@ -191,11 +207,15 @@ impl Connector {
         let stream = handshake(&tls, host, stream).await?;
         let shown = stream.get_ref().1.peer_certificates().unwrap_or_default();
         let standing = Standing::begin(PeerRoots::identify_server, Arc::clone(materials), shown, unix_now());
-        let (_, standing) = standing.map_err(|why| ConnectFault::Tls(std::io::Error::other(why)))?;
+        let (peer, standing) = standing.map_err(|why| ConnectFault::Tls(std::io::Error::other(why)))?;
+        let holds = Peer::certified(&peer).credentials().clone();
         if self.speak == Speak::Http2 && stream.get_ref().1.alpn_protocol() != Some(b"h2") {
             return Err(ConnectFault::Http);
         }
-        Ok(Connected { met: Met(Some(Rc::new(standing))), link: self.begin(stream).await? })
+        Ok(Connected {
+            met: Met(Some(Rc::new(Certified { standing, holds }))),
+            link: self.begin(stream).await?,
+        })
     }
 }
 
