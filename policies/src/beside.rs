@@ -1,14 +1,15 @@
 //! Versions beside one another, whatever the policies are: which of them gateways could not type, and so would refuse every message of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use semgate_contexts::{Context, TermKind};
+use semgate_contexts::{Context, Line, TermKind};
 use serde_json::{Value, json};
 
 use crate::LeftOut;
 use crate::catalogue::{Catalogue, attributes};
 use crate::kinds::Attributes;
+use crate::spaces::Holder;
 
 /// A part of two versions of which policies cannot have one type.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +54,17 @@ pub fn clashes(old: &Context, new: &Context) -> Vec<Clash> {
         }
     }
     found
+}
+
+/// The lines that could have a namespace which a line with these majors could have too: `shop.v2` and major 2 of `shop` where its majors
+/// disagree ([`untyped`] says whether they do).
+#[must_use]
+pub fn namesakes(line: &Line, majors: &BTreeSet<u32>) -> Vec<Line> {
+    let own = match Holder::line(line) {
+        Some(Holder::Line { parent, .. }) => Some(parent),
+        _ => None,
+    };
+    own.into_iter().chain(majors.iter().filter_map(|major| Holder::line_beside(line, *major))).collect()
 }
 
 /// The contexts, of the new one and those beside it, that gateways leave out once the new one is there, and would not without it: with no

@@ -13,6 +13,7 @@ use crate::kinds::Attributes;
 use crate::learnt;
 use crate::names::{namespace, type_name};
 use crate::openness::Place;
+use crate::spaces::{After, Holder, Spaces};
 use crate::{LeftOut, PolicyFault};
 
 /// Members of the context record that every request carries.
@@ -78,6 +79,10 @@ pub(crate) struct Catalogue {
     /// Of concepts that are learnt, by Cedar name: those that policies name.
     learnt: Vec<ShapeInfo>,
     pub left_out: Vec<LeftOut>,
+    /// Who has a namespace that two lines could have, by name.
+    pub held: BTreeSet<String>,
+    /// Namespaces that nobody has, since two would.
+    pub barred: BTreeSet<String>,
 }
 
 /// The hash of a digest is its first eight bytes: SHA-256 has spread them already.
@@ -103,21 +108,39 @@ impl Hasher for FirstBytes {
 type Majors = BTreeMap<u32, (Attributes, PerformativeSet)>;
 
 impl Catalogue {
-    /// Types all contexts, lowest version first; one that cannot stand beside those before it is left out alone.
+    /// Types all contexts, where nothing is live.
     pub fn build(contexts: &[Arc<Context>]) -> Self {
+        Self::build_after(contexts, &After::default())
+    }
+
+    /// Types all contexts, those that are live first, then the lowest version; one that cannot stand beside those before it is left out
+    /// alone. Who has a namespace that two lines could have keeps it, and where nobody had it before, nobody gets it.
+    pub fn build_after(contexts: &[Arc<Context>], after: &After) -> Self {
+        let mut after = after.clone();
+        loop {
+            let (mut catalogue, contested) = Self::build_once(contexts, &after);
+            if contested.is_subset(&after.barred) {
+                catalogue.barred = after.barred;
+                return catalogue;
+            }
+            after.barred.extend(contested);
+        }
+    }
+
+    fn build_once(contexts: &[Arc<Context>], after: &After) -> (Self, BTreeSet<String>) {
         let mut sorted: Vec<&Arc<Context>> = contexts.iter().collect();
-        sorted.sort_by(|a, b| (a.urn().line(), a.urn().version()).cmp(&(b.urn().line(), b.urn().version())));
+        sorted.sort_by_key(|context| {
+            let urn = context.urn();
+            (urn.line(), !after.live.contains(context.digest()), urn.version())
+        });
         let mut catalogue = Self::default();
         let mut taken: HashMap<String, String> = HashMap::new();
-        let mut rest = sorted.as_slice();
-        while let Some(first) = rest.first() {
-            let line = first.urn().line();
-            let count = rest.iter().take_while(|c| c.urn().line() == line).count();
-            let (of_line, after) = rest.split_at(count);
-            catalogue.add_line(of_line, &mut taken);
-            rest = after;
+        let mut spaces = Spaces::new(&sorted, after);
+        for of_line in sorted.chunk_by(|a, b| a.urn().line() == b.urn().line()) {
+            catalogue.add_line(of_line, &mut taken, &mut spaces);
         }
-        catalogue
+        catalogue.held = spaces.held();
+        (catalogue, spaces.contested)
     }
 
     /// These types alone, for the schema that they make.
@@ -125,7 +148,12 @@ impl Catalogue {
         Self { types, ..Self::default() }
     }
 
-    fn add_line(&mut self, versions: &[&Arc<Context>], taken: &mut HashMap<String, String>) {
+    fn add_line(
+        &mut self,
+        versions: &[&Arc<Context>],
+        taken: &mut HashMap<String, String>,
+        spaces: &mut Spaces<'_>,
+    ) {
         let mut kept: Vec<&Arc<Context>> = Vec::new();
         let mut shapes: BTreeMap<String, Majors> = BTreeMap::new();
         let (reserved, versions): (Vec<&Arc<Context>>, Vec<&Arc<Context>>) =
@@ -135,10 +163,11 @@ impl Catalogue {
             reserved.iter().map(|context| LeftOut { urn: context.urn().clone(), why: why.to_owned() }),
         );
         for context in versions {
-            let attempt = if kept.last().is_some_and(|last| last.urn() == context.urn()) {
+            let attempt = if kept.iter().any(|other| other.urn() == context.urn()) {
                 Err("another document of the same name and version".to_owned())
             } else {
                 with_version(&shapes, context).and_then(|with| {
+                    spaces.may_have(&holders(&with, context.urn().line()))?;
                     no_name_twice(&with, context.urn().line(), taken)?;
                     Ok(with)
                 })
@@ -154,6 +183,7 @@ impl Catalogue {
         let Some(line) = kept.first().map(|context| context.urn().line().clone()) else {
             return;
         };
+        spaces.has(holders(&shapes, &line));
         let mut places = HashMap::new();
         for (shape, majors) in &shapes {
             for (major, name, attributes, performatives) in named(&line, shape, majors) {
@@ -396,6 +426,17 @@ fn named(
             })
             .collect(),
     }
+}
+
+/// The namespaces of a line that another could have: its own, and those of its majors where they disagree.
+fn holders(shapes: &BTreeMap<String, Majors>, line: &Line) -> Vec<Holder> {
+    let split: BTreeSet<u32> = shapes
+        .iter()
+        .flat_map(|(shape, majors)| named(line, shape, majors))
+        .filter_map(|(major, ..)| major)
+        .collect();
+    let majors = split.into_iter().map(|major| Holder::Major { line: line.clone(), major });
+    Holder::line(line).into_iter().chain(majors).collect()
 }
 
 fn no_name_twice(

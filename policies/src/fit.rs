@@ -10,13 +10,14 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use cedar_policy::{PolicySet, ResourceConstraint, ValidationMode, Validator};
-use semgate_contexts::{Context, ContextUrn, Digest, Line};
+use semgate_contexts::{Context, ContextUrn, Line};
 
 use crate::catalogue::Catalogue;
 use crate::check::{Texts, policy_in};
 use crate::names::namespace;
 use crate::parse::Written;
 use crate::sense::World;
+use crate::spaces::After;
 use crate::{LeftOut, PolicyFault, PolicyLimits, learnt};
 
 /// A catalogue, and the faults that remain beside all contexts.
@@ -24,7 +25,7 @@ type Fitted = (Catalogue, Vec<PolicyFault>);
 
 struct Fitting<'a> {
     texts: Texts<'a>,
-    live: &'a HashSet<Digest>,
+    after: After,
     tries: usize,
     /// Looks that are left at one line beside one policy.
     looks: Cell<usize>,
@@ -33,16 +34,18 @@ struct Fitting<'a> {
 }
 
 /// Types the contexts so that the policies validate. Where they do not, what goes is each time the least without which
-/// fewer policies are invalid, or one about every type by fewer lines, and none is newly so. Documents whose digest is in `live` never go.
+/// fewer policies are invalid, or one about every type by fewer lines, and none is newly so. Documents that are live never go.
 pub(crate) fn fit(
     texts: Texts<'_>,
     contexts: &[Arc<Context>],
-    live: &HashSet<Digest>,
+    after: After,
     limits: &PolicyLimits,
 ) -> Result<Fitted, Vec<PolicyFault>> {
     let (tries, looks) = (limits.max_left_out_tries, Cell::new(limits.max_line_looks));
-    let mut fitting = Fitting { texts, live, tries, looks, held_by: RefCell::default() };
+    let mut fitting = Fitting { texts, after, tries, looks, held_by: RefCell::default() };
     let (catalogue, at_first) = fitting.validate(contexts, None)?;
+    // a name that two have is nobody's, also where one of the two goes for a policy
+    fitting.after.barred.clone_from(&catalogue.barred);
     if at_first.is_empty() {
         return Ok((catalogue, at_first));
     }
@@ -100,7 +103,7 @@ impl<'a> Fitting<'a> {
         for candidate in candidates(kept, &blamed) {
             let goes = |context: &Arc<Context>| candidate.contains(context.urn());
             let (gone, without): (Vec<_>, Vec<_>) = kept.iter().cloned().partition(goes);
-            if gone.iter().any(|context| self.live.contains(context.digest())) {
+            if gone.iter().any(|context| self.after.live.contains(context.digest())) {
                 continue;
             }
             if self.tries == 0 {
@@ -210,7 +213,7 @@ impl<'a> Fitting<'a> {
     }
 
     fn typed(&self, contexts: &[Arc<Context>]) -> Catalogue {
-        let mut catalogue = Catalogue::build(contexts);
+        let mut catalogue = Catalogue::build_after(contexts, &self.after);
         catalogue.add_learnt(&learnt::named(self.texts.written));
         catalogue
     }

@@ -51,13 +51,14 @@ mod scope;
 mod sense;
 mod slips;
 mod source;
+mod spaces;
 mod spots;
 mod strings;
 mod told;
 
 pub use agents::AgentEntry;
 pub use annotations::Obligation;
-pub use beside::{Clash, clashes, untyped};
+pub use beside::{Clash, clashes, namesakes, untyped};
 pub use budgets::{Budget, Budgets, Spoken};
 pub use circumstances::{Circumstances, Scores, Session};
 pub use credentials::{CERTIFICATE_SPACE, Credentials, TOKEN_SPACE, is_shown};

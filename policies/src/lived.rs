@@ -15,18 +15,23 @@ use crate::{PolicyFault, PolicyLimits};
 
 /// Bytes that one policy takes: a digest in quotation marks and a comma.
 const POLICY_BYTES: usize = 80;
+/// Bytes of the names of lines that hold a namespace: some thousands of them, and few lines are called `….vN` or have majors that disagree.
+const HELD_BYTES: usize = 262_144;
 /// What stands around the lists.
 const FRAME_BYTES: usize = 1_024;
 
-/// The set that was live last, as the next one is held against it: what each of its policies said, and whom its `limits.json` named.
+/// The set that was live last, as the next one is held against it: what each of its policies said, whom its `limits.json` named, and which
+/// lines had a namespace that another line could have.
 ///
-/// It decides one thing only: whether a fault of the next set keeps that out or is told as a warning. It permits nothing and names
-/// nobody who is let through, and whoever is named here and has no entry any more is denied everything.
+/// It decides whether a fault of the next set keeps that out or is told as a warning, and which of two lines keeps such a namespace. It
+/// permits nothing and names nobody who is let through, and whoever is named here and has no entry any more is denied everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lived {
     policies: BTreeSet<Digest>,
     agents: BTreeSet<String>,
     groups: BTreeSet<String>,
+    /// Who had a namespace that two lines could have: `shop.v2`, or `shop:v2` for a major.
+    held: BTreeSet<String>,
     /// That whatever is asked about was live: for those who only explain a set. Never kept.
     whatever: bool,
 }
@@ -57,7 +62,18 @@ impl Lived {
     pub fn text(&self, place: &Path) -> String {
         let policies: Vec<String> = self.policies.iter().map(Digest::to_string).collect();
         let of = digest_of(place).to_string();
-        format!("{}\n", json!({"of": of, "policies": policies, "agents": self.agents, "groups": self.groups}))
+        let mut members =
+            json!({"of": of, "policies": policies, "agents": self.agents, "groups": self.groups});
+        if let (false, Some(members)) = (self.held.is_empty(), members.as_object_mut()) {
+            // of what is not kept, two that meet after a restart are both left out
+            let mut room = HELD_BYTES;
+            let fits = |name: &&String| {
+                room = room.saturating_sub(name.len() + 3);
+                room > 0
+            };
+            members.insert("held".to_owned(), self.held.iter().take_while(fits).cloned().collect());
+        }
+        format!("{members}\n")
     }
 
     /// Reads what [`Lived::text`] wrote of the same place. Which place it is its path says, a relative one from the working directory; a link
@@ -75,16 +91,24 @@ impl Lived {
         let bounds =
             json::Limits { max_bytes, max_depth: 2, max_nodes: max_bytes, ..json::Limits::default() };
         let document = json::read(bytes, &bounds).ok()?;
-        let root = document.as_object().filter(|root| root.len() == 4)?;
+        let root = document.as_object()?;
+        let holds = usize::from(root.get("held").is_some());
+        if root.len() != 4 + holds {
+            return None;
+        }
         let texts = |name: &str| -> Option<BTreeSet<String>> {
             let each = root.get(name)?.as_array()?.iter().map(Json::as_str);
             each.map(|text| text.map(str::to_owned)).collect()
         };
-        let policies =
+        let policies: BTreeSet<Digest> =
             texts("policies")?.iter().map(|text| Digest::parse(text).ok()).collect::<Option<_>>()?;
+        if policies.len() > limits.max_policies {
+            return None;
+        }
         let of = Digest::parse(root.get("of")?.as_str()?).ok()?;
         let (agents, groups) = (texts("agents")?, texts("groups")?);
-        Some((of, Self { policies, agents, groups, whatever: false }))
+        let held = if holds == 1 { texts("held")? } else { BTreeSet::new() };
+        Some((of, Self { policies, agents, groups, held, whatever: false }))
     }
 
     /// Whether all of it is in the other: then whoever judges by it warns of nothing of which the other would not.
@@ -93,6 +117,7 @@ impl Lived {
         self.policies.is_subset(&other.policies)
             && self.agents.is_subset(&other.agents)
             && self.groups.is_subset(&other.groups)
+            && self.held.is_subset(&other.held)
     }
 
     /// The most bytes that [`Lived::text`] has of a set within these limits.
@@ -100,7 +125,7 @@ impl Lived {
     pub fn max_bytes(limits: &PolicyLimits) -> usize {
         let policies = limits.max_policies.saturating_mul(POLICY_BYTES);
         // a name takes no more here than in `limits.json`
-        policies.saturating_add(limits.max_file_bytes).saturating_add(FRAME_BYTES)
+        policies.saturating_add(limits.max_file_bytes).saturating_add(HELD_BYTES).saturating_add(FRAME_BYTES)
     }
 
     /// What the set itself would be held against if it were live.
@@ -111,6 +136,16 @@ impl Lived {
     /// With what these policies say.
     pub(crate) fn saying(self, said: &Said) -> Self {
         Self { policies: said.0.values().copied().collect(), ..self }
+    }
+
+    /// With who has a namespace that two lines could have.
+    pub(crate) fn holding(self, held: &BTreeSet<String>) -> Self {
+        Self { held: held.clone(), ..self }
+    }
+
+    /// Who had a namespace that two lines could have.
+    pub(crate) const fn held(&self) -> &BTreeSet<String> {
+        &self.held
     }
 
     /// Notes that `limits.json` names somebody.
@@ -236,8 +271,9 @@ mod tests {
     }
 
     fn some() -> Lived {
-        let mut lived =
-            Lived { policies: [b"a", b"b"].map(|text| Digest::of(text)).into(), ..Lived::default() };
+        let policies = [b"a", b"b"].map(|text| Digest::of(text)).into();
+        let held = ["shop.v2", "shop:v3"].map(str::to_owned).into();
+        let mut lived = Lived { policies, held, ..Lived::default() };
         lived.name(Whom::Agent, "spiffe://semgate.test/agent/a");
         lived.name(Whom::Group, "payers");
         lived
@@ -256,6 +292,7 @@ mod tests {
         for damaged in [
             text.replace("sha-256", "sha-512"),
             text.replace("groups", "group"),
+            text.replace("\"held\"", "\"hold\""),
             text.replace("[\"payers\"]", "\"payers\""),
             text.replace("\"payers\"", "7"),
             text.replace("{\"", "{\"more\":[],\""),
@@ -309,6 +346,7 @@ mod tests {
             Lived { policies: BTreeSet::new(), ..some() },
             Lived { agents: BTreeSet::new(), ..some() },
             Lived { groups: BTreeSet::new(), ..some() },
+            Lived { held: BTreeSet::new(), ..some() },
         ] {
             assert!(less.is_within(&all) && !all.is_within(&less), "{less:?}");
         }

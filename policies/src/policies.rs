@@ -19,6 +19,7 @@ use crate::memory::Memory;
 use crate::parse::{self, Written};
 use crate::rule::Rule;
 use crate::sense::World;
+use crate::spaces;
 use crate::told::{no_permit, told};
 use crate::{
     AgentEntry, Budget, Budgets, Circumstances, LeftOut, LineUse, Lived, MaySay, NoPolicy, PolicyFault,
@@ -172,6 +173,7 @@ impl Policies {
     ) -> Result<Self, Vec<PolicyFault>> {
         let live: HashSet<Digest> =
             after.live.into_iter().flat_map(|live| live.asker.catalogue.digests()).copied().collect();
+        let held = after.lived.held().clone();
         let (written, mut agents) = parsed(source, limits)?;
         let mut spent = match &source.limits {
             Some(bytes) => {
@@ -193,7 +195,8 @@ impl Policies {
         if let Some(issuers) = &limits.token_issuers {
             faults.extend(texts.unknown_issuers(issuers));
         }
-        let (catalogue, unfit) = fit(texts, contexts, &live, limits)?;
+        let (catalogue, unfit) =
+            fit(texts, contexts, spaces::After { live, held, ..spaces::After::default() }, limits)?;
         let mut warnings = std::mem::take(&mut spent.warnings);
         let world = World::new(&catalogue, &agents, floors, limits);
         let unfit =
@@ -240,7 +243,7 @@ impl Policies {
             actions,
         };
         let (digest, budgets, issuers) = (source.digest(), spent.budgets, texts.issuers());
-        let lived = spent.named.saying(&said);
+        let lived = spent.named.saying(&said).holding(&asker.catalogue.held);
         Ok(Self { digest, asker, ids, budgets, lived, warnings, advice, redacts, issuers })
     }
 

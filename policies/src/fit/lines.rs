@@ -85,7 +85,7 @@ impl Fitting<'_> {
                 Some(urns) => gone.urns.extend(urns),
                 None => {
                     gone.urns.extend(of_line.iter().map(|context| context.urn().clone()));
-                    let live = of_line.iter().find(|context| self.live.contains(context.digest()));
+                    let live = of_line.iter().find(|context| self.after.live.contains(context.digest()));
                     let Some(live) = live else { return Ok(Gone::default()) };
                     gone.held_by.get_or_insert_with(|| live.urn().clone());
                 }
@@ -103,7 +103,7 @@ impl Fitting<'_> {
     ) -> Result<Option<BTreeSet<ContextUrn>>, Vec<PolicyFault>> {
         for gone in ways(of_line) {
             let goes = |context: &&Arc<Context>| gone.contains(context.urn());
-            if of_line.iter().filter(goes).any(|context| self.live.contains(context.digest())) {
+            if of_line.iter().filter(goes).any(|context| self.after.live.contains(context.digest())) {
                 continue;
             }
             let rest: Vec<Arc<Context>> = of_line.iter().filter(|context| !goes(context)).cloned().collect();

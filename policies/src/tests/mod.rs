@@ -27,6 +27,7 @@ mod remembered;
 mod senseless;
 mod shadowed;
 mod slips;
+mod spaces;
 mod suspended;
 mod unions;
 mod unknown;
