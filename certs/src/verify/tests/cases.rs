@@ -92,7 +92,7 @@ pub(super) fn trust(world: &World) -> Vec<Case> {
     ]
 }
 
-fn last_byte_changed(der: &CertificateDer<'static>) -> CertificateDer<'static> {
+pub(super) fn last_byte_changed(der: &CertificateDer<'static>) -> CertificateDer<'static> {
     let mut bytes = der.to_vec();
     *bytes.last_mut().unwrap() ^= 1;
     bytes.into()

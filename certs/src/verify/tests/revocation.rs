@@ -8,10 +8,10 @@ use rcgen::{
     CertificateParams, CrlDistributionPoint, CrlScope, KeyUsagePurpose, RevocationReason, SerialNumber,
 };
 
-const OURS: &str = "https://authority.test/crl/3.crl";
+pub(super) const OURS: &str = "https://authority.test/crl/3.crl";
 const OTHER: &str = "https://authority.test/crl/4.crl";
 
-fn with_serial(usage: Usage, serial: u64, point: Option<&str>) -> CertificateParams {
+pub(super) fn with_serial(usage: Usage, serial: u64, point: Option<&str>) -> CertificateParams {
     let mut params = leaf_params(usage, fitting(usage));
     params.serial_number = Some(SerialNumber::from(serial));
     params.crl_distribution_points =
