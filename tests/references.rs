@@ -200,3 +200,33 @@ fn a_string_that_becomes_a_string_or_a_number_is_told_before_gateways_refuse_its
     let shown = String::from_utf8_lossy(&semgate(&["context", "diff", &old, &new]).stdout).into_owned();
     assert!(shown.contains("  untyped     /concepts/note: `text` is a string"), "{shown}");
 }
+
+/// Only parts that cannot be typed were told: a version that breaks the one beside it passed `--deny-warnings`.
+#[test]
+fn a_version_that_breaks_the_one_beside_it_passed_the_check() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |version: &str, most: u64| {
+        let path = dir.path().join(format!("{version}.json"));
+        let number = json!({ "type": "integer", "minimum": 0, "maximum": most });
+        let document = json!({ "context": format!("urn:contexts:note:{version}"),
+            "concepts": { "note": { "type": "object", "properties": { "n": number } } } });
+        std::fs::write(&path, document.to_string()).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let (old, new, major) = (write("v1.0", 10), write("v1.1", 9), write("v2.0", 9));
+    // whichever is named first, the lower number is the older one
+    for words in [&["--against", &old, &new][..], &[&new, &old], &[&old, &new], &["--against", &new, &old]] {
+        let checked = semgate(&[&["context", "check", "--deny-warnings", "--json"], words].concat());
+        let said = String::from_utf8_lossy(&checked.stdout).into_owned();
+        assert_eq!(checked.status.code(), Some(1), "{said}");
+        let warned: Vec<Value> = said
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok()?["warnings"].as_array().cloned())
+            .flatten()
+            .collect();
+        let [warning] = warned.as_slice() else { panic!("{said}") };
+        assert_eq!((&warning["rule"], &warning["pointer"]), (&"breaks".into(), &"/concepts/note".into()));
+        assert!(warning["what"].as_str().unwrap().contains("`/n` by `maximum`"), "{warning}");
+    }
+    assert!(semgate(&["context", "check", "--deny-warnings", &old, &major]).status.success());
+}

@@ -1,5 +1,7 @@
 //! What will hurt later: parts of a document that are allowed, and that a next minor version or a policy will trip over.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 use crate::document::Context;
@@ -23,62 +25,148 @@ const BOUNDING: [&str; 6] = ["maxLength", "enum", "const", "x-code-list", "$ref"
 /// Formats whose texts are short.
 const SHORT: [&str; 6] = ["date", "uuid", "ipv4", "ipv6", "hostname", "time"];
 
+/// Bounds that let less through.
+const BOUNDS: [&str; 11] = [
+    "minLength",
+    "maxLength",
+    "pattern",
+    "minItems",
+    "maxItems",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "minProperties",
+    "maxProperties",
+];
+
+/// Keywords below which more that is taken may be less that passes, or says nothing about what passes.
+const TURNED: [&str; 4] = ["if", "not", "contains", "propertyNames"];
+
+/// Keywords that say more about the same value.
+const COMPOSED: [&str; 8] = ["allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas", "$ref"];
+
+/// Who relies on a schema; what is referred to from both sides of a task has both.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sides {
+    /// Callers that send it: all that passes now must pass later.
+    accepts: bool,
+    /// Callers that read it: all that passes later must pass now.
+    answers: bool,
+}
+
+impl Sides {
+    const ACCEPTS: Self = Self { accepts: true, answers: false };
+    const ANSWERS: Self = Self { accepts: false, answers: true };
+
+    /// Adds these; whether any is new.
+    fn add(&mut self, more: Self) -> bool {
+        let new = (more.accepts && !self.accepts) || (more.answers && !self.answers);
+        *self = Self { accepts: self.accepts || more.accepts, answers: self.answers || more.answers };
+        new
+    }
+}
+
 /// Everything in a document that will hurt later, in its order.
 #[must_use]
 pub fn lint(context: &Context) -> Vec<Warning> {
     let mut found = Vec::new();
     let Ok(mut document) = serde_json::from_slice::<Value>(context.bytes()) else { return found };
+    let mut roots = Vec::new();
     for term in context.terms() {
+        let name = term.name().to_owned();
         match term.kind() {
-            TermKind::Concept => {
-                let path = ["concepts", term.name()].map(str::to_owned);
-                schema(document.pointer_mut(&pointer(&path)), &path, false, &mut found);
-            }
+            TermKind::Concept => roots.push((vec!["concepts".to_owned(), name], Sides::ACCEPTS)),
             TermKind::Task => {
-                for (part, answers) in [("parameters", false), ("results", true)] {
-                    let path = ["tasks", term.name(), part].map(str::to_owned);
-                    schema(document.pointer_mut(&pointer(&path)), &path, answers, &mut found);
+                for (part, sides) in [("parameters", Sides::ACCEPTS), ("results", Sides::ANSWERS)] {
+                    roots.push((vec!["tasks".to_owned(), name.clone(), part.to_owned()], sides));
                 }
             }
         }
     }
-    let names: Vec<String> = document
-        .get("$defs")
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten()
-        .map(|(name, _)| name.clone())
-        .collect();
-    for name in names {
-        let path = ["$defs".to_owned(), name];
-        schema(document.pointer_mut(&pointer(&path)), &path, false, &mut found);
+    let reached = reached(&mut document, &roots);
+    let defs = document.get("$defs").and_then(Value::as_object).into_iter().flatten();
+    // nobody relies on a definition that nothing refers to, until something does
+    roots.extend(defs.map(|(name, _)| (vec!["$defs".to_owned(), name.clone()], Sides::default())));
+    for (path, own) in roots {
+        let mut sides = reached.get(&path).copied().unwrap_or(own);
+        if !sides.answers {
+            sides.accepts = true;
+        }
+        schemas(&mut document, &path, &mut |map, path| one(map, path, sides, &mut found));
     }
     found
 }
 
-fn schema(schema: Option<&mut Value>, path: &[String], answers: bool, found: &mut Vec<Warning>) {
-    let Some(schema) = schema else { return };
-    let mut path = path.to_vec();
-    let walked: Result<(), std::convert::Infallible> = each_schema(schema, &mut path, &mut |map, path| {
-        if !path.iter().any(|segment| matches!(segment.as_str(), "if" | "not" | "contains" | "propertyNames"))
-        {
-            one(map, path, answers, found);
+/// By path, who relies on each schema that has a name, by itself or by way of references.
+fn reached(document: &mut Value, roots: &[(Vec<String>, Sides)]) -> BTreeMap<Vec<String>, Sides> {
+    let mut reached: BTreeMap<Vec<String>, Sides> = BTreeMap::new();
+    let mut waiting = roots.to_vec();
+    while let Some((path, sides)) = waiting.pop() {
+        if !reached.entry(path.clone()).or_default().add(sides) {
+            continue;
         }
-        Ok(())
-    });
+        schemas(document, &path, &mut |map, _| {
+            let target = map.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix("#/"));
+            waiting.extend(target.map(|target| (target.split('/').map(str::to_owned).collect(), sides)));
+        });
+    }
+    reached
+}
+
+/// What is done with a schema and its path.
+type Visit<'v> = dyn FnMut(&Map<String, Value>, &[String]) + 'v;
+
+/// All schemas at and below a path where more that is taken is more that passes.
+fn schemas(document: &mut Value, path: &[String], visit: &mut Visit<'_>) {
+    let Some(schema) = document.pointer_mut(&pointer(path)) else { return };
+    let walked: Result<(), std::convert::Infallible> =
+        each_schema(schema, &mut path.to_vec(), &mut |map, path| {
+            if !path.iter().any(|segment| TURNED.contains(&segment.as_str())) {
+                visit(map, path);
+            }
+            Ok(())
+        });
     let Ok(()) = walked;
 }
 
-fn one(map: &Map<String, Value>, path: &[String], answers: bool, found: &mut Vec<Warning>) {
-    let has = |keyword: &str| map.contains_key(keyword);
-    let is = |kind: &str| match map.get("type") {
+fn one(map: &Map<String, Value>, path: &[String], sides: Sides, found: &mut Vec<Warning>) {
+    let mut warn = |rule, what| found.push(Warning { pointer: pointer(path), rule, what });
+    if is(map, "number") && !["multipleOf", "enum", "const"].iter().any(|keyword| map.contains_key(*keyword))
+    {
+        warn(
+            "number-unseen",
+            "a number without `multipleOf`: policies cannot see it; a multiple of 0.0001 they can",
+        );
+    }
+    if sides.accepts {
+        accepted(map, &mut warn);
+    }
+    if sides.answers {
+        answered(map, path, &mut warn);
+    }
+}
+
+fn is(map: &Map<String, Value>, kind: &str) -> bool {
+    match map.get("type") {
         Some(Value::String(one)) => one == kind,
         Some(Value::Array(list)) => list.iter().any(|one| one == kind),
         _ => false,
-    };
-    let mut warn = |rule, what| found.push(Warning { pointer: pointer(path), rule, what });
+    }
+}
+
+/// Whether an object may have members that it does not name.
+fn is_open(map: &Map<String, Value>) -> bool {
+    ["additionalProperties", "unevaluatedProperties"]
+        .iter()
+        .any(|keyword| map.get(*keyword).is_some_and(|schema| schema != &Value::Bool(false)))
+}
+
+/// What callers send: a later minor version can take nothing back.
+fn accepted(map: &Map<String, Value>, warn: &mut dyn FnMut(&'static str, &'static str)) {
+    let has = |keyword: &str| map.contains_key(keyword);
     let short = map.get("format").and_then(Value::as_str).is_some_and(|format| SHORT.contains(&format));
-    if is("string") && !short && !BOUNDING.iter().any(|keyword| has(keyword)) {
+    if is(map, "string") && !short && !BOUNDING.iter().any(|keyword| has(keyword)) {
         warn(
             "unbounded-string",
             "a string without `maxLength`: a bound can never be set in a later minor version",
@@ -86,41 +174,59 @@ fn one(map: &Map<String, Value>, path: &[String], answers: bool, found: &mut Vec
     }
     // without `items: false` more may follow what `prefixItems` names
     let closed = has("prefixItems") && map.get("items") == Some(&Value::Bool(false));
-    if is("array") && !has("maxItems") && !has("const") && !closed {
+    if is(map, "array") && !has("maxItems") && !has("const") && !closed {
         warn(
             "unbounded-array",
             "an array without `maxItems`: a bound can never be set in a later minor version",
         );
     }
-    if is("number") && !has("multipleOf") && !has("enum") && !has("const") {
-        warn(
-            "number-unseen",
-            "a number without `multipleOf`: policies cannot see it; a multiple of 0.0001 they can",
-        );
-    }
-    if answers && map.get("enum").and_then(Value::as_array).is_some_and(|list| list.len() > 1) {
-        warn(
-            "closed-answer",
-            "a list in what is answered: a later minor version can add no value to it, since old callers read it",
-        );
-    }
-    if answers && has("required") {
-        warn("required-answer", "required in what is answered: a later minor version can never leave it out");
-    }
-    let opened = ["additionalProperties", "unevaluatedProperties"];
-    if opened.iter().any(|keyword| map.get(*keyword).is_some_and(|schema| schema != &Value::Bool(false))) {
+    if is_open(map) {
         warn(
             "open-object",
-            "an open object: a later minor version can name no member without breaking what was sent under that name",
+            "an open object: a later minor version can name no member that takes less than what may have been sent under that name",
         );
     }
     if has("oneOf") {
         warn("one-of", "`oneOf`: a later branch that overlaps breaks what fits both; `anyOf` grows safely");
     }
-    if map.get("x-free-text") == Some(&Value::Bool(true)) && answers {
+}
+
+/// What callers read: a later minor version can add nothing.
+fn answered(map: &Map<String, Value>, path: &[String], warn: &mut dyn FnMut(&'static str, &'static str)) {
+    let has = |keyword: &str| map.contains_key(keyword);
+    if has("enum") || has("x-code-list") {
+        warn(
+            "closed-answer",
+            "a list in what is answered: a later minor version can add no value to it, since old callers read it",
+        );
+    }
+    if has("anyOf") || has("oneOf") {
+        warn(
+            "closed-answer",
+            "branches in what is answered: a later minor version can add none that takes more, since old callers read it",
+        );
+    }
+    // whether it is closed is said by what it is a part of, where it is one of several schemas for a value
+    let alone = path.first().is_some_and(|section| section == "tasks")
+        && !COMPOSED.iter().any(|keyword| has(keyword) || path.iter().any(|segment| segment == keyword));
+    if alone && (is(map, "object") || has("properties")) && !is_open(map) {
+        warn(
+            "closed-answer",
+            "a closed object in what is answered: a later minor version can add no member to it, since old callers read it; to an open one it can",
+        );
+    }
+    if has("required") {
+        warn("required-answer", "required in what is answered: a later minor version can never leave it out");
+    }
+    if map.get("x-free-text") == Some(&Value::Bool(true)) {
         warn(
             "free-text-answer",
             "free text in what is answered: its `maxLength` can never be raised in a later minor version",
+        );
+    } else if BOUNDS.iter().any(|keyword| has(keyword)) {
+        warn(
+            "bound-answer",
+            "a bound in what is answered: it can never be widened in a later minor version, since old callers read it",
         );
     }
 }

@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use clap::Args;
 use semgate_contexts::Context;
+use semgate_contexts::compare::{CompareLimits, Stop, Verdict, compare_as};
 use semgate_contexts::lint::lint;
 use semgate_policies::{clashes, untyped};
 use serde_json::json;
@@ -87,12 +89,33 @@ fn is_earlier(other: &Context, context: &Context) -> bool {
     other.urn().line() == context.urn().line() && other.urn().version() < context.urn().version()
 }
 
+/// What keeps a version from being published beside another of its major, by the comparison: each part that breaks, or is not known.
+fn broken(context: &Context, beside: &[Arc<Context>]) -> Vec<Warning> {
+    let (number, stop) = (context.urn().version(), Stop::with_clock(Instant::now));
+    let mut all = Vec::new();
+    for other in beside.iter().filter(|other| other.urn().line() == context.urn().line()) {
+        let beside = other.urn().version();
+        if beside.major != number.major || beside == number {
+            continue;
+        }
+        let (old, new) = if beside < number { (&**other, context) } else { (context, &**other) };
+        let comparison = compare_as(old, new, None, &CompareLimits::default(), &stop);
+        all.extend(comparison.obstacles().map(|part| Warning {
+            pointer: part.pointer.clone(),
+            rule: if part.verdict == Verdict::Breaking { "breaks" } else { "unproven" },
+            what: format!("beside `{}`: {}", other.urn(), part.reason),
+        }));
+    }
+    all
+}
+
 fn warnings(context: &Arc<Context>, beside: &[Arc<Context>]) -> Vec<Warning> {
     let own = lint(context);
     let mut all: Vec<Warning> = own
         .into_iter()
         .map(|one| Warning { pointer: one.pointer, rule: one.rule, what: one.what.to_owned() })
         .collect();
+    all.extend(broken(context, beside));
     for left in untyped(context, beside) {
         let major = |other: &&Arc<Context>| {
             let (one, other) = (context.urn(), other.urn());
