@@ -297,6 +297,7 @@ async fn anybody_may_compare_documents_schemas_and_published_versions() {
     let new: Value = serde_json::from_str(&version("1.1", concept(9), states)).unwrap();
     let got = ask(json!({ "old": "urn:contexts:stock.test:v1.0", "new": new })).await;
     assert_eq!((&got["verdict"], &got["next_version"]), (&json!("breaking"), &json!("v2.0")));
+    assert_eq!(got["next_is_free"], true);
     let parts: Vec<&Value> = got["parts"].as_array().unwrap().iter().map(|part| &part["verdict"]).collect();
     assert_eq!(parts, ["breaking", "compatible", "compatible"]);
     let (narrow, wide) = (
@@ -307,6 +308,33 @@ async fn anybody_may_compare_documents_schemas_and_published_versions() {
     {
         let got = ask(json!({ "old": narrow, "new": wide, "role": role })).await;
         assert_eq!(got["verdict"], verdict, "{role} {got}");
+        assert_eq!(got["next_is_free"], Value::Null, "a schema alone has no line: {got}");
+    }
+    running.stop().await;
+}
+
+/// The number came from the two documents alone, so that it was one that this authority had published.
+#[tokio::test(flavor = "multi_thread")]
+async fn compare_told_a_number_that_was_taken() {
+    let place = Place::new();
+    let running = place.start().await;
+    let of = |number: &str, most: u64| version(number, concept(most), results(&["known"]));
+    for (number, most) in [("1.0", 10), ("1.1", 20), ("2.0", 30)] {
+        assert_eq!(running.client.publish(&of(number, most)).await.status, StatusCode::CREATED);
+    }
+    let stranger = running.client_of(&place, None);
+    let urn = |number: &str| json!(format!("urn:contexts:stock.test:v{number}"));
+    for (old, new, verdict, next) in [
+        (urn("1.0"), urn("2.0"), "compatible", "v1.2"),
+        (urn("1.1"), urn("1.0"), "breaking", "v3.0"),
+        // what is published under the number is this very document
+        (urn("1.0"), urn("1.1"), "compatible", "v1.1"),
+        (urn("1.0"), serde_json::from_str(&of("1.1", 25)).unwrap(), "compatible", "v1.2"),
+    ] {
+        let asked = json!({ "old": old, "new": new });
+        let got = stranger.post("/v1/compare", JSON, &asked.to_string()).await.json();
+        let told = (&got["verdict"], &got["next_version"], &got["next_is_free"]);
+        assert_eq!(told, (&json!(verdict), &json!(next), &json!(true)), "{asked}");
     }
     running.stop().await;
 }

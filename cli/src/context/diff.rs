@@ -110,7 +110,7 @@ impl Diff {
 
     /// The next number that is free at the authority at hand; none where no authority can be asked.
     async fn free(&self, new: &Context, next: Version) -> Option<Version> {
-        remote::free(&self.at.reach().ok()?, new, next).await.ok()
+        remote::free(&self.at.reach().ok()?, new, next).await.ok()?
     }
 }
 

@@ -1,12 +1,12 @@
 //! What an authority is asked for.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use clap::Args;
 use http::Method;
+use semgate_authority::first_free;
 use semgate_contexts::{Context, ContextUrn, DocumentFault, Prefix, Version};
 use semgate_statement::context::{ContextFault, STAPLED_MEDIA_TYPE};
 use semgate_statement::{Listing, SignedContext, Stapled, TextProofFault};
@@ -158,30 +158,28 @@ pub async fn floor(reach: &Reach, line: &str, version: &str, reason: &str, json:
     done(&reply, json)
 }
 
-/// The first number from `next` on under which the authority has published nothing of this line but this very document.
+/// What the authority lists.
 ///
 /// # Errors
 /// An authority that cannot be asked, or whose answer is none.
-pub async fn free(reach: &Reach, new: &Context, next: Version) -> Result<Version, Fault> {
+pub async fn listing(reach: &Reach) -> Result<Listing, Fault> {
     let reply = reach.client.get(&format!("{}/v1/contexts", reach.url)).await?;
     answer(&reply)?;
-    let listing = Listing::read(&reply.body, &Prefix::default()).doing("the authority's answer")?;
+    Listing::read(&reply.body, &Prefix::default()).doing("the authority's answer")
+}
+
+/// The first number from `next` on under which the authority has published nothing of this line but this very document; none where the
+/// numbers are at their end.
+///
+/// # Errors
+/// As [`listing`].
+pub async fn free(reach: &Reach, new: &Context, next: Version) -> Result<Option<Version>, Fault> {
+    let listing = listing(reach).await?;
     let others = listing
         .contexts
         .iter()
         .filter(|one| one.urn.line() == new.urn().line() && one.digest != *new.digest());
     Ok(first_free(&others.map(|one| one.urn.version()).collect(), next))
-}
-
-/// A major that has versions is not the next one: whatever breaks would have to pass beside them.
-fn first_free(taken: &BTreeSet<Version>, mut next: Version) -> Version {
-    while next.minor == 0 && taken.iter().any(|one| one.major == next.major) {
-        next.major = next.major.saturating_add(1);
-    }
-    while taken.contains(&next) {
-        next.minor = next.minor.saturating_add(1);
-    }
-    next
 }
 
 /// Lists what is published.
@@ -253,16 +251,6 @@ fn refused(reply: &Reply) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_next_number_is_one_that_nobody_has() {
-        let v = |text: &str| Version::parse(text).unwrap();
-        let taken = BTreeSet::from(["v1.0", "v1.1", "v2.1"].map(v));
-        assert_eq!(first_free(&taken, v("v1.1")), v("v1.2"));
-        assert_eq!(first_free(&taken, v("v1.2")), v("v1.2"));
-        assert_eq!(first_free(&taken, v("v2.0")), v("v3.0"), "what breaks begins a major of its own");
-        assert_eq!(first_free(&BTreeSet::new(), v("v1.1")), v("v1.1"));
-    }
 
     #[test]
     fn a_refused_version_is_told_with_the_comparison_that_its_hint_names() {

@@ -9,7 +9,7 @@ use axum::response::Response;
 use http::StatusCode;
 use semgate_contexts::compare::{Comparison, Role, Stop, Verdict, compare_as};
 use semgate_contexts::json::{self, Json, Object};
-use semgate_contexts::{Context, ContextUrn, Digest, DocumentFault};
+use semgate_contexts::{Context, ContextUrn, Digest, DocumentFault, Version};
 use semgate_statement::Status;
 use serde_json::{Value, json};
 
@@ -21,6 +21,7 @@ use super::problem::{Code, Problem};
 use super::referred::{Referred, document_code};
 use super::stored::{away, broken};
 use super::typed;
+use crate::numbers::first_free;
 use crate::submit::index_of;
 
 /// Holds a new document against every published version of its major that is not revoked: earlier ones must be kept, later ones must keep
@@ -113,7 +114,7 @@ impl<'a> Pair<'a> {
 
     /// The comparison as it is told: the parts that stand in the way, and the number to use.
     fn told(&self, app: &App, urn: &ContextUrn, comparison: &Comparison) -> Value {
-        let mut value = typed::shown(comparison, self.old, self.new);
+        let (mut value, _) = typed::shown(comparison, self.old, self.new);
         if let Some(map) = value.as_object_mut() {
             if let Some(next) = next_major(app, urn) {
                 map.insert("next_version".to_owned(), next.into());
@@ -261,7 +262,25 @@ fn asked(app: &App, bytes: &[u8], stop: &Stop) -> Result<Value, Problem> {
     let new = side(app, &referred, object, "new", role)?;
     let comparison = compare_as(&old, &new, role, &app.config.limits.compare(), stop);
     waited_for(stop)?;
-    Ok(typed::shown(&comparison, &old, &new))
+    let (mut value, next) = typed::shown(&comparison, &old, &new);
+    // a schema alone is of no line
+    let of_line = match object.get("new") {
+        Some(Json::Object(document)) => document.get("context").is_some(),
+        _ => true,
+    };
+    let free = if of_line { free(app, &new, next)? } else { None };
+    if let Some(members) = value.as_object_mut() {
+        members.insert("next_version".to_owned(), free.unwrap_or(next).to_string().into());
+        members.insert("next_is_free".to_owned(), free.map(|_| true).into());
+    }
+    Ok(value)
+}
+
+/// The first number from `next` on under which nothing of the line is published but this very document.
+fn free(app: &App, new: &Context, next: Version) -> Result<Option<Version>, Problem> {
+    let line = index_of(&app.index).of_line(new.urn()).map_err(|fault| broken(app, &fault))?;
+    let others = line.into_iter().filter(|(_, record)| record.digest != *new.digest());
+    Ok(first_free(&others.map(|(urn, _)| urn.version()).collect(), next))
 }
 
 /// Who has to go on understanding it; without it each part goes by its own.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use semgate_contexts::compare::Comparison;
-use semgate_contexts::{Context, ContextUrn};
+use semgate_contexts::{Context, ContextUrn, Version};
 use semgate_policies::{Clash, clashes, untyped};
 use serde_json::Value;
 
@@ -36,15 +36,16 @@ pub(super) fn beside<'u>(
     Ok(Some(Untyped { why: first.to_string(), with }))
 }
 
-/// A comparison as JSON, with what has no one type in both versions (`untyped`). Where there is such a part, the next version is one of
-/// the next major, in which it has a type of its own.
-pub(super) fn shown(comparison: &Comparison, old: &Context, new: &Context) -> Value {
+/// A comparison as JSON, with what has no one type in both versions (`untyped`), and the next version. Where there is such a part, it is one
+/// of the next major, in which the part has a type of its own.
+pub(super) fn shown(comparison: &Comparison, old: &Context, new: &Context) -> (Value, Version) {
     let found = clashes(old, new);
     let mut value = comparison.to_value();
+    let mut next = comparison.next;
     if let (false, Some(members)) = (found.is_empty(), value.as_object_mut()) {
-        let next = old.urn().version().major.saturating_add(1);
-        members.insert("next_version".to_owned(), format!("v{next}.0").into());
+        next = Version::new(old.urn().version().major.saturating_add(1), 0);
+        members.insert("next_version".to_owned(), next.to_string().into());
         members.insert("untyped".to_owned(), found.iter().map(Clash::to_value).collect());
     }
-    value
+    (value, next)
 }
