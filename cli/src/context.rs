@@ -162,6 +162,10 @@ pub async fn run(job: ContextJob, json: bool) -> Result<u8, Fault> {
         ContextJob::Import(what) => import::run(what, json).await,
         ContextJob::Publish { file, overriding, name, at } => {
             if let (Some(reason), Some(name)) = (&overriding, &name) {
+                let reach = at.reach()?;
+                if overriding::is_published(&reach, &file).await? {
+                    return remote::publish(&reach, &file, json).await;
+                }
                 let logged = overriding::log(&at, &file, reason, name).await?;
                 let entry = remote::answer(&logged)?;
                 if logged.status == 202 {
@@ -171,7 +175,7 @@ pub async fn run(job: ContextJob, json: bool) -> Result<u8, Fault> {
                     );
                     return waits;
                 }
-                let published = remote::publish(&at.reach()?, &file, json).await;
+                let published = remote::publish(&reach, &file, json).await;
                 return published.map_err(|fault| overriding::waits(fault, &entry));
             }
             remote::publish(&at.reach()?, &file, json).await

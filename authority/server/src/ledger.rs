@@ -234,11 +234,12 @@ impl Ledger {
         &self.overrides
     }
 
-    /// Where in the log this very permission is.
-    pub fn override_at(&self, permission: &SignedPermission) -> Option<u64> {
+    /// Where in the log this person permitted just this, whatever the bytes of the signature: each signing makes others.
+    pub fn override_at(&self, by: &str, permission: &SignedPermission) -> Option<u64> {
         let permitted = permission.unverified();
         let logged = self.overrides.all().get(&(permitted.urn.clone(), permitted.digest))?;
-        logged.iter().find(|one| one.permission == *permission).map(|one| one.index)
+        let same = |one: &&Override| one.by == by && one.permission.unverified() == permitted;
+        logged.iter().find(same).map(|one| one.index)
     }
 
     /// Thumbprints of everything that signed an entry.

@@ -103,14 +103,17 @@ impl Target {
         }
     }
 
-    /// Whether it is the same, whatever the reason that is given for it.
+    /// Whether it is the same, whatever the reason that is given for it, and of what is permitted, where the same person signed both, whatever
+    /// the bytes of the signatures.
     fn is_as(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Change { act, urn, ends, .. }, Self::Change { act: a, urn: u, ends: e, .. }) => {
                 act == a && urn == u && ends == e
             }
             (Self::Floor { line, min, .. }, Self::Floor { line: l, min: m, .. }) => line == l && min == m,
-            (Self::Override(permission), Self::Override(other)) => permission == other,
+            (Self::Override(permission), Self::Override(other)) => {
+                permission.unverified() == other.unverified()
+            }
             (
                 Self::Withdraw { recognised, index, lines, .. },
                 Self::Withdraw { recognised: other, index: at, lines: others, .. },
@@ -305,7 +308,10 @@ impl Proposals {
         stands: impl Fn(&Proposal) -> bool,
     ) -> Result<Proposal, Problem> {
         let mut waiting = self.waiting(now);
-        let known = waiting.values().find(|one| one.target.is_as(&target)).cloned();
+        // who proposes a permission signed it, so that of another person is another one
+        let signed = matches!(target, Target::Override(_));
+        let same = |one: &&Proposal| one.target.is_as(&target) && (!signed || one.by == by);
+        let known = waiting.values().find(same).cloned();
         match known {
             Some(known) if known.by == by => return Err(same_person(&known)),
             Some(known) if stands(&known) => return Ok(known),

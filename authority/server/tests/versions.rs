@@ -218,8 +218,13 @@ async fn a_named_person_permits_one_document_beside_the_versions_that_count_and_
     // the right person: logged, the same again is the same entry; it permits that document only
     let got = submit(&clerk, &by_grace).await;
     assert_eq!(got.status, StatusCode::CREATED, "{got:?}");
-    let again = submit(&running.client_of(&place, Some(GRACE)), &by_grace).await;
-    assert_eq!((again.status, &again.json()["index"]), (StatusCode::OK, &got.json()["index"]));
+    // so is the same that was signed anew: each signature has other bytes, and each counted against the limits
+    let anew = permission(&place, GRACE, &draft, &[&first]);
+    assert_ne!(anew, by_grace);
+    for same in [&by_grace, &anew] {
+        let again = submit(&running.client_of(&place, Some(GRACE)), same).await;
+        assert_eq!((again.status, &again.json()["index"]), (StatusCode::OK, &got.json()["index"]));
+    }
     let refused = clerk.publish(&another).await;
     assert_eq!(refused.code(), "version_breaks");
     assert!(refused.json()["detail"].as_str().unwrap().ends_with("is another document"), "{refused:?}");
@@ -365,7 +370,16 @@ async fn attack_a_permission_that_two_must_agree_to_is_proposed_by_who_signed_it
     assert_eq!(shown["digest"], document.digest().to_string());
     assert_eq!(shown["beside"], json!(["urn:contexts:stock.test:v1.0"]));
     assert_eq!((&shown["name"], &shown["permission"]), (&json!("Grace Hopper"), &json!(by_grace)));
+    // signed anew it is the same, which waits already; by somebody else it is another one
+    let anew = permission(&place, GRACE, &draft, &[&first]);
+    let again = grace.post("/v1/overrides", "application/jose+json", &anew).await;
+    assert_eq!(again.code(), "second_person_required");
+    assert_eq!(again.json()["proposal"], shown["proposal"]);
     assert_eq!(clerk.ok("/v1/proposals").await.json(), json!({ "proposals": [shown] }));
+    let by_clerk = permission(&place, "spiffe://semgate.test/clerk", &draft, &[&first]);
+    let other = clerk.post("/v1/overrides", "application/jose+json", &by_clerk).await;
+    assert_eq!(other.status, StatusCode::ACCEPTED);
+    assert_ne!(other.json()["proposal"], shown["proposal"]);
     let path = format!("/v1/proposals/{}/approve", shown["proposal"].as_str().unwrap());
     assert_eq!(clerk.post(&path, JSON, "").await.status, StatusCode::CREATED);
     // said before: whoever hands it in

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use semgate_contexts::{ContextUrn, Digest, DocumentLimits, Prefix, canonical, json as strict};
 use semgate_statement::permission::is_persons_name;
-use semgate_statement::{Listing, Permission, SignedPermission, SigningIdentity, Stapled, Status};
+use semgate_statement::{Permission, SignedPermission, SigningIdentity, Stapled, Status};
 use serde_json::{Value, json};
 
 use super::{At, Reach, remote};
@@ -51,11 +51,7 @@ pub async fn log(at: &At, file: &Path, reason: &str, name: &str) -> Result<Reply
     if !is_persons_name(name) {
         return Err(Fault::new("an override names a person").hint("at most 128 bytes of name").status(2));
     }
-    let bytes = read_bytes(file)?;
-    let (urn, digest) = named(&bytes).hinted(
-        format_args!("`{}`", file.display()),
-        "`semgate context check` tells what is wrong with a document",
-    )?;
+    let (urn, digest) = named(file)?;
     let reach = at.reach()?;
     let permission = Permission {
         authority: authority(&reach).await?,
@@ -86,8 +82,25 @@ pub fn waits(fault: Fault, entry: &Value) -> Fault {
     ))
 }
 
-/// Name and digest of a document, bare or signed; whether it is a good one is for the authority to say.
-fn named(bytes: &[u8]) -> Result<(ContextUrn, Digest), String> {
+/// Whether the authority has published the document of a file already, so that nothing is left to permit.
+///
+/// # Errors
+/// A file that is no document, or an authority that cannot be asked.
+pub async fn is_published(reach: &Reach, file: &Path) -> Result<bool, Fault> {
+    let (urn, digest) = named(file)?;
+    let listed = remote::listing(reach).await?.contexts;
+    Ok(listed.iter().any(|one| one.urn == urn && one.digest == digest))
+}
+
+/// Name and digest of the document of a file, bare or signed; whether it is a good one is for the authority to say.
+fn named(file: &Path) -> Result<(ContextUrn, Digest), Fault> {
+    read_named(&read_bytes(file)?).hinted(
+        format_args!("`{}`", file.display()),
+        "`semgate context check` tells what is wrong with a document",
+    )
+}
+
+fn read_named(bytes: &[u8]) -> Result<(ContextUrn, Digest), String> {
     let signed = Stapled::read(bytes).ok().and_then(|stapled| payload(&stapled.signed));
     let limits = DocumentLimits::default();
     let limits = strict::Limits {
@@ -118,12 +131,7 @@ async fn authority(reach: &Reach) -> Result<String, Fault> {
 
 /// What counts of the major, as the authority lists it; what it leaves out, the permission does not cover.
 async fn beside(reach: &Reach, urn: &ContextUrn) -> Result<BTreeMap<ContextUrn, Digest>, Fault> {
-    let reply = reach.client.get(&format!("{}/v1/contexts", reach.url)).await?;
-    if reply.status != 200 {
-        return remote::answer(&reply).map(|_| BTreeMap::new());
-    }
-    let listing = Listing::read(&reply.body, &Prefix::default()).doing("the authority's answer")?;
-    let counts = listing.contexts.into_iter().filter(|one| {
+    let counts = remote::listing(reach).await?.contexts.into_iter().filter(|one| {
         let same = one.urn.line() == urn.line() && one.urn.version().major == urn.version().major;
         same && one.urn != *urn && one.status != Status::Invalid
     });

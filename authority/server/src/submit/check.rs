@@ -212,7 +212,7 @@ impl Sequencer {
         permission: &SignedPermission,
         consent: Consent,
     ) -> Result<Judged, Problem> {
-        if let Some(known) = self.ledger.override_at(permission) {
+        if let Some(known) = self.ledger.override_at(by.as_str(), permission) {
             return Ok(Judged::Known(known));
         }
         if self.ledger.override_count() >= self.limits.overrides {
