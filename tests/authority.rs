@@ -163,6 +163,15 @@ fn a_person_overrides_and_everybody_sees_who_and_why(up: &Up, url: &str) {
     assert!(revoked.status.code() == Some(2) && shown.contains("`--reason` is empty"), "{shown}");
     let published = up.semgate(&words);
     assert!(published.status.success(), "{}", String::from_utf8_lossy(&published.stderr));
+    // the same again is the same: nobody is told that it is refused, and nothing is logged twice
+    let again = up.semgate(&words);
+    assert!(again.status.success(), "{}", String::from_utf8_lossy(&again.stderr));
+    let index = |out: &std::process::Output| {
+        let said = String::from_utf8_lossy(&out.stdout).into_owned();
+        said.lines().find(|line| line.contains("index")).map(str::to_owned).unwrap()
+    };
+    assert_eq!(index(&again), index(&published));
+    assert_eq!(again.stderr, b"", "it counts, so there is nothing to tell");
     for words in [&["context", "list"][..], &["context", "diff", &first, "weather:v1.1"]] {
         let shown = String::from_utf8_lossy(&up.semgate(words).stdout).into_owned();
         assert!(shown.contains("overridden by Grace Hopper (spiffe://"), "{words:?}: {shown}");
@@ -183,14 +192,48 @@ fn a_person_overrides_and_everybody_sees_who_and_why(up: &Up, url: &str) {
     let words = ["context", "publish", &third, "--override", "a trial", "--name", "Grace Hopper"];
     let shown = String::from_utf8_lossy(&up.semgate(&words).stderr).into_owned();
     assert!(shown.contains("the permission is logged as entry ") && shown.contains("and waits"), "{shown}");
+    let words = ["context", "override", &third, "--reason", "a trial", "--name", "Grace Hopper"];
+    assert!(up.semgate(&words).status.success() && up.semgate(&words).status.success());
     let report = up.semgate(&["--json", "log", "verify", url]);
     let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+    assert_eq!(report["overrides"].as_array().unwrap().len(), 2, "{report}");
     let said = &report["overrides"][0];
     assert_eq!(
         (&said["urn"], &said["published"]),
         (&"urn:contexts:weather:v1.1".into(), &true.into()),
         "{report}"
     );
+    what_is_revoked_by_now_was_published_again_without_a_word(up, &first);
+}
+
+fn what_is_revoked_by_now_was_published_again_without_a_word(up: &Up, file: &str) {
+    for (act, now) in [("suspend", "it is suspended"), ("revoke", "it is revoked, for good")] {
+        assert!(up.semgate(&["context", act, "weather:v1.0"]).status.success());
+        let again = up.semgate(&["context", "publish", file]);
+        let told = String::from_utf8_lossy(&again.stderr).into_owned();
+        assert!(
+            again.status.success() && told.contains("does not count by now") && told.contains(now),
+            "{told}"
+        );
+    }
+}
+
+/// It ended with 101, since the line for people could not be written.
+#[test]
+fn a_closed_standard_error_changed_the_exit_status() {
+    for (words, status) in [
+        (&["context", "check", "nowhere.json"][..], 1),
+        (&["context", "check", "nowhere.json", "--json"], 1),
+        (&["context", "nothing"], 2),
+    ] {
+        let closed = || {
+            let (reader, writer) = std::io::pipe().unwrap();
+            drop(reader);
+            writer
+        };
+        let ended = Command::new(SEMGATE).args(words).stdout(closed()).stderr(closed()).status().unwrap();
+        assert_eq!(ended.code(), Some(status), "{words:?}");
+    }
 }
 
 /// A document is of a stranger until it is signed: what it is called must not move the cursor of whoever looks at it.

@@ -9,11 +9,12 @@ macro_rules! out {
     }};
 }
 
-/// A line for people on standard error, see [`screen::plain`].
+/// A line for people on standard error, see [`screen::plain`]; where nobody reads there any more, nobody can be told so.
 macro_rules! tell {
-    ($($word:tt)*) => {
-        eprintln!("{}", crate::screen::plain(&format!($($word)*)))
-    };
+    ($($word:tt)*) => {{
+        use std::io::Write;
+        let _ = writeln!(std::io::stderr(), "{}", crate::screen::plain(&format!($($word)*)));
+    }};
 }
 
 /// A document to standard output, byte for byte.
@@ -163,6 +164,8 @@ fn listen_to_ourselves(job: &Job) {
     let filter = EnvFilter::try_from_env("SEMGATE_LOG").unwrap_or_else(|_| EnvFilter::new(default));
     let format = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     let format = format.with_ansi(std::io::stderr().is_terminal()).with_target(false);
+    // it would say on standard error that standard error cannot be written
+    let format = format.log_internal_errors(false);
     format.fmt_fields(screen::log_fields()).init();
 }
 

@@ -16,6 +16,12 @@ fn a_foreign_log_key_is_refused_by_commands_and_told_by_a_gateway_once_there_is_
     let first = std::fs::read_to_string(up.dir.join("authority/keys/log.pub")).unwrap().trim().to_owned();
     let (_, foreign) = another_log_key(&up.dir);
     let draft = up.dir.join("list.json");
+    // the first list names the key that it was verified by: "the list would name no log key"
+    let (url, roots) = (up.text("/authority_url"), at("roots.pem"));
+    let told = semgate(&["trust", "draft", "--authority", url, "--roots", &roots, "--log-key", &first]);
+    good(&told);
+    let compared = String::from_utf8_lossy(&told.stderr).into_owned();
+    assert!(compared.contains(&format!("  log      {first}")), "{compared}");
     good(&up.semgate(&["trust", "draft", "--add-log", &first, "--out", text(&draft)]));
     sign(&up.dir, &draft);
     good(&up.semgate(&["trust", "submit", text(&draft)]));

@@ -9,7 +9,7 @@ use http::Method;
 use semgate_authority::first_free;
 use semgate_contexts::{Context, ContextUrn, DocumentFault, Prefix, Version};
 use semgate_statement::context::{ContextFault, STAPLED_MEDIA_TYPE};
-use semgate_statement::{Listing, SignedContext, Stapled, TextProofFault};
+use semgate_statement::{Listing, SignedContext, Stapled, Status, TextProofFault};
 use serde_json::{Value, json};
 
 use super::counted::{Counted, Told};
@@ -49,8 +49,24 @@ pub async fn publish(reach: &Reach, file: &Path, json: bool) -> Result<u8, Fault
     let signed = serde_json::from_slice::<Value>(&bytes).is_ok_and(|v| v.get("signatures").is_some());
     let kind = if signed { "application/jose+json" } else { "application/json" };
     let reply = reach.client.post(&format!("{}/v1/contexts", reach.url), kind, bytes).await?;
-    print(&answer(&reply)?, json);
+    let said = answer(&reply)?;
+    print(&said, json);
+    if reply.status == 200 {
+        tell_status(reach, &said).await;
+    }
     Ok(0)
+}
+
+/// Tells where what was published before does not count by now; nothing where the listing cannot be had, for that is only to be told.
+async fn tell_status(reach: &Reach, published: &Value) {
+    let urn = published.get("urn").and_then(Value::as_str).unwrap_or_default();
+    let Ok(listing) = listing(reach).await else { return };
+    let now = match listing.contexts.iter().find(|one| one.urn.as_str() == urn).map(|one| one.status) {
+        Some(Status::Invalid) => "revoked, for good: publish it under the next version",
+        Some(Status::Suspended) => "suspended",
+        _ => return,
+    };
+    tell!("`{urn}` was published before, and does not count by now: it is {now}");
 }
 
 /// Fetches a signed context, verifies it, and keeps it.

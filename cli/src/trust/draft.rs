@@ -182,7 +182,11 @@ impl Basis {
         // what is to be added is no key of the log in use once there is a list that says which are
         let keys = if listed && self.log_key.is_none() && known.is_empty() { Vec::new() } else { keys };
         let mut now = Now::verified(&reach, &keys, self.root_threshold).await?;
-        now.log_keys = known;
+        // the first list names the key that readers were told
+        now.log_keys = match (&self.log_key, listed) {
+            (Some(key), false) if known.is_empty() => vec![key.trim().to_owned()],
+            _ => known,
+        };
         Ok((reach, now))
     }
 }
