@@ -32,12 +32,49 @@ pub(crate) fn told_of<'m>(sent: &Sent, threads: &Threads<'m>) -> Things<'m> {
 /// The context that answers are judged under: that of the message, or of the task that it asks about.
 ///
 /// # Errors
-/// `not_found` for a task that is unknown or another's, and for a conversation that is another's: one answer for both.
+/// `too_complex` for more ids than the limit; `not_found` for a task that is unknown or another's, and for a conversation that is
+/// another's: one answer for both.
 pub(crate) fn belongs(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Arc<About>, Refusal> {
+    let Threads { tasks, contexts, pushes, .. } = &message.threads;
+    // most name a few, which need not be told apart
+    if tasks.len() + contexts.len() + pushes.len() > case.limits.named_ids {
+        bounded(case, names(&message.threads))?;
+    }
     match case.direction {
         Direction::Request => asked(case, message, named),
         Direction::Reply => told(case, message, named),
     }
+}
+
+/// How many things are named.
+fn names(threads: &Threads<'_>) -> usize {
+    fn distinct<T: Ord>(mut ids: Vec<T>) -> usize {
+        ids.sort_unstable();
+        ids.dedup();
+        ids.len()
+    }
+    let Threads { tasks, contexts, pushes, .. } = threads;
+    distinct(tasks.clone()) + distinct(contexts.clone()) + distinct(pushes.clone())
+}
+
+/// Whether a list of these tasks names no more than it may, beside a task and a conversation for each.
+///
+/// # Errors
+/// `too_complex`.
+pub(crate) fn list_bounded<'m>(
+    case: &Case<'_>,
+    tasks: impl Iterator<Item = &'m Message<'m>>,
+) -> Result<(), Refusal> {
+    bounded(case, tasks.map(|task| names(&task.threads).saturating_sub(2)).sum())
+}
+
+/// What a message names its caller may own from then on, and has no room for all that it owns besides.
+fn bounded(case: &Case<'_>, names: usize) -> Result<(), Refusal> {
+    if names <= case.limits.named_ids {
+        return Ok(());
+    }
+    let reason = "the message names more tasks, conversations and push configurations than the limit";
+    Err(Refusal::new(Code::TooComplex, reason).with_hint("refer to fewer tasks in one message"))
 }
 
 fn asked(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Arc<About>, Refusal> {

@@ -11,6 +11,10 @@ pub struct InspectLimits {
     pub json: json::Limits,
     /// Concept instances in one message: 64, so that one message costs at most 64 policy decisions.
     pub concepts: usize,
+    /// Ids of tasks, conversations and push configurations that one message names, each counted once, and that a list of tasks names beside one task and one
+    /// conversation for each of its own: 512, twice the push configurations of one agent whose targets are kept, and more than a long
+    /// history refers to; what is new of them its caller owns from then on, so one reply brings an eighth of `owned_by_one` at most.
+    pub named_ids: usize,
     /// Messages a second that one agent may send in the long run: 1,000, one core's worth of decisions shared by tens
     /// of agents.
     pub messages_per_second: NonZeroU32,
@@ -90,6 +94,7 @@ impl Default for InspectLimits {
         Self {
             json: json::Limits::default(),
             concepts: 64,
+            named_ids: 512,
             messages_per_second: NonZeroU32::new(1_000).unwrap_or(NonZeroU32::MIN),
             message_burst: NonZeroU32::new(2_000).unwrap_or(NonZeroU32::MIN),
             ambiguous_per_minute: 10,

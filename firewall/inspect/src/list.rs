@@ -4,7 +4,7 @@
 use crate::{
     Code, Direction, Facts, Inspector, Kind, Refusal, ReplyPermit, Sent,
     arrived::Answered,
-    belongs::{by_default, is_own},
+    belongs::{by_default, is_own, list_bounded},
     case::{Case, Look},
     inspector::{judged, taken},
     meter::{Spent, meter},
@@ -45,6 +45,9 @@ pub(crate) fn judge(
             Err(code) => *withheld.entry(code).or_default() += 1,
         }
     }
+    // of what is withheld nothing is counted: others fill the same page
+    list_bounded(case, kept.iter().filter_map(|n| list.tasks.get(*n)))
+        .map_err(|refusal| refusal.with_facts(case.facts()))?;
     let withheld: Vec<(Code, usize)> = withheld.into_iter().collect();
     if case.route.options.keeps_callers_apart && withheld.is_empty() {
         let facts = tell(inspector, case, sent, &list.tasks)?;

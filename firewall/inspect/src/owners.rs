@@ -5,6 +5,7 @@
 //! was begun under, since a later read of it names none.
 
 mod delivery;
+mod holding;
 mod journal;
 mod pages;
 mod pieces;
@@ -71,8 +72,9 @@ impl fmt::Display for NotOwned {
 
 impl std::error::Error for NotOwned {}
 
-/// Who owns what, for all cores. Bounded for each agent and in all; what was not used for longest is forgotten first, and
-/// one agent never pushes out another's while it holds as much itself. What is forgotten is found by nobody.
+/// Who owns what, for all cores. Bounded for each owner and in all; what was not used for longest is forgotten first. One owner never pushes
+/// out another's while it holds as much itself; and no agent, by what it names, what the same owner has at another agent, while it keeps as
+/// much of that owner's itself. What is forgotten is found by nobody.
 pub struct Owners {
     store: Mutex<Store>,
     pages: Pages<Listing>,

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod common;
+#[path = "threads/names.rs"]
+mod names;
 #[path = "threads/native.rs"]
 mod native;
 

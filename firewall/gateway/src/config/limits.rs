@@ -55,6 +55,9 @@ pub struct Limits {
     pub nodes: usize,
     /// Concepts in a message. 64: the paper's largest has three; each costs one policy decision.
     pub concepts: usize,
+    /// Ids of tasks, conversations and push configurations that one message names. 512: twice `push_targets`, and more than a long history
+    /// refers to; an eighth of `owned`.
+    pub named_ids: usize,
     /// Messages a second from one agent, all routes together, refused ones included. 1000: at 25 µs each that is a fortieth of
     /// a core, so tens of agents share one.
     pub rate_per_second: u32,
@@ -234,6 +237,7 @@ impl Default for Limits {
             depth: 32,
             nodes: 20_000,
             concepts: 64,
+            named_ids: 512,
             rate_per_second: 1000,
             rate_burst: 2000,
             rate_buckets: 1 << 20,
@@ -397,6 +401,7 @@ file_limits! {
         depth: usize = 4..=128,
         nodes: usize = 16..=10_000_000,
         concepts: usize = 1..=4096,
+        named_ids: usize = 4..=1_000_000,
         rate_per_second: u32 = 1..=1_000_000,
         rate_burst: u32 = 1..=1_000_000,
         rate_buckets: usize = 64..=1_073_741_824,

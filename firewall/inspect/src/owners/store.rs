@@ -1,9 +1,12 @@
-//! The bounded memory behind [`super::Owners`]: found by agent, kind and id; forgotten by owner and age.
+//! The bounded memory behind [`super::Owners`]: found by agent, kind and id; forgotten by owner, agent and age.
 
-use super::{About, Delivery, Kind, Owned, Scope};
+use super::{
+    About, Delivery, Kind, Owned, Scope,
+    holding::{Holding, Place},
+};
 use crate::turn::Proposal;
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap},
     sync::Arc,
 };
 
@@ -14,8 +17,8 @@ pub(super) struct Store {
     /// The number of the last use, which orders them.
     used: u64,
     scopes: HashMap<Arc<str>, HashMap<Kind, Entries>>,
-    agents: HashMap<Arc<str>, BTreeMap<u64, Place>>,
-    /// How much each agent holds, least first.
+    owners: HashMap<Arc<str>, Holding>,
+    /// How much each owner holds, least first.
     shares: BTreeSet<(usize, Arc<str>)>,
 }
 
@@ -47,13 +50,6 @@ impl Entry {
     }
 }
 
-#[derive(Clone)]
-struct Place {
-    scope: Arc<str>,
-    kind: Kind,
-    id: Arc<str>,
-}
-
 impl Store {
     pub(super) fn new(each: usize, all: usize) -> Self {
         Self {
@@ -62,7 +58,7 @@ impl Store {
             len: 0,
             used: 0,
             scopes: HashMap::new(),
-            agents: HashMap::new(),
+            owners: HashMap::new(),
             shares: BTreeSet::new(),
         }
     }
@@ -113,7 +109,7 @@ impl Store {
 
     /// The ids of what the agent owns of this kind.
     pub(super) fn own(&self, scope: &Scope<'_>, owner: &str, kind: Kind) -> impl Iterator<Item = &str> {
-        let places = self.agents.get(owner).into_iter().flat_map(BTreeMap::values);
+        let places = self.owners.get(owner).into_iter().flat_map(|holding| holding.at(scope.agent()));
         let own = places.filter(move |place| place.kind == kind && *place.scope == *scope.key());
         own.map(|place| &*place.id)
     }
@@ -124,10 +120,8 @@ impl Store {
         let Some(entry) = self.entry_mut(scope, kind, id) else { return };
         let owner = Arc::clone(&entry.owner);
         let before = std::mem::replace(&mut entry.used, used);
-        if let Some(order) = self.agents.get_mut(&owner)
-            && let Some(place) = order.remove(&before)
-        {
-            order.insert(used, place);
+        if let Some(holding) = self.owners.get_mut(&owner) {
+            holding.touch(scope.agent(), before, used);
         }
         self.used = used;
     }
@@ -141,15 +135,15 @@ impl Store {
         owner: &Arc<str>,
         about: Arc<About>,
     ) -> Option<Owned> {
-        let gone = self.make_room(owner);
+        let gone = self.make_room(scope.agent(), owner);
         self.used += 1;
-        let used = self.used;
+        let (used, agent) = (self.used, scope.agent());
         let scope: Arc<str> = match self.scopes.get_key_value(scope.key()) {
             Some((known, _)) => Arc::clone(known),
             None => Arc::from(scope.key()),
         };
         let place = Place { scope: Arc::clone(&scope), kind, id: Arc::from(id) };
-        let owner = match self.agents.get_key_value(owner) {
+        let owner = match self.owners.get_key_value(owner) {
             Some((known, _)) => Arc::clone(known),
             None => Arc::clone(owner),
         };
@@ -164,24 +158,25 @@ impl Store {
         };
         let entries = self.scopes.entry(scope).or_default().entry(kind).or_default();
         entries.insert(Arc::clone(&place.id), entry);
-        let order = self.agents.entry(Arc::clone(&owner)).or_default();
-        let held = order.len();
-        order.insert(used, place);
+        let holding = self.owners.entry(Arc::clone(&owner)).or_default();
+        let held = holding.len();
+        holding.insert(agent, used, place);
         self.shares.remove(&(held, Arc::clone(&owner)));
         self.shares.insert((held + 1, owner));
         self.len += 1;
         gone
     }
 
-    /// An agent at its own bound gives up its own; when all is full, the one who holds most does, the newcomer before others.
-    fn make_room(&mut self, owner: &Arc<str>) -> Option<Owned> {
-        let held = self.agents.get(owner).map_or(0, BTreeMap::len);
+    /// An owner at its own bound gives up its own; when all is full, the one who holds most does, the newcomer before others. Of what the
+    /// giver holds, it is that of the agent that keeps most of it, the one whose thing is new before others.
+    fn make_room(&mut self, agent: &str, owner: &Arc<str>) -> Option<Owned> {
+        let held = self.owners.get(owner).map_or(0, Holding::len);
         if held < self.each && self.len < self.all {
             return None;
         }
         let (most, fullest) = self.shares.last()?;
         let giver = if held >= self.each || held >= *most { owner } else { fullest };
-        let place = self.agents.get(giver)?.values().next()?.clone();
+        let place = self.owners.get(giver)?.least_missed(agent)?.clone();
         self.remove(&Scope::of_key(&place.scope), place.kind, &place.id)
     }
 
@@ -189,12 +184,12 @@ impl Store {
     pub(super) fn remove(&mut self, scope: &Scope<'_>, kind: Kind, id: &str) -> Option<Owned> {
         let entry = self.scopes.get_mut(scope.key())?.get_mut(&kind)?.remove(id)?;
         self.len -= 1;
-        if let Some(order) = self.agents.get_mut(&entry.owner) {
-            let held = order.len();
-            order.remove(&entry.used);
+        if let Some(holding) = self.owners.get_mut(&entry.owner) {
+            let held = holding.len();
+            holding.remove(scope.agent(), entry.used);
             self.shares.remove(&(held, Arc::clone(&entry.owner)));
-            if order.is_empty() {
-                self.agents.remove(&entry.owner);
+            if holding.len() == 0 {
+                self.owners.remove(&entry.owner);
             } else {
                 self.shares.insert((held - 1, Arc::clone(&entry.owner)));
             }
@@ -219,10 +214,12 @@ impl Store {
 
     /// Scope, token and place of all deliveries of one owner, what was not used for longest first.
     pub(super) fn deliveries(&self, owner: &str) -> Vec<(Arc<str>, Arc<str>, Arc<Delivery>)> {
-        let places = self.agents.get(owner).into_iter().flat_map(BTreeMap::values);
-        let deliveries = places.filter(|place| place.kind == Kind::Delivery);
-        deliveries
-            .filter_map(|place| {
+        let mut places: Vec<_> = self.owners.get(owner).into_iter().flat_map(Holding::all).collect();
+        places.retain(|(_, place)| place.kind == Kind::Delivery);
+        places.sort_unstable_by_key(|(used, _)| *used);
+        places
+            .into_iter()
+            .filter_map(|(_, place)| {
                 let delivery = self.delivery(&Scope::of_key(&place.scope), &place.id)?;
                 Some((Arc::clone(&place.scope), Arc::clone(&place.id), delivery))
             })
@@ -232,9 +229,7 @@ impl Store {
     /// All, what was not used for longest first.
     pub(super) fn all(&self) -> Vec<Owned> {
         let mut order: Vec<(u64, &Place)> = Vec::with_capacity(self.len);
-        for places in self.agents.values() {
-            order.extend(places.iter().map(|(used, place)| (*used, place)));
-        }
+        order.extend(self.owners.values().flat_map(Holding::all));
         order.sort_unstable_by_key(|(used, _)| *used);
         let owned =
             |(_, place): (u64, &Place)| self.owned(&Scope::of_key(&place.scope), place.kind, &place.id);

@@ -1,4 +1,5 @@
 use super::*;
+use proptest::prelude::*;
 
 fn about(name: &str) -> Arc<About> {
     let urn = ContextUrn::parse(&format!("urn:contexts:{name}"), &Prefix::default()).unwrap();
@@ -94,6 +95,80 @@ fn attack_one_agent_cannot_push_out_what_another_owns() {
     has(&owners, "newcomer", "n").unwrap();
     has(&owners, "victim", "1").unwrap();
     assert_eq!(owners.len(), 10);
+}
+
+/// How many things of an owner each of the agents keeps.
+fn kept(owners: &Owners, owner: &str, agents: &[&str]) -> Vec<usize> {
+    let all = owners.export();
+    let own = agent(owner);
+    let of = |at: &&str| all.iter().filter(|one| one.agent == **at && *one.owner == *own).count();
+    agents.iter().map(of).collect()
+}
+
+#[test]
+fn attack_one_agent_names_things_until_another_ones_are_forgotten() {
+    let owners = Owners::new(8, 64);
+    let (owner, about) = (agent("a"), about("payment:v1.1"));
+    let name = |at: &Scope<'_>, id: &str| {
+        owners.claim(at, &owner, &[(Kind::Task, id)], &about, None).unwrap();
+    };
+    for id in ["1", "2", "3"] {
+        name(&scope("honest"), id);
+    }
+    // tenants are of one agent
+    for n in 0..100 {
+        name(&Scope::new("flood", Some(["x", "y"][n % 2])), &format!("f{n}"));
+    }
+    assert_eq!(kept(&owners, "a", &["honest", "flood"]), [3, 5]);
+    // who keeps less takes its room from the one who keeps most, whatever was used last
+    for id in ["4", "5", "6"] {
+        name(&scope("honest"), id);
+    }
+    assert_eq!(kept(&owners, "a", &["honest", "flood"]), [4, 4]);
+    owners.of(&scope("honest"), &owner, Kind::Task, "1").unwrap_err();
+    // the same over a restart
+    let after = Owners::new(8, 64);
+    assert_eq!(after.import(owners.export(), &Prefix::default()), Ok(8));
+    after.claim(&scope("flood"), &owner, &[(Kind::Task, "g")], &about, None).unwrap();
+    assert_eq!(kept(&after, "a", &["honest", "flood"]), [4, 4]);
+}
+
+proptest! {
+    #[test]
+    fn nothing_that_one_agent_names_is_kept_at_the_cost_of_another_that_keeps_no_more(
+        steps in prop::collection::vec((0_usize..3, 0_usize..3, 0_usize..40, 0_u8..8), 1..100),
+        each in 1_usize..12,
+        all in 1_usize..24,
+    ) {
+        let (owners, about) = (Owners::new(each, all), about("payment:v1.1"));
+        let (callers, agents) = (["a", "b", "c"], ["x", "y", "z"]);
+        let kept = || callers.map(|caller| kept(&owners, caller, &agents));
+        for (caller, by, id, act) in steps {
+            let (at, owner) = (scope(agents[by]), agent(callers[caller]));
+            // ids of two callers never meet
+            let things = [(Kind::Task, format!("{caller}-{id}"))];
+            let before = kept();
+            match act {
+                0 => owners.forget(&at, Kind::Task, &things[0].1),
+                1 => drop(owners.of(&at, &owner, Kind::Task, &things[0].1)),
+                _ => {
+                    owners.claim(&at, &owner, &things, &about, None).unwrap();
+                    for (before, after) in before.iter().zip(kept()) {
+                        for other in (0..agents.len()).filter(|other| *other != by) {
+                            if after[other] < before[other] {
+                                prop_assert!(before[by] < before[other], "{before:?} to {after:?}");
+                                prop_assert_eq!(Some(&before[other]), before.iter().max());
+                            }
+                        }
+                    }
+                }
+            }
+            let after = kept();
+            prop_assert!(after.iter().all(|kept| kept.iter().sum::<usize>() <= each));
+            prop_assert!(owners.len() <= all);
+            prop_assert_eq!(after.iter().flatten().sum::<usize>(), owners.len());
+        }
+    }
 }
 
 #[test]
