@@ -37,9 +37,9 @@ fn two_hundred_swaps_under_traffic_never_mix_two_revisions() {
     let up = Up::start();
     let behind = Scripted::saying(REPLY.to_owned());
     let a = revision(&up, "a", &[("00.cedar", permit("a", "current_decision")), replies()]);
-    std::fs::write(a.join("zz.cedar"), "").unwrap();
+    std::fs::write(a.join("zz.cedar"), permit("a", "decision_contingency")).unwrap();
     let b = revision(&up, "b", &[("zz.cedar", permit("b", "local_observation")), replies()]);
-    std::fs::write(b.join("00.cedar"), "").unwrap();
+    std::fs::write(b.join("00.cedar"), permit("b", "decision_contingency")).unwrap();
     let digests = BTreeMap::from([(digest_of(&a), "a"), (digest_of(&b), "b")]);
     let link = up.dir.join("current");
     turn(&link, &a);
@@ -98,6 +98,9 @@ fn a_rejected_set_is_told_and_never_shows_as_live_and_a_good_one_clears_it() {
     let good = revision(&up, "good", &[("a.cedar", permit("a", "current_decision")), replies()]);
     let broken = revision(&up, "broken", &[("a.cedar", permit("a", "current_desision"))]);
     let empty = revision(&up, "empty", &[]);
+    let cut = revision(&up, "cut", &[("a.cedar", permit("a", "current_decision")), replies()]);
+    // a full disk, or a save that was killed: what the file forbade would be gone in silence
+    std::fs::write(cut.join("no-beer.cedar"), "").unwrap();
     let better = revision(&up, "better", &[("a.cedar", permit("b", "current_decision")), replies()]);
     let link = up.dir.join("current");
     turn(&link, &good);
@@ -108,9 +111,15 @@ fn a_rejected_set_is_told_and_never_shows_as_live_and_a_good_one_clears_it() {
     assert_eq!(gateway.post(&message(&decision())).status, 200);
 
     type Break<'a> = Box<dyn Fn() + 'a>;
-    let cases: [(&str, Break<'_>, Option<String>, &str); 4] = [
+    let cases: [(&str, Break<'_>, Option<String>, &str); 5] = [
         ("a wrong name", Box::new(|| turn(&link, &broken)), Some(digest_of(&broken)), "current_desision"),
         ("no policy", Box::new(|| turn(&link, &empty)), Some(digest_of(&empty)), "no policy"),
+        (
+            "a file without a policy",
+            Box::new(|| turn(&link, &cut)),
+            Some(digest_of(&cut)),
+            "`no-beer.cedar` holds no policy: ",
+        ),
         ("a directory that is gone", Box::new(|| turn(&link, &up.dir.join("nowhere"))), None, "No such file"),
         (
             "no agents",

@@ -52,6 +52,11 @@ pub enum PolicyFault {
     },
     /// There is no policy at all: absent is not "allow" (and not "deny in silence" either).
     Empty,
+    /// A policy file without a policy, as a save that was cut or a full disk leaves one: what it forbade would be gone in silence.
+    EmptyFile {
+        /// Its name.
+        name: String,
+    },
     /// There is no `permit`, and no `forbid` of everything that says so: nothing could ever pass.
     NoPermit {
         /// The first policy.
@@ -215,6 +220,11 @@ impl fmt::Display for PolicyFault {
             }
             Self::TooLarge { what, limit } => write!(f, "{what}: more than {limit}"),
             Self::Empty => f.write_str("no policy: an empty policy set permits nothing and is never loaded"),
+            Self::EmptyFile { name } => write!(
+                f,
+                "`{name}` holds no policy: a save that was cut leaves such a file, and nobody misses what it forbade (put back what it held, \
+                 or remove the file)"
+            ),
             Self::NoPermit { place } => write!(
                 f,
                 "{place}: no policy of the set is a `permit`, so that nothing can ever pass (permit what may; a set that is to stop \

@@ -117,7 +117,6 @@ pub(crate) fn each_of(name: &str, text: &str, max_nesting: usize) -> Result<Vec<
             format!("it nests deeper than {max_nesting}: write a long list as a set, or several policies");
         return Err(vec![PolicyFault::Syntax { place: place(name, text, at), why }]);
     }
-    // A file without a policy (comments only) is fine: Cedar parses the empty set.
     let set: PolicySet = text.parse().map_err(|_: cedar_policy::ParseErrors| {
         let told = slips::told(text).into_iter();
         told.map(|(at, why)| PolicyFault::Syntax { place: place(name, text, at), why }).collect::<Vec<_>>()
@@ -129,6 +128,9 @@ pub(crate) fn each_of(name: &str, text: &str, max_nesting: usize) -> Result<Vec<
             why: "a template (`?principal`, `?resource`) is not a policy: write the agent or group out"
                 .to_owned(),
         }]);
+    }
+    if set.num_of_policies() == 0 {
+        return Err(vec![PolicyFault::EmptyFile { name: name.to_owned() }]);
     }
     let mut found = Vec::new();
     let mut from = 0;

@@ -65,22 +65,37 @@ fn a_good_set_is_counted_and_what_lies_beside_and_is_not_read_is_told() {
     }
     std::fs::create_dir(dir.path().join("tests")).unwrap();
     std::fs::write(dir.path().join("tests/x.cedar"), "").unwrap();
-    std::fs::write(dir.path().join("zz.cedar"), "// nothing yet\n").unwrap();
     std::fs::create_dir(dir.path().join("more")).unwrap();
     std::fs::write(dir.path().join("more/x.cedar"), "").unwrap();
     let (status, shown, errors) = policy(&["check", word(dir.path())]);
     assert_eq!(status, 0, "{shown}{errors}");
     let lines: Vec<&str> = shown.lines().collect();
     assert_eq!(
-        lines[..3],
+        lines[..2],
         [
             "warning: `more/` holds 1 `*.cedar` and is not read: subdirectories are not",
             "warning: `y.cedar.bak` is not read: files of a set end in `.cedar`, or are `entities.json` and `limits.json`",
-            "warning: `zz.cedar` holds no policy",
         ]
     );
-    assert!(lines[3].contains(": good, ") && lines[3].ends_with(" context(s)"), "{shown}");
-    assert!(lines[3].contains(" policies in 8 file(s), beside "), "{shown}");
+    assert!(lines[2].contains(": good, ") && lines[2].ends_with(" context(s)"), "{shown}");
+    assert!(lines[2].contains(" policies in 7 file(s), beside "), "{shown}");
+}
+
+/// `policy check` warned of it and called the set good, and it went live without a word.
+#[test]
+fn a_file_that_became_empty_keeps_a_set_from_being_checked_and_bundled() {
+    let dir = super::copied();
+    for text in ["", "// what nobody may pay\n"] {
+        std::fs::write(dir.path().join("payment.cedar"), text).unwrap();
+        for words in [
+            &["check", word(dir.path())][..],
+            &["bundle", word(dir.path()), "--out", "no.json", "--key", "no.key", "--cert", "no.pem"],
+        ] {
+            let (status, shown, errors) = policy(words);
+            assert_eq!(status, 1, "{words:?}: {errors}");
+            assert!(shown.starts_with("`payment.cedar` holds no policy: "), "{words:?}: {shown}{errors}");
+        }
+    }
 }
 
 /// What the next major would pass is advice: it may be meant, so the set is good.

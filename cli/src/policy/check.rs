@@ -56,7 +56,7 @@ impl Check {
             files: source.files.len(),
             policies: policies.ids().count(),
             contexts: contexts.len(),
-            warnings: unread(&self.policies, &source, &policies)
+            warnings: PolicySource::strays(&self.policies)
                 .into_iter()
                 .chain(self.config.is_none().then(|| unvouched(&policies)).into_iter().flatten())
                 .chain(unjudged)
@@ -145,18 +145,6 @@ fn unvouched(policies: &Policies) -> Vec<String> {
         )
     };
     policies.token_issuers().map(told).collect()
-}
-
-/// What lies beside the set and is not read, and files that hold no policy.
-fn unread(dir: &Path, source: &PolicySource, policies: &Policies) -> Vec<String> {
-    let mut found = PolicySource::strays(dir);
-    for (name, _) in &source.files {
-        let of_file = format!("{name}#");
-        if !policies.ids().any(|id| id.starts_with(&of_file)) {
-            found.push(format!("`{name}` holds no policy"));
-        }
-    }
-    found
 }
 
 /// Says what would be live. A context that the set leaves out is refused in every message, so the check does not call it good.

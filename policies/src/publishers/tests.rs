@@ -96,6 +96,16 @@ fn a_policy_that_cannot_be_evaluated_refuses() {
 }
 
 #[test]
+fn a_file_that_a_cut_save_left_without_a_policy_keeps_the_set_out() {
+    for text in ["", "// frozen lines\n"] {
+        let mut cut = source(RULES);
+        cut.files.push(("zz.cedar".to_owned(), text.to_owned()));
+        let faults = PublisherPolicies::load(&cut, &PolicyLimits::default()).map(drop);
+        assert_eq!(faults, Err(vec![PolicyFault::EmptyFile { name: "zz.cedar".to_owned() }]), "{text}");
+    }
+}
+
+#[test]
 fn what_could_do_nothing_or_not_what_was_meant_is_no_policy_and_is_told_with_its_place() {
     let with = |condition: &str| format!("permit (principal, action, resource)\nwhen {{ {condition} }};");
     for (rules, place, why) in [

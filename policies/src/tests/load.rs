@@ -264,15 +264,33 @@ fn every_fault_is_reported_in_one_go_in_the_order_of_the_file() {
 
 #[test]
 fn no_policy_is_never_loaded() {
-    for text in ["", "// permit (principal, action, resource);\n"] {
-        assert_eq!(
-            House::with(text).err().unwrap(),
-            ["no policy: an empty policy set permits nothing and is never loaded"]
-        );
-    }
     let none = PolicySource { files: Vec::new(), ..PolicySource::shipped() };
     let faults = Policies::load(&none, &shipped_contexts(), &PolicyLimits::default()).unwrap_err();
     assert_eq!(faults, [PolicyFault::Empty]);
+}
+
+/// It went live, and what the file had forbidden passed.
+#[test]
+fn a_file_that_a_cut_save_left_without_a_policy_is_refused_and_not_loaded_without_its_forbids() {
+    for text in ["", "\n", "// forbid (principal, action, resource);\n", "// The first comment, cu"] {
+        let mut source = PolicySource::shipped();
+        let (name, cut) = &mut source.files[4];
+        assert_eq!(name, "payment.cedar");
+        *cut = text.to_owned();
+        let fault = "`payment.cedar` holds no policy: a save that was cut leaves such a file, and nobody misses what it forbade (put back \
+                     what it held, or remove the file)";
+        let told = |faults: Vec<PolicyFault>| faults.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let limits = PolicyLimits::default();
+        assert_eq!(Policies::parse(&source, &limits).map_err(told), Err(vec![fault.to_owned()]), "{text}");
+        let live = Policies::load(&PolicySource::shipped(), &shipped_contexts(), &limits).unwrap();
+        for loaded in [
+            Policies::load(&source, &shipped_contexts(), &limits),
+            live.reload(&source, &shipped_contexts(), &limits),
+            Policies::load_again(&source, &shipped_contexts(), live.lived(), &limits),
+        ] {
+            assert_eq!(loaded.map(drop).map_err(told), Err(vec![fault.to_owned()]), "{text}");
+        }
+    }
 }
 
 #[test]
