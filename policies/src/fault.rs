@@ -193,11 +193,11 @@ pub enum PolicyFault {
 }
 
 impl PolicyFault {
-    /// Whether it may be gone once more contexts are known: a policy that does not fit those that there are, or a name that none of
-    /// them has.
+    /// Whether it may be gone once more contexts are known: a policy that does not fit those that there are or could match none of them from
+    /// its floor on, or a name that none of them has.
     #[must_use]
     pub const fn is_about_contexts(&self) -> bool {
-        matches!(self, Self::Invalid { .. } | Self::UnknownLine { .. } | Self::UnknownToContexts { .. })
+        matches!(self, Self::Invalid { .. } | Self::BelowFloor { .. }) || self.waits_for_contexts()
     }
 
     /// Whether it waits for contexts that are not known: it names something that none of those has.

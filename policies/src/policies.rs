@@ -114,7 +114,21 @@ impl Policies {
         lived: &Lived,
         limits: &PolicyLimits,
     ) -> Result<Self, Vec<PolicyFault>> {
-        Self::load_after(source, contexts, (limits, &Floors::new()), After { live: None, lived })
+        Self::load_again_above(source, contexts, (lived, &Floors::new()), limits)
+    }
+
+    /// Like [`Policies::load_again`] above these floors: a policy that could match no version from there on is one of
+    /// [`Policies::warnings`] where it was live, since a floor that rose must keep no gateway from starting, and a fault where it was not.
+    ///
+    /// # Errors
+    /// As [`Policies::load_above`].
+    pub fn load_again_above(
+        source: &PolicySource,
+        contexts: &[Arc<Context>],
+        (lived, floors): (&Lived, &Floors),
+        limits: &PolicyLimits,
+    ) -> Result<Self, Vec<PolicyFault>> {
+        Self::load_after(source, contexts, (limits, floors), After { live: None, lived })
     }
 
     /// Like [`Policies::load_above`] for those who only explain a set that may be live: what keeps a set out only where it was not live before

@@ -153,7 +153,12 @@ struct Publisher {
 }
 
 /// The lowest version of each line of which messages come to be judged: the highest of the operator's floor and its authority's.
-pub(crate) fn floors_above(operator: &Floors, views: &[Arc<View>]) -> Floors {
+pub(crate) fn floors(config: &Config, views: &[Arc<View>]) -> Floors {
+    floors_above(&config.floors.iter().cloned().collect(), views)
+}
+
+/// The same of an operator's floors by themselves.
+fn floors_above(operator: &Floors, views: &[Arc<View>]) -> Floors {
     let mut floors = operator.clone();
     for view in views {
         // of its own lines: what an authority says of another's lowers or raises nothing there

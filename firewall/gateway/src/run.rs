@@ -60,7 +60,7 @@ pub struct Checked {
 pub fn check(config: &Config) -> Result<Checked, RunFault> {
     let parts = start::Parts::load(config, Memory::Look)?;
     let contexts = parts.contexts();
-    let shadow_faults = follow::shadow_faults(config, &parts.documents());
+    let shadow_faults = follow::shadow_faults(config, &parts.documents(), &parts.floors(config));
     let follow::First { policies, state, wrong: policies_wrong, .. } = parts.policies;
     // while nothing is known nobody can tell what there will be
     let current = state.report().current && contexts > 0;
@@ -107,7 +107,7 @@ pub fn remembered(config: &Config) -> Result<Remembered, RunFault> {
     let views: Vec<_> = followers.iter().map(Follower::view).collect();
     let unheard = views.iter().filter(|view| view.size() == 0).map(|view| view.authority().to_owned());
     let unheard = unheard.collect();
-    let floors = follow::floors_above(&config.floors.iter().cloned().collect(), &views);
+    let floors = follow::floors(config, &views);
     Ok(Remembered { floors, unheard })
 }
 

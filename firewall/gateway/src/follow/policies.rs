@@ -100,8 +100,7 @@ impl Task {
             set,
             version: begun.version,
             contexts: publisher.digests(),
-            // the start knows none, so that no floor which rose meanwhile keeps a gateway from starting
-            floors: Floors::new(),
+            floors: begun.floors,
         });
         Self {
             seat: Seat::Live,
@@ -129,7 +128,7 @@ impl Task {
         let memory = PolicyMemory::shadow(&config.state, &shadow.policies);
         let lived = memory.recall(&config.policy_limits());
         let place = Place::Directory(shadow.policies.clone());
-        let begun = Begun { source: None, place, version: None, lived };
+        let begun = Begun { source: None, place, version: None, lived, floors: Floors::new() };
         let task = Self::new(config, begun, publisher, state);
         Some(Self { seat: Seat::Shadow { one_in: shadow.one_in }, tried: None, memory, ..task })
     }
@@ -241,15 +240,7 @@ impl Task {
         let load = move || match live {
             // what is live is not left out to make room for a policy that does not fit it
             Some(live) => live.reload_above(&source, &contexts, &floors, &limits),
-            None => {
-                // nobody can tell whether a floor or a policy came first, so what is below its floor is told and no more
-                let first = Policies::load_again(&source, &contexts, &lived, &limits);
-                if floors.is_empty() {
-                    first
-                } else {
-                    first.and_then(|first| first.reload_above(&source, &contexts, &floors, &limits))
-                }
-            }
+            None => Policies::load_again_above(&source, &contexts, (&lived, &floors), &limits),
         };
         match aside(serving, load).await {
             Some(Ok(policies)) => match self.place.remember(version, digest) {

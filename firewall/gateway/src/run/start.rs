@@ -14,7 +14,7 @@ use semgate_inspect::{Generation, InspectLimits, Inspector, Route, RouteOptions,
 use semgate_message::Binding;
 use semgate_message::a2a::Version;
 use semgate_negotiation::Sessions;
-use semgate_policies::Policies;
+use semgate_policies::{Floors, Policies};
 use semgate_statement::Follower;
 
 use crate::config::{Config, Limits, Protocol, RouteConfig};
@@ -74,13 +74,18 @@ impl Parts {
             }
         }
         let views: Vec<_> = followers.iter().map(Follower::view).collect();
-        let policies = follow::first(config, &follow::documents(&views))?;
+        let policies = follow::first(config, &follow::documents(&views), follow::floors(config, &views))?;
         Ok(Self { materials, followers, policies, lists, stores })
     }
 
     /// The documents that the followers remember.
     pub(super) fn documents(&self) -> Vec<Arc<Context>> {
         follow::documents(&self.followers.iter().map(Follower::view).collect::<Vec<_>>())
+    }
+
+    /// The floors of the configuration, and those that the followers remember.
+    pub(super) fn floors(&self, config: &Config) -> Floors {
+        follow::floors(config, &self.followers.iter().map(Follower::view).collect::<Vec<_>>())
     }
 
     /// Contexts that the followers remember.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use semgate_contexts::{Context, DocumentLimits, Prefix, library};
-use semgate_policies::{Lived, Policies, PolicyFault, PolicyLimits, PolicySource};
+use semgate_policies::{Floors, Lived, Policies, PolicyFault, PolicyLimits, PolicySource};
 
 use super::place::{Found, Place};
 use super::{PolicyState, Steady};
@@ -33,9 +33,11 @@ pub(crate) struct First {
     /// What is wrong with the policies beside the contexts that are known, whatever else comes: nothing passes for it.
     pub(crate) wrong: Vec<String>,
     lived: Lived,
+    floors: Floors,
 }
 
-/// The policies that a gateway starts with. Of those that were live before it only warns of what a running gateway only warns of.
+/// The policies that a gateway starts with beside these contexts and above these floors. Of those that were live before it only warns of what a
+/// running gateway only warns of, such as a floor that rose.
 ///
 /// A directory that cannot be read, is empty, or whose text or entities are wrong stops the start. Whether policies fit the
 /// contexts cannot be told before the contexts are known: what fails only in that is live as soon as it fits, and until
@@ -43,7 +45,7 @@ pub(crate) struct First {
 ///
 /// # Errors
 /// [`RunFault::Policies`].
-pub(crate) fn first(config: &Config, contexts: &[Arc<Context>]) -> Result<First, RunFault> {
+pub(crate) fn first(config: &Config, contexts: &[Arc<Context>], floors: Floors) -> Result<First, RunFault> {
     let place = Place::live(config)?;
     let path = place.path().to_owned();
     let fault = |faults: &[PolicyFault]| RunFault::Policies { path: path.clone(), why: join(faults) };
@@ -53,10 +55,19 @@ pub(crate) fn first(config: &Config, contexts: &[Arc<Context>]) -> Result<First,
         place.read(&limits, tries).map_err(|why| fault(&[why]))?;
     let state = PolicyState::keeping(config.kept(), config.floors.iter().cloned().collect());
     let lived = PolicyMemory::live(&config.state, place.path()).recall(&limits);
-    match Policies::load_again(&source, contexts, &lived, &limits) {
+    match Policies::load_again_above(&source, contexts, (&lived, &floors), &limits) {
         Ok(policies) => {
             state.accepted(&policies);
-            Ok(First { policies, state, source: Some(source), place, version, wrong: Vec::new(), lived })
+            Ok(First {
+                policies,
+                state,
+                source: Some(source),
+                place,
+                version,
+                wrong: Vec::new(),
+                lived,
+                floors,
+            })
         }
         Err(faults) if faults.iter().all(PolicyFault::is_about_contexts) => {
             state.rejected(Some(source.digest()), &faults);
@@ -64,7 +75,7 @@ pub(crate) fn first(config: &Config, contexts: &[Arc<Context>]) -> Result<First,
             let wrong = faults.iter().filter(|fault| !contexts.is_empty() && !fault.waits_for_contexts());
             let wrong = wrong.map(ToString::to_string).collect();
             let policies = waiting(&source, &limits).map_err(|faults| fault(&faults))?;
-            Ok(First { policies, state, source: None, place, version, wrong, lived })
+            Ok(First { policies, state, source: None, place, version, wrong, lived, floors })
         }
         Err(mut faults) => {
             // what may be gone once the contexts are known hides what will not
@@ -93,8 +104,8 @@ impl First {
 
     /// What the task that keeps it live begins with.
     pub(crate) fn begun(&mut self) -> Begun {
-        let lived = std::mem::take(&mut self.lived);
-        Begun { source: self.source.take(), place: self.place.clone(), version: self.version, lived }
+        let (lived, floors) = (std::mem::take(&mut self.lived), std::mem::take(&mut self.floors));
+        Begun { source: self.source.take(), place: self.place.clone(), version: self.version, lived, floors }
     }
 }
 
@@ -105,17 +116,21 @@ pub(crate) struct Begun {
     pub(super) version: Option<u64>,
     /// What was live last, before this start.
     pub(super) lived: Lived,
+    /// The floors that the start knew.
+    pub(super) floors: Floors,
 }
 
-/// What is wrong with the shadow policies beside these contexts; nothing where there are none.
-pub(crate) fn shadow_faults(config: &Config, contexts: &[Arc<Context>]) -> Vec<String> {
+/// What is wrong with the shadow policies beside these contexts and above these floors; nothing where there are none.
+pub(crate) fn shadow_faults(config: &Config, contexts: &[Arc<Context>], floors: &Floors) -> Vec<String> {
     let Some(shadow) = &config.shadow else { return Vec::new() };
     let limits = config.policy_limits();
     let place = Place::Directory(shadow.policies.clone());
     let faults = match place.read(&limits, config.limits.policy_read_tries) {
         Ok(found) => {
             let lived = PolicyMemory::shadow(&config.state, &shadow.policies).recall(&limits);
-            Policies::load_again(&found.steady.source, contexts, &lived, &limits).err().unwrap_or_default()
+            let loaded =
+                Policies::load_again_above(&found.steady.source, contexts, (&lived, floors), &limits);
+            loaded.err().unwrap_or_default()
         }
         Err(fault) => vec![fault],
     };
