@@ -1,5 +1,5 @@
-//! From bytes to a permit: the supply-chain message of the paper with three concepts, under ten policies that read values, under ten
-//! thousand over a thousand contexts and ten thousand agents, and under the shipped ones, there also within a session that a lock opened;
+//! From bytes to a permit: the supply-chain message of the paper with three concepts, under ten policies that read a value of each, under ten
+//! thousand over a thousand contexts, all published, and ten thousand agents, and under the shipped ones, there also within a session that a lock opened;
 //! beside them Cedar's plain authorizer over the whole set for the same three concepts. Then what the large case costs apart from messages: to
 //! load, to keep, and to swap while a thread inspects without a pause. Prints the median and the 99th percentile of a batch.
 //!
@@ -36,6 +36,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const BATCH: u32 = 200;
 const BATCHES: usize = 200;
+/// Further contexts where nothing is measured.
+const FEW: usize = 3;
 
 /// The message of the paper, with ids as long as real ones: 640 bytes.
 fn message() -> Bytes {
@@ -114,9 +116,20 @@ fn figures(name: &str, figures: &Figures) {
     println!("bytes to permit, {name}: median {:?}, 99th percentile {:?}", figures.median, figures.slow);
 }
 
-/// Loads the large case, says what that took, and hands it over as a generation of the library's contexts.
-fn large(view: &Arc<View>) -> (Generation, Arc<Policies>) {
-    let (source, contexts) = (many::ten_thousand(), many::contexts());
+/// What a follower holds of an authority that published the library and so many further contexts.
+fn wide(further: usize) -> Arc<View> {
+    let mut authority = library();
+    for n in 0..further {
+        authority.publish(many::document(n).as_bytes());
+    }
+    let view = view(&mut authority);
+    assert_eq!(view.contexts().count(), many::shipped_contexts().len() + further);
+    view
+}
+
+/// Loads the large case, says what that took, and hands it over as a generation of its contexts.
+fn large(view: &Arc<View>, further: usize) -> (Generation, Arc<Policies>) {
+    let (source, contexts) = (many::ten_and(further), many::contexts_and(further));
     let before = many::resident();
     let began = Instant::now();
     let policies = Policies::load(&source, &contexts, &PolicyLimits::default()).unwrap();
@@ -209,6 +222,8 @@ fn plain(source: &PolicySource) -> Duration {
         {"uid": {"type": "Agent", "id": "spiffe://semgate.test/agent/retailer-7"}, "attrs": {"credentials": []},
          "parents": [{"type": "Group", "id": "partners"}]},
         {"uid": {"type": "supplyChain::current_decision", "id": "instance"}, "attrs": {"quantity": 120}, "parents": []},
+        {"uid": {"type": "supplyChain::decision_contingency", "id": "instance"}, "attrs": {"then_change_text": "less"}, "parents": []},
+        {"uid": {"type": "supplyChain::local_observation", "id": "instance"}, "attrs": {"observed_fact_text": "rain"}, "parents": []},
     ]);
     let entities = Entities::from_json_value(entities, None).unwrap();
     let uid = |text: &str| -> EntityUid { text.parse().unwrap() };
@@ -230,19 +245,21 @@ fn plain(source: &PolicySource) -> Duration {
 }
 
 fn main() {
+    let sent = Sent { route: route("l8"), body: message(), peer: agent("retailer-7") };
     if std::env::args().any(|arg| arg == "--test") {
+        let (generation, _) = large(&wide(FEW), FEW);
+        inspected(&Inspector::new(unlimited(), generation), &sent, 1);
         return;
     }
-    let mut authority = library();
-    let view = view(&mut authority);
-    let sent = Sent { route: route("l8"), body: message(), peer: agent("retailer-7") };
+    let view = wide(0);
     let mut inspectors = Vec::new();
     for (name, source) in [("ten policies", many::ten()), ("the shipped policies", PolicySource::shipped())] {
         let inspector = Inspector::new(unlimited(), generation_with(view.clone(), &source, &[]));
         figures(name, &measure(|ms| inspected(&inspector, &sent, ms)));
         inspectors.push(inspector);
     }
-    let (generation, policies) = large(&view);
+    let wide = wide(many::CONTEXTS);
+    let (generation, policies) = large(&wide, many::CONTEXTS);
     let inspector = Inspector::new(unlimited(), generation);
     // In turns, so that what else the machine does meets both alike.
     let (mut few, mut lots) = (Vec::new(), Vec::new());
@@ -274,10 +291,10 @@ fn main() {
     println!("longest inspection, no swap: {idle}");
     println!(
         "longest inspection while ten thousand policies are loaded, swapped and dropped five times: {}",
-        longest(inspects, || swap(&inspector, &view, 5))
+        longest(inspects, || swap(&inspector, &wide, 5))
     );
     println!(
         "longest turn of a thread that only waits 6 µs, beside the same: {}",
-        longest(nothing, || swap(&inspector, &view, 5))
+        longest(nothing, || swap(&inspector, &wide, 5))
     );
 }

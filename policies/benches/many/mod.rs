@@ -25,18 +25,22 @@ pub fn contexts() -> Vec<Arc<Context>> {
 
 /// The shipped contexts and so many more: `trade0` and so on, of the shape of `supplyChain`.
 pub fn contexts_and(further: usize) -> Vec<Arc<Context>> {
+    shipped_contexts().into_iter().chain((0..further).map(|n| check(document(n).as_bytes()))).collect()
+}
+
+/// The document of one of the further contexts.
+pub fn document(n: usize) -> String {
     let (_, model) = library::all().iter().find(|(name, _)| name.contains("supplyChain")).unwrap();
     let model = std::str::from_utf8(model).unwrap();
-    let own =
-        |n: usize| check(model.replace("contexts:supplyChain:", &format!("contexts:trade{n}:")).as_bytes());
-    shipped_contexts().into_iter().chain((0..further).map(own)).collect()
+    model.replace("contexts:supplyChain:", &format!("contexts:trade{n}:"))
 }
 
 fn check(bytes: &[u8]) -> Arc<Context> {
     Arc::new(Context::check(bytes, &Prefix::default(), &DocumentLimits::default()).unwrap())
 }
 
-/// Ten policies, of which seven concern the supply chain and three read its values, so that no verdict on it can be remembered.
+/// Ten policies, of which seven concern the supply chain and three read values of it, one of each concept, so that no verdict on any of the
+/// three can be remembered.
 pub fn ten() -> PolicySource {
     let mut text = String::new();
     for (n, concept) in ["current_decision", "decision_contingency", "local_observation"].iter().enumerate() {
@@ -45,10 +49,18 @@ pub fn ten() -> PolicySource {
             "@id(\"p{n}\") permit(principal in Group::\"partners\", action, resource is supplyChain::{concept});"
         );
     }
-    for n in 3..6 {
+    for (n, (concept, value)) in [
+        ("current_decision", "resource.quantity == 300000"),
+        ("decision_contingency", "resource.then_change_text == \"stop\""),
+        ("local_observation", "resource.observed_fact_text == \"nothing\""),
+    ]
+    .into_iter()
+    .enumerate()
+    {
         let _ = writeln!(
             text,
-            "@id(\"p{n}\") forbid(principal, action, resource is supplyChain::current_decision) when {{ resource.quantity == {n}00000 }};"
+            "@id(\"p{}\") forbid(principal, action, resource is supplyChain::{concept}) when {{ {value} }};",
+            n + 3
         );
     }
     text.push_str("@id(\"p6\") forbid(principal in Group::\"no-free-text\", action, resource) when { context.free_text };\n");
