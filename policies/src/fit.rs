@@ -54,14 +54,16 @@ pub(crate) fn fit(
     let (mut fitted, mut faults, mut left_out) = (catalogue, at_first, Vec::new());
     while !faults.is_empty() {
         // where no step is left, what is still wrong is the policies' own doing, and that alone is told
-        let Some(Step { without, gone, left: (typed, fewer) }) =
+        let Some(Step { without, gone, own, left: (typed, fewer) }) =
             fitting.one_step(&kept, &invalid(&faults))?
         else {
             break;
         };
-        left_out.extend(
-            gone.iter().map(|context| LeftOut { urn: context.urn().clone(), why: reason(&faults, &fewer) }),
-        );
+        left_out.extend(gone.iter().map(|context| {
+            let why =
+                own.get(context.urn()).map_or_else(|| reason(&faults, &fewer), |fault| invalid_by(fault));
+            LeftOut { urn: context.urn().clone(), why }
+        }));
         (kept, fitted, faults) = (without, typed, fewer);
     }
     fitted.left_out.extend(left_out);
@@ -87,6 +89,8 @@ fn tell_what_is_live(faults: &mut [PolicyFault], held_by: &BTreeMap<Arc<str>, Co
 struct Step {
     without: Vec<Arc<Context>>,
     gone: Vec<Arc<Context>>,
+    /// What is wrong beside each of several that go, where that can be told.
+    own: BTreeMap<ContextUrn, PolicyFault>,
     left: Fitted,
 }
 
@@ -120,7 +124,7 @@ impl<'a> Fitting<'a> {
             let left = self.validate(&without, None)?;
             let now = invalid(&left.1);
             if now.is_subset(before) && (!fewer || now.len() < before.len()) {
-                return Ok(Some(Step { without, gone, left }));
+                return Ok(Some(Step { without, gone, own: BTreeMap::new(), left }));
             }
         }
         Ok(None)
@@ -314,7 +318,11 @@ fn reason(before: &[PolicyFault], after: &[PolicyFault]) -> String {
     let still = invalid(after);
     let mended = |fault: &&PolicyFault| policy_in(fault).is_some_and(|policy| !still.contains(policy));
     match before.iter().find(mended) {
-        Some(fault) => format!("it would make a policy invalid: {fault}"),
+        Some(fault) => invalid_by(fault),
         None => "it would make a policy invalid".to_owned(),
     }
+}
+
+fn invalid_by(fault: &PolicyFault) -> String {
+    format!("it would make a policy invalid: {fault}")
 }

@@ -20,6 +20,9 @@ use crate::sense::World;
 /// one by one, and then all of the line goes. A line has a handful of live versions.
 const MAX_SOUGHT: usize = 32;
 
+/// Documents of one step of each of which is told what is wrong beside it; of more, what is wrong beside the first, since a look at each takes time.
+const MAX_EACH: usize = 64;
+
 /// What has to go so that a policy is typed.
 #[derive(Default)]
 struct Gone {
@@ -54,10 +57,36 @@ impl Fitting<'_> {
             }
             match held_by {
                 Some(urn) => self.held_by.borrow_mut().insert(Arc::clone(&written.id), urn),
-                None => return Ok(Some(Step { without, gone, left })),
+                None => {
+                    let own = self.each(written, kept, &gone)?;
+                    return Ok(Some(Step { without, gone, own, left }));
+                }
             };
         }
         Ok(None)
+    }
+
+    /// What is wrong with the policy beside each of several documents by itself: they may lack different things.
+    fn each(
+        &self,
+        written: &Written,
+        kept: &[Arc<Context>],
+        gone: &[Arc<Context>],
+    ) -> Result<BTreeMap<ContextUrn, PolicyFault>, Vec<PolicyFault>> {
+        let mut own = BTreeMap::new();
+        if gone.len() < 2 {
+            return Ok(own);
+        }
+        let base = of_lines(kept, &named_lines(kept, written));
+        for context in gone.iter().take(MAX_EACH) {
+            let beside: Vec<_> = base.iter().chain([context]).cloned().collect();
+            let faults = self.texts.validate_all(&[written], &self.typed(&beside));
+            // that it matches nothing here is no matter: what it matches may be in another line
+            let wrong = |fault: &PolicyFault| matches!(fault, PolicyFault::Invalid { why, .. } if !why.ends_with("true for no message"));
+            let first = faults.map_err(|fault| vec![fault])?.into_iter().find(wrong);
+            own.extend(first.map(|fault| (context.urn().clone(), fault)));
+        }
+        Ok(own)
     }
 
     /// What would have to go of the lines beside which a policy is mistyped.

@@ -32,6 +32,34 @@ fn attack_documents_of_many_lines_never_keep_a_policy_about_every_type_from_load
     );
 }
 
+/// The second was said to be left out for what is wrong with the first.
+#[test]
+fn each_of_two_contexts_that_one_policy_leaves_out_is_told_with_its_own_reason() {
+    let amount = |urn: &str, schema: &str| note(urn, &format!(r#""amount":{schema}"#), r#""amount""#);
+    let contexts = vec![
+        amount("acme.cash:v1.0", r#"{"type":"number"}"#),
+        amount("acme.fine:v1.0", r#"{"type":"number","multipleOf":0.01}"#),
+        amount("acme.money:v1.0", r#"{"type":"string","maxLength":9}"#),
+    ];
+    let policies = "permit (principal, action, resource);\n\
+                    forbid (principal, action, resource) when { resource has amount && resource.amount.greaterThan(decimal(\"1.0\")) };";
+    let house = load(policies, contexts).unwrap();
+    let left = house.policies.left_out();
+    let told: Vec<String> = left.iter().map(ToString::to_string).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(
+        told[0].starts_with("`urn:contexts:acme.cash:v1.0` is left out: it would make a policy invalid: ")
+            && told[0].contains("`amount` of `acme::cash::note` is not visible to policies"),
+        "{told:?}"
+    );
+    assert!(
+        told[1].starts_with("`urn:contexts:acme.money:v1.0` is left out: it would make a policy invalid: ")
+            && told[1].contains("String")
+            && !told[1].contains("acme::cash"),
+        "{told:?}"
+    );
+}
+
 #[test]
 fn a_policy_that_asks_every_type_for_a_member_is_itself_the_mistake_and_takes_no_document_away() {
     let (limits, house) =
