@@ -60,8 +60,7 @@ pub(crate) fn fit(
             break;
         };
         left_out.extend(gone.iter().map(|context| {
-            let why =
-                own.get(context.urn()).map_or_else(|| reason(&faults, &fewer), |fault| invalid_by(fault));
+            let why = own.get(context.urn()).map_or_else(|| reason(&faults, &fewer), invalid_by);
             LeftOut { urn: context.urn().clone(), why }
         }));
         (kept, fitted, faults) = (without, typed, fewer);

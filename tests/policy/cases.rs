@@ -78,6 +78,26 @@ fn a_case_with_a_member_that_there_is_not_or_twice_or_without_a_subject_is_refus
     assert!(status == 1 && errors.contains("holds no case"), "{errors}");
 }
 
+/// They were left out without a word, and the rest passed.
+#[test]
+fn a_file_of_cases_whose_name_is_nearly_read_is_refused_and_not_left_out() {
+    for (name, meant) in
+        [("more.JSON", "more.json"), ("more.json.txt", "more.json"), ("more.jsn", "more.json")]
+    {
+        let dir = tempfile::tempdir().unwrap();
+        for file in ["payment.json", name] {
+            std::fs::copy(rules().join("cases/payment.json"), dir.path().join(file)).unwrap();
+        }
+        let live = rules();
+        let words = ["test", word(dir.path()), "--policies", word(&live)];
+        let (status, _, errors) = policy(&words);
+        assert!(status == 1 && errors.contains(&format!("`{meant}`?")) && errors.contains(name), "{errors}");
+        let aside = dir.path().join("more.json.bak");
+        std::fs::rename(dir.path().join(name), aside).unwrap();
+        assert_eq!(policy(&words).0, 0);
+    }
+}
+
 #[test]
 fn a_message_is_judged_as_it_is_sent_duplicate_members_included() {
     let dir = tempfile::tempdir().unwrap();

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use semgate_inspect::Code;
+use semgate_policies::PolicySource;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -121,7 +122,17 @@ impl CaseFile {
         let mut paths = Vec::new();
         for entry in std::fs::read_dir(dir).map_err(reading)? {
             let path = entry.map_err(reading)?.path();
-            let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let hidden = name.starts_with('.');
+            if let (false, false, Some(meant)) = (hidden, path.is_dir(), PolicySource::nearly_json(&name)) {
+                return Err(Fault::new(format_args!(
+                    "the cases in `{}` would not be played",
+                    path.display()
+                ))
+                .hint(format_args!(
+                    "did you mean `{meant}`? what is set aside is named otherwise, as `{meant}.bak`"
+                )));
+            }
             if !hidden && path.extension().is_some_and(|extension| extension == "json") {
                 paths.push(path);
             }

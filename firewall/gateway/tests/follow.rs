@@ -6,6 +6,7 @@ mod common;
 use common::agent::Agent;
 use common::authority::Live;
 use common::{Gateway, House, message, plain_route, reply, wait};
+use semgate_contexts::{Line, Version};
 use semgate_gateway::RunFault;
 use semgate_policies::PolicySource;
 use semgate_statement::Act;
@@ -223,7 +224,7 @@ fn attack_a_policy_that_no_floor_lets_match_goes_live_by_a_restart() {
     let config = || house.config(&plain_route(agent.port), "");
     let above = |floor: &str| {
         let mut config = config();
-        let (line, version) = ("payment".parse().unwrap(), floor.parse().unwrap());
+        let (line, version) = (Line::parse("payment").unwrap(), Version::parse(floor).unwrap());
         config.floors = [(line, version)].into();
         config
     };

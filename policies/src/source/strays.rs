@@ -10,6 +10,9 @@ use crate::slips::latin;
 /// The ending of a policy file.
 const CEDAR: &str = "cedar";
 
+/// The ending of a file of cases.
+const JSON: &str = "json";
+
 /// How many names are told of one directory: more of them say that it is another directory that was meant.
 const MAX_TOLD: usize = 16;
 
@@ -38,6 +41,18 @@ impl PolicySource {
             told.push(format!("{more} more are not read"));
         }
         told
+    }
+
+    /// The name that was meant by one that nearly ends in `.json`, for whoever reads files of cases: in another case, one slip of typing
+    /// away, or with the `.txt` that some editors put behind it. `.jsonl` and `.json5` are endings of their own.
+    #[must_use]
+    pub fn nearly_json(name: &str) -> Option<String> {
+        let lower = name.to_ascii_lowercase();
+        let plain = lower.strip_suffix(".txt").unwrap_or(&lower);
+        let (stem, ending) = plain.trim_end_matches('.').rsplit_once('.')?;
+        let own = name.get(..stem.len()).filter(|own| !own.is_empty())?;
+        let meant = format!("{own}.{JSON}");
+        (ending.len() <= JSON.len() && is_near(ending, JSON) && meant != name).then_some(meant)
     }
 }
 
@@ -151,7 +166,28 @@ pub(crate) fn is_near(name: &str, meant: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::nearly;
+    use super::{PolicySource, nearly};
+
+    #[test]
+    fn a_file_of_cases_whose_ending_is_one_slip_away_is_near_and_other_endings_are_not() {
+        for name in ["p.JSON", "p.json.txt", "p.json.", "p.jsn", "p.josn", "p.jso", "p.Json"] {
+            assert_eq!(PolicySource::nearly_json(name).as_deref(), Some("p.json"), "{name}");
+        }
+        for name in [
+            "p.json",
+            "p.jsonl",
+            "p.json5",
+            "p.json.bak",
+            "p.json~",
+            "p.txt",
+            "p.md",
+            "p.js",
+            ".json",
+            "json",
+        ] {
+            assert_eq!(PolicySource::nearly_json(name), None, "{name}");
+        }
+    }
 
     #[test]
     fn a_name_that_is_one_slip_away_is_near_and_what_is_set_aside_is_not() {
