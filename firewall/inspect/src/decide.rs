@@ -36,7 +36,7 @@ pub struct Decided<'c, 'j> {
 pub(crate) fn decide<'c, 'j>(conformed: Conformed<'c, 'j>) -> Result<Decided<'c, 'j>, Refusal> {
     let asked = ask(&conformed, conformed.case().generation.policies());
     let (shadow, kept) = match conformed.case().look {
-        Look::Decides => (beside(&conformed, &asked), kept(&conformed)),
+        Look::Decides => (beside(&conformed, &asked), kept(&conformed, None)),
         Look::Beforehand => (None, None),
     };
     match asked {
@@ -95,7 +95,7 @@ pub(crate) fn ask(conformed: &Conformed<'_, '_>, policies: &Policies) -> Asked {
         }
     }
     if tally.denial.is_none() {
-        let asked = together::each(conformed, policies, around, |said, instance, question| {
+        let asked = together::each(conformed, Some(policies), around, |said, instance, question| {
             tally.whole(said, instance, question, policies.decide(question));
         });
         if let Err(refusal) = asked {
@@ -155,10 +155,12 @@ impl Tally {
     }
 }
 
-/// What the record keeps of the questions. They are asked once more for it, of the same policies, so the answers are those that decided.
-fn kept(conformed: &Conformed<'_, '_>) -> Option<Arc<str>> {
+/// What the record keeps of the questions, if there are any. They are asked once more for it, of the same policies, so the answers are those
+/// that decided. `last` is one that was asked after them.
+fn kept(conformed: &Conformed<'_, '_>, last: Option<(&Question<'_>, &Verdict)>) -> Option<Arc<str>> {
     let case = conformed.case();
     let mut keeper = Keeper::new(case.keep?);
+    conformed.said().next()?;
     let (policies, around) = (case.generation.policies(), circumstances(conformed));
     let id = conformed.resolved().message().message_id;
     for (said, instance) in conformed.said() {
@@ -172,7 +174,10 @@ fn kept(conformed: &Conformed<'_, '_>) -> Option<Arc<str>> {
         keeper.add(policies, question, false, &policies.decide(question), None);
     };
     // the record of what is too long to be asked says so
-    let _ = together::each(conformed, policies, around, add);
+    let _ = together::each(conformed, None, around, add);
+    if let Some((question, verdict)) = last {
+        keeper.add(policies, question, false, verdict, None);
+    }
     Some(keeper.finish().into())
 }
 
@@ -260,7 +265,8 @@ fn errored(why: &str) -> Refusal {
         .with_detail(why)
 }
 
-/// Holds an instance whose text goes on from an earlier one against schema and policies again, with the whole text in it.
+/// Holds an instance whose text goes on from an earlier one against schema and policies again, with the whole text in it. A refusal of
+/// policies has the facts of that question, whose policies are not those that let the piece pass.
 ///
 /// # Errors
 /// `content_invalid`, `policy_denied`, `policy_error`.
@@ -288,19 +294,24 @@ pub(crate) fn again(
     said.shape.conform(object, without(instance)).map_err(|fault| unfit(&fault.rule))?;
     let around = circumstances(&decided.conformed);
     let question = Question { value: object, ..question(decided.case(), said, instance, around) };
-    match decided.case().generation.policies().decide(&question) {
+    let verdict = decided.case().generation.policies().decide(&question);
+    let (refusal, policies) = match &verdict {
         // its pieces were counted one by one
-        Verdict::Permitted { obligations, .. } => {
-            approved(said, instance, &obligations)?;
-            match obligations.iter().find(|one| !one.redact.is_empty()) {
-                Some(one) => Err(unmet(one)),
-                None => Ok(()),
+        Verdict::Permitted { obligations, policies } => {
+            let met = approved(said, instance, obligations).and_then(|()| {
+                obligations.iter().find(|one| !one.redact.is_empty()).map_or(Ok(()), |one| Err(unmet(one)))
+            });
+            match met {
+                Ok(()) => return Ok(()),
+                Err(refusal) => (refusal, policies.clone()),
             }
         }
-        Verdict::Untypable { rule, .. } => Err(unfit(rule)),
-        Verdict::Denied { notices, .. } => Err(denied(said, instance, &notices, "")),
-        Verdict::Errored { why, .. } => Err(errored(&why)),
-    }
+        Verdict::Untypable { rule, .. } => return Err(unfit(rule)),
+        Verdict::Denied { notices, policies } => (denied(said, instance, notices, ""), policies.clone()),
+        Verdict::Errored { why, policies } => (errored(why), policies.clone()),
+    };
+    let asked = kept(&decided.conformed, Some((&question, &verdict)));
+    Err(refusal.with_facts(Facts { policies: vec![policies], asked, ..decided.facts() }))
 }
 
 impl<'c, 'j> Decided<'c, 'j> {

@@ -291,8 +291,10 @@ impl Inspector {
             let turn = subscriptions::turn(sent, stream.begun, stream.is_over(), &decided);
             turn.map_err(|refusal| refusal.with_facts(facts()))?;
         }
-        let brought =
-            stream.heard.judge(&decided, Way::Stream).map_err(|refusal| refusal.with_facts(facts()))?;
+        let brought = stream.heard.judge(&decided, Way::Stream).map_err(|refusal| {
+            // what refuses the whole text is not what let the piece pass
+            if refusal.facts().policies.is_empty() { refusal.with_facts(facts()) } else { refusal }
+        })?;
         let metered = meter(decided, self.meters())?;
         let step = taken(case, sent, &metered)?;
         // the last that can refuse: what was told counts as told, and only what passes was told

@@ -14,7 +14,7 @@ use semgate_policies::{Circumstances, Policies, Question};
 pub(crate) const BETWEEN: [&str; 3] = ["", " ", "\n"];
 
 /// Asks about the texts of each list of parts as one text, which has the other members of the last of them. Policies that look at nothing of
-/// it, nor at a score, said what they say when they were asked about the parts.
+/// it, nor at a score, said what they say when they were asked about the parts; without `policies` it is for others to look at.
 ///
 /// The schema is not asked: it bounds a part, and how much is judged together has a bound of its own.
 ///
@@ -22,7 +22,7 @@ pub(crate) const BETWEEN: [&str; 3] = ["", " ", "\n"];
 /// `content_uninspectable` for texts that are more than may be judged together.
 pub(crate) fn each<'c>(
     conformed: &Conformed<'c, '_>,
-    policies: &Policies,
+    policies: Option<&Policies>,
     around: Circumstances<'_>,
     mut ask: impl FnMut(&Said<'c>, &Instance<'_>, &Question<'_>),
 ) -> Result<(), Refusal> {
@@ -30,7 +30,7 @@ pub(crate) fn each<'c>(
     for together in &conformed.resolved().message().together {
         let Some((said, instance)) = conformed.said().nth(together.last) else { return Err(too_long()) };
         let asked = question(case, said, instance, around);
-        if !policies.looks_at_instance(&asked) {
+        if policies.is_some_and(|policies| !policies.looks_at_instance(&asked)) {
             continue;
         }
         let parts = &together.texts;

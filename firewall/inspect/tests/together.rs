@@ -12,7 +12,7 @@ use semgate_inspect::{
     TextParts, UnnamedTools, Would,
 };
 use semgate_message::mcp::Head;
-use semgate_policies::{Keep, PolicySource};
+use semgate_policies::{Keep, KeepAs, PolicySource};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -309,4 +309,48 @@ fn attack_what_a_policy_forbids_is_split_over_the_content_blocks_of_mcp() {
     let contents = |texts: &[&str]| json!({"contents": texts.iter().map(|text| json!({"uri": "file:///a", "text": text})).collect::<Value>(), "ttlMs": 0, "cacheScope": "private"});
     tells("resources/read", contents(&["hello", "you"])).unwrap();
     denied("resources/read", contents(&["DEL", "ETE"]), "word");
+}
+
+/// What a gateway that keeps texts recorded of a message.
+fn recorded(asked: Option<&str>) -> Vec<Value> {
+    let kept: Value = serde_json::from_str(asked.unwrap()).unwrap();
+    kept["questions"].as_array().unwrap().clone()
+}
+
+fn keeping(policies: &str) -> (Inspector, Arc<Route>) {
+    let values = [("a2a::text.text".to_owned(), KeepAs::Values)].into();
+    let (inspector, route) = house(policies);
+    (inspector.with_kept(Keep::new(values, 1 << 16)), route)
+}
+
+#[test]
+fn fault_a_refused_event_named_the_permit_of_its_piece_and_not_the_forbid_of_the_whole_text() {
+    let house = keeping(FORBIDS);
+    let refusal = streams(&house, &[appended("DEL", false), appended("ETE", true)]).unwrap_err();
+    assert_eq!((refusal.code(), refusal.cause()), (Code::ReplyRefused, Some(Code::PolicyDenied)));
+    assert_eq!(refusal.facts().policy_ids(), ["own.cedar#word"]);
+    let asked = recorded(refusal.facts().asked.as_deref());
+    let last = asked.last().unwrap();
+    assert_eq!(last["values"]["text"], "DELETE", "{last}");
+    assert_eq!((&last["verdict"], &last["policies"]), (&json!("denied"), &json!(["own.cedar#word"])));
+}
+
+#[test]
+fn fault_texts_read_as_one_were_recorded_only_where_the_live_policies_look_at_text() {
+    let permit = asks(&keeping(""), &["DEL", "ETE"]).unwrap();
+    let asked = recorded(permit.facts().asked.as_deref());
+    let texts: Vec<&Value> = asked.iter().map(|one| &one["values"]["text"]).collect();
+    assert_eq!(texts, ["DEL", "ETE", "DELETE", "DEL ETE", "DEL\nETE"]);
+}
+
+#[test]
+fn fault_a_reply_without_a_concept_was_recorded_with_a_frame_around_no_question() {
+    let house = keeping("");
+    let working =
+        json!({"task": {"id": "t-1", "contextId": "c-1", "status": {"state": "TASK_STATE_WORKING"}}});
+    let asked = say(&house.0, &house.1, "retailer-7", base("a2a flight"), NOW).unwrap();
+    let body = Bytes::from(json!({"jsonrpc": "2.0", "id": 7, "result": working}).to_string());
+    let replier = Peer::configured(&house.1.receiver);
+    let permit = house.0.inspect_reply(&asked.spend().1, &replier, 200, body, NOW).unwrap();
+    assert_eq!(permit.facts().asked, None);
 }
