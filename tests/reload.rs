@@ -232,6 +232,24 @@ fn attack_a_directory_that_is_still_being_written_goes_live_half() {
 }
 
 #[test]
+fn fault_a_directory_that_moved_and_then_was_as_before_stayed_rejected_for_good() {
+    let up = Up::start();
+    let behind = Scripted::saying(REPLY.to_owned());
+    let (name, text) = ("a.cedar", permit("a", "current_decision"));
+    let a = revision(&up, "a", &[(name, text.clone()), replies()]);
+    turn(&up.dir.join("current"), &a);
+    let gateway = gateway(&up, &behind, "[limits]\npolicy_poll = \"10ms\"\npolicy_settle = \"100ms\"\n");
+    let policies = || status(&gateway)["policies"].clone();
+    wait_for("that it moves is told", || {
+        std::fs::write(a.join(name), &text).unwrap();
+        policies()["faults"].to_string().contains("never stood still for 100 ms").then_some(())
+    });
+    assert_eq!(policies()["current"], false);
+    wait_for("the same set is good again", || (policies()["current"] == true).then_some(()));
+    assert_eq!((&policies()["faults"], shown_live(&gateway)), (&json!([]), vec![digest_of(&a)]));
+}
+
+#[test]
 fn a_permit_whose_time_is_over_goes_live_and_is_told() {
     let up = Up::start();
     let behind = Scripted::saying(REPLY.to_owned());

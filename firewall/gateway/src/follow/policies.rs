@@ -172,6 +172,8 @@ impl Task {
         }
         if stamp != self.seen && self.settled(stamp).await == Stands::Moves {
             let why = format!("it never stood still for {} ms", self.settle.as_millis());
+            // it is read again once it stands still, also where it is as it was before
+            (self.seen, self.tried) = (None, None);
             self.rejected(
                 None,
                 &[PolicyFault::Unreadable { path: self.place.path().display().to_string(), why }],
