@@ -218,6 +218,18 @@ fn cases_may_set_a_lock_and_what_both_ends_show() {
 }
 
 #[test]
+fn fault_a_case_of_one_ambiguous_question_was_decided_as_if_none_were_asked() {
+    let dir = copied();
+    let forbid = r#"@id("none") forbid (principal, action, resource) when { context.scores.ambiguous > 0 };"#;
+    std::fs::write(dir.path().join("scores.cedar"), forbid).unwrap();
+    let case = json!({"shows": "an ambiguous question", "sender": "retailer-7", "receiver": "wholesaler-1", "context": "snl:v1.0",
+        "concept": "ambiguous_parameter", "performative": "QUERY", "content": {"parameter": "dest_code", "value": "Paris"},
+        "expect": "denied", "policies": ["scores.cedar#none"]});
+    let (status, shown, errors) = played(dir.path(), &[case]);
+    assert_eq!(status, 0, "{shown}{errors}");
+}
+
+#[test]
 fn a_message_of_mcp_is_played_as_it_is_sent() {
     let dir = copied();
     let asked = |method: &str, params: Value| {

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use semgate_contexts::{Context, ContextUrn, Performative, Prefix, json};
 use semgate_inspect::{
     Arrived, Code, Facts, Generation, HeaderClaims, InspectLimits, Inspector, LineScope, Now, Peer, Refusal,
-    Route, RouteOptions, TextParts,
+    Route, RouteOptions, TextParts, asks_ambiguously,
 };
 use semgate_message::{Binding, Call, Form, a2a::Version, mcp};
 use semgate_policies::{Circumstances, Credentials, Keep, Policies, Question, Scores, Session, Verdict};
@@ -222,7 +222,8 @@ impl Stage {
         let [sender_holds, receiver_holds] = [shown(&case.sender_shows), shown(&case.receiver_shows)];
         let spoken = binding(&case.protocol)?;
         let beside = if spoken == Binding::Mcp { mcp::prose_beside(value) } else { 0 };
-        let scores = Scores { message_bytes: content.len() as u64, concepts: 1, ambiguous: 0, beside };
+        let ambiguous = u64::from(asks_ambiguously(&context, term.name()));
+        let scores = Scores { message_bytes: content.len() as u64, concepts: 1, ambiguous, beside };
         let circumstances = Circumstances {
             protocol_version: version(spoken, case.binding_version.as_deref())?,
             sender_holds: &sender_holds,

@@ -3,6 +3,7 @@
 use crate::{
     Shadow,
     counts::{Hindered, hindered},
+    meter::AMBIGUOUS,
     owners::About,
     tools::Forms,
 };
@@ -18,6 +19,12 @@ use std::{
 
 /// Line and version of the control vocabulary, whose concepts may be used under any context.
 const CONTROL: (&str, Version) = ("snl", Version::new(1, 0));
+
+/// Whether a term of a context is the ambiguous question that is counted, under whatever version of the control vocabulary.
+#[must_use]
+pub fn asks_ambiguously(context: &Context, term: &str) -> bool {
+    term == AMBIGUOUS && context.urn().line().as_str() == CONTROL.0
+}
 
 /// Line and version of the protocol context of each binding that has operations of its own: the document whose concepts are
 /// those operations, and the parts of messages that name no concept. Other documents may define the same names: which

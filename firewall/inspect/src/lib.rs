@@ -75,7 +75,7 @@ pub use clarify::Clarification;
 pub use code::Code;
 pub use exchange::Exchanges;
 pub use facts::{Direction, Facts};
-pub use generation::{Generation, GenerationFault};
+pub use generation::{Generation, GenerationFault, asks_ambiguously};
 pub use inspector::Inspector;
 pub use limits::InspectLimits;
 pub use meter::{Left, Limited, Quota};
