@@ -6,6 +6,8 @@ mod support;
 use std::process::Command;
 
 use serde_json::{Value, json};
+use support::gateway::Scripted;
+use support::policies::{gateway, message, permit, replies, revision, turn};
 use support::python;
 use support::{Answer, Up, wait_for};
 
@@ -121,4 +123,24 @@ fn a_mistake_in_the_limits_is_told_by_the_check() {
     check(
         "limits.json:2:36: at `/budgets/0/limit`: `hourly` holds 1 and can never pay for a message that costs 2",
     );
+}
+
+#[test]
+fn fault_a_refusal_of_a_message_that_had_passed_did_not_say_what_is_left_of_its_limits() {
+    let up = Up::start();
+    let behind = Scripted::saying("{}".to_owned());
+    let budget = r#"{"budgets": [{"name": "hourly", "limit": "6/hour"}]}"#.to_owned();
+    let files = [("a.cedar", permit("a", "current_decision")), ("limits.json", budget), replies()];
+    turn(&up.dir.join("current"), &revision(&up, "a", &files));
+    let gateway = gateway(&up, &behind, "");
+    let body = message(&json!({"d": {"concept": "current_decision", "item_id": "beer", "quantity": 120}}));
+    let refused = gateway.post(&body);
+    assert_eq!((refused.status, refused.code().as_str()), (502, "upstream_invalid"), "{}", refused.head);
+    assert_eq!(
+        refused.header("ratelimit-policy"),
+        Some(r#""hourly";q=6;w=3600"#.to_owned()),
+        "{}",
+        refused.head
+    );
+    assert!(refused.header("ratelimit").unwrap().starts_with(r#""hourly";r=5"#), "{}", refused.head);
 }

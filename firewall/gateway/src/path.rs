@@ -23,7 +23,7 @@ use http::header::{CONNECTION, IF_NONE_MATCH, UPGRADE};
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode, Version};
 use hyper::body::Incoming;
 use semgate_inspect::{
-    Clarification, Delivered, Direction, Facts, HeaderClaims, Notice, Peer, Permit, Refusal,
+    Clarification, Delivered, Direction, Facts, HeaderClaims, Notice, Peer, Permit, Quota, Refusal,
 };
 use semgate_message::Form;
 use semgate_message::a2a::Operation;
@@ -108,6 +108,11 @@ impl Stopped {
     /// The same, told in this manner unless it is told in one of its own.
     fn told(self, manner: Manner) -> Self {
         Self { manner: self.manner.or(Some(manner)), ..self }
+    }
+
+    /// The same, telling what is left to the caller whose message had passed. What stopped a reply is its replier's.
+    fn telling(self, quotas: &[Quota]) -> Self {
+        Self { refusal: self.refusal.with_quotas(quotas.to_vec()), ..self }
     }
 }
 
@@ -199,7 +204,8 @@ impl Way<'_> {
         })?;
         self.lane.metrics.allowed(Direction::Request, self.began.elapsed().as_secs_f64());
         let quotas = permit.quotas().to_vec();
-        let mut answer = self.forward(permit, recorded, lease, &admitted).await?;
+        let answered = self.forward(permit, recorded, lease, &admitted).await;
+        let mut answer = answered.map_err(|stopped| stopped.telling(&quotas))?;
         quota::tell(&mut answer, quotas);
         Ok(answer)
     }
