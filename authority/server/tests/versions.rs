@@ -523,3 +523,31 @@ async fn a_version_that_gateways_could_not_type_beside_another_is_refused_though
     assert_eq!(client.publish(&any).await.status, StatusCode::CREATED);
     running.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn attack_a_version_that_would_take_the_namespace_of_another_line_is_not_published() {
+    let place = Place::new();
+    let running = place.start().await;
+    let client = &running.client;
+    let of = |number: &str, kind: &str| {
+        let concept = json!({ "type": "object", "properties": { "quantity": { "type": kind } } });
+        version(number, concept, results(&["known"]))
+    };
+    let namesake = |number: &str| of(number, "integer").replace("stock.test:", "stock.test.v2:");
+    assert_eq!(client.publish(&of("1.0", "integer")).await.status, StatusCode::CREATED);
+    assert_eq!(client.publish(&namesake("1.0")).await.status, StatusCode::CREATED);
+    let refused = client.publish(&of("2.0", "boolean")).await;
+    assert_eq!((refused.status, refused.code().as_str()), (StatusCode::CONFLICT, "version_untyped"));
+    let said = refused.json();
+    let detail = said["detail"].as_str().unwrap();
+    assert!(detail.contains("`stock::test::v2` would be its namespace to policies"), "{said}");
+    // what agrees needs no namespace of its own
+    assert_eq!(client.publish(&of("2.0", "integer")).await.status, StatusCode::CREATED);
+    // and the other way round
+    let other = |line: &str, number: &str, kind: &str| of(number, kind).replace("stock.test:", line);
+    assert_eq!(client.publish(&other("stock.test.w:", "1.0", "integer")).await.status, StatusCode::CREATED);
+    assert_eq!(client.publish(&other("stock.test.w:", "2.0", "boolean")).await.status, StatusCode::CREATED);
+    let refused = client.publish(&other("stock.test.w.v1:", "1.0", "integer")).await;
+    assert_eq!(refused.code(), "version_untyped", "{refused:?}");
+    running.stop().await;
+}

@@ -56,6 +56,10 @@ pub(super) fn proven(
         let all = others.iter().map(|(other, _)| other).chain(revoked);
         found = untyped(app, referred, document, all, stop)?;
     }
+    if found.is_none() {
+        let all = typed::namesakes(app, document)?;
+        found = untyped(app, referred, document, all.iter(), stop)?;
+    }
     // what it is told of by then is of no use
     waited_for(stop)?;
     let Some(found) = found else { return Ok(()) };

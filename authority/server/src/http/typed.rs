@@ -8,8 +8,11 @@ use semgate_contexts::{Context, ContextUrn, Version};
 use semgate_policies::{Clash, clashes, untyped};
 use serde_json::Value;
 
+use super::App;
 use super::problem::Problem;
 use super::referred::Referred;
+use super::stored::broken;
+use crate::submit::index_of;
 
 /// What gateways would leave out once this document is published beside these versions, and with which of them it clashes, where it is one.
 pub(super) struct Untyped {
@@ -34,6 +37,29 @@ pub(super) fn beside<'u>(
     let Some(first) = untyped(document, &others).into_iter().next() else { return Ok(None) };
     let with = others.into_iter().find(|other| !clashes(other, document).is_empty());
     Ok(Some(Untyped { why: first.to_string(), with }))
+}
+
+/// The versions of its line and of those whose namespace to policies could be one of its own, if there is such a line: the newest of each,
+/// as many as may be read.
+///
+/// # Errors
+/// The index cannot be read.
+pub(super) fn namesakes(app: &App, document: &Context) -> Result<Vec<ContextUrn>, Problem> {
+    let (urn, index) = (document.urn(), index_of(&app.index));
+    let versions = |urn: &ContextUrn| -> Result<Vec<ContextUrn>, Problem> {
+        let all = index.of_line(urn).map_err(|fault| broken(app, &fault))?;
+        let mut all: Vec<ContextUrn> = all.into_iter().map(|(urn, _)| urn).collect();
+        all.sort_by_key(|urn| std::cmp::Reverse(urn.version()));
+        all.truncate(app.config.limits.compared_versions);
+        Ok(all)
+    };
+    let own = versions(urn)?;
+    let majors = own.iter().chain([urn]).map(|urn| urn.version().major).collect();
+    let mut others = Vec::new();
+    for line in semgate_policies::namesakes(urn.line(), &majors) {
+        others.extend(versions(&ContextUrn::new(&app.config.prefix, line, urn.version()))?);
+    }
+    Ok(if others.is_empty() { others } else { own.into_iter().chain(others).collect() })
 }
 
 /// A comparison as JSON, with what has no one type in both versions (`untyped`), and the next version. Where there is such a part, it is one
