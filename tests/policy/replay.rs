@@ -423,6 +423,10 @@ fn attack_a_message_too_large_to_be_kept_blocks_no_gate_and_who_is_disabled_is_n
     assert_eq!(status, 0, "{shown}{errors}");
     let told = "0 would change, 1 would not, 0 cannot be decided; 1 record(s) do not hold what was asked\n";
     assert_eq!(shown, told, "{errors}");
+    // a reply without a concept, as older versions recorded it
+    let nothing = record(3, &json!({"around": {}, "questions": []}));
+    let (status, shown, errors) = gate(&format!("{small}{nothing}"), &rules());
+    assert_eq!((status, &*shown), (0, told), "{errors}");
     let (status, _, errors) = gate(&large, &rules());
     assert_eq!(status, 3, "a gate does not pass on nothing");
     assert!(errors.contains("no record of the log holds what was asked"), "{errors}");

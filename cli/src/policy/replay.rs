@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
+use semgate_contexts::json::{Json, Object};
 use semgate_policies::{Recalled, Recorded};
 use serde_json::{Value, json};
 
@@ -81,6 +82,8 @@ impl Replay {
                 None => report.unasked += 1,
                 // as large as a sender likes: what nobody kept says nothing of the candidate
                 Some(asked) if asked.get("too_large").is_some() => report.unasked += 1,
+                // a message without a concept, as older records have it
+                Some(asked) if asks_nothing(asked) => report.unasked += 1,
                 Some(asked) => {
                     let redacted: Vec<&str> = entry.names("redacted").collect();
                     let recorded = Recorded { redacted: &redacted, by_these: false };
@@ -217,6 +220,11 @@ impl Line {
             "why": self.why,
         })
     }
+}
+
+/// A record of a message that no policy was asked about.
+fn asks_nothing(asked: &Object<'_>) -> bool {
+    asked.get("questions").and_then(Json::as_array).is_some_and(|all| all.is_empty())
 }
 
 /// The verdict of a message of the verdicts of its questions; none if it depends on one that is not known.
