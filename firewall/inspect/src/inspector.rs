@@ -340,13 +340,13 @@ impl Inspector {
         reply: &Answered,
     ) -> Result<ReplyPermit, Refusal> {
         if case.call.binding == Binding::Mcp {
+            // an error's status goes with an error and nothing else, of which nothing is learnt
+            let refused = || Err(no_pass(status).with_facts(case.facts()));
+            if form == Form::Error && !mcp::is_failure(read(case, &reply.judged)?.json()) {
+                return refused();
+            }
             let (permit, _) = tools::judge(self, case, sent, status, reply)?;
-            // an error's status goes with an error and nothing else
-            return if form == Form::Error {
-                Err(no_pass(status).with_facts(case.facts()))
-            } else {
-                Ok(permit)
-            };
+            return if form == Form::Error { refused() } else { Ok(permit) };
         }
         if let Some(redacted) = redact::reply(case, sent, reply)? {
             let case = &Case { before: &redacted.before, ..*case };

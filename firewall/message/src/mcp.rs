@@ -27,7 +27,7 @@ pub use form::prose_beside;
 pub use head::{Head, Verb, decoded};
 pub use operation::{Kind, Operation, Speaker, Version};
 pub use request::{CALL_PERFORMATIVES, request, rpc_id};
-pub use session::{ENDING, OPENING, plain_failure, response, response_id, session};
+pub use session::{ENDING, OPENING, is_failure, plain_failure, response, response_id, session};
 
 use crate::{Message, RpcId};
 

@@ -63,6 +63,22 @@ fn attack_an_id_is_used_again_while_its_call_is_open_so_that_its_answer_is_judge
 }
 
 #[test]
+fn attack_an_answer_that_was_refused_for_its_status_made_its_id_free() {
+    let house = with_session();
+    let sent = held(&house, 61);
+    let replier = Peer::configured(&house.1.receiver);
+    let answers = |status: u16, body: &Value| {
+        house.0.inspect_reply(&sent, &replier, status, Bytes::from(body.to_string()), NOW).unwrap_err().code()
+    };
+    assert_eq!(answers(500, &sum(61)), Code::UpstreamInvalid);
+    used(sums(&house, &lists(json!(61))));
+    // an error is an answer with this status
+    let error = json!({"jsonrpc": "2.0", "id": 61, "error": {"code": -32603, "message": "no"}});
+    assert_eq!(answers(500, &error), Code::AgentError);
+    assert!(sums(&house, &lists(json!(61))).is_ok());
+}
+
+#[test]
 fn attack_an_id_is_used_again_over_another_route_to_the_same_server() {
     let house = with_session();
     let _open = held(&house, 7);

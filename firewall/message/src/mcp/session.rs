@@ -97,6 +97,13 @@ pub fn response_id(json: &Json<'_>) -> Option<RpcId> {
     RpcId::read(message.get("id")?)
 }
 
+/// Whether a message is an error of JSON-RPC and nothing else besides.
+pub fn is_failure(json: &Json<'_>) -> bool {
+    let message = json.as_object();
+    let has = |name| message.is_some_and(|message| message.get(name).is_some());
+    has("error") && !has("result") && !has("method")
+}
+
 /// A client's error in the words of the protocol: its number if JSON-RPC or MCP has words for it, else −32603. Its own
 /// text and data never pass. None for what is no error of a client.
 pub fn plain_failure(json: &Json<'_>) -> Option<Vec<u8>> {
