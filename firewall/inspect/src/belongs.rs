@@ -289,13 +289,19 @@ pub(crate) fn take(
     things: &Things<'_>,
     about: &Arc<About>,
 ) -> Result<(), Refusal> {
+    deleted(case, sent);
+    if things.is_empty() { Ok(()) } else { keep(case, sent.caller.key(), things, about) }
+}
+
+/// The agent did what it was asked for, whether it said something or nothing: what the request deletes is the
+/// caller's no more, and nothing is delivered for it.
+pub(crate) fn deleted(case: &Case<'_>, sent: &Sent) {
     if sent.operation() == Some(Operation::DeleteTaskPushNotificationConfig) {
         for id in &sent.pushes {
             case.owners.forget(&case.route.scope(), Kind::Push, id);
             case.owners.undeliver(&case.route.scope(), sent.caller.id(), id);
         }
     }
-    if things.is_empty() { Ok(()) } else { keep(case, sent.caller.key(), things, about) }
 }
 
 fn keep<S: AsRef<str>>(

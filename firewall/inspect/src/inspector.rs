@@ -16,10 +16,10 @@ use crate::{
     permit::{Counted, Leave},
     push::{self, Courses},
     redact,
-    reply::{Form, acknowledgement, admissible, no_pass, refused},
-    resolve::{Resolved, has_turns, out_of_turn, resolve, side, still_stands},
+    reply::{Form, acknowledged, admissible, no_pass, refused},
+    resolve::{Resolved, has_turns, out_of_turn, resolve, side},
     rounds,
-    stream::told,
+    stream::{enabled, told},
     subscriptions::{Subscription, Subscriptions},
     tools::{self, Absent, ToolWatch},
     turn::{Between, Proposal, Step, proposes, same},
@@ -311,7 +311,18 @@ impl Inspector {
         reply: impl Into<Answered>,
         now: Now,
     ) -> Result<ReplyPermit, Refusal> {
-        let reply = reply.into();
+        self.replied(sent, replier, (status, None), &reply.into(), now)
+    }
+
+    /// The same of a reply that may have been counted already, in other bytes.
+    pub(crate) fn replied(
+        &self,
+        sent: &Sent,
+        replier: &Peer,
+        (status, counted): (u16, Option<Counted>),
+        reply: &Answered,
+        now: Now,
+    ) -> Result<ReplyPermit, Refusal> {
         let generation = self.live.load();
         let case = self.reply_case(&generation, sent, (replier, reply.judged.len()), now);
         let facts = Facts { digest: Some(sent.about.digest), ..case.facts() };
@@ -320,7 +331,8 @@ impl Inspector {
                 same_agent(sent, replier, facts).and_then(|facts| acknowledged(&case, sent, facts, status))
             }
             Ok(form) => same_agent(sent, replier, facts)
-                .and_then(|_| self.judge_reply(&case, sent, form, status, &reply)),
+                .and_then(|facts| enabled(&case, sent).map_err(|refusal| refusal.with_facts(facts)))
+                .and_then(|()| self.judge_reply(&case, sent, (form, status, counted), reply)),
             Err(refusal) => return Err(refusal.with_facts(facts).with_rpc_id(sent.rpc_id.clone())),
         };
         outcome.map_err(|inner| {
@@ -335,8 +347,7 @@ impl Inspector {
         &self,
         case: &Case<'_>,
         sent: &Sent,
-        form: Form,
-        status: u16,
+        (form, status, counted): (Form, u16, Option<Counted>),
         reply: &Answered,
     ) -> Result<ReplyPermit, Refusal> {
         if case.call.binding == Binding::Mcp {
@@ -350,18 +361,17 @@ impl Inspector {
         }
         if let Some(redacted) = redact::reply(case, sent, reply)? {
             let case = &Case { before: &redacted.before, ..*case };
-            let permit = self.judge_message(case, sent, form, status, &redacted.answered())?;
+            let permit = self.judge_message(case, sent, (form, status, counted), &redacted.answered())?;
             return Ok(permit.redacted(redacted.members));
         }
-        self.judge_message(case, sent, form, status, reply)
+        self.judge_message(case, sent, (form, status, counted), reply)
     }
 
     fn judge_message(
         &self,
         case: &Case<'_>,
         sent: &Sent,
-        form: Form,
-        status: u16,
+        (form, status, counted): (Form, u16, Option<Counted>),
         reply: &Answered,
     ) -> Result<ReplyPermit, Refusal> {
         let strict = read(case, &reply.judged)?;
@@ -372,7 +382,11 @@ impl Inspector {
         match parse::reply(case, &strict)? {
             _ if form == Form::Error => Err(no_pass(status).with_facts(case.facts())),
             Reply::Said(message) => {
-                let metered = meter(judged(case, *message)?, &self.meters)?;
+                let decided = judged(case, *message)?;
+                let metered = match counted {
+                    Some(counted) => carry(decided, counted)?,
+                    None => meter(decided, &self.meters)?,
+                };
                 let step = taken(case, sent, &metered)?;
                 Ok(ReplyPermit::of(&metered, status, reply, step))
             }
@@ -564,17 +578,6 @@ fn judge<'c, 'j>(
 /// The same path of a reply that was read.
 pub(crate) fn judged<'c, 'j>(case: &'c Case<'c>, message: Message<'j>) -> Result<Decided<'c, 'j>, Refusal> {
     decide(conform(resolve(parsed(case, message, &HeaderClaims::default())?)?)?)
-}
-
-/// Nothing is said, and yet it is a reply: the context must count as for any other.
-fn acknowledged(case: &Case<'_>, sent: &Sent, facts: Facts, status: u16) -> Result<ReplyPermit, Refusal> {
-    match still_stands(case, sent) {
-        Ok(()) => {
-            rounds::teach(case.learnt, sent, case.now.unix);
-            Ok(acknowledgement(sent, facts, status))
-        }
-        Err(refusal) => Err(refusal.with_facts(facts)),
-    }
 }
 
 /// The connection that answers must be the route's receiver: it is who the caller believes to be talking to.

@@ -201,7 +201,7 @@ impl Inspector {
         let facts = case.facts();
         same_agent(&sent, replier, facts.clone())
             .and_then(|_| in_lock(&delivery, now))
-            .and_then(|()| enabled(&generation, &sent, replier))
+            .and_then(|()| enabled(&case, &sent))
             .and_then(|()| self.judge_notification(&case, &sent, (token, &delivery), (body, before)))
             .map_err(
                 |refusal| if refusal.facts().sender.is_empty() { refusal.with_facts(facts) } else { refusal },

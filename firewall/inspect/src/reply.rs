@@ -1,6 +1,9 @@
 //! Replies are judged like requests (DESIGN §2.7): the replier is the route's receiver, the context the request's and no other.
 
-use crate::{Code, Delivered, Direction, Facts, Refusal, ReplyPermit, Sent, code::Class};
+use crate::{
+    Code, Delivered, Direction, Facts, Inspector, Now, Peer, Refusal, ReplyPermit, Sent, arrived::Answered,
+    belongs::deleted, case::Case, code::Class, resolve::still_stands, rounds, stream::enabled,
+};
 use bytes::Bytes;
 use semgate_message::{Binding, Form as Written, a2a::Operation};
 
@@ -49,10 +52,23 @@ fn invalid(reason: &str, detail: String) -> Refusal {
         .with_delivered(Delivered::Yes)
 }
 
-/// A reply that acknowledges without saying anything.
-pub(crate) fn acknowledgement(sent: &Sent, facts: Facts, status: u16) -> ReplyPermit {
-    let facts = Facts { direction: Direction::Reply, context: Some(sent.about.urn.to_string()), ..facts };
-    ReplyPermit::acknowledge(facts, status)
+/// Nothing is said, and yet it is a reply: the context must count as for any other, and both ends.
+pub(crate) fn acknowledged(
+    case: &Case<'_>,
+    sent: &Sent,
+    facts: Facts,
+    status: u16,
+) -> Result<ReplyPermit, Refusal> {
+    // it is gone, whether or not its owner may hear so
+    deleted(case, sent);
+    match still_stands(case, sent).and_then(|()| enabled(case, sent)) {
+        Ok(()) => {
+            rounds::teach(case.learnt, sent, case.now.unix);
+            let context = Some(sent.about.urn.to_string());
+            Ok(ReplyPermit::acknowledge(Facts { direction: Direction::Reply, context, ..facts }, status))
+        }
+        Err(refusal) => Err(refusal.with_facts(facts)),
+    }
 }
 
 /// Turns the refusal of a reply into what the caller reads: the inner code as cause, and that the request was delivered.
@@ -81,4 +97,24 @@ pub fn refused(inner: Refusal) -> Refusal {
         refusal = refusal.with_remedy(remedy);
     }
     refusal
+}
+
+impl Inspector {
+    /// A permit for other bytes of the same reply, which the gateway wrote in its place (a named transformation, DESIGN §2.1): they are
+    /// parsed, conformed and decided as a new reply, and nothing is counted a second time.
+    ///
+    /// # Errors
+    /// As [`Inspector::inspect_reply`], except for the limits.
+    pub fn reply_anew(
+        &self,
+        before: ReplyPermit,
+        sent: &Sent,
+        replier: &Peer,
+        reply: impl Into<Answered>,
+        now: Now,
+    ) -> Result<ReplyPermit, Refusal> {
+        let status = before.status();
+        let (_, _, counted) = before.into_counted();
+        self.replied(sent, replier, (status, Some(counted)), &reply.into(), now)
+    }
 }

@@ -5,7 +5,7 @@ mod texts;
 pub(crate) use texts::{Brought, Receipt, TEXT, told};
 
 use crate::{
-    Code, Delivered, Generation, Inspector, Now, Peer, Refusal, ReplyPermit, Sent,
+    Code, Delivered, Inspector, Now, Peer, Refusal, ReplyPermit, Sent,
     arrived::Answered,
     belongs::in_session,
     case::{Case, Turn},
@@ -96,7 +96,7 @@ impl StreamState {
         let generation = inspector.generation();
         let case = inspector.reply_case(&generation, sent, (replier, 0), now);
         let stands = still_stands(&case, sent)
-            .and_then(|()| enabled(&generation, sent, replier))
+            .and_then(|()| enabled(&case, sent))
             .and_then(|()| self.in_lock(now))
             .and_then(|()| in_session(&case));
         stands.map_err(|inner| {
@@ -199,10 +199,11 @@ pub(crate) fn about_task<'j>(message: &Message<'j>) -> Option<&'j str> {
     message.state.and(message.threads.own.task)
 }
 
-pub(crate) fn enabled(generation: &Generation, sent: &Sent, replier: &Peer) -> Result<(), Refusal> {
-    let disabled = |id: &str| generation.policies().agent(id).is_some_and(|agent| agent.disabled);
-    if disabled(sent.caller.id()) || disabled(replier.id()) {
-        return Err(Refusal::new(Code::PolicyDenied, "an end of the stream is disabled")
+/// Neither end of an answer is disabled, which is asked of each: what says no concept is no question of the policies.
+pub(crate) fn enabled(case: &Case<'_>, sent: &Sent) -> Result<(), Refusal> {
+    let disabled = |id: &str| case.generation.policies().agent(id).is_some_and(|agent| agent.disabled);
+    if disabled(sent.caller.id()) || disabled(case.sender.id()) {
+        return Err(Refusal::new(Code::PolicyDenied, "an end of the exchange is disabled")
             .with_hint("ask the operator; the decision id finds the full record"));
     }
     Ok(())
@@ -234,7 +235,10 @@ impl Inspector {
             ..self.reply_case(&generation, sent, (replier, event.judged.len()), now)
         };
         let outcome = same_agent(sent, replier, case.facts())
-            .and_then(|facts| stream.in_lock(now).map_err(|refusal| refusal.with_facts(facts)))
+            .and_then(|facts| {
+                let lasts = stream.in_lock(now).and_then(|()| enabled(&case, sent));
+                lasts.map_err(|refusal| refusal.with_facts(facts))
+            })
             .and_then(|()| self.judge_event(&case, sent, stream, &event));
         outcome.map_err(|inner| {
             if inner.is_by_agent() && stream.tells_nothing() {

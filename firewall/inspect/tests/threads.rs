@@ -63,14 +63,41 @@ fn a_stream_whose_status_went_stale_or_whose_end_was_disabled_counts_no_more() {
     let late = semgate_inspect::Now { unix: NOW.unix + 100_000, ..NOW };
     let stale = stream.still_counts(&inspector, &sent, &replier, late).unwrap_err();
     assert_eq!(stale.cause(), Some(Code::StatusStale));
+    disable_the_first(&inspector);
+    let disabled = stream.still_counts(&inspector, &sent, &replier, NOW).unwrap_err();
+    assert_eq!(disabled.cause(), Some(Code::PolicyDenied));
+}
+
+/// From now on `retailer-7` is disabled.
+fn disable_the_first(inspector: &Inspector) {
     let mut source = PolicySource::shipped();
     let mut agents: Value = serde_json::from_slice(&source.entities).unwrap();
     agents["agents"][0]["disabled"] = json!(true);
     source.entities = serde_json::to_vec(&agents).unwrap();
     let policies = common::policies(&source, &common::view(&mut library()));
     inspector.swap(inspector.generation().with_policies(policies).unwrap());
-    let disabled = stream.still_counts(&inspector, &sent, &replier, NOW).unwrap_err();
-    assert_eq!(disabled.cause(), Some(Code::PolicyDenied));
+}
+
+#[test]
+fn attack_a_caller_that_was_disabled_heard_whole_replies_in_which_no_concept_is() {
+    let inspector = inspector(world("day"));
+    let sent = asked(&inspector, "retailer-7", base("a2a flight"));
+    let native = say(&inspector, &route("l8"), "retailer-7", base("supply chain"), NOW).unwrap().spend().1;
+    let streamed = asked(&inspector, "retailer-7", base("a2a stream"));
+    disable_the_first(&inspector);
+    let task = json!({"jsonrpc": "2.0", "id": 7, "result": {"task":
+        {"id": "t-1", "contextId": "c-1", "status": {"state": "TASK_STATE_WORKING"}}}});
+    let replier = agent("wholesaler-1");
+    let whole = inspector.inspect_reply(&sent, &replier, 200, Bytes::from(task.to_string()), NOW);
+    let empty =
+        [202, 204].map(|status| inspector.inspect_reply(&native, &replier, status, Bytes::new(), NOW));
+    let event = Bytes::from(base("a2a event task"));
+    let event = inspector.inspect_event(&streamed, &mut inspector.stream(&streamed), &replier, event, NOW);
+    for heard in [whole, event].into_iter().chain(empty) {
+        let refused = heard.unwrap_err();
+        assert_eq!((refused.code(), refused.cause()), (Code::ReplyRefused, Some(Code::PolicyDenied)));
+        assert!(refused.detail().contains("an end of the exchange is disabled"), "{}", refused.detail());
+    }
 }
 
 #[test]

@@ -118,7 +118,7 @@ impl Way<'_> {
         if !told.contains(&operation) {
             return Ok(permit);
         }
-        let (status, bytes) = permit.spend();
+        let bytes = permit.body().clone();
         let limits = &lane.shared.limits;
         let limits = json::Limits { max_bytes: limits.reply_bytes, ..limits.json() };
         let fault =
@@ -148,9 +148,9 @@ impl Way<'_> {
         if let Form::Grpc(operation) = asked.form {
             let message = carry::anew(operation, &anew, &limits).map_err(|ended| ended.refusal)?;
             let reply = answered(operation, message, &limits)?;
-            return inspector.inspect_reply(sent, replier, 200, reply, now);
+            return inspector.reply_anew(permit, sent, replier, reply, now);
         }
-        inspector.inspect_reply(sent, replier, status, anew, now)
+        inspector.reply_anew(permit, sent, replier, anew, now)
     }
 }
 

@@ -61,6 +61,22 @@ fn a_configuration_that_the_agent_refused_kept_its_address() {
 }
 
 #[test]
+fn attack_a_configuration_whose_deletion_was_acknowledged_with_nothing_went_on_delivering() {
+    for status in ["204 No Content", "200 OK"] {
+        let scene = scene();
+        let lane = scene.configured();
+        assert_eq!(notify(&lane, &update("t-1", 5).to_string()).status, 204);
+        scene.instead(Some(answer(status, "", b"")));
+        let body = json!({"jsonrpc": "2.0", "id": 7, "method": "DeleteTaskPushNotificationConfig",
+            "params": {"taskId": "t-1", "id": "conf-1"}});
+        let deleted = scene.gateway.post("a2a", "A2A-Version: 1.0\r\n", body.to_string().as_bytes());
+        assert!(deleted.status < 300, "{status}: {deleted:?}");
+        scene.leads_nowhere("t-1", status);
+        assert_eq!(scene.receiver.seen().len(), 1, "{status}");
+    }
+}
+
+#[test]
 fn a_configuration_beside_a_message_that_the_agent_refused_kept_its_address() {
     let scene = scene();
     scene.begin("t-2");

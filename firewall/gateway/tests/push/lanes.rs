@@ -1,7 +1,9 @@
-//! Every route has a lane of its own, and its rules hold for what leaves there.
+//! Every route has a lane of its own, and its rules hold for what leaves there and for what is told of configurations.
 
-use super::{Scene, message, notify, scene, update};
+use super::common::agent::{Act, Agent};
+use super::{Scene, message, notify, scene, scene_of, update};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// An address of the first, on the lane of the second.
 fn elsewhere(address: &str, lane: &str) -> String {
@@ -42,4 +44,24 @@ fn attack_a_notification_that_its_own_lane_refuses_leaves_by_that_of_another_rou
     assert_eq!(says(&elsewhere(&beside, &own), &update("t-2", 5)).problem().1, "not_found");
     assert_eq!(says(&own, &update("t-1", 5)).status, 204);
     assert_eq!(scene.receiver.seen().len(), 2);
+}
+
+#[test]
+fn an_answer_about_a_configuration_was_counted_twice_against_the_limit_of_a_policy() {
+    let limited = r#"
+@id("asks") permit (principal in Group::"partners", action, resource);
+@id("rest") permit (principal in Group::"repliers", action, resource)
+when { context.direction == "reply" && !(resource is a2a::TaskPushNotificationConfig) };
+@id("few") @limit("2/day") permit (principal in Group::"repliers", action, resource is a2a::TaskPushNotificationConfig);
+"#;
+    let scene = scene_of(limited, 1, Agent::start(|_| Act::Wait(Duration::ZERO)), ("", "2s"));
+    scene.begin("t-1");
+    let set = json!({"taskId": "t-1", "url": "http://127.0.0.1:1/in/x"});
+    for _ in 0..2 {
+        let answer = scene.call("CreateTaskPushNotificationConfig", &set);
+        assert!(answer.get("error").is_none(), "{answer}");
+    }
+    let refused = scene.call("CreateTaskPushNotificationConfig", &set);
+    let problem = &refused["error"]["data"][0];
+    assert_eq!((&problem["code"], &problem["cause"]), (&"reply_refused".into(), &"rate_limited".into()));
 }
