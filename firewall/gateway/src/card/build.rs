@@ -25,7 +25,7 @@ pub(crate) struct Says {
     name: String,
     url: String,
     pub(super) extension: Extension,
-    /// A message without a context is refused, so that the extension is no choice.
+    /// A message without a context, or without a lock, is refused, so that the extension is no choice.
     required: bool,
     versions: Vec<Version>,
     transports: Vec<Transport>,
@@ -48,7 +48,8 @@ impl Says {
             name: route.receiver.rsplit('/').next().unwrap_or_default().to_owned(),
             url,
             extension: Extension::new(extension),
-            required: choices.default_context.is_none() && !mixed && !choices.admit.data,
+            required: choices.require_lock
+                || (choices.default_context.is_none() && !mixed && !choices.admit.data),
             versions: choices.versions.clone(),
             transports: choices.transports.clone(),
             push: choices.push.is_some(),

@@ -83,6 +83,23 @@ fn an_extended_card_is_rebuilt_within_its_answer() {
 }
 
 #[test]
+fn a_route_that_requires_locks_said_that_the_extension_is_a_choice() {
+    let locks = "require_lock = true\nhandshake = { certificate = \"a.pem\", key = \"a.key\" }";
+    let default = "default_context = \"urn:contexts:travel:v2.1\"";
+    for (more, required) in [
+        (String::new(), true),
+        (default.to_owned(), false),
+        (locks.to_owned(), true),
+        (format!("{default}\n{locks}"), true),
+        (format!("admit = [\"text\"]\n{default}\n{locks}"), true),
+    ] {
+        let domain = "[[trust_domain]]\nname = \"semgate.test\"\nroots = \"r\"";
+        let card = Value::Object(says(&format!("{more}\n{domain}")).card(None));
+        assert_eq!(card["capabilities"]["extensions"][0]["required"], required, "{more}");
+    }
+}
+
+#[test]
 fn the_bare_card_has_every_required_member() {
     for theirs in [None, Some("not json"), Some("[]"), Some("{\"name\":\"a\",\"name\":\"b\"}")] {
         let card = card(theirs);
