@@ -161,8 +161,11 @@ impl Stage {
             Way::Reply => (receiver, sender),
         };
         let mut route = route(binding, answerer.id());
-        route.options.default_context =
-            case.pinned.map(|name| self.context(name)).transpose()?.map(|one| one.urn().clone());
+        let pinned = case.pinned.map(|name| self.context(name)).transpose()?.map(|one| one.urn().clone());
+        // as the route admits everything, so it takes what says no context in the protocol's words
+        let words =
+            || inspector.generation().protocol_urn(binding).filter(|_| binding == Binding::A2a).cloned();
+        route.options.default_context = pinned.or_else(words);
         let route = Arc::new(route);
         let inspect = |bytes: &[u8]| {
             let arrived = Arrived::whole(call(bytes), Bytes::copy_from_slice(bytes));

@@ -380,17 +380,19 @@ fn named_at(case: &Case<'_>, claim: &Claim<'_>) -> String {
     }
 }
 
-/// The context of a request that names none: the protocol's own for what carries no message, else the route's default, else
-/// again the protocol's if nothing else is said than in its words.
+/// The context of a request that names none: the protocol's own for an operation of A2A without a message, else the route's default.
+/// What MCP says in its own words alone is again about the protocol's; a message of A2A without a default names none.
 fn unnamed<'c>(case: &'c Case<'c>, message: &Message<'_>) -> Option<&'c ContextUrn> {
     let protocol = || case.generation.protocol_urn(message.binding);
-    if message.operation.is_some_and(|operation| !operation.sends()) {
-        return protocol();
+    let default = case.route.options.default_context.as_ref();
+    match message.operation {
+        Some(operation) if operation.sends() => return default,
+        Some(_) => return protocol(),
+        None => {}
     }
     let only = |instance: &Instance<'_>| instance.of == Vocabulary::Protocol;
     let plain =
         || !message.instances.is_empty() && message.gap.is_none() && message.instances.iter().all(only);
-    let default = case.route.options.default_context.as_ref();
     // a tool that no context names is said in the protocol's words where the route takes such
     let unnamed = message.tool_call.is_some() && case.route.options.unnamed_tools == UnnamedTools::Pass;
     default.or_else(|| if unnamed || plain() { protocol() } else { None })

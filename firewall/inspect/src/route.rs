@@ -240,10 +240,11 @@ impl Route {
     /// Whether the options go together with the rest of the route.
     ///
     /// # Errors
-    /// [`RouteFault::DefaultContext`] if the receiver does not understand the default context.
+    /// [`RouteFault::DefaultContext`] if the receiver does not understand the default context. The words of its own protocol every
+    /// receiver of a binding understands.
     pub fn check(&self) -> Result<(), RouteFault> {
         match &self.options.default_context {
-            Some(urn) if self.understands(urn).is_err() => {
+            Some(urn) if urn.line().as_str() != self.binding.as_str() && self.understands(urn).is_err() => {
                 Err(RouteFault::DefaultContext { urn: urn.to_string() })
             }
             _ => Ok(()),

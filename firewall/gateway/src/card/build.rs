@@ -48,8 +48,7 @@ impl Says {
             name: route.receiver.rsplit('/').next().unwrap_or_default().to_owned(),
             url,
             extension: Extension::new(extension),
-            required: choices.require_lock
-                || (choices.default_context.is_none() && !mixed && !choices.admit.data),
+            required: choices.require_lock || choices.default_context.is_none(),
             versions: choices.versions.clone(),
             transports: choices.transports.clone(),
             push: choices.push.is_some(),

@@ -33,7 +33,7 @@ fn card(theirs: Option<&str>) -> Value {
 
 #[test]
 fn each_transport_and_version_has_an_interface_and_0_3_its_own_members() {
-    let more = "versions = [\"1.0\", \"0.3\"]\ntransports = [\"jsonrpc\", \"rest\", \"grpc\"]\nupstream_http2 = true\nadmit = [\"text\"]";
+    let more = "versions = [\"1.0\", \"0.3\"]\ntransports = [\"jsonrpc\", \"rest\", \"grpc\"]\nupstream_http2 = true\nadmit = [\"text\"]\ndefault_context = \"urn:contexts:a2a:v1.0\"";
     let theirs = r#"{"capabilities":{"streaming":true,"pushNotifications":true},"defaultInputModes":["text/plain","a b"]}"#;
     let card = built(more, Some(theirs));
     let all: Vec<String> = card["supportedInterfaces"]
@@ -92,6 +92,9 @@ fn a_route_that_requires_locks_said_that_the_extension_is_a_choice() {
         (locks.to_owned(), true),
         (format!("{default}\n{locks}"), true),
         (format!("admit = [\"text\"]\n{default}\n{locks}"), true),
+        // a message that names no context is refused there, whatever is in it
+        ("admit = [\"text\", \"file\", \"data\"]".to_owned(), true),
+        (format!("admit = [\"text\"]\n{default}"), false),
     ] {
         let domain = "[[trust_domain]]\nname = \"semgate.test\"\nroots = \"r\"";
         let card = Value::Object(says(&format!("{more}\n{domain}")).card(None));

@@ -128,6 +128,11 @@ pub fn route(name: &str) -> Arc<Route> {
             route.binding = Binding::A2a;
             route.text_parts.text = true;
         }
+        "a2a, texts admitted, the protocol's words by default" => {
+            route.binding = Binding::A2a;
+            route.text_parts.text = true;
+            route.options.default_context = Some(MemoryAuthority::urn("a2a:v1.0"));
+        }
         "a2a, texts admitted, supply chain by default" => {
             route.binding = Binding::A2a;
             route.text_parts.text = true;
