@@ -95,6 +95,17 @@ impl Where {
         facts.iter().find(|(of, names, _)| of == var && names == path).map(|(_, _, values)| values)
     }
 
+    /// The same with the type and the line that all conditions together are about; none if they say nothing of these.
+    pub(super) fn about(&self, behind: &Self) -> Option<Self> {
+        let line = |(of, names, _): &&Fact| *of == Var::Context && names.iter().eq(["line"]);
+        let facts: Vec<Fact> =
+            behind.facts.iter().flat_map(|facts| facts.iter()).filter(line).cloned().collect();
+        if facts.is_empty() && behind.of_type == self.of_type {
+            return None;
+        }
+        Some(Self { of_type: behind.of_type, facts: Some(Arc::new(facts)), ..self.clone() })
+    }
+
     pub(super) fn saying(&self, (var, path): (Var, Vec<String>), values: Values) -> Self {
         let mut facts: Vec<Fact> = self.facts.as_deref().cloned().unwrap_or_default();
         match facts.iter_mut().find(|(of, names, _)| *of == var && *names == path) {

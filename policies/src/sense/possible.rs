@@ -50,19 +50,24 @@ impl<'w, 'a> Looking<'w, 'a> {
         }
     }
 
-    /// Whether all of them can hold, each with what those before it say.
+    /// Whether all of them can hold, each with what those before it say; and with the type or line that one behind it asks for, which is that
+    /// of the message from the beginning.
     pub(crate) fn clauses(&mut self, clauses: &[Clause], here: &Where) -> bool {
+        let Some(behind) = self.one_by_one(clauses, here) else { return false };
+        let about = here.about(&behind);
+        about.is_none_or(|about| self.one_by_one(clauses, &about).is_some())
+    }
+
+    /// What is so once all of them hold, each with what those before it say; none if they never do.
+    fn one_by_one(&mut self, clauses: &[Clause], here: &Where) -> Option<Where> {
         let mut here = here.clone();
         for clause in clauses {
             if !self.clause(clause, &here) {
-                return false;
+                return None;
             }
-            match self.behind(clause, &here) {
-                Some(next) => here = next,
-                None => return false,
-            }
+            here = self.behind(clause, &here)?;
         }
-        true
+        Some(here)
     }
 
     /// Whether each can hold by itself; every part of every one is looked at.

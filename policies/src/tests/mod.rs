@@ -18,6 +18,7 @@ mod majors;
 mod may;
 mod mistakes;
 mod obligations;
+mod order;
 mod paper;
 mod parts;
 mod pieces;
