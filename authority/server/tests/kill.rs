@@ -327,7 +327,7 @@ async fn killed_again_and_again_under_load_nothing_acknowledged_is_lost_and_the_
     for bytes in &auditor.entries {
         replay.apply(&Entry::read(bytes, &Prefix::default()).unwrap()).unwrap();
     }
-    let offline = status(&place.config()).unwrap();
+    let offline = status(&place.whole_config()).unwrap();
     assert_eq!((report.size, offline.size), (replay.size(), replay.size()));
     assert_eq!((offline.missing_documents, offline.missing_certificates), (0, 0));
     let memory = memory.lock().unwrap();
