@@ -59,7 +59,10 @@ fn later(ms: u64) -> Now {
 /// The shipped agents and policies, these, and this `limits.json`.
 fn source(policies: &str, limits: Option<&str>) -> PolicySource {
     let mut source = PolicySource::shipped();
-    source.files.push(("own.cedar".to_owned(), policies.to_owned()));
+    // a file without a policy is a fault
+    if !policies.is_empty() {
+        source.files.push(("own.cedar".to_owned(), policies.to_owned()));
+    }
     source.limits = limits.map(|text| text.as_bytes().to_vec());
     source
 }
@@ -171,7 +174,10 @@ fn a_reload_keeps_what_was_spent_of_what_did_not_change() {
     for _ in 0..2 {
         let _ = say(&inspector, &route, "retailer-7", decision(), NOW).unwrap();
     }
-    let same = source("// a comment", Some(&limits(r#", {"name": "other", "limit": "9/day"}"#)));
+    let same = source(
+        "// a comment\npermit (principal == Agent::\"spiffe://semgate.test/agent/courier-5\", action, resource is travel::bookFlight);",
+        Some(&limits(r#", {"name": "other", "limit": "9/day"}"#)),
+    );
     inspector.swap(generation_with(view(&mut library()), &same, &[]));
     let refusal = say(&inspector, &route, "retailer-7", decision(), NOW).unwrap_err();
     assert_eq!((refusal.code(), names(refusal.quotas())), (Code::RateLimited, vec!["few", "other"]));
