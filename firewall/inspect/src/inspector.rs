@@ -523,10 +523,6 @@ pub(crate) fn taken(
     let step = take(case, sent, &things, resolved.about())
         .and_then(|()| step(case, resolved))
         .map_err(|refusal| refusal.with_facts(metered.facts()))?;
-    // events tell what they bring themselves, last of all
-    if case.turn != Turn::Event {
-        told(case, message);
-    }
     rounds::answered(case, sent, message);
     if let Some(token) = &sent.delivery {
         push::bind(case, token, message).map_err(|refusal| refusal.with_facts(metered.facts()))?;
@@ -540,6 +536,10 @@ pub(crate) fn taken(
         // what the request proposed is found under what its answer names, too
         (None, Some(made)) => case.owners.attach(&case.route.scope(), own, made),
         (None, None) => {}
+    }
+    // last of all, as events do by themselves: what is refused was not told
+    if case.turn != Turn::Event {
+        told(case, message);
     }
     Ok(step)
 }

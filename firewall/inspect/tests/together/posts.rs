@@ -27,21 +27,24 @@ fn house_with(limits: InspectLimits) -> House {
     for token in ["one", "two"] {
         let asked = say(&house.inspector, &house.route, "retailer-7", base("a2a stream"), NOW);
         let mut permit = asked.unwrap();
-        let delivery = Delivery {
-            url: "https://hooks.test/a2a/".to_owned(),
-            token: None,
-            authentication: None,
-            old: false,
-            task: None,
-            config: None,
-            until: None,
-            route: String::new(),
-        };
-        house.inspector.deliver(&mut permit, token, delivery);
+        house.inspector.deliver(&mut permit, token, delivery());
         let (sent, mut stream) = (permit.spend().1, StreamState::default());
         house.event(&sent, &mut stream, base("a2a event task")).unwrap();
     }
     house
+}
+
+fn delivery() -> Delivery {
+    Delivery {
+        url: "https://hooks.test/a2a/".to_owned(),
+        token: None,
+        authentication: None,
+        old: false,
+        task: None,
+        config: None,
+        until: None,
+        route: String::new(),
+    }
 }
 
 fn piece(text: &str, append: bool) -> Value {
@@ -216,4 +219,32 @@ fn attack_many_tasks_of_others_end_a_stream_that_appends() {
     denied(stream(behind(" DELETE")));
     let refusal = house.subscribed()(behind("now")).unwrap_err();
     assert_eq!(refusal.cause(), Some(Code::ContentUninspectable), "{}", refusal.detail());
+}
+
+#[test]
+fn attack_an_answer_that_is_refused_takes_the_place_of_what_was_told() {
+    let house = house();
+    let mut stream = house.subscribed();
+    stream(begun("DEL")).unwrap();
+    let other = changed("a2a stream", json!({"params": {"message": {"messageId": "m-9"}}}));
+    let other = say(&house.inspector, &house.route, "retailer-7", other, NOW).unwrap().spend().1;
+    let event = changed("a2a event task", json!({"result": {"task": {"id": "t-9", "contextId": "c-9"}}}));
+    house.event(&other, &mut StreamState::default(), event).unwrap();
+    // a configuration beside a message, which a notification binds to the other task before the answer comes
+    let mut permit = say(&house.inspector, &house.route, "retailer-7", base("a2a stream"), NOW).unwrap();
+    house.inspector.deliver(&mut permit, "three", delivery());
+    let sent = permit.spend().1;
+    let replier = agent("wholesaler-1");
+    let status = json!({"taskId": "t-9", "contextId": "c-9", "status": {"state": "TASK_STATE_WORKING"}});
+    let body = Bytes::from(json!({ "statusUpdate": status }).to_string());
+    let _ = house.inspector.inspect_notification(&house.route, "three", &replier, body, NOW).unwrap();
+    let artifact = json!({"artifactId": "a-9", "parts": parts(&["zz"])});
+    let task = json!({"id": "t-1", "contextId": "c-1", "status": {"state": "TASK_STATE_WORKING"}, "artifacts": [artifact]});
+    let asked: Value = serde_json::from_slice(&base("a2a stream")).unwrap();
+    let id = &asked["id"];
+    let body = Bytes::from(json!({"jsonrpc": "2.0", "id": id, "result": {"task": task}}).to_string());
+    let refusal = house.inspector.inspect_reply(&sent, &replier, 200, body, NOW).unwrap_err();
+    assert!(refusal.detail().contains("a push configuration is about one task"), "{}", refusal.detail());
+    denied(house.subscribed()(behind("ETE")));
+    house.subscribed()(behind("ightful")).unwrap();
 }
