@@ -10,10 +10,10 @@ use semgate_certs::tls::ClientConfig;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::pki_types::ServerName;
-use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 fn house() -> House {
     let mut house = House::new();
@@ -168,25 +168,9 @@ async fn a_handshake_that_drips_gives_its_place_back_in_time() {
     assert_eq!(answer.status, 200);
 }
 
-/// An agent behind TLS; answers every request with the reply.
+/// An agent behind TLS, by a certificate of this id.
 async fn tls_agent(house: &House, id: &str) -> u16 {
-    let acceptor = TlsAcceptor::from(house.pki.server_config(id, true));
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let port = listener.local_addr().unwrap().port();
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let acceptor = acceptor.clone();
-            tokio::spawn(async move {
-                let mut stream = acceptor.accept(stream).await.ok()?;
-                let mut buffer = vec![0; 8192];
-                while stream.read(&mut buffer).await.ok()? > 0 {
-                    stream.write_all(&common::agent::ok(reply().to_string().as_bytes())).await.ok()?;
-                }
-                Some(())
-            });
-        }
-    });
-    port
+    common::agent::tls_agent(house.pki.server_config(id, true)).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

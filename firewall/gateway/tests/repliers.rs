@@ -3,7 +3,8 @@
 
 mod common;
 
-use common::{Gateway, House, RETAILER, WHOLESALER, message, reply, route, wait};
+use common::agent::tls_agent;
+use common::{Gateway, House, RETAILER, WHOLESALER, message, route, wait};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, CustomExtension, ExtendedKeyUsagePurpose, IsCa,
     KeyPair, KeyUsagePurpose, SanType,
@@ -11,9 +12,6 @@ use rcgen::{
 use semgate_policies::PolicySource;
 use std::io::Write as _;
 use std::sync::Arc;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
-use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
@@ -64,26 +62,6 @@ fn server(house: &House, marks: bool) -> Arc<ServerConfig> {
     Arc::new(config.with_no_client_auth().with_single_cert(chain, key).unwrap())
 }
 
-async fn agent(config: Arc<ServerConfig>) -> u16 {
-    let acceptor = TlsAcceptor::from(config);
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let port = listener.local_addr().unwrap().port();
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let acceptor = acceptor.clone();
-            tokio::spawn(async move {
-                let mut stream = acceptor.accept(stream).await.ok()?;
-                let mut buffer = vec![0; 8192];
-                while stream.read(&mut buffer).await.ok()? > 0 {
-                    stream.write_all(&common::agent::ok(reply().to_string().as_bytes())).await.ok()?;
-                }
-                Some(())
-            });
-        }
-    });
-    port
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rule_about_the_certificate_of_who_replies_applies() {
     let mut house = House::new();
@@ -93,7 +71,7 @@ async fn a_rule_about_the_certificate_of_who_replies_applies() {
     house.write_policies(&policies);
     let mut routes = String::new();
     for (name, marks) in [("marked", true), ("plain", false)] {
-        let port = agent(server(&house, marks)).await;
+        let port = tls_agent(server(&house, marks)).await;
         let more = format!("plain_sender = \"{RETAILER}\"");
         routes += &route(name, "l8", &format!("https://127.0.0.1:{port}/l8"), &more);
     }

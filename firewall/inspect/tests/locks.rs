@@ -296,17 +296,7 @@ fn attack_notifications_went_on_after_the_lock_that_their_configuration_was_set_
         "configuration": {"taskPushNotificationConfig": {"url": "https://hooks.test/a2a/"}}}});
     let said = common::say(&stage.inspector, &stage.route, "retailer-7", message.to_string(), NOW);
     let mut permit = said.unwrap();
-    let delivery = semgate_inspect::Delivery {
-        url: "https://hooks.test/a2a/".to_owned(),
-        token: None,
-        authentication: None,
-        old: false,
-        task: None,
-        config: None,
-        until: None,
-        route: String::new(),
-    };
-    stage.inspector.deliver(&mut permit, "a-token", delivery);
+    stage.inspector.deliver(&mut permit, "a-token", common::delivery());
     let (_, sent) = permit.spend();
     let wholesaler = common::agent("wholesaler-1");
     let task =

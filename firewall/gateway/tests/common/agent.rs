@@ -130,3 +130,25 @@ fn request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> std::io::Result<Opti
         buffer.extend_from_slice(&chunk[..size]);
     }
 }
+
+/// An agent behind TLS; answers every request with the reply.
+pub async fn tls_agent(config: Arc<tokio_rustls::rustls::ServerConfig>) -> u16 {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let acceptor = tokio_rustls::TlsAcceptor::from(config);
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let acceptor = acceptor.clone();
+            tokio::spawn(async move {
+                let mut stream = acceptor.accept(stream).await.ok()?;
+                let mut buffer = vec![0; 8192];
+                while stream.read(&mut buffer).await.ok()? > 0 {
+                    stream.write_all(&ok(super::reply().to_string().as_bytes())).await.ok()?;
+                }
+                Some(())
+            });
+        }
+    });
+    port
+}

@@ -225,6 +225,20 @@ pub fn bases() -> serde_json::Value {
     serde_json::from_str(include_str!("../golden/bases.json")).unwrap()
 }
 
+/// Where notifications go that nobody is shown anything at.
+pub fn delivery() -> semgate_inspect::Delivery {
+    semgate_inspect::Delivery {
+        url: "https://hooks.test/a2a/".to_owned(),
+        token: None,
+        authentication: None,
+        old: false,
+        task: None,
+        config: None,
+        until: None,
+        route: String::new(),
+    }
+}
+
 /// One of the base messages with what the patch changes.
 pub fn changed(name: &str, change: serde_json::Value) -> Vec<u8> {
     let mut message: serde_json::Value = serde_json::from_slice(&base(name)).unwrap();

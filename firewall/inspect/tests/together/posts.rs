@@ -1,10 +1,10 @@
 //! Text that is put behind what may not have arrived: notifications that were lost, and events that were refused.
 
 use super::{FORBIDS, generation, parts};
-use crate::common::{NOW, agent, base, changed, route, say};
+use crate::common::{NOW, agent, base, changed, delivery, route, say};
 use bytes::Bytes;
 use semgate_inspect::{
-    Code, Delivered, Delivery, InspectLimits, Inspector, Peer, Posted, Refusal, Route, Sent, StreamState,
+    Code, Delivered, InspectLimits, Inspector, Peer, Posted, Refusal, Route, Sent, StreamState,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -32,19 +32,6 @@ fn house_with(limits: InspectLimits) -> House {
         house.event(&sent, &mut stream, base("a2a event task")).unwrap();
     }
     house
-}
-
-fn delivery() -> Delivery {
-    Delivery {
-        url: "https://hooks.test/a2a/".to_owned(),
-        token: None,
-        authentication: None,
-        old: false,
-        task: None,
-        config: None,
-        until: None,
-        route: String::new(),
-    }
 }
 
 fn piece(text: &str, append: bool) -> Value {
