@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use semgate_contexts::{Context, Performative};
+use semgate_contexts::Context;
 
-use super::versions::{ONE_AGENT, X_INT, X_TEXT, Y_INT, note};
-use super::{Ask, House, RETAILER, one_file, permitted};
+use super::versions::{ONE_AGENT, X_INT, X_TEXT, Y_INT, inform, note};
+use super::{House, one_file, permitted};
 use crate::{Lived, Policies, PolicyLimits, PolicySource, Verdict, untyped};
 
 /// About the line `shop.v2`, or major 2 of the line `shop`.
@@ -27,15 +27,7 @@ fn left_out(policies: &Policies) -> Vec<String> {
 }
 
 fn ask(policies: Policies, contexts: &[Arc<Context>], urn: &str, value: &str) -> Verdict {
-    let house = House { contexts: contexts.to_vec(), policies };
-    house.ask(Ask {
-        sender: RETAILER,
-        action: Performative::Inform,
-        urn,
-        term: "note",
-        value,
-        ..Ask::default()
-    })
+    inform(&House { contexts: contexts.to_vec(), policies }, urn, value)
 }
 
 fn shop(version: &str, x: &str) -> Arc<Context> {
@@ -66,16 +58,7 @@ fn a_major_that_would_take_the_namespace_of_a_live_line_is_left_out_and_gets_non
     assert_eq!(left_out(&again), left_out(&next));
     for policies in [next, again] {
         let house = House { contexts: after.to_vec(), policies };
-        let said = |urn, value| {
-            house.ask(Ask {
-                sender: RETAILER,
-                action: Performative::Inform,
-                urn,
-                term: "note",
-                value,
-                ..Ask::default()
-            })
-        };
+        let said = |urn, value| inform(&house, urn, value);
         assert_eq!(said("shop.v2:v1.0", r#"{"y":1}"#), permitted(&["p.cedar#1"]));
         assert!(matches!(said("shop:v2.0", r#"{"x":"a"}"#), Verdict::Errored { .. }));
     }

@@ -35,7 +35,7 @@ fn left_out(house: &House) -> Vec<String> {
     house.policies.left_out().iter().map(ToString::to_string).collect()
 }
 
-fn inform<'a>(house: &House, urn: &'a str, value: &'a str) -> Verdict {
+pub(super) fn inform<'a>(house: &House, urn: &'a str, value: &'a str) -> Verdict {
     house.ask(Ask {
         sender: RETAILER,
         action: Performative::Inform,
