@@ -3,6 +3,7 @@
 //! It is compared with the log at every start. Missing, behind, ahead, damaged or unwilling to open: it is deleted and built anew from
 //! what the log says, and the operator is told why. sled's own recovery is not relied on (DESIGN §6).
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -83,6 +84,10 @@ impl fmt::Display for IndexFault {
     }
 }
 
+fn unread() -> IndexFault {
+    IndexFault("a record cannot be read".to_owned())
+}
+
 impl From<sled::Error> for IndexFault {
     fn from(e: sled::Error) -> Self {
         Self(e.to_string())
@@ -159,7 +164,7 @@ impl Index {
     /// What is known of a URN.
     pub fn get(&self, urn: &ContextUrn) -> Result<Option<Record>, IndexFault> {
         let Some(value) = self.urns.get(urn.as_str())? else { return Ok(None) };
-        decode(&value).map(Some).ok_or_else(|| IndexFault("a record cannot be read".to_owned()))
+        decode(&value).map(Some).ok_or_else(unread)
     }
 
     /// All published versions of the major of a context, itself among them.
@@ -174,8 +179,28 @@ impl Index {
         self.beginning(text.rsplit_once(":v").map_or(text, |(line, _)| line), ":v")
     }
 
+    /// The majors N for which something is published under `line.vN`, of the line of a context. Costs a look-up for each such line and for
+    /// each other way to go on after `line.v`, however many versions are published.
+    pub fn majors_that_name_lines(&self, urn: &ContextUrn) -> Result<BTreeSet<u32>, IndexFault> {
+        let text = urn.as_str();
+        let below = format!("{}.v", text.rsplit_once(":v").map_or(text, |(line, _)| line));
+        let (mut found, mut from) = (BTreeSet::new(), below.clone().into_bytes());
+        while let Some(pair) = self.urns.range(from..).next() {
+            let (key, _) = pair?;
+            let Some(rest) = key.strip_prefix(below.as_bytes()) else { break };
+            let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let (major, after) = rest.split_at(digits);
+            let Some(next) = after.first() else { return Err(unread()) };
+            if *next == b':' {
+                found.extend(std::str::from_utf8(major).ok().and_then(|major| major.parse::<u32>().ok()));
+            }
+            // past everything that goes on like this
+            from = [below.as_bytes(), major, &[next.saturating_add(1)]].concat();
+        }
+        Ok(found)
+    }
+
     fn beginning(&self, name: &str, end: &str) -> Result<Vec<(ContextUrn, Record)>, IndexFault> {
-        let unread = || IndexFault("a record cannot be read".to_owned());
         let pairs = self.urns.scan_prefix(format!("{name}{end}"));
         pairs
             .map(|pair| {
@@ -199,7 +224,7 @@ impl Index {
             let (key, value) = pair?;
             let urn = std::str::from_utf8(&key).ok().and_then(|t| ContextUrn::parse(t, &self.prefix).ok());
             let (Some(urn), Some(record)) = (urn, decode(&value)) else {
-                return Err(IndexFault("a record cannot be read".to_owned()));
+                return Err(unread());
             };
             all.push(Listed { urn, digest: record.digest, index: record.index, status: record.status });
         }

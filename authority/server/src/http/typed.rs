@@ -1,6 +1,7 @@
 //! Versions that policies can be asked about: beside some others of its major, gateways could not type a new one, and would refuse every
 //! message of it whatever their policies say, or of the others because of it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use semgate_contexts::compare::Comparison;
@@ -53,13 +54,20 @@ pub(super) fn namesakes(app: &App, document: &Context) -> Result<Vec<ContextUrn>
         all.truncate(app.config.limits.compared_versions);
         Ok(all)
     };
-    let own = versions(urn)?;
-    let majors = own.iter().chain([urn]).map(|urn| urn.version().major).collect();
+    // a line may have thousands of versions, so they are read only where there is a line that one of its majors could meet
+    let mut majors = BTreeSet::new();
+    for major in index.majors_that_name_lines(urn).map_err(|fault| broken(app, &fault))? {
+        let first = ContextUrn::new(&app.config.prefix, urn.line().clone(), Version::new(major, 0));
+        let published = || index.of_major(&first).map_err(|fault| broken(app, &fault));
+        if major == urn.version().major || !published()?.is_empty() {
+            majors.insert(major);
+        }
+    }
     let mut others = Vec::new();
     for line in semgate_policies::namesakes(urn.line(), &majors) {
         others.extend(versions(&ContextUrn::new(&app.config.prefix, line, urn.version()))?);
     }
-    Ok(if others.is_empty() { others } else { own.into_iter().chain(others).collect() })
+    Ok(if others.is_empty() { others } else { versions(urn)?.into_iter().chain(others).collect() })
 }
 
 /// A comparison as JSON, with what has no one type in both versions (`untyped`), and the next version. Where there is such a part, it is one

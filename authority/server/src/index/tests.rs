@@ -146,3 +146,40 @@ fn copy(from: &Path, to: &Path) {
         fs::copy(path, target).unwrap();
     }
 }
+
+#[test]
+fn majors_that_name_lines_are_found_among_lines_that_only_look_like_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let published = [
+        "shop:v1.0",
+        "shop:v9.0",
+        "shop.v2:v1.0",
+        "shop.v2:v1.1",
+        "shop.v2.inner:v1.0",
+        "shop.v3.inner:v1.0",
+        "shop.v4x:v1.0",
+        "shop.v20:v1.0",
+        "shop.value:v1.0",
+        "shop.visa.v5:v1.0",
+        "shop.w6:v1.0",
+        "shopping.v7:v1.0",
+    ];
+    let listed: Vec<Listed> = (0..)
+        .zip(published)
+        .map(|(index, name)| Listed {
+            urn: ContextUrn::parse(&format!("urn:contexts:{name}"), &Prefix::default()).unwrap(),
+            digest: Digest::of(name.as_bytes()),
+            index,
+            status: Status::Valid,
+        })
+        .collect();
+    let (index, _) = Index::open(&dir.path().join("index"), &Prefix::default(), at(12), &listed).unwrap();
+    let majors = |name: &str| {
+        let urn = ContextUrn::parse(&format!("urn:contexts:{name}"), &Prefix::default()).unwrap();
+        index.majors_that_name_lines(&urn).unwrap().into_iter().collect::<Vec<_>>()
+    };
+    assert_eq!(majors("shop:v1.0"), [2, 20]);
+    assert_eq!(majors("shop.visa:v1.0"), [5]);
+    assert_eq!(majors("shopping:v1.0"), [7]);
+    assert_eq!(majors("shop.v2:v1.0"), [0; 0]);
+}
