@@ -119,6 +119,7 @@ impl Verify {
                 | LogFault::LogKeyUnlisted { .. }
                 | LogFault::FloorsDiffer
                 | LogFault::ListingDiffers
+                | LogFault::PageDiffers { .. }
                 | LogFault::Delta { .. }
                 | LogFault::Head(HeadFault::Expired | HeadFault::Ahead),
                 _,
@@ -172,8 +173,8 @@ pub fn fault(fault: LogFault) -> Fault {
             .status(2),
         found @ LogFault::Delta { .. } => Fault::new(format_args!("the log itself holds, but not what leads to its head: {found}"))
             .hint("followers refuse it and fetch the whole head; copy the mirror anew, or keep the file as evidence"),
-        // no signature is on these two, so they are evidence against who served them
-        found @ (LogFault::FloorsDiffer | LogFault::ListingDiffers) => Fault::new(format_args!(
+        // no signature is on these, so they are evidence against who served them
+        found @ (LogFault::FloorsDiffer | LogFault::ListingDiffers | LogFault::PageDiffers { .. }) => Fault::new(format_args!(
             "the log itself holds, but not what is served beside it: {found}"
         ))
         .hint("copy a mirror anew, or bring it up to date; if the authority itself serves it, keep it as evidence"),
@@ -207,7 +208,7 @@ fn shown(report: &LogReport) -> serde_json::Value {
     json!({
         "size": report.size, "root": report.root.to_string(), "statements": report.statements,
         "documents": report.documents, "tiles": report.tiles, "shards": report.shards, "floors": report.floors,
-        "deltas": report.deltas, "root_threshold": report.root_threshold,
+        "pages": report.pages, "deltas": report.deltas, "root_threshold": report.root_threshold,
         "issued_at": report.issued_at, "next_update": report.next_update,
         "overrides": report.overrides.iter().map(overridden).collect::<Vec<_>>(),
     })

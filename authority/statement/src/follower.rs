@@ -8,6 +8,7 @@ mod config;
 mod delta;
 mod fault;
 mod judge;
+mod looked;
 mod memory;
 mod others;
 mod pace;
@@ -243,10 +244,10 @@ impl Follower {
         Ok(self.shown.progress())
     }
 
-    /// Whether a hint ends this round here, so that a revocation does not wait for a long load: only where entries and documents of an
+    /// Whether a hint ends this round here, so that a revocation does not wait for a long load: only where pages, entries and documents of an
     /// accepted head are all that is left, and after some seconds of them.
     fn interrupts(&self, round: &mut Round, want: &Want, now: u64) -> bool {
-        if !round.accepted || !matches!(want, Want::Bundle(_) | Want::Document(_)) {
+        if !round.accepted || !matches!(want, Want::Page(_) | Want::Bundle(_) | Want::Document(_)) {
             return false;
         }
         let since = *round.loading_since.get_or_insert(now);
@@ -254,7 +255,7 @@ impl Follower {
     }
 
     /// Something came on the stream: poll the head now, or in a second where the last round failed, or after the request under way where
-    /// a round has only entries and documents left to load. A hint is never believed.
+    /// a round has only pages, entries and documents left to load. A hint is never believed.
     pub fn hint(&mut self) {
         self.pace.hint();
     }
@@ -286,13 +287,14 @@ impl Follower {
     }
 
     fn finish(&mut self, mut round: Round, now: u64) {
-        if round.listing.is_some() {
-            self.state.listed = self.state.head.as_ref().map(|pinned| pinned.head.head().seq);
-            self.state.relist_at = round.incomplete.then(|| now + self.config.limits.retry_documents);
-            if self.state.partial && !round.incomplete {
-                self.state.partial = false;
-                round.dirty = true;
-            }
+        self.keep_looked(&mut round, now);
+        let size = self.state.head.as_ref().map(|pinned| pinned.head.head().seq);
+        if self.state.partial
+            && !round.incomplete
+            && size.is_some_and(|size| self.state.looked.is_whole(size))
+        {
+            self.state.partial = false;
+            round.dirty = true;
         }
         self.settle(&mut round, now);
         self.pace.done(now, self.config.poll);

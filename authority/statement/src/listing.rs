@@ -1,14 +1,18 @@
-//! The listing at `GET /v1/contexts`: a hint of what there is. Nothing in it is believed; every line of it that a
-//! follower wants is proved from the log.
+//! The listing at `GET /v1/contexts`, and its pages: a hint of what there is. Nothing in it is believed; every line of it that a follower
+//! wants is proved from the log.
 
 use crate::format::{FormatFault, Members, limits, write};
 use crate::status::Status;
 use semgate_contexts::{ContextUrn, Digest, Prefix};
 
+mod page;
+
 #[cfg(test)]
 mod tests;
 
-/// The largest listing that is read: about 40,000 contexts.
+pub use page::{MAX_PAGE_BYTES, PAGE_ENTRIES, PAGES, Page, Span};
+
+/// The largest listing that is read: about 40,000 contexts. A log that publishes more is read by its [pages](Page) alone.
 pub const MAX_LISTING_BYTES: usize = 8 * 1024 * 1024;
 
 /// Where the listing is.
@@ -67,13 +71,18 @@ impl Listing {
         let mut contexts = Vec::new();
         for item in members.list("contexts")? {
             let m = Members::closed(item, &["urn", "digest", "index", "status"], &[])?;
-            contexts.push(Listed {
-                urn: m.parsed("urn", |text| ContextUrn::parse(text, prefix).ok())?,
-                digest: m.parsed("digest", |text| Digest::parse(text).ok())?,
-                index: m.integer("index")?,
-                status: m.parsed("status", Status::parse)?,
-            });
+            contexts.push(listed(&m, m.parsed("status", Status::parse)?, prefix)?);
         }
         Ok(Listing { contexts })
     }
+}
+
+/// What a line of a listing or of a page names.
+fn listed(m: &Members<'_, '_>, status: Status, prefix: &Prefix) -> Result<Listed, FormatFault> {
+    Ok(Listed {
+        urn: m.parsed("urn", |text| ContextUrn::parse(text, prefix).ok())?,
+        digest: m.parsed("digest", |text| Digest::parse(text).ok())?,
+        index: m.integer("index")?,
+        status,
+    })
 }

@@ -10,6 +10,7 @@ use crate::entry::Entry;
 use crate::follower::{Answer, FollowFault, Follower, FollowerConfig, Step};
 use crate::head::{Head, ShardRef};
 use crate::jws::{Many, SigningIdentity};
+use crate::listing::{PAGES, Page, Span};
 use crate::recognition::{Recognition, ScopedLine};
 use crate::replay::Replay;
 use crate::root::{KeyList, RootAct, RootStatement};
@@ -103,6 +104,10 @@ pub struct MemoryAuthority {
     pub shards: BTreeMap<String, Vec<u8>>,
     /// Whether what changed since a head is served.
     pub deltas: bool,
+    /// Which pages of the listing are served.
+    pub pages: Pages,
+    /// Bytes of all bodies that were answered.
+    pub sent: usize,
     /// Statements are logged without a new head, until [`MemoryAuthority::renew`].
     pub batch: bool,
     /// Answers that are given in place of the true ones: lies.
@@ -118,6 +123,18 @@ pub struct MemoryAuthority {
     signers: BTreeMap<Line, Arc<SigningIdentity>>,
     /// What was published: documents may refer to it.
     contexts: BTreeMap<ContextUrn, Arc<Context>>,
+}
+
+/// Which pages of the listing are served.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Pages {
+    /// None: as by an earlier version.
+    #[default]
+    None,
+    /// Those that begin where pages do: as by a mirror.
+    Files,
+    /// Every span.
+    All,
 }
 
 /// Where what changed since a head is.
@@ -162,6 +179,8 @@ impl MemoryAuthority {
             shards: BTreeMap::new(),
             batch: false,
             deltas: false,
+            pages: Pages::None,
+            sent: 0,
             lies: BTreeMap::new(),
             breaks: Vec::new(),
             asked: Vec::new(),
@@ -419,6 +438,12 @@ impl MemoryAuthority {
     /// What is served under a path.
     pub fn get(&mut self, path: &str, if_none_match: Option<&str>) -> Answer {
         self.asked.push(path.to_owned());
+        let answer = self.answer(path, if_none_match);
+        self.sent += answer.body.len();
+        answer
+    }
+
+    fn answer(&self, path: &str, if_none_match: Option<&str>) -> Answer {
         if let Some(lie) = self.lies.get(path) {
             return lie.clone();
         }
@@ -435,7 +460,23 @@ impl MemoryAuthority {
         }
     }
 
+    /// The page of a span, if the log has it.
+    pub fn page(&self, span: Span) -> Option<Page> {
+        let at = |index: u64| usize::try_from(index).unwrap();
+        let entries = self.entries.get(at(span.first())..at(span.end()))?;
+        Page::of(span, entries.iter().map(Vec::as_slice), &Prefix::default()).ok()
+    }
+
     fn body(&self, path: &str) -> Option<Vec<u8>> {
+        if let Some(span) = path.strip_prefix(PAGES) {
+            let span = Span::parse(span)?;
+            let served = match self.pages {
+                Pages::None => false,
+                Pages::Files => Span::pages(self.tree.size()).any(|page| page == span),
+                Pages::All => true,
+            };
+            return self.page(span).filter(|_| served)?.to_bytes().ok();
+        }
         if let Some(name) = path.strip_prefix("/v1/feed/shards/") {
             return self.shards.get(name).cloned();
         }

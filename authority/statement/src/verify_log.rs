@@ -4,6 +4,7 @@
 mod deltas;
 mod fault;
 mod later;
+mod pages;
 mod prove;
 mod snapshot;
 mod window;
@@ -254,6 +255,8 @@ impl Check<'_, '_> {
             return Err(LogFault::HeadFloorsDiffer);
         }
         self.unnamed(&replay, tree, &floors)?;
+        let pages = self.pages(&entries)?;
+        self.needs_listing(&replay, pages)?;
         let documents = self.documents(&replay)?;
         let deltas = self.deltas(&entries)?;
         Ok(LogReport {
@@ -265,6 +268,7 @@ impl Check<'_, '_> {
             statements: head.seq,
             documents,
             shards,
+            pages,
             deltas,
             floors: replay.floors().len(),
             root_threshold: self.served.anchors.threshold(),

@@ -40,6 +40,7 @@ impl Follower {
         self.state.complete = true;
         self.etag = round.etag.take();
         round.accepted = true;
+        self.keep_looked(round, now);
         round.dirty = false;
         self.show();
         // the chains of what is not listed yet were let go: they may be asked for once more

@@ -127,6 +127,12 @@ pub struct FollowerLimits {
     pub max_backoff: u64,
     /// Seconds until a document that failed is fetched again.
     pub retry_documents: u64,
+    /// Contexts of lines that are not followed that one round remembers, to look up references among them: some 300 bytes each. A reference
+    /// into a log that lists more of them is not followed.
+    pub max_others: usize,
+    /// Seconds until one page of the listing is looked at once more, in turn: whoever carries pages may leave something out. Short against the
+    /// years that a context is used, and at 170 kB a page no load.
+    pub relist: u64,
     /// Documents and entry bundles in a row that nothing comes back for until the round ends: one or two are done without, three are the
     /// authority that is away, and with ten seconds for each request no head is asked for that long.
     pub max_unanswered: u32,
@@ -142,6 +148,8 @@ impl Default for FollowerLimits {
             max_rollbacks: 2,
             max_backoff: 30,
             retry_documents: 60,
+            max_others: 100_000,
+            relist: 300,
             max_unanswered: 3,
         }
     }

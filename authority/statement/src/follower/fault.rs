@@ -324,6 +324,8 @@ pub enum ReferenceFault {
     PublishedLater,
     /// It was published with another digest than the reference says.
     Digest,
+    /// Contexts of more lines that are not followed are listed than are looked through for it.
+    TooMany,
     /// Its own document failed.
     Failed(Arc<str>),
 }
@@ -336,6 +338,7 @@ impl fmt::Display for ReferenceFault {
             ReferenceFault::Digest => {
                 f.write_str("was published with another digest than the reference says")
             }
+            ReferenceFault::TooMany => f.write_str("is not looked up: too much of other lines is listed"),
             ReferenceFault::Failed(why) => write!(f, "failed: {why}"),
         }
     }

@@ -6,9 +6,27 @@ const LONGEST_INTERVAL: u64 = 8;
 /// Seconds without deltas after one that could not be had or led nowhere: the one request that it costs must not be paid with every poll.
 pub(super) const RETRY_DELTA: u64 = 600;
 
+/// Seconds without the pages of a listing that could not be had, for the same reason.
+const RETRY_LISTS: u64 = 600;
+
+/// What of listings can be had, the least of it first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Lists {
+    /// The page of any span: of an authority.
+    #[default]
+    Spans,
+    /// Pages from where they begin: of a mirror.
+    Pages,
+    /// The whole listing alone: of an earlier version.
+    Whole,
+}
+
 /// All that decides it, in seconds since the epoch.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
+    lists: Lists,
+    /// Before this time no more is asked for.
+    next_lists: u64,
     next_poll: u64,
     /// Before this time the head is asked for whole.
     next_delta: u64,
@@ -74,6 +92,23 @@ impl Pace {
     /// Whether deltas are asked for. A clock that was set back must not put them off for longer.
     pub(super) fn asks_for_deltas(&self, now: u64) -> bool {
         self.next_delta <= now || self.next_delta > now.saturating_add(RETRY_DELTA)
+    }
+
+    /// What of listings is asked for. A clock that was set back must not put more off for longer.
+    pub(super) fn lists(&self, now: u64) -> Lists {
+        let waits = self.next_lists > now && self.next_lists <= now.saturating_add(RETRY_LISTS);
+        if waits { self.lists } else { Lists::Spans }
+    }
+
+    /// A page could not be had; one that begins where pages do, or another.
+    pub(super) fn lists_without(&mut self, begins_a_page: bool, now: u64) {
+        self.lists = if begins_a_page { Lists::Whole } else { Lists::Pages };
+        self.next_lists = now.saturating_add(RETRY_LISTS);
+    }
+
+    /// The whole listing could not be had either.
+    pub(super) fn lists_anew(&mut self) {
+        self.next_lists = 0;
     }
 
     /// There is no delta, or it led nowhere.

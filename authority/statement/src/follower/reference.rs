@@ -4,6 +4,7 @@
 //! publish statement proved from the log like any other (DESIGN §3). A reference leads to what was published before, so no
 //! chain of them comes back to where it began.
 
+use super::looked::LookedUp;
 use super::round::Want;
 use super::state::Document;
 use super::{FollowFault, Follower, ReferenceFault, Round};
@@ -84,12 +85,11 @@ impl Follower {
                 }
             };
         }
-        let Some(others) = &mut round.others else {
-            return Reference::Needs(Needs::Fetch(Want::Listing));
-        };
-        // taken out: a statement that is refused is not looked at twice
-        let Some(listed) = others.remove(&waiting.needs) else {
-            return Reference::Broken(ReferenceFault::Unpublished);
+        let listed = match self.look_up(round, &waiting.needs, index, now) {
+            LookedUp::Listed(listed) => listed,
+            LookedUp::Fetch(want) => return Reference::Needs(Needs::Fetch(want)),
+            LookedUp::Unlisted => return Reference::Broken(ReferenceFault::Unpublished),
+            LookedUp::TooMany => return Reference::Broken(ReferenceFault::TooMany),
         };
         match fits(waiting, index, listed.index, &listed.digest) {
             Ok(()) => Reference::Needs(Needs::Entry(listed)),

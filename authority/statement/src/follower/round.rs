@@ -4,11 +4,12 @@
 //! plans again. So the order of the judgements is the order of the steps in `plan`, and nothing is judged twice with
 //! different bytes.
 
+use super::looked::Listings;
 use super::reference::{Needs, Waiting};
 use super::state::{Document, Pinned, Published, Tiles};
 use super::{FollowFault, Follower, Request, judge};
 use crate::head::MAX_AHEAD;
-use crate::listing::Listed;
+use crate::listing::{Listed, Span};
 use crate::tiles::{ProofFault, TilePath, TileSource, check_consistency, leaf_hashes};
 use crate::trust::Trust;
 use semgate_contexts::{ContextUrn, Line, Version};
@@ -25,6 +26,8 @@ pub(super) enum Want {
     Tile(TilePath),
     Shard(usize),
     Floors,
+    /// What these entries publish.
+    Page(Span),
     Listing,
     Trust,
     Bundle(TilePath),
@@ -42,6 +45,7 @@ impl Want {
             Want::Tile(_) | Want::Other(..) => "tile",
             Want::Shard(_) => "status shard",
             Want::Floors => "floors",
+            Want::Page(_) => "page of the listing",
             Want::Listing => "listing",
             Want::Trust => "trust document",
             Want::Bundle(_) => "entry bundle",
@@ -75,14 +79,9 @@ pub(super) struct Round {
     pub(super) full: BTreeSet<TilePath>,
     pub(super) shards: HashMap<[u8; 32], Arc<Vec<u8>>>,
     pub(super) floors: Option<BTreeMap<Line, Version>>,
-    /// What the listing says of lines that are not followed: looked up for references. None before a listing came.
-    pub(super) others: Option<HashMap<ContextUrn, Listed>>,
+    pub(super) listings: Listings,
     /// Documents that wait; each for the one that waits after it, the last for one that is being fetched.
     pub(super) waiting: Vec<Waiting>,
-    /// The listing is a file in a directory of its name, as mirrors of plain files have it.
-    pub(super) listing_file: bool,
-    /// What is left of the listing, by index from the end, so that the next one is popped.
-    pub(super) listing: Option<Vec<Listed>>,
     pub(super) trust_fetched: bool,
     /// The head did not verify by the keys that are known: what the root says is fetched first.
     pub(super) keys_first: bool,
@@ -97,7 +96,7 @@ pub(super) struct Round {
     pub(super) entries: HashMap<u64, Vec<u8>>,
     /// Verified publish statements that wait for the head to be accepted.
     pub(super) found: Published,
-    /// When the entries and documents of the accepted head began to be fetched.
+    /// When pages, entries and documents of the accepted head began to be fetched.
     pub(super) loading_since: Option<u64>,
     /// Something of the state changed that the view does not show yet.
     pub(super) dirty: bool,
@@ -173,15 +172,17 @@ impl Follower {
                 return Ok(Some(want));
             }
             if !round.accepted {
-                // The floors waited for versions that the listing might show, and it did not.
+                // The floors waited for versions that a listing might show, and none did.
                 self.judge_floors(round)?;
                 self.accept(round, now)?;
                 continue;
             }
             match self.plan_waiting(round, now) {
-                Needs::Nothing => return Ok(self.plan_documents(now)),
+                Needs::Nothing => {
+                    return Ok(self.plan_documents(now).or_else(|| self.plan_turn(round, now)));
+                }
                 Needs::Fetch(want) => return Ok(Some(want)),
-                Needs::Entry(listed) => round.listing = Some(vec![listed]),
+                Needs::Entry(listed) => round.listings.lines.push(listed),
             }
         }
     }
@@ -218,14 +219,14 @@ impl Follower {
             self.revoke_now(round, &list);
             return Ok(Some(Want::Floors));
         }
-        if round.listing.is_none() && self.judge_floors(round).is_err_and(|f| may_heal(&f)) {
+        let size = candidate.head.head().seq;
+        let lists_more = !round.listings.lines.is_empty() || self.plan_listing(round, size, now).is_some();
+        if lists_more && self.judge_floors(round).is_err_and(|f| may_heal(&f)) {
             self.revoke_now(round, &list);
             return Ok(None);
         }
-        if round.listing.is_none() {
-            self.judge_floors(round)?;
-            self.accept(round, now)?;
-        }
+        self.judge_floors(round)?;
+        self.accept(round, now)?;
         Ok(None)
     }
 
@@ -262,27 +263,25 @@ impl Follower {
         judge::floors_have_versions(floors, &self.config, &self.state.known, &round.found)
     }
 
-    /// The listing of a log that has grown, and each wanted line of it from the log itself.
+    /// What a log that has grown lists, page by page, and each wanted line of it from the log itself.
     fn plan_entries(&mut self, round: &mut Round, now: u64) -> Result<Option<Want>, FollowFault> {
         let Some(candidate) = round.candidate.clone() else { return Ok(None) };
         let size = candidate.head.head().seq;
-        if round.listing.is_none() {
-            let due = self.state.relist_at.is_some_and(|at| at <= now);
-            if self.state.listed == Some(size) && !due && round.accepted {
-                return Ok(None);
-            }
-            return Ok(Some(Want::Listing));
-        }
-        while let Some(listed) = round.listing.as_ref().and_then(|l| l.last()).cloned() {
+        while let Some(listed) = round.listings.lines.last().cloned() {
             match self.plan_entry(round, &candidate, &listed, now)? {
                 Some(want) => return Ok(Some(want)),
                 None => {
                     round.entries.remove(&listed.index);
-                    round.listing.as_mut().map(Vec::pop);
+                    round.listings.lines.pop();
                 }
             }
         }
-        Ok(None)
+        self.looked_through(round, now);
+        if !round.accepted && self.judge_floors(round).is_ok() {
+            // what it waited for was listed: a head does not wait for the rest
+            return Ok(None);
+        }
+        Ok(self.plan_listing(round, size, now))
     }
 
     /// One line of the listing: what it still needs, or none once it was judged.

@@ -1,6 +1,7 @@
 //! What a follower has verified so far, and the view that follows from it.
 
 use super::FollowerConfig;
+use super::looked::Looked;
 use crate::entry::Entry;
 use crate::head::VerifiedHead;
 use crate::recognition::Vouched;
@@ -85,10 +86,8 @@ pub(super) struct State {
     pub(super) known: Published,
     pub(super) tiles: Tiles,
     pub(super) trust: Trust,
-    /// Log size at which the listing was last gone through.
-    pub(super) listed: Option<u64>,
-    /// When to go through it again although the log is the same, because something failed.
-    pub(super) relist_at: Option<u64>,
+    /// How far the log was looked through for what it publishes.
+    pub(super) looked: Looked,
 }
 
 impl State {
@@ -107,8 +106,7 @@ impl State {
             known: Published::new(),
             tiles: Tiles::new(),
             trust: Trust::new(config.authority.clone()),
-            listed: None,
-            relist_at: None,
+            looked: Looked::default(),
         }
     }
 

@@ -8,7 +8,9 @@ use crate::encoding::sha256;
 use crate::floors::{FloorsDocument, MAX_FLOORS_BYTES};
 use crate::format::FormatFault;
 use crate::head::MAX_HEAD_BYTES;
-use crate::listing::{LISTING_FILE, LISTING_PATH, Listed, Listing, MAX_LISTING_BYTES, listing_is_a_file};
+use crate::listing::{
+    LISTING_FILE, LISTING_PATH, Listed, MAX_LISTING_BYTES, MAX_PAGE_BYTES, listing_is_a_file,
+};
 use crate::tiles::{MAX_BUNDLE_BYTES, TileFault, TilePath, decode_bundle};
 use crate::token::{MAX_TOKEN_BYTES, Token, TokenFault};
 use crate::trust::{MAX_TRUST_BYTES, Trust};
@@ -30,8 +32,9 @@ impl Follower {
                 (format!("/v1/feed/shards/{hex}"), MAX_TOKEN_BYTES as u64)
             }
             Want::Floors => ("/v1/floors".to_owned(), MAX_FLOORS_BYTES as u64),
+            Want::Page(span) => (span.path(), MAX_PAGE_BYTES as u64),
             Want::Listing => {
-                let path = if round.listing_file { LISTING_FILE } else { LISTING_PATH };
+                let path = if round.listings.is_file { LISTING_FILE } else { LISTING_PATH };
                 (path.to_owned(), MAX_LISTING_BYTES as u64)
             }
             Want::Trust => ("/v1/trust".to_owned(), MAX_TRUST_BYTES as u64),
@@ -71,9 +74,20 @@ impl Follower {
             // A log may delete a partial tile once the full one exists (tlog-tiles, "Partial Tiles").
             return Ok(());
         }
-        if want == Want::Listing && !round.listing_file && listing_is_a_file(answer.status) {
-            round.listing_file = true;
+        if let Want::Page(span) = &want
+            && (gone || listing_is_a_file(answer.status))
+        {
+            // a mirror, which has pages from where they begin, or an authority of an earlier version
+            self.pace.lists_without(span.begins_a_page(), now);
             return Ok(());
+        }
+        if want == Want::Listing && !round.listings.is_file && listing_is_a_file(answer.status) {
+            round.listings.is_file = true;
+            return Ok(());
+        }
+        if want == Want::Listing && answer.status != 200 {
+            // of a log that outgrew it there are pages alone
+            self.pace.lists_anew();
         }
         if gone && matches!(want, Want::Tile(_) | Want::Bundle(_) | Want::Shard(_)) {
             round.may_restart();
@@ -99,6 +113,7 @@ impl Follower {
             Want::Other(..) | Want::Delta(_) => Ok(()),
             Want::Shard(at) => take_shard(round, at, body?),
             Want::Floors => self.take_floors(round, body?),
+            Want::Page(span) => self.take_page(round, span, body?),
             Want::Listing => self.take_listing(round, body?),
             Want::Trust => self.take_trust(round, body?, now),
         }
@@ -200,26 +215,6 @@ impl Follower {
         Ok(())
     }
 
-    /// Keeps what this follower wants of a listing, the first entry last; and apart, what may be referred to.
-    fn take_listing(&mut self, round: &mut Round, bytes: &[u8]) -> Result<(), FollowFault> {
-        let listing = Listing::read(bytes, &self.config.prefix).map_err(FollowFault::Listing)?;
-        let size = round.candidate.as_ref().map_or(0, |c| c.head.head().seq);
-        // A listing may be newer than the head; what it knows beyond comes with the next one.
-        let listed = listing.contexts.into_iter().filter(|c| c.index < size).filter(|c| {
-            let known = self.state.known.get(&c.urn);
-            known.is_none_or(|known| known.index != c.index || known.digest != c.digest)
-        });
-        let followed = |c: &Listed| {
-            self.config.lines.holds(c.urn.line()).is_some() || self.state.known.contains_key(&c.urn)
-        };
-        let (mut wanted, others): (Vec<Listed>, Vec<Listed>) = listed.partition(followed);
-        round.others = Some(others.into_iter().map(|c| (c.urn.clone(), c)).collect());
-        wanted.sort_by_key(|c| std::cmp::Reverse(c.index));
-        wanted.dedup();
-        round.listing = Some(wanted);
-        Ok(())
-    }
-
     fn take_trust(&mut self, round: &mut Round, bytes: &[u8], now: u64) -> Result<(), FollowFault> {
         let trust = Trust::read(bytes, self.config.roots.limits()).map_err(FollowFault::Trust)?;
         if trust.authority() != self.config.authority {
@@ -308,6 +303,7 @@ impl Follower {
         now: u64,
     ) {
         round.incomplete = true;
+        round.listings.fails(listed.index);
         let evidence =
             match (&fault, self.state.known.get(&listed.urn).or_else(|| round.found.get(&listed.urn))) {
                 (FollowFault::SecondDigest, Some(before)) => {
@@ -328,11 +324,12 @@ impl Follower {
     fn skip_bundle(&mut self, round: &mut Round, path: &TilePath, fault: &FollowFault, now: u64) {
         round.incomplete = true;
         let size = round.candidate.as_ref().map_or(0, |c| c.head.head().seq);
-        let Some(listing) = round.listing.take() else { return };
-        let (lost, kept): (Vec<_>, Vec<_>) =
-            listing.into_iter().partition(|c| TilePath::entries_holding(c.index, size) == Some(*path));
-        round.listing = Some(kept);
+        let (lost, kept): (Vec<_>, Vec<_>) = std::mem::take(&mut round.listings.lines)
+            .into_iter()
+            .partition(|c| TilePath::entries_holding(c.index, size) == Some(*path));
+        round.listings.lines = kept;
         for listed in lost {
+            round.listings.fails(listed.index);
             self.reports.add(Some(listed.urn), fault.clone(), None, now);
         }
     }
@@ -369,7 +366,7 @@ fn take_bundle(round: &mut Round, path: &TilePath, bytes: &[u8]) -> Result<(), F
     let sent = if round.full.contains(path) { path.full() } else { *path };
     let entries = decode_bundle(bytes, sent.width()).map_err(FollowFault::Bundle)?;
     let TilePath::Entries { n, .. } = *path else { return Err(FollowFault::Unasked) };
-    let wanted = round.listing.as_deref().unwrap_or_default();
+    let wanted = &round.listings.lines;
     for (index, entry) in (n * u64::from(crate::tiles::TILE_WIDTH)..).zip(entries).take(path.width() as usize)
     {
         if wanted.iter().any(|c| c.index == index) {

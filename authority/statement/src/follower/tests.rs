@@ -16,6 +16,7 @@ mod delta;
 mod disk;
 mod fuzz;
 mod later;
+mod looked;
 mod others;
 mod poison;
 mod references;

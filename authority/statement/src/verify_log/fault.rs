@@ -104,6 +104,8 @@ pub struct LogReport {
     pub documents: u64,
     /// Status shards compared.
     pub shards: u64,
+    /// Pages of the listing that were found and are what the log publishes.
+    pub pages: u64,
     /// Deltas that were found and lead to a signed head.
     pub deltas: u64,
     /// Floors compared.
@@ -203,6 +205,11 @@ pub enum LogFault {
     FloorsDiffer,
     /// The listing differs from the replayed one, and nothing that is signed is newer.
     ListingDiffers,
+    /// A page of the listing is not what its entries publish.
+    PageDiffers {
+        /// Its path.
+        path: String,
+    },
     /// A published document does not verify.
     Document {
         /// Its URN.
@@ -297,6 +304,7 @@ impl fmt::Display for LogFault {
             }
             LogFault::FloorsDiffer => f.write_str("the floors differ from the replayed log"),
             LogFault::ListingDiffers => f.write_str("the listing differs from the replayed log"),
+            LogFault::PageDiffers { path } => write!(f, "`{path}` differs from what its entries publish"),
             LogFault::Document { urn, fault } => write!(f, "`{urn}`: {fault}"),
             LogFault::Reference { urn, other } => {
                 write!(f, "`{urn}` refers to `{other}`, which was not published before it")

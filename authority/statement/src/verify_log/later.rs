@@ -1,5 +1,6 @@
 //! What names no head, held against the log from the head that is verified to a later one.
 
+use super::pages::is_absent;
 use super::prove::with_tiles;
 use super::snapshot::Looking;
 use super::window::{Fit, Window};
@@ -8,7 +9,7 @@ use super::{
     MAX_FLOORS_BYTES, MAX_HEAD_BYTES, MAX_TOKEN_BYTES, Replay, Tree, TreeHash, listing, served_head, token,
 };
 use crate::checkpoint::Checkpoint;
-use crate::listing::Listing;
+use crate::listing::{Listing, MAX_LISTING_BYTES};
 use crate::tiles::{ProofFault, root_of_prefix};
 use crate::token::{Token, TokenFault};
 use crate::trust::RootEntry;
@@ -21,7 +22,8 @@ const PATIENCE: usize = 32;
 /// What was served of it.
 struct Unnamed {
     floors: Vec<u8>,
-    listing: Listing,
+    /// None where it is not there: of a log that outgrew it.
+    listing: Option<Listing>,
     /// By number; an authority that lacks one, as a mirror may, says nothing wrong.
     tokens: Vec<(u64, Token)>,
     root: Vec<RootEntry>,
@@ -37,7 +39,7 @@ impl Unnamed {
         let all = [
             (LogFault::RootDiffers, window.root(&self.root)),
             (LogFault::FloorsDiffer, window.floors(&self.floors)),
-            (LogFault::ListingDiffers, window.listing(&self.listing)),
+            (LogFault::ListingDiffers, self.listing.as_ref().map_or(Fit::Within, |it| window.listing(it))),
         ];
         let misfits: Vec<(LogFault, Fit)> =
             all.into_iter().chain(tokens).filter(|(_, fit)| *fit != Fit::Within).collect();
@@ -128,8 +130,13 @@ impl Check<'_, '_> {
 
     fn read(&mut self) -> Result<Unnamed, LogFault> {
         let floors = self.get("/v1/floors", MAX_FLOORS_BYTES)?;
-        let bytes = listing(self.fetch)?;
-        let listing = Listing::read(&bytes, &self.config.prefix).map_err(|_| LogFault::ListingDiffers)?;
+        let listing = match listing(self.fetch) {
+            Ok(bytes) => {
+                Some(Listing::read(&bytes, &self.config.prefix).map_err(|_| LogFault::ListingDiffers)?)
+            }
+            Err(fault) if is_absent(&fault) => None,
+            Err(fault) => return Err(fault),
+        };
         let mut tokens = Vec::new();
         for shard in &self.served.head.head().shards {
             let path = by_number(shard.n);
@@ -191,9 +198,12 @@ impl Check<'_, '_> {
             self.fetch.as_of_head("/v1/floors", floors);
         }
         let listing = replay.listing();
-        if unnamed.listing != listing {
+        if unnamed.listing.as_ref() != Some(&listing) {
             let bytes = listing.to_bytes().map_err(|_| LogFault::ListingDiffers)?;
-            self.fetch.as_of_head(LISTING_PATH, &bytes);
+            // readers take no longer one: theirs are the pages
+            if bytes.len() <= MAX_LISTING_BYTES {
+                self.fetch.as_of_head(LISTING_PATH, &bytes);
+            }
         }
         if unnamed.root.len() > self.served.rooted().len() {
             let mut trust = self.served.trust.clone();

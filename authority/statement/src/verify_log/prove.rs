@@ -1,9 +1,8 @@
 //! Makes proofs from what is served: tiles are fetched, authenticated against the head's checkpoint, and turned into lists of hashes.
 
-use super::{Fetch, LogFault, Served, fetch_head, get, listing, tile};
+use super::{Fetch, LogFault, Served, fetch_head, get, pages, tile};
 use crate::follower::FollowerConfig;
 use crate::head::VerifiedHead;
-use crate::listing::Listing;
 use crate::proof::{ContinuationProof, TextProofFault, TlogProof, prove_entry};
 use crate::tiles::{
     MAX_BUNDLE_BYTES, ProofFault, TILE_WIDTH, TilePath, TreeHash, consistency_proof, decode_bundle,
@@ -45,10 +44,8 @@ impl<'a> Prover<'a> {
 
     /// Where the listing says that a context was published. What is there, the proof will show.
     pub fn index_of(&mut self, urn: &ContextUrn) -> Result<u64, LogFault> {
-        let bytes = listing(self.fetch)?;
-        let listed = Listing::read(&bytes, &self.config.prefix).map_err(|_| LogFault::ListingDiffers)?;
-        let found = listed.contexts.iter().find(|listed| listed.urn == *urn);
-        found.map(|listed| listed.index).ok_or(LogFault::Unpublished)
+        let size = self.size();
+        pages::find(self.fetch, self.config, size, urn)?.ok_or(LogFault::Unpublished)
     }
 
     /// The entry at an index and its proof; the entry and the chain of its signer are the proof's extra data, of a statement of the root the

@@ -42,12 +42,16 @@ fn a_restart_without_the_authority_has_the_whole_view() {
 fn a_restart_costs_one_request_if_nothing_moved() {
     let (mut authority, dir) = remembered();
     authority.deltas = true;
+    authority.pages = crate::testing::Pages::All;
     let mut again = open(&authority, dir.path());
     authority.asked.clear();
     authority.follow(&mut again).unwrap();
-    // Without an ETag the listing is looked at once more; no entry, tile or document is.
-    let delta = format!("/v1/feed/deltas/{}", authority.tree.size());
-    assert_eq!(authority.asked, [delta, "/v1/contexts".to_owned()]);
+    // Without an ETag what is listed is looked at once more; no entry, tile or document is.
+    let size = authority.tree.size();
+    assert_eq!(
+        authority.asked,
+        [format!("/v1/feed/deltas/{size}"), format!("/v1/contexts/published/0-{size}")]
+    );
     assert_eq!(standing(&again, "travel:v2.1", START), Standing::Valid);
 }
 

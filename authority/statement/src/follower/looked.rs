@@ -1,0 +1,195 @@
+//! How far the log was looked through for what it publishes: a log that grew costs the page of what is new, and not what is known already.
+//!
+//! A page is a hint, so whoever carries it can leave something out. What failed is looked at again after a while, and one page after the
+//! other once more in turn: what was left out once is found without a restart.
+
+use super::pace::Lists;
+use super::round::Want;
+use super::{FollowFault, Follower, Round};
+use crate::listing::{Listed, Listing, Page, Span};
+use semgate_contexts::ContextUrn;
+use std::collections::{BTreeSet, HashMap};
+
+/// What was looked through so far, and what is looked at again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Looked {
+    /// Every entry before this one.
+    upto: u64,
+    /// Pages in which something failed, by their first entry.
+    again: BTreeSet<u64>,
+    /// When these are looked at again.
+    again_at: u64,
+    /// The page that is looked at once more next, and when; 0 before everything was looked through once.
+    turn: u64,
+    turn_at: u64,
+}
+
+impl Looked {
+    /// Whether all of a log of this size was, and nothing of it failed.
+    pub(super) fn is_whole(&self, size: u64) -> bool {
+        self.upto >= size && self.again.is_empty()
+    }
+}
+
+/// What a round has of listings.
+#[derive(Debug, Default)]
+pub(super) struct Listings {
+    /// Wanted lines that are not judged yet, by index from the end, so that the next one is popped.
+    pub(super) lines: Vec<Listed>,
+    /// The entries that the lines at hand are of; none of a line that is looked up for a reference.
+    at_hand: Option<(u64, u64)>,
+    /// What was looked through with this round, which counts once its head is accepted.
+    looked: Option<Looked>,
+    /// Pages in which something failed in this round, by their first entry.
+    failed: BTreeSet<u64>,
+    /// What was published in lines that are not followed: looked up for references.
+    others: HashMap<ContextUrn, Listed>,
+    /// Every entry before this one was looked through for others.
+    others_upto: u64,
+    /// More of them were listed than are remembered.
+    others_full: bool,
+    /// The listing is a file in a directory of its name, as mirrors of plain files have it.
+    pub(super) is_file: bool,
+}
+
+/// What a look-up of another line's context came to.
+pub(super) enum LookedUp {
+    Listed(Listed),
+    Unlisted,
+    /// More is listed than is looked through for references.
+    TooMany,
+    Fetch(Want),
+}
+
+impl Listings {
+    /// Something of this entry failed: its page is looked at again.
+    pub(super) fn fails(&mut self, index: u64) {
+        self.failed.insert(Span::page(index));
+    }
+}
+
+impl Follower {
+    /// What is to be listed next of a log of `size` entries; none once all that is due was looked through.
+    pub(super) fn plan_listing(&self, round: &Round, size: u64, now: u64) -> Option<Want> {
+        let looked = round.listings.looked.as_ref().unwrap_or(&self.state.looked);
+        if let Some(span) = Span::at(looked.upto, size) {
+            return Some(self.listing_of(span, size, now));
+        }
+        // a head that waits for versions that it names does not wait for the time as well
+        let due = !round.accepted || looked.again_at <= now;
+        let again = looked.again.first().filter(|_| due)?;
+        Span::at(*again, size).map(|span| self.listing_of(span, size, now))
+    }
+
+    /// How a span is asked for: by itself, by the page that it lies in, or by the whole listing.
+    fn listing_of(&self, span: Span, size: u64, now: u64) -> Want {
+        match self.pace.lists(now) {
+            Lists::Spans => Want::Page(span),
+            Lists::Pages => Span::at(Span::page(span.first()), size).map_or(Want::Listing, Want::Page),
+            Lists::Whole => Want::Listing,
+        }
+    }
+
+    /// The page whose turn it is to be looked at once more, when nothing else is left to do.
+    pub(super) fn plan_turn(&mut self, round: &Round, now: u64) -> Option<Want> {
+        let pause = self.config.limits.relist;
+        let looked = &mut self.state.looked;
+        // a clock that was set back must not put it off for longer
+        let due = looked.turn_at <= now || looked.turn_at > now.saturating_add(pause);
+        if !due || looked.turn_at == 0 || self.pace.lists(now) == Lists::Whole {
+            return None;
+        }
+        looked.turn_at = now.saturating_add(pause);
+        let size = round.candidate.as_ref()?.head.head().seq;
+        let span = Span::at(looked.turn, size)?;
+        looked.turn = if span.end() < size { span.end() } else { 0 };
+        Some(Want::Page(span))
+    }
+
+    /// A page that came for a span.
+    pub(super) fn take_page(&self, round: &mut Round, span: Span, bytes: &[u8]) -> Result<(), FollowFault> {
+        let page = Page::read(bytes, span, &self.config.prefix).map_err(FollowFault::Listing)?;
+        self.take_lines(round, page.contexts, (span.first(), span.end()));
+        Ok(())
+    }
+
+    /// The whole listing. It may be newer than the head; what it knows beyond comes with the next one.
+    pub(super) fn take_listing(&self, round: &mut Round, bytes: &[u8]) -> Result<(), FollowFault> {
+        let mut listing = Listing::read(bytes, &self.config.prefix).map_err(FollowFault::Listing)?;
+        let size = round.candidate.as_ref().map_or(0, |c| c.head.head().seq);
+        listing.contexts.retain(|c| c.index < size);
+        self.take_lines(round, listing.contexts, (0, size));
+        Ok(())
+    }
+
+    /// Keeps what this follower wants of what is listed, the first entry last; and apart, what may be referred to.
+    fn take_lines(&self, round: &mut Round, lines: Vec<Listed>, span: (u64, u64)) {
+        let listings = &mut round.listings;
+        let followed = |c: &Listed| {
+            self.config.lines.holds(c.urn.line()).is_some() || self.state.known.contains_key(&c.urn)
+        };
+        let is_new = |c: &Listed| {
+            let known = self.state.known.get(&c.urn);
+            known.is_none_or(|known| known.index != c.index || known.digest != c.digest)
+        };
+        let (mut wanted, others): (Vec<Listed>, Vec<Listed>) =
+            lines.into_iter().filter(is_new).partition(followed);
+        wanted.sort_by_key(|c| std::cmp::Reverse(c.index));
+        wanted.dedup();
+        let upto = listings.others_upto;
+        if span.0 <= upto && upto < span.1 {
+            let room = self.config.limits.max_others.saturating_sub(listings.others.len());
+            let mut new = others.into_iter().filter(|c| c.index >= upto);
+            listings.others.extend(new.by_ref().take(room).map(|c| (c.urn.clone(), c)));
+            listings.others_full |= new.next().is_some();
+            listings.others_upto = span.1;
+        }
+        (listings.lines, listings.at_hand) = (wanted, Some(span));
+    }
+
+    /// All lines at hand were judged.
+    pub(super) fn looked_through(&mut self, round: &mut Round, now: u64) {
+        let Some((first, end)) = round.listings.at_hand.take() else { return };
+        let looked = round.listings.looked.get_or_insert_with(|| self.state.looked.clone());
+        if first <= looked.upto {
+            looked.upto = looked.upto.max(end);
+        }
+        looked.again.retain(|page| !(first..end).contains(page));
+        if round.accepted {
+            self.keep_looked(round, now);
+        }
+    }
+
+    /// What was looked through counts: the head that it was looked through with is accepted.
+    pub(super) fn keep_looked(&mut self, round: &mut Round, now: u64) {
+        if let Some(looked) = round.listings.looked.take() {
+            let (turn, turn_at) = (self.state.looked.turn, self.state.looked.turn_at);
+            self.state.looked = Looked { turn, turn_at, ..looked };
+            let size = round.candidate.as_ref().map_or(0, |c| c.head.head().seq);
+            if turn_at == 0 && self.state.looked.upto >= size {
+                self.state.looked.turn_at = now.saturating_add(self.config.limits.relist);
+            }
+        }
+        if !round.listings.failed.is_empty() {
+            // not before the round is over: it does not look at the same again and again
+            self.state.looked.again_at = now.saturating_add(self.config.limits.retry_documents);
+            self.state.looked.again.append(&mut round.listings.failed);
+        }
+    }
+
+    /// Where a context of a line that is not followed was published before `index`. A statement that is refused is not looked at twice.
+    pub(super) fn look_up(&self, round: &mut Round, urn: &ContextUrn, index: u64, now: u64) -> LookedUp {
+        let size = round.candidate.as_ref().map_or(0, |c| c.head.head().seq);
+        let listings = &mut round.listings;
+        if let Some(listed) = listings.others.remove(urn) {
+            return LookedUp::Listed(listed);
+        }
+        if listings.others_full {
+            return LookedUp::TooMany;
+        }
+        match Span::at(listings.others_upto, size).filter(|span| span.first() < index) {
+            Some(span) => LookedUp::Fetch(self.listing_of(span, size, now)),
+            None => LookedUp::Unlisted,
+        }
+    }
+}
