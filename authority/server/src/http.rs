@@ -14,6 +14,7 @@ mod called;
 mod compare;
 mod crl;
 mod overrides;
+mod pages;
 mod patient;
 mod read;
 mod referred;
@@ -90,7 +91,7 @@ pub(crate) struct App {
     pub tokens: Arc<Semaphore>,
     /// Places for making deltas.
     pub deltas: Arc<Semaphore>,
-    /// The one place for making the listing of contexts.
+    /// The one place for making the listing of contexts and its pages.
     pub listings: Arc<Semaphore>,
     pub metrics: Arc<Metrics>,
     pub clock: Arc<Clock>,

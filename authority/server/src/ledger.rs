@@ -201,9 +201,9 @@ impl Ledger {
         &self.root
     }
 
-    /// The most that the listing of what is published may take.
+    /// The most that the listing of what is published takes.
     pub fn listing_bytes(&self) -> usize {
-        self.listing_bytes
+        self.listing_bytes + r#"{"contexts":[]}"#.len()
     }
 
     /// How many versions of a line are published, revoked ones too.

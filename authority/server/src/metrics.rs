@@ -47,6 +47,7 @@ impl Metrics {
             ("semgate_authority_followers_ahead_total", "followers that had seen a larger log than this one"),
             ("semgate_authority_deltas_total", "times a delta was made by this process"),
             ("semgate_authority_listings_total", "times the listing of contexts was made by this process"),
+            ("semgate_authority_pages_total", "times a page of the listing was made by this process"),
             ("semgate_authority_index_rebuilt_total", "times the index was built anew by this process"),
         ] {
             one.recorder.describe_counter(KeyName::from_const_str(name), None, SharedString::const_str(what));

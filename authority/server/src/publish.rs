@@ -99,6 +99,8 @@ pub(crate) struct Published {
     pub trust: Document,
     pub edge: Edge,
     pub shards: Vec<NewestShard>,
+    /// The most that the whole listing takes.
+    pub listing_bytes: usize,
     /// The listing, made when first asked for, once however many ask.
     pub listing: OnceCell<Document>,
     /// What named persons permitted.
@@ -248,6 +250,7 @@ impl Heads {
             trust,
             edge: log.edge.clone(),
             shards: self.newest.iter().map(NewestShard::of).collect(),
+            listing_bytes: ledger.listing_bytes(),
             listing: OnceCell::new(),
             overrides: Arc::clone(ledger.overrides()),
             kept: Arc::clone(&self.kept),

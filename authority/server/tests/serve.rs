@@ -119,6 +119,7 @@ async fn everything_public_is_read_without_a_certificate_and_revalidated_by_etag
     let digest = published["digest"].as_str().unwrap();
     for (path, media, cache) in [
         ("/v1/contexts".to_owned(), "application/json", "no-cache"),
+        ("/v1/contexts/published/0-2".to_owned(), "application/json", "immutable"),
         (format!("/v1/contexts/{URN}"), "application/jose+json", "no-cache"),
         (format!("/v1/contexts/by-digest/{digest}"), "application/jose+json", "immutable"),
         ("/v1/floors".to_owned(), "application/json", "no-cache"),

@@ -149,7 +149,7 @@ limits! {
     (batch, count, 1, 65_536),
     (kept_shards, count, 1, 1 << 16),
     (cache_bytes, count, 0, 1 << 40),
-    (listing_bytes, count, 1024, 1 << 40),
+    (listing_bytes, count, 1024, 8 << 20),
     (line_contexts, count, 1, 1 << 40),
     (evidence_files, count, 0, 1 << 20),
     (leftover_files, count, 600, 1 << 20),

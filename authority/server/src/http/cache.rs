@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use semgate_contexts::{ContextUrn, Digest};
+use semgate_statement::listing::Span;
 use semgate_statement::tiles::TilePath;
 
 use crate::publish::Document;
@@ -17,6 +18,8 @@ use crate::publish::Document;
 pub(crate) enum Key {
     /// A tile of just this width: the log only grows.
     Tile(TilePath),
+    /// What some entries of the log publish: a page of the listing.
+    Page(Span),
     /// A published document by its payload.
     Digest(Digest),
     /// A published document by its name.

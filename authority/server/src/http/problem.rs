@@ -62,6 +62,10 @@ codes! {
     ContextUnknown, "context_unknown", NOT_FOUND, "see /v1/contexts for what is published";
     /// No authority of that name is recognised here.
     RecognitionUnknown, "recognition_unknown", NOT_FOUND, "see `semgate trust show` for the authorities that are recognised";
+    /// The whole listing is longer than readers take; its pages go on.
+    ListingPaged, "listing_paged", GONE, "read the pages: /v1/contexts/published/0-1024 and so on, up to the size of /checkpoint";
+    /// No page of more than 1024 entries, of none, or past the end of the published log.
+    PageUnknown, "page_unknown", NOT_FOUND, "ask for 1 to 1024 log entries, as `from-to`, within the size of /checkpoint";
     /// What changed since that size is not known, or no longer.
     DeltaUnknown, "delta_unknown", NOT_FOUND, "read /v1/feed/head and the shards that it names";
     /// No shard of that number or digest, or no longer.

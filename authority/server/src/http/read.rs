@@ -150,6 +150,9 @@ pub(super) async fn checkpoint(State(app): Shared, headers: HeaderMap) -> Answer
 /// `GET /v1/contexts`
 pub(super) async fn contexts(State(app): Shared, headers: HeaderMap) -> Answer {
     let public = app.public();
+    if public.listing_bytes > app.config.limits.listing_bytes {
+        return Err(Code::ListingPaged.into());
+    }
     if let Some(listing) = public.listing.get() {
         return Ok(document(&headers, listing, JSON, REVALIDATE));
     }

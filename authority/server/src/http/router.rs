@@ -10,7 +10,7 @@ use axum::routing::{MethodRouter, get, post};
 
 use super::App;
 use super::problem::{Code, Problem};
-use super::{acts, compare, crl, overrides, read, trust, write};
+use super::{acts, compare, crl, overrides, pages, read, trust, write};
 
 /// The router of the public address.
 pub(crate) fn router(app: Arc<App>) -> Router {
@@ -35,6 +35,7 @@ pub(super) fn table() -> Vec<Row> {
         ("/v1/contexts", get(read::contexts).post(write::publish), "GET, HEAD, POST"),
         ("/v1/contexts/{urn}", get(read::context), GET),
         ("/v1/contexts/by-digest/{digest}", get(read::by_digest), GET),
+        ("/v1/contexts/published/{span}", get(pages::page), GET),
         ("/v1/contexts/{urn}/revoke", post(write::revoke), "POST"),
         ("/v1/contexts/{urn}/suspend", post(write::suspend), "POST"),
         ("/v1/contexts/{urn}/resume", post(write::resume), "POST"),

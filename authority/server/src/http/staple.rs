@@ -6,9 +6,7 @@ use semgate_statement::{Checkpoint, Entry, LogVerifier, Stapled, context, prove_
 
 use super::App;
 use super::problem::{Code, Problem};
-use super::stored::{full_tile, read_full_tile};
-use crate::publish::Published;
-use crate::store::{cut, widest, with_width};
+use super::stored::PublicTiles;
 
 /// Whether `Accept` names the media type of stapled contexts, and not with the weight 0, which is "not acceptable" (RFC 9110 §12.4.2). Other
 /// weights do not matter: who names it can read it.
@@ -32,7 +30,7 @@ fn is_unwanted(parameter: &str) -> bool {
 /// The signed context with the proof that its statement, at `index`, is in the public log.
 pub(super) fn stapled(app: &App, signed: Vec<u8>, index: u64) -> Result<Vec<u8>, Problem> {
     let public = app.public();
-    let tiles = Tiles { app, public: &public };
+    let tiles = PublicTiles { app, public: &public };
     let internal = |what: &dyn std::fmt::Display| Problem::new(Code::Internal, what.to_string());
     // The index runs ahead of the head by the moment of a commit.
     let bundle = TilePath::entries_holding(index, public.size)
@@ -53,24 +51,6 @@ pub(super) fn stapled(app: &App, signed: Vec<u8>, index: u64) -> Result<Vec<u8>,
     let proof =
         prove_entry(entry, Some(&chain), index, (note, &checkpoint), &tiles).map_err(|e| internal(&e))?;
     Stapled { signed, proof: Some(proof) }.to_bytes().map_err(|e| internal(&e))
-}
-
-/// The tiles of the public log, each as wide as it was asked for.
-struct Tiles<'a> {
-    app: &'a App,
-    public: &'a Published,
-}
-
-impl TileSource for Tiles<'_> {
-    fn tile(&self, tile: &TilePath) -> Option<Vec<u8>> {
-        let width = widest(tile, self.public.size).filter(|width| tile.width() <= *width)?;
-        let bytes = if width == TILE_WIDTH {
-            read_full_tile(&full_tile(self.app, tile)).ok()?
-        } else {
-            self.public.edge.get(&tile.full())?.1.to_vec()
-        };
-        if tile.width() == width { Some(bytes) } else { cut(&with_width(*tile, width), &bytes, tile.width()) }
-    }
 }
 
 #[cfg(test)]

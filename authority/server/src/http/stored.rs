@@ -3,15 +3,35 @@
 use std::path::{Path, PathBuf};
 
 use semgate_contexts::Digest;
-use semgate_statement::tiles::TilePath;
+use semgate_statement::tiles::{TILE_WIDTH, TilePath, TileSource};
 
 use super::App;
 use super::problem::{Code, Problem};
 use crate::index::IndexFault;
+use crate::publish::Published;
+use crate::store::{cut, widest, with_width};
 
 /// Where a full tile lies.
 pub(super) fn full_tile(app: &App, tile: &TilePath) -> PathBuf {
     app.layout.log.join(tile.full().to_string().trim_start_matches('/'))
+}
+
+/// The tiles of the public log, each as wide as it was asked for.
+pub(super) struct PublicTiles<'a> {
+    pub app: &'a App,
+    pub public: &'a Published,
+}
+
+impl TileSource for PublicTiles<'_> {
+    fn tile(&self, tile: &TilePath) -> Option<Vec<u8>> {
+        let width = widest(tile, self.public.size).filter(|width| tile.width() <= *width)?;
+        let bytes = if width == TILE_WIDTH {
+            read_full_tile(&full_tile(self.app, tile)).ok()?
+        } else {
+            self.public.edge.get(&tile.full())?.1.to_vec()
+        };
+        if tile.width() == width { Some(bytes) } else { cut(&with_width(*tile, width), &bytes, tile.width()) }
+    }
 }
 
 /// A full tile that the public log has.

@@ -1,4 +1,4 @@
-//! Room in what followers read. Their listing, floors and certificates are bounded; a submission that would take one of them past its
+//! Room in what followers read. Their contexts of a line, floors and certificates are bounded; a submission that would take one of them past its
 //! bound is refused by name, because else everybody's status would go stale. What takes something back always has room.
 
 use std::collections::BTreeSet;
@@ -93,12 +93,6 @@ impl Sequencer {
                             self.limits.line_contexts,
                             urn.line().as_str()
                         ),
-                    ));
-                }
-                if self.ledger.listing_bytes() >= self.limits.listing_bytes {
-                    return Err(Problem::new(
-                        Code::AuthorityFull,
-                        "there is no room for another context in the listing",
                     ));
                 }
                 self.room.take_chains(chains, &self.trust)

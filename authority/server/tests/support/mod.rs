@@ -19,6 +19,7 @@ use semgate_authority::{
 use semgate_certs::tls::{DefaultTimeProvider, ExpectedServer, ServerTrust, client_config};
 use semgate_certs::{Chain, ChainLimits, KeyPair, Roots};
 use semgate_contexts::{DocumentLimits, Prefix};
+use semgate_statement::follower::Request as Wanted;
 use semgate_statement::verify_log::FetchFault;
 use semgate_statement::{
     Answer, Fetch, FollowFault, Follower, FollowerConfig, FollowerLimits, Lines, LogVerifier, Step,
@@ -308,17 +309,22 @@ impl Client {
             match follower.next(now()) {
                 Step::Idle { .. } => return Ok(()),
                 Step::Get(wanted) => {
-                    let mut asked = request(Method::GET, &wanted.path, None, "");
-                    if let Some(etag) = &wanted.if_none_match {
-                        asked.headers_mut().insert("if-none-match", etag.parse().unwrap());
-                    }
-                    let got = self.send(asked).await;
-                    let etag = got.headers.get("etag").map(|tag| tag.to_str().unwrap().to_owned());
-                    let answer = Answer { status: got.status.as_u16(), etag, body: got.body.to_vec() };
+                    let answer = self.answer(&wanted).await;
                     follower.answer(&wanted.path, answer, now())?;
                 }
             }
         }
+    }
+
+    /// What a follower wants.
+    pub async fn answer(&self, wanted: &Wanted) -> Answer {
+        let mut asked = request(Method::GET, &wanted.path, None, "");
+        if let Some(etag) = &wanted.if_none_match {
+            asked.headers_mut().insert("if-none-match", etag.parse().unwrap());
+        }
+        let got = self.send(asked).await;
+        let etag = got.headers.get("etag").map(|tag| tag.to_str().unwrap().to_owned());
+        Answer { status: got.status.as_u16(), etag, body: got.body.to_vec() }
     }
 }
 

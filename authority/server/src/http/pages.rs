@@ -1,0 +1,67 @@
+//! Pages of what is published: made from the entries of the public log, once however many ask, and the same for ever.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use http::HeaderMap;
+use semgate_statement::listing::{Page, Span};
+use semgate_statement::tiles::{TILE_WIDTH, TilePath, TileSource, decode_bundle};
+
+use super::App;
+use super::answer::{IMMUTABLE, document};
+use super::cache::Key;
+use super::problem::{Code, Problem};
+use super::segment::Segment;
+use super::stored::{PublicTiles, away};
+use crate::publish::{Document, Published};
+
+/// `GET /v1/contexts/published/{span}`: what the entries of the span publish.
+pub(super) async fn page(
+    State(app): State<Arc<App>>,
+    Segment(span): Segment,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let public = app.public();
+    let span = Span::parse(&span).filter(|span| span.end() <= public.size).ok_or(Code::PageUnknown)?;
+    let key = Key::Page(span);
+    let served = |page: &Document| Ok(document(&headers, page, "application/json", IMMUTABLE));
+    if let Some(known) = app.cache.get(&key) {
+        return served(&known);
+    }
+    let turn = Arc::clone(&app.listings).acquire_owned().await.map_err(|_| Code::Stopping)?;
+    // who waited mostly finds it made
+    if let Some(known) = app.cache.get(&key) {
+        return served(&known);
+    }
+    let work = Arc::clone(&app);
+    let made = away(move || {
+        let _turn = turn;
+        work.metrics.count("semgate_authority_pages_total", &[]);
+        let page = Document::new(made(&work, &public, span)?);
+        work.cache.keep(key, &page, None);
+        Ok(page)
+    });
+    served(&made.await?)
+}
+
+fn made(app: &App, public: &Published, span: Span) -> Result<Vec<u8>, Problem> {
+    let internal = |what: &dyn std::fmt::Display| {
+        tracing::error!("the page `{span}`: {what}");
+        Problem::from(Code::Internal)
+    };
+    let tiles = PublicTiles { app, public };
+    let width = u64::from(TILE_WIDTH);
+    let mut entries: Vec<Vec<u8>> = Vec::new();
+    let mut at = span.first() - span.first() % width;
+    while at < span.end() {
+        let path = TilePath::entries_holding(at, public.size).ok_or(Code::Internal)?;
+        let bytes = tiles.tile(&path).ok_or_else(|| internal(&format_args!("`{path}` cannot be read")))?;
+        let bundle = decode_bundle(&bytes, path.width()).map_err(|fault| internal(&fault))?;
+        let wanted = (at..span.end()).zip(bundle).filter(|(index, _)| *index >= span.first());
+        entries.extend(wanted.map(|(_, entry)| entry.to_vec()));
+        at += width;
+    }
+    let page = Page::of(span, entries.iter().map(Vec::as_slice), &app.config.prefix);
+    page.map_err(|fault| internal(&fault))?.to_bytes().map_err(|fault| internal(&fault))
+}
