@@ -49,7 +49,14 @@ fn a_mirror_of_plain_files_is_verified_with_nothing_but_roots_and_log_key_also_b
         serde_json::from_str(&good(&told.words(&["--json", "log", "verify", &text(&second)]))).unwrap();
     assert_eq!(grown["size"].as_u64().unwrap(), report["size"].as_u64().unwrap() + 1);
     assert!(judged(&["tree", &text(&second), &told.key]).unwrap().starts_with(&grown["size"].to_string()));
-    assert_deltas_are_those_of_the_authority(&up, &second, report["size"].as_u64().unwrap());
+    let first = report["size"].as_u64().unwrap();
+    assert_deltas_are_those_of_the_authority(&up, &second, first);
+    // of the page that grows that of the head before too, which readers may still ask for
+    let pages = std::fs::read_dir(second.join("v1/contexts/published")).unwrap();
+    let mut pages: Vec<_> = pages.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    pages.sort_unstable();
+    let last = format!("0-{}", first + 2);
+    assert_eq!(pages, [format!("0-{}", first + 1), last]);
 }
 
 /// What leads from the sizes that were mirrored before to the newest is what the authority answers, and of no older head a delta is left.
@@ -118,6 +125,7 @@ fn an_arbitrary_artefact_in_a_mirror_is_refused_by_its_name() {
     good(&told.words(&["log", "verify", &text(&dir)]));
     assert_what_is_asked_by_number_and_name_is_judged(&told, &up.dir, &dir);
     assert_a_damaged_delta_is_told(&told, &dir, size);
+    assert_a_damaged_page_is_told_and_heals(&up, &told, &dir, size);
     // A mirror that was damaged heals from the authority, and not from itself.
     let tile = dir.join(format!("tile/entries/000.p/{size}"));
     std::fs::write(&tile, b"scribble").unwrap();
@@ -193,6 +201,21 @@ fn assert_a_damaged_delta_is_told(told: &Told, dir: &Path, size: u64) {
         assert!(status == 1 && named && said.contains("the log itself holds"), "{said}");
         std::fs::write(&delta, &kept).unwrap();
     }
+}
+
+/// A page of the listing is what its entries publish; the mirror is whole again with the next copy, and keeps the last page of the head before.
+fn assert_a_damaged_page_is_told_and_heals(up: &Up, told: &Told, dir: &Path, size: u64) {
+    let page = dir.join(format!("v1/contexts/published/0-{size}"));
+    let kept = std::fs::read(&page).unwrap();
+    assert_eq!(kept, up.authority(&format!("/v1/contexts/published/0-{size}")).body);
+    std::fs::write(&page, String::from_utf8(kept.clone()).unwrap().replacen("payment", "paymant", 1))
+        .unwrap();
+    let (status, said) = bad(&told.words(&["log", "verify", &text(dir)]));
+    let named = format!("`/v1/contexts/published/0-{size}` differs from what its entries publish");
+    assert!(status == 1 && said.contains(&named) && said.contains("the log itself holds"), "{said}");
+    mirror(up, dir);
+    assert_eq!(std::fs::read(&page).unwrap(), kept);
+    good(&told.words(&["log", "verify", &text(dir)]));
 }
 
 /// A forged token by number and a swapped context by name are refused, and the token goes into no other mirror.

@@ -8,6 +8,7 @@ mod files;
 mod hunt;
 mod import;
 mod overriding;
+mod paged;
 mod remote;
 
 pub use among::Documents;

@@ -2,6 +2,7 @@
 //! but a mirror is believed by nobody for that: whoever reads it verifies again.
 
 mod deltas;
+mod pages;
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -10,7 +11,7 @@ use std::time::Duration;
 
 use clap::Args;
 use semgate_certs::{ChainLimits, Crls, MAX_CRL_BYTES, MAX_SHARDS};
-use semgate_statement::listing::LONGEST_NAME;
+use semgate_statement::listing::{LISTING_FILE, LISTING_PATH, LONGEST_NAME, PAGES};
 use semgate_statement::verify_log::FetchFault;
 use semgate_statement::{Fetch, LogFault, LogReport, Stapled, verify_log};
 use serde_json::json;
@@ -27,13 +28,11 @@ const STAGING: &str = ".new";
 const LOG: [&str; 2] = ["/checkpoint", "/v1/trust"];
 /// What is written last, in this order, after the status tokens by number. Deltas come after these, and the head after all but the delta
 /// that begins at it: what they lead to is newer than the one in place.
-const LAST: [&str; 2] = ["/v1/floors", "/v1/contexts/index.json"];
+const LAST: [&str; 2] = ["/v1/floors", LISTING_FILE];
 /// After all of these.
 const HEAD: &str = "/v1/feed/head";
 /// Hexadecimal digits of a shard's digest; a shorter name is the number of a shard, whose newest token changes.
 const DIGEST: usize = 64;
-/// Where the listing is at an authority; in a mirror there is a directory of this name.
-const LISTING: &str = "/v1/contexts";
 
 /// Copy everything public into a directory
 #[derive(Debug, Args)]
@@ -123,7 +122,7 @@ impl Mirror {
             return Err(io(failed));
         }
         let report = verified.map_err(CopyFault::Log)?;
-        copying.names(&source.config.prefix).map_err(CopyFault::Log)?;
+        copying.names(report.size, &source.config.prefix).map_err(CopyFault::Log)?;
         for below in crls.below {
             copying.issuer(&below)?;
             for shards in crls.shards {
@@ -191,12 +190,9 @@ struct Copying<'a> {
 
 impl Copying<'_> {
     /// Each context by its name too: the same bytes as by its digest.
-    fn names(&mut self, prefix: &semgate_contexts::Prefix) -> Result<(), LogFault> {
-        let bytes = fs::read(below(self.staging, "/v1/contexts/index.json")).unwrap_or_default();
-        let listing =
-            semgate_statement::Listing::read(&bytes, prefix).map_err(|_| LogFault::ListingDiffers)?;
-        for listed in listing.contexts.into_iter().filter(|listed| listed.urn.as_str().len() <= LONGEST_NAME)
-        {
+    fn names(&mut self, size: u64, prefix: &semgate_contexts::Prefix) -> Result<(), LogFault> {
+        let published = pages::published(self.staging, self.to, size, prefix)?;
+        for listed in published.into_iter().filter(|listed| listed.urn.as_str().len() <= LONGEST_NAME) {
             let digest = format!("/v1/contexts/by-digest/{}", listed.digest);
             let max = semgate_statement::context::MAX_SIGNED_BYTES as u64;
             let bytes =
@@ -236,7 +232,7 @@ impl Copying<'_> {
     }
 
     fn keep(&mut self, path: &str, bytes: &[u8]) {
-        let path = if path == LISTING { "/v1/contexts/index.json" } else { path };
+        let path = if path == LISTING_PATH { LISTING_FILE } else { path };
         if self.failed.is_some() {
             return;
         }
@@ -279,11 +275,12 @@ impl Fetch for Copying<'_> {
     }
 }
 
-/// What has the same bytes for ever: documents by digest, shards by the hash of their list, and tiles of one width.
+/// What has the same bytes for ever: documents by digest, shards by the hash of their list, tiles of one width, and pages of one span.
 fn is_immutable(path: &str) -> bool {
     path.starts_with("/v1/contexts/by-digest/")
         || path.strip_prefix("/v1/feed/shards/").is_some_and(|name| name.len() == DIGEST)
         || path.starts_with("/tile/")
+        || path.starts_with(PAGES)
 }
 
 /// A status token by number, which changes.
@@ -350,7 +347,12 @@ fn put(copied: &[String], deltas: &[String], staging: &Path, to: &Path) -> std::
     let head = Some(HEAD).filter(|path| of_copied(path));
     older.iter().map(String::as_str).chain(head).chain(newest.map(String::as_str)).try_for_each(place)?;
     File::open(to)?.sync_all()?;
+    if !of_copied(LISTING_FILE) {
+        // the log outgrew it: an older one would tell of an older log
+        let _ = fs::remove_file(below(to, LISTING_FILE));
+    }
     copied.iter().filter(|path| path.starts_with("/tile/")).for_each(|path| superseded(&below(to, path)));
+    copied.iter().for_each(|path| pages::superseded(path, to));
     Ok(())
 }
 

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::counted::{Counted, Told};
 use super::files::{tell, untrusted};
-use super::{At, Reach, overriding};
+use super::{At, Reach, overriding, paged};
 use crate::authority::print_members as print;
 use crate::client::Reply;
 use crate::fault::{Doing, Fault};
@@ -180,6 +180,9 @@ pub async fn floor(reach: &Reach, line: &str, version: &str, reason: &str, json:
 /// An authority that cannot be asked, or whose answer is none.
 pub async fn listing(reach: &Reach) -> Result<Listing, Fault> {
     let reply = reach.client.get(&format!("{}/v1/contexts", reach.url)).await?;
+    if reply.status == paged::GONE {
+        return paged::listing(reach).await;
+    }
     answer(&reply)?;
     Listing::read(&reply.body, &Prefix::default()).doing("the authority's answer")
 }
@@ -201,7 +204,12 @@ pub async fn free(reach: &Reach, new: &Context, next: Version) -> Result<Option<
 /// Lists what is published.
 pub async fn list(reach: &Reach, json: bool) -> Result<u8, Fault> {
     let reply = reach.client.get(&format!("{}/v1/contexts", reach.url)).await?;
-    let listed = answer(&reply)?;
+    let listed = if reply.status == paged::GONE {
+        let bytes = paged::listing(reach).await?.to_bytes().doing("the listing")?;
+        serde_json::from_slice(&bytes).doing("the listing")?
+    } else {
+        answer(&reply)?
+    };
     if json {
         out!("{listed}");
         return Ok(0);
@@ -247,7 +255,8 @@ pub fn answer(reply: &Reply) -> Result<Value, Fault> {
     Err(refused(reply))
 }
 
-fn refused(reply: &Reply) -> Fault {
+/// What an answer with another status says.
+pub fn refused(reply: &Reply) -> Fault {
     let problem: Value = serde_json::from_slice(&reply.body).unwrap_or(Value::Null);
     let text = |name: &str| problem.get(name).and_then(Value::as_str);
     let detail = text("detail").or_else(|| text("title")).unwrap_or("no reason given");

@@ -1,0 +1,53 @@
+//! The listing of a log that outgrew it, put together from its pages and its status lists. Nothing of it is verified, as nothing of a listing
+//! is.
+
+use semgate_contexts::Prefix;
+use semgate_statement::listing::{Page, Span};
+use semgate_statement::status::{SHARD_ENTRIES, Status};
+use semgate_statement::token::Token;
+use semgate_statement::{Listed, Listing};
+
+use super::Reach;
+use super::remote::refused;
+use crate::fault::{Doing, Fault};
+
+/// How an authority answers for a listing that is longer than readers take.
+pub const GONE: u16 = 410;
+
+/// What the authority publishes now.
+///
+/// # Errors
+/// An authority that cannot be asked, or whose answers are none.
+pub async fn listing(reach: &Reach) -> Result<Listing, Fault> {
+    let what = "the authority's answer";
+    let checkpoint = text(reach, "/checkpoint").await?;
+    let size = checkpoint.lines().nth(1).and_then(|size| size.parse::<u64>().ok());
+    let size =
+        size.ok_or_else(|| Fault::new("the authority's checkpoint does not say the size of its log"))?;
+    let mut contexts = Vec::new();
+    for span in Span::pages(size) {
+        let page = text(reach, &span.path()).await?;
+        contexts.extend(Page::read(page.as_bytes(), span, &Prefix::default()).doing(what)?.contexts);
+    }
+    for n in 0..size.div_ceil(SHARD_ENTRIES) {
+        let token = Token::read(&text(reach, &format!("/v1/feed/shards/{n}")).await?).doing(what)?;
+        let of_shard = |one: &&mut Listed| one.index / SHARD_ENTRIES == n;
+        contexts.iter_mut().filter(of_shard).for_each(|one| one.status = status(token.list(), one.index));
+    }
+    Ok(Listing { contexts })
+}
+
+/// The status of an entry in the list of its shard.
+fn status(list: &[u8], index: u64) -> Status {
+    let at = index % SHARD_ENTRIES;
+    let byte = usize::try_from(at / 4).ok().and_then(|at| list.get(at)).copied().unwrap_or_default();
+    Status::from_bits(byte >> (2 * (at % 4)))
+}
+
+async fn text(reach: &Reach, path: &str) -> Result<String, Fault> {
+    let reply = reach.client.get(&format!("{}{path}", reach.url)).await?;
+    if reply.status != 200 {
+        return Err(refused(&reply));
+    }
+    String::from_utf8(reply.body.to_vec()).doing("the authority's answer")
+}
