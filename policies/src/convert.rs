@@ -92,13 +92,19 @@ pub(crate) fn attribute(
     without: Option<&str>,
     decimals: Decimals,
 ) -> Result<Option<RestrictedExpression>, Misfit> {
-    let Some(attribute) = attributes.members.get(name) else { return Ok(None) };
-    match (&attribute.kind, present(attribute, object.get(name))) {
-        (Some(kind), Some(value)) if without != Some(name) => {
-            value_of(kind, value, decimals).map(Some).map_err(|misfit| misfit.within(name))
-        }
-        _ => Ok(None),
-    }
+    let Some((kind, value)) = seen(attributes, name, object, without) else { return Ok(None) };
+    value_of(kind, value, decimals).map(Some).map_err(|misfit| misfit.within(name))
+}
+
+/// What policies see under a name of the instance, and as what.
+pub(crate) fn seen<'s, 'v, 'j>(
+    attributes: &'s Attributes,
+    name: &str,
+    object: &'v Object<'j>,
+    without: Option<&str>,
+) -> Option<(&'s Kind, &'v Json<'j>)> {
+    let attribute = attributes.members.get(name)?;
+    attribute.kind.as_ref().filter(|_| without != Some(name)).zip(present(attribute, object.get(name)))
 }
 
 /// A null that the schema allows is as absent.

@@ -9,7 +9,7 @@ use crate::ask::{Asker, Found, Shows, internal, untypable};
 use crate::convert::{self, Decimals};
 use crate::reads::Reads;
 use crate::rewrite;
-use crate::rule::{Applies, Condition, Rule, Tally, Wants};
+use crate::rule::{Applies, Rule, Tally, Wants};
 use crate::{Credentials, Question, Verdict};
 
 impl Asker {
@@ -39,8 +39,9 @@ impl Asker {
     ) -> Result<(), Verdict> {
         let mut asked: Option<(Request, Cow<'_, Entities>)> = None;
         for rule in rules.clone() {
-            if matches!(rule.condition, Condition::Always) {
-                then(rule, Applies::Yes);
+            let plainly = rule.plainly(&found.shape.attributes, question.value, question.without);
+            if let Some(applies) = plainly {
+                then(rule, applies);
                 continue;
             }
             let (request, entities) = match &asked {

@@ -39,6 +39,7 @@ mod numbers;
 mod openness;
 mod parse;
 mod parts;
+mod plain;
 mod policies;
 mod publishers;
 mod rate;

@@ -13,18 +13,28 @@ use std::sync::Arc;
 use cedar_policy::Expression;
 use cedar_policy::pst::{self, BinaryOp, Clause, Expr, Literal, UnaryOp, Var};
 
+use crate::plain::Plain;
 use crate::rule::Condition;
+
+/// Before the name in the context record of a member of the instance.
+const INSTANCE: &str = "resource.";
 
 /// The name in the context record of a member of the instance.
 pub(crate) fn member(name: &str) -> String {
-    format!("resource.{name}")
+    format!("{INSTANCE}{name}")
+}
+
+/// The member of the instance that has this name in the context record, if it is one.
+pub(crate) fn of_instance(member: &str) -> Option<&str> {
+    member.strip_prefix(INSTANCE)
 }
 
 /// The clauses of a policy as one condition; `None` if it holds a form that is not known here.
 pub(crate) fn condition(clauses: &[Clause]) -> Option<Condition> {
     Some(whole(clauses)?.map_or(Condition::Always, |tree| {
-        let like = Expression::new_bool(true);
-        Condition::Expression(expression(like.as_ref(), Arc::unwrap_or_clone(tree)))
+        let (like, plain) = (Expression::new_bool(true), Plain::of(&tree));
+        let expression = expression(like.as_ref(), Arc::unwrap_or_clone(tree));
+        Condition::Expression { expression, plain }
     }))
 }
 
@@ -205,7 +215,9 @@ mod tests {
             && !(principal is Agent in Group::"h" || context["resource.x"] < 10000 ||
                      context has "resource.r" && context["resource.r"] has s.t ||
                      context["resource.x"] >= 30000 || -(context.major) + 1 > 2 || resource is a::c)"#;
-        let Some(Condition::Expression(rewritten)) = condition_of(text) else { panic!("an expression") };
+        let Some(Condition::Expression { expression: rewritten, .. }) = condition_of(text) else {
+            panic!("an expression")
+        };
         let expected: cedar_policy::Expression = expected.parse().unwrap();
         assert_eq!(rewritten.to_string(), expected.to_string());
     }
@@ -227,7 +239,7 @@ mod tests {
         for text in
             ["resource == context.receiver", "resource in Group::\"g\"", "resource is a::b in Group::\"g\""]
         {
-            assert!(matches!(condition(text), Some(Condition::Expression(_))), "{text}");
+            assert!(matches!(condition(text), Some(Condition::Expression { .. })), "{text}");
         }
         let always = condition_of("permit (principal, action, resource);");
         assert!(matches!(always, Some(Condition::Always)));

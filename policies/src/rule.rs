@@ -7,10 +7,13 @@ use cedar_policy::{
     AuthorizationError, Authorizer, Effect, Entities, EvalResult, EvaluationError, Expression, PolicySet,
     Request, eval_expression,
 };
+use semgate_contexts::json::Object;
 
 use crate::annotations::Obligation;
 use crate::catalogue::CONTEXT_MEMBERS;
+use crate::kinds::Attributes;
 use crate::parse::Written;
+use crate::plain::Plain;
 use crate::reads::Reads;
 use crate::rewrite;
 use crate::scope::Scope;
@@ -107,7 +110,11 @@ pub(crate) enum Condition {
     Always,
     /// An expression for Cedar's evaluator. Members of the instance stand in the context record as `resource.NAME`, decimals as
     /// ten-thousandths ([`rewrite`]).
-    Expression(Expression),
+    Expression {
+        expression: Expression,
+        /// The same, if it can be known without an evaluator.
+        plain: Option<Plain>,
+    },
     /// The policy as it is written, for Cedar's authorizer: it holds a form that could not be rewritten.
     Whole(Box<PolicySet>),
 }
@@ -156,6 +163,16 @@ impl Rule {
         })
     }
 
+    /// Whether it applies, where that can be known without Cedar's evaluator.
+    pub fn plainly(&self, shape: &Attributes, object: &Object<'_>, without: Option<&str>) -> Option<Applies> {
+        let holds = match &self.condition {
+            Condition::Always => true,
+            Condition::Expression { plain: Some(plain), .. } => plain.holds(shape, object, without)?,
+            _ => return None,
+        };
+        Some(if holds { Applies::Yes } else { Applies::No })
+    }
+
     /// Asks the condition; `whole` makes the request and the entities for a policy as it is written.
     pub fn applies(
         &self,
@@ -164,12 +181,14 @@ impl Rule {
     ) -> Result<Applies, Verdict> {
         Ok(match &self.condition {
             Condition::Always => Applies::Yes,
-            Condition::Expression(expression) => match eval_expression(request, entities, expression) {
-                Ok(EvalResult::Bool(true)) => Applies::Yes,
-                Ok(EvalResult::Bool(false)) => Applies::No,
-                Ok(_) => Applies::Failed("a condition that is not a boolean"),
-                Err(error) => Applies::Failed(kind(&error)),
-            },
+            Condition::Expression { expression, .. } => {
+                match eval_expression(request, entities, expression) {
+                    Ok(EvalResult::Bool(true)) => Applies::Yes,
+                    Ok(EvalResult::Bool(false)) => Applies::No,
+                    Ok(_) => Applies::Failed("a condition that is not a boolean"),
+                    Err(error) => Applies::Failed(kind(&error)),
+                }
+            }
             Condition::Whole(set) => {
                 let (request, entities) = whole()?;
                 authorized(set, &request, &entities)
