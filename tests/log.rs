@@ -3,6 +3,8 @@
 
 #[path = "log/mirror.rs"]
 mod mirror;
+#[path = "log/outgrown.rs"]
+mod outgrown;
 mod support;
 #[path = "log/threats.rs"]
 mod threats;
