@@ -3,11 +3,13 @@
 
 mod support;
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use support::{Up, python};
+use support::gateway::{Gateway, Scripted, free_address};
+use support::{Answer, Ended, PATIENCE, Up, python, wait_for};
 
 const EXTENSION: &str = "urn:contexts:snl:v1.0";
 
@@ -137,6 +139,78 @@ fn the_card_names_the_gateway_and_no_context() {
     assert_eq!(card["capabilities"]["streaming"], json!(true), "as the agent behind says");
     let text = card.to_string().replace(EXTENSION, "");
     assert!(!text.contains("urn:contexts:"), "F0-47: a public card names the extension only: {text}");
+}
+
+/// Asks in 0.3 on a plain listener.
+fn in_0_3(listen: &str, method: &str, params: &Value) -> Value {
+    let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}).to_string();
+    let mut stream = TcpStream::connect(listen).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let head = format!("POST / HTTP/1.1\r\nhost: {listen}\r\ncontent-type: application/json\r\n");
+    write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len()).unwrap();
+    let answer = Answer::read(&mut stream).json();
+    assert!(answer.get("error").is_none(), "{method}: {answer}");
+    answer["result"].clone()
+}
+
+/// The agent knows 0.3 by its SDK's compatibility mode, and posts in 1.0 whatever the version is in which it was asked to.
+#[test]
+fn a_client_of_0_3_is_notified_by_an_unmodified_agent_on_the_sdk_that_speaks_both_versions() {
+    let up = Up::start();
+    let mut child = Command::new(python::interpreter())
+        .arg(python::script("push_agent.py"))
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    let _agent = Ended(child);
+    let serves: Value = serde_json::from_str(&first).unwrap();
+    let agent = serves["http"].as_str().unwrap();
+    let hook = Scripted::saying("{}".to_owned());
+    let permit = "@id(\"push\") permit (principal in Group::\"partners\", action == Action::\"SUBSCRIBE\", resource is a2a::CreateTaskPushNotificationConfig);\n";
+    std::fs::write(up.path("/policies").join("push.cedar"), permit).unwrap();
+    let (listen, lane) = (free_address().to_string(), free_address());
+    let route = format!(
+        "[[route]]\nname = \"push\"\nlisten = \"{listen}\"\nbinding = \"a2a\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nplain_sender = \"spiffe://semgate.test/agent/retailer-7\"\nupstream = \"http://{agent}/\"\ncontexts = [\"*\"]\nversions = [\"1.0\", \"0.3\"]\n[route.push]\nlisten = \"{lane}\"\nplain = true\ntargets = [\"http://{}/in\"]\n",
+        hook.address
+    );
+    let gateway = Gateway::before(&up, agent.parse().unwrap(), &route);
+
+    let decision = json!({"concept": "current_decision", "item_id": "beer", "quantity": 3});
+    let claim = json!({EXTENSION: {"context": "urn:contexts:supplyChain:v1.0", "performative": "INFORM"}});
+    let message = json!({"kind": "message", "messageId": "m-1", "role": "user", "metadata": claim, "parts": [{"kind": "data", "data": decision}]});
+    let begun =
+        in_0_3(&listen, "message/send", &json!({"message": message, "configuration": {"blocking": false}}));
+    assert_eq!((&begun["kind"], &begun["status"]["state"]), (&json!("task"), &json!("submitted")), "{begun}");
+    let config = json!({"url": format!("http://{}/in", hook.address), "token": "s3cr3t-token"});
+    let set = json!({"taskId": begun["id"], "pushNotificationConfig": config});
+    let told = in_0_3(&listen, "tasks/pushNotificationConfig/set", &set);
+    assert_eq!(told["pushNotificationConfig"]["url"], config["url"], "{told}");
+
+    let told =
+        || -> Vec<Value> { hook.bodies().iter().map(|body| serde_json::from_str(body).unwrap()).collect() };
+    let is_over =
+        |one: &Value| one.pointer("/statusUpdate/status/state") == Some(&json!("TASK_STATE_COMPLETED"));
+    wait_for("the end of the task at the target", || told().iter().any(is_over).then_some(()));
+    let told = told();
+    let kinds: Vec<&str> =
+        told.iter().flat_map(|one| one.as_object().unwrap().keys()).map(String::as_str).collect();
+    assert_eq!(kinds, ["statusUpdate", "artifactUpdate", "statusUpdate"], "in 1.0: {told:#?}");
+    assert_eq!(told[0]["statusUpdate"]["taskId"], begun["id"]);
+    assert_eq!(
+        told[1].pointer("/artifactUpdate/artifact/parts/0/data"),
+        Some(&json!({"concept": "current_decision", "item_id": "beer", "quantity": 3.0}))
+    );
+    assert!(hook.heads().iter().all(|head| head.contains("x-a2a-notification-token: s3cr3t-token")));
+    // the artifact that nobody may be told of was posted and refused
+    let refused = || {
+        let audit = std::fs::read_to_string(&gateway.audit).unwrap_or_default();
+        let records = audit.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        records.into_iter().find(|record| record["direction"] == "reply" && record["verdict"] != "allowed")
+    };
+    let record = wait_for("the record of what was refused", refused);
+    assert_eq!(record["code"], "concept_undefined", "{record}");
 }
 
 #[test]

@@ -115,7 +115,7 @@ impl Drop for Gateway {
 pub struct Scripted {
     pub address: SocketAddr,
     received: Arc<AtomicU64>,
-    heads: Arc<Mutex<Vec<String>>>,
+    messages: Arc<Mutex<Vec<String>>>,
 }
 
 impl Scripted {
@@ -134,8 +134,8 @@ impl Scripted {
         let address = listener.local_addr().unwrap();
         let received = Arc::new(AtomicU64::new(0));
         let counter = Arc::clone(&received);
-        let heads = Arc::new(Mutex::new(Vec::new()));
-        let kept = Arc::clone(&heads);
+        let messages = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&messages);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (bytes, counter, kept) = (bytes.clone(), Arc::clone(&counter), Arc::clone(&kept));
@@ -144,8 +144,7 @@ impl Scripted {
                     let _ = stream.set_nodelay(true);
                     let mut buffer = vec![0; 64 * 1024];
                     while let Some(message) = read_message(&mut stream, &mut buffer) {
-                        let head = String::from_utf8_lossy(message).to_ascii_lowercase();
-                        kept.lock().unwrap().push(head.split("\r\n\r\n").next().unwrap().to_owned());
+                        kept.lock().unwrap().push(String::from_utf8_lossy(message).into_owned());
                         counter.fetch_add(1, Ordering::SeqCst);
                         if stream.write_all(&bytes).is_err() {
                             return;
@@ -154,12 +153,19 @@ impl Scripted {
                 });
             }
         });
-        Self { address, received, heads }
+        Self { address, received, messages }
     }
 
     /// The heads of the requests that it got, in lower case.
     pub fn heads(&self) -> Vec<String> {
-        self.heads.lock().unwrap().clone()
+        let messages = self.messages.lock().unwrap();
+        messages.iter().map(|one| one.split("\r\n\r\n").next().unwrap().to_ascii_lowercase()).collect()
+    }
+
+    /// Their bodies.
+    pub fn bodies(&self) -> Vec<String> {
+        let messages = self.messages.lock().unwrap();
+        messages.iter().filter_map(|one| Some(one.split_once("\r\n\r\n")?.1.to_owned())).collect()
     }
 
     /// How many requests it got.

@@ -8,6 +8,8 @@ mod declined;
 mod lanes;
 #[path = "push/pieces.rs"]
 mod pieces;
+#[path = "push/versions.rs"]
+mod versions;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -125,8 +127,9 @@ fn scene_of(rules: &str, target: u16, receiver: Agent, (more, time): (&str, &str
     });
     let upstream = format!("http://127.0.0.1:{}/a2a", agent.port);
     let targets = format!("\"http://127.0.0.1:{target}/in/\", \"http://localhost:*/named/\"");
+    let versions = if more.contains("versions") { "" } else { "versions = [\"1.0\", \"0.3\"]\n" };
     let more = format!(
-        "plain_sender = \"{RETAILER}\"\nversions = [\"1.0\", \"0.3\"]\n{more}\n[route.push]\nlisten = \"127.0.0.1:0\"\nplain = true\ntargets = [{targets}]"
+        "plain_sender = \"{RETAILER}\"\n{versions}{more}\n[route.push]\nlisten = \"127.0.0.1:0\"\nplain = true\ntargets = [{targets}]"
     );
     let limits = format!("push_timeout = \"{time}\"\npolicy_settle = \"10ms\"");
     // another route to the same agent, which admits more
@@ -314,30 +317,6 @@ fn one_that_comes_beside_a_message_is_about_the_task_that_follows() {
     assert_eq!(notify(&lane, &update("t-2", 5).to_string()).status, 204);
     assert_eq!(notify(&lane, &update("t-3", 5).to_string()).problem(), (404, "not_found".to_owned()));
     assert_eq!(scene.receiver.seen().len(), 1);
-}
-
-#[test]
-fn in_0_3_a_notification_is_a_task() {
-    let scene = scene();
-    let send = json!({"message": {
-        "kind": "message", "messageId": "t-4", "role": "user",
-        "parts": [{"kind": "data", "data": {"concept_type": "current_decision", "item_id": "sku-1", "quantity": 1}}],
-        "metadata": {EXTENSION: {"context": CONTEXT}}
-    }});
-    assert_eq!(scene.call("message/send", &send)["result"]["id"], "t-4");
-    let config = json!({"url": scene.target(), "authentication": {"schemes": ["Basic"], "credentials": "s3cr3t-basic"}});
-    let set = json!({"taskId": "t-4", "pushNotificationConfig": config});
-    let answer = scene.call("tasks/pushNotificationConfig/set", &set);
-    assert_eq!(
-        answer["result"]["pushNotificationConfig"]["authentication"], config["authentication"],
-        "{answer}"
-    );
-    let lane = scene.memory.lane();
-    let task = json!({"kind": "task", "id": "t-4", "contextId": "c-t-4", "status": {"state": "completed"}});
-    assert_eq!(notify(&lane, &task.to_string()).status, 204);
-    assert_eq!(scene.receiver.seen()[0].header("authorization").unwrap(), "Basic s3cr3t-basic");
-    let event = json!({"kind": "status-update", "taskId": "t-4", "contextId": "c-t-4", "final": true, "status": {"state": "completed"}});
-    assert_eq!(notify(&lane, &event.to_string()).problem(), (400, "malformed".to_owned()));
 }
 
 #[test]

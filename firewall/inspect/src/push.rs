@@ -18,9 +18,10 @@ use crate::{
     stream::{Receipt, StreamState, about_task, enabled},
 };
 use bytes::Bytes;
+use semgate_contexts::json::{self, Json};
 use semgate_message::{
     Asked, Call, Form, Message,
-    a2a::{Operation, Version},
+    a2a::{self, Operation, Version},
 };
 use std::{
     collections::{HashMap, VecDeque},
@@ -191,7 +192,8 @@ impl Inspector {
         if delivery.route != route.name {
             return Err(unknown());
         }
-        let sent = self.answering(route, token, (&owner, about), &delivery)?;
+        let version = self.spoken(route, &delivery, &body);
+        let sent = self.answering(route, token, (&owner, about), (&delivery, version))?;
         let generation = self.generation();
         let (turn, look) = match before {
             None => (Turn::Event, Look::Decides),
@@ -208,15 +210,29 @@ impl Inspector {
             )
     }
 
-    /// What a notification is judged against: as if the owner had subscribed to the task.
+    /// Which version a notification is read in: that of its configuration. An agent that speaks both may post in 1.0 what was asked for in
+    /// 0.3, so where the route takes both, what has the form of 1.0 is read so. No bytes have both forms: a task of 0.3 says its `kind` and
+    /// has none of the members of a `StreamResponse`, which has one of them and nothing else.
+    fn spoken(&self, route: &Route, delivery: &Delivery, body: &[u8]) -> Version {
+        if !delivery.old {
+            return Version::V10;
+        }
+        let both = route.options.versions.contains(&Version::V10);
+        // what is no JSON is refused in either
+        match json::read(body, &self.limits().json) {
+            Ok(json) if both && a2a::is_stream_response(&json) => Version::V10,
+            _ => Version::V03,
+        }
+    }
+
+    /// What a notification in this version is judged against: as if the owner had subscribed to the task.
     fn answering(
         &self,
         route: &Arc<Route>,
         token: &str,
         (owner, begun): (&Arc<str>, Arc<About>),
-        delivery: &Delivery,
+        (delivery, version): (&Delivery, Version),
     ) -> Result<Sent, Refusal> {
-        let version = if delivery.old { Version::V03 } else { Version::V10 };
         let operation = Operation::SubscribeToTask;
         let call = Call::a2a(version, Form::Rest(operation));
         let mut threads = Vec::new();
@@ -279,8 +295,12 @@ impl Inspector {
         let case = &Case { before, ..*case };
         let strict = read(case, &body.judged)?;
         let kind = strict.json().as_object().and_then(|object| object.get("kind"));
-        if delivery.old && kind.and_then(semgate_contexts::json::Json::as_str) != Some("task") {
-            return Err(malformed("a notification of 0.3 is a task"));
+        if sent.call.version == Version::V03 && kind.and_then(Json::as_str) != Some("task") {
+            return Err(malformed(if case.route.options.versions.contains(&Version::V10) {
+                "a notification is neither a task of 0.3 nor a `StreamResponse` of 1.0"
+            } else {
+                "a notification of 0.3 is a task"
+            }));
         }
         let said = match reply(case, &strict) {
             Ok(Reply::Said(said)) => said,

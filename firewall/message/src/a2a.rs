@@ -24,7 +24,7 @@ pub use error::{AgentError, ProtocolError};
 pub use list::{Paging, TaskList};
 pub use operation::Operation;
 pub use push::{PushTarget, PushTargets};
-pub use reply::{Answer, REPLY_PERFORMATIVES, event, reply};
+pub use reply::{Answer, REPLY_PERFORMATIVES, event, is_stream_response, reply};
 pub use request::{REQUEST_PERFORMATIVES, request, rpc_id};
 pub use state::{Chunk, State};
 pub use version::Version;

@@ -17,7 +17,7 @@ pub struct Delivery {
     /// `authentication` of the configuration, as JSON text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authentication: Option<String>,
-    /// Whether it was set in A2A 0.3, whose notifications are tasks.
+    /// Whether it was set in A2A 0.3, whose notifications are tasks; where its route takes 1.0 too, what has the form of 1.0 is one too.
     pub old: bool,
     /// The task that it is about, once that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]

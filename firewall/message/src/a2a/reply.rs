@@ -174,10 +174,8 @@ fn one_of<'j>(
         let kind = string(required(members.get("kind"), path, "kind")?, path, "kind")?;
         (kind, json, path.to_owned())
     } else {
-        let mut members = members.iter();
-        let (Some((key, value)), None) = (members.next(), members.next()) else {
-            return Err(MessageFault::malformed(path, "has not exactly one member"));
-        };
+        let several = || MessageFault::malformed(path, "has not exactly one member");
+        let (key, value) = only(members).ok_or_else(several)?;
         (key, value, at(path, key))
     };
     match (kind, frame.old(), events) {
@@ -199,6 +197,19 @@ fn one_of<'j>(
         _ if frame.old() => Err(MessageFault::malformed(at(&path, "kind"), "is no kind that answers this")),
         _ => Err(MessageFault::malformed(path, "is no member that answers this")),
     }
+}
+
+/// The one member of an object that has one.
+fn only<'j>(members: &'j Object<'j>) -> Option<(&'j str, &'j Json<'j>)> {
+    let mut members = members.iter();
+    members.next().filter(|_| members.next().is_none())
+}
+
+/// Whether this has the form of a `StreamResponse` of 1.0 (`a2a.proto`), which says what it is by its one member. Nothing of 0.3 has that form:
+/// what is told there says its `kind`.
+pub fn is_stream_response(json: &Json<'_>) -> bool {
+    let one = json.as_object().and_then(only);
+    one.is_some_and(|(key, _)| ["message", "task", "statusUpdate", "artifactUpdate"].contains(&key))
 }
 
 /// The members of an update that say which task it is about.
