@@ -27,7 +27,7 @@ use crate::reasons::{ONCE, invalid, timeout, unreachable_agent};
 use crate::receive::{self, Cut, Trailers};
 use crate::record::Recorded;
 use crate::refuse::DECISION;
-use crate::upstream::{Lease, Met, Moved, Pool, SendFault};
+use crate::upstream::{Allowed, Lease, Met, Moved, Pool, SendFault};
 use tokio::time::Instant;
 
 /// RFC 9440.
@@ -207,14 +207,21 @@ pub(crate) async fn forward(
     let generation = sent.facts().generation;
     let shared = &lane.shared;
     // as `renew` asks: no new generation comes when a status goes stale, only time passes
+    let speaks = || told.identity.still(shown, &shared.issuers, unix_now()).is_ok();
     let still = || {
-        let in_force = shared.inspector.generation().number() == generation;
-        let in_force = in_force && told.identity.still(shown, &shared.issuers, unix_now()).is_ok();
+        let in_force = shared.inspector.generation().number() == generation && speaks();
         if in_force && shared.now().unix <= fresh_until { Ok(()) } else { Err(Moved) }
     };
+    // a body may wait for long, and most new generations are about something else
+    let stands = || {
+        let course = shared.inspector.stream(&sent);
+        let counts = course.still_counts(&shared.inspector, &sent, &lane.replier, shared.now());
+        if counts.is_ok() && speaks() { Ok(()) } else { Err(Moved) }
+    };
+    let allowed = Allowed { still: &still, stands: &stands };
     let request = request(address, told, body).inspect_err(|_| sent.undelivered());
     let request = request.map_err(|refusal| refusal.with_rpc_id(sent.rpc_id().cloned()))?;
-    match begin(&lane.pool, lease, request, &lane.shared.limits, &still).await {
+    match begin(&lane.pool, lease, request, &lane.shared.limits, allowed).await {
         Ok(answering) => {
             if !answering.head.status.is_success() {
                 shared.inspector.declined(&sent);
@@ -253,9 +260,9 @@ pub(crate) async fn exchange(
     lease: Lease,
     request: Request<Full<Bytes>>,
     limits: &Limits,
-    still: &dyn Fn() -> Result<(), Moved>,
+    allowed: Allowed<'_>,
 ) -> Result<(http::response::Parts, Bytes), Refusal> {
-    let answering = begin(pool, lease, request, limits, still).await?;
+    let answering = begin(pool, lease, request, limits, allowed).await?;
     finish(pool, answering, limits).await
 }
 
@@ -264,11 +271,11 @@ async fn begin(
     lease: Lease,
     request: Request<Full<Bytes>>,
     limits: &Limits,
-    still: &dyn Fn() -> Result<(), Moved>,
+    allowed: Allowed<'_>,
 ) -> Result<Answering, Refusal> {
     let deadline = Instant::now() + limits.upstream_timeout;
     let (lease, response): (Lease, Response<Incoming>) =
-        match tokio::time::timeout_at(deadline, pool.send(lease, request, still)).await {
+        match tokio::time::timeout_at(deadline, pool.send(lease, request, allowed)).await {
             Ok(sent) => sent.map_err(lost)?,
             Err(_) => return Err(timeout(Delivered::Unknown)),
         };
@@ -307,6 +314,13 @@ fn lost(fault: SendFault) -> Refusal {
             "the connection to the agent behind ended without a reply",
         )
         .with_hint(format!("nobody knows whether the message arrived: {ONCE}"))
+        .with_delivered(Delivered::Unknown),
+        // its head was written, and what of its body the agent let in
+        SendFault::TakenBack => Refusal::new(
+            Code::UpstreamUnavailable,
+            "the agent behind did not take the whole message before it might not be said any more",
+        )
+        .with_hint(format!("nobody knows how much of it arrived: {ONCE}"))
         .with_delivered(Delivered::Unknown),
         // it may have been said before the message was read
         SendFault::Garbage => invalid("the agent behind answered what is no http")

@@ -23,6 +23,7 @@ use crate::clock::unix_now;
 use crate::config::Limits;
 
 pub(crate) use connect::{ConnectFault, Connected, Connector, Met};
+use link::Unanswered;
 pub(crate) use link::{Link, Speak};
 use streams::Carried;
 
@@ -91,6 +92,8 @@ pub(crate) enum SendFault {
     NotSent,
     /// It was written in part or whole, and then the connection ended.
     Lost,
+    /// The agent did not take all of it before it might not be said any more.
+    TakenBack,
     /// Bytes came back that are no head of an HTTP/1.1 response, or one past the bounds.
     Garbage,
 }
@@ -106,6 +109,20 @@ impl SendFault {
 /// What a message was allowed under is not in force any more.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moved;
+
+/// What is asked again of a message that did not go out at once.
+#[derive(Clone, Copy)]
+pub(crate) struct Allowed<'a> {
+    /// Before another connection is used: nothing moved.
+    pub(crate) still: &'a dyn Fn() -> Result<(), Moved>,
+    /// While the agent takes its time over what was handed to a connection: as of a stream, its context counts and nobody was disabled.
+    pub(crate) stands: &'a dyn Fn() -> Result<(), Moved>,
+}
+
+impl Allowed<'static> {
+    /// What the gateway asks by itself, which nothing takes back.
+    pub(crate) const ALWAYS: Self = Self { still: &|| Ok(()), stands: &|| Ok(()) };
+}
 
 impl Pool {
     pub(crate) fn new(connector: Connector, bounds: Bounds) -> Self {
@@ -210,8 +227,8 @@ impl Pool {
         self.connector.upgrading().connect().await
     }
 
-    /// Sends one message and waits for the head of its reply. `still` is asked again before a connection that turned out
-    /// closed, or full, is replaced: another takes time, and what allowed the message may have moved.
+    /// Sends one message and waits for the head of its reply. What allowed it is asked again before a connection that turned out
+    /// closed, or full, is replaced: another takes time; and while the agent does not take it.
     ///
     /// # Errors
     /// [`SendFault`], which says whether anything was written.
@@ -219,12 +236,13 @@ impl Pool {
         &self,
         mut lease: Lease,
         mut request: Request<Full<Bytes>>,
-        still: &dyn Fn() -> Result<(), Moved>,
+        allowed: Allowed<'_>,
     ) -> Result<(Lease, Response<Incoming>), SendFault> {
         if lease.open.link.fits() {
-            let mut fault = match lease.open.link.try_send(request).await {
+            let mut fault = match lease.open.link.send_while(request, allowed.stands).await {
                 Ok(response) => return Ok((lease, response)),
-                Err(fault) => fault,
+                Err(Unanswered::Fault(fault)) => fault,
+                Err(Unanswered::TakenBack) => return Err(SendFault::TakenBack),
             };
             // given back: hyper had not begun to write it
             let Some(back) = fault.take_message() else { return Err(SendFault::of(fault.error())) };
@@ -235,17 +253,18 @@ impl Pool {
         }
         drop(lease);
         let mut lease = Box::pin(self.fresh()).await.map_err(|_| SendFault::NotSent)?;
-        if let Err(Moved) = still() {
+        if let Err(Moved) = (allowed.still)() {
             self.keep(lease);
             return Err(SendFault::NotSent);
         }
         if !lease.open.link.fits() {
             return Err(SendFault::NotSent);
         }
-        match lease.open.link.try_send(request).await {
+        match lease.open.link.send_while(request, allowed.stands).await {
             Ok(response) => Ok((lease, response)),
-            Err(fault) if fault.message().is_some() => Err(SendFault::NotSent),
-            Err(fault) => Err(SendFault::of(fault.error())),
+            Err(Unanswered::Fault(fault)) if fault.message().is_some() => Err(SendFault::NotSent),
+            Err(Unanswered::Fault(fault)) => Err(SendFault::of(fault.error())),
+            Err(Unanswered::TakenBack) => Err(SendFault::TakenBack),
         }
     }
 

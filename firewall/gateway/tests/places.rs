@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use common::h2::Raw;
+use common::h2::{DATA, END_STREAM, HEADERS, RST_STREAM, Raw, code};
 use common::{Answer, Gateway, House, RETAILER, message, reply, route, wait};
 use semgate_policies::PolicySource;
 
@@ -36,6 +36,14 @@ fn say(gateway: &Arc<Gateway>) -> JoinHandle<Answer> {
     std::thread::spawn(move || gateway.say(&message()))
 }
 
+/// Waits until the gateway has other policies.
+fn turn(gateway: &Gateway, change: impl FnOnce()) {
+    let digest = || gateway.admin("/status").json()["policies"]["digest"].clone();
+    let before = digest();
+    change();
+    wait("the policies", || digest() != before);
+}
+
 fn disable(house: &House) {
     let shipped = PolicySource::shipped();
     let mut entities: serde_json::Value = serde_json::from_slice(&shipped.entities).unwrap();
@@ -55,10 +63,7 @@ fn attack_a_message_of_a_disabled_sender_goes_out_when_a_stream_ends() {
     let stream = raw.message();
     let late = say(&gateway);
     assert!(raw.is_silent(WHILE), "it waits for a place");
-    let digest = || gateway.admin("/status").json()["policies"]["digest"].clone();
-    let before = digest();
-    disable(&house);
-    wait("the policies", || digest() != before);
+    turn(&gateway, || disable(&house));
     raw.answer(stream, &reply());
     held.join().unwrap();
     let refused = late.join().unwrap();
@@ -158,4 +163,77 @@ fn nothing_is_said_before_the_agent_said_how_many_it_takes() {
     let refused = refused.join().unwrap();
     assert_eq!(refused.problem(), (502, "upstream_unavailable".to_owned()));
     assert_eq!(refused.json()["delivered"], "no");
+}
+
+/// Its head was out, and the agent let the body in whenever it liked: after the sender was disabled.
+#[test]
+fn attack_a_body_that_waits_for_the_agents_flow_control_is_written_after_its_sender_was_disabled() {
+    // nothing of the body, or some of it
+    for window in [0, 5] {
+        let house = house();
+        let (gateway, agent) = before(&house, "");
+        let late = say(&gateway);
+        let mut raw = Raw::accept_narrow(&agent, window);
+        let stream = raw.next(&[HEADERS]).unwrap().stream;
+        if window > 0 {
+            let piece = raw.next(&[DATA]).unwrap();
+            assert_eq!((piece.payload.len(), piece.flags & END_STREAM), (5, 0));
+        }
+        assert!(raw.is_silent(WHILE), "it waits for more window than {window}");
+        turn(&gateway, || disable(&house));
+        let refused = late.join().unwrap();
+        assert_eq!(refused.problem(), (502, "upstream_unavailable".to_owned()));
+        let problem = refused.json();
+        assert_eq!(
+            (&problem["detail"], &problem["delivered"]),
+            (
+                &"the agent behind did not take the whole message before it might not be said any more"
+                    .into(),
+                &"unknown".into()
+            )
+        );
+        let reset = raw.next(&[RST_STREAM, DATA]).unwrap();
+        assert_eq!((reset.kind, reset.stream, code(&reset)), (RST_STREAM, stream, 8), "CANCEL");
+        raw.lets_in(65_535);
+        assert!(raw.is_silent(WHILE), "nothing more of it was written");
+    }
+}
+
+#[test]
+fn a_body_that_waits_for_the_agents_flow_control_goes_on_under_other_policies_that_leave_its_sender() {
+    let house = house();
+    let (gateway, agent) = before(&house, "");
+    let late = say(&gateway);
+    let mut raw = Raw::accept_narrow(&agent, 5);
+    let stream = raw.next(&[HEADERS]).unwrap().stream;
+    turn(&gateway, || {
+        let mut policies = PolicySource::shipped();
+        let more = "permit (principal in Group::\"planners\", action, resource is travel::bookFlight);";
+        policies.files.push(("more.cedar".to_owned(), more.to_owned()));
+        house.write_policies(&policies);
+    });
+    std::thread::sleep(WHILE);
+    raw.lets_in(65_535);
+    assert_eq!(raw.message(), stream);
+    raw.answer(stream, &reply());
+    assert_eq!(late.join().unwrap().status, 200);
+}
+
+/// It has the message: what became of it is its answer to say.
+#[test]
+fn a_message_that_the_agent_took_is_not_taken_back_while_it_thinks() {
+    let house = house();
+    let (gateway, agent) = before(&house, "");
+    let said = say(&gateway);
+    let mut raw = Raw::accept(&agent, 100);
+    let stream = raw.message();
+    turn(&gateway, || disable(&house));
+    std::thread::sleep(2 * WHILE);
+    raw.answer(stream, &reply());
+    let refused = said.join().unwrap();
+    assert_eq!(refused.problem(), (502, "reply_refused".to_owned()));
+    assert_eq!(
+        (&refused.json()["cause"], &refused.json()["delivered"]),
+        (&"policy_denied".into(), &"yes".into())
+    );
 }

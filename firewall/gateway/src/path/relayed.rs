@@ -20,6 +20,7 @@ use crate::materials::Materials;
 use crate::reasons;
 use crate::reasons::{no_audit, reply_facts, unspent};
 use crate::record::Outcome;
+use crate::upstream::Allowed;
 use crate::{refuse, reply};
 
 /// Where the agent behind is asked to state the gateway's key, below the address of its handshakes.
@@ -139,7 +140,7 @@ impl Way<'_> {
         let question = relay.question(sessions, &SystemRandom::new(), unix_now())?.ok_or_else(no_key)?;
         let lease = lane.pool.lease().await.map_err(|fault| reasons::unreachable(&fault))?;
         let request = lane.handshakes.behind.own_question(KEY_PATH, Bytes::from(question));
-        let asked = forward::exchange(&lane.pool, lease, request, &lane.shared.limits, &|| Ok(()));
+        let asked = forward::exchange(&lane.pool, lease, request, &lane.shared.limits, Allowed::ALWAYS);
         // whatever became of the question, nothing of the caller's was delivered
         let (head, body) = asked.await.map_err(|refusal| refusal.with_delivered(Delivered::No))?;
         if head.status != 200 {

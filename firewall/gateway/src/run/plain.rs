@@ -33,6 +33,7 @@ use crate::reasons;
 use crate::receive::Received;
 use crate::record::Audit;
 use crate::refuse::answer;
+use crate::upstream::Allowed;
 
 /// Forwards everything that comes to `listen`, for ever, with as many threads as the product would use.
 ///
@@ -148,6 +149,7 @@ pub(crate) async fn pass(
         anew: None,
     };
     let request = forward::request(&lane.address, &told, received.bytes)?;
-    let (head, body) = forward::exchange(&lane.pool, lease, request, &lane.shared.limits, &|| Ok(())).await?;
+    let (head, body) =
+        forward::exchange(&lane.pool, lease, request, &lane.shared.limits, Allowed::ALWAYS).await?;
     Ok(answer(decision, head.status.as_u16(), "application/json", body))
 }

@@ -15,7 +15,9 @@ use hyper::client::conn::{TrySendError, http1, http2};
 use hyper::rt::{Read, Write};
 use hyper_util::rt::TokioTimer;
 use tokio::sync::Notify;
+use tokio::time::timeout;
 
+use super::Moved;
 use super::streams::{Carried, Place, Streams, Watching};
 
 /// Response headers read at most: a reply brings a few, and none but the named ones pass.
@@ -26,6 +28,8 @@ const MAX_HEAD: u32 = 64 * 1024;
 const WINDOW: u32 = 256 * 1024;
 /// HTTP/2: and on all streams together, so that one that stands still does not hold up the others.
 const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
+/// HTTP/2: how often is asked whether a message that the agent does not take may still be said: as often as of a stream.
+const LOOK: Duration = Duration::from_millis(250);
 /// HTTP/2: how often an agent with open streams is asked whether it is there, and how long it may take to answer.
 const PING: Duration = Duration::from_secs(30);
 const PONG: Duration = Duration::from_secs(20);
@@ -174,14 +178,66 @@ impl Link {
         &mut self,
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, TrySendError<Request<Carried>>> {
+        let place = self.place();
+        self.hand_over(request.map(|body| Carried::new(body, place))).await
+    }
+
+    /// The same for as long as it `stands`, which over HTTP/2 is asked again and again while the agent does not take the body: then the
+    /// stream is reset, and what waits on it for the agent's flow control is thrown away.
+    ///
+    /// # Errors
+    /// What hyper says, or that it was taken back.
+    pub(super) async fn send_while(
+        &mut self,
+        request: Request<Full<Bytes>>,
+        stands: &dyn Fn() -> Result<(), Moved>,
+    ) -> Result<Response<Incoming>, Unanswered> {
+        if matches!(self, Self::One(_)) {
+            return Ok(self.try_send(request).await?);
+        }
+        let (head, body) = request.into_parts();
+        let (body, unwritten) = Carried::watched(body, self.place());
+        let mut sent = std::pin::pin!(self.hand_over(Request::from_parts(head, body)));
+        loop {
+            match timeout(LOOK, sent.as_mut()).await {
+                Ok(answer) => return Ok(answer?),
+                Err(_) if unwritten.is_any() => stands().map_err(|Moved| Unanswered::TakenBack)?,
+                Err(_) => return Ok(sent.await?),
+            }
+        }
+    }
+
+    fn place(&self) -> Option<Rc<Place>> {
         match self {
-            Self::One(link) => link.try_send_request(request.map(|body| Carried::new(body, None))).await,
+            Self::One(_) => None,
+            Self::Many(many) => many.place.clone(),
+        }
+    }
+
+    async fn hand_over(
+        &mut self,
+        request: Request<Carried>,
+    ) -> Result<Response<Incoming>, TrySendError<Request<Carried>>> {
+        match self {
+            Self::One(link) => link.try_send_request(request).await,
             Self::Many(many) => {
-                let request = request.map(|body| Carried::new(body, many.place.clone()));
                 let sent = many.send.try_send_request(request);
                 many.streams.handed();
                 sent.await
             }
         }
+    }
+}
+
+/// Why a message has no answer.
+pub(super) enum Unanswered {
+    Fault(Box<TrySendError<Request<Carried>>>),
+    /// It does not stand any more, and the agent had not taken all of it.
+    TakenBack,
+}
+
+impl From<TrySendError<Request<Carried>>> for Unanswered {
+    fn from(fault: TrySendError<Request<Carried>>) -> Self {
+        Self::Fault(Box::new(fault))
     }
 }

@@ -2,15 +2,16 @@
 //!
 //! Past what the agent takes the library below queues a message, and writes it when a stream ends, whatever became of what allowed it. So
 //! nothing is handed to it without a [`Place`] on the connection, and a place is taken before what allows the message is asked for the last time.
+//! A body that then waits for the agent's flow control (§5.2) is held in [`Piece`]s, so that its sender knows that it waits.
 
 use std::cell::{Cell, OnceCell};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use http_body_util::Full;
 use hyper::body::{Body, Frame, SizeHint};
 use hyper::rt::Executor;
@@ -123,11 +124,53 @@ impl Drop for Place {
 pub(crate) struct Carried {
     body: Full<Bytes>,
     place: Option<Rc<Place>>,
+    unwritten: Option<Arc<()>>,
+}
+
+/// Whether a message, or some of its body, is not written yet.
+pub(super) struct Unwritten(Weak<()>);
+
+impl Unwritten {
+    /// False once the last byte was written, and where nothing of the message is going to be written any more.
+    pub(super) fn is_any(&self) -> bool {
+        self.0.strong_count() > 0
+    }
+}
+
+/// What is written of a body: held by the connection until it was written.
+pub(crate) struct Piece {
+    bytes: Bytes,
+    _unwritten: Option<Arc<()>>,
+}
+
+impl Buf for Piece {
+    fn remaining(&self) -> usize {
+        self.bytes.remaining()
+    }
+
+    fn chunk(&self) -> &[u8] {
+        self.bytes.chunk()
+    }
+
+    fn advance(&mut self, count: usize) {
+        self.bytes.advance(count);
+    }
+
+    fn copy_to_bytes(&mut self, length: usize) -> Bytes {
+        self.bytes.copy_to_bytes(length)
+    }
 }
 
 impl Carried {
     pub(super) fn new(body: Full<Bytes>, place: Option<Rc<Place>>) -> Self {
-        Self { body, place }
+        Self { body, place, unwritten: None }
+    }
+
+    /// The same, and whether it was written.
+    pub(super) fn watched(body: Full<Bytes>, place: Option<Rc<Place>>) -> (Self, Unwritten) {
+        let unwritten = Arc::new(());
+        let watch = Unwritten(Arc::downgrade(&unwritten));
+        (Self { body, place, unwritten: Some(unwritten) }, watch)
     }
 
     /// The message that was given back.
@@ -149,17 +192,21 @@ impl std::fmt::Display for Withdrawn {
 impl std::error::Error for Withdrawn {}
 
 impl Body for Carried {
-    type Data = Bytes;
+    type Data = Piece;
     type Error = Withdrawn;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Withdrawn>>> {
+    ) -> Poll<Option<Result<Frame<Piece>, Withdrawn>>> {
         if self.place.as_ref().is_some_and(|place| Rc::strong_count(place) == 1) {
             return Poll::Ready(Some(Err(Withdrawn)));
         }
-        Pin::new(&mut self.body).poll_frame(cx).map_err(|never| match never {})
+        let frame = Pin::new(&mut self.body).poll_frame(cx).map_err(|never| match never {});
+        frame.map_ok(|frame| {
+            let _unwritten = self.unwritten.clone();
+            frame.map_data(|bytes| Piece { bytes, _unwritten })
+        })
     }
 
     fn is_end_stream(&self) -> bool {
@@ -246,12 +293,29 @@ mod tests {
         let held = streams.take().unwrap();
         let message = || Full::new(Bytes::from_static(b"{}"));
         let mut waited_for = Carried::new(message(), Some(Rc::clone(&held)));
-        assert_eq!(waited_for.frame().await.unwrap().unwrap().into_data().unwrap(), "{}");
+        assert_eq!(waited_for.frame().await.unwrap().unwrap().into_data().ok().unwrap().chunk(), b"{}");
         let mut left = Carried::new(message(), Some(held));
         drop(waited_for);
         assert!(matches!(left.frame().await, Some(Err(Withdrawn))));
         assert!(streams.take().is_none(), "it may still be on the connection");
         drop(left);
         assert!(streams.take().is_some());
+    }
+
+    #[tokio::test]
+    async fn a_message_is_unwritten_until_its_body_and_the_last_piece_of_it_are_gone() {
+        let (mut carried, unwritten) = Carried::watched(Full::new(Bytes::from_static(b"{}")), None);
+        assert!(unwritten.is_any());
+        let mut piece = carried.frame().await.unwrap().unwrap().into_data().ok().unwrap();
+        drop(carried);
+        piece.advance(1);
+        assert_eq!((piece.remaining(), unwritten.is_any()), (1, true));
+        assert_eq!(piece.copy_to_bytes(1), "}");
+        drop(piece);
+        assert!(!unwritten.is_any());
+        // one that is thrown away
+        let (carried, unwritten) = Carried::watched(Full::default(), None);
+        drop(carried);
+        assert!(!unwritten.is_any());
     }
 }

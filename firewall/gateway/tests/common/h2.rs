@@ -138,18 +138,36 @@ impl Raw {
 
     /// The other end: an agent that takes `most` streams at once and writes what it likes.
     pub fn accept(listener: &std::net::TcpListener, most: u32) -> Raw {
+        Self::accept_setting(listener, &[(3, most)])
+    }
+
+    /// One that takes so many bytes of each message, and the rest when it says so.
+    pub fn accept_narrow(listener: &std::net::TcpListener, window: u32) -> Raw {
+        Self::accept_setting(listener, &[(3, 100), (4, window)])
+    }
+
+    fn accept_setting(listener: &std::net::TcpListener, settings: &[(u16, u32)]) -> Raw {
         let (mut stream, _) = listener.accept().unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         stream.read_exact(&mut [0; 24]).unwrap();
         let mut raw = Raw { stream };
-        raw.takes(most);
+        raw.set(settings);
         raw
+    }
+
+    fn set(&mut self, settings: &[(u16, u32)]) {
+        let one = |(id, value): &(u16, u32)| [&id.to_be_bytes()[..], &value.to_be_bytes()].concat();
+        self.send(4, 0, 0, &settings.iter().flat_map(one).collect::<Vec<u8>>());
     }
 
     /// Says how many streams are taken at once from now on.
     pub fn takes(&mut self, most: u32) {
-        let setting = [&3_u16.to_be_bytes()[..], &most.to_be_bytes()].concat();
-        self.send(4, 0, 0, &setting);
+        self.set(&[(3, most)]);
+    }
+
+    /// Says how many bytes of each message are taken from now on.
+    pub fn lets_in(&mut self, window: u32) {
+        self.set(&[(4, window)]);
     }
 
     /// The stream of the next message that came whole.
