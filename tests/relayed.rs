@@ -307,6 +307,7 @@ fn an_agent_that_has_nothing_in_common_says_so_in_the_handshakes_own_words() {
     let answer = stage.say("retailer-7", &hello);
     assert_eq!(refused(&answer), no(404, "context_unknown", ""));
     assert_eq!(answer.json()["delivered"], "yes");
+    assert_eq!(answer.json()["hint"], "offer another version, or another line");
 }
 
 #[test]

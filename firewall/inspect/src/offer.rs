@@ -78,22 +78,27 @@ impl Generation {
     }
 }
 
+/// What the sender of a handshake can do about one that was refused with this code (docs/spec/snl.md "Who MUST refuse what").
+pub const fn handshake_hint(code: Code) -> &'static str {
+    match code {
+        Code::ContextUnknown | Code::ContextBelowFloor => "offer another version, or another line",
+        Code::ContextUntrusted => "fetch the signed context from its authority and offer its digest",
+        Code::SenderMismatch => "sign with the certificate of the connection, and name its id in `from`",
+        Code::ReceiverMismatch => "name the id of the agent that this address leads to in `to`",
+        Code::Replayed => "begin a new handshake, and check the clock",
+        Code::RateLimited => "open fewer handshakes: a lock holds for many messages",
+        _ => "begin a new handshake",
+    }
+}
+
 /// A handshake that its endpoint refused. Its sender reads the code and what to do; what exactly did not hold stands in the
 /// operator's record.
 impl From<HandshakeFault> for Refusal {
     fn from(fault: HandshakeFault) -> Self {
         let code = Code::ALL.iter().find(|code| code.as_str() == fault.code());
-        let hint = match fault.code() {
-            "context_unknown" | "context_below_floor" => "offer another version, or another line",
-            "context_untrusted" => "fetch the signed context from its authority and offer its digest",
-            "sender_mismatch" => "sign with the certificate of the connection, and name its id in `from`",
-            "receiver_mismatch" => "name the id of the agent that this address leads to in `to`",
-            "replayed" => "begin a new handshake, and check the clock",
-            "rate_limited" => "open fewer handshakes: a lock holds for many messages",
-            _ => "begin a new handshake",
-        };
-        Refusal::new(code.copied().unwrap_or(Code::LockMismatch), "the handshake does not hold")
-            .with_hint(hint)
+        let code = code.copied().unwrap_or(Code::LockMismatch);
+        Refusal::new(code, "the handshake does not hold")
+            .with_hint(handshake_hint(code))
             .with_detail(fault.to_string())
     }
 }

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::StatusCode;
 use ring::rand::SystemRandom;
 use semgate_contexts::json;
+use semgate_inspect::offer::handshake_hint;
 use semgate_inspect::{Code, Delivered, Direction, Facts, Peer, Permit, Refusal, refused_reply};
 use semgate_message::Call;
 use semgate_negotiation::{Answered, Appointed, Locking, Passing, Relay, Taken};
@@ -65,7 +67,7 @@ impl Way<'_> {
         let facts = reply_facts(permit.facts());
         let returned = self.passed_on(permit, anew.as_ref()).await?;
         let back = |refusal: Refusal| stopped_reply(refusal, facts.clone());
-        if let Some(refusal) = refused_behind(&returned) {
+        if let Some(refusal) = refused_behind(returned.head.status, &returned.body) {
             if refusal.code() == Code::LockMismatch {
                 // its key may be another by now
                 relay.forget(unix_now());
@@ -211,18 +213,22 @@ impl Way<'_> {
 }
 
 /// The agent behind refuses the handshake and says why in one of the words for it; every other status is judged as of any reply.
-fn refused_behind(returned: &Returned) -> Option<Refusal> {
-    if !(400..600).contains(&returned.head.status.as_u16()) {
+fn refused_behind(status: StatusCode, body: &[u8]) -> Option<Refusal> {
+    if !(400..600).contains(&status.as_u16()) {
         return None;
     }
-    let json = json::read(&returned.body, &json::Limits::default()).ok()?;
+    let json = json::read(body, &json::Limits::default()).ok()?;
     let code = json.as_object()?.get("code")?.as_str()?;
     let code = SAID.into_iter().find(|known| known.as_str() == code)?;
-    Some(
-        Refusal::new(code, "the agent behind refused the handshake")
-            .with_hint("begin a new handshake")
-            .with_delivered(Delivered::Yes),
-    )
+    let hint = match code {
+        // the gateway compared the parties before it passed the handshake on
+        Code::SenderMismatch | Code::ReceiverMismatch => {
+            "ask the operator: the agent behind may not trust your certificates, or not know the gateway"
+        }
+        _ => handshake_hint(code),
+    };
+    let refusal = Refusal::new(code, "the agent behind refused the handshake");
+    Some(refusal.with_hint(hint).with_delivered(Delivered::Yes))
 }
 
 fn not_appointed(why: String) -> Refusal {
@@ -230,3 +236,7 @@ fn not_appointed(why: String) -> Refusal {
         .with_hint("nothing was delivered: say an open HELLO, or try again later")
         .with_detail(why)
 }
+
+#[cfg(test)]
+#[path = "relayed_tests.rs"]
+mod tests;
