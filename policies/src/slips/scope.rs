@@ -48,12 +48,13 @@ fn clause(spot: &Spot<'_>) -> Option<Slip> {
     Some(Slip::tried(range.start, vec![(range, meant.to_owned())], hint))
 }
 
-/// A text where the scope takes an agent, a group or an action.
+/// A text, or a bare name, where the scope takes an agent, a group or an action.
 fn text_for_name(spot: &Spot<'_>) -> Option<Slip> {
-    let text = spot.on(0);
-    if !spot.why.starts_with("expected an entity uid") || !is_text(text) {
+    let bare = is_name(spot.on(0)) && matches!(spot.on(1), "," | ")");
+    if !spot.why.starts_with("expected an entity uid") || !(bare || is_text(spot.on(0))) {
         return None;
     }
+    let text = &if bare { format!("\"{}\"", spot.on(0)) } else { spot.on(0).to_owned() };
     let kind = match (spot.commas(), spot.before(1)) {
         (0, "in") if !text.contains("://") => "Group",
         (0, _) => "Agent",

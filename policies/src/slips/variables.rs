@@ -1,5 +1,7 @@
 //! Variables, truths and methods by the names that they have elsewhere.
 
+use semgate_contexts::Performative;
+
 use super::Slip;
 use super::spot::{Spot, is_name};
 use crate::catalogue::CONTEXT_MEMBERS;
@@ -79,10 +81,24 @@ fn variable(spot: &Spot<'_>) -> Option<Slip> {
     if let Some(near) = closest(name, VARIABLES.into_iter()).filter(|_| asked) {
         return by(near);
     }
+    if let Some(kind) = kind_of(spot, name).filter(|_| next != "::" && next != ".") {
+        return by(&format!("{kind}::\"{name}\""));
+    }
     let hint = format!(
         "a text stands in quotation marks, as in `\"{name}\"`, and a member behind its variable, as in `resource.{name}`"
     );
     (alone.is_some() && next != "::").then(|| Slip::sure(range.start, hint))
+}
+
+/// What a bare name stands for behind what asks for a group or an action: `principal in partners`, `action == INFORM`.
+fn kind_of(spot: &Spot<'_>, name: &str) -> Option<&'static str> {
+    let of_group = spot.follows(&["principal", "in"]) || spot.follows(&["context", ".", "receiver", "in"]);
+    let of_action = ["=", "!"].iter().any(|sign| spot.follows(&["action", sign, "="]));
+    match (of_group, of_action && name.parse::<Performative>().is_ok()) {
+        (true, _) => Some("Group"),
+        (_, true) => Some("Action"),
+        _ => None,
+    }
 }
 
 /// `resource.memo != null`.
