@@ -54,8 +54,22 @@ pub struct PolicyLimits {
     /// The trust domains of those whom a gateway can meet: whose roots it is given (`[[trust_domain]]`), and those of the agents that its
     /// routes name. A policy that asks for another one is a fault. `None` where no configuration is known.
     pub trust_domains: Option<BTreeSet<String>>,
+    /// The most that the gateway's own bounds let scores be: a policy that asks for more is told, and loads. `None` where no configuration is
+    /// known.
+    pub scores: Option<ScoreBounds>,
     /// The clock, in seconds since 1970: a policy whose time is over when it is loaded is told, and loads. `None` where nobody reads one.
     pub now: Option<u64>,
+}
+
+/// The most that scores can be, since a gateway refuses what is more before it asks policies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScoreBounds {
+    /// Bytes of a message, a reply or an event, whichever may be longest.
+    pub message_bytes: u64,
+    /// Concept instances in a message.
+    pub concepts: u64,
+    /// Characters of free text, with what is judged with a piece that is put behind it.
+    pub text_length: u64,
 }
 
 impl Default for PolicyLimits {
@@ -78,6 +92,7 @@ impl Default for PolicyLimits {
             max_steps: 200_000_000,
             token_issuers: None,
             trust_domains: None,
+            scores: None,
             now: None,
         }
     }

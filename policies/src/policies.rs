@@ -450,9 +450,9 @@ pub fn schema_text(contexts: &[Arc<Context>]) -> Result<String, PolicyFault> {
         .map_err(|e| fault(e.to_string()))
 }
 
-/// What could do nothing whoever is in whichever group and whenever it is, and what does nothing by who is in which today, or by the clock. The
-/// second is no reason to keep a set out: whoever is put into the group of the suspended, or taken out of that of the trusted, must be so at
-/// once, and what is over was meant to be.
+/// What could do nothing whoever is in whichever group, whenever it is and whatever a gateway lets pass, and what does nothing by who is in which
+/// today, by the clock, or by a gateway's limits. The second is no reason to keep a set out: whoever is put into the group of the suspended, or
+/// taken out of that of the trusted, must be so at once, what is over was meant to be, and one set may be for gateways with several limits.
 fn by_today<'w>(
     texts: Checked<'_>,
     world: &World<'_>,
@@ -462,18 +462,30 @@ fn by_today<'w>(
     if found.is_empty() {
         return (found, stopped);
     }
-    let (_, sure) = split(texts.senseless(&again().whoever_is_in_groups().at_any_time()));
+    let (_, sure) = split(texts.senseless(&again().whoever_is_in_groups().at_any_time().within_any_limits()));
     let policies: HashSet<&str> = sure.iter().filter_map(policy_in).collect();
     let today = found.into_iter().filter(|fault| policy_in(fault).is_none_or(|id| !policies.contains(id)));
     let mut today: Vec<PolicyFault> = today.collect();
     let by_groups = if today.is_empty() { Vec::new() } else { texts.senseless(&again().at_any_time()) };
-    for fault in today.iter_mut().filter(|fault| !by_groups.contains(fault)) {
+    let same = |fault: &PolicyFault| by_groups.iter().any(|other| is_same(fault, other));
+    for fault in today.iter_mut().filter(|fault| !same(fault)) {
         if let PolicyFault::Invalid { hint, .. } = fault {
-            hint.get_or_insert_with(|| "by the clock, as it stood when this was loaded".to_owned());
+            let clock = "by the clock, as it stood when this was loaded";
+            *hint = Some(hint.take().map_or_else(|| clock.to_owned(), |hint| format!("{hint}, {clock}")));
         }
     }
     today.append(&mut stopped);
     (sure, today)
+}
+
+/// Whether both say the same of a policy, for whatever reason.
+fn is_same(one: &PolicyFault, other: &PolicyFault) -> bool {
+    match (one, other) {
+        (PolicyFault::Invalid { policy, why, .. }, PolicyFault::Invalid { policy: of, why: says, .. }) => {
+            (policy, why) == (of, says)
+        }
+        _ => one == other,
+    }
 }
 
 /// What a stop of everything leaves nothing to do, which was meant, and the rest.

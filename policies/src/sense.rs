@@ -23,9 +23,11 @@ mod sums;
 pub(crate) mod tokens;
 mod values;
 mod walk;
+mod why;
 mod words;
 mod world;
 
+use cedar_policy::pst::Clause;
 use cedar_policy::{ActionConstraint, EntityUid, PrincipalConstraint};
 use semgate_contexts::{Performative, PerformativeSet, Version};
 
@@ -39,6 +41,7 @@ use crate::parse::{Written, annotated, clauses};
 use facts::{End, Where};
 use never::Never;
 use possible::Looking;
+use why::Why;
 
 /// What the scope of a policy leaves open.
 #[derive(Debug, Clone)]
@@ -126,31 +129,53 @@ impl Texts<'_> {
         world.steps().begin();
         let scope = scope(written, world).here();
         let found = &written.clauses;
+        let policy = written.id.to_string();
+        if let Some(uid) = group_for_agent(written) {
+            let quoted = format!("\"{}\"", uid.id().unescaped());
+            let place = self.place_of_words(written, &["Group", "::", &quoted]);
+            let why = "its scope holds for no message: no sender is a group".to_owned();
+            let hint = (!quoted.contains("://")).then(|| format!("write `principal in {uid}`"));
+            return PolicyFault::Invalid { place, policy, why, hint };
+        }
         let broken = found.iter().position(|clause| !Looking::new(world).clause(clause, &scope));
         let at = broken.or((found.len() == 1).then_some(0));
-        let why = match (at, found.len()) {
-            (Some(_), _) => "its condition is true for no message",
-            (None, 0) => "its scope holds for no message",
-            (None, _) => "its conditions together are true for no message",
-        };
-        let place = self.place_of_clause(written, at);
-        let policy = written.id.to_string();
-        match group_for_agent(written) {
-            Some(uid) => {
-                let quoted = format!("\"{}\"", uid.id().unescaped());
-                let place = self.place_of_words(written, &["Group", "::", &quoted]);
-                let why = "its scope holds for no message: no sender is a group".to_owned();
-                let hint = (!quoted.contains("://")).then(|| format!("write `principal in {uid}`"));
-                PolicyFault::Invalid { place, policy, why, hint }
+        match self.action_as_text(written) {
+            Some((place, hint)) => {
+                let why = "its condition is true for no message".to_owned();
+                PolicyFault::Invalid { place, policy, why, hint: Some(hint) }
             }
-            None => {
-                let (place, hint) = match self.action_as_text(written) {
-                    Some((place, hint)) => (place, Some(hint)),
-                    None => (place, None),
-                };
-                PolicyFault::Invalid { place, policy, why: why.to_owned(), hint }
+            None if found.is_empty() => {
+                let place = self.place_of_clause(written, None);
+                PolicyFault::Invalid {
+                    place,
+                    policy,
+                    why: "its scope holds for no message".to_owned(),
+                    hint: None,
+                }
             }
+            None => self.never_true(written, at, self.why_never(written, world), None),
         }
+    }
+
+    /// Which parts of its conditions are why a policy is true for no message.
+    fn why_never(&self, written: &Written, world: &World<'_>) -> Option<Why> {
+        let scope = scope(written, world);
+        let can = |clauses: &[Clause]| {
+            let holds = |version: Option<&Version>| {
+                let version = version.map(|version| (version.major, version.minor));
+                let here = Where { version, ..scope.here() };
+                let mut all = around(written, &here, world).into_iter();
+                all.any(|here| Looking::new(world).clauses(clauses, &here))
+            };
+            let some = match scope.of_type {
+                Some(of_type) => world.versions(of_type).iter().any(|version| holds(Some(version))),
+                None => holds(None),
+            };
+            some && !implied::contradict(clauses, world)
+        };
+        // whoever the scope names
+        let here = Where { sender: named(written, world), ..scope.here() };
+        why::why(&written.clauses, (&here, world), can)
     }
 
     /// An action that is compared with a text, which it never is.
@@ -210,9 +235,13 @@ impl Texts<'_> {
             }
             None => can(None).then(Vec::new),
         };
-        let Some(asked) = asked else { return vec![self.never_true(written, broken(), (&here, world))] };
+        let never_true = || {
+            let behind = self.behind(written, &here, world);
+            vec![self.never_true(written, broken(), self.why_never(written, world), behind)]
+        };
+        let Some(asked) = asked else { return never_true() };
         if implied::contradict(found, world) {
-            return vec![self.never_true(written, broken(), (&here, world))];
+            return never_true();
         }
         if let Some(fault) = self.never_there(written, world).or_else(|| self.needless_key(written)) {
             return vec![fault];
@@ -377,7 +406,8 @@ fn scope(written: &Written, world: &World<'_>) -> Scope {
 fn sender(written: &Written, world: &World<'_>) -> End {
     // only what asks for the sender itself needs to know
     let asks = written.reads.types.iter().any(|name| name == "Group" || name == "Agent");
-    if asks || written.reads.principal.wants("trust_domain") { named(written, world) } else { End::default() }
+    let wants = |name: &str| written.reads.principal.wants(name);
+    if asks || wants("trust_domain") || wants("credentials") { named(written, world) } else { End::default() }
 }
 
 /// The agents whom the scope names, where it is known who they are.

@@ -224,7 +224,8 @@ fn a_permit_until_a_day_that_is_past_is_told_and_one_until_a_day_to_come_is_good
         policy(&["check", word(dir.path())])
     };
     let (status, shown, errors) = until("2024-12-31");
-    let told = "until.cedar:2:1: policy `until.cedar#1`: its condition is true for no message (by the clock, as it stood when this was loaded)";
+    let told = "until.cedar:2:8: policy `until.cedar#1`: its condition is true for no message (`context.now < datetime(\"2024-12-31\")` is never true, \
+                by the clock, as it stood when this was loaded)";
     assert!(status == 1 && shown.lines().any(|line| line == told), "{shown}{errors}");
     assert!(errors.contains("this policy set would be loaded, and these do nothing in it"), "{errors}");
     let (status, shown, errors) = until("9999-12-31");

@@ -257,6 +257,7 @@ impl Config {
         PolicyLimits {
             token_issuers: Some(self.token_issuers()),
             trust_domains: Some(self.met_domains()),
+            scores: Some(self.limits.scores()),
             ..self.limits.policies()
         }
     }

@@ -9,6 +9,7 @@ use semgate_contexts::{Performative, Version};
 use super::World;
 use super::facts::{End, Where};
 use super::values::Values;
+use crate::ScoreBounds;
 use crate::catalogue::TypeInfo;
 use crate::learnt;
 use crate::moments::SECOND;
@@ -41,6 +42,18 @@ fn least_judged(score: &str) -> i64 {
     least(score).max(i64::from(score == "message_bytes"))
 }
 
+/// The most that a score can be, and the limits that say so.
+pub(super) fn bound_of(score: &str, most: &ScoreBounds) -> Option<(u64, &'static str)> {
+    Some(match score {
+        "message_bytes" => (most.message_bytes, "`limits.body_bytes`, `reply_bytes` and `event_bytes`"),
+        "concepts" | "ambiguous" => (most.concepts, "`limits.concepts`"),
+        "text_length" => {
+            (most.text_length, "`limits.body_bytes`, `reply_bytes`, `event_bytes` and `appended_text`")
+        }
+        _ => return None,
+    })
+}
+
 impl World<'_> {
     /// What a member of the context record can be; `settled` leaves open what a version to come may bring.
     pub fn circumstance(&self, member: &str, here: &Where, settled: bool) -> Values {
@@ -67,13 +80,15 @@ impl World<'_> {
 
     /// What a score can be, with the same meaning of `settled`.
     pub fn score(&self, score: &str, here: &Where, settled: bool) -> Values {
-        let whole = Numbers::Between(least_judged(score), i64::MAX);
+        let most = self.most().filter(|_| !settled).and_then(|most| bound_of(score, most));
+        let most = most.map_or(i64::MAX, |(most, _)| i64::try_from(most).unwrap_or(i64::MAX));
+        let whole = Numbers::Between(least_judged(score), most);
         if score != "text_length" {
             return Values::Numbers(whole);
         }
         // free text is what has a length
         match self.free_text(here, settled).truth() {
-            (true, false) => Values::Numbers(Numbers::Between(1, i64::MAX)),
+            (true, false) => Values::Numbers(Numbers::Between(1, most)),
             (false, true) => Values::number(0),
             _ => Values::Numbers(whole),
         }
@@ -129,6 +144,13 @@ impl World<'_> {
             BINDINGS.into_iter().filter(|one| all.is_empty() || all.contains(one)).collect();
         let left: Vec<&'static str> = known.iter().copied().filter(said).collect();
         if left.is_empty() { known } else { left }
+    }
+
+    /// Whether there is what the line and the type leave, and not with these actions, by this binding and from the floors on.
+    pub(super) fn is_unsaid(&self, here: &Where) -> bool {
+        let some = |here: &Where| self.types_here(here).next().is_some();
+        let actions = Performative::ALL.into_iter().collect();
+        !some(here) && some(&Where { actions, binding: None, above: false, ..here.clone() })
     }
 
     /// The versions of a protocol, as it writes them: of every protocol that it can be here.

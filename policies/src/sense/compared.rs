@@ -141,12 +141,13 @@ impl Looking<'_, '_> {
             });
         };
         if is_credentials(set) {
-            let held = self.world.held(&literal.text);
+            let (held, text) = (self.world.held(&literal.text), literal.text.clone());
             if !held {
                 self.never.push(Never::Credential { literal });
             }
             // somebody may have it tomorrow
-            return held || self.known == Known::Nothing;
+            let may_have = || self.known != Known::All || self.world.may_have(set, &text, here);
+            return (held && may_have()) || self.known == Known::Nothing;
         }
         match self.resource_path(set).map(|path| self.world.items(&path, here)) {
             Some(_) if self.known == Known::Nothing => true,

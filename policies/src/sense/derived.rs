@@ -216,7 +216,8 @@ fn plain(pattern: &[PatternElem]) -> Option<String> {
     pattern.iter().map(letter).collect()
 }
 
-const fn letter(part: &PatternElem) -> Option<char> {
+/// What a part of a pattern writes out.
+pub(super) const fn letter(part: &PatternElem) -> Option<char> {
     match part {
         PatternElem::Char(c) => Some(*c),
         PatternElem::Wildcard => None,

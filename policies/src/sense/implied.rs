@@ -8,6 +8,7 @@ use cedar_policy::pst::{BinaryOp, Clause, Expr, UnaryOp};
 use super::World;
 use super::derived::each_item;
 use super::facts::Where;
+use super::never::Never;
 use super::possible::{Known, Looking};
 
 /// Bytes of a condition's text that are written in the time of one step.
@@ -91,8 +92,11 @@ impl<'w, 'a> Given<'w, 'a> {
             }),
         };
         let by_values = || {
-            let (yes, no) = Looking::knowing(self.world, self.known).values(expr, &self.there).truth();
-            if truth { !no } else { !yes }
+            let mut looking = Looking::knowing(self.world, self.known);
+            let (yes, no) = looking.values(expr, &self.there).truth();
+            // what asks for a member that nothing has is a mistake of its own, and proves nothing
+            let is_wrong = looking.never.iter().any(|never| matches!(never, Never::Unknown { .. }));
+            !is_wrong && if truth { !no } else { !yes }
         };
         by_parts || by_values()
     }

@@ -55,7 +55,7 @@ impl<'w, 'a> Looking<'w, 'a> {
     pub(crate) fn clauses(&mut self, clauses: &[Clause], here: &Where) -> bool {
         let Some(behind) = self.one_by_one(clauses, here) else { return false };
         let about = here.about(&behind);
-        about.is_none_or(|about| self.one_by_one(clauses, &about).is_some())
+        about.is_none_or(|about| !self.world.is_unsaid(&about) && self.one_by_one(clauses, &about).is_some())
     }
 
     /// What is so once all of them hold, each with what those before it say; none if they never do.
@@ -275,7 +275,7 @@ pub(super) fn action(uid: &EntityUID) -> Option<PerformativeSet> {
 }
 
 /// Whether both are the same member of the instance or the context record: where one of them can be read, so can the other.
-fn is_same_member(left: &Expr, right: &Expr) -> bool {
+pub(super) fn is_same_member(left: &Expr, right: &Expr) -> bool {
     matches!(left, Expr::GetAttr { .. }) && path_of(left).is_some_and(|path| path_of(right) == Some(path))
 }
 

@@ -32,6 +32,17 @@ impl Steps {
         !self.are_spent()
     }
 
+    /// Looks at something with so many steps of its own: what is left for the policy at hand stays what it was.
+    pub fn apart<T>(&self, steps: u64, look: impl FnOnce() -> T) -> T {
+        let left = (self.here.get(), self.all.get());
+        self.here.set(steps);
+        self.all.set(u64::MAX);
+        let found = look();
+        self.here.set(left.0);
+        self.all.set(left.1);
+        found
+    }
+
     /// Whether something was not looked at.
     pub const fn are_spent(&self) -> bool {
         self.here.get() == 0

@@ -1,10 +1,13 @@
 //! What is wrong with a policy that could do nothing, in words, with its place in the text.
 
+use std::collections::BTreeSet;
+
 use cedar_policy::pst::{Clause, Expr};
 use semgate_contexts::Version;
 
 use super::facts::Where;
 use super::never::{self, Never, before};
+use super::why::Why;
 use super::{World, pieces, tokens};
 use crate::check::{Texts, closest, member_elsewhere};
 use crate::credentials::is_shown;
@@ -52,27 +55,30 @@ impl Texts<'_> {
         }
     }
 
+    /// Conditions that are true for no message: which of them, and why.
     pub(super) fn never_true(
         &self,
         written: &Written,
         clause: Option<usize>,
-        (here, world): (&Where, &World<'_>),
+        why: Option<Why>,
+        behind: Option<String>,
     ) -> PolicyFault {
-        let why = if clause.is_some() {
-            "its condition is true for no message"
-        } else {
-            "its conditions together are true for no message"
+        let place = match why.as_ref().and_then(|why| why.at) {
+            Some(at) => self.place_of_variable(written, Some(at)),
+            None => self.place_of_clause(written, clause),
         };
+        let what = if clause.is_some() { "condition is" } else { "conditions together are" };
+        let hint = [why.map(|why| why.text), behind].into_iter().flatten().collect::<Vec<_>>().join("; ");
         PolicyFault::Invalid {
-            place: self.place_of_clause(written, clause),
+            place,
             policy: written.id.to_string(),
-            why: why.to_owned(),
-            hint: self.behind(written, here, world),
+            why: format!("its {what} true for no message"),
+            hint: (!hint.is_empty()).then_some(hint),
         }
     }
 
     /// What a policy that is true for no message may have been meant for, and is not there.
-    fn behind(&self, written: &Written, here: &Where, world: &World<'_>) -> Option<String> {
+    pub(super) fn behind(&self, written: &Written, here: &Where, world: &World<'_>) -> Option<String> {
         let context = &written.reads.context;
         let prose = context.wants("free_text") || context.wants("scores");
         if let Some(name) = prose.then(|| world.never_prose(here)).flatten() {
@@ -131,12 +137,7 @@ impl Texts<'_> {
                 let near = folded.or_else(|| closest(&text.text, values.iter().map(String::as_str)));
                 let hint = match near {
                     Some(near) => format!("did you mean `\"{near}\"`?"),
-                    None if values.len() <= MAX_LISTED => {
-                        let listed: Vec<String> =
-                            values.iter().map(|value| format!("`\"{value}\"`")).collect();
-                        format!("it is one of {}", listed.join(", "))
-                    }
-                    None => format!("it is one of {} values", values.len()),
+                    None => format!("it is {}", listed(&values)),
                 };
                 (literal(&text), format!("`{member}` is never `\"{}\"`", text.text), hint)
             }
@@ -242,4 +243,13 @@ impl Texts<'_> {
         let (file, text) = self.file(written);
         place(file, text, written.start + within)
     }
+}
+
+/// The values that a text can have.
+pub(super) fn listed(values: &BTreeSet<String>) -> String {
+    if values.len() > MAX_LISTED {
+        return format!("one of {} values", values.len());
+    }
+    let listed: Vec<String> = values.iter().map(|value| format!("`\"{value}\"`")).collect();
+    format!("one of {}", listed.join(", "))
 }

@@ -8,7 +8,7 @@ use cedar_policy::pst::{Expr, Literal, Var};
 use semgate_contexts::Version;
 
 use super::around::can_be_bound;
-use super::facts::Where;
+use super::facts::{Side, Where};
 use super::steps::Steps;
 use super::values::Values;
 use crate::agents::Agents;
@@ -17,7 +17,7 @@ use crate::kinds::{Attributes, Kind};
 use crate::moments::{DAY, SECOND};
 use crate::numbers::Numbers;
 use crate::strings::Strings;
-use crate::{Floors, PolicyLimits, credentials, learnt, reads};
+use crate::{Floors, PolicyLimits, ScoreBounds, credentials, learnt, reads};
 
 /// What a member can be, by the names that lead to it.
 type Members = HashMap<Vec<String>, Values>;
@@ -47,6 +47,8 @@ pub(crate) struct World<'a> {
     groups_count: bool,
     /// The clock in milliseconds, where it is taken into account.
     now: Option<i64>,
+    /// The most that scores can be, where that is known and counts.
+    most: Option<ScoreBounds>,
     /// Who is in a group, of those that were asked for.
     groups: RefCell<HashMap<String, Arc<BTreeSet<u32>>>>,
 }
@@ -91,6 +93,7 @@ impl<'a> World<'a> {
             steps: Steps::new(&PolicyLimits::default()),
             groups_count: true,
             now: None,
+            most: None,
             groups: RefCell::default(),
         }
     }
@@ -107,7 +110,16 @@ impl<'a> World<'a> {
         let shadow_pairs = limits.max_shadow_pairs;
         let steps = Steps::new(limits);
         let now = limits.now.and_then(|seconds| i64::try_from(seconds).ok()?.checked_mul(1_000));
-        Self { agents: Some((agents, floors)), met, shadow_pairs, steps, now, ..Self::of_contexts(catalogue) }
+        let most = limits.scores;
+        Self {
+            agents: Some((agents, floors)),
+            met,
+            shadow_pairs,
+            steps,
+            now,
+            most,
+            ..Self::of_contexts(catalogue)
+        }
     }
 
     /// The same, whoever may be in a group.
@@ -118,6 +130,16 @@ impl<'a> World<'a> {
     /// The same, whenever it is.
     pub fn at_any_time(self) -> Self {
         Self { now: None, ..self }
+    }
+
+    /// The same, whatever a gateway lets pass.
+    pub fn within_any_limits(self) -> Self {
+        Self { most: None, ..self }
+    }
+
+    /// The most that scores can be, where a configuration says so.
+    pub const fn most(&self) -> Option<&ScoreBounds> {
+        self.most.as_ref()
     }
 
     /// What the clock can show from now on, in whole seconds.
@@ -195,6 +217,25 @@ impl<'a> World<'a> {
     pub fn held(&self, name: &str) -> bool {
         credentials::can_be_shown(name)
             || self.agents.is_none_or(|(agents, _)| agents.credentials().contains(name))
+    }
+
+    /// The agents, by position, whose credentials these are, where it is one that the policy names: who is in a group may be another tomorrow.
+    pub(super) fn whose(&self, credentials: &Expr, here: &Where) -> Option<Arc<BTreeSet<u32>>> {
+        let Expr::GetAttr { expr, .. } = credentials else { return None };
+        if let Some(side) = Side::of(expr) {
+            return here.end(side).can_be.clone().filter(|_| here.end(side).named);
+        }
+        self.agents_of(expr)
+    }
+
+    /// Whether whoever is asked can have a credential. One that nobody has today is held by nobody yet, if it is declared; what agents show
+    /// comes later.
+    pub(super) fn may_have(&self, credentials: &Expr, name: &str, here: &Where) -> bool {
+        let (Some(whose), Some(agents)) = (self.whose(credentials, here), self.agents()) else { return true };
+        let has = |entry: &crate::AgentEntry| entry.credentials.iter().any(|own| own == name);
+        credentials::is_shown(name)
+            || whose.iter().filter_map(|at| agents.at(*at)).any(has)
+            || !agents.entries().iter().any(has)
     }
 
     /// Whether a policy that reads these could ask for something that it does not see.

@@ -20,7 +20,7 @@ fn permit(conditions: &str) -> String {
 
 #[test]
 fn what_was_over_when_it_was_loaded_is_told_with_its_place_and_loads() {
-    let clock = "(by the clock, as it stood when this was loaded)";
+    let clock = " is never true, by the clock, as it stood when this was loaded)";
     for conditions in [
         "when { context.now < datetime(\"2026-06-01\") }",
         "when { context.now <= datetime(\"2025-12-31T23:59:59Z\") && resource.currency == \"EUR\" }",

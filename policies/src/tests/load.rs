@@ -185,7 +185,9 @@ fn a_policy_that_can_never_match_is_refused() {
         PAYMENT,
         "resource.amount.greaterThan(decimal(\"10000.0\"))",
         "resource is travel::bookFlight",
-        &["p.cedar:2:1: policy `p.cedar#1`: its condition is true for no message"],
+        &[
+            "p.cedar:2:8: policy `p.cedar#1`: its condition is true for no message (`resource is travel::bookFlight`: `resource` is `payment::transfer`)",
+        ],
     );
     broken(CONTINGENCY, "principal == Agent", "principal == Group", &["Group"]);
 }

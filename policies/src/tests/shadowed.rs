@@ -296,3 +296,28 @@ fn ten_thousand_forbids_of_one_type_are_held_against_each_other_in_bounded_time(
     // a debug build takes ten times what a release build does
     assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
 }
+
+/// Only a forbid without a condition, or one that the permit's own condition leads to, was held against it.
+#[test]
+fn bug_a_forbid_that_is_true_of_every_message_covered_a_permit_that_loaded() {
+    let amount = "resource.amount.greaterThanOrEqual(decimal(\"0.0\"))";
+    covered("", &format!("when {{ {amount} }}"));
+    covered("when { resource.currency == \"EUR\" }", &format!("when {{ {amount} }}"));
+    covered("when { resource.currency == \"EUR\" }", &format!("when {{ context.locked || {amount} }}"));
+    // of every type; the amount is there in each version of this one
+    let open = format!(
+        "@id(\"no\") forbid (principal, action, resource)\nwhen {{ resource has amount && resource is payment::transfer && {amount} }};\n@id(\"yes\") permit ({SCOPE})\nwhen {{ resource.currency == \"EUR\" }};"
+    );
+    refused(&open, &[COVERED]);
+    for (permit, forbid) in [
+        ("", "when { resource.amount.greaterThan(decimal(\"0.0\")) }"),
+        (
+            "when { resource.currency == \"EUR\" }",
+            "when { resource.amount.greaterThanOrEqual(decimal(\"0.01\")) }",
+        ),
+        // written out, it is meant
+        ("when { resource.currency == \"EUR\" }", "when { true }"),
+    ] {
+        loads(&pair(permit, forbid));
+    }
+}

@@ -6,7 +6,7 @@ use std::path::Path;
 use semgate_contexts::Performative;
 
 use super::{
-    Ask, House, RETAILER, STRANGER, WHOLESALER, alone, context, denied, one_file, permitted,
+    Ask, House, RETAILER, STRANGER, WHOLESALER, alone, context, denied, one_file, permitted, plainly,
     shipped_contexts, transfer,
 };
 use crate::{Lived, Policies, PolicyFault, PolicyLimits, PolicySource, Verdict};
@@ -54,7 +54,7 @@ fn attack_an_agent_goes_on_paying_because_its_suspension_leaves_a_permit_nothing
         assert_eq!(asked(&live), permitted(&["p.cedar#pay"]), "{text}");
         let next = live.policies.reload(&of(true), &live.contexts, &PolicyLimits::default()).unwrap();
         let told_of: Vec<String> = next.warnings().iter().map(ToString::to_string).collect();
-        assert_eq!(told_of, [told], "{text}");
+        assert_eq!(plainly(told_of, &[told]), [told], "{text}");
         assert_eq!(asked(&House { policies: next, contexts: live.contexts }), after, "{text}");
         // and a gateway that starts with it
         let started = House::load(&of(true), shipped_contexts()).unwrap();
@@ -248,22 +248,21 @@ fn attack_a_version_that_is_published_leaves_a_forbid_no_message_and_keeps_no_se
     let text = format!(
         "{PAY}\n@id(\"watch\") forbid (principal, action == Action::\"SUBSCRIBE\", resource)\nwhen {{ context.line == \"payment\" && context.major >= 2 }};"
     );
-    let live = House::load(&of(&text, two(Some(("", "")))), shipped_contexts()).unwrap();
-    let published = context(
-        r#"{"context":"urn:contexts:payment:v1.2","concepts":{"watch":{"type":"object","properties":{"x":{"type":"integer"}},
-           "required":["x"],"additionalProperties":false,"x-performatives":["SUBSCRIBE"]}}}"#,
-    );
-    let mut contexts = live.contexts.clone();
-    contexts.push(published);
-    let beside = House { policies: live.policies, contexts };
+    let watch = r#"{"context":"urn:contexts:payment:v2.1","concepts":{"watch":{"type":"object","properties":{"x":{"type":"integer"}},
+        "required":["x"],"additionalProperties":false,"x-performatives":["SUBSCRIBE"]}}}"#;
+    let with = |watch: &str| shipped_contexts().into_iter().chain([context(watch)]).collect::<Vec<_>>();
+    let live = House::load(&of(&text, two(Some(("", "")))), with(watch)).unwrap();
+    // published in place of that
+    let beside = House { policies: live.policies, contexts: with(&watch.replace("v2.1", "v1.2")) };
     let next = reloaded(&beside, &of(&text, two(Some(("", ""))))).unwrap();
     let told = "p.cedar:3:1: policy `p.cedar#watch`: its condition is true for no message";
-    assert_eq!(warned(&next), [told]);
+    assert_eq!(plainly(warned(&next), &[told]), [told]);
     // the set that takes a right away beside it
     let stopped =
         format!("{text}\n@id(\"stop\") forbid (principal == Agent::\"{RETAILER}\", action, resource);");
     let next = reloaded(&next, &of(&stopped, two(Some(("", ""))))).unwrap();
-    assert_eq!((asked(&next), warned(&next)), (denied(&["p.cedar#stop"], &[]), vec![told.to_owned()]));
+    let told_of = plainly(warned(&next), &[told]);
+    assert_eq!((asked(&next), told_of), (denied(&["p.cedar#stop"], &[]), vec![told.to_owned()]));
 }
 
 #[test]

@@ -5,8 +5,8 @@ use crate::{Policies, PolicyLimits};
 
 #[track_caller]
 fn refused(text: &str, expected: &str) {
-    let faults = faults(text);
-    assert_eq!(faults, [format!("p.cedar:{expected}")], "{text}");
+    let expected = format!("p.cedar:{expected}");
+    assert_eq!(super::plainly(faults(text), &[&expected]), [&*expected], "{text}");
 }
 
 const AMUONT: &str = "policy `p.cedar#1`: attribute `amuont` on entity type `payment::transfer` not found (did you mean `amount`?)";

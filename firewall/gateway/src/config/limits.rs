@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use semgate_contexts::json;
-use semgate_policies::PolicyLimits;
+use semgate_policies::{PolicyLimits, ScoreBounds};
 use serde::{Deserialize, Serialize};
 
 use super::fault::ConfigFault;
@@ -315,6 +315,16 @@ impl Limits {
             max_nodes: self.nodes,
             ..json::Limits::default()
         }
+    }
+
+    /// The most that scores can be: what is more is refused before policies are asked.
+    #[must_use]
+    pub fn scores(&self) -> ScoreBounds {
+        let bytes = |bytes: usize| u64::try_from(bytes).unwrap_or(u64::MAX);
+        let message_bytes = bytes(self.body_bytes.max(self.reply_bytes).max(self.event_bytes));
+        // what a message says in marked members and beside them, and what it is put behind
+        let text_length = message_bytes.saturating_mul(2).saturating_add(bytes(self.appended_text));
+        ScoreBounds { message_bytes, concepts: bytes(self.concepts), text_length }
     }
 
     /// The bounds of a policy set among them.

@@ -1,0 +1,336 @@
+//! Why conditions are true for no message: the fewest of their parts that are never true together, and what is known of the members that
+//! one of them asks for.
+
+use std::sync::Arc;
+
+use cedar_policy::pst::{BinaryOp, Clause, Expr, Literal, UnaryOp, Var};
+use semgate_contexts::{Performative, PerformativeSet};
+
+use super::around::bound_of;
+use super::compared::{is_credentials, written};
+use super::derived::letter;
+use super::facts::{Side, Where};
+use super::members::path_of;
+use super::pieces::{first_variable, shown};
+use super::possible::{Looking, is_same_member};
+use super::values::Values;
+use super::words::listed;
+use super::{World, walk};
+use crate::catalogue::TypeInfo;
+use crate::numbers::{DECIMAL_PLACES, Numbers};
+
+/// Steps of finding it for one policy, on top of those of judging it: some ten milliseconds. Past them more parts are named than need be.
+const MAX_STEPS: u64 = 50_000;
+
+/// Parts that are looked at one by one: of a longer condition the whole is meant.
+const MAX_PARTS: usize = 32;
+
+/// Parts that are named, and agents.
+const MAX_NAMED: usize = 3;
+
+/// A part of conditions, and whether it has to be so.
+#[derive(Clone)]
+struct Part<'e> {
+    expr: &'e Arc<Expr>,
+    truth: bool,
+}
+
+/// Parts that are never true together.
+pub(super) struct Why {
+    /// The first variable of the last of them.
+    pub at: Option<*const Expr>,
+    /// Which they are, and what is known of what they ask for.
+    pub text: String,
+}
+
+/// Which parts of conditions are never true together, by what can hold and what is known `here`.
+pub(super) fn why(
+    clauses: &[Clause],
+    (here, world): (&Where, &World<'_>),
+    can: impl Fn(&[Clause]) -> bool,
+) -> Option<Why> {
+    let mut parts = Vec::new();
+    for clause in clauses {
+        match clause {
+            Clause::When(condition) => split(condition, true, &mut parts),
+            Clause::Unless(condition) => split(condition, false, &mut parts),
+        }
+    }
+    let finding = Finding { here, world, can: &can };
+    world.steps().apart(MAX_STEPS, || finding.told(parts))
+}
+
+/// What it is found by.
+struct Finding<'f, 'w> {
+    here: &'f Where,
+    world: &'f World<'w>,
+    can: &'f dyn Fn(&[Clause]) -> bool,
+}
+
+impl Finding<'_, '_> {
+    fn told(&self, parts: Vec<Part<'_>>) -> Option<Why> {
+        let left = self.fewest(parts)?;
+        let text = match &left[..] {
+            [one] => match self.reason(one) {
+                // of a truth the reason says all
+                Some(reason) if reason.starts_with(&format!("`{}` is ", one.shown())) => reason,
+                Some(reason) => format!("`{}`: {reason}", one.shown()),
+                None => self.sides(one).unwrap_or_else(|| format!("`{}` is never true", one.shown())),
+            },
+            parts => together(parts),
+        };
+        Some(Why { at: first_variable(left.last()?.expr), text })
+    }
+
+    /// These without what can be left out; none where they can hold, or are too many.
+    fn fewest<'e>(&self, mut parts: Vec<Part<'e>>) -> Option<Vec<Part<'e>>> {
+        let holds = |parts: &[Part<'_>]| (self.can)(&parts.iter().map(Part::clause).collect::<Vec<_>>());
+        if parts.len() > MAX_PARTS || holds(&parts) {
+            return None;
+        }
+        for at in (0..parts.len()).rev() {
+            let mut without = parts.clone();
+            without.remove(at);
+            if !without.is_empty() && !holds(&without) {
+                parts = without;
+            }
+        }
+        Some(parts)
+    }
+
+    /// Why neither of several that are joined by `||` is ever so.
+    fn sides(&self, one: &Part<'_>) -> Option<String> {
+        let Expr::BinaryOp { op: op @ (BinaryOp::And | BinaryOp::Or), left, right } = &**one.expr else {
+            return None;
+        };
+        if (*op == BinaryOp::Or) != one.truth {
+            return None;
+        }
+        let each = [left, right].map(|side| {
+            let mut parts = Vec::new();
+            split(side, one.truth, &mut parts);
+            self.told(parts).map(|why| why.text)
+        });
+        let [Some(left), Some(right)] = each else { return None };
+        Some(format!("{left}; {right}"))
+    }
+
+    /// What is known of what a part asks for, where that is why it is never so.
+    fn reason(&self, part: &Part<'_>) -> Option<String> {
+        if matches!(
+            &**part.expr,
+            Expr::BinaryOp { op: BinaryOp::And | BinaryOp::Or, .. } | Expr::IfThenElse { .. }
+        ) {
+            return None;
+        }
+        if let Some(whole) = self.of_part(part.expr) {
+            return Some(whole);
+        }
+        let mut known: Vec<String> = Vec::new();
+        walk::each(part.expr, &mut |part| {
+            if let Some(one) = self.of_part(part).filter(|one| !known.contains(one)) {
+                known.push(one);
+            }
+        });
+        known.truncate(MAX_NAMED);
+        (!known.is_empty()).then(|| known.join(", "))
+    }
+
+    /// What is known of one part of an expression.
+    fn of_part(&self, part: &Expr) -> Option<String> {
+        match part {
+            Expr::BinaryOp { left, right, .. } if is_same_member(left, right) => {
+                Some(format!("`{}` is compared with itself", written(left)))
+            }
+            Expr::BinaryOp {
+                op: BinaryOp::Contains | BinaryOp::ContainsAll | BinaryOp::ContainsAny | BinaryOp::Eq,
+                left,
+                ..
+            } if is_credentials(left) => self.entry(left),
+            Expr::BinaryOp { op: BinaryOp::Eq, left, right } if self.line(left, right).is_some() => {
+                self.line(left, right)
+            }
+            Expr::BinaryOp { op: BinaryOp::In | BinaryOp::Eq | BinaryOp::NotEq, left, .. } => {
+                let all = self.here.end(Side::of(left)?).can_be.as_ref()?;
+                Some(format!("`{}` is {}", written(left), self.agents(all.iter().copied())?))
+            }
+            Expr::Is { expr, entity_type, .. } if matches!(**expr, Expr::Var(Var::Resource)) => {
+                match self.here.of_type.and_then(|at| self.world.catalogue.types.get(at)) {
+                    Some(info) => Some(format!("`resource` is `{}`", info.name)),
+                    None => {
+                        let name = entity_type.to_string();
+                        let info = self.world.catalogue.types.get(self.world.of_name(&name)?)?;
+                        self.untaken(std::iter::once(info), &name)
+                    }
+                }
+            }
+            Expr::Like { expr, pattern } => {
+                let (var, path) = path_of(expr)?;
+                let Values::Ruled(rules) = Looking::new(self.world).by_schema(&var, &path, self.here) else {
+                    return None;
+                };
+                let text: String = pattern.iter().filter_map(letter).collect();
+                Some(format!("of `{}` {}", written(expr), rules.first()?.asks(&text)))
+            }
+            Expr::Var(Var::Action) => {
+                let all: Vec<String> = self.here.actions.iter().map(|action| format!("`{action}`")).collect();
+                (all.len() < Performative::ALL.len()).then(|| format!("`action` is {}", one_of(&all)))
+            }
+            Expr::UnaryOp { op: UnaryOp::ToTime, .. } => Some("a time of day is below `24h`".to_owned()),
+            Expr::UnaryOp { op: UnaryOp::IsEmpty, expr } => {
+                let (var, path) = path_of(part)?;
+                let is = match Looking::new(self.world).by_schema(&var, &path, self.here).truth() {
+                    (false, true) => "never",
+                    (true, false) => "always",
+                    _ => return None,
+                };
+                Some(format!("`{}` is {is} empty", written(expr)))
+            }
+            Expr::GetAttr { .. } => {
+                let (var, path) = path_of(part)?;
+                if var == Var::Context && path.iter().eq(["session", "expires"]) {
+                    return Some("a session is there until it expires".to_owned());
+                }
+                let values = Looking::new(self.world).by_schema(&var, &path, self.here);
+                let is = described(&values, var == Var::Resource)?;
+                Some(format!("`{}` is {is}{}", written(part), self.by_limits(&var, &path)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Of a comparison of the line: whether no concept of it takes an action of the scope.
+    fn line(&self, left: &Expr, right: &Expr) -> Option<String> {
+        let is_line = |expr: &Expr| {
+            path_of(expr).is_some_and(|(var, path)| var == Var::Context && path.iter().eq(["line"]))
+        };
+        let line = match (left, right) {
+            (member, Expr::Literal(Literal::String(line)))
+            | (Expr::Literal(Literal::String(line)), member)
+                if is_line(member) && self.here.of_type.is_none() =>
+            {
+                line.as_str()
+            }
+            _ => return None,
+        };
+        let types = self.world.catalogue.types.iter().filter(|info| info.line.as_str() == line);
+        self.untaken(types, line)
+    }
+
+    /// Which actions of the scope none of these types takes.
+    fn untaken<'t>(&self, types: impl Iterator<Item = &'t TypeInfo>, name: &str) -> Option<String> {
+        let taken: PerformativeSet = types.flat_map(|info| info.performatives.iter()).collect();
+        let asked: Vec<String> = self.here.actions.iter().map(|action| format!("`{action}`")).collect();
+        (!taken.is_empty() && taken.and(self.here.actions).is_empty())
+            .then(|| format!("nothing of `{name}` takes {}", asked.join(", ")))
+    }
+
+    /// Which bounds of the gateway say so of a score.
+    fn by_limits(&self, var: &Var, path: &[String]) -> String {
+        let (Var::Context, [scores, score], Some(most)) = (var, path, self.world.most()) else {
+            return String::new();
+        };
+        let by = bound_of(score, most).filter(|_| scores == "scores");
+        by.map_or_else(String::new, |(_, limits)| format!(" by {limits} of the configuration"))
+    }
+
+    /// What the entry of the agent who is asked gives.
+    fn entry(&self, credentials: &Expr) -> Option<String> {
+        let who = self.world.whose(credentials, self.here)?;
+        let entry = self.world.agents()?.at(*who.first().filter(|_| who.len() == 1)?)?;
+        let given: Vec<String> = entry.credentials.iter().map(|name| format!("`{name}`")).collect();
+        let given = if given.is_empty() { "no credential".to_owned() } else { given.join(", ") };
+        Some(format!("`entities.json` gives `{}` {given}", entry.id))
+    }
+
+    /// These agents, if they are few.
+    fn agents(&self, all: impl Iterator<Item = u32>) -> Option<String> {
+        let list = self.world.agents()?;
+        let few = all.take(MAX_NAMED + 1);
+        let names: Vec<String> = few.filter_map(|at| Some(format!("`{}`", list.at(at)?.id))).collect();
+        (1..=MAX_NAMED).contains(&names.len()).then(|| one_of(&names))
+    }
+}
+
+/// Several parts that can be so by themselves.
+fn together(parts: &[Part<'_>]) -> String {
+    let named: Vec<String> = parts.iter().take(MAX_NAMED).map(|part| format!("`{}`", part.shown())).collect();
+    let named = match (&named[..], parts.len().saturating_sub(MAX_NAMED)) {
+        ([one, other], _) => format!("{one} and {other}"),
+        (_, 0) => named.join(", "),
+        (_, more) => format!("{}, and {more} more", named.join(", ")),
+    };
+    let meant = if are_alternatives(parts) { ": did you mean `||`?" } else { "" };
+    format!("{named} are never true together{meant}")
+}
+
+/// The parts that all have to be so.
+fn split<'e>(expr: &'e Arc<Expr>, truth: bool, parts: &mut Vec<Part<'e>>) {
+    match &**expr {
+        Expr::UnaryOp { op: UnaryOp::Not, expr } => split(expr, !truth, parts),
+        Expr::BinaryOp { op: BinaryOp::And, left, right } if truth => {
+            split(left, truth, parts);
+            split(right, truth, parts);
+        }
+        Expr::BinaryOp { op: BinaryOp::Or, left, right } if !truth => {
+            split(left, truth, parts);
+            split(right, truth, parts);
+        }
+        _ => parts.push(Part { expr, truth }),
+    }
+}
+
+/// Whether two ask one member for one thing and for another, where one of the two may have been meant.
+fn are_alternatives(parts: &[Part<'_>]) -> bool {
+    let member = |part: &Part<'_>| match &**part.expr {
+        Expr::BinaryOp { op: BinaryOp::Eq | BinaryOp::In, left, .. } if part.truth => path_of(left),
+        Expr::Like { expr, .. } if part.truth => path_of(expr),
+        _ => None,
+    };
+    matches!(parts, [one, other] if member(one).is_some() && member(one) == member(other))
+}
+
+impl Part<'_> {
+    fn clause(&self) -> Clause {
+        let condition = Arc::clone(self.expr);
+        if self.truth { Clause::When(condition) } else { Clause::Unless(condition) }
+    }
+
+    fn shown(&self) -> String {
+        if self.truth {
+            return shown(self.expr);
+        }
+        shown(&Expr::UnaryOp { op: UnaryOp::Not, expr: Arc::clone(self.expr) })
+    }
+}
+
+/// What values are, in words; none where nothing is known of them.
+fn described(values: &Values, of_instance: bool) -> Option<String> {
+    let numbers = |numbers: &Numbers, places| {
+        let text = numbers.described(places);
+        let open = numbers.ends() == Numbers::default().ends() && text.starts_with("it is at least");
+        (!open).then(|| text.trim_start_matches("it is ").to_owned())
+    };
+    let text = match values {
+        Values::Texts(all) => listed(all),
+        Values::Numbers(all) => numbers(all, 0)?,
+        Values::Decimals(all) => numbers(all, DECIMAL_PLACES)?,
+        // of a length of time it is known that it is none below nothing
+        Values::Moments(lengths) if of_instance && lengths.ends().0 == 0 => {
+            "no shorter than nothing".to_owned()
+        }
+        Values::Bool { yes: true, no: false } => "always `true`".to_owned(),
+        Values::Bool { yes: false, no: true } => "always `false`".to_owned(),
+        _ => return None,
+    };
+    // of one there is no choice
+    let one = text.strip_prefix("one of ").filter(|one| !one.contains("`, "));
+    Some(one.map_or_else(|| text.clone(), str::to_owned))
+}
+
+fn one_of(all: &[String]) -> String {
+    match all {
+        [one] => one.clone(),
+        all => format!("one of {}", all.join(", ")),
+    }
+}

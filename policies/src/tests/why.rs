@@ -1,0 +1,117 @@
+//! A policy that is true for no message is told with the parts of its condition that are why, and with what is known of what they ask for.
+
+use super::faults;
+
+/// What stands behind "true for no message", for a permit about payments.
+fn why(condition: &str) -> String {
+    let text = format!("permit (principal, action, resource is payment::transfer)\n{condition};");
+    let told = faults(&text);
+    let [one] = &told[..] else { panic!("{condition}: {told:?}") };
+    let (_, why) = one.split_once(" true for no message").unwrap_or_else(|| panic!("{one}"));
+    why.to_owned()
+}
+
+#[test]
+fn bug_a_condition_that_is_true_for_no_message_was_told_without_the_part_that_is_why() {
+    for (condition, told) in [
+        (
+            "when { resource.currency == \"USD\" && resource.currency == \"EUR\" }",
+            " (`resource.currency == \"USD\"` and `resource.currency == \"EUR\"` are never true together: did you mean `||`?)",
+        ),
+        (
+            "when { context.locked && resource.amount.greaterThan(decimal(\"100.0\")) && resource.currency == \"EUR\" && resource.amount.lessThan(decimal(\"50.0\")) }",
+            " (`resource.amount.greaterThan(decimal(\"100.0\"))` and `resource.amount.lessThan(decimal(\"50.0\"))` are never true together)",
+        ),
+        (
+            "when { resource.amount.lessThan(decimal(\"0.0\")) }",
+            " (`resource.amount.lessThan(decimal(\"0.0\"))`: `resource.amount` is at least `0.0`)",
+        ),
+        ("when { context.major == 7 }", " (`context.major == 7`: `context.major` is one of `1`, `2`)"),
+        (
+            "when { resource.sender_id != resource.sender_id }",
+            " (`resource.sender_id != resource.sender_id`: `resource.sender_id` is compared with itself)",
+        ),
+        (
+            "when { context.locked } unless { context.locked }",
+            " (`context.locked` and `!context.locked` are never true together)",
+        ),
+        (
+            "when { !context.locked } when { context has session && context.session.expires > datetime(\"2030-01-01\") }",
+            " (`!context.locked` and `context has session` are never true together)",
+        ),
+        (
+            "when { context has session && context.session.expires < context.now }",
+            " (`context.session.expires < context.now`: a session is there until it expires)",
+        ),
+        (
+            "when { context.scores.concepts < 1 }",
+            " (`context.scores.concepts < 1`: `context.scores.concepts` is at least `1`)",
+        ),
+        (
+            "when { context.now.toTime() > duration(\"25h\") }",
+            " (`context.now.toTime() > duration(\"25h\")`: a time of day is below `24h`)",
+        ),
+        (
+            "when { (context.major == 7 && context.locked) || resource.amount.lessThan(decimal(\"0.0\")) }",
+            " (`context.major == 7`: `context.major` is one of `1`, `2`; `resource.amount.lessThan(decimal(\"0.0\"))`: `resource.amount` is at least `0.0`)",
+        ),
+        (
+            "when { [\"USD\", \"EUR\"].contains(resource.currency) } unless { resource.currency == \"USD\" } unless { resource.currency == \"EUR\" }",
+            " (`[\"USD\", \"EUR\"].contains(resource.currency)`, `!(resource.currency == \"USD\")`, `!(resource.currency == \"EUR\")` are never true together)",
+        ),
+        (
+            "when { principal == Agent::\"spiffe://semgate.test/agent/retailer-7\" && principal == Agent::\"spiffe://semgate.test/agent/treasurer-1\" }",
+            " (`principal == Agent::\"spiffe://semgate.test/agent/retailer-7\"` and `principal == Agent::\"spiffe://semgate.test/agent/treasurer-1\"` are never true together: did you mean `||`?)",
+        ),
+    ] {
+        assert_eq!(why(condition), told, "{condition}");
+    }
+}
+
+#[test]
+fn bug_an_action_that_no_concept_of_the_line_takes_loaded_where_a_condition_names_the_line() {
+    let told = |action: &str, condition: &str| {
+        faults(&format!(
+            "permit (principal, action == Action::\"{action}\", resource)\nwhen {{ {condition} }};"
+        ))
+    };
+    let one = told("SUBSCRIBE", "context.line == \"payment\"");
+    let why = "(`context.line == \"payment\"`: nothing of `payment` takes `SUBSCRIBE`)";
+    assert!(matches!(&one[..], [one] if one.ends_with(why)), "{one:?}");
+    let one = told("SUBSCRIBE", "context.locked && resource is payment::transfer");
+    let why = "(`resource is payment::transfer`: nothing of `payment::transfer` takes `SUBSCRIBE`)";
+    assert!(matches!(&one[..], [one] if one.ends_with(why)), "{one:?}");
+    for (action, condition) in [
+        ("REQUEST", "context.line == \"payment\""),
+        ("SUBSCRIBE", "context.line == \"a2a\""),
+        ("SUBSCRIBE", "context.line == \"learnt\""),
+        ("SUBSCRIBE", "context.line == \"payment\" || context.line == \"a2a\""),
+    ] {
+        assert_eq!(told(action, condition), [""; 0], "{action} {condition}");
+    }
+}
+
+#[test]
+fn bug_a_binding_before_a_line_that_it_does_not_say_loaded() {
+    let told =
+        |condition: &str| faults(&format!("permit (principal, action, resource)\nwhen {{ {condition} }};"));
+    for condition in [
+        "context.binding == \"a2a\" && context.line == \"mcp\"",
+        "context.line == \"mcp\" && context.binding == \"a2a\"",
+        "context.binding == \"l8\" && resource is a2a::GetTask",
+        "context.binding != \"mcp\" && context.locked && context.line == \"mcp\"",
+        "(context.binding == \"a2a\" || context.binding == \"l8\") && context.line == \"mcp\"",
+    ] {
+        assert_eq!(told(condition).len(), 1, "{condition}: {:?}", told(condition));
+    }
+    for condition in [
+        "context.binding == \"a2a\" && context.line == \"a2a\"",
+        "context.binding == \"a2a\" && context.line == \"payment\"",
+        "context.binding != \"a2a\" && context.line == \"mcp\"",
+        "context.binding == \"a2a\" && (context.line == \"mcp\" || context.line == \"payment\")",
+        "context.binding == \"a2a\" && context.line != \"mcp\"",
+        "context.binding == \"mcp\" && context.line == \"learnt\"",
+    ] {
+        assert_eq!(told(condition), [""; 0], "{condition}");
+    }
+}
