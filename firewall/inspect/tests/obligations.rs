@@ -381,6 +381,43 @@ fn a_shadow_set_is_asked_of_a_reply_of_which_the_live_one_leaves_what_fits_no_sc
 }
 
 #[test]
+fn what_policies_do_not_see_is_redacted_like_any_other_member() {
+    let document = serde_json::json!({"context": "urn:contexts:weights:v1.0", "tasks": {"weigh": {
+        "parameters": {"type": "object"}, "performatives": ["REQUEST", "INFORM"],
+        "results": {"type": "object", "properties": {"grams": {"type": "integer"},
+            "how": {"anyOf": [{"type": "string"}, {"type": "integer"}]}, "exact": {"type": "number"}}}}}});
+    let policies = r#"permit (principal in Group::"partners", action, resource is weights::weigh);
+        @redact("how, exact") permit (principal in Group::"repliers", action, resource is weights::weigh_results)
+        when { context.direction == "reply" };"#;
+    let message = |from: &str, to: &str, performative: &str, content: serde_json::Value| {
+        serde_json::json!({"protocol": "L8/1.0", "message_id": "m-1", "performative": performative, "sender_id": from,
+            "receiver_id": to, "context": "urn:contexts:weights:v1.0", "content": content})
+    };
+    let mut authority = library();
+    authority.publish(&serde_json::to_vec(&document).unwrap());
+    let view = view(&mut authority);
+    let live = common::policies(&source(policies, None), &view);
+    let generation = generation_with(view, &PolicySource::shipped(), &[]).with_policies(live).unwrap();
+    let inspector = inspector(generation);
+    for how in [serde_json::json!("SECRET7"), serde_json::json!(7)] {
+        let asked = message("retailer-7", "wholesaler-1", "REQUEST", serde_json::json!({"task": "weigh"}));
+        let route = route("l8, all lines");
+        let (_, sent) = say(&inspector, &route, "retailer-7", asked.to_string(), NOW).unwrap().spend();
+        let content = serde_json::json!({"task": "weigh", "grams": 3, "how": how, "exact": 1.123_456_7});
+        let mut reply = message("wholesaler-1", "retailer-7", "INFORM", content);
+        let body = Bytes::from(reply.to_string());
+        let permit = inspector.inspect_reply(&sent, &agent("wholesaler-1"), 200, body, NOW).unwrap();
+        assert_eq!(permit.facts().redacted, ["weigh.exact", "weigh.how"]);
+        let left: serde_json::Value = serde_json::from_slice(&permit.spend().1).unwrap();
+        reply["content"]
+            .as_object_mut()
+            .unwrap()
+            .retain(|name, _| !["how", "exact"].contains(&name.as_str()));
+        assert_eq!(left, reply);
+    }
+}
+
+#[test]
 fn a_record_of_a_reply_with_two_instances_says_of_which_one_a_member_was_taken() {
     let keep = Keep::new(BTreeMap::new(), 1 << 14);
     let inspector = house(REDACTS).with_kept(keep);
