@@ -9,6 +9,7 @@ mod holding;
 mod journal;
 mod pages;
 mod pieces;
+mod readers;
 mod scope;
 mod store;
 mod told;
@@ -18,8 +19,9 @@ pub(crate) use delivery::named;
 pub use journal::{Journal, Owned, OwnedFault};
 pub(crate) use pages::{Listing, Pages};
 pub(crate) use pieces::Pieces;
+pub(crate) use readers::{Beyond, By, Held, Reader, Standing};
 pub use scope::Scope;
-pub(crate) use told::{Known, Moved, Telling, TextBounds, Texts, Without};
+pub(crate) use told::{Kept, Known, Moved, Telling, TextBounds, Texts};
 
 use crate::turn::{Pairs, Proposal};
 use crate::{Delivered, InspectLimits};
@@ -95,11 +97,10 @@ impl Owners {
 
     /// An empty memory.
     pub fn with_limits(limits: &InspectLimits) -> Self {
-        let each = TextBounds { bytes: limits.appended_text, artifacts: limits.text_artifacts };
         Self {
             store: Mutex::new(Store::new(limits.owned_by_one, limits.owned_by_all)),
             pages: Pages::new(limits.pages_of_one, limits.metered_agents),
-            told: Told::new(each, limits.told_text),
+            told: Told::new(TextBounds::of(limits), limits.told_text),
             pairs: Pairs::new(limits.proposals_of_one, limits.proposals_of_all),
             journal: OnceLock::new(),
         }
@@ -269,23 +270,30 @@ impl Owners {
         self.told.known(scope, task, artifact, before)
     }
 
-    /// The text of an artifact of a task is this from now on, if it is still what `known` says.
+    /// Somebody has this of an artifact of a task from now on, if what it was judged with is still all that `known` says; what is told whole
+    /// was judged with nothing. Returns when that was; none where nothing is known to put it behind.
     ///
     /// # Errors
-    /// [`Moved`]: another stream was faster, and more was told than this was judged with.
+    /// [`Moved`]: another reader was faster, and more was told than this was judged with.
     pub(crate) fn tell_text(
         &self,
         at: (&Scope<'_>, &str, &str),
-        known: &Known,
-        telling: Telling,
-    ) -> Result<(), Moved> {
+        known: Option<&Known>,
+        held: (By<'_>, &Held),
+    ) -> Result<Option<u64>, Moved> {
         let before = self.locked().told_text(at.0, Kind::Task, at.1, false);
-        self.told.tell(at, before, known, telling)
+        self.told.tell(at, before, known, held)
     }
 
-    /// What became of a notification that told this of an artifact of a task.
-    pub(crate) fn settle_text(&self, at: (&Scope<'_>, &str, &str), told: &Arc<Pieces>, outcome: Delivered) {
-        self.told.settle(at, told, outcome);
+    /// What became of a notification that told a reader these texts of an artifact of a task.
+    pub(crate) fn settle_text(
+        &self,
+        at: (&Scope<'_>, &str, &str),
+        reader: &Reader,
+        told: &[Arc<Pieces>],
+        outcome: Delivered,
+    ) {
+        self.told.settle(at, reader, told, outcome);
     }
 
     /// Text of a task was told, which may be forgotten before the task is.

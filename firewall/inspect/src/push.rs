@@ -170,8 +170,7 @@ impl Inspector {
     /// What became of a notification that was judged: its text counts as told where it arrived, as not told where nothing reached the
     /// target, and else as one of which nobody knows.
     pub fn arrived(&self, route: &Arc<Route>, token: &str, Posted(told): &Posted, outcome: Delivered) {
-        let limits = self.limits();
-        let bounds = TextBounds { bytes: limits.appended_text, artifacts: limits.text_artifacts };
+        let bounds = TextBounds::of(self.limits());
         if let Some(course) = self.courses().locked().states.get_mut(token) {
             course.settle(told, outcome, bounds);
         }

@@ -70,7 +70,7 @@ impl StreamState {
         brought: Brought,
     ) -> Result<Receipt, Refusal> {
         let brought = self.heard.tell(decided, Way::Post, brought)?;
-        let receipt = brought.receipt(decided.resolved().message());
+        let receipt = brought.receipt(decided.resolved().message(), &self.heard);
         self.heard.keep(brought, bounds(decided.case()));
         Ok(receipt)
     }

@@ -4,6 +4,8 @@
 mod common;
 #[path = "together/posts.rs"]
 mod posts;
+#[path = "together/readers.rs"]
+mod readers;
 
 use bytes::Bytes;
 use common::{NOW, agent, base, generation_with, inspector, library, route, say, sums, view};

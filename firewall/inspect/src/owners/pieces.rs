@@ -4,7 +4,7 @@
 const CUT: u8 = 0xff;
 
 /// The pieces of a text in their order. Those that are empty are none: nothing stands between a text and nothing.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pieces(Vec<u8>);
 
 impl Pieces {
@@ -63,6 +63,17 @@ impl Pieces {
         other.words().all(|byte| own.next() == Some(byte))
     }
 
+    /// Whether it begins with the words of two others, one behind the other.
+    pub(crate) fn begins_with_both(&self, first: &Self, then: &Self) -> bool {
+        let mut own = self.words();
+        first.words().chain(then.words()).all(|byte| own.next() == Some(byte))
+    }
+
+    /// Whether one of the two begins with the words of the other.
+    pub(crate) fn is_near(&self, other: &Self) -> bool {
+        self.begins_with(other) || other.begins_with(self)
+    }
+
     fn words(&self) -> impl Iterator<Item = u8> {
         self.0.iter().copied().filter(|byte| *byte != CUT)
     }
@@ -88,5 +99,15 @@ mod tests {
         assert!(two.says(&one) && one.begins_with(&two) && two.begins_with(&Pieces::of(["a", "b"])));
         assert!(!two.says(&Pieces::of(["ab"])) && !Pieces::of(["ab"]).begins_with(&two));
         assert!(!two.begins_with(&Pieces::of(["b"])) && two.begins_with(&Pieces::default()));
+        let long = Pieces::of(["abc", "d"]);
+        assert!(
+            long.begins_with_both(&one, &Pieces::default())
+                && long.begins_with_both(&two, &Pieces::of(["d"]))
+        );
+        assert!(
+            !long.begins_with_both(&one, &Pieces::of(["e"]))
+                && !one.begins_with_both(&two, &Pieces::of(["d"]))
+        );
+        assert!(long.is_near(&two) && one.is_near(&long) && !one.is_near(&Pieces::of(["b"])));
     }
 }

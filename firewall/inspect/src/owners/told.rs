@@ -1,22 +1,19 @@
 //! What was told of the artifacts of tasks in text, so that text which is put behind it later is judged together with it, also on
 //! another stream.
 
-use super::{Pieces, Scope};
-use crate::Delivered;
+use super::{By, Held, Pieces, Reader, Scope, Standing};
+use crate::{Delivered, InspectLimits};
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// A text; none once it is more than can be judged together.
-pub(crate) type Text = Option<Arc<Pieces>>;
-
-/// What was told of one artifact, or in one message.
+/// What one reader was told of one artifact, or in one message.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Telling {
-    /// All of it.
-    pub text: Text,
-    /// What those have whom the last of it did not reach; none where nothing of it is on its way, or was lost there.
+    /// All of it; none once it is more than can be judged together.
+    pub text: Option<Held>,
+    /// What the reader has whom the last of it did not reach; none where nothing of it is on its way, or was lost there.
     pub without: Option<Without>,
 }
 
@@ -24,19 +21,24 @@ pub(crate) struct Telling {
 #[derive(Clone, Debug)]
 pub(crate) struct Without {
     /// Only the text before it; none where several may be missing, each by itself.
-    pub text: Text,
+    pub text: Option<Held>,
     /// Notifications that are on their way.
     pub open: usize,
 }
 
 impl Telling {
-    /// This, which nobody is without.
-    pub(crate) const fn sure(text: Arc<Pieces>) -> Self {
+    /// This, which the reader is not without.
+    pub(crate) const fn sure(text: Held) -> Self {
         Self { text: Some(text), without: None }
     }
 
+    /// What the reader was told by itself.
+    pub(crate) fn own(&self) -> Option<&Arc<Pieces>> {
+        self.text.as_ref()?.own()
+    }
+
     /// This from now on, where `self` stays if the notification that says so does not arrive.
-    pub(crate) fn unsure(&self, text: Arc<Pieces>) -> Self {
+    pub(crate) fn unsure(&self, text: Held) -> Self {
         let without = match &self.without {
             None => Without { text: self.text.clone(), open: 1 },
             Some(without) => Without { text: None, open: without.open.saturating_add(1) },
@@ -53,25 +55,10 @@ impl Telling {
         same
     }
 
-    /// Whether it is the one that was seen, with all that may be missing.
-    pub(crate) fn is(&self, seen: &Self) -> bool {
-        let same = |now: &Text, then: &Text| match (now, then) {
-            (Some(now), Some(then)) => Arc::ptr_eq(now, then),
-            (None, None) => true,
-            _ => false,
-        };
-        same(&self.text, &seen.text)
-            && match (&self.without, &seen.without) {
-                (Some(now), Some(then)) => same(&now.text, &then.text) && now.open == then.open,
-                (None, None) => true,
-                _ => false,
-            }
-    }
-
     /// What became of a notification that told this.
-    pub(crate) fn settle(&mut self, told: &Arc<Pieces>, outcome: Delivered) {
-        let (Some(text), Some(without)) = (&self.text, &mut self.without) else { return };
-        let same = text.says(told);
+    pub(crate) fn settle(&mut self, told: &Pieces, outcome: Delivered) {
+        let same = self.own().is_some_and(|own| own.says(told));
+        let (Some(_), Some(without)) = (&self.text, &mut self.without) else { return };
         match outcome {
             Delivered::Yes if same => self.without = None,
             // it is never known, so that it stays as on its way
@@ -86,9 +73,34 @@ impl Telling {
         }
     }
 
-    /// Bytes that count against a bound; what stands where the last of it did not arrive is less, and not counted again.
+    /// It was told, as the last of all there is.
+    pub(crate) fn told(&mut self, at: u64) {
+        self.text.iter_mut().for_each(|text| text.told(at));
+    }
+}
+
+/// What is kept within a bound of bytes.
+pub(crate) trait Kept {
+    /// Bytes that count.
+    fn len(&self) -> usize;
+    /// Gives up what others go on from.
+    fn spare(&mut self);
+    /// Gives up all of it.
+    fn lose(&mut self);
+}
+
+impl Kept for Telling {
+    /// What stands where the last of it did not arrive is less, and not counted again.
     fn len(&self) -> usize {
-        self.text.as_ref().map_or(0, |text| text.len())
+        self.text.as_ref().map_or(0, Held::len)
+    }
+
+    fn spare(&mut self) {
+        self.text.iter_mut().for_each(Held::spare);
+    }
+
+    fn lose(&mut self) {
+        *self = Self::default();
     }
 }
 
@@ -99,23 +111,37 @@ pub(crate) struct TextBounds {
     pub bytes: usize,
     /// Artifacts.
     pub artifacts: usize,
+    /// Versions of one.
+    pub versions: usize,
+}
+
+impl TextBounds {
+    pub(crate) const fn of(limits: &InspectLimits) -> Self {
+        Self { bytes: limits.appended_text, artifacts: limits.text_artifacts, versions: limits.told_versions }
+    }
 }
 
 /// Texts by the id of their artifact.
-#[derive(Debug, Default)]
-pub(crate) struct Texts {
-    of: HashMap<Box<str>, Telling>,
+#[derive(Debug)]
+pub(crate) struct Texts<T> {
+    of: HashMap<Box<str>, T>,
     bytes: usize,
     /// Others were told that are not known any more.
     lost: bool,
+}
+
+impl<T> Default for Texts<T> {
+    fn default() -> Self {
+        Self { of: HashMap::new(), bytes: 0, lost: false }
+    }
 }
 
 /// There is no place for another artifact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooMany;
 
-impl Texts {
-    pub(crate) fn get(&self, id: &str) -> Option<&Telling> {
+impl<T: Kept> Texts<T> {
+    pub(crate) fn get(&self, id: &str) -> Option<&T> {
         self.of.get(id)
     }
 
@@ -123,30 +149,39 @@ impl Texts {
         self.of.len()
     }
 
-    /// What is told of an artifact from now on. Past the bound of bytes it is no text any more.
+    /// What is told of an artifact from now on. Past the bound of bytes what others go on from is given up, and then this.
     ///
     /// # Errors
     /// [`TooMany`]: one artifact more than there may be.
-    pub(crate) fn keep(&mut self, id: &str, telling: Telling, bounds: TextBounds) -> Result<(), TooMany> {
-        let cost = |telling: &Telling| id.len().saturating_add(telling.len());
-        let before = self.of.get(id).map(cost);
+    pub(crate) fn keep(&mut self, id: &str, mut kept: T, bounds: TextBounds) -> Result<(), TooMany> {
+        let cost = |id: &str, kept: &T| id.len().saturating_add(kept.len());
+        let before = self.of.remove(id);
         if before.is_none() && self.of.len() >= bounds.artifacts {
             self.lost = true;
             return Err(TooMany);
         }
-        let rest = self.bytes.saturating_sub(before.unwrap_or_default());
-        let fits = rest.saturating_add(cost(&telling)) <= bounds.bytes;
-        let telling = if fits { telling } else { Telling::default() };
-        self.bytes = rest.saturating_add(cost(&telling));
-        self.of.insert(Box::from(id), telling);
+        let mut rest = self.bytes.saturating_sub(before.map_or(0, |before| cost(id, &before)));
+        if rest.saturating_add(cost(id, &kept)) > bounds.bytes {
+            self.of.values_mut().for_each(T::spare);
+            rest = self.of.iter().map(|(id, kept)| cost(id, kept)).sum();
+            kept.spare();
+        }
+        if rest.saturating_add(cost(id, &kept)) > bounds.bytes {
+            kept.lose();
+        }
+        self.bytes = rest.saturating_add(cost(id, &kept));
+        self.of.insert(Box::from(id), kept);
         Ok(())
     }
 
-    /// What became of a notification that told this of an artifact.
-    pub(crate) fn settle(&mut self, id: &str, told: &Arc<Pieces>, outcome: Delivered, bounds: TextBounds) {
-        if let Some(mut telling) = self.of.get(id).cloned() {
-            telling.settle(told, outcome);
-            let _ = self.keep(id, telling, bounds); // it has its place
+    /// Settles what is known of an artifact.
+    pub(crate) fn settle(&mut self, id: &str, bounds: TextBounds, settle: impl FnOnce(&mut T))
+    where
+        T: Clone,
+    {
+        if let Some(mut kept) = self.of.get(id).cloned() {
+            settle(&mut kept);
+            let _ = self.keep(id, kept, bounds); // it has its place
         }
     }
 }
@@ -159,7 +194,7 @@ pub(crate) enum Known {
     /// Some was told, and is not known any more.
     Lost,
     /// It was told, up to here.
-    Told(Telling),
+    Told(Standing),
 }
 
 /// Another stream of the task was faster.
@@ -171,7 +206,7 @@ const TASK: usize = 256;
 
 #[derive(Default)]
 struct Store {
-    tasks: HashMap<Arc<str>, (u64, Texts)>,
+    tasks: HashMap<Arc<str>, (u64, Texts<Standing>)>,
     /// By the last use.
     order: BTreeMap<u64, Arc<str>>,
     used: u64,
@@ -196,7 +231,8 @@ impl Told {
         self.locked().known(&key(scope, task), id, before)
     }
 
-    /// The text of an artifact is this from now on, if it is still what `known` says.
+    /// Somebody has this of an artifact from now on, if what it was judged with is still all that `known` says; what is told whole was judged with
+    /// nothing. Returns when that was; none where nothing is known to put it behind.
     ///
     /// # Errors
     /// [`Moved`].
@@ -204,38 +240,42 @@ impl Told {
         &self,
         (scope, task, id): (&Scope<'_>, &str, &str),
         before: bool,
-        known: &Known,
-        telling: Telling,
-    ) -> Result<(), Moved> {
+        known: Option<&Known>,
+        (by, held): (By<'_>, &Held),
+    ) -> Result<Option<u64>, Moved> {
         let mut store = self.locked();
         let key = key(scope, task);
-        let same = match (store.known(&key, id, before), known) {
-            (Known::New, Known::New) | (Known::Lost, Known::Lost) => true,
-            (Known::Told(now), Known::Told(then)) => now.is(then),
-            _ => false,
+        let mut standing = match (store.known(&key, id, before), known) {
+            (Known::Lost, Some(Known::Lost)) => return Ok(None),
+            (Known::New, None | Some(Known::New)) => Standing::default(),
+            (Known::Lost, None) => Standing::forgotten(),
+            (Known::Told(now), None) => now,
+            (Known::Told(now), Some(Known::Told(then))) if !now.moved(then, held) => now,
+            _ => return Err(Moved),
         };
-        if !same {
-            return Err(Moved);
-        }
-        store.keep(key, id, before, telling, self.each);
+        store.used += 1;
+        let at = store.used;
+        standing.tell(at, by, held, self.each.versions);
+        store.keep(key, id, before, standing, self.each);
         while store.bytes > self.all && store.order.len() > 1 {
             store.forget_oldest();
         }
-        Ok(())
+        Ok(Some(at))
     }
 
-    /// What became of a notification that told this of an artifact.
+    /// What became of a notification that told a reader these texts of an artifact.
     pub(super) fn settle(
         &self,
         (scope, task, id): (&Scope<'_>, &str, &str),
-        told: &Arc<Pieces>,
+        reader: &Reader,
+        told: &[Arc<Pieces>],
         outcome: Delivered,
     ) {
         let mut store = self.locked();
         let store = &mut *store;
         if let Some((_, texts)) = store.tasks.get_mut(&*key(scope, task)) {
             let held = texts.bytes;
-            texts.settle(id, told, outcome, self.each);
+            texts.settle(id, self.each, |standing| standing.settle(reader, told, outcome));
             store.bytes = store.bytes.saturating_sub(held).saturating_add(texts.bytes);
         }
     }
@@ -249,7 +289,7 @@ impl Store {
     fn known(&self, key: &str, id: &str, before: bool) -> Known {
         match self.tasks.get(key) {
             Some((_, texts)) => match texts.get(id) {
-                Some(telling) => Known::Told(telling.clone()),
+                Some(standing) => Known::Told(standing.clone()),
                 None if texts.lost => Known::Lost,
                 None => Known::New,
             },
@@ -258,8 +298,7 @@ impl Store {
         }
     }
 
-    fn keep(&mut self, key: String, id: &str, before: bool, telling: Telling, bounds: TextBounds) {
-        self.used += 1;
+    fn keep(&mut self, key: String, id: &str, before: bool, standing: Standing, bounds: TextBounds) {
         let used = self.used;
         let key: Arc<str> = Arc::from(key);
         let (last, texts) = self.tasks.entry(Arc::clone(&key)).or_insert_with(|| {
@@ -270,7 +309,7 @@ impl Store {
         *last = used;
         self.order.insert(used, key);
         let held = texts.bytes;
-        let _ = texts.keep(id, telling, bounds); // one too many is lost
+        let _ = texts.keep(id, standing, bounds); // one too many is lost
         self.bytes = self.bytes.saturating_sub(held).saturating_add(texts.bytes);
     }
 

@@ -6,7 +6,7 @@ use crate::{
     case::Case,
     conform::Said,
     decide::{Decided, again},
-    owners::{Known, Moved, Pieces, Telling, TextBounds, Texts, Without},
+    owners::{Beyond, By, Held, Known, Moved, Pieces, Reader, Standing, Telling, TextBounds, Texts},
     together::BETWEEN,
 };
 use semgate_contexts::json;
@@ -17,7 +17,7 @@ use std::{collections::VecDeque, sync::Arc};
 pub(crate) const TEXT: &str = "text";
 
 /// How often a text is judged anew because another stream of its task was faster.
-const ATTEMPTS: usize = 4;
+const ATTEMPTS: usize = 8;
 
 /// Messages of a stream that one of the same id is held against: the last 8, since agents that say a message in pieces say one
 /// after the other.
@@ -35,25 +35,33 @@ pub(super) enum Way {
 /// What a stream told so far, as its reader has it.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
-    artifacts: Texts,
+    reader: Reader,
+    artifacts: Texts<Telling>,
     messages: VecDeque<(Box<str>, Telling)>,
 }
 
-/// What an event adds to it, and to what all streams of its task told, once it may pass.
+/// What an event adds to it, and to what all readers of its task were told, once it may pass.
 #[derive(Debug, Default)]
 pub(crate) struct Brought {
-    artifacts: Vec<(Box<str>, Telling)>,
+    artifacts: Vec<Artifact>,
     messages: Vec<(Box<str>, Telling)>,
-    shared: Vec<(Box<str>, Known, Telling)>,
+}
+
+#[derive(Debug)]
+struct Artifact {
+    id: Box<str>,
+    telling: Telling,
+    /// What it was put behind; none where it is told whole.
+    known: Option<Known>,
 }
 
 /// What a notification told, until it is known what became of it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Receipt {
     task: Option<Box<str>>,
-    /// In its own course, and on all streams of the task.
-    artifacts: Vec<(Box<str>, Arc<Pieces>)>,
-    shared: Vec<(Box<str>, Arc<Pieces>)>,
+    reader: Reader,
+    /// With all that may be held of each.
+    artifacts: Vec<(Box<str>, Vec<Arc<Pieces>>)>,
     messages: Vec<(Box<str>, Arc<Pieces>)>,
 }
 
@@ -78,7 +86,7 @@ impl Heard {
             let texts: Vec<_> = parts.iter().copied().filter(|(_, instance)| is_text(instance)).collect();
             match piece.of {
                 PieceOf::Artifact => {
-                    self.artifact(decided, piece, &texts, (appends, way), &mut brought)?;
+                    brought.artifacts.extend(self.artifact(decided, piece, &texts, (appends, way))?);
                 }
                 PieceOf::Message => {
                     let before = brought.messages.iter().rev().find(|(id, _)| **id == *piece.id);
@@ -88,7 +96,7 @@ impl Heard {
                 }
             }
         }
-        let new = brought.artifacts.iter().filter(|(id, _)| self.artifacts.get(id).is_none()).count();
+        let new = brought.artifacts.iter().filter(|one| self.artifacts.get(&one.id).is_none()).count();
         if self.artifacts.len().saturating_add(new) > bounds(decided.case()).artifacts {
             return Err(Refusal::new(
                 Code::TooComplex,
@@ -117,7 +125,9 @@ impl Heard {
                 PieceOf::Message => self.said(piece.id),
             };
             match kept.map(|telling| &telling.text) {
-                Some(Some(whole)) => every_way(decided, (said, instance), whole)?,
+                Some(Some(held)) => {
+                    held.texts().try_for_each(|whole| every_way(decided, (said, instance), whole))?;
+                }
                 Some(None) => return Err(too_long()),
                 None if appends => return Err(too_long()),
                 None => {}
@@ -138,7 +148,7 @@ impl Heard {
         mut brought: Brought,
     ) -> Result<Brought, Refusal> {
         for _ in 0..ATTEMPTS {
-            if brought.tell(decided.case(), decided.resolved().message()).is_ok() {
+            if brought.tell(decided, way.by(&self.reader)).is_ok() {
                 return Ok(brought);
             }
             brought = self.judge(decided, way)?;
@@ -148,7 +158,7 @@ impl Heard {
 
     /// The event passed.
     pub(super) fn keep(&mut self, brought: Brought, bounds: TextBounds) {
-        for (id, telling) in brought.artifacts {
+        for Artifact { id, telling, .. } in brought.artifacts {
             let _ = self.artifacts.keep(&id, telling, bounds); // they were counted
         }
         for (id, telling) in brought.messages {
@@ -156,7 +166,7 @@ impl Heard {
             if self.messages.len() >= MESSAGES {
                 self.messages.pop_front();
             }
-            let fits = telling.text.as_ref().is_some_and(|text| text.len() <= bounds.bytes);
+            let fits = telling.own().is_some_and(|text| text.len() <= bounds.bytes);
             self.messages.push_back((id, if fits { telling } else { Telling::default() }));
         }
     }
@@ -164,7 +174,8 @@ impl Heard {
     /// What became of a notification of this course.
     pub(super) fn settle(&mut self, receipt: &Receipt, outcome: Delivered, bounds: TextBounds) {
         for (id, told) in &receipt.artifacts {
-            self.artifacts.settle(id, told, outcome, bounds);
+            let own = told.first().cloned().unwrap_or_default();
+            self.artifacts.settle(id, bounds, |telling| telling.settle(&own, outcome));
         }
         for (id, told) in &receipt.messages {
             let found = self.messages.iter_mut().find(|(known, _)| known == id);
@@ -178,38 +189,30 @@ impl Heard {
         self.messages.iter().find(|(known, _)| **known == *id).map(|(_, telling)| telling)
     }
 
-    /// The artifact's text with this event's, on this stream and, where that changes, on all; nothing where there is no text of it.
+    /// The artifact's text with this event's; nothing where there is no text of it.
     fn artifact(
         &self,
         decided: &Decided<'_, '_>,
         piece: &Piece<'_>,
         texts: &[Part<'_, '_, '_>],
         (appends, way): (bool, Way),
-        brought: &mut Brought,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Option<Artifact>, Refusal> {
         let (case, message) = (decided.case(), decided.resolved().message());
-        let (Some(task), scope) = (message.threads.own.task, case.route.scope()) else { return Ok(()) };
+        let (Some(task), scope) = (message.threads.own.task, case.route.scope()) else { return Ok(None) };
         let added = text_of(texts);
         let heard = self.artifacts.get(piece.id);
         let known = case.owners.known_text(&scope, task, piece.id);
         if added.is_empty() && heard.is_none() && !matches!(known, Known::Told(_)) {
-            return Ok(());
+            return Ok(None);
         }
-        let (own, shared) = if appends {
-            let most = case.limits.appended_text;
-            let behind = |before: &Pieces| {
-                let whole =
-                    if added.is_empty() { Ok(before.clone()) } else { behind(decided, texts, before, most) };
-                whole.map(Arc::new)
-            };
-            appended(heard, &known, way, &behind)?
-        } else {
-            begun(heard, &known, way, &Arc::new(added))
-        };
-        let id = || Box::from(piece.id);
-        brought.artifacts.push((id(), own));
-        brought.shared.extend(shared.map(|all| (id(), known, all)));
-        Ok(())
+        let id = Box::from(piece.id);
+        if !appends {
+            let nothing = Telling::sure(Held::default());
+            let telling = way.over(heard.unwrap_or(&nothing), Held::whole(added));
+            return Ok(Some(Artifact { id, telling, known: None }));
+        }
+        let telling = appended(decided, heard, &known, (texts, &added), way)?;
+        Ok(Some(Artifact { id, telling, known: Some(known) }))
     }
 
     /// A message that was said before under the same id, earlier in its event or before it, goes on with other words.
@@ -225,15 +228,15 @@ impl Heard {
             return Ok(None);
         }
         let Some(before) = earlier.or_else(|| self.said(piece.id)) else {
-            return Ok(Some(way.over(&Telling::sure(Arc::default()), Arc::new(added))));
+            return Ok(Some(way.over(&Telling::sure(Held::whole(Pieces::default())), Held::whole(added))));
         };
-        let text = before.text.as_ref().ok_or_else(too_long)?;
+        let text = before.own().ok_or_else(too_long)?;
         if text.says(&added) {
             // it may have been missing until now
             return Ok(before.without.is_some().then(|| before.on_its_way()));
         }
         let most = decided.case().limits.appended_text;
-        let whole = Arc::new(behind(decided, texts, text, most)?);
+        let whole = Held::whole(behind(decided, texts, text, most)?);
         if earlier.is_some() {
             // both come in one event
             return Ok(Some(Telling { text: Some(whole), without: before.without.clone() }));
@@ -245,10 +248,17 @@ impl Heard {
 
 impl Way {
     /// What is told now, over what was told before.
-    fn over(self, before: &Telling, text: Arc<Pieces>) -> Telling {
+    fn over(self, before: &Telling, text: Held) -> Telling {
         match self {
             Self::Stream => Telling::sure(text),
             Self::Post => before.unsure(text),
+        }
+    }
+
+    fn by(self, reader: &Reader) -> By<'_> {
+        match self {
+            Self::Stream => By::Stream(reader),
+            Self::Post => By::Post(reader),
         }
     }
 
@@ -262,120 +272,78 @@ impl Way {
 }
 
 impl Brought {
-    fn tell(&self, case: &Case<'_>, message: &Message<'_>) -> Result<(), Moved> {
+    fn tell(&mut self, decided: &Decided<'_, '_>, by: By<'_>) -> Result<(), Moved> {
+        let (case, message) = (decided.case(), decided.resolved().message());
         let (Some(task), scope) = (message.threads.own.task, case.route.scope()) else { return Ok(()) };
-        for (id, known, telling) in &self.shared {
-            case.owners.tell_text((&scope, task, id), known, telling.clone())?;
+        let mut any = false;
+        for Artifact { id, telling, known } in &mut self.artifacts {
+            let Some(held) = &telling.text else { continue };
+            any |= !held.is_empty();
+            if let Some(at) = case.owners.tell_text((&scope, task, id), known.as_ref(), (by, held))? {
+                telling.told(at);
+            }
         }
-        if self.artifacts.iter().any(|(_, telling)| telling.text.as_ref().is_none_or(|text| !text.is_empty()))
-        {
+        if any {
             case.owners.has_told_text(&scope, task);
         }
         Ok(())
     }
 
     /// What is to be settled once it is known whether it arrived.
-    pub(super) fn receipt(&self, message: &Message<'_>) -> Receipt {
-        let of = |(id, telling): &(Box<str>, Telling)| Some((id.clone(), telling.text.clone()?));
+    pub(super) fn receipt(&self, message: &Message<'_>, heard: &Heard) -> Receipt {
+        let told = |one: &Artifact| {
+            let held = one.telling.text.as_ref()?;
+            Some((one.id.clone(), held.texts().cloned().collect()))
+        };
+        let said = |(id, telling): &(Box<str>, Telling)| Some((id.clone(), Arc::clone(telling.own()?)));
         Receipt {
             task: message.threads.own.task.map(Box::from),
-            artifacts: self.artifacts.iter().filter_map(of).collect(),
-            shared: self
-                .shared
-                .iter()
-                .filter_map(|(id, _, all)| Some((id.clone(), all.text.clone()?)))
-                .collect(),
-            messages: self.messages.iter().filter_map(of).collect(),
+            reader: heard.reader.clone(),
+            artifacts: self.artifacts.iter().filter_map(told).collect(),
+            messages: self.messages.iter().filter_map(said).collect(),
         }
     }
 }
 
 impl Receipt {
-    /// What became of it, for all streams of the task.
+    /// What became of it, for all readers of the task.
     pub(crate) fn settle(&self, owners: &Owners, scope: &Scope<'_>, outcome: Delivered) {
         let Some(task) = &self.task else { return };
-        for (id, told) in &self.shared {
-            owners.settle_text((scope, task, id), told, outcome);
+        for (id, told) in &self.artifacts {
+            owners.settle_text((scope, task, id), &self.reader, told, outcome);
         }
     }
 }
 
-/// Judges what is appended behind what the stream told, and behind what all streams of the task told where that is more or
-/// other, or where some may be without the last of it. Returns the two that come of it; the second only where it is a new one.
+/// Judges what is appended behind everything that its reader may hold: what this stream told, or where it told nothing, whatever anybody
+/// was told; and what others were told since.
 fn appended(
+    decided: &Decided<'_, '_>,
     heard: Option<&Telling>,
     known: &Known,
+    (texts, added): (&[Part<'_, '_, '_>], &Pieces),
     way: Way,
-    behind: &impl Fn(&Pieces) -> Result<Arc<Pieces>, Refusal>,
-) -> Result<(Telling, Option<Telling>), Refusal> {
-    let goes_on = way == Way::Stream && heard.is_some_and(|heard| heard.without.is_none());
-    let shared = match known {
-        Known::New => None,
-        Known::Told(telling) => Some(telling),
-        // others may have more of it than is known: they hear nothing more, and this stream goes on behind what it told
-        Known::Lost if goes_on => None,
-        Known::Lost => return Err(too_long()),
-    };
-    let nothing = Telling::sure(Arc::default());
-    let own = heard.or(shared).unwrap_or(&nothing);
+) -> Result<Telling, Refusal> {
+    let limits = decided.case().limits;
+    let nothing = Telling::sure(Held::default());
+    let own = heard.unwrap_or(&nothing);
     way.behind(own)?;
     let before = own.text.as_ref().ok_or_else(too_long)?;
-    let whole = behind(before)?;
-    let mine = match way {
-        Way::Post => own.unsure(Arc::clone(&whole)),
-        Way::Stream => Telling { text: Some(Arc::clone(&whole)), without: without(own, behind)? },
+    let none = Standing::default();
+    let before = match known {
+        Known::New => before.beside(&none, added, limits.told_versions).map_err(beyond)?,
+        Known::Told(standing) => before.beside(standing, added, limits.told_versions).map_err(beyond)?,
+        // others may have more of it than is known: they hear nothing more, and this stream goes on behind what it told
+        Known::Lost if way == Way::Stream && heard.is_some() => before.clone(),
+        Known::Lost => return Err(too_long()),
     };
-    let Some(shared) = shared else {
-        let first = matches!(known, Known::New).then(|| mine.clone());
-        return Ok((mine, first));
-    };
-    let text = shared.text.as_ref().ok_or_else(too_long)?;
-    let all = if text.begins_with(&whole) {
-        // another stream was told the same
-        Arc::clone(text)
-    } else if text.says(before) {
-        Arc::clone(&whole)
-    } else {
-        behind(text)?
-    };
-    let told = match way {
-        Way::Post if all.says(text) => shared.on_its_way(),
-        Way::Post => shared.unsure(all),
-        Way::Stream if goes_on && all.says(&whole) => Telling::sure(all),
-        Way::Stream => Telling { text: Some(all), without: without(shared, behind)? },
-    };
-    let changed = !told.is(shared);
-    Ok((mine, changed.then_some(told)))
-}
-
-/// The same, put behind what those have whom the last of it did not reach.
-fn without(
-    telling: &Telling,
-    behind: &impl Fn(&Pieces) -> Result<Arc<Pieces>, Refusal>,
-) -> Result<Option<Without>, Refusal> {
-    let Some(Without { text, open }) = &telling.without else { return Ok(None) };
-    let text = text.as_ref().ok_or_else(unsettled)?;
-    Ok(Some(Without { text: Some(behind(text)?), open: *open }))
-}
-
-/// An artifact is told from its beginning: on this stream, and on all where that changes. The same beginning takes nothing away there.
-fn begun(heard: Option<&Telling>, known: &Known, way: Way, text: &Arc<Pieces>) -> (Telling, Option<Telling>) {
-    let nothing = Telling::sure(Arc::default());
-    let own = way.over(heard.unwrap_or(&nothing), Arc::clone(text));
-    let shared = match known {
-        Known::New => Some(way.over(&nothing, Arc::clone(text))),
-        Known::Lost => Some(way.over(&Telling::default(), Arc::clone(text))),
-        Known::Told(telling) => match (&telling.text, way) {
-            (Some(all), Way::Stream) if all.begins_with(text) => {
-                (telling.without.is_some() && all.says(text)).then(|| Telling::sure(Arc::clone(all)))
-            }
-            (Some(all), Way::Post) if all.begins_with(text) => {
-                telling.without.is_some().then(|| telling.on_its_way())
-            }
-            _ => Some(way.over(telling, Arc::clone(text))),
-        },
-    };
-    (own, shared)
+    let whole = before.put(|before| {
+        if added.is_empty() {
+            return Ok(Arc::new(before.clone()));
+        }
+        behind(decided, texts, before, limits.appended_text).map(Arc::new)
+    })?;
+    Ok(way.over(own, whole))
 }
 
 /// Remembers what a whole reply tells of artifacts in text, and that something was told.
@@ -384,18 +352,13 @@ pub(crate) fn told(case: &Case<'_>, message: &Message<'_>) {
     let mut any = false;
     for piece in message.pieces.iter().filter(|piece| piece.of == PieceOf::Artifact) {
         let parts = message.instances.get(piece.instances.clone()).unwrap_or_default();
-        let text = Arc::new(Pieces::of(parts.iter().filter(|part| is_text(part)).map(words)));
+        let text = Pieces::of(parts.iter().filter(|part| is_text(part)).map(words));
         if text.is_empty() {
             continue;
         }
         any = true;
-        for _ in 0..ATTEMPTS {
-            let known = case.owners.known_text(&scope, task, piece.id);
-            let (_, Some(shared)) = begun(None, &known, Way::Stream, &text) else { break };
-            if case.owners.tell_text((&scope, task, piece.id), &known, shared).is_ok() {
-                break;
-            }
-        }
+        // it is judged with nothing, so that nobody is faster
+        let _ = case.owners.tell_text((&scope, task, piece.id), None, (By::Answer, &Held::whole(text)));
     }
     if any {
         case.owners.has_told_text(&scope, task);
@@ -404,7 +367,7 @@ pub(crate) fn told(case: &Case<'_>, message: &Message<'_>) {
 
 /// How much of a stream or task is remembered.
 pub(super) fn bounds(case: &Case<'_>) -> TextBounds {
-    TextBounds { bytes: case.limits.appended_text, artifacts: case.limits.text_artifacts }
+    TextBounds::of(case.limits)
 }
 
 /// Judges each text with all that stands before it. How much that is together is looked at before anything is judged.
@@ -467,6 +430,17 @@ fn words<'j>(instance: &Instance<'j>) -> &'j str {
 fn too_long() -> Refusal {
     Refusal::new(Code::ContentUninspectable, "text is put behind more text than can be judged together")
         .with_hint("begin another artifact")
+}
+
+fn beyond(what: Beyond) -> Refusal {
+    match what {
+        Beyond::Forgotten => too_long(),
+        Beyond::Versions => Refusal::new(
+            Code::ContentUninspectable,
+            "text is put behind an artifact of which readers were told more versions than can be judged together",
+        )
+        .with_hint("tell the artifact whole before anything is put behind it, or begin another"),
+    }
 }
 
 fn unsettled() -> Refusal {

@@ -12,16 +12,16 @@ use std::sync::Arc;
 const UNSETTLED: &str = "nobody knows whether it arrived";
 
 /// A gateway whose caller was told of task t-1, and has notifications of it sent under two tokens.
-struct House {
-    inspector: Inspector,
-    route: Arc<Route>,
+pub struct House {
+    pub inspector: Inspector,
+    pub route: Arc<Route>,
 }
 
-fn house() -> House {
+pub fn house() -> House {
     house_with(InspectLimits::default())
 }
 
-fn house_with(limits: InspectLimits) -> House {
+pub fn house_with(limits: InspectLimits) -> House {
     let house =
         House { inspector: Inspector::new(limits, generation(FORBIDS)), route: route("a2a, texts admitted") };
     for token in ["one", "two"] {
@@ -34,26 +34,26 @@ fn house_with(limits: InspectLimits) -> House {
     house
 }
 
-fn piece(text: &str, append: bool) -> Value {
+pub fn piece(text: &str, append: bool) -> Value {
     json!({"append": append, "artifact": {"artifactId": "a-9", "parts": parts(&[text])}})
 }
 
-fn behind(text: &str) -> Value {
+pub fn behind(text: &str) -> Value {
     piece(text, true)
 }
 
-fn begun(text: &str) -> Value {
+pub fn begun(text: &str) -> Value {
     piece(text, false)
 }
 
 impl House {
-    fn event(&self, sent: &Sent, stream: &mut StreamState, event: Vec<u8>) -> Result<(), Refusal> {
+    pub fn event(&self, sent: &Sent, stream: &mut StreamState, event: Vec<u8>) -> Result<(), Refusal> {
         let replier = agent("wholesaler-1");
         self.inspector.inspect_event(sent, stream, &replier, Bytes::from(event), NOW).map(drop)
     }
 
     /// A stream of the task, the same for as long as it is held.
-    fn subscribed(&self) -> impl FnMut(Value) -> Result<(), Refusal> + '_ {
+    pub fn subscribed(&self) -> impl FnMut(Value) -> Result<(), Refusal> + '_ {
         let subscribe = changed("a2a get task", json!({"method": "SubscribeToTask", "id": "s-1"}));
         let asked = say(&self.inspector, &self.route, "retailer-7", subscribe, NOW).unwrap();
         let sent = asked.spend().1;
@@ -66,7 +66,7 @@ impl House {
     }
 
     /// A notification that may leave, of which nothing is known yet.
-    fn posts(&self, token: &str, update: &Value) -> Result<Posted, Refusal> {
+    pub fn posts(&self, token: &str, update: &Value) -> Result<Posted, Refusal> {
         let mut update = update.clone();
         update["taskId"] = "t-1".into();
         update["contextId"] = "c-1".into();
@@ -76,18 +76,18 @@ impl House {
         Ok(permit.posted())
     }
 
-    fn arrives(&self, token: &str, posted: &Posted, outcome: Delivered) {
+    pub fn arrives(&self, token: &str, posted: &Posted, outcome: Delivered) {
         self.inspector.arrived(&self.route, token, posted, outcome);
     }
 
     /// One of which it is known at once what became of it.
-    fn posted(&self, token: &str, update: &Value, outcome: Delivered) -> Result<(), Refusal> {
+    pub fn posted(&self, token: &str, update: &Value, outcome: Delivered) -> Result<(), Refusal> {
         self.posts(token, update).map(|posted| self.arrives(token, &posted, outcome))
     }
 }
 
 #[track_caller]
-fn denied(outcome: Result<(), Refusal>) {
+pub fn denied(outcome: Result<(), Refusal>) {
     let refusal = outcome.unwrap_err();
     assert_eq!(refusal.cause().unwrap_or(refusal.code()), Code::PolicyDenied, "{}", refusal.detail());
 }
@@ -143,14 +143,15 @@ fn attack_what_a_lost_notification_said_stands_between_two_pieces_on_a_stream() 
     let mut late = house.subscribed();
     late(behind("ightful")).unwrap();
     denied(house.subscribed()(behind(" DELETE")));
-    // a stream that tells it makes it told
+    // a stream that tells it makes it told to who reads that, and not to the place
     let house = self::house();
     let mut stream = house.subscribed();
     stream(begun("DEL")).unwrap();
     house.posted("one", &begun("DEL"), Delivered::Yes).unwrap();
     house.posted("one", &behind("xx"), Delivered::Unknown).unwrap();
     stream(behind("xx")).unwrap();
-    house.subscribed()(behind("ETE")).unwrap();
+    denied(house.subscribed()(behind("ETE")));
+    stream(behind("ETE")).unwrap();
 }
 
 #[test]

@@ -2,20 +2,23 @@
 
 use super::*;
 
-const EACH: TextBounds = TextBounds { bytes: 20, artifacts: 2 };
+const EACH: TextBounds = TextBounds { bytes: 20, artifacts: 2, versions: 3 };
 
 fn pieces(texts: &[&str]) -> Arc<Pieces> {
     Arc::new(Pieces::of(texts.iter().copied()))
 }
 
+fn whole(text: &str) -> Held {
+    Held::whole(Pieces::of([text]))
+}
+
 fn text_of(text: &str) -> Telling {
-    Telling::sure(pieces(&[text]))
+    Telling::sure(whole(text))
 }
 
 fn tell(told: &Told, task: &str, id: &str, text: &str) {
     let scope = Scope::new("w", None);
-    let known = told.known(&scope, task, id, true);
-    told.tell((&scope, task, id), true, &known, text_of(text)).unwrap();
+    told.tell((&scope, task, id), true, None, (By::Answer, &whole(text))).unwrap().unwrap();
 }
 
 #[test]
@@ -26,9 +29,7 @@ fn what_was_forgotten_is_lost_and_not_new() {
     assert!(matches!(known("t-1", "a", false), Known::New));
     tell(&told, "t-1", "a", "one");
     tell(&told, "t-2", "a", "two");
-    assert!(
-        matches!(known("t-1", "a", true), Known::Told(telling) if telling.text.as_ref().unwrap().joined("") == "one")
-    );
+    assert!(matches!(known("t-1", "a", true), Known::Told(standing) if standing.len() == 3));
     tell(&told, "t-3", "a", "three");
     assert!(matches!(known("t-1", "a", true), Known::Lost), "the oldest");
     tell(&told, "t-1", "b", "again");
@@ -51,32 +52,47 @@ fn artifacts_and_their_ids_are_bounded() {
 #[test]
 fn attack_two_streams_of_a_task_at_once() {
     let told = Told::new(EACH, 1_000);
-    let scope = Scope::new("w", None);
+    let (scope, one, two) = (Scope::new("w", None), Reader::default(), Reader::default());
     let at = (&scope, "t-1", "a");
-    tell(&told, "t-1", "a", "x");
+    told.tell(at, false, None, (By::Answer, &whole("x"))).unwrap();
     let seen = told.known(&scope, "t-1", "a", true);
-    told.tell(at, true, &seen, text_of("xy")).unwrap();
-    assert_eq!(told.tell(at, true, &seen, text_of("xz")), Err(Moved), "judged behind less than was told");
+    let put = |text: &str| {
+        let Known::Told(standing) = &seen else { panic!("nothing was told") };
+        let added = Pieces::of([text]);
+        let held = Held::default().beside(standing, &added, 3).unwrap();
+        let behind = |before: &Pieces| {
+            let mut whole = before.clone();
+            whole.push(text);
+            Ok::<_, ()>(Arc::new(whole))
+        };
+        held.put(behind).unwrap()
+    };
+    told.tell(at, true, Some(&seen), (By::Stream(&one), &put("y"))).unwrap();
+    // the same piece on both is one text
+    told.tell(at, true, Some(&seen), (By::Stream(&two), &put("y"))).unwrap();
+    let late = told.tell(at, true, Some(&seen), (By::Stream(&two), &put("z")));
+    assert_eq!(late, Err(Moved), "judged behind less than was told");
 }
 
 #[test]
 fn what_a_notification_said_stays_unsettled_until_all_that_say_it_are_answered() {
-    let begun = Telling::sure(pieces(&["DEL"]));
+    let begun = text_of("DEL");
+    let held = |pieces: &Arc<Pieces>| Held::whole(Arc::clone(pieces));
     let more = pieces(&["DEL", "xx"]);
-    let mut one = begun.unsure(Arc::clone(&more)).on_its_way();
+    let mut one = begun.unsure(held(&more)).on_its_way();
     one.settle(&more, Delivered::No);
     assert!(one.without.is_some(), "the other is on its way");
     one.settle(&more, Delivered::No);
-    assert!(one.without.is_none() && one.text.as_ref().unwrap().says(&pieces(&["DEL"])));
-    let mut one = begun.unsure(Arc::clone(&more));
+    assert!(one.without.is_none() && one.own().unwrap().says(&pieces(&["DEL"])));
+    let mut one = begun.unsure(held(&more));
     one.settle(&pieces(&["DEL"]), Delivered::Yes);
     assert!(one.without.is_some(), "another one arrived");
     one.settle(&more, Delivered::Unknown);
     assert!(one.without.is_some());
     one.settle(&more, Delivered::Yes);
-    assert!(one.without.is_none() && one.text.unwrap().says(&more));
+    assert!(one.without.is_none() && one.own().unwrap().says(&more));
     // two that may be missing, each by itself
-    let mut two = begun.unsure(Arc::clone(&more)).unsure(pieces(&["DEL", "xx", "yy"]));
+    let mut two = begun.unsure(held(&more)).unsure(held(&pieces(&["DEL", "xx", "yy"])));
     assert!(two.without.as_ref().unwrap().text.is_none());
     two.settle(&pieces(&["DEL", "xx", "yy"]), Delivered::No);
     two.settle(&more, Delivered::No);

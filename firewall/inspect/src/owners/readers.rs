@@ -1,0 +1,348 @@
+//! What the readers of one artifact may hold of it: each what it was told by itself, and that behind what was told elsewhere since.
+
+use super::{Kept, Pieces};
+use crate::Delivered;
+use std::sync::{Arc, Weak};
+
+/// One who reads in one place: a stream, or a target of notifications.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reader(Arc<()>);
+
+/// Where something is told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum By<'r> {
+    /// In an answer, which whoever asked has beside anything else.
+    Answer,
+    /// On a stream.
+    Stream(&'r Reader),
+    /// In a notification, which may not arrive.
+    Post(&'r Reader),
+}
+
+/// One text that a reader may hold.
+#[derive(Clone, Debug)]
+pub(crate) struct Version {
+    pub text: Arc<Pieces>,
+    /// When it was last told from its beginning; 0 until that is known.
+    begun: u64,
+    /// What was told elsewhere, which it goes on from.
+    from: Option<u64>,
+    /// It began as the beginning of another one, or that of it, so that it is given up first.
+    near: bool,
+}
+
+/// What one reader may hold, what it was told by itself first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Held {
+    versions: Vec<Version>,
+    /// What was told elsewhere after this is news.
+    seen: u64,
+}
+
+/// Why it is not known what text is put behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beyond {
+    /// Some of it is not known any more.
+    Forgotten,
+    /// There are more versions than are remembered.
+    Versions,
+}
+
+impl Held {
+    /// A text that is told whole.
+    pub(crate) fn whole(text: impl Into<Arc<Pieces>>) -> Self {
+        let version = Version { text: text.into(), begun: 0, from: None, near: false };
+        Self { versions: vec![version], seen: 0 }
+    }
+
+    /// What the reader was told by itself.
+    pub(crate) fn own(&self) -> Option<&Arc<Pieces>> {
+        self.versions.first().map(|version| &version.text)
+    }
+
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &Arc<Pieces>> {
+        self.versions.iter().map(|version| &version.text)
+    }
+
+    /// Whether there is any text.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.texts().all(|text| text.is_empty())
+    }
+
+    /// Bytes that count against a bound.
+    pub(super) fn len(&self) -> usize {
+        self.texts().map(|text| text.len()).sum()
+    }
+
+    /// Gives up what began as a beginning of something else.
+    pub(super) fn spare(&mut self) {
+        let mut first = true;
+        self.versions.retain(|version| std::mem::take(&mut first) || !version.near);
+    }
+
+    /// Everything that `added` may be put behind: what is held, and what was told elsewhere since, at most `most` versions. Who holds nothing may
+    /// have read anything that anybody was told.
+    ///
+    /// # Errors
+    /// [`Beyond`].
+    pub(crate) fn beside(&self, standing: &Standing, added: &Pieces, most: usize) -> Result<Self, Beyond> {
+        if standing.lost > self.seen {
+            return Err(if standing.forgotten { Beyond::Forgotten } else { Beyond::Versions });
+        }
+        let mut versions = if self.versions.is_empty() {
+            if standing.forgotten {
+                return Err(Beyond::Forgotten);
+            }
+            standing.versions()
+        } else {
+            let over = |from: u64| standing.entries.iter().all(|entry| entry.id != from);
+            let goes_on = |version: &&Version| !(version.near && version.from.is_some_and(over));
+            let mut versions: Vec<_> = self.versions.iter().filter(goes_on).cloned().collect();
+            versions.extend(standing.entries.iter().filter(|entry| self.is_news(entry, added)).map(
+                |entry| {
+                    let near = self.texts().any(|text| text.is_near(&entry.text));
+                    Version { near, from: Some(entry.id), ..entry.version() }
+                },
+            ));
+            versions
+        };
+        while versions.len() > most.max(1) {
+            let spare = versions.iter().skip(1).position(|version| version.near);
+            versions.remove(spare.ok_or(Beyond::Versions)?.saturating_add(1));
+        }
+        Ok(Self { versions, seen: self.seen })
+    }
+
+    /// Whether something that was told elsewhere makes another text for one who reads there too. The same pieces in two places are one text,
+    /// whichever is ahead, unless one of them was told whole since.
+    fn is_news(&self, entry: &Entry, added: &Pieces) -> bool {
+        let same = |text: &Arc<Pieces>| **text == *entry.text;
+        let beside =
+            |text: &Arc<Pieces>| text.begins_with(&entry.text) || entry.text.begins_with_both(text, added);
+        // what came of one that was behind or ahead is between its reader and those who read nothing else
+        entry.at > self.seen
+            && !entry.near
+            && !self.texts().any(same)
+            && (entry.begun > self.seen || !self.texts().any(beside))
+    }
+
+    /// Each of them with what is put behind it.
+    ///
+    /// # Errors
+    /// What `behind` says of one.
+    pub(crate) fn put<E>(mut self, behind: impl Fn(&Pieces) -> Result<Arc<Pieces>, E>) -> Result<Self, E> {
+        let mut all: Vec<Version> = Vec::with_capacity(self.versions.len());
+        for version in self.versions {
+            let text = behind(&version.text)?;
+            match all.iter_mut().find(|known| known.text == text) {
+                Some(known) => known.near &= version.near,
+                None => all.push(Version { text, ..version }),
+            }
+        }
+        self.versions = all;
+        Ok(self)
+    }
+
+    /// It was told, as the last of all there is.
+    pub(crate) fn told(&mut self, at: u64) {
+        self.seen = at;
+        for version in self.versions.iter_mut().filter(|version| version.begun == 0) {
+            version.begun = at;
+        }
+    }
+}
+
+/// What anybody may hold of one artifact.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Standing {
+    entries: Vec<Entry>,
+    /// Entries that there were.
+    ids: u64,
+    /// When it was last told.
+    at: u64,
+    /// What was told up to here is not all known any more.
+    lost: u64,
+    /// Something was told that is not known any more.
+    forgotten: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    id: u64,
+    text: Arc<Pieces>,
+    begun: u64,
+    at: u64,
+    near: bool,
+    /// An answer told it, and no later one that goes on from it.
+    answered: bool,
+    /// Readers who are gone have it.
+    left: bool,
+    by: Vec<Holder>,
+}
+
+#[derive(Clone, Debug)]
+struct Holder {
+    reader: Weak<()>,
+    /// Notifications on their way that say it.
+    open: usize,
+    /// The reader has it, or may have it for good.
+    stays: bool,
+}
+
+impl Holder {
+    fn is(&self, reader: &Reader) -> bool {
+        std::ptr::eq(self.reader.as_ptr(), Arc::as_ptr(&reader.0))
+    }
+}
+
+impl Entry {
+    fn version(&self) -> Version {
+        Version { text: Arc::clone(&self.text), begun: self.begun, from: None, near: self.near }
+    }
+
+    fn holder(&mut self, reader: &Reader) -> Option<&mut Holder> {
+        if !self.by.iter().any(|holder| holder.is(reader)) {
+            self.by.push(Holder { reader: Arc::downgrade(&reader.0), open: 0, stays: false });
+        }
+        self.by.iter_mut().find(|holder| holder.is(reader))
+    }
+
+    /// Whether anybody has it. Of readers who are gone it is enough that there are some.
+    fn is_held(&mut self) -> bool {
+        let gone = |holder: &Holder| holder.reader.strong_count() == 0;
+        self.left |= self.by.iter().any(gone);
+        self.by.retain(|holder| !gone(holder) && (holder.open > 0 || holder.stays));
+        self.left || self.answered || !self.by.is_empty()
+    }
+}
+
+impl Standing {
+    /// Of an artifact of which something was told that is not known any more.
+    pub(super) fn forgotten() -> Self {
+        Self { forgotten: true, ..Self::default() }
+    }
+
+    fn versions(&self) -> Vec<Version> {
+        let version = |entry: &Entry| Version { near: self.can_be_spared(entry), ..entry.version() };
+        let mut all: Vec<_> = self.entries.iter().map(version).collect();
+        if all.is_empty() {
+            all = Held::whole(Pieces::default()).versions;
+        }
+        all.sort_by_key(|version| version.near);
+        all
+    }
+
+    /// Whether another one goes on from it.
+    fn can_be_spared(&self, entry: &Entry) -> bool {
+        let goes_on = |other: &Entry| {
+            let more = !entry.text.begins_with(&other.text) || other.at > entry.at;
+            other.id != entry.id && more && other.text.begins_with(&entry.text)
+        };
+        entry.near || self.entries.iter().any(goes_on)
+    }
+
+    /// Whether more was told since `then` than what is told now was judged with.
+    pub(super) fn moved(&self, then: &Self, told: &Held) -> bool {
+        let since = |entry: &Entry| entry.at > then.at;
+        let same = |entry: &Entry| told.texts().any(|text| **text == *entry.text);
+        let beside =
+            |entry: &Entry| entry.begun <= then.at && told.texts().any(|text| text.is_near(&entry.text));
+        self.lost > then.at || self.entries.iter().any(|entry| since(entry) && !same(entry) && !beside(entry))
+    }
+
+    /// A reader has this from now on, or may have it. Of more versions than `most` those are given up first that others go on from, and else
+    /// it is not known any more what there was.
+    pub(super) fn tell(&mut self, at: u64, by: By<'_>, held: &Held, most: usize) {
+        for entry in &mut self.entries {
+            match by {
+                // who asks again has what came of it
+                By::Answer if held.texts().any(|text| text.begins_with(&entry.text)) => {
+                    entry.answered = false
+                }
+                By::Answer | By::Post(_) => {}
+                By::Stream(reader) => entry.by.retain(|holder| !holder.is(reader)),
+            }
+        }
+        for version in held.versions.iter().filter(|version| !version.text.is_empty()) {
+            let known = self.entries.iter().position(|entry| entry.text == version.text);
+            let mut entry = match known {
+                Some(known) => self.entries.swap_remove(known),
+                None => self.new_entry(version),
+            };
+            entry.at = at;
+            entry.begun = entry.begun.max(if version.begun == 0 { at } else { version.begun });
+            entry.near &= version.near;
+            match by {
+                By::Answer => entry.answered = true,
+                By::Stream(reader) => entry.holder(reader).into_iter().for_each(|holder| holder.stays = true),
+                By::Post(reader) => entry.holder(reader).into_iter().for_each(|holder| holder.open += 1),
+            }
+            self.entries.push(entry);
+        }
+        self.entries.retain_mut(Entry::is_held);
+        self.at = at;
+        while self.entries.len() > most.max(1) {
+            let spare = self.entries.iter().filter(|entry| self.can_be_spared(entry));
+            let gone = spare.min_by_key(|entry| entry.at).map(|entry| entry.id);
+            let gone = gone.or_else(|| {
+                self.lost = at;
+                self.entries.iter().min_by_key(|entry| entry.at).map(|entry| entry.id)
+            });
+            self.entries.retain(|entry| Some(entry.id) != gone);
+        }
+    }
+
+    fn new_entry(&mut self, version: &Version) -> Entry {
+        self.ids += 1;
+        Entry {
+            id: self.ids,
+            text: Arc::clone(&version.text),
+            begun: 0,
+            at: 0,
+            near: version.near,
+            answered: false,
+            left: false,
+            by: Vec::new(),
+        }
+    }
+
+    /// What became of a notification that told a reader these texts. One that arrived is in the place of those before it.
+    pub(super) fn settle(&mut self, reader: &Reader, told: &[Arc<Pieces>], outcome: Delivered) {
+        let says = |entry: &Entry| told.contains(&entry.text);
+        let last = self.entries.iter().filter(|entry| says(entry)).map(|entry| entry.at).max();
+        for entry in &mut self.entries {
+            let (said, before) = (says(entry), last.is_some_and(|last| entry.at < last));
+            let Some(holder) = entry.by.iter_mut().find(|holder| holder.is(reader)) else { continue };
+            holder.open = holder.open.saturating_sub(usize::from(said));
+            match outcome {
+                Delivered::Yes | Delivered::Unknown if said => holder.stays = true,
+                Delivered::Yes if before => holder.stays = false,
+                _ => {}
+            }
+        }
+        self.entries.retain_mut(Entry::is_held);
+    }
+}
+
+impl Kept for Standing {
+    fn len(&self) -> usize {
+        self.entries.iter().map(|entry| entry.text.len()).sum()
+    }
+
+    /// Who has read nothing of it in one place cannot be told from who has read what is given up.
+    fn spare(&mut self) {
+        let spare: Vec<u64> =
+            self.entries.iter().filter(|entry| self.can_be_spared(entry)).map(|entry| entry.id).collect();
+        self.forgotten |= !spare.is_empty();
+        self.entries.retain(|entry| !spare.contains(&entry.id));
+    }
+
+    fn lose(&mut self) {
+        self.entries.clear();
+        self.lost = self.at;
+        self.forgotten = true;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+//! What readers may hold of an artifact that was told in several places, and how much of it is remembered.
+
+use super::*;
+
+const MOST: usize = 3;
+
+/// An artifact, and the time.
+#[derive(Default)]
+struct House {
+    standing: Standing,
+    clock: u64,
+}
+
+impl House {
+    fn tells(&mut self, by: By<'_>, held: &mut Held) {
+        self.clock += 1;
+        self.standing.tell(self.clock, by, held, MOST);
+        held.told(self.clock);
+    }
+
+    fn begins(&mut self, by: By<'_>, text: &str) -> Held {
+        let mut held = Held::whole(Pieces::of([text]));
+        self.tells(by, &mut held);
+        held
+    }
+
+    fn appends(&mut self, by: By<'_>, held: &mut Held, text: &str) -> Result<Vec<String>, Beyond> {
+        let behind = |before: &Pieces| {
+            let mut whole = before.clone();
+            whole.push(text);
+            Ok(Arc::new(whole))
+        };
+        *held = held.beside(&self.standing, &Pieces::of([text]), MOST)?.put(behind)?;
+        self.tells(by, held);
+        Ok(words(held.texts()))
+    }
+
+    /// What a reader may hold of whom nothing is known.
+    fn anybodys(&self) -> Vec<String> {
+        let mut all = words(self.standing.versions().iter().map(|version| &version.text));
+        all.sort();
+        all
+    }
+}
+
+fn words<'p>(texts: impl Iterator<Item = &'p Arc<Pieces>>) -> Vec<String> {
+    texts.map(|text| text.joined("")).collect()
+}
+
+#[test]
+fn readers_who_are_told_the_same_pieces_hold_one_text_whoever_is_ahead() {
+    let (mut house, one, two) = (House::default(), Reader::default(), Reader::default());
+    let mut ahead = house.begins(By::Stream(&one), "a");
+    let mut late = house.begins(By::Stream(&two), "a");
+    for (n, text) in ["b", "c", "d"].into_iter().enumerate() {
+        assert_eq!(house.appends(By::Stream(&one), &mut ahead, text).unwrap(), [&"abcd"[..n + 2]]);
+    }
+    assert_eq!(house.anybodys(), ["a", "abcd"]);
+    for (n, text) in ["b", "c", "d"].into_iter().enumerate() {
+        assert_eq!(house.appends(By::Stream(&two), &mut late, text).unwrap(), [&"abcd"[..n + 2]]);
+    }
+    assert_eq!(house.anybodys(), ["abcd"]);
+}
+
+#[test]
+fn what_is_told_whole_elsewhere_is_another_text_for_who_reads_there_too() {
+    let (mut house, one, two) = (House::default(), Reader::default(), Reader::default());
+    let mut held = house.begins(By::Stream(&one), "DEL");
+    house.begins(By::Answer, "xx");
+    assert_eq!(house.appends(By::Stream(&one), &mut held, "a").unwrap(), ["DELa", "xxa"]);
+    assert_eq!(house.anybodys(), ["DELa", "xx", "xxa"]);
+    let new = Held::default().beside(&house.standing, &Pieces::default(), MOST).unwrap();
+    assert_eq!(words(new.texts()).len(), 3);
+    // told whole, it begins anew for those who read on
+    let mut held = house.begins(By::Stream(&one), "hello");
+    assert_eq!(house.appends(By::Stream(&one), &mut held, " you").unwrap(), ["hello you"]);
+    assert_eq!(house.anybodys(), ["hello you", "xx"]);
+    // an answer that goes on from the one before is in its place, another is not
+    house.begins(By::Answer, "xxyy");
+    house.begins(By::Answer, "x");
+    assert_eq!(house.anybodys(), ["hello you", "x", "xxyy"]);
+    // what stood on a stream that is over stays
+    drop((one, two));
+    house.begins(By::Answer, "xyz");
+    assert_eq!(house.anybodys(), ["hello you", "xxyy", "xyz"]);
+}
+
+#[test]
+fn an_answer_that_is_behind_or_ahead_of_a_stream_is_given_up_once_the_next_goes_on_from_it() {
+    let (mut house, one) = (House::default(), Reader::default());
+    let mut held = house.begins(By::Stream(&one), "a");
+    for (n, text) in ["b", "c", "d", "e", "f", "g"].into_iter().enumerate() {
+        house.begins(By::Answer, &"abcdefg"[..n + 1 - n % 2]);
+        let texts = house.appends(By::Stream(&one), &mut held, text).unwrap();
+        assert_eq!(texts[0], "abcdefg"[..n + 2]);
+        assert!(texts.len() <= MOST);
+    }
+    house.begins(By::Answer, "abcdefg");
+    assert_eq!(house.appends(By::Stream(&one), &mut held, "h").unwrap(), ["abcdefgh", "abcdefgh"]);
+}
+
+#[test]
+fn of_more_versions_than_are_remembered_what_others_go_on_from_is_given_up_and_else_nothing_is_put_behind() {
+    let mut house = House::default();
+    let one = Reader::default();
+    let mut held = house.begins(By::Stream(&one), "abc");
+    // streams that broke off, each earlier than the next
+    for text in ["a", "ab", "abcd", "abcde"] {
+        house.begins(By::Stream(&Reader::default()), text);
+    }
+    assert_eq!(house.anybodys(), ["ab", "abcd", "abcde"]);
+    assert!(Held::default().beside(&house.standing, &Pieces::default(), MOST).is_ok());
+    for text in ["x", "y", "z"] {
+        house.begins(By::Answer, text);
+    }
+    let behind =
+        |held: &Held, house: &House| held.beside(&house.standing, &Pieces::default(), MOST).map(drop);
+    assert_eq!(behind(&held, &house), Err(Beyond::Versions));
+    assert_eq!(behind(&Held::default(), &house), Err(Beyond::Versions));
+    // whoever is told the whole goes on
+    held = house.begins(By::Stream(&one), "abc");
+    assert_eq!(behind(&held, &house), Ok(()));
+    house.begins(By::Answer, "y");
+    assert_eq!(behind(&held, &house), Ok(()), "told again, it is no version more");
+}
+
+#[test]
+fn what_a_notification_says_stands_beside_what_was_there_until_it_arrives() {
+    let (mut house, place) = (House::default(), Reader::default());
+    let by = By::Post(&place);
+    let settle = |house: &mut House, held: &Held, outcome| {
+        let told: Vec<_> = held.texts().cloned().collect();
+        house.standing.settle(&place, &told, outcome);
+        house.anybodys()
+    };
+    let begun = house.begins(by, "DEL");
+    assert_eq!(settle(&mut house, &begun, Delivered::Yes), ["DEL"]);
+    let lost = house.begins(by, "xx");
+    assert_eq!(house.anybodys(), ["DEL", "xx"]);
+    assert_eq!(settle(&mut house, &lost, Delivered::No), ["DEL"]);
+    let unknown = house.begins(by, "yy");
+    assert_eq!(settle(&mut house, &unknown, Delivered::Unknown), ["DEL", "yy"]);
+    // the same twice, of which one is lost
+    let twice = house.begins(by, "zz");
+    house.begins(by, "zz");
+    assert_eq!(settle(&mut house, &twice, Delivered::No), ["DEL", "yy", "zz"]);
+    assert_eq!(settle(&mut house, &twice, Delivered::Yes), ["zz"]);
+}
+
+#[test]
+fn readers_who_are_gone_cost_nothing() {
+    let mut house = House::default();
+    for _ in 0..100 {
+        house.begins(By::Stream(&Reader::default()), "a");
+    }
+    assert_eq!((house.standing.entries.len(), house.standing.entries[0].by.len()), (1, 1));
+    assert!(house.standing.entries[0].left);
+    house.standing.lose();
+    let held = Held::default().beside(&house.standing, &Pieces::default(), MOST);
+    assert_eq!(held.map(drop), Err(Beyond::Forgotten));
+}

@@ -1,0 +1,209 @@
+//! One artifact that is told in several places: streams, notifications and answers, each read by who reads others too, or not.
+
+use super::{
+    parts,
+    posts::{House, begun, behind, denied, house, house_with, piece},
+};
+use crate::common::{NOW, base, say};
+use bytes::Bytes;
+use semgate_inspect::{Code, Delivered, InspectLimits, Peer, Refusal};
+use serde_json::{Value, json};
+
+impl House {
+    /// The artifact whole, in the answer to a read of the task.
+    fn read(&self, text: &str) {
+        let request = base("a2a get task");
+        let id = serde_json::from_slice::<Value>(&request).unwrap()["id"].clone();
+        let asked = say(&self.inspector, &self.route, "retailer-7", request, NOW).unwrap();
+        let artifact = json!({"artifactId": "a-9", "parts": parts(&[text])});
+        let task = json!({"id": "t-1", "contextId": "c-1", "status": {"state": "TASK_STATE_WORKING"}, "artifacts": [artifact]});
+        let body = Bytes::from(json!({"jsonrpc": "2.0", "id": id, "result": task}).to_string());
+        let replier = Peer::configured(&self.route.receiver);
+        let _ = self.inspector.inspect_reply(&asked.spend().1, &replier, 200, body, NOW).unwrap();
+    }
+
+    /// A notification that arrives.
+    fn notifies(&self, token: &str, update: &Value) -> Result<(), Refusal> {
+        self.posted(token, update, Delivered::Yes)
+    }
+}
+
+#[test]
+fn attack_an_artifact_is_told_whole_elsewhere_between_two_pieces_on_a_stream() {
+    for elsewhere in ["a place", "a place that may not have it", "an answer", "another stream"] {
+        let house = house();
+        let (mut first, mut other) = (house.subscribed(), house.subscribed());
+        first(begun("DEL")).unwrap();
+        match elsewhere {
+            "a place" => house.notifies("one", &begun("xx")).unwrap(),
+            "a place that may not have it" => {
+                house.posted("one", &begun("xx"), Delivered::Unknown).unwrap();
+            }
+            "an answer" => house.read("xx"),
+            _ => other(begun("xx")).unwrap(),
+        }
+        // who read the first stream, and now reads another
+        denied(house.subscribed()(behind("ETE")));
+        denied(house.notifies("two", &behind("ETE")));
+        denied(first(behind("ETE")));
+        // who read both
+        denied(house.subscribed()(behind(" DELETE")));
+        first(behind("ightful")).unwrap();
+        house.subscribed()(behind("now")).unwrap();
+    }
+}
+
+#[test]
+fn attack_a_piece_is_told_elsewhere_alone_between_two_pieces_of_a_word() {
+    let house = house();
+    let mut first = house.subscribed();
+    first(begun("DEL")).unwrap();
+    house.subscribed()(behind("xx")).unwrap();
+    denied(house.subscribed()(behind("ETE")));
+    let house = self::house();
+    house.read("DEL");
+    house.notifies("one", &behind("xx")).unwrap();
+    denied(house.subscribed()(behind("ETE")));
+    denied(house.notifies("two", &behind("ETE")));
+    house.notifies("one", &behind("ETE")).unwrap();
+}
+
+#[test]
+fn attack_a_stream_goes_on_behind_what_was_read_meanwhile() {
+    // what was read is the place of what the stream told
+    let house = house();
+    let mut stream = house.subscribed();
+    stream(begun("hello")).unwrap();
+    house.read("DEL");
+    denied(stream(behind("ETE")));
+    stream(behind("ET")).unwrap();
+    denied(stream(behind("E")));
+    // also an earlier text of the same
+    let house = self::house();
+    let mut stream = house.subscribed();
+    stream(begun("DEL")).unwrap();
+    stream(behind("xx")).unwrap();
+    house.read("DEL");
+    denied(stream(behind("ETE")));
+    // and one that has more than the stream will tell
+    let house = self::house();
+    let mut stream = house.subscribed();
+    stream(begun("E")).unwrap();
+    house.read("ETE, then DELE");
+    denied(stream(behind("TE")));
+}
+
+#[test]
+fn attack_the_same_words_are_told_elsewhere_in_pieces_that_are_put_together_otherwise() {
+    let house = house();
+    let mut stream = house.subscribed();
+    stream(begun("dr")).unwrap();
+    stream(behind("op")).unwrap();
+    house.read("drop");
+    denied(stream(behind("table")));
+}
+
+#[test]
+fn attack_one_place_of_notifications_is_told_the_whole_and_the_other_goes_on() {
+    let house = house();
+    house.notifies("one", &begun("DEL")).unwrap();
+    house.notifies("two", &begun("xx")).unwrap();
+    denied(house.notifies("one", &behind("ETE")));
+    denied(house.subscribed()(behind("ETE")));
+    // what a place was told before is over once it has the whole anew
+    let house = self::house();
+    house.notifies("one", &begun("DEL")).unwrap();
+    house.notifies("one", &begun("xx")).unwrap();
+    house.subscribed()(behind("ETE")).unwrap();
+}
+
+#[test]
+fn attack_so_many_other_texts_are_told_that_the_first_is_not_known_any_more() {
+    let house = house_with(InspectLimits { told_versions: 4, ..InspectLimits::default() });
+    let mut first = house.subscribed();
+    first(begun("DEL")).unwrap();
+    for n in 0..10 {
+        house.read(&format!("{n} is another"));
+    }
+    for outcome in [house.subscribed()(behind("ETE")), first(behind("now"))] {
+        let refusal = outcome.unwrap_err();
+        assert_eq!(refusal.cause(), Some(Code::ContentUninspectable));
+        assert!(
+            refusal.detail().contains("more versions than can be judged together"),
+            "{}",
+            refusal.detail()
+        );
+    }
+    // told whole it goes on, and no telling of a whole is ever refused
+    first(begun("hello")).unwrap();
+    first(behind(" you")).unwrap();
+    let mut new = house.subscribed();
+    new(begun("hello")).unwrap();
+    new(behind(" all")).unwrap();
+}
+
+#[test]
+fn an_agent_that_streams_is_read_and_pushes_growing_tasks_meanwhile() {
+    let house = house();
+    let (mut early, words) = (house.subscribed(), ["one ", "two ", "three ", "four ", "five "]);
+    // one that is told nothing until it subscribes
+    let mut late = house.subscribed();
+    let mut whole = String::new();
+    for round in 0..20 {
+        let word = words[round % words.len()];
+        if round % 3 == 1 {
+            // the answer is ahead of the stream
+            house.read(&format!("{whole}{word}"));
+        }
+        let update = piece(word, round > 0);
+        early(update.clone()).unwrap();
+        if round % 3 == 0 && round > 0 {
+            // and behind it
+            house.read(&whole);
+        }
+        if round > 0 {
+            house.notifies("one", &begun(&whole)).unwrap();
+        }
+        whole.push_str(word);
+        house.notifies("one", &begun(&whole)).unwrap();
+        house.notifies("two", &update).unwrap();
+        if round > 7 {
+            late(update).unwrap();
+        }
+    }
+    early(begun(&whole)).unwrap();
+    early(behind("and six")).unwrap();
+}
+
+#[test]
+fn a_caller_whose_streams_break_subscribes_again_and_again() {
+    for snapshots in [false, true] {
+        let house = house();
+        let mut whole = String::new();
+        for round in 0..30 {
+            let mut stream = house.subscribed();
+            if snapshots && round > 0 {
+                stream(begun(&whole)).unwrap();
+            }
+            for (n, word) in ["some ", "more "].into_iter().enumerate() {
+                stream(piece(word, round + n > 0)).unwrap();
+                whole.push_str(word);
+            }
+        }
+        denied(house.subscribed()(behind("DELETE")));
+    }
+}
+
+#[test]
+fn an_agent_that_tells_whole_texts_and_never_appends_is_not_refused_for_their_number() {
+    let house = house();
+    let (mut one, mut two) = (house.subscribed(), house.subscribed());
+    for n in 0..50 {
+        one(begun(&format!("{n} percent"))).unwrap();
+        house.read(&format!("{n} per cent"));
+        two(begun(&format!("{n}%"))).unwrap();
+        house.notifies("one", &begun(&format!("{n} of 50"))).unwrap();
+    }
+    one(begun("done")).unwrap();
+    one(behind(" now")).unwrap();
+}
