@@ -8,6 +8,8 @@ mod declined;
 mod lanes;
 #[path = "push/pieces.rs"]
 mod pieces;
+#[path = "push/unanswered.rs"]
+mod unanswered;
 #[path = "push/versions.rs"]
 mod versions;
 
@@ -29,7 +31,8 @@ permit (principal in Group::"partners", action, resource);
 permit (principal in Group::"repliers", action, resource) when { context.direction == "reply" };
 "#;
 
-/// The agent's push configurations, by id, as it was told them; and what it says in the place of its answers, whatever it was told.
+/// The agent's push configurations, by id, as it was told them; and what it says in the place of its answers, whatever it was told:
+/// where that is nothing, it closes the connection.
 #[derive(Clone, Default)]
 struct Memory(Arc<Mutex<Vec<Value>>>, Arc<Mutex<Option<Vec<u8>>>>);
 
@@ -122,8 +125,10 @@ fn scene_of(rules: &str, target: u16, receiver: Agent, (more, time): (&str, &str
     let agent = Agent::start(move |seen| {
         let request: Value = serde_json::from_slice(&seen.body).unwrap();
         let reply = json!({"jsonrpc": "2.0", "id": request["id"], "result": acts.act(&request)});
-        let instead = acts.1.lock().unwrap().clone();
-        Act::Say(instead.unwrap_or_else(|| ok(reply.to_string().as_bytes())))
+        match acts.1.lock().unwrap().clone() {
+            Some(cut) if cut.is_empty() => Act::Wait(Duration::ZERO),
+            instead => Act::Say(instead.unwrap_or_else(|| ok(reply.to_string().as_bytes()))),
+        }
     });
     let upstream = format!("http://127.0.0.1:{}/a2a", agent.port);
     let targets = format!("\"http://127.0.0.1:{target}/in/\", \"http://localhost:*/named/\"");
@@ -145,10 +150,13 @@ impl Scene {
     }
 
     fn call_on(&self, route: &str, method: &str, params: &Value) -> Value {
+        self.asked_on(route, method, params).json()
+    }
+
+    fn asked_on(&self, route: &str, method: &str, params: &Value) -> Answer {
         let version = if method.contains('/') { "0.3" } else { "1.0" };
         let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
-        let headers = format!("A2A-Version: {version}\r\n");
-        self.gateway.post(route, &headers, body.to_string().as_bytes()).json()
+        self.gateway.post(route, &format!("A2A-Version: {version}\r\n"), body.to_string().as_bytes())
     }
 
     /// A task of the caller's with this id.
@@ -436,20 +444,27 @@ fn attack_a_context_that_was_revoked_meanwhile_and_an_owner_who_was_disabled() {
         policies.files.push(("push.cedar".to_owned(), ALL.to_owned()));
         policies
     });
-    scene.house.authority.change(Decree::Revoke, "supplyChain:v1.0");
-    scene.house.remember();
     let kept = common::read(&scene.house.path("state/owners.jsonl"));
     assert!(kept.contains(lane.rsplit_once('/').unwrap().1), "the token outlives the gateway");
-    let port: u16 = lane.split(':').nth(2).unwrap().split('/').next().unwrap().parse().unwrap();
-    let upstream = format!("http://127.0.0.1:{}/a2a", scene.agent.port);
-    let more = format!(
-        "plain_sender = \"{RETAILER}\"\n[route.push]\nlisten = \"127.0.0.1:{port}\"\nplain = true\ntargets = [\"http://127.0.0.1:{}/in/\"]",
-        scene.receiver.port
-    );
-    scene.gateway = Gateway::start(scene.house.config(&route("a2a", "a2a", &upstream, &more), ""));
+    scene.comes_back(Decree::Revoke, "a2a", &lane, "");
     let refused = notify(&lane, &update("t-1", 5).to_string());
     assert_eq!(refused.problem(), (403, "context_revoked".to_owned()));
     assert_eq!(scene.receiver.seen().len(), delivered);
+}
+
+impl Scene {
+    /// The gateway that was stopped comes back with this one route, whose lane is where it was; meanwhile this happened to the context.
+    fn comes_back(&mut self, act: Decree, name: &str, lane: &str, more: &str) {
+        self.house.authority.change(act, "supplyChain:v1.0");
+        self.house.remember();
+        let port: u16 = lane.split(':').nth(2).unwrap().split('/').next().unwrap().parse().unwrap();
+        let upstream = format!("http://127.0.0.1:{}/a2a", self.agent.port);
+        let more = format!(
+            "plain_sender = \"{RETAILER}\"\n{more}\n[route.push]\nlisten = \"127.0.0.1:{port}\"\nplain = true\ntargets = [\"http://127.0.0.1:{}/in/\"]",
+            self.receiver.port
+        );
+        self.gateway = Gateway::start(self.house.config(&route(name, "a2a", &upstream, &more), ""));
+    }
 }
 
 /// A target that takes no connection before it is let go on: its queue is full.

@@ -108,11 +108,14 @@ impl Inspector {
     /// Remembers where notifications go that the agent sends under `token`, which is nobody's yet: a push configuration of the sender
     /// of this permit, about its task or about the one that the answer tells of.
     ///
-    /// Set under a lock, it ends with that lock. Only the lane of the permit's route leads to it.
+    /// A request that only sets one names its task: it is about that one whatever comes of the answer. Set under a lock, it ends with that
+    /// lock. Only the lane of the permit's route leads to it.
     pub fn deliver(&self, permit: &mut Permit, token: &str, delivery: Delivery) {
         let sent = permit.sent_mut();
         let until = sent.session.map(|session| session.until);
-        let delivery = Delivery { until, route: sent.route.name.clone(), ..delivery };
+        let alone = sent.operation() == Some(Operation::CreateTaskPushNotificationConfig);
+        let task = sent.asked_task().filter(|_| alone).map(str::to_owned).or(delivery.task);
+        let delivery = Delivery { task, until, route: sent.route.name.clone(), ..delivery };
         let most = self.limits().deliveries_by_one;
         let token: Arc<str> = Arc::from(token);
         self.owners().deliver(&sent.route.scope(), sent.caller.key(), &token, (&sent.about, delivery), most);

@@ -41,7 +41,7 @@ impl Way<'_> {
                 let PushTarget { url, token: shown, authentication } = target;
                 let old = call.version == Version::V03;
                 let (task, config, until) = (None, None, None);
-                // the inspector knows which route, and whether under a lock
+                // the inspector knows about which task, on which route, and whether under a lock
                 let route = String::new();
                 let delivery =
                     Delivery { url, token: shown, authentication, old, task, config, until, route };
