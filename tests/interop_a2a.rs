@@ -3,13 +3,13 @@
 
 mod support;
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 use support::gateway::{Gateway, Scripted, free_address};
-use support::{Answer, Ended, PATIENCE, Up, python, wait_for};
+use support::{Answer, PATIENCE, Up, python, python_agent, wait_for};
 
 const EXTENSION: &str = "urn:contexts:snl:v1.0";
 
@@ -157,15 +157,7 @@ fn in_0_3(listen: &str, method: &str, params: &Value) -> Value {
 #[test]
 fn a_client_of_0_3_is_notified_by_an_unmodified_agent_on_the_sdk_that_speaks_both_versions() {
     let up = Up::start();
-    let mut child = Command::new(python::interpreter())
-        .arg(python::script("push_agent.py"))
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut first = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
-    let _agent = Ended(child);
-    let serves: Value = serde_json::from_str(&first).unwrap();
+    let (_agent, serves) = python_agent("push_agent.py");
     let agent = serves["http"].as_str().unwrap();
     let hook = Scripted::saying("{}".to_owned());
     let permit = "@id(\"push\") permit (principal in Group::\"partners\", action == Action::\"SUBSCRIBE\", resource is a2a::CreateTaskPushNotificationConfig);\n";

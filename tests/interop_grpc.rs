@@ -4,14 +4,14 @@
 mod support;
 
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, Write as _};
+use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use semgate_contexts::json;
 use semgate_message::a2a::{Operation, grpc};
 use serde_json::Value;
 use support::gateway::{Gateway, free_address};
-use support::{Ended, Up, python};
+use support::{Up, python, python_agent};
 
 /// A message as the judge knows it; `json` is `None` where it could not read the bytes, or saw a number that no message may hold.
 struct Judged {
@@ -157,15 +157,7 @@ fn conversation(words: &[&str]) -> Vec<Value> {
 /// The same conversation as two users are shown it: directly, and through a gateway with this route.
 fn both(certificate: bool) -> (Vec<Value>, Vec<Value>) {
     let up = Up::start();
-    let mut child = Command::new(python::interpreter())
-        .arg(python::script("grpc_agent.py"))
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut first = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
-    let _agent = Ended(child);
-    let serves: Value = serde_json::from_str(&first).unwrap();
+    let (_agent, serves) = python_agent("grpc_agent.py");
     let agent = serves["grpc"].as_str().unwrap();
     let listen = free_address().to_string();
     let sender = if certificate { "" } else { "plain_sender = \"spiffe://semgate.test/agent/retailer-7\"\n" };

@@ -17,7 +17,7 @@ pub mod policies;
 pub mod python;
 pub mod strangers;
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -218,6 +218,15 @@ impl Drop for Ended {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+/// An agent of `tests/interop/` in Python, which runs until it is let go of, and where it serves, as its first line says.
+pub fn python_agent(script: &str) -> (Ended, Value) {
+    let mut command = Command::new(python::interpreter());
+    let mut child = command.arg(python::script(script)).stdout(Stdio::piped()).spawn().unwrap();
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    (Ended(child), serde_json::from_str(&first).unwrap())
 }
 
 /// One HTTP answer.
