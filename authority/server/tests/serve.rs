@@ -5,6 +5,8 @@
 mod deltas;
 #[path = "serve/listing.rs"]
 mod listing;
+#[path = "serve/rest.rs"]
+mod rest;
 mod support;
 
 use std::time::Duration;

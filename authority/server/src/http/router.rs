@@ -8,12 +8,13 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 
-use super::App;
 use super::problem::{Code, Problem};
+use super::{App, Bounds};
 use super::{acts, compare, crl, overrides, pages, read, trust, write};
 
 /// The router of the public address.
 pub(crate) fn router(app: Arc<App>) -> Router {
+    let rest = Bounds::of(&app.config.limits);
     let mut router = Router::new();
     for (path, methods, allow) in table() {
         let wrong = move || async move { Problem { allow: Some(allow), ..Code::MethodNotAllowed.into() } };
@@ -22,7 +23,8 @@ pub(crate) fn router(app: Arc<App>) -> Router {
     router
         .fallback(|| async { Problem::from(Code::NotFound) })
         .with_state(Arc::clone(&app))
-        // Counting only: no check rests on a layer, since routes merged after one would escape it (DESIGN §6).
+        // Counting and reading out only: no check rests on a layer, since routes merged after one would escape it (DESIGN §6).
+        .layer(middleware::from_fn_with_state(rest, super::rest))
         .layer(middleware::from_fn_with_state(app, count))
 }
 

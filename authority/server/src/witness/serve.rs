@@ -7,6 +7,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
+use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use http::{HeaderValue, StatusCode, header};
@@ -20,7 +21,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::{Memory, Refused, WitnessSettings};
 use crate::clock::now;
-use crate::http::{Listening, Shown, Tls, by_own_names, serve};
+use crate::http::{Bounds, Listening, Shown, Tls, by_own_names, rest, serve};
 use crate::metrics::Metrics;
 use crate::{Limits, RunFault, disk, keys};
 
@@ -67,7 +68,10 @@ pub async fn run_witness(
     };
     let bound = WitnessBound { listen: address(&public)?, admin: address(&admin)?, key: vkey };
     let (stop, stopping) = watch::channel(false);
-    let router = Router::new().route("/add-checkpoint", post(add)).with_state(Arc::clone(&app));
+    let router = Router::new()
+        .route("/add-checkpoint", post(add))
+        .with_state(Arc::clone(&app))
+        .layer(middleware::from_fn_with_state(Bounds::of(&Limits::default()), rest));
     let serving = match &settings.tls {
         Some(files) => {
             let (chain, key) = keys::pair(files)?;

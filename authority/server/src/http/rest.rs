@@ -1,0 +1,95 @@
+//! What a request's body still holds when its answer is made: read to its end, or the connection ends with the answer and says so.
+//!
+//! An answer that comes before the body (a stranger, no such route, a full disk) leaves bytes of it on the connection, so no further
+//! request can follow there (RFC 9112 §9.3), and a close without a word leaves the caller in doubt whether its next one was done.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use bytes::Bytes;
+use http::{HeaderValue, StatusCode, header};
+use http_body_util::BodyExt;
+use hyper::body::{Body as _, Frame};
+use tokio::time::timeout;
+
+use crate::Limits;
+
+/// How much of a rest is read, and for how long.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    bytes: usize,
+    within: Duration,
+}
+
+impl Bounds {
+    /// What the longest submission may have, within the time of a body.
+    pub fn of(limits: &Limits) -> Self {
+        Self { bytes: limits.context_bytes, within: limits.body_timeout }
+    }
+}
+
+/// A layer: reads what the handler left of the body, and sets `Connection: close` where its end did not come. Nothing is read of a body
+/// whose caller waits to be asked for it (`Expect: 100-continue`), nor of one that was too slow already.
+pub(crate) async fn rest(State(bounds): State<Bounds>, request: Request, next: Next) -> Response {
+    if request.body().is_end_stream() {
+        return next.run(request).await;
+    }
+    let asks = request.headers().contains_key(header::EXPECT);
+    let (parts, body) = request.into_parts();
+    let kept = Arc::new(Mutex::new(Kept { body, ended: false }));
+    let lent = Body::new(Lent(Arc::clone(&kept)));
+    let mut answer = next.run(Request::from_parts(parts, lent)).await;
+    let mut left = Lent(kept);
+    let slow = answer.status() == StatusCode::REQUEST_TIMEOUT;
+    if !left.is_end_stream() && !asks && !slow {
+        // whether the end came is asked below
+        let _ = timeout(bounds.within, dropped(&mut left, bounds.bytes)).await;
+    }
+    if !left.is_end_stream() {
+        answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    answer
+}
+
+/// Reads until the end, until it breaks off, or past so many bytes.
+async fn dropped(body: &mut Lent, mut bytes: usize) {
+    while let Some(Ok(frame)) = body.frame().await {
+        let Some(left) = bytes.checked_sub(frame.data_ref().map_or(0, Bytes::len)) else { return };
+        bytes = left;
+    }
+}
+
+/// A body, and whether its end was reached.
+struct Kept {
+    body: Body,
+    ended: bool,
+}
+
+/// A body that the handler reads first, and what it left of it afterwards.
+struct Lent(Arc<Mutex<Kept>>);
+
+impl hyper::body::Body for Lent {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let frame = Pin::new(&mut kept.body).poll_frame(cx);
+        kept.ended |= matches!(frame, Poll::Ready(None));
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.ended || kept.body.is_end_stream()
+    }
+}
