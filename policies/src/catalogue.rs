@@ -292,6 +292,11 @@ impl Catalogue {
         all.into_iter().map(|versions| versions.into_iter().collect()).collect()
     }
 
+    /// Whether the context of that digest is typed.
+    pub fn has(&self, digest: &Digest) -> bool {
+        self.shapes.contains_key(digest)
+    }
+
     /// Digests of the contexts that are typed.
     pub fn digests(&self) -> impl Iterator<Item = &Digest> {
         self.shapes.keys()

@@ -362,6 +362,14 @@ impl Policies {
         &self.asker.catalogue.left_out
     }
 
+    /// Whether this context was not there when these policies were compiled: it is neither typed nor left out, and every question about it
+    /// is [`Verdict::Errored`] until they are compiled beside it.
+    #[must_use]
+    pub fn awaits(&self, context: &Context) -> bool {
+        let catalogue = &self.asker.catalogue;
+        !catalogue.has(context.digest()) && !catalogue.left_out.iter().any(|left| left.urn == *context.urn())
+    }
+
     /// Could any policy let this sender use any concept of this line, by the scopes of the permits alone?
     ///
     /// # Errors

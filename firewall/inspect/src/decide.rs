@@ -32,7 +32,7 @@ pub struct Decided<'c, 'j> {
 /// Asks about every instance. A number past the bounds of policies answers before any denial (WIRE "Refusals").
 ///
 /// # Errors
-/// `content_invalid`, `policy_denied`, `policy_error`.
+/// `content_invalid`, `policy_denied`, `policy_error`; `status_stale` of a context that the policies are still to be compiled beside.
 pub(crate) fn decide<'c, 'j>(conformed: Conformed<'c, 'j>) -> Result<Decided<'c, 'j>, Refusal> {
     let asked = ask(&conformed, conformed.case().generation.policies());
     let (shadow, kept) = match conformed.case().look {
@@ -91,12 +91,12 @@ pub(crate) fn ask(conformed: &Conformed<'_, '_>, policies: &Policies) -> Asked {
             Verdict::Denied { policies, notices } => {
                 tally.deny(denied(said, instance, &notices, ""), policies)
             }
-            Verdict::Errored { policies, why } => tally.deny(errored(&why), policies),
+            Verdict::Errored { policies: by, why } => tally.deny(errored(policies, said, &why), by),
         }
     }
     if tally.denial.is_none() {
         let asked = together::each(conformed, Some(policies), around, |said, instance, question| {
-            tally.whole(said, instance, question, policies.decide(question));
+            tally.whole(policies, (said, instance, question));
         });
         if let Err(refusal) = asked {
             tally.deny(refusal, Texts::default());
@@ -126,9 +126,13 @@ impl Tally {
     }
 
     /// The texts of several parts as one. Nothing of it is counted, since each part was.
-    fn whole(&mut self, said: &Said<'_>, instance: &Instance<'_>, question: &Question<'_>, verdict: Verdict) {
+    fn whole(
+        &mut self,
+        asked: &Policies,
+        (said, instance, question): (&Said<'_>, &Instance<'_>, &Question<'_>),
+    ) {
         let holds = |one: &Obligation| one.redact.iter().any(|path| has_field(question.value, path));
-        match verdict {
+        match asked.decide(question) {
             Verdict::Permitted { policies, obligations } => {
                 if let Err(refusal) = approved(said, instance, &obligations) {
                     self.approval.get_or_insert((refusal, vec![policies]));
@@ -141,8 +145,8 @@ impl Tally {
             Verdict::Denied { policies, notices } => {
                 self.deny(denied(said, instance, &notices, ", its parts read as one text"), policies);
             }
-            Verdict::Errored { policies, why } => self.deny(errored(&why), policies),
-            Verdict::Untypable { rule, .. } => self.deny(errored(rule), Texts::default()),
+            Verdict::Errored { policies, why } => self.deny(errored(asked, said, &why), policies),
+            Verdict::Untypable { rule, .. } => self.deny(errored(asked, said, rule), Texts::default()),
         }
     }
 
@@ -259,7 +263,13 @@ pub(crate) fn unmet(obligation: &Obligation) -> Refusal {
         .with_detail(format!("policy `{}` redacts, and that cannot be done here", obligation.policy))
 }
 
-fn errored(why: &str) -> Refusal {
+/// Of a context that came after these policies were compiled nothing is known yet, and what is behind is the gateway: that passes by itself.
+fn errored(policies: &Policies, said: &Said<'_>, why: &str) -> Refusal {
+    if said.origin == Origin::Signed && policies.awaits(said.context) {
+        return Refusal::new(Code::StatusStale, "the policies are not compiled with this context yet")
+            .with_hint("try again in a moment: the gateway compiles them by itself")
+            .with_detail(format!("`{}` came after the live policies were compiled", said.context.urn()));
+    }
     Refusal::new(Code::PolicyError, "a policy could not be evaluated")
         .with_hint("ask the operator; the decision id finds the full record")
         .with_detail(why)
@@ -269,7 +279,7 @@ fn errored(why: &str) -> Refusal {
 /// policies has the facts of that question, whose policies are not those that let the piece pass.
 ///
 /// # Errors
-/// `content_invalid`, `policy_denied`, `policy_error`.
+/// `content_invalid`, `policy_denied`, `policy_error`, `status_stale`.
 pub(crate) fn again(
     decided: &Decided<'_, '_>,
     said: &Said<'_>,
@@ -294,7 +304,8 @@ pub(crate) fn again(
     said.shape.conform(object, without(instance)).map_err(|fault| unfit(&fault.rule))?;
     let around = circumstances(&decided.conformed);
     let question = Question { value: object, ..question(decided.case(), said, instance, around) };
-    let verdict = decided.case().generation.policies().decide(&question);
+    let live = decided.case().generation.policies();
+    let verdict = live.decide(&question);
     let (refusal, policies) = match &verdict {
         // its pieces were counted one by one
         Verdict::Permitted { obligations, policies } => {
@@ -308,7 +319,7 @@ pub(crate) fn again(
         }
         Verdict::Untypable { rule, .. } => return Err(unfit(rule)),
         Verdict::Denied { notices, policies } => (denied(said, instance, notices, ""), policies.clone()),
-        Verdict::Errored { why, policies } => (errored(why), policies.clone()),
+        Verdict::Errored { why, policies } => (errored(live, said, why), policies.clone()),
     };
     let asked = kept(&decided.conformed, Some((&question, &verdict)));
     Err(refusal.with_facts(Facts { policies: vec![policies], asked, ..decided.facts() }))

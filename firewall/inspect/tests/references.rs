@@ -86,6 +86,31 @@ fn pair(inspector: &Inspector) -> Result<Permit, Refusal> {
 
 const MONEY: &str = "urn:contexts:money:v1.0";
 
+/// A gateway holds a new document before its policies are compiled beside it, for milliseconds or, among hundreds of contexts, seconds.
+#[test]
+fn a_context_that_the_policies_are_not_compiled_with_yet_is_for_later_and_one_left_out_is_not() {
+    let typed = || Seen::new(world(), &["*"]).generation();
+    let mut later = Seen::new(world(), &["*"]);
+    let _ = later.authority.publish(&MemoryAuthority::document("plain:v1.1", "thing"));
+    let text = String::from_utf8(MemoryAuthority::document("plain:v1.2", "thing")).unwrap();
+    let (before, after) = (text.find(r#""n":{"#).unwrap(), text.find("}}").unwrap());
+    let text = format!(r#"{}"n":{{"type":"string"{}"#, &text[..before], &text[after..]);
+    let _ = later.authority.publish(text.as_bytes());
+    let said = |generation: Generation, short: &str, n: &str| {
+        let content = format!(r#"{{"concept":"thing","n":{n}}}"#);
+        say(&inspector(generation), &route("l8, all lines"), "retailer-7", message(short, &content), NOW)
+    };
+    let early = |later: &mut Seen| typed().with_views(later.generation().views()).unwrap();
+    let _ = said(early(&mut later), "plain:v1.0", "1").unwrap();
+    let refusal = said(early(&mut later), "plain:v1.1", "1").unwrap_err();
+    assert_eq!((refusal.code(), refusal.code().status()), (Code::StatusStale, 503), "{refusal}");
+    assert!(refusal.detail().contains("urn:contexts:plain:v1.1` came after"), "{}", refusal.detail());
+    let _ = said(later.generation(), "plain:v1.1", "1").unwrap();
+    assert_eq!(said(early(&mut later), "plain:v1.2", "\"x\"").unwrap_err().code(), Code::StatusStale);
+    let refusal = said(later.generation(), "plain:v1.2", "\"x\"").unwrap_err();
+    assert_eq!((refusal.code(), refusal.code().status()), (Code::PolicyError, 403), "{refusal}");
+}
+
 #[test]
 fn a_context_is_refused_as_if_it_were_the_one_that_it_refers_to() {
     type Change = fn(&mut Seen);
