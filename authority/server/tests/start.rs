@@ -149,6 +149,12 @@ async fn a_log_that_is_damaged_or_rolled_back_does_not_start() {
     fs::remove_dir_all(place.state().join("log")).unwrap();
     copy(yesterday.path(), &place.state().join("log"));
     refuses(&place, "would be a rollback").await;
+
+    // And none at all under it is not one that was never begun.
+    fs::remove_dir_all(place.state().join("log")).unwrap();
+    refuses(&place, "but the log has 0: serving it would be a rollback").await;
+    let told = status(&place.config()).unwrap_err().to_string();
+    assert!(told.contains("but the log has 0: serving it would be a rollback"), "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

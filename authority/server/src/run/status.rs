@@ -119,6 +119,11 @@ fn look(config: &Config, layout: &Layout, key: &semgate_statement::LogKey) -> Re
     let roots = keys::roots(&config.roots, &config.prefix)?;
     let kept = kept(config, layout)?.map(|kept| kept.checkpoint(key.verifier())).transpose()?.flatten();
     let witness = Witness::read(layout, &roots, key.verifier(), config.limits.batch)?.with(kept);
+    let path = layout.log.join("checkpoint");
+    if disk::read(&path)?.is_none() {
+        // a log that is gone is not one that was never begun
+        witness.judge(&path, None)?;
+    }
     let documents = Documents::new(layout, roots);
     let mut ledger = Ledger::new(documents.clone());
     let checkpoint = Log::peek(&layout.log, key.verifier(), &mut |index, bytes| {
@@ -128,7 +133,7 @@ fn look(config: &Config, layout: &Layout, key: &semgate_statement::LogKey) -> Re
         let entry = semgate_statement::Entry::read(bytes, &config.prefix).map_err(|e| damaged(&e))?;
         ledger.apply(&entry).map_err(|e| damaged(&e))
     })?;
-    witness.judge(&layout.log.join("checkpoint"), Some(&checkpoint))?;
+    witness.judge(&path, Some(&checkpoint))?;
     let replay = ledger.replay();
     for (_, p) in replay.contexts() {
         documents.read(&p.digest)?;
