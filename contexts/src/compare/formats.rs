@@ -78,13 +78,14 @@ pub(super) fn lies_in(inner: &str, outer: &str) -> bool {
 }
 
 /// Texts to try where a text must have a format, or must not.
-pub(super) const SAMPLES: [&str; 40] = [
+pub(super) const SAMPLES: [&str; 41] = [
     "2024-02-29",
     "2024-01-31T12:30:00Z",
     "2024-01-31t12:30:00.125+02:00",
     "2024-01-31T23:59:60Z",
     "12:30:00Z",
     "12:30:00.5-01:00",
+    "23:59:60Z",
     "P1D",
     "PT1H30M",
     "P3W",

@@ -84,7 +84,29 @@ fn addresses_and_times_beside_lengths_and_patterns() {
     );
     // a leap second is a time at one moment of the day alone
     beyond(text(&json!({ "pattern": "^[01][0-9]:59:60Z$" })), text(&json!({ "format": "time" })));
+    let leap = beyond(text(&json!({ "format": "time" })), text(&json!({ "pattern": r"^\d\d:\d\d:[0-5]\d" })));
+    assert_eq!(leap, json!({ "m": "23:59:60Z" }));
     both_ways(text(&json!({ "format": "ipv6", "pattern": "::" })), text(&json!({ "format": "ipv6" })));
+}
+
+/// Equality goes by the double and `multipleOf` by the digits: of a fraction that one double stands for several texts are written, and a
+/// witness holds the shortest alone.
+#[test]
+fn a_constant_that_is_a_fraction_is_not_shown_to_lie_on_a_grid() {
+    let accepts = |schema: &Value, text: &str| {
+        let plain = crate::schema::compile_plain(schema).unwrap();
+        let read = crate::json::read(text.as_bytes(), &crate::json::Limits::default()).unwrap();
+        plain.accepts(&read).is_ok()
+    };
+    let (constant, grid) = (json!({ "const": 0.1 }), json!({ "multipleOf": 0.1 }));
+    for (text, on_grid) in [("0.1", true), ("0.10000000000000001", false)] {
+        assert_eq!((accepts(&constant, text), accepts(&grid, text)), (true, on_grid), "{text}");
+    }
+    let part = concept(
+        &object(&json!({ "type": "number", "const": 0.1 })),
+        &object(&json!({ "type": "number", "multipleOf": 0.1 })),
+    );
+    assert_eq!(part.verdict, Verdict::Unknown, "{}", part.reason);
 }
 
 /// The comparison reads what the validator compiles, so that a dot means the same to both.
