@@ -26,6 +26,7 @@ mod fault;
 mod fields;
 mod fit;
 mod index;
+mod judged;
 mod kinds;
 mod learnt;
 mod limits;

@@ -9,6 +9,7 @@ use cedar_policy::{Effect, Policy, PolicyId, PolicySet};
 use miette::Diagnostic;
 
 use crate::annotations::{Annotations, Obligation};
+use crate::judged::judged;
 use crate::nesting;
 use crate::reads::Reads;
 use crate::{Place, PolicyFault, PolicyLimits, slips};
@@ -30,6 +31,8 @@ pub(crate) struct Written {
     pub start: usize,
     /// Its conditions. Cedar reads a policy from its text again for each look at its tree, so this is the only look.
     pub clauses: Arc<[Clause]>,
+    /// The same as they are judged.
+    pub judged: Arc<[Clause]>,
     /// What its conditions look at.
     pub reads: Reads,
 }
@@ -186,6 +189,7 @@ fn parse_file(
             id,
             file: index,
             start,
+            judged: judged(&clauses),
             clauses,
             reads,
         });

@@ -2,6 +2,7 @@
 //! that nobody has, a version below its floor, a permit that a forbid covers.
 
 mod absent;
+mod again;
 mod around;
 mod compared;
 mod derived;
@@ -66,7 +67,7 @@ impl Texts<'_> {
             if world.may_ask_unseen(&written.reads.resource) {
                 let here = scope(written, world).here();
                 let mut looking = Looking::new(world);
-                for clause in written.clauses.iter() {
+                for clause in written.judged.iter() {
                     looking.clause(clause, &here);
                 }
                 let hidden = looking.never.into_iter().filter(|never| matches!(never, Never::Hidden { .. }));
@@ -128,7 +129,7 @@ impl Texts<'_> {
     pub fn impossible(&self, written: &Written, world: &World<'_>) -> PolicyFault {
         world.steps().begin();
         let scope = scope(written, world).here();
-        let found = &written.clauses;
+        let found = &written.judged;
         let policy = written.id.to_string();
         if let Some(uid) = group_for_agent(written) {
             let quoted = format!("\"{}\"", uid.id().unescaped());
@@ -175,7 +176,7 @@ impl Texts<'_> {
         };
         // whoever the scope names
         let here = Where { sender: named(written, world), ..scope.here() };
-        why::why(&written.clauses, (&here, world), can)
+        why::why(&written.judged, (&here, world), can)
     }
 
     /// An action that is compared with a text, which it never is.
@@ -196,7 +197,7 @@ impl Texts<'_> {
             world.steps().begin();
             let here = scope(written, world).here();
             let mut looking = Looking::new(world);
-            looking.clauses_all(&written.clauses, &here);
+            looking.clauses_all(&written.judged, &here);
             let never = once_each(looking.never).into_iter();
             let unknown = never.filter(|never| matches!(never, Never::Unknown { .. }));
             faults.extend(unknown.map(|never| self.never(written, never, world)));
@@ -205,7 +206,7 @@ impl Texts<'_> {
     }
 
     fn condition(&self, written: &Written, world: &World<'_>) -> Vec<PolicyFault> {
-        let found = &written.clauses;
+        let found = &written.judged;
         let scope = scope(written, world);
         let here = scope.here();
         let mut looking = Looking::new(world);
@@ -292,7 +293,7 @@ impl Texts<'_> {
         let mut taken = written.obligation.as_ref()?.redact.iter();
         let path = taken.find(|path| {
             let mut asked = there(path).into_iter();
-            asked.any(|there| implied::contradict(&[&*written.clauses, &*there].concat(), world))
+            asked.any(|there| implied::contradict(&[&*written.judged, &*there].concat(), world))
         })?;
         Some(PolicyFault::Invalid {
             place: self.place_at(written, annotated(self.text(written), "redact")),
@@ -314,7 +315,7 @@ impl Texts<'_> {
         let can = |here: Where| {
             around(written, &here, world)
                 .into_iter()
-                .any(|here| Looking::new(world).clauses(&written.clauses, &here))
+                .any(|here| Looking::new(world).clauses(&written.judged, &here))
         };
         if can(Where { above: true, ..here.clone() }) {
             return None;

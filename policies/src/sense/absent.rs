@@ -44,7 +44,7 @@ impl Texts<'_> {
         }
         let here = Where { coming: true, ..scope(written, world).here() };
         let mut all = around(written, &here, world).into_iter();
-        let holds = all.any(|here| Looking::new(world).clauses(&written.clauses, &here));
+        let holds = all.any(|here| Looking::new(world).clauses(&written.judged, &here));
         let why = "its condition is true only with agents that never come: disabled ones, or of a trust domain that is not configured";
         (!holds).then(|| fault(self.place_of_clause(written, Some(0)), why.to_owned()))
     }

@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use cedar_policy::pst::Var;
+use cedar_policy::pst::{Expr, Var};
 use semgate_contexts::{Performative, Version};
 
 use super::World;
-use super::facts::{End, Where};
+use super::facts::{End, Side, Where};
 use super::values::Values;
 use crate::ScoreBounds;
 use crate::catalogue::TypeInfo;
-use crate::learnt;
 use crate::moments::SECOND;
 use crate::numbers::Numbers;
+use crate::{credentials, learnt};
 
 /// What `context.direction` can be.
 pub(super) const DIRECTIONS: [&str; 2] = ["reply", "request"];
@@ -160,6 +160,25 @@ impl World<'_> {
         let of = BINDING_VERSIONS.iter().filter(|(binding, _)| can_be(binding));
         let all: Vec<&str> = of.flat_map(|(_, versions)| versions.iter().copied()).collect();
         if all.is_empty() { Values::Any } else { texts(&all) }
+    }
+
+    /// Whether an end can show this, by the way in which the message goes: a reply comes with no token, and of the receiver of a request
+    /// nothing is known that it shows.
+    pub(super) fn may_show(&self, credentials: &Expr, name: &str, here: &Where) -> bool {
+        let side = match credentials {
+            Expr::GetAttr { expr, .. } => Side::of(expr),
+            _ => None,
+        };
+        let can_go = |way: &str| match (here.direction, here.fact(&Var::Context, &["direction"])) {
+            (Some(one), _) => one == way,
+            (None, Some(Values::Texts(said))) => said.contains(way),
+            _ => self.directions(here).contains(&way),
+        };
+        match side {
+            Some(Side::Sender) if name.starts_with(credentials::TOKEN_SPACE) => can_go("request"),
+            Some(Side::Receiver) if credentials::is_shown(name) => can_go("reply"),
+            _ => true,
+        }
     }
 
     /// What answers an operation of a protocol is another concept, so that the operation itself is only ever asked.

@@ -147,7 +147,8 @@ impl Looking<'_, '_> {
             }
             // somebody may have it tomorrow
             let may_have = || self.known != Known::All || self.world.may_have(set, &text, here);
-            return (held && may_have()) || self.known == Known::Nothing;
+            let shows = || self.known != Known::All || self.world.may_show(set, &text, here);
+            return (held && may_have() && shows()) || self.known == Known::Nothing;
         }
         match self.resource_path(set).map(|path| self.world.items(&path, here)) {
             Some(_) if self.known == Known::Nothing => true,

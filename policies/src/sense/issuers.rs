@@ -36,7 +36,7 @@ impl Texts<'_> {
                     continue;
                 };
                 let words = self.words(written);
-                let at = tokens::literal(&words, &asked.text, before(&written.clauses, &asked));
+                let at = tokens::literal(&words, &asked.text, before(&written.judged, &asked));
                 let fault = PolicyFault::UnknownIssuer {
                     place: self.place_at(written, at.unwrap_or_default()),
                     policy: written.id.to_string(),
@@ -68,7 +68,7 @@ fn issuer(credential: &str) -> Option<&str> {
 /// The texts that credentials are compared with.
 fn asked(written: &Written) -> Vec<Literally> {
     let mut all = Vec::new();
-    for clause in written.clauses.iter() {
+    for clause in written.judged.iter() {
         let (Clause::When(condition) | Clause::Unless(condition)) = clause;
         walk::each(condition, &mut |part| {
             let Expr::BinaryOp { op, left, right } = &**part else { return };

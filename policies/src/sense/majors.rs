@@ -231,7 +231,7 @@ impl<'w> Scoped<'w> {
     fn lines(&self, world: &World<'_>) -> Vec<String> {
         world.steps().begin();
         let (mut looking, here) = (Looking::new(world), scope(self.written, world).here());
-        let mut clauses = self.written.clauses.iter();
+        let mut clauses = self.written.judged.iter();
         let there = clauses.try_fold(here, |here, clause| looking.behind(clause, &here));
         match there.as_ref().and_then(|there| there.fact(&Var::Context, &["line"])) {
             Some(Values::Texts(lines)) if lines.len() <= MAX_LINES => lines.iter().cloned().collect(),
@@ -278,7 +278,7 @@ impl<'w> Scoped<'w> {
         };
         let here = here.saying((Var::Context, vec!["line".to_owned()]), line);
         let mut all = around(self.written, &here, world).into_iter();
-        let can = all.any(|here| Looking::new(world).clauses(&self.written.clauses, &here));
+        let can = all.any(|here| Looking::new(world).clauses(&self.written.judged, &here));
         can && !world.steps().are_spent()
     }
 }
@@ -399,7 +399,7 @@ impl<'w> Look<'_, 'w, '_> {
     fn is_stopped(&self, major: &Major<'_>, both: &Scoped<'w>, (concept, lot): (&Concept, &Lot<'w>)) -> bool {
         let meant = |forbid: &Scoped<'_>| {
             let reads = &forbid.written.reads;
-            forbid.written.clauses.is_empty()
+            forbid.written.judged.is_empty()
                 || ["line", "major"].iter().any(|name| reads.context.wants(name))
                 || concept.has_any(&reads.resource, self.world)
                 || reads.types.iter().any(|name| self.world.of_name(name).is_some())

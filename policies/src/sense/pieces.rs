@@ -101,7 +101,9 @@ fn never<'e>(
         _ => {}
     }
     let in_row = of.is_some() && row == of;
-    let mut is_never = |expr: &Expr| !has_literal(expr) && !looking.values(expr, here).truth().0;
+    let mut is_never = |expr: &Arc<Expr>| {
+        !has_literal(expr) && (!looking.values(expr, here).truth().0 || !looking.row_again(expr, here))
+    };
     if found.len() == before && !in_row && is_never(expr) {
         found.push(Idle { piece: first_of(expr, is_never), always: false, wanted });
     }
@@ -117,7 +119,7 @@ fn row(expr: &Expr) -> Option<BinaryOp> {
 }
 
 /// The shortest beginning of a row that is so.
-fn first_of(expr: &Arc<Expr>, mut is_so: impl FnMut(&Expr) -> bool) -> &Arc<Expr> {
+fn first_of(expr: &Arc<Expr>, mut is_so: impl FnMut(&Arc<Expr>) -> bool) -> &Arc<Expr> {
     let mut piece = expr;
     while let Expr::BinaryOp { left, .. } = &**piece
         && row(piece).is_some()
@@ -154,7 +156,7 @@ fn always<'e>(
         receiver: End::default(),
         ..here.clone()
     };
-    let is_always = |expr: &Expr| !Looking::knowing(world, Known::Nothing).values(expr, &open).truth().1;
+    let is_always = |expr: &Arc<Expr>| !Looking::knowing(world, Known::Nothing).values(expr, &open).truth().1;
     if is_always(expr) {
         found.push(Idle { piece: first_of(expr, is_always), always: true, wanted: true });
     }

@@ -8,6 +8,7 @@ use cedar_policy::pst::{BinaryOp, Clause, EntityUID, Expr, Literal, UnaryOp, Var
 use semgate_contexts::PerformativeSet;
 
 use super::World;
+use super::again::parts;
 use super::facts::{Side, Where};
 use super::members::path_of;
 use super::never::Never;
@@ -54,8 +55,18 @@ impl<'w, 'a> Looking<'w, 'a> {
     /// of the message from the beginning.
     pub(crate) fn clauses(&mut self, clauses: &[Clause], here: &Where) -> bool {
         let Some(behind) = self.one_by_one(clauses, here) else { return false };
-        let about = here.about(&behind);
-        about.is_none_or(|about| !self.world.is_unsaid(&about) && self.one_by_one(clauses, &about).is_some())
+        let behind = match here.about(&behind) {
+            None => behind,
+            // nothing of the line takes what the conditions leave of the actions
+            Some(about) if self.world.is_unsaid(&Where { actions: behind.actions, ..about.clone() }) => {
+                return false;
+            }
+            Some(about) => match self.one_by_one(clauses, &about) {
+                Some(behind) => behind,
+                None => return false,
+            },
+        };
+        self.again(&parts(clauses), behind)
     }
 
     /// What is so once all of them hold, each with what those before it say; none if they never do.
@@ -213,7 +224,10 @@ impl<'w, 'a> Looking<'w, 'a> {
                 let behind = self.narrowed(left, false, here);
                 let (b, not_b) = self.values(right, behind.as_ref().unwrap_or(here)).truth();
                 let reached = not_a && behind.is_some();
-                Values::Bool { yes: a || !reached || b, no: reached && not_b }
+                let a = a && self.row_again(left, here);
+                let b = b && self.row_again(right, behind.as_ref().unwrap_or(here));
+                let yes = a || !reached || b;
+                Values::Bool { yes, no: (reached && not_b) || !yes }
             }
             BinaryOp::Eq | BinaryOp::NotEq => {
                 let (mut yes, mut no) = self.same(left, right, here);

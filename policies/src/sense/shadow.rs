@@ -78,7 +78,7 @@ pub(super) fn shadowed(texts: &Texts<'_>, world: &World<'_>) -> Vec<PolicyFault>
                 return None;
             };
             let names: Vec<String> = by.iter().map(|forbid| format!("`{}`", forbid.id)).collect();
-            let plain = by.iter().all(|forbid| forbid.clauses.is_empty());
+            let plain = by.iter().all(|forbid| forbid.judged.is_empty());
             let how = if plain { " without a condition" } else { "" };
             Some(PolicyFault::Invalid {
                 place: texts.place_at(written, 0),
@@ -109,7 +109,7 @@ impl<'w, 'a> Forbids<'w, 'a> {
         forbids.begin();
         for written in texts.written.iter().filter(|written| !written.permits()) {
             // `true` that is written out silences permits for a while
-            if written.clauses.iter().any(|clause| has_literal(condition(clause))) {
+            if written.judged.iter().any(|clause| has_literal(condition(clause))) {
                 continue;
             }
             let Some((who, resource)) = key(written) else { continue };
@@ -117,7 +117,7 @@ impl<'w, 'a> Forbids<'w, 'a> {
             let actions = scope(written, world).asked;
             forbids.whos.entry(who.clone()).or_insert_with(|| named(written, world).can_be);
             let lot = forbids.by_key.entry((who, resource)).or_default();
-            let of_kind = if written.clauses.is_empty() { &mut lot.plain } else { &mut lot.asking };
+            let of_kind = if written.judged.is_empty() { &mut lot.plain } else { &mut lot.asking };
             of_kind.push(Forbid { written, actions, everything: is_everything(written) });
         }
         forbids
@@ -139,7 +139,7 @@ impl<'w, 'a> Forbids<'w, 'a> {
     fn covering(&self, permit: &Written) -> Option<Vec<&'w Written>> {
         let (who, resource) = key(permit)?;
         let here = Where { sender: named(permit, self.world), ..scope(permit, self.world).here() };
-        let given = Given::of(&permit.clauses, here, self.world)?;
+        let given = Given::of(&permit.judged, here, self.world)?;
         let narrowed = given.there.of_type.and_then(|at| self.world.catalogue.types.get(at));
         let of_type = resource.or_else(|| narrowed.map(|info| info.name.clone()));
         let resources = if of_type.is_some() { vec![None, of_type] } else { vec![None] };
@@ -176,7 +176,7 @@ impl<'w, 'a> Forbids<'w, 'a> {
 
     /// Whether a forbid applies wherever the permit does, for the actions of both.
     fn holds(&self, forbid: &Forbid<'_>, permit: &Written, given: &Given<'_, '_>) -> bool {
-        if forbid.written.clauses.is_empty() {
+        if forbid.written.judged.is_empty() {
             return true;
         }
         let (asked, own) = (&forbid.written.reads.resource, &permit.reads.resource);
@@ -186,7 +186,7 @@ impl<'w, 'a> Forbids<'w, 'a> {
             return false;
         }
         left.set(left.get() - 1);
-        given.all_hold(&forbid.written.clauses)
+        given.all_hold(&forbid.written.judged)
     }
 
     /// Those whom forbids name and among whom the sender of a permit is.

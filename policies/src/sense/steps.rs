@@ -12,17 +12,34 @@ pub(crate) struct Steps {
     here: Cell<u64>,
     /// For all of them.
     all: Cell<u64>,
+    /// For looking once more: at the policy at hand, and at all of them.
+    more: Cell<u64>,
+    all_more: Cell<u64>,
+    /// Whether that is being done.
+    is_more: Cell<bool>,
 }
+
+/// The part of the steps that looking once more may take, on top of them: what it does not come to is taken as possible. An eighth is five
+/// seconds of all, and many times what conditions that people write take.
+const MORE: u64 = 8;
 
 impl Steps {
     pub const fn new(limits: &PolicyLimits) -> Self {
         let (each, all) = (limits.max_policy_steps, limits.max_steps);
-        Self { each, here: Cell::new(each), all: Cell::new(all) }
+        Self {
+            each,
+            here: Cell::new(each),
+            all: Cell::new(all),
+            more: Cell::new(each / MORE),
+            all_more: Cell::new(all / MORE),
+            is_more: Cell::new(false),
+        }
     }
 
     /// Another policy is at hand.
     pub fn begin(&self) {
         self.here.set(self.each.min(self.all.get()));
+        self.more.set((self.each / MORE).min(self.all_more.get()));
     }
 
     /// Takes some; false once there are none left, from then on always, until another policy is at hand.
@@ -40,6 +57,24 @@ impl Steps {
         let found = look();
         self.here.set(left.0);
         self.all.set(left.1);
+        found
+    }
+
+    /// Looks at something once more, with the steps that are left for that; whatever they come to, what is left for the policy at hand stays
+    /// what it was.
+    pub fn once_more<T>(&self, look: impl FnOnce() -> T) -> T {
+        if self.is_more.replace(true) {
+            return look();
+        }
+        let lent = self.more.get();
+        let found = self.apart(lent, || {
+            let found = look();
+            let taken = lent - self.here.get();
+            self.more.set(lent - taken);
+            self.all_more.set(self.all_more.get().saturating_sub(taken));
+            found
+        });
+        self.is_more.set(false);
         found
     }
 

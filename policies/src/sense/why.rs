@@ -6,6 +6,7 @@ use std::sync::Arc;
 use cedar_policy::pst::{BinaryOp, Clause, Expr, Literal, UnaryOp, Var};
 use semgate_contexts::{Performative, PerformativeSet};
 
+use super::again::{Part, parts, split};
 use super::around::bound_of;
 use super::compared::{is_credentials, written};
 use super::derived::letter;
@@ -28,13 +29,6 @@ const MAX_PARTS: usize = 32;
 /// Parts that are named, and agents.
 const MAX_NAMED: usize = 3;
 
-/// A part of conditions, and whether it has to be so.
-#[derive(Clone)]
-struct Part<'e> {
-    expr: &'e Arc<Expr>,
-    truth: bool,
-}
-
 /// Parts that are never true together.
 pub(super) struct Why {
     /// The first variable of the last of them.
@@ -49,13 +43,7 @@ pub(super) fn why(
     (here, world): (&Where, &World<'_>),
     can: impl Fn(&[Clause]) -> bool,
 ) -> Option<Why> {
-    let mut parts = Vec::new();
-    for clause in clauses {
-        match clause {
-            Clause::When(condition) => split(condition, true, &mut parts),
-            Clause::Unless(condition) => split(condition, false, &mut parts),
-        }
-    }
+    let parts = parts(clauses);
     let finding = Finding { here, world, can: &can };
     world.steps().apart(MAX_STEPS, || finding.told(parts))
 }
@@ -262,22 +250,6 @@ fn together(parts: &[Part<'_>]) -> String {
     };
     let meant = if are_alternatives(parts) { ": did you mean `||`?" } else { "" };
     format!("{named} are never true together{meant}")
-}
-
-/// The parts that all have to be so.
-fn split<'e>(expr: &'e Arc<Expr>, truth: bool, parts: &mut Vec<Part<'e>>) {
-    match &**expr {
-        Expr::UnaryOp { op: UnaryOp::Not, expr } => split(expr, !truth, parts),
-        Expr::BinaryOp { op: BinaryOp::And, left, right } if truth => {
-            split(left, truth, parts);
-            split(right, truth, parts);
-        }
-        Expr::BinaryOp { op: BinaryOp::Or, left, right } if !truth => {
-            split(left, truth, parts);
-            split(right, truth, parts);
-        }
-        _ => parts.push(Part { expr, truth }),
-    }
 }
 
 /// Whether two ask one member for one thing and for another, where one of the two may have been meant.

@@ -42,7 +42,7 @@ impl Texts<'_> {
     /// Where a variable of the conditions stands.
     pub(super) fn place_of_variable(&self, written: &Written, variable: Option<*const Expr>) -> Place {
         let mut all = Vec::new();
-        for clause in written.clauses.iter() {
+        for clause in written.judged.iter() {
             let (Clause::When(condition) | Clause::Unless(condition)) = clause;
             pieces::variables(condition, &mut all);
         }
@@ -127,7 +127,7 @@ impl Texts<'_> {
     pub(super) fn never(&self, written: &Written, never: Never, world: &World<'_>) -> PolicyFault {
         let literal = |literal: &never::Literally| {
             let words = self.words(written);
-            let at = tokens::literal(&words, &literal.text, before(&written.clauses, literal));
+            let at = tokens::literal(&words, &literal.text, before(&written.judged, literal));
             self.place_at(written, at.unwrap_or_default())
         };
         let (place, why, hint) = match never {

@@ -1,5 +1,6 @@
 //! The room as a whole: from files and documents to verdicts.
 
+mod again;
 mod around;
 mod beside;
 mod bounds;

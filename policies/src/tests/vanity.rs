@@ -242,6 +242,11 @@ fn asking(house: &House, typed: &(Catalogue, Schema), asked: &Asked) -> Prepared
     let Json::Object(object) = &read else { panic!("an object") };
     let shape = context.term(term).unwrap().side(asked.action).unwrap();
     shape.conform(object, None).unwrap_or_else(|why| panic!("{value}: {why}"));
+    // who asks shows a token, and who replies shows none
+    let (sender_holds, receiver_holds) = match asked.direction {
+        "reply" => (&Credentials::NONE, &asked.holds),
+        _ => (&asked.holds, &Credentials::NONE),
+    };
     let question = Question {
         sender: asked.ends.0,
         receiver: asked.ends.1,
@@ -253,8 +258,8 @@ fn asking(house: &House, typed: &(Catalogue, Schema), asked: &Asked) -> Prepared
         binding: asked.bound.0,
         direction: asked.direction,
         circumstances: Circumstances {
-            sender_holds: &asked.holds,
-            receiver_holds: &Credentials::NONE,
+            sender_holds,
+            receiver_holds,
             protocol_version: asked.bound.1,
             session: asked.session.map(|expires_at| Session { expires_at }),
             now: asked.now,
@@ -336,6 +341,30 @@ proptest! {
         if senseless(&text).iter().any(|why| is_whole(why)) {
             prop_assert_eq!(contrary(&text), None, "{}", text);
         }
+    }
+
+    #[test]
+    fn what_is_called_vain_in_one_order_is_so_in_the_other(
+        (resource, scope, _) in policy(),
+        atoms in prop::collection::vec((0..1_000_usize, any::<bool>()), 2..5),
+    ) {
+        let own: &[&str] = match resource {
+            1 => &OF_READINGS,
+            2 => &OF_PAYMENTS,
+            _ => &OF_ANY,
+        };
+        let atom = |(at, any): &(usize, bool)| {
+            let of: &[&str] = if *any { &OF_ANY } else { own };
+            format!("({})", of[at % of.len()])
+        };
+        let mut atoms: Vec<String> = atoms.iter().map(atom).collect();
+        let mut told = || {
+            let text = format!("permit {scope} when {{ {} }};", atoms.join(" && "));
+            atoms.reverse();
+            (senseless(&text).iter().any(|why| why.contains("never") || is_whole(why)), text)
+        };
+        let (forth, back) = (told(), told());
+        prop_assert_eq!(forth.0, back.0, "{}", forth.1);
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub(super) fn covered(texts: &Texts<'_>, world: &World<'_>, forbids: &Forbids<'_
         gone.insert(&written.id);
         let named = |forbid: &&Written| format!("`{}` ({})", forbid.id, texts.place_at(forbid, 0));
         let names: Vec<String> = by.iter().map(named).collect();
-        let plain = by.iter().all(|forbid| forbid.clauses.is_empty());
+        let plain = by.iter().all(|forbid| forbid.judged.is_empty());
         let (how, hint) = match plain {
             true => (" without a condition", "remove it"),
             false => ("", "whenever this forbid applies, so does what forbids all of it: remove it"),
@@ -49,14 +49,14 @@ impl<'w> Forbids<'w, '_> {
     fn wider(&self, written: &Written, gone: &HashSet<&str>) -> Option<Vec<&'w Written>> {
         // `true` that is written out is meant as it stands; and one that cannot be evaluated refuses, wherever that is
         let says = |clause| has_literal(condition(clause)) || may_err(condition(clause));
-        if written.clauses.iter().any(says) {
+        if written.judged.iter().any(says) {
             return None;
         }
         let (who, resource) = key(written)?;
         let scope = scope(written, self.world);
         // what its type takes today, and who is in a group, may be otherwise tomorrow
         let here = Where { actions: scope.asked, sender: End::default(), ..scope.here() };
-        let given = Given::knowing(&written.clauses, here, (self.world, Known::Nothing))?;
+        let given = Given::knowing(&written.judged, here, (self.world, Known::Nothing))?;
         let narrowed = given.there.of_type.and_then(|at| self.world.catalogue.types.get(at));
         let of_type = resource.or_else(|| narrowed.map(|info| info.name.clone()));
         let whos = [Who::Everybody, who];

@@ -1,0 +1,172 @@
+//! What is never true is so in whatever order and form it is written, and what can be true is so too.
+
+use super::{faults, loads};
+
+fn forbid(scope: &str, condition: &str) -> String {
+    format!(
+        "permit (principal, action, resource);\nforbid (principal, action, {scope}) when {{ {condition} }};"
+    )
+}
+
+/// Each with its parts in both orders.
+#[track_caller]
+fn never(scope: &str, parts: &[&str]) {
+    let back: Vec<&str> = parts.iter().rev().copied().collect();
+    for parts in [parts, &back] {
+        let text = forbid(scope, &parts.join(" && "));
+        let told = faults(&text);
+        assert!(told.len() == 1 && told[0].contains("true for no message"), "{text}\n{told:?}");
+    }
+}
+
+/// The same, and on one side of `||` it does nothing.
+#[track_caller]
+fn never_in_parts(scope: &str, parts: &[&str]) {
+    never(scope, parts);
+    let back: Vec<&str> = parts.iter().rev().copied().collect();
+    for parts in [parts, &back] {
+        let text = forbid(scope, &format!("context.locked || ({})", parts.join(" && ")));
+        let told = faults(&text);
+        assert!(told.len() == 1 && told[0].contains("no message that comes to it"), "{text}\n{told:?}");
+    }
+}
+
+const PAYMENT: &str = "resource is payment::transfer";
+const FLIGHT: &str = "resource is travel::bookFlight";
+
+#[test]
+fn what_is_refused_in_one_order_is_refused_in_the_other() {
+    never_in_parts(PAYMENT, &["resource.sender_id != \"x\"", "[\"x\"].contains(resource.sender_id)"]);
+    never(PAYMENT, &["!(resource.sender_id like \"x*\")", "[\"xa\", \"xb\"].contains(resource.sender_id)"]);
+    never(
+        PAYMENT,
+        &["(resource.sender_id == \"a\" || resource.sender_id == \"b\")", "resource.sender_id == \"c\""],
+    );
+    never(FLIGHT, &["context.now.toTime() > duration(\"1h\")", "resource.date == context.now"]);
+    for condition in [
+        "resource.sender_id != \"x\" && [\"x\", \"y\"].contains(resource.sender_id)",
+        "[\"x\", \"y\"].contains(resource.sender_id) && resource.sender_id != \"x\"",
+        "(resource.sender_id == \"a\" || resource.sender_id == \"b\") && resource.sender_id == \"b\"",
+        "resource.sender_id like \"a*\" && resource.sender_id like \"*b\" && resource.sender_id != \"ab\"",
+    ] {
+        loads(&forbid(PAYMENT, condition));
+    }
+    loads(&forbid(FLIGHT, "context.now.toTime() >= duration(\"0h\") && resource.date == context.now"));
+}
+
+#[test]
+fn who_sends_and_what_is_done_is_judged_in_whichever_form_it_is_asked() {
+    let of = |who: &str, condition: &str| {
+        format!("permit ({who}, action, resource is travel::bookFlight) when {{ {condition} }};")
+    };
+    let retailer = "principal == Agent::\"spiffe://semgate.test/agent/retailer-7\"";
+    for (who, condition) in [
+        (retailer, "principal is Agent in Group::\"planners\""),
+        (retailer, "[Agent::\"spiffe://semgate.test/agent/courier-5\"].contains(principal)"),
+        (retailer, "!([Agent::\"spiffe://semgate.test/agent/retailer-7\"].contains(principal))"),
+        (
+            "principal",
+            "context.receiver is Agent in Group::\"planners\" && [Agent::\"spiffe://semgate.test/agent/retailer-7\"].contains(context.receiver)",
+        ),
+        ("principal", "[Action::\"REQUEST\"].contains(action) && action == Action::\"QUERY\""),
+        ("principal", "action == Action::\"QUERY\" && [Action::\"REQUEST\"].contains(action)"),
+    ] {
+        let text = of(who, condition);
+        // by who is in a group it is told, and the set loads
+        let told = match super::House::with(&text) {
+            Err(faults) => faults,
+            Ok(house) => house.policies.warnings().iter().map(ToString::to_string).collect(),
+        };
+        assert!(told.len() == 1 && told[0].contains("true for no message"), "{text}\n{told:?}");
+    }
+    for (who, condition) in [
+        (retailer, "principal is Agent in Group::\"partners\""),
+        (retailer, "[Agent::\"spiffe://semgate.test/agent/retailer-7\"].contains(principal)"),
+        ("principal", "[Action::\"REQUEST\"].contains(action) && context.line == \"travel\""),
+        ("principal", "context.receiver is Agent in Group::\"repliers\""),
+    ] {
+        loads(&of(who, condition));
+    }
+    let covered = |forbid: &str| {
+        let text = format!(
+            "permit (principal in Group::\"partners\", action, resource is payment::transfer);\npermit (principal in Group::\"partners\", action, resource is travel::bookFlight);\nforbid (principal, action, resource is travel::bookFlight) when {{ {forbid} }};"
+        );
+        super::House::with(&text).map_or_else(
+            |faults| faults,
+            |house| house.policies.warnings().iter().map(ToString::to_string).collect(),
+        )
+    };
+    for forbid in [
+        "principal in Group::\"partners\"",
+        "principal is Agent in Group::\"partners\"",
+        "principal in [Group::\"partners\", Group::\"planners\"]",
+    ] {
+        let told = covered(forbid);
+        assert!(told.len() == 1 && told[0].contains("it permits nothing"), "{forbid}: {told:?}");
+    }
+    assert_eq!(covered("principal is Agent in Group::\"planners\""), Vec::<String>::new());
+}
+
+#[test]
+fn an_action_that_nothing_of_the_line_takes_is_told_whichever_says_it() {
+    let permit = "permit (principal, action, resource);\n";
+    for (effect, action, condition) in [
+        ("forbid", "action == Action::\"SUBSCRIBE\"", "context.line == \"payment\""),
+        ("forbid", "action == Action::\"SUBSCRIBE\"", "context.line like \"pay*\""),
+        ("forbid", "action", "action == Action::\"SUBSCRIBE\" && context.line like \"pay*\""),
+        (
+            "forbid",
+            "action",
+            "context.line == \"payment\" && action in [Action::\"SUBSCRIBE\", Action::\"PUBLISH\"]",
+        ),
+        (
+            "forbid",
+            "action",
+            "[Action::\"PUBLISH\", Action::\"SUBSCRIBE\"].contains(action) && context.line == \"payment\"",
+        ),
+        ("forbid", "action == Action::\"PUBLISH\"", "context.line == \"mcp\""),
+        ("permit", "action == Action::\"PUBLISH\"", "context.line == \"payment\""),
+    ] {
+        let text = format!("{permit}{effect} (principal, {action}, resource) when {{ {condition} }};");
+        let told = faults(&text);
+        assert!(told.len() == 1 && told[0].contains("true for no message"), "{text}\n{told:?}");
+    }
+    for condition in [
+        "action == Action::\"REQUEST\" && context.line == \"payment\"",
+        "action == Action::\"SUBSCRIBE\" && context.line == \"mcp\"",
+        "context.line == \"payment\" && action != Action::\"QUERY\"",
+    ] {
+        loads(&format!("{permit}forbid (principal, action, resource) when {{ {condition} }};"));
+    }
+}
+
+#[test]
+fn what_is_never_shown_in_a_request_or_a_reply_is_told() {
+    let of = |condition: &str| {
+        format!("permit (principal, action, resource is payment::transfer) when {{ {condition} }};")
+    };
+    for (way, asked) in [
+        ("reply", "principal.credentials.contains(\"token:hr:x\")"),
+        ("reply", "principal.credentials.containsAny([\"token:hr:x\", \"token:hr:y\"])"),
+        ("request", "context.receiver.credentials.contains(\"cert:policy:1.2.3\")"),
+        ("request", "context.receiver.credentials.contains(\"token:hr:x\")"),
+    ] {
+        let way = format!("context.direction == \"{way}\"");
+        for condition in [format!("{way} && {asked}"), format!("{asked} && {way}")] {
+            let told = faults(&of(&condition));
+            assert!(told.len() == 1 && told[0].contains("true for no message"), "{condition}: {told:?}");
+        }
+    }
+    for condition in [
+        "context.direction == \"request\" && principal.credentials.contains(\"token:hr:x\")",
+        "context.direction == \"reply\" && principal.credentials.contains(\"cert:policy:1.2.3\")",
+        "context.direction == \"reply\" && context.receiver.credentials.contains(\"token:hr:x\")",
+        "context.direction == \"reply\" && context.receiver.credentials.contains(\"cert:policy:1.2.3\")",
+        "principal.credentials.contains(\"token:hr:x\")",
+        "context.receiver.credentials.contains(\"token:hr:x\")",
+        "context.direction == \"reply\" || principal.credentials.contains(\"token:hr:x\")",
+        "context.direction == \"reply\" && !principal.credentials.contains(\"token:hr:x\")",
+    ] {
+        loads(&of(condition));
+    }
+}
