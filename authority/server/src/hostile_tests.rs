@@ -336,19 +336,37 @@ async fn a_proposal_that_the_queue_did_not_take_waits_on() {
 #[tokio::test(flavor = "multi_thread")]
 async fn attack_certificates_of_the_domain_that_are_no_publishers_do_not_fill_the_audit_log() {
     let place = Place::new();
-    let config = place.config();
-    let running = place.start().await;
-    let before = std::fs::read_to_string(&config.audit).unwrap_or_default();
-    let stranger = running.client_of(&place, Some("spiffe://semgate.test/nobody"));
-    for _ in 0..3 {
-        assert_eq!(stranger.act("urn:contexts:payment:v1.0", "revoke").await.code(), "not_permitted");
+    let mut config = place.config();
+    config.limits.stranger_records = 1;
+    let audit = config.audit.clone();
+    let running = place.start_with(config).await;
+    let (stranger, nobody) =
+        (running.client_of(&place, Some("spiffe://semgate.test/nobody")), running.client_of(&place, None));
+    let urn = "urn:contexts:payment:v1.0";
+    for _ in 0..40 {
+        assert_eq!(stranger.act(urn, "revoke").await.code(), "not_permitted");
+        assert_eq!(nobody.act(urn, "revoke").await.code(), "certificate_required");
     }
     let (_, metrics) = running.admin("/metrics").await;
-    assert!(metrics.contains("semgate_authority_strangers_refused_total 3"), "{metrics}");
-    assert_eq!(std::fs::read_to_string(&config.audit).unwrap_or_default(), before);
+    assert!(metrics.contains("semgate_authority_strangers_refused_total 40"), "{metrics}");
+    let written = std::fs::read_to_string(&audit).unwrap();
+    let lines: Vec<serde_json::Value> =
+        written.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |by: serde_json::Value| lines.iter().filter(|line| line["by"] == by).collect::<Vec<_>>();
+    for (by, code) in [
+        ("spiffe://semgate.test/nobody".into(), "not_permitted"),
+        (serde_json::Value::Null, "certificate_required"),
+    ] {
+        let of = of(by);
+        // one more where a minute ended meanwhile, which says how many are missing
+        assert!(matches!(of.len(), 1 | 2), "{written}");
+        assert_eq!((&of[0]["outcome"], &of[0]["code"]), (&"refused".into(), &code.into()), "{written}");
+        assert_eq!(of[0].get("unrecorded"), None);
+        assert!(of.len() == 1 || of[1]["unrecorded"].as_u64().is_some_and(|n| n > 0), "{written}");
+    }
     // a publisher's is written
     assert_eq!(running.client.act("urn:contexts:payment:v1.0", "revoke").await.code(), "context_unknown");
-    assert!(std::fs::read_to_string(&config.audit).unwrap().contains("context_unknown"));
+    assert!(std::fs::read_to_string(&audit).unwrap().contains("context_unknown"));
     running.stop().await;
 }
 

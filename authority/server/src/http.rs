@@ -50,7 +50,7 @@ pub(crate) use serve::{Listening, serve};
 pub(crate) use tls::{Files as TlsFiles, Shown, Tls, renew as renew_tls};
 
 use crate::Config;
-use crate::audit::Audit;
+use crate::audit::{Audit, Strangers};
 use crate::clock::{Clock, ClockFault};
 use crate::keys::{Keys, Signers};
 use crate::metrics::Metrics;
@@ -72,6 +72,9 @@ pub(crate) struct App {
     pub proposals: Proposals,
     /// Every attempt to write.
     pub audit: Arc<Audit>,
+    /// Which refusals of those who are no publishers are among them, and which of those without a certificate.
+    pub strangers: Strangers,
+    pub nobodies: Strangers,
     /// What connections are answered with.
     pub tls: Arc<Tls>,
     pub signers: Signers,

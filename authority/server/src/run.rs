@@ -22,7 +22,7 @@ pub(crate) use open::{kept, open};
 pub(crate) use status::status_of;
 pub use status::{HeadTimes, RoleStatus, Status, status};
 
-use crate::audit::Audit;
+use crate::audit::{Audit, Strangers};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::http::{App, Cache, Listening, Tls, TlsFiles, admin, renew_tls, router, serve};
@@ -233,6 +233,8 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
         rules: Arc::new(Rules::load(&config)?),
         proposals: Proposals::open(&layout, &config.limits, &config.prefix)?,
         audit,
+        strangers: Strangers::new(config.limits.stranger_records),
+        nobodies: Strangers::new(config.limits.stranger_records),
         tls: Arc::clone(&tls),
         signers,
         keys,

@@ -55,6 +55,9 @@ pub struct Limits {
     pub line_contexts: usize,
     /// Files of evidence kept, so that a publisher cannot fill the disk with refused documents.
     pub evidence_files: usize,
+    /// Refusals a minute of those who are no publishers that are in the audit log, and as many of those without a certificate; the rest is
+    /// counted, and the next line says how many: at some 200 bytes each, 6 MB a day if somebody tries without a pause.
+    pub stranger_records: usize,
     /// Files kept of writes that were cut short: many crashes of a full batch (256 documents and their entries) before the oldest go.
     pub leftover_files: usize,
     /// Requests that may be checking or signing a document at once; each holds a compiled schema.
@@ -134,6 +137,7 @@ impl Default for Limits {
             listing_bytes: semgate_statement::listing::MAX_LISTING_BYTES,
             line_contexts: semgate_statement::FollowerLimits::default().max_contexts,
             evidence_files: 1000,
+            stranger_records: 10,
             leftover_files: 4096,
             checks: 64,
             compared_versions: 64,

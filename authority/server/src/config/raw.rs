@@ -152,6 +152,7 @@ limits! {
     (listing_bytes, count, 1024, 8 << 20),
     (line_contexts, count, 1, 1 << 40),
     (evidence_files, count, 0, 1 << 20),
+    (stranger_records, count, 0, 1 << 20),
     (leftover_files, count, 600, 1 << 20),
     (checks, count, 1, 4096),
     (compared_versions, count, 1, 65_536),

@@ -1,5 +1,6 @@
 //! One attempt to write, from its first look to its line in the audit log, whatever becomes of it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -104,16 +105,27 @@ impl Drop for Attempt {
     }
 }
 
-/// Those without a verified certificate are counted (`semgate_authority_requests_total`) and not recorded, and so are refusals of those who
-/// have one and are no publishers (`semgate_authority_strangers_refused_total`): a stranger must not be able to fill the disk.
+/// Of those without a verified certificate, and of refusals of those who have one and are no publishers
+/// (`semgate_authority_strangers_refused_total`), the first of each minute are recorded ([`Strangers`](crate::audit::Strangers)).
 fn record(app: &App, entry: &Entry, end: End) {
-    let Some(by) = &entry.by else { return };
-    if matches!(end.outcome, Outcome::Refused) && !app.config.publishers.iter().any(|one| one.id == *by) {
-        app.metrics.count("semgate_authority_strangers_refused_total", &[]);
-        return;
+    let publishes = |by: &String| app.config.publishers.iter().any(|one| one.id == *by);
+    let strangers = match &entry.by {
+        None => Some(&app.nobodies),
+        Some(by) if matches!(end.outcome, Outcome::Refused) && !publishes(by) => {
+            app.metrics.count("semgate_authority_strangers_refused_total", &[]);
+            Some(&app.strangers)
+        }
+        Some(_) => None,
+    };
+    let mut entry = Cow::Borrowed(entry);
+    if let Some(strangers) = strangers {
+        let Some(unrecorded) = strangers.recorded(end.time) else { return };
+        // what a stranger says is no reason
+        let (unrecorded, reason) = ((unrecorded > 0).then_some(unrecorded), None);
+        entry = Cow::Owned(Entry { unrecorded, reason, ..entry.into_owned() });
     }
     let durable = matches!(end.outcome, Outcome::Proposed | Outcome::Approved);
-    if let Err(fault) = app.audit.record(entry, end, durable) {
+    if let Err(fault) = app.audit.record(&entry, end, durable) {
         tracing::error!("an attempt was not recorded, and nothing more is written until it can be: {fault}");
     }
 }
