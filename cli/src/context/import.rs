@@ -142,6 +142,12 @@ fn good(draft: &mut Draft, urn: &str, title: &str) -> Result<Context, Fault> {
             Ok(context) => return Ok(context),
             Err(fault) => fault,
         };
+        if let DocumentFault::NameCollision { name } | DocumentFault::ReservedName { name } = &fault
+            && draft.tasks.remove(name).is_some()
+        {
+            draft.warn(format!("`{name}` is left out: {fault}"));
+            continue;
+        }
         let DocumentFault::Schema { path, .. } = &fault else {
             return Err(Fault::new(format_args!("the draft is no context: {fault}"))
                 .hint("name it with `--line` and `--version`, or write it by hand"));

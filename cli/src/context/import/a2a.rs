@@ -20,12 +20,16 @@ pub(super) async fn draft(from: &From) -> Result<(Draft, String), Fault> {
     let place = Place::new(&from.url, from.roots.as_deref())?;
     let path = (!from.url.ends_with(".json")).then_some(CARD);
     let said = place.ask(Method::GET, path, &[("accept", "application/json")], Vec::new()).await?;
-    let card = json::read(&said.body, &json::Limits::default()).ok().map(|json| json.to_value());
-    let Some(card) = card.filter(|_| said.status == 200) else {
-        return Err(Fault::new(format_args!("`{}` shows no agent card: status {}", from.url, said.status))
-            .hint("name the agent as `https://host`, or its card"));
+    let none = |why: String| {
+        Fault::new(format_args!("`{}` shows no agent card: {why}", from.url))
+            .hint("name the agent as `https://host`, or its card")
     };
-    Ok(drafted(&card))
+    if said.status != 200 {
+        return Err(none(format!("status {}", said.status)));
+    }
+    let card = json::read(&said.body, &json::Limits::default());
+    let card = card.map_err(|fault| none(format!("what it answers cannot be read ({fault})")))?;
+    Ok(drafted(&card.to_value()))
 }
 
 /// The draft of a card, and the agent's name.

@@ -204,7 +204,7 @@ async fn call(
     }
     let session = said.session.clone();
     let without = |what: &str| Unheard::Other(format!("status {} and {what} to `{method}`", said.status));
-    let message = message(&said).ok_or_else(|| without("no answer"))?;
+    let message = message(&said).map_err(|what| without(&what))?;
     match message.get("result") {
         Some(result) => Ok((result.clone(), session)),
         None => Err(without("an error")),
@@ -212,15 +212,30 @@ async fn call(
 }
 
 /// The response in a body: the body itself, or the event that has the id. Strict JSON: what is signed must have one reading.
-fn message(said: &Said) -> Option<Value> {
-    let read = |bytes: &[u8]| json::read(bytes, &json::Limits::default()).ok().map(|json| json.to_value());
+///
+/// # Errors
+/// What there is in its place.
+pub(super) fn message(said: &Said) -> Result<Value, String> {
+    let read = |bytes: &[u8]| {
+        let json = json::read(bytes, &json::Limits::default());
+        json.map(|json| json.to_value()).map_err(|fault| format!("no answer that can be read ({fault})"))
+    };
+    let nothing = || "no answer".to_owned();
+    if said.body.is_empty() {
+        return Err(nothing());
+    }
     if !said.events {
         return read(&said.body);
     }
-    let text = std::str::from_utf8(&said.body).ok()?.replace("\r\n", "\n");
-    let events = text.split("\n\n").filter_map(|event| {
+    let text = std::str::from_utf8(&said.body).map_err(|_| nothing())?.replace("\r\n", "\n");
+    let mut unread = None;
+    for event in text.split("\n\n") {
         let data: Vec<&str> = event.lines().filter_map(|line| line.strip_prefix("data:")).collect();
-        read(data.join("\n").trim().as_bytes())
-    });
-    events.into_iter().find(|message| message.get("id") == Some(&json!(1)))
+        match read(data.join("\n").trim().as_bytes()) {
+            Ok(message) if message.get("id") == Some(&json!(1)) => return Ok(message),
+            Err(fault) if !data.is_empty() => unread = Some(fault),
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Err(unread.unwrap_or_else(nothing))
 }

@@ -76,6 +76,40 @@ fn a_tool_that_no_context_can_hold_is_left_out_and_told() {
 }
 
 #[test]
+fn one_name_that_a_context_cannot_hold_ended_the_import_of_all_others() {
+    let tool = |name: &str| json!({"name": name, "inputSchema": {"type": "object"}});
+    let (context, warnings) = of(&["add", "add_results", "HELLO", "look"].map(tool));
+    let names: Vec<_> = context.terms().map(|term| term.name().to_owned()).collect();
+    assert_eq!(names, ["add", "look"]);
+    for told in [
+        "`add_results` is left out: the name `add_results` is defined twice",
+        "`HELLO` is left out: the name `HELLO` belongs to the control vocabulary",
+    ] {
+        assert!(warnings.iter().any(|warning| warning.contains(told)), "{told}: {warnings:#?}");
+    }
+    let card = json!({"name": "Agent", "skills": [{"id": "find"}, {"id": "find_results"}, {"id": "HELLO"}]});
+    let (context, warnings) = self::context(a2a::drafted(&card).0);
+    assert_eq!(context.terms().map(|term| term.name().to_owned()).collect::<Vec<_>>(), ["find"]);
+    assert_eq!(warnings.iter().filter(|warning| warning.contains("is left out")).count(), 2, "{warnings:#?}");
+    let mut none = Draft::default();
+    none.tasks
+        .insert("HELLO".to_owned(), json!({"parameters": {"type": "object"}, "results": {"type": "object"}}));
+    let refused = good(&mut none, "urn:contexts:drafts:v1.0", "Drafts").unwrap_err();
+    assert!(refused.to_string().contains("nothing that was found can be a task"), "{refused}");
+}
+
+#[test]
+fn a_schema_that_is_too_deep_was_told_as_no_answer() {
+    let deep = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}1{}}}", "[".repeat(300), "]".repeat(300));
+    let events = format!("data: {deep}\n\ndata: {{\"jsonrpc\":\"2.0\",\"method\":\"x\"}}\n\n");
+    for (body, events) in [(deep, false), (events, true)] {
+        let why =
+            mcp::message(&ask::Said { status: 200, body: body.into(), events, session: None }).unwrap_err();
+        assert!(why.starts_with("no answer that can be read (json is nested deeper"), "{why}");
+    }
+}
+
+#[test]
 fn skills_of_a_card_become_tasks_with_open_questions() {
     let card = json!({"name": "Recipe agent", "skills": [{"id": "find-recipe", "name": "Find", "description": "Finds one.", "tags": []}]});
     let (draft, name) = a2a::drafted(&card);
