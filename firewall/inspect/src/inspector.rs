@@ -20,7 +20,7 @@ use crate::{
     resolve::{Resolved, has_turns, out_of_turn, resolve, side},
     rounds,
     stream::{enabled, told},
-    subscriptions::{Subscription, Subscriptions},
+    subscriptions::{self, Subscription, Subscriptions},
     tools::{self, Absent, ToolWatch},
     turn::{Between, Proposal, Step, proposes, same},
     uses,
@@ -383,6 +383,8 @@ impl Inspector {
             _ if form == Form::Error => Err(no_pass(status).with_facts(case.facts())),
             Reply::Said(message) => {
                 let decided = judged(case, *message)?;
+                subscriptions::asked_for(sent, &decided)
+                    .map_err(|refusal| refusal.with_facts(decided.facts()))?;
                 let metered = match counted {
                     Some(counted) => carry(decided, counted)?,
                     None => meter(decided, &self.meters)?,

@@ -123,19 +123,13 @@ impl Subscription {
 /// `out_of_turn`: an INFORM or PUBLISH outside of the subscription or after its end, something else than an answer to a
 /// SUBSCRIBE, or a PUBLISH that nobody subscribed to.
 pub(crate) fn turn(sent: &Sent, begun: bool, over: bool, decided: &Decided<'_, '_>) -> Result<(), Refusal> {
-    use Performative::{Agree, Inform, Publish, Refuse, Subscribe};
+    use Performative::{Agree, Inform, Publish, Refuse};
     let case = decided.case();
     let says = decided.resolved().message().performative;
     if over {
         return Err(out_of_turn("the request was refused, and the agent goes on"));
     }
-    let Some(subscription) = &sent.subscription else {
-        return match says {
-            Publish => Err(out_of_turn("it publishes, and nobody subscribed")),
-            Subscribe => Err(out_of_turn("a subscription is asked for in an answer")),
-            _ => Ok(()),
-        };
-    };
+    let Some(subscription) = &sent.subscription else { return asked_for(sent, decided) };
     let mut said = decided.said();
     match says {
         Agree | Refuse if begun => Err(out_of_turn("the subscription was answered before")),
@@ -157,6 +151,25 @@ pub(crate) fn turn(sent: &Sent, begun: bool, over: bool, decided: &Decided<'_, '
         _ => {
             Err(out_of_turn("a subscription is answered with AGREE or REFUSE, and then by INFORM or PUBLISH"))
         }
+    }
+}
+
+/// Whether a whole reply of native L8 is one that somebody asked for, as an event has to be: an agent publishes to who subscribed, and
+/// subscribes by a request of its own.
+///
+/// # Errors
+/// `out_of_turn`.
+pub(crate) fn asked_for(sent: &Sent, decided: &Decided<'_, '_>) -> Result<(), Refusal> {
+    let message = decided.resolved().message();
+    if message.binding != semgate_message::Binding::L8 {
+        return Ok(());
+    }
+    match message.performative {
+        Performative::Publish if sent.subscription.is_none() => {
+            Err(out_of_turn("it publishes, and nobody subscribed"))
+        }
+        Performative::Subscribe => Err(out_of_turn("a subscription is asked for in an answer")),
+        _ => Ok(()),
     }
 }
 
