@@ -133,6 +133,20 @@ fn headers_of_a_connection_and_te_other_than_trailers_reset_their_stream_alone()
 }
 
 #[test]
+fn headers_that_are_none_end_their_connection() {
+    let agent = Agent::saying(&reply());
+    let (_house, gateway) = plain(&agent, "");
+    for (name, value) in [(":unknown", "x"), ("x", "a\0b"), ("x", "a\nb"), ("x", "a\rb"), ("X-Upper", "a")] {
+        let mut raw = Raw::open(gateway.port("plain"));
+        raw.head(1, 0, &[(name, value)]);
+        raw.send(DATA, END_STREAM, 1, &bytes());
+        let ends = raw.next(&[RST_STREAM, HEADERS, GOAWAY]).unwrap();
+        assert_eq!((ends.kind, code(&ends)), (GOAWAY, 1), "{name}: {value:?}");
+    }
+    assert!(agent.seen().is_empty());
+}
+
+#[test]
 fn trailers_of_a_request_are_refused() {
     let agent = Agent::saying(&reply());
     let (_house, gateway) = plain(&agent, "");
