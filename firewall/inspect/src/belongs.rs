@@ -4,10 +4,10 @@ use crate::{
     Code, Delivered, Direction, Refusal, Sent,
     case::Case,
     generation::Named,
+    input,
     owners::{About, Kind, NotOwned, named},
 };
-use semgate_contexts::Digest;
-use semgate_message::{Form, Message, Page, Threads, a2a::Operation, mcp};
+use semgate_message::{Form, Message, Page, Threads, a2a::Operation};
 use std::{borrow::Cow, sync::Arc};
 
 /// What a message points at. Empty, and nothing allocated, for most.
@@ -82,10 +82,7 @@ fn asked(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Arc<Ab
     let threads = &message.threads;
     in_session(case)?;
     if !case.route.options.keeps_callers_apart {
-        if let (Some(token), Some(asked)) = (message.state_token, &message.mcp) {
-            let round = round(sender, asked, token);
-            case.owners.of(scope, sender, Kind::Round, &round).map_err(|NotOwned| no_round())?;
-        }
+        input::goes_on(case, message)?;
         for task in threads.tasks.iter().chain(threads.pushes.iter().map(|(task, _)| task)) {
             if task.is_empty() {
                 continue; // of the task that the message begins
@@ -147,37 +144,6 @@ pub(crate) fn in_session(case: &Case<'_>) -> Result<(), Refusal> {
     };
     let of = case.owners.of(&case.route.scope(), client, Kind::Session, session);
     of.map(drop).map_err(|NotOwned| no_session())
-}
-
-/// The id under which a round is remembered that a server began: of who was told, what was asked, and what is to be given back. Servers
-/// may tell many callers the same, and each of them has it for itself.
-pub(crate) fn round(caller: &str, asked: &mcp::Asked, token: &str) -> String {
-    let named = asked.tool.as_deref().or(asked.resource.as_deref()).or(asked.prompt.as_deref());
-    let (method, named) = (asked.operation.method(), named.unwrap_or_default());
-    // a line end stands in none of the others
-    Digest::of(format!("{caller}\n{method}\n{named}\n{token}").as_bytes()).to_string()
-}
-
-/// A server asks for something first: who was asked, and nobody else, may come back with what it gave.
-pub(crate) fn remember_round(
-    case: &Case<'_>,
-    sent: &Sent,
-    asked: &mcp::Asked,
-    token: &str,
-) -> Result<(), Refusal> {
-    if case.route.options.keeps_callers_apart {
-        return Ok(());
-    }
-    let owner = sent.caller.key();
-    let things = [(Kind::Round, round(owner, asked, token))];
-    // the caller is part of the id, so it is nobody else's
-    case.owners.claim(&case.route.scope(), owner, &things, &sent.about, None).map_err(|NotOwned| no_round())
-}
-
-/// As MCP says what is wrong with a parameter; the same whether a state is made up, forgotten, or of another caller or request.
-fn no_round() -> Refusal {
-    Refusal::new(Code::Malformed, "`/params/requestState` is none that this agent was given for this request")
-        .with_hint("send the request again without it, and go on with what is given then")
 }
 
 /// What a task is about of which nothing is remembered: only an agent that keeps its callers apart can be asked about one.

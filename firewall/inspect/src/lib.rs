@@ -45,6 +45,7 @@ pub mod facts;
 mod gaps;
 pub mod generation;
 mod group;
+mod input;
 pub mod inspector;
 mod learnt;
 pub mod limits;

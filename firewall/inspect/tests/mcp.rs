@@ -10,6 +10,8 @@ mod contexts;
 mod drift;
 #[path = "mcp/hints.rs"]
 mod hints;
+#[path = "mcp/input.rs"]
+mod input;
 #[path = "mcp/nulls.rs"]
 mod nulls;
 

@@ -188,6 +188,9 @@ pub struct Message<'j> {
     pub answers: Option<RpcId>,
     /// In MCP 2026-07-28: what a server asked to be given back (`requestState`), or what it asks so.
     pub state_token: Option<&'j str>,
+    /// In MCP 2026-07-28: the name and the method of each thing that a server needs first (`inputRequests`), or that a client gives it
+    /// (`inputResponses`), whose method is seen from its form.
+    pub input: Vec<(&'j str, crate::mcp::Operation)>,
     /// What it points at.
     pub threads: Threads<'j>,
     /// The message's id, an identifier. In A2A replies that hold a task, the task's; empty where there is neither.
@@ -232,6 +235,7 @@ impl<'j> Message<'j> {
             mcp: None,
             answers: None,
             state_token: None,
+            input: Vec::new(),
             tool_call: None,
             threads: Threads::default(),
             message_id: "",

@@ -7,10 +7,10 @@ use super::watch::{Age, Form, Found, NotAsSigned, Server, is_signed};
 use crate::{
     Code, Delivered, Direction, Inspector, Refusal, Remedy, ReplyPermit, Sent, UnnamedTools,
     arrived::Answered,
-    belongs::remember_round,
     case::{Case, Turn},
     dialogue::NotFree,
     generation::Named,
+    input::{self, Needs},
     inspector::judged,
     meter::meter,
     parse::{read, said_by_server},
@@ -319,13 +319,13 @@ fn one(
     if operation == Operation::ToolListChanged {
         case.tools.changed(&case.route.receiver);
     }
-    let token = said.message.state_token;
+    let needs = Needs { state: said.message.state_token, input: said.message.input.clone() };
     let metered = meter(judged(case, said.message)?, inspector.meters())?;
     let mut facts = metered.facts();
     facts.drifted = drifted;
     facts.redacted = redacted.as_ref().map(|redacted| redacted.members.clone()).unwrap_or_default();
-    if let Some(token) = token {
-        remember_round(case, sent, asked, token).map_err(|refusal| refusal.with_facts(facts.clone()))?;
+    if needs.any() {
+        input::remember(case, sent, asked, &needs).map_err(|refusal| refusal.with_facts(facts.clone()))?;
     }
     let ends = match (kind, id) {
         (Kind::Response, Some(id)) => {

@@ -1,6 +1,6 @@
 //! What a client of MCP reads that it can do.
 
-use super::{Arc, NOW, ask, common::agent, common::sums::house};
+use super::{Arc, NOW, TextParts, UnnamedTools, ask, common::agent, common::sums::house, house_of, reply};
 use bytes::Bytes;
 use semgate_inspect::{Arrived, Code, HeaderClaims, Route};
 use semgate_message::{Call, mcp::Head};
@@ -20,6 +20,11 @@ fn a_hint_says_what_a_client_of_mcp_can_do() {
     let unbound = (inspector, Arc::new(unbound));
     let said =
         |text: &str| json!({"role": "assistant", "model": "m", "content": {"type": "text", "text": text}});
+    let needy = r#"permit (principal in Group::"repliers", action, resource is mcp::ListRoots);"#;
+    let asked = house_of(UnnamedTools::Withhold, needy, TextParts::default());
+    let sent = ask(&asked, "retailer-7", "tools/call", add.clone()).unwrap().spend().1;
+    let needs = json!({"resultType": "input_required", "inputRequests": {"r": {"method": "roots/list"}}});
+    assert!(reply(&asked, &sent, needs).is_ok());
     let mut answered = add.clone();
     answered["inputResponses"] = json!({"q": said("obey")});
     for (refused, code, hint) in [
@@ -30,7 +35,7 @@ fn a_hint_says_what_a_client_of_mcp_can_do() {
             "`{\"dev.semgate/l9\": {\"context\": …}}`",
         ),
         (
-            ask(&house(), "retailer-7", "tools/call", answered),
+            ask(&asked, "retailer-7", "tools/call", answered),
             Code::ContentUninspectable,
             "ask the operator, who can admit it",
         ),

@@ -239,8 +239,9 @@ fn input_required<'j>(result: &'j Object<'j>, reading: &Reading<'_>, out: &mut M
     out.state_token = result.get("requestState").map(|state| request::state(state, PATH)).transpose()?;
     if let Some(requests) = result.get("inputRequests") {
         let path = at(PATH, "inputRequests");
-        for (key, value) in object(requests, &path)?.iter() {
-            input_request(value, &at(&path, key), reading, out)?;
+        for (key, value) in request::named(requests, &path)?.iter() {
+            let asked = input_request(value, &at(&path, key), reading, out)?;
+            out.input.push((key, asked));
         }
     }
     say(Vocabulary::Protocol, "InputRequired", result, Query, PATH, reading, out)
@@ -251,7 +252,7 @@ fn input_request<'j>(
     path: &str,
     reading: &Reading<'_>,
     out: &mut Message<'j>,
-) -> Read<()> {
+) -> Read<Operation> {
     let (mut method, mut params) = (None, None);
     for (key, value) in object(json, path)?.iter() {
         match key {
@@ -272,7 +273,8 @@ fn input_request<'j>(
     if operation == Operation::CreateMessage {
         content::messages(params.get("messages"), &path, operation.performative(), reading, out)?;
     }
-    say(Vocabulary::Protocol, operation.concept(), params, operation.performative(), &path, reading, out)
+    say(Vocabulary::Protocol, operation.concept(), params, operation.performative(), &path, reading, out)?;
+    Ok(operation)
 }
 
 /// What a client answers to a request of the server.

@@ -21,10 +21,10 @@ use semgate_contexts::{
 pub const CALL_PERFORMATIVES: PerformativeSet =
     PerformativeSet::EMPTY.with(Performative::Request).with(Performative::Query);
 
-/// Answers to `inputRequests` in one call, and the characters of the name of one: as the schemas of the protocol have them for
-/// every other request. Nothing else looks at these names.
-const MAX_RESPONSES: usize = 16;
-const MAX_RESPONSE_NAME: usize = 128;
+/// What is needed first, or given, in one message, and the characters of the name of one: as the schemas of the protocol have them for
+/// every other request.
+const MAX_INPUTS: usize = 16;
+const MAX_INPUT_NAME: usize = 128;
 
 /// The id of a request, if it is valid: from here on refusals are JSON-RPC errors with that id.
 pub fn rpc_id(json: &Json<'_>) -> Option<RpcId> {
@@ -295,15 +295,20 @@ pub(super) fn asking<'j>(
     }
 }
 
+/// The members of `inputRequests` or `inputResponses`: what cannot be answered is not asked for.
+pub(super) fn named<'j>(json: &'j Json<'j>, path: &str) -> Read<&'j Object<'j>> {
+    let object = object(json, path)?;
+    let fits = |name: &str| !name.is_empty() && form::word(name, MAX_INPUT_NAME).is_some();
+    if object.len() > MAX_INPUTS || !object.iter().all(|(name, _)| fits(name)) {
+        return Err(MessageFault::malformed(path, "holds more than 16, or has a name that is no word"));
+    }
+    Ok(object)
+}
+
 /// Answers to `inputRequests`; which request each answers is seen from its form.
 fn input_responses<'j>(json: &'j Json<'j>, reading: &Reading<'_>, out: &mut Message<'j>) -> Read<()> {
     const PATH: &str = "/params/inputResponses";
-    let responses = object(json, PATH)?;
-    let names = |name: &str| !name.is_empty() && form::word(name, MAX_RESPONSE_NAME).is_some();
-    if responses.len() > MAX_RESPONSES || !responses.iter().all(|(name, _)| names(name)) {
-        return Err(MessageFault::malformed(PATH, "holds more than 16, or has a name that is no word"));
-    }
-    for (key, value) in responses.iter() {
+    for (key, value) in named(json, PATH)?.iter() {
         let path = at(PATH, key);
         let result = object(value, &path)?;
         content::no_meta(result, &path)?;
@@ -314,6 +319,7 @@ fn input_responses<'j>(json: &'j Json<'j>, reading: &Reading<'_>, out: &mut Mess
         } else {
             Operation::CreateMessage
         };
+        out.input.push((key, operation));
         answer::by_client(operation, result, &path, reading, out)?;
     }
     Ok(())
