@@ -9,6 +9,7 @@ use cedar_policy::pst::{BinaryOp, Expr, PatternElem, UnaryOp, Var};
 use super::facts::Where;
 use super::members::path_of;
 use super::possible::{Known, Looking};
+use super::sums::{combined, shifted};
 use super::values::{Values, matches};
 use crate::moments::{DAY, HOUR, MINUTE, SECOND};
 use crate::numbers::Numbers;
@@ -29,6 +30,9 @@ const RANGED: &str = "\0isInRange";
 const HELD: &str = "\0contains";
 const LACKED: &str = "\0lacks";
 const NO_OTHERS: &str = "\0containsAll";
+/// Before the milliseconds that a moment is taken on by, of which a method makes something: the time of day elsewhere.
+const OFFSET: &str = "\0offset ";
+const HAS: &str = "\0has";
 
 /// The character that a wildcard is taken for, which no pattern is looked at with.
 const ANYTHING: char = '\u{10ffff}';
@@ -68,6 +72,15 @@ impl Looking<'_, '_> {
         if self.known != Known::All {
             return Some(Values::Any);
         }
+        if let Some(shift) = name.strip_prefix(OFFSET) {
+            let shift = shift.parse().ok().map(|shift| Numbers::Between(shift, shift))?;
+            return Some(match self.known_of(var, member, here) {
+                Values::Moments(moments) => {
+                    combined(BinaryOp::Add, &moments, &shift).map_or(Values::Any, Values::Moments)
+                }
+                _ => Values::Any,
+            });
+        }
         let all = |low, high| Numbers::Between(low, high);
         Some(match name.as_str() {
             TIME => match self.known_of(var, member, here) {
@@ -89,7 +102,7 @@ impl Looking<'_, '_> {
                 Var::Resource => self.world.emptiness(member, here),
                 _ => Values::Any,
             },
-            IPV4 | LIKE | RANGED | HELD | LACKED | NO_OTHERS => Values::Any,
+            IPV4 | LIKE | RANGED | HELD | LACKED | NO_OTHERS | HAS => Values::Any,
             MILLISECONDS => self.counted(1, (var, member), here),
             SECONDS => self.counted(SECOND, (var, member), here),
             MINUTES => self.counted(MINUTE, (var, member), here),
@@ -190,6 +203,23 @@ pub(super) fn ranged(path: &[String]) -> Vec<String> {
 /// Whether an address is of the shorter kind.
 pub(super) fn is_ipv4(path: &[String]) -> Vec<String> {
     with(path, IPV4)
+}
+
+/// A member that is taken on by a length that is written out.
+pub(super) fn offset(expr: &Expr) -> Option<(Var, Vec<String>)> {
+    let Expr::BinaryOp { op: BinaryOp::Offset, .. } = expr else { return None };
+    let ((var, path), shift) = shifted(expr)?;
+    Some((var, with(&path, &format!("{OFFSET}{shift}"))))
+}
+
+/// Whether a member is said to be there.
+pub(super) fn is_there(path: &[String]) -> Vec<String> {
+    with(path, HAS)
+}
+
+/// The member that this says to be there.
+pub(super) fn said_there(path: &[String]) -> Option<&[String]> {
+    path.split_last().filter(|(name, _)| *name == HAS).map(|(_, member)| member)
 }
 
 /// What a set is said to hold.

@@ -7,7 +7,7 @@ use cedar_policy::pst::{BinaryOp, Clause, Expr, Literal, UnaryOp, Var};
 use semgate_contexts::PerformativeSet;
 
 use super::compared::named_action;
-use super::derived::{as_liked, is_made};
+use super::derived::{as_liked, is_made, is_there, said_there};
 use super::members::path_of;
 use super::possible::{Known, Looking};
 use super::sums::{less, shifted};
@@ -93,6 +93,12 @@ impl Where {
     pub fn fact(&self, var: &Var, path: &[&str]) -> Option<&Values> {
         let facts = self.facts.as_ref()?;
         facts.iter().find(|(of, names, _)| of == var && names == path).map(|(_, _, values)| values)
+    }
+
+    /// The members that conditions before say to be there.
+    pub(super) fn members(&self) -> Vec<&[String]> {
+        let facts = self.facts.iter().flat_map(|facts| facts.iter());
+        facts.filter(|(of, ..)| *of == Var::Resource).filter_map(|(_, path, _)| said_there(path)).collect()
     }
 
     /// The same with the type and the line that all conditions together are about; none if they say nothing of these.
@@ -184,6 +190,17 @@ impl Looking<'_, '_> {
             {
                 let locked = (Var::Context, vec!["locked".to_owned()]);
                 self.learn(locked, &Values::Bool { yes: truth, no: !truth }, here)
+            }
+            Expr::HasAttr { expr, attrs } if truth && self.known == Known::All && here.of_type.is_none() => {
+                let Some((Var::Resource, path)) = path_of(expr) else { return Some(here.clone()) };
+                let names = attrs.iter().map(|name| name.to_string());
+                let path: Vec<String> = path.into_iter().chain(names).collect();
+                let there = here.saying((Var::Resource, is_there(&path)), super::values::only(true));
+                // a version may be asked for that no type with this member has
+                let asked =
+                    ["major", "minor"].iter().any(|name| here.fact(&Var::Context, &[*name]).is_some());
+                let none = |here: &Where| self.world.possible_versions(here).is_none();
+                (!asked || none(here) || !none(&there)).then_some(there)
             }
             Expr::UnaryOp { op: UnaryOp::IsEmpty | UnaryOp::IsIPv4 | UnaryOp::IsIPV6, .. }
                 if self.known != Known::All =>

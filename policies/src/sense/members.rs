@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cedar_policy::pst::{Expr, Var};
 
 use super::around::least;
-use super::derived::made_by;
+use super::derived::{made_by, offset};
 use super::facts::Where;
 use super::never::Never;
 use super::possible::{Known, Looking};
@@ -125,7 +125,7 @@ pub(super) fn path_of(expr: &Expr) -> Option<(Var, Vec<String>)> {
         }
         Expr::UnaryOp { op, expr } => {
             let made = made_by(*op)?;
-            let (var, mut path) = path_of(expr)?;
+            let (var, mut path) = path_of(expr).or_else(|| offset(expr))?;
             path.push(made.to_owned());
             Some((var, path))
         }

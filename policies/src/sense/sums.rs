@@ -75,7 +75,7 @@ pub(super) fn counted(known: Known, op: BinaryOp, left: &Expr, right: &Expr) -> 
 }
 
 /// Every result of numbers of the one and of the other; none if one may not fit.
-fn combined(op: BinaryOp, a: &Numbers, b: &Numbers) -> Option<Numbers> {
+pub(super) fn combined(op: BinaryOp, a: &Numbers, b: &Numbers) -> Option<Numbers> {
     let ((low, high), (from, to)) = (a.ends(), b.ends());
     let wide = |number: i64| i128::from(number);
     let results = [(low, from), (low, to), (high, from), (high, to)].map(|(a, b)| match op {

@@ -253,7 +253,11 @@ impl<'a> World<'a> {
             _ => true,
         };
         let mut all = BTreeSet::new();
-        for (at, _) in self.types_here(here) {
+        let members = here.members();
+        let has = |info: &TypeInfo| {
+            members.iter().all(|path| !matches!(find(&info.attributes, path), Found::Absent))
+        };
+        for (at, _) in self.types_here(here).filter(|(_, info)| has(info)) {
             let floor = if here.above { self.floor(at) } else { None };
             let versions =
                 self.versions(at).iter().filter(|version| floor.is_none_or(|floor| **version >= floor));

@@ -170,3 +170,67 @@ fn what_is_never_shown_in_a_request_or_a_reply_is_told() {
         loads(&of(condition));
     }
 }
+
+#[test]
+fn a_member_that_no_concept_of_the_major_has_is_never_there() {
+    let context = |version: &str, members: &str| {
+        super::context(&format!(
+            r#"{{"context":"urn:contexts:t:{version}","concepts":{{"c":{{"type":"object","properties":{{{members}}}}}}}}}"#
+        ))
+    };
+    let told = |condition: &str| {
+        let contexts = vec![
+            context("v1.0", r#""n":{"type":"integer"}"#),
+            context("v1.1", r#""n":{"type":"integer"},"newer":{"type":"string"}"#),
+            context("v2.0", r#""n":{"type":"string"}"#),
+        ];
+        let text = format!("permit (principal, action, resource) when {{ {condition} }};");
+        super::House::load(&super::one_file(&text), contexts).err().unwrap_or_default()
+    };
+    for condition in [
+        "resource has newer && context.major == 2",
+        "context.major == 2 && resource has newer",
+        "resource has newer && context.major > 1 && context.line == \"t\"",
+    ] {
+        let told = told(condition);
+        assert!(told.len() == 1 && told[0].contains("true for no message"), "{condition}: {told:?}");
+    }
+    for condition in [
+        "resource has newer && context.major == 1",
+        "resource has n && context.major == 2",
+        "!(resource has newer) && context.major == 2",
+        "resource has newer || context.major == 2",
+    ] {
+        assert_eq!(told(condition), Vec::<String>::new(), "{condition}");
+    }
+}
+
+#[test]
+fn a_time_of_day_elsewhere_is_judged_like_one_of_utc() {
+    let there = "context.now.offset(duration(\"2h\"))";
+    let never_there = |parts: &[&str]| {
+        let parts: Vec<String> = parts.iter().map(|part| format!("{there}{part}")).collect();
+        never(FLIGHT, &parts.iter().map(String::as_str).collect::<Vec<_>>());
+    };
+    never_there(&[".toTime() >= duration(\"18h\")", ".toTime() < duration(\"6h\")"]);
+    never_there(&[".toTime().toHours() >= 8", ".toTime().toHours() < 7"]);
+    never_there(&[".toTime() > duration(\"24h\")"]);
+    for condition in [
+        format!("{there}.toTime() >= duration(\"18h\") && context.now.toTime() < duration(\"17h\")"),
+        format!(
+            "{there}.toTime() >= duration(\"18h\") && context.now.offset(duration(\"3h\")).toTime() < duration(\"6h\")"
+        ),
+        format!("{there}.toTime() >= duration(\"18h\") || {there}.toTime() < duration(\"6h\")"),
+        format!("{there}.toTime() >= duration(\"6h\") && {there}.toTime() < duration(\"18h\")"),
+        format!("{there}.toDate() == datetime(\"2031-01-01\") && context.now < datetime(\"2031-01-01\")"),
+    ] {
+        loads(&forbid(FLIGHT, &condition));
+    }
+    never(
+        FLIGHT,
+        &[
+            &format!("{there}.toDate() == datetime(\"2031-01-01\")"),
+            &format!("{there}.toDate() == datetime(\"2031-01-02\")"),
+        ],
+    );
+}

@@ -1,7 +1,7 @@
 //! What generated policies ask.
 
 /// What is asked of anything.
-pub(super) const OF_ANY: [&str; 86] = [
+pub(super) const OF_ANY: [&str; 90] = [
     "context.locked",
     "context has session",
     "context has session && context.session.expires > context.now",
@@ -88,6 +88,10 @@ pub(super) const OF_ANY: [&str; 86] = [
     "{a: context.binding, b: context.major} == {a: \"l8\", b: 2}",
     "{a: context.binding} != {a: \"l8\"}",
     "[{a: context.direction}, {a: \"x\"}].contains({a: \"reply\"})",
+    "context.now.offset(duration(\"10h\")).toTime() > duration(\"17h59m59s\")",
+    "context.now.offset(duration(\"10h\")).toTime() < duration(\"18h\")",
+    "context.now.offset(duration(\"17h\")).toDate() == datetime(\"2027-01-16\")",
+    "resource has level && context.major == 1",
 ];
 
 /// What is asked of a reading.
