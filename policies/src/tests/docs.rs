@@ -55,6 +55,25 @@ fn the_policies_of_the_page_of_types_load() {
     House::with(shown[0]).unwrap_or_else(|faults| panic!("{faults:?}"));
 }
 
+/// The page advised what strict validation refuses.
+#[test]
+fn what_the_page_of_types_says_of_defaults_loads_and_what_it_warns_of_does_not() {
+    let bullet = TYPES.lines().skip_while(|line| !line.starts_with("- **`default`**")).take(2);
+    let text: Vec<&str> = bullet.collect();
+    let coded: Vec<&str> = text[1].split('`').skip(1).step_by(2).filter(|code| code.contains("==")).collect();
+    let contexts = || {
+        vec![super::context(
+            r#"{"context":"urn:contexts:t:v1.0","concepts":{"c":{"type":"object","properties":{"n":{"type":"integer","default":5}}}}}"#,
+        )]
+    };
+    let loads = |condition: &str| {
+        let policy = format!("permit (principal, action, resource is t::c) when {{ {condition} }};");
+        House::load(&one_file(&policy), contexts()).is_ok()
+    };
+    assert_eq!(coded.len(), 2, "{text:?}");
+    assert!(loads(coded[0]) && !loads(coded[1]), "{coded:?}");
+}
+
 /// An example for everything that may be asked.
 const QUESTIONS: &str = include_str!("../../../docs/policy-questions.md");
 
