@@ -4,6 +4,8 @@ use std::fmt;
 
 use semgate_contexts::ContextUrn;
 
+use crate::learnt;
+
 /// Where in a policy file something is wrong: both counted from 1, the column in characters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
@@ -269,6 +271,13 @@ impl fmt::Display for PolicyFault {
                     1 => " (one more policy speaks of it)".to_owned(),
                     others => format!(" ({others} more policies speak of it)"),
                 };
+                if space == learnt::SPACE {
+                    return write!(
+                        f,
+                        "{place}: no permit names a type of `{space}`{others}: what two agents settle between themselves is there once the \
+                         scope of a permit names it, and comes with no authority and no `--context`"
+                    );
+                }
                 write!(
                     f,
                     "{place}: no context is known that has types of `{space}`{others}: they come with the authority that serves the line, \

@@ -70,6 +70,10 @@ struct Mended {
 
 /// Why a file does not parse, each with its byte offset, in the order of the file; nothing if it does.
 pub(crate) fn told(text: &str) -> Vec<(usize, String)> {
+    let marks = conflicts(text);
+    if !marks.is_empty() {
+        return marks;
+    }
     let mut now = Mended { text: text.to_owned(), moved: Vec::new() };
     let mut wrong = wrong(text);
     let (mut told, mut tries) = (Vec::new(), 0);
@@ -90,6 +94,14 @@ pub(crate) fn told(text: &str) -> Vec<(usize, String)> {
     told.sort_by_key(|(at, _)| *at);
     told.dedup();
     told
+}
+
+/// Where what a merge left to be decided begins: what stands between such marks is two texts, and neither is looked at.
+fn conflicts(text: &str) -> Vec<(usize, String)> {
+    let told = "a merge conflict that is not resolved: keep one side, or both, and take the marks `<<<<<<<`, `=======` and `>>>>>>>` out";
+    let begins = |at: &usize| *at == 0 || text.as_bytes().get(at - 1) == Some(&b'\n');
+    let marks = text.match_indices("<<<<<<< ").map(|(at, _)| at).filter(begins);
+    marks.take(MAX_SLIPS).map(|at| (at, told.to_owned())).collect()
 }
 
 /// The parser's words with what was meant: without the list of what it expected there, and without the word that it stopped at where the

@@ -164,6 +164,17 @@ fn a_token_of_an_issuer_that_a_gateway_does_not_configure_is_refused_beside_its_
     assert_eq!((status, shown.lines().next()), (1, Some(fault)), "{shown}");
 }
 
+/// The line that calls the set good stood behind the schema, so that no tool read the file.
+#[test]
+fn the_schema_stands_alone_in_what_is_written_to_a_file() {
+    let (status, plain, _) = policy(&["check", word(&rules())]);
+    assert_eq!(status, 0, "{plain}");
+    let (status, schema, told) = policy(&["check", word(&rules()), "--schema"]);
+    assert_eq!(status, 0, "{told}");
+    assert_eq!(told, plain);
+    assert!(schema.contains("entity Agent") && !schema.contains("good, "), "{schema}");
+}
+
 /// What `docs/policy-questions.md` says of a certificate that shows credentials, with the directory of this `up`.
 fn recipe(up: &super::support::Up) -> String {
     let page = include_str!("../../docs/policy-questions.md");

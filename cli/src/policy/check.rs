@@ -63,7 +63,7 @@ impl Check {
                 .chain(policies.advice().iter().map(ToString::to_string))
                 .collect(),
         };
-        report(&self.policies, &policies, &counts, json)
+        report(&self.policies, &policies, &counts, (json, self.schema))
     }
 
     /// What a gateway's configuration says beside the policies, and the floors of the command line over those in it.
@@ -149,7 +149,20 @@ fn unvouched(policies: &Policies) -> Vec<String> {
 }
 
 /// Says what would be live. A context that the set leaves out is refused in every message, so the check does not call it good.
-fn report(dir: &Path, policies: &Policies, counts: &Counts, json: bool) -> Result<u8, Fault> {
+fn report(
+    dir: &Path,
+    policies: &Policies,
+    counts: &Counts,
+    (json, beside_schema): (bool, bool),
+) -> Result<u8, Fault> {
+    // who keeps the schema in a file has the schema alone in it
+    let say = |line: String| {
+        if beside_schema {
+            tell!("{line}");
+        } else {
+            out!("{line}");
+        }
+    };
     let digest = policies.digest().to_string();
     let left_out: Vec<String> = policies.left_out().iter().map(ToString::to_string).collect();
     if json {
@@ -157,25 +170,25 @@ fn report(dir: &Path, policies: &Policies, counts: &Counts, json: bool) -> Resul
             "policies": dir, "digest": digest, "left_out": left_out, "files": counts.files,
             "count": counts.policies, "contexts": counts.contexts, "warnings": counts.warnings,
         });
-        out!("{said}");
+        say(said.to_string());
     } else {
         for why in &counts.warnings {
-            out!("warning: {why}");
+            say(format!("warning: {why}"));
         }
     }
     if left_out.is_empty() {
         if !json {
             let Counts { files, policies, contexts, .. } = counts;
-            out!(
+            say(format!(
                 "{}: good, {digest}: {policies} policies in {files} file(s), beside {contexts} context(s)",
                 dir.display()
-            );
+            ));
         }
         return Ok(0);
     }
     if !json {
         for context in &left_out {
-            out!("left out: {context}");
+            say(format!("left out: {context}"));
         }
     }
     let count = left_out.len();

@@ -53,6 +53,20 @@ fn attack_a_permit_of_everything_does_not_let_it_pass() {
     assert_eq!(ask(&condition, "happy"), denied(&[], &[]));
 }
 
+/// It was said to come with an authority, or with a file of its context, of which there is neither.
+#[test]
+fn a_forbid_of_one_that_no_permit_names_is_told_to_need_a_permit() {
+    let forbid =
+        "forbid (principal, action, resource is learnt::my_mood) when { resource.value == \"furious\" };";
+    super::refused(
+        &format!("{ALL}\n{forbid}"),
+        &[
+            "p.cedar:2:40: no permit names a type of `learnt`: what two agents settle between themselves is there once the scope of a permit names it, and comes with no authority and no `--context`",
+        ],
+    );
+    super::loads(&format!("{NAMED}\n{forbid}"));
+}
+
 #[test]
 fn a_forbid_of_everything_holds_for_it_too() {
     let forbid = format!(
