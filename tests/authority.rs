@@ -422,6 +422,14 @@ fn a_recognition_that_nobody_could_withdraw_is_refused_and_its_withdrawal_takes_
     let mut words = theirs.introduced();
     words.extend(["--line", "goods", "--root-key", &key].map(str::to_owned));
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let own = file("authority/keys/context-issuing.pem");
+    let itself = ["authority", "recognise", "theirs.test", "--origin", "theirs.test/log", "--issuing", &own];
+    let itself = ours.semgate(&[&itself[..], &["--line", "goods", "--root-key", &key]].concat());
+    let said = String::from_utf8_lossy(&itself.stderr);
+    assert!(
+        !itself.status.success() && said.contains("holds a key of this authority's own trust list"),
+        "{said}"
+    );
     let mut recognise = |text: String| {
         ours.stop();
         std::fs::write(&config, text).unwrap();

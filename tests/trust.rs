@@ -338,6 +338,11 @@ fn feed_status_issuing_and_log_keys_change_under_traffic_and_the_gateway_is_neve
     // 2: the log key: a second one in the trust list, both sign, the first one leaves
     let (second, vkey) = another_log_key(&dir);
     let first = std::fs::read_to_string(dir.join("authority/keys/log.pub")).unwrap().trim().to_owned();
+    let by_first = |words: &[&str]| {
+        semgate(&[words, &["--roots", text(&dir.join("roots.pem")), "--log-key", &first]].concat())
+    };
+    let proof = dir.join("old.tlog-proof");
+    good(&by_first(&["log", "proof", "0", "--from", &url, "--out", text(&proof)]));
     let submit = |draft: &Path| {
         sign(&dir, draft);
         good(&reach(&["trust", "submit", text(draft)]));
@@ -397,6 +402,15 @@ fn feed_status_issuing_and_log_keys_change_under_traffic_and_the_gateway_is_neve
     });
     good(&reach(&["context", "resume", "supplyChain:v1.0"]));
     wait_for("its end", || (gateway.post(&body).status == 200).then_some(()));
+    // a proof by the key that left is by no key of the list any more, and that is what is said
+    let mirror = dir.join("mirrored");
+    good(&by_first(&["authority", "mirror", text(&mirror), "--from", &url]));
+    let trust = mirror.join("v1/trust");
+    let refused = by_first(&["log", "proof", "--check", text(&proof), "--trust", text(&trust)]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    assert!(said.contains("signed by a log key that the trust list of `--trust` no longer names"), "{said}");
+    good(&by_first(&["log", "proof", "--check", text(&proof)]));
     // a stranger with the first log key alone walks from list to list
     let roots = dir.join("roots.pem");
     let words =

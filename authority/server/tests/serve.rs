@@ -94,6 +94,14 @@ async fn every_write_wants_a_certificate_and_a_known_publisher() {
         assert_eq!(nobody.post(&path, "text/plain", "{").await.code(), "certificate_required", "{path}");
         assert_eq!(stranger.post(&path, "application/json", &body).await.code(), "not_permitted", "{path}");
     }
+    // who has no right at all is not told of a line that was never named
+    let told = |got: Got| (got.code(), got.json()["detail"].as_str().unwrap().to_owned());
+    let nowhere = "`spiffe://semgate.test/stranger` has no right on any line".to_owned();
+    assert_eq!(told(stranger.get("/v1/proposals").await), ("not_permitted".to_owned(), nowhere.clone()));
+    let approved = stranger.post("/v1/proposals/abc/approve", "application/json", "").await;
+    assert_eq!(told(approved), ("not_permitted".to_owned(), nowhere));
+    let (_, said) = told(stranger.publish(&document(URN, "")).await);
+    assert_eq!(said, "`spiffe://semgate.test/stranger` has the right `publish` on no line");
     // A certificate of another trust domain does not get past the handshake.
     let foreign = running.client_of(&place, Some("spiffe://elsewhere.test/operator"));
     assert!(foreign.try_send(request(Method::GET, "/v1/feed/head", None, "")).await.is_err());

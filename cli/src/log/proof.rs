@@ -6,8 +6,8 @@ use clap::Args;
 use semgate_contexts::{ContextUrn, DocumentLimits, Prefix};
 use semgate_statement::verify_log::Prover;
 use semgate_statement::{
-    Checkpoint, CheckpointRules, ContinuationProof, LogVerifier, ProofRules, Quorum, Statement,
-    TextProofFault, TlogProof, TreeHash,
+    Checkpoint, CheckpointFault, CheckpointRules, ContinuationProof, LogVerifier, ProofRules, Quorum,
+    Statement, TextProofFault, TlogProof, TreeHash,
 };
 use serde_json::{Value, json};
 
@@ -106,6 +106,10 @@ impl Proof {
         let Below { roots, log, heard } = counted(read_roots(&by.roots)?, log, by.root_threshold, trust)?;
         let (prefix, documents) = (Prefix::default(), DocumentLimits::default());
         let checkpoint = rules(&log, &quorum);
+        let refused = |fault: &TextProofFault| match fault {
+            TextProofFault::Checkpoint(CheckpointFault::Signature) if by_former(&proof, &by.log) => former(),
+            fault => refused(fault),
+        };
         if let Some(file) = &self.entry_bytes {
             let bytes = read_bytes(file)?;
             let under = proof.verify(TreeHash::of_leaf(&bytes), &checkpoint).map_err(|e| refused(&e))?;
@@ -233,6 +237,16 @@ fn about(statement: &Statement) -> String {
         }
         Statement::Root(said) => format!("root statement {}", said.number),
     }
+}
+
+/// Whether the checkpoint in a proof is by a log key that was told, and so by none that the trust list names now.
+fn by_former(proof: &TlogProof, told: &LogVerifier) -> bool {
+    Checkpoint::verify(proof.checkpoint.as_bytes(), told, told.name()).is_ok()
+}
+
+fn former() -> Fault {
+    Fault::new("the proof does not hold: its checkpoint is signed by a log key that the trust list of `--trust` no longer names")
+        .hint("make the proof anew: a checkpoint of now is by a key of the list; without `--trust` the key that was told counts")
 }
 
 fn refused(fault: &TextProofFault) -> Fault {

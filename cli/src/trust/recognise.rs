@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use semgate_certs::{CertificateDer, Chain, ChainLimits, Issuer, Thumbprint};
+use semgate_certs::{CertificateDer, Chain, ChainLimits, Issuer, PublicKey, RootKey, Thumbprint};
 use semgate_contexts::{Line, Version};
 use semgate_statement::{Recognition, RootAct, ScopedLine};
 use serde_json::{Value, json};
 
-use super::draft::Out;
+use super::draft::{Now, Out};
 use super::{hand_in, root_key};
 use crate::context::{At, done};
 use crate::fault::{Doing, Fault};
@@ -82,8 +82,16 @@ impl RecogniseArgs {
         let issuer = Issuer::from_parts(chain, key).doing("root")?;
         let lines = self.lines.iter().map(|text| scoped(text)).collect::<Result<Vec<_>, Fault>>()?;
         let names: Vec<Line> = lines.iter().map(|scoped| scoped.line.clone()).collect();
+        let own = own_keys(&asked);
         let cross = self.issuing.iter().map(|file| {
             let theirs = first(file)?;
+            if key_of(&theirs).is_some_and(|key| own.contains(&key)) {
+                return Err(Fault::new(format_args!(
+                    "`{}` holds a key of this authority's own trust list",
+                    file.display()
+                ))
+                .hint("`--issuing` is the issuing certificate for contexts of the other authority: ask its operator for it"));
+            }
             let made = issuer.cross(&theirs, &names, until, &ring_random());
             made.doing(format_args!("cross-certificate for `{}`", file.display()))
         });
@@ -111,6 +119,19 @@ impl WithdrawArgs {
         let reply = reach.client.post(&url, "application/json", body.into_bytes()).await?;
         done(&reply, json)
     }
+}
+
+/// The keys of the trust list: of its roots, and of those of its issuing certificates that have signed.
+fn own_keys(asked: &Now) -> Vec<PublicKey> {
+    let Some(list) = &asked.list else { return Vec::new() };
+    let shown = asked.trust.chains().flat_map(|(_, chain)| chain.certificates());
+    let issuing = shown.filter(|der| list.issuing.contains(&Thumbprint::of(der)));
+    list.roots.iter().chain(issuing).filter_map(key_of).collect()
+}
+
+/// The key of a certificate that may issue.
+fn key_of(der: &CertificateDer<'static>) -> Option<PublicKey> {
+    RootKey::of(der, &ChainLimits::default()).ok().map(|read| read.key().clone())
 }
 
 fn first(file: &Path) -> Result<CertificateDer<'static>, Fault> {

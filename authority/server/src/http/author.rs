@@ -79,7 +79,7 @@ impl Author {
         let held = |publisher: &Publisher| rights.iter().find(|right| !right.lines(publisher).is_empty());
         match publisher.and_then(|publisher| Some((publisher, *held(publisher)?))) {
             Some((publisher, right)) => Ok(Self { peer, publisher: publisher.clone(), right }),
-            None => Err(refused(rights.first().copied().unwrap_or(Right::Publish), peer.id().as_str())),
+            None => Err(Problem::new(Code::NotPermitted, nowhere(rights, peer.id().as_str()))),
         }
     }
 
@@ -102,6 +102,14 @@ pub(super) fn holds(app: &App, id: &str, right: Right, line: &Line) -> Result<()
     let publisher = app.config.publishers.iter().find(|p| p.id == id);
     let covered = |p: &Publisher| right.lines(p).iter().any(|pattern| pattern.covers(line.as_str()));
     if publisher.is_some_and(covered) { Ok(()) } else { Err(refused(right, id)) }
+}
+
+/// What is missing where no line was asked for yet.
+fn nowhere(rights: &[Right], id: &str) -> String {
+    match rights {
+        [right] => format!("`{id}` has the right `{}` on no line", right.as_str()),
+        _ => format!("`{id}` has no right on any line"),
+    }
 }
 
 fn refused(right: Right, id: &str) -> Problem {
