@@ -344,30 +344,6 @@ proptest! {
     }
 
     #[test]
-    fn what_is_called_vain_in_one_order_is_so_in_the_other(
-        (resource, scope, _) in policy(),
-        atoms in prop::collection::vec((0..1_000_usize, any::<bool>()), 2..5),
-    ) {
-        let own: &[&str] = match resource {
-            1 => &OF_READINGS,
-            2 => &OF_PAYMENTS,
-            _ => &OF_ANY,
-        };
-        let atom = |(at, any): &(usize, bool)| {
-            let of: &[&str] = if *any { &OF_ANY } else { own };
-            format!("({})", of[at % of.len()])
-        };
-        let mut atoms: Vec<String> = atoms.iter().map(atom).collect();
-        let mut told = || {
-            let text = format!("permit {scope} when {{ {} }};", atoms.join(" && "));
-            atoms.reverse();
-            (senseless(&text).iter().any(|why| why.contains("never") || is_whole(why)), text)
-        };
-        let (forth, back) = (told(), told());
-        prop_assert_eq!(forth.0, back.0, "{}", forth.1);
-    }
-
-    #[test]
     fn no_permit_is_called_covered_that_some_request_shows_to_pass(
         (resource, scope, conditions) in policy(),
         (other, more, narrower) in (policy(), prop::sample::select(OF_ANY.to_vec()), any::<bool>()),
