@@ -192,17 +192,24 @@ fn longest(turn: impl Fn(u64) + Sync, beside: impl FnOnce()) -> Longest {
     })
 }
 
-/// Loads, swaps and drops policy sets.
+/// The nice value at which a gateway loads policies (`semgate_gateway`'s `follow/policies.rs`).
+const NICE: i32 = 10;
+
+/// Loads, swaps and drops policy sets, on a thread of its own that gives way as a gateway's does.
 fn swap(inspector: &Inspector, view: &Arc<View>, swaps: usize) {
     let (source, contexts) = (many::ten_thousand(), many::contexts());
-    for _ in 0..swaps {
-        let policies = Policies::load(&source, &contexts, &PolicyLimits::default()).unwrap();
-        let (_, before) = inspector.replace(generation_of(view, &Arc::new(policies)));
-        // as the gateway does: who drops the last copy takes the whole set apart
-        while Arc::strong_count(&before) > 1 {
-            std::thread::yield_now();
+    let loader = || {
+        rustix::process::setpriority_process(None, NICE).unwrap();
+        for _ in 0..swaps {
+            let policies = Policies::load(&source, &contexts, &PolicyLimits::default()).unwrap();
+            let (_, before) = inspector.replace(generation_of(view, &Arc::new(policies)));
+            // as the gateway does: who drops the last copy takes the whole set apart
+            while Arc::strong_count(&before) > 1 {
+                std::thread::yield_now();
+            }
         }
-    }
+    };
+    std::thread::scope(|scope| scope.spawn(loader).join().unwrap());
 }
 
 /// As long as an inspection, and nothing of it: what the machine itself does to a thread.
