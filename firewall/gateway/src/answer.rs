@@ -10,6 +10,8 @@ use http::{HeaderValue, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::{Body, Frame, SizeHint};
 
+use crate::agents::InFlight;
+use crate::framing::Serving;
 use crate::framing::streams::Place;
 
 /// Every answer of the gateway.
@@ -21,18 +23,20 @@ pub(crate) type Flow = Pin<Box<dyn Body<Data = Bytes, Error = io::Error>>>;
 
 /// The body of an answer.
 pub(crate) enum AnswerBody {
-    /// All of it.
-    Whole(Full<Bytes>),
+    /// All of it, and the request that is in flight until it was taken.
+    Whole { body: Full<Bytes>, _in_flight: InFlight },
     /// Piece by piece.
     Stream(Flow),
 }
 
 impl AnswerBody {
-    /// Keeps `with` for as long as a stream lasts; what is whole does not need it.
-    pub(crate) fn holding<T: Unpin + 'static>(self, with: T) -> Self {
+    /// The request is in flight until the body is over or dropped; and while a stream lasts, its connection is at work.
+    pub(crate) fn holding(self, serving: Serving, in_flight: InFlight) -> Self {
         match self {
-            Self::Whole(body) => Self::Whole(body),
-            Self::Stream(flow) => Self::Stream(Box::pin(Holding { flow, _with: with })),
+            Self::Whole { body, .. } => Self::Whole { body, _in_flight: in_flight },
+            Self::Stream(flow) => {
+                Self::Stream(Box::pin(Holding { flow, _serving: serving, _in_flight: in_flight }))
+            }
         }
     }
 }
@@ -48,12 +52,13 @@ pub(crate) fn head_of(answer: Answer) -> Answer {
     Response::from_parts(parts, AnswerBody::from(Bytes::new()))
 }
 
-struct Holding<T> {
+struct Holding {
     flow: Flow,
-    _with: T,
+    _serving: Serving,
+    _in_flight: InFlight,
 }
 
-impl<T: Unpin> Body for Holding<T> {
+impl Body for Holding {
     type Data = Bytes;
     type Error = io::Error;
 
@@ -67,7 +72,7 @@ impl<T: Unpin> Body for Holding<T> {
 
 impl From<Bytes> for AnswerBody {
     fn from(bytes: Bytes) -> Self {
-        Self::Whole(Full::new(bytes))
+        Self::Whole { body: Full::new(bytes), _in_flight: InFlight::uncounted() }
     }
 }
 
@@ -80,21 +85,21 @@ impl Body for AnswerBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         match self.get_mut() {
-            Self::Whole(body) => Pin::new(body).poll_frame(cx).map_err(|never| match never {}),
+            Self::Whole { body, .. } => Pin::new(body).poll_frame(cx).map_err(|never| match never {}),
             Self::Stream(flow) => flow.as_mut().poll_frame(cx),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match self {
-            Self::Whole(body) => body.is_end_stream(),
+            Self::Whole { body, .. } => body.is_end_stream(),
             Self::Stream(flow) => flow.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Self::Whole(body) => body.size_hint(),
+            Self::Whole { body, .. } => body.size_hint(),
             Self::Stream(flow) => flow.size_hint(),
         }
     }

@@ -19,6 +19,7 @@ use semgate_inspect::{Code, Delivered, Peer, Refusal};
 pub(crate) use shown::Shown;
 pub(crate) use standing::Standing;
 
+use crate::agents::{Agents, InFlight, TooMany};
 use crate::materials::Materials;
 use crate::reasons::ONCE;
 use shown::Remembered;
@@ -191,6 +192,17 @@ impl Identity {
     /// The id as connections are counted by.
     pub(crate) fn key(&self) -> &Arc<str> {
         &self.key
+    }
+
+    /// One more request of the peer in flight. A plain listener has one sender only, who may have every place.
+    ///
+    /// # Errors
+    /// [`TooMany`]: it has as many as one agent may.
+    pub(crate) fn begin(&self, in_flight: &Agents) -> Result<InFlight, TooMany> {
+        match self.standing {
+            Some(_) => InFlight::begin(in_flight, &self.key),
+            None => Ok(InFlight::uncounted()),
+        }
     }
 
     pub(crate) fn client_cert(&self) -> Option<&HeaderValue> {

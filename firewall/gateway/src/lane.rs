@@ -15,6 +15,7 @@ use semgate_negotiation::Sessions;
 
 use crate::address::Address;
 use crate::admit::door::Door;
+use crate::agents::Agents;
 use crate::authorize::Authorization;
 use crate::card::Card;
 use crate::clock::unix_now;
@@ -33,6 +34,8 @@ pub(crate) struct Shared {
     pub(crate) inspector: Inspector,
     pub(crate) limits: Limits,
     pub(crate) audit: Audit,
+    /// Requests in flight of each caller, on all routes.
+    pub(crate) in_flight: Agents,
     pub(crate) started: Instant,
     /// No new connection is taken: streams that are silent for as long as nothing happens end.
     pub(crate) draining: AtomicBool,

@@ -12,6 +12,7 @@
 mod address;
 mod admin;
 mod admit;
+mod agents;
 mod answer;
 mod authorize;
 mod card;

@@ -1,6 +1,5 @@
 //! Sockets: one set of listeners for each core, so that a connection lives and dies on the core that took it.
 
-mod agents;
 mod speak;
 
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
@@ -16,14 +15,13 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 
+use crate::agents::Agents;
 use crate::clock::unix_now;
 use crate::config::Listen;
 use crate::fault::RunFault;
 use crate::identify::Identity;
 use crate::lane::Lane;
 use crate::materials::Materials;
-
-pub(crate) use agents::Agents;
 
 /// Connections that wait in the kernel while the accepting core is busy.
 const BACKLOG: i32 = 1024;

@@ -29,6 +29,7 @@ use semgate_message::Form;
 use semgate_message::a2a::Operation;
 
 use crate::admit::{self, Admitted, Arrival};
+use crate::agents::{InFlight, TooMany};
 use crate::answer::{self, Answer, AnswerBody};
 use crate::authorize::Demand;
 use crate::clock::unix_now;
@@ -63,8 +64,7 @@ pub(crate) async fn serve(
     let shown = OnceCell::new();
     let way = Way { lane: &lane, identity: &identity, shown, manner, decision, began: Instant::now() };
     let mut answer = match way.run(&serving, request).await {
-        // while a stream lasts its connection is at work
-        Ok(answer) => answer.map(|body| body.holding(serving)),
+        Ok((answer, in_flight)) => answer.map(|body| body.holding(serving, in_flight)),
         Err(stopped) => way.stop(&stopped),
     };
     if head_alone {
@@ -123,16 +123,35 @@ impl From<Refusal> for Stopped {
 }
 
 impl Way<'_> {
-    async fn run(&self, serving: &Serving, request: Request<Incoming>) -> Result<Answer, Stopped> {
+    /// The answer, until the end of which the request is in flight.
+    async fn run(
+        &self,
+        serving: &Serving,
+        request: Request<Incoming>,
+    ) -> Result<(Answer, InFlight), Stopped> {
+        let in_flight = self.begin()?;
+        let answer = self.answer(serving, request, &in_flight).await?;
+        Ok((answer, in_flight))
+    }
+
+    /// Counts a request, whatever becomes of it: one with a faulty head costs an answer and a record too.
+    fn begin(&self) -> Result<InFlight, Refusal> {
         let shared = &*self.lane.shared;
         #[cfg(feature = "plain-proxy")]
-        let counted = !shared.unchecked;
-        #[cfg(not(feature = "plain-proxy"))]
-        let counted = true;
-        // whatever becomes of it: a faulty head costs an answer and a record too
-        if counted {
-            shared.inspector.arrive(self.identity.counted(), shared.now())?;
+        if shared.unchecked {
+            return Ok(InFlight::uncounted());
         }
+        shared.inspector.arrive(self.identity.counted(), shared.now())?;
+        self.identity.begin(&shared.in_flight).map_err(|TooMany| reasons::too_many())
+    }
+
+    async fn answer(
+        &self,
+        serving: &Serving,
+        request: Request<Incoming>,
+        in_flight: &InFlight,
+    ) -> Result<Answer, Stopped> {
+        let shared = &*self.lane.shared;
         if let Some(fault) = serving.fault() {
             // nothing of it was read that would say what the caller speaks, but for a call of gRPC, whose head came in frames of its own
             let framed = request.version() == Version::HTTP_2 && matches!(self.manner, Manner::Grpc { .. });
@@ -153,7 +172,9 @@ impl Way<'_> {
                 return Box::pin(self.metadata(peer, &of, parts.headers.get(IF_NONE_MATCH))).await;
             }
             Arrival::SealingKey => return Box::pin(self.sealing_key(peer)).await,
-            Arrival::Socket(wanted) => return Ok(wanted.agree(serving, shown.clone(), self.decision)),
+            Arrival::Socket(wanted) => {
+                return Ok(wanted.agree(serving, shown.clone(), (self.decision, in_flight)));
+            }
             Arrival::Message(admitted) => admitted,
         };
         #[cfg(feature = "plain-proxy")]

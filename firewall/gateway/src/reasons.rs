@@ -1,5 +1,7 @@
 //! Refusals for which the gateway has reasons of its own, not the inspector's.
 
+use std::time::Duration;
+
 use semgate_inspect::{Code, Delivered, Direction, Facts, Permit, Refusal};
 
 use crate::framing::FramingFault;
@@ -26,6 +28,13 @@ pub(crate) fn invalid(reason: &str) -> Refusal {
 pub(crate) fn unreachable_agent() -> Refusal {
     Refusal::new(Code::UpstreamUnavailable, "the agent behind cannot be reached")
         .with_hint(format!("{NOTHING}: send it again later"))
+}
+
+/// The caller has as many requests in flight as it may.
+pub(crate) fn too_many() -> Refusal {
+    Refusal::new(Code::RateLimited, "this agent has more requests in flight than it may")
+        .with_hint("wait for answers, or end streams or sockets, before the next request")
+        .with_retry_after(Duration::from_secs(1))
 }
 
 /// No connection could be opened; the operator reads why.

@@ -4,7 +4,7 @@
 mod common;
 
 use base64::Engine;
-use common::agent::Agent;
+use common::agent::{Act, Agent};
 use common::{Answer, Gateway, House, RETAILER, WHOLESALER, message, reply, route, wait};
 use semgate_certs::tls::ClientConfig;
 use std::sync::Arc;
@@ -145,6 +145,123 @@ async fn one_agent_cannot_hold_every_connection_of_a_listener() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     panic!("places are not given back");
+}
+
+/// A head, without its body: whoever waits for that answers nothing.
+const HEAD: &str =
+    "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 5\r\n\r\n";
+
+/// The caller is told to wait, before anything of the body came.
+async fn too_many(port: u16, config: &Arc<ClientConfig>) {
+    let said = tokio::time::timeout(Duration::from_secs(5), say(port, Arc::clone(config), HEAD)).await;
+    let refused = said.unwrap().unwrap();
+    assert_eq!(refused.problem(), (429, "rate_limited".to_owned()));
+    assert!(refused.body.contains("more requests in flight than it may"), "{refused:?}");
+    assert_eq!((refused.header("retry-after"), &refused.json()["delivered"]), (Some("1"), &"no".into()));
+}
+
+/// Until a place is given back that was taken.
+async fn until_heard(port: u16, config: &Arc<ClientConfig>) {
+    for _ in 0..100 {
+        let answer = say(port, Arc::clone(config), &post("{}", "")).await.unwrap();
+        if answer.status != 429 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("places are not given back");
+}
+
+/// One agent's requests took every descriptor, over whatever connections and routes, and nobody else was heard.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn attack_one_agent_has_so_many_requests_in_flight_that_no_descriptor_is_left() {
+    let house = house();
+    let (open, gate) = std::sync::mpsc::channel::<()>();
+    let gate = std::sync::Mutex::new(gate);
+    let said = common::agent::ok(reply().to_string().as_bytes());
+    let agent = Agent::start(move |_| {
+        let _ = gate.lock().unwrap().recv();
+        Act::Say(said.clone())
+    });
+    let sockets = route("sockets", "l8", &format!("http://127.0.0.1:{}/l8", agent.port), "websocket = true");
+    let gateway = Gateway::start(house.config(&(tls_route(agent.port) + &sockets), "requests_per_agent = 3"));
+    let (port, other) = (gateway.port("l8"), gateway.port("sockets"));
+    let greedy = house.pki.client_config(Some(&house.pki.agent(RETAILER)));
+
+    let mut socket = connect(other, Arc::clone(&greedy)).await.unwrap();
+    let upgrade = "GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+    socket.write_all(upgrade.as_bytes()).await.unwrap();
+    let mut buffer = vec![0; 4096];
+    let size = socket.read(&mut buffer).await.unwrap();
+    assert!(buffer[..size].starts_with(b"HTTP/1.1 101"), "{}", String::from_utf8_lossy(&buffer[..size]));
+    let mut held = Vec::new();
+    for port in [port, other] {
+        let greedy = Arc::clone(&greedy);
+        held.push(tokio::spawn(async move { say(port, greedy, &post(&message().to_string(), "")).await }));
+    }
+    wait("both messages", || agent.seen().len() == 2);
+    for port in [port, other] {
+        too_many(port, &greedy).await;
+    }
+    let else_one = house.pki.client_config(Some(&house.pki.agent(WHOLESALER)));
+    let answer = say(port, else_one, &post("{}", "")).await.unwrap();
+    assert_eq!(answer.problem().1, "malformed", "another agent is served");
+
+    drop(socket);
+    until_heard(port, &greedy).await;
+    drop(open);
+    for held in held {
+        assert_eq!(held.await.unwrap().unwrap().status, 200);
+    }
+    for _ in 0..4 {
+        let answer = say(port, Arc::clone(&greedy), &post(&message().to_string(), "")).await.unwrap();
+        assert_eq!(answer.status, 200, "{answer:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_is_in_flight_until_it_is_over_or_its_caller_leaves() {
+    let house = house();
+    // its head and nothing more
+    let agent =
+        Agent::start(|_| Act::Say(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n".to_vec()));
+    let a2a = route("a2a", "a2a", &format!("http://127.0.0.1:{}/a2a", agent.port), "");
+    let gateway = Gateway::start(house.config(&a2a, "requests_per_agent = 1"));
+    let port = gateway.port("a2a");
+    let greedy = house.pki.client_config(Some(&house.pki.agent(RETAILER)));
+    let asks = serde_json::json!({
+        "jsonrpc": "2.0", "id": 7, "method": "SendStreamingMessage",
+        "params": {"message": {
+            "messageId": "m-1", "role": "ROLE_USER",
+            "parts": [{"data": {"concept_type": "current_decision", "item_id": "sku-1", "quantity": 120}}],
+            "metadata": {"urn:contexts:snl:v1.0": {"context": "urn:contexts:supplyChain:v1.0"}}
+        }}
+    });
+    let mut stream = connect(port, Arc::clone(&greedy)).await.unwrap();
+    stream.write_all(post(&asks.to_string(), "A2A-Version: 1.0\r\n").as_bytes()).await.unwrap();
+    let mut buffer = vec![0; 4096];
+    let size = stream.read(&mut buffer).await.unwrap();
+    assert!(buffer[..size].starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&buffer[..size]));
+    too_many(port, &greedy).await;
+    drop(stream);
+    until_heard(port, &greedy).await;
+}
+
+/// A plain listener has one sender only.
+#[test]
+fn the_only_sender_of_a_plain_listener_has_as_many_requests_in_flight_as_its_connections() {
+    let house = house();
+    let agent = Agent::start(|_| Act::Wait(Duration::from_millis(500)));
+    let gateway =
+        Arc::new(Gateway::start(house.config(&common::plain_route(agent.port), "requests_per_agent = 1")));
+    let said: Vec<_> = (0..4)
+        .map(|_| {
+            let gateway = Arc::clone(&gateway);
+            std::thread::spawn(move || gateway.say(&message()).status)
+        })
+        .collect();
+    wait("all messages", || agent.seen().len() == 4);
+    assert!(said.into_iter().all(|said| said.join().unwrap() != 429));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

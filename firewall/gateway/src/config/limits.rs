@@ -18,6 +18,10 @@ pub struct Limits {
     /// Connections of one agent among them, on a TLS listener. 512: an eighth, so that seven agents that were taken over still
     /// leave places for the others, and far more than a pool of an honest one. A plain listener has one agent only.
     pub connections_per_agent: usize,
+    /// Requests of one agent in flight, on all TLS listeners and cores together, streams and sockets among them; each may hold a connection to
+    /// an agent behind. 4096: a sixteenth of the 65,536 descriptors of the shipped unit, so that seven agents that were taken over leave more
+    /// than half, and far more than an honest one has open.
+    pub requests_per_agent: usize,
     /// TLS handshake, whole. 5 s: three round trips at the worst mobile latency, and no more for a silent socket.
     pub handshake_timeout: Duration,
     /// Silence on a kept connection before it is closed. 75 s, as nginx has it.
@@ -223,6 +227,7 @@ impl Default for Limits {
         Self {
             connections: 4096,
             connections_per_agent: 512,
+            requests_per_agent: 4096,
             handshake_timeout: Duration::from_secs(5),
             idle_timeout: Duration::from_secs(75),
             header_timeout: Duration::from_secs(10),
@@ -404,6 +409,7 @@ file_limits! {
     numbers:
         connections: usize = 1..=1_000_000,
         connections_per_agent: usize = 1..=1_000_000,
+        requests_per_agent: usize = 1..=1_000_000,
         header_bytes: usize = 512..=1_048_576,
         headers: usize = 4..=1024,
         streams: u32 = 1..=10_000,

@@ -2,6 +2,7 @@
 
 use http::{HeaderName, HeaderValue};
 
+use crate::agents::InFlight;
 use crate::decision::DecisionId;
 use crate::identify::Shown;
 
@@ -13,4 +14,6 @@ pub(crate) struct Agreed {
     pub(crate) shown: Shown,
     pub(crate) credentials: Vec<(HeaderName, HeaderValue)>,
     pub(crate) decision: DecisionId,
+    /// The request that opened it, for as long as it is open.
+    pub(crate) _in_flight: InFlight,
 }

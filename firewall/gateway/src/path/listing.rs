@@ -194,7 +194,7 @@ async fn read(answer: Answer, limits: &Limits) -> Option<Page> {
     let framing = match (&body, head.headers.get(CONTENT_TYPE)) {
         (_, Some(kind)) if kind == EVENT_STREAM => Framing::Events,
         (AnswerBody::Stream(_), _) => Framing::Lines,
-        (AnswerBody::Whole(_), _) => return page(&body.collect().await.ok()?.to_bytes()),
+        (AnswerBody::Whole { .. }, _) => return page(&body.collect().await.ok()?.to_bytes()),
     };
     let mut events = Reader::new(framing, limits);
     while let Some(Ok(frame)) = body.frame().await {

@@ -45,7 +45,7 @@ impl Way<'_> {
     async fn notification(&self, serving: &Serving, request: Request<Incoming>) -> Result<(), Refusal> {
         let lane = self.lane;
         let shared = &*lane.shared;
-        shared.inspector.arrive(self.identity.counted(), shared.now())?;
+        let _in_flight = self.begin()?;
         if let Some(fault) = serving.fault() {
             return Err(reasons::framing(fault));
         }

@@ -17,6 +17,7 @@ use semgate_negotiation::Sessions;
 use semgate_policies::{Floors, Policies};
 use semgate_statement::Follower;
 
+use crate::agents::Agents;
 use crate::config::{Config, Limits, Protocol, RouteConfig};
 use crate::crls::{Lists, Stores};
 use crate::egress::Egress;
@@ -172,6 +173,7 @@ pub(super) fn shared(
         sessions,
         limits: config.limits.clone(),
         audit,
+        in_flight: Agents::new(config.limits.requests_per_agent),
         started: Instant::now(),
         draining: AtomicBool::new(false),
         issuers: ArcSwap::new(issuers),

@@ -17,6 +17,7 @@ use crate::admin::Admin;
 use crate::admit::HANDSHAKE_PATH;
 use crate::admit::door::Door;
 use crate::admit::host::Names;
+use crate::agents::Agents;
 use crate::authorize::{Authorization, Elsewhere};
 use crate::card::{Card, KeysNow, KnownLines, Says};
 use crate::config::{CardChoice, Config, GroupChoice, Listen, Protocol, RouteConfig, Upstream};
@@ -27,7 +28,7 @@ use crate::follow::{Exchange, First, Follow, Memory, PolicyStates};
 use crate::identify::Identity;
 use crate::keep::{Keeper, MinimumsKeeper, keep_tools};
 use crate::lane::{Group, Handshakes, Lane, Shared};
-use crate::listen::{self, Agents, BoundRoute, Entrance, Face, Listener};
+use crate::listen::{self, BoundRoute, Entrance, Face, Listener};
 use crate::materials::Materials;
 use crate::measure::{Metrics, RouteMetrics};
 use crate::record::{Audit, AuditWriter};
@@ -351,7 +352,7 @@ impl Core {
         };
         let lane = Lane { group, egress, ..self.lane(seat, config, decisions)? };
         // each core has its share of an agent's places as it has of all, since the caller's port chooses the core
-        let agents = Agents::new(limits.connections_per_agent.div_ceil(self.config.workers.max(1)));
+        let agents = Rc::new(Agents::new(limits.connections_per_agent.div_ceil(self.config.workers.max(1))));
         Ok(Listener { face: Face::Callers, lane: Rc::new(lane), entrance, slots, agents, stop })
     }
 

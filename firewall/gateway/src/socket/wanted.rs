@@ -12,6 +12,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use ring::digest;
 use semgate_inspect::{Code, Refusal};
 
+use crate::agents::InFlight;
 use crate::answer::{Answer, AnswerBody};
 use crate::decision::DecisionId;
 use crate::framing::Serving;
@@ -85,8 +86,13 @@ pub(super) fn accept(key: &str) -> String {
 }
 
 impl Wanted {
-    /// The answer that opens the socket.
-    pub(crate) fn agree(self, serving: &Serving, shown: Shown, decision: DecisionId) -> Answer {
+    /// The answer that opens the socket, which is in flight until it is over.
+    pub(crate) fn agree(
+        self,
+        serving: &Serving,
+        shown: Shown,
+        (decision, in_flight): (DecisionId, &InFlight),
+    ) -> Answer {
         let mut answer = Response::new(AnswerBody::from(Bytes::new()));
         *answer.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
         let headers = answer.headers_mut();
@@ -97,7 +103,8 @@ impl Wanted {
             headers.insert(DECISION, text);
         }
         let Self { l9_context, credentials, .. } = self;
-        serving.agree(Agreed { l9_context, shown, credentials, decision });
+        let _in_flight = in_flight.clone();
+        serving.agree(Agreed { l9_context, shown, credentials, decision, _in_flight });
         answer
     }
 }
