@@ -4,6 +4,7 @@
 mod absent;
 mod again;
 mod around;
+mod cases;
 mod compared;
 mod derived;
 mod facts;
@@ -424,10 +425,14 @@ fn named(written: &Written, world: &World<'_>) -> End {
 
 /// The same with each direction and each binding by itself, as far as the policy reads them.
 fn around(written: &Written, here: &Where, world: &World<'_>) -> Vec<Where> {
+    each_way(|name| written.reads.context.wants(name), here, world)
+}
+
+/// The same, as far as what reads these members of the context record does.
+fn each_way(reads: impl Fn(&str) -> bool, here: &Where, world: &World<'_>) -> Vec<Where> {
     fn each(all: &[&'static str], read: bool) -> Vec<Option<&'static str>> {
         if read { all.iter().copied().map(Some).collect() } else { vec![None] }
     }
-    let reads = |name: &str| written.reads.context.wants(name);
     let bindings = each(&world.bindings(here), reads("binding") || reads("binding_version"));
     let of = |direction| {
         bindings.iter().map(move |binding| Where { direction, binding: *binding, ..here.clone() })

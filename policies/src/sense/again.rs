@@ -51,14 +51,22 @@ impl Looking<'_, '_> {
         }
         // what they ask for was noted when they were looked at first
         let mut looking = Self::knowing(self.world, self.known);
-        self.world.steps().once_more(|| {
-            let mut there = there;
-            parts.iter().rev().all(|part| {
-                let (yes, no) = looking.values(part.expr, &there).truth();
-                let so = if part.truth { yes } else { no };
-                let narrowed = if so { looking.narrowed(part.expr, part.truth, &there) } else { None };
-                narrowed.map(|narrowed| there = narrowed).is_some()
-            })
+        self.world.steps().once_more(|| looking.in_row(parts.iter().rev(), there).is_some())
+    }
+
+    /// What is so once all of these are, each with what those before it say; none if they never are.
+    pub(super) fn in_row<'p, 'e: 'p>(
+        &mut self,
+        mut parts: impl Iterator<Item = &'p Part<'e>>,
+        here: Where,
+    ) -> Option<Where> {
+        parts.try_fold(here, |there, part| {
+            let (yes, no) = self.values(part.expr, &there).truth();
+            if if part.truth { yes } else { no } {
+                self.narrowed(part.expr, part.truth, &there)
+            } else {
+                None
+            }
         })
     }
 

@@ -134,7 +134,7 @@ impl Looking<'_, '_> {
             return false;
         }
         let Some(literal) = literally(item) else {
-            let items = self.resource_path(set).filter(|_| self.known != Known::Nothing);
+            let items = self.resource_path(set).filter(|_| !self.known.is_bare());
             return items.is_none_or(|path| match self.world.kind_of_items(&path, here) {
                 Some(kind) => self.can_be_of(kind, (set, item), here),
                 None => true,
@@ -148,10 +148,10 @@ impl Looking<'_, '_> {
             // somebody may have it tomorrow
             let may_have = || self.known != Known::All || self.world.may_have(set, &text, here);
             let shows = || self.known != Known::All || self.world.may_show(set, &text, here);
-            return (held && may_have() && shows()) || self.known == Known::Nothing;
+            return (held && may_have() && shows()) || self.known.is_bare();
         }
         match self.resource_path(set).map(|path| self.world.items(&path, here)) {
-            Some(_) if self.known == Known::Nothing => true,
+            Some(_) if self.known.is_bare() => true,
             Some(values) => self.can_be_text(set, literal, values),
             None => true,
         }

@@ -33,6 +33,8 @@ const NO_OTHERS: &str = "\0containsAll";
 /// Before the milliseconds that a moment is taken on by, of which a method makes something: the time of day elsewhere.
 const OFFSET: &str = "\0offset ";
 const HAS: &str = "\0has";
+/// Before the text of what is computed: it comes to the same wherever it stands.
+const COMPUTED: &str = "\0computed ";
 
 /// The character that a wildcard is taken for, which no pattern is looked at with.
 const ANYTHING: char = '\u{10ffff}';
@@ -69,7 +71,10 @@ impl Looking<'_, '_> {
     /// What the last of these names is, if a method makes it of the member before.
     pub(super) fn made(&self, var: &Var, path: &[String], here: &Where) -> Option<Values> {
         let (name, member) = path.split_last().filter(|(name, _)| is_made(name))?;
-        if self.known != Known::All {
+        if !self.known.follows() {
+            return Some(Values::Any);
+        }
+        if name.starts_with(COMPUTED) {
             return Some(Values::Any);
         }
         if let Some(shift) = name.strip_prefix(OFFSET) {
@@ -99,7 +104,7 @@ impl Looking<'_, '_> {
                 Values::Moments(Numbers::multiples(DAY, (begin(low), begin(high))).unwrap_or_default())
             }
             EMPTY => match var {
-                Var::Resource => self.world.emptiness(member, here),
+                Var::Resource if self.known == Known::All => self.world.emptiness(member, here),
                 _ => Values::Any,
             },
             IPV4 | LIKE | RANGED | HELD | LACKED | NO_OTHERS | HAS => Values::Any,
@@ -131,7 +136,7 @@ impl Looking<'_, '_> {
         truth: bool,
         here: &Where,
     ) -> Option<Where> {
-        let Some((var, path)) = path_of(member).filter(|_| self.known == Known::All) else {
+        let Some((var, path)) = path_of(member).filter(|_| self.known.follows()) else {
             return Some(here.clone());
         };
         if !truth && pattern.iter().all(|part| *part == PatternElem::Wildcard) {
@@ -158,7 +163,7 @@ impl Looking<'_, '_> {
 
     /// With what a set that holds one of these is not: empty.
     pub(super) fn holding(&self, set: &Expr, here: &Where) -> Option<Where> {
-        match path_of(set).filter(|_| self.known == Known::All) {
+        match path_of(set).filter(|_| self.known.follows()) {
             Some((var, path)) => self.learn((var, with(&path, EMPTY)), &super::values::only(false), here),
             None => Some(here.clone()),
         }
@@ -210,6 +215,13 @@ pub(super) fn offset(expr: &Expr) -> Option<(Var, Vec<String>)> {
     let Expr::BinaryOp { op: BinaryOp::Offset, .. } = expr else { return None };
     let ((var, path), shift) = shifted(expr)?;
     Some((var, with(&path, &format!("{OFFSET}{shift}"))))
+}
+
+/// What is computed of members, as one of its own: a sum, a product, a distance in time.
+pub(super) fn computed(expr: &Expr) -> Option<(Var, Vec<String>)> {
+    use BinaryOp::{Add, DurationSince, Mul, Offset, Sub};
+    let Expr::BinaryOp { op: Add | Sub | Mul | Offset | DurationSince, .. } = expr else { return None };
+    Some((Var::Context, vec![format!("{COMPUTED}{expr}")]))
 }
 
 /// Whether a member is said to be there.

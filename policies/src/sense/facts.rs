@@ -7,7 +7,7 @@ use cedar_policy::pst::{BinaryOp, Clause, Expr, Literal, UnaryOp, Var};
 use semgate_contexts::PerformativeSet;
 
 use super::compared::named_action;
-use super::derived::{as_liked, is_made, is_there, said_there};
+use super::derived::{as_liked, computed, is_made, is_there, said_there};
 use super::members::path_of;
 use super::possible::{Known, Looking};
 use super::sums::{less, shifted};
@@ -158,8 +158,10 @@ impl Looking<'_, '_> {
             Expr::BinaryOp { op: BinaryOp::Contains, left, right } => match (&**left, path_of(right)) {
                 (Expr::Set(items), Some(member)) if truth => {
                     let each: Vec<Values> = items.iter().map(|item| self.values(item, here)).collect();
-                    let all = each.iter().skip(1).fold(each.first()?.clone(), |all, one| all.or(one));
-                    self.learn(member, &all, here)
+                    self.learn(member, &any_of(&each)?, here)
+                }
+                (Expr::Set(items), Some(_)) => {
+                    items.iter().try_fold(here.clone(), |here, item| self.equated(right, item, false, &here))
                 }
                 _ if truth => self.about_set(expr, true, &self.holding(left, here)?),
                 _ => self.about_set(expr, false, here),
@@ -180,7 +182,7 @@ impl Looking<'_, '_> {
                 if truth && matches!(**expr, Expr::Var(Var::Resource)) && here.of_type.is_none() =>
             {
                 let of_type = self.world.of_name(&entity_type.to_string());
-                let known = of_type.is_some() && self.known != Known::Nothing;
+                let known = of_type.is_some() && !self.known.is_bare();
                 let there = Where { of_type, ..here.clone() };
                 (!known || self.world.types_here(&there).next().is_some()).then_some(there)
             }
@@ -203,7 +205,7 @@ impl Looking<'_, '_> {
                 (!asked || none(here) || !none(&there)).then_some(there)
             }
             Expr::UnaryOp { op: UnaryOp::IsEmpty | UnaryOp::IsIPv4 | UnaryOp::IsIPV6, .. }
-                if self.known != Known::All =>
+                if !self.known.follows() =>
             {
                 Some(here.clone())
             }
@@ -223,7 +225,7 @@ impl Looking<'_, '_> {
 
     /// With a member being one of these; none if it never is.
     pub(super) fn learn(&self, member: (Var, Vec<String>), values: &Values, here: &Where) -> Option<Where> {
-        let in_parts = self.known != Known::All && member.1.last().is_some_and(|name| is_made(name));
+        let in_parts = !self.known.follows() && member.1.last().is_some_and(|name| is_made(name));
         if *values == Values::Any || in_parts {
             return Some(here.clone());
         }
@@ -352,9 +354,29 @@ impl Looking<'_, '_> {
     }
 }
 
+/// What one of these can be; numbers that are written out stay those that they are. None if there are none.
+fn any_of(each: &[Values]) -> Option<Values> {
+    let first = each.first()?;
+    let one = |values: &Values| match values {
+        Values::Numbers(numbers) | Values::Decimals(numbers) | Values::Moments(numbers) => {
+            let (low, high) = numbers.ends();
+            (low == high && std::mem::discriminant(values) == std::mem::discriminant(first)).then_some(low)
+        }
+        _ => None,
+    };
+    let written: Option<BTreeSet<i64>> = each.iter().map(one).collect();
+    Some(match (first, written) {
+        (Values::Numbers(_), Some(all)) => Values::Numbers(all.into()),
+        (Values::Decimals(_), Some(all)) => Values::Decimals(all.into()),
+        (Values::Moments(_), Some(all)) => Values::Moments(all.into()),
+        _ => each.iter().skip(1).fold(first.clone(), |all, one| all.or(one)),
+    })
+}
+
 /// The member that an expression is, or is a constant number more than.
 fn moved(expr: &Expr) -> Option<((Var, Vec<String>), i64)> {
-    path_of(expr).map(|member| (member, 0)).or_else(|| shifted(expr))
+    let is_it = |member| (member, 0);
+    path_of(expr).map(is_it).or_else(|| shifted(expr)).or_else(|| computed(expr).map(is_it))
 }
 
 /// Whether it names one agent.

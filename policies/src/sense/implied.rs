@@ -4,12 +4,16 @@
 use std::collections::{BTreeSet, HashMap};
 
 use cedar_policy::pst::{BinaryOp, Clause, Expr, UnaryOp};
+use semgate_contexts::PerformativeSet;
 
 use super::World;
+use super::again::Part;
+use super::cases;
 use super::derived::each_item;
 use super::facts::Where;
 use super::never::Never;
 use super::possible::{Known, Looking};
+use crate::parse::Written;
 
 /// Bytes of a condition's text that are written in the time of one step.
 const BYTES_A_STEP: u64 = 32;
@@ -18,7 +22,9 @@ const BYTES_A_STEP: u64 = 32;
 pub(super) struct Given<'w, 'a> {
     world: &'w World<'a>,
     known: Known,
-    /// What its scope and its conditions leave.
+    /// What its scope leaves.
+    pub scope: Where,
+    /// And what its conditions leave of that.
     pub there: Where,
     /// What its conditions say, by its text in one form, and whether it is so.
     said: HashMap<String, bool>,
@@ -32,7 +38,7 @@ impl<'w, 'a> Given<'w, 'a> {
 
     /// The same, by so much of what is known now.
     pub fn knowing(clauses: &[Clause], here: Where, (world, known): (&'w World<'a>, Known)) -> Option<Self> {
-        let mut given = Self { world, known, there: here, said: HashMap::new() };
+        let mut given = Self { world, known, scope: here.clone(), there: here, said: HashMap::new() };
         for clause in clauses {
             given.there = Looking::knowing(world, known).behind(clause, &given.there)?;
             match clause {
@@ -44,8 +50,7 @@ impl<'w, 'a> Given<'w, 'a> {
     }
 
     fn learn(&mut self, expr: &Expr, truth: bool) {
-        let (text, positive) = plain(expr);
-        self.said.insert(text, positive == truth);
+        self.said.extend(says(expr, truth));
         match expr {
             Expr::UnaryOp { op: UnaryOp::Not, expr } => self.learn(expr, !truth),
             Expr::BinaryOp { op, left, right } if splits(*op, truth) => {
@@ -59,6 +64,12 @@ impl<'w, 'a> Given<'w, 'a> {
                 }
             }
         }
+    }
+
+    /// Whether forbids cover all of a policy of which this is known, for these actions.
+    pub fn is_covered(&self, covered: &Written, by: &[&Written], actions: PerformativeSet) -> bool {
+        let here = Where { actions, ..self.scope.clone() };
+        cases::cover(covered, by, &here, (self.world, self.known))
     }
 
     /// Whether all of these hold there.
@@ -111,6 +122,12 @@ pub(super) fn contradict(clauses: &[Clause], world: &World<'_>) -> bool {
     })
 }
 
+/// The same of parts that have to be so, or not.
+pub(super) fn opposed(parts: &[Part<'_>], world: &World<'_>) -> bool {
+    let mut said = HashMap::new();
+    parts.iter().any(|part| contrary(part.expr, part.truth, world, &mut said))
+}
+
 fn contrary(expr: &Expr, truth: bool, world: &World<'_>, said: &mut HashMap<String, bool>) -> bool {
     match expr {
         Expr::UnaryOp { op: UnaryOp::Not, expr } => contrary(expr, !truth, world, said),
@@ -122,10 +139,10 @@ fn contrary(expr: &Expr, truth: bool, world: &World<'_>, said: &mut HashMap<Stri
             if each.is_some_and(|(each, _)| each.iter().any(|item| contrary(item, truth, world, said))) {
                 return true;
             }
-            let (text, positive) = plain(expr);
-            let so = positive == truth;
-            world.steps().spend(1 + text.len() as u64 / BYTES_A_STEP)
-                && said.insert(text, so).is_some_and(|before| before != so)
+            says(expr, truth).into_iter().any(|(text, so)| {
+                world.steps().spend(1 + text.len() as u64 / BYTES_A_STEP)
+                    && said.insert(text, so).is_some_and(|before| before != so)
+            })
         }
     }
 }
@@ -133,6 +150,39 @@ fn contrary(expr: &Expr, truth: bool, world: &World<'_>, said: &mut HashMap<Stri
 /// Whether the whole is so exactly where both sides are.
 const fn splits(op: BinaryOp, truth: bool) -> bool {
     matches!((op, truth), (BinaryOp::And, true) | (BinaryOp::Or, false))
+}
+
+/// What a condition that is so, or not, says in the forms of [`plain`]: what is below something is neither that nor above it.
+fn says(expr: &Expr, truth: bool) -> Vec<(String, bool)> {
+    let (text, positive) = plain(expr);
+    let so = positive == truth;
+    let mut said = vec![(text, so)];
+    if let (Some((left, right)), true) = (compared(expr), so) {
+        let [equal, below, above] = [equal(&left, &right), below(&left, &right), below(&right, &left)];
+        let others = [equal, below, above].into_iter();
+        let others: Vec<String> = others.filter(|other| said.iter().all(|(text, _)| text != other)).collect();
+        said.extend(others.into_iter().map(|other| (other, false)));
+    }
+    said
+}
+
+/// The two sides of a comparison.
+fn compared(expr: &Expr) -> Option<(String, String)> {
+    match expr {
+        Expr::UnaryOp { op: UnaryOp::Not, expr } => compared(expr),
+        Expr::BinaryOp { op, left, right } if is_plain(*op) => Some((text(left), text(right))),
+        _ => None,
+    }
+}
+
+fn equal(left: &str, right: &str) -> String {
+    let mut sides = [left, right];
+    sides.sort_unstable();
+    sides.join(" == ")
+}
+
+fn below(left: &str, right: &str) -> String {
+    format!("{left} < {right}")
 }
 
 /// The text of a condition in one form for what is written in several, and whether it says that, or the contrary.
@@ -147,9 +197,7 @@ fn plain(expr: &Expr) -> (String, bool) {
             (text, !positive)
         }
         Expr::BinaryOp { op: op @ (Eq | NotEq), left, right } => {
-            let mut sides = [text(left), text(right)];
-            sides.sort();
-            (sides.join(" == "), *op == Eq)
+            (equal(&text(left), &text(right)), *op == Eq)
         }
         Expr::BinaryOp { op, left, right } => {
             let (below, above, positive) = match op {
@@ -159,7 +207,7 @@ fn plain(expr: &Expr) -> (String, bool) {
                 GreaterEq | DecimalGreaterEq => (left, right, false),
                 _ => return (text(expr), true),
             };
-            (format!("{} < {}", text(below), text(above)), positive)
+            (self::below(&text(below), &text(above)), positive)
         }
         _ => (text(expr), true),
     }

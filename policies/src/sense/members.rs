@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cedar_policy::pst::{Expr, Var};
 
 use super::around::least;
-use super::derived::{made_by, offset};
+use super::derived::{computed, made_by, offset};
 use super::facts::Where;
 use super::never::Never;
 use super::possible::{Known, Looking};
@@ -37,10 +37,14 @@ impl Looking<'_, '_> {
         }
         match (var, path) {
             (Var::Context, [scores, score]) if scores == "scores" => match self.known {
-                Known::Nothing => Values::Numbers(Numbers::Between(least(score), i64::MAX)),
+                Known::Said | Known::Nothing => Values::Numbers(Numbers::Between(least(score), i64::MAX)),
                 known => self.world.score(score, here, known == Known::Structure),
             },
-            _ if self.known == Known::Nothing => Values::Any,
+            // of how messages come a gateway knows, whatever is loaded
+            (Var::Context, [member]) if self.known == Known::Said && is_of_transport(member) => {
+                self.world.circumstance(member, here, true)
+            }
+            _ if self.known.is_bare() => Values::Any,
             (Var::Context, [receiver, domain]) if receiver == "receiver" && domain == "trust_domain" => {
                 self.world.domains(&here.receiver, self.known == Known::All)
             }
@@ -69,7 +73,7 @@ impl Looking<'_, '_> {
         let mut owner = Arc::clone(of);
         for name in names {
             if self.unknown(&owner, name, here) {
-                return if self.known == Known::Nothing { EITHER } else { only(false) };
+                return if self.known.is_bare() { EITHER } else { only(false) };
             }
             owner = Arc::new(Expr::GetAttr { expr: owner, attr: (*name).into() });
         }
@@ -81,7 +85,7 @@ impl Looking<'_, '_> {
         if (&var, path.as_slice(), names.first()) == (&Var::Context, &[], Some(&"session")) {
             return here.fact(&var, &["locked"]).cloned().unwrap_or(EITHER);
         }
-        if var != Var::Resource || self.known == Known::Nothing {
+        if var != Var::Resource || self.known.is_bare() {
             return EITHER;
         }
         let mut certain = true;
@@ -114,6 +118,11 @@ impl Looking<'_, '_> {
     }
 }
 
+/// Whether a member of the context record says how a message comes.
+fn is_of_transport(member: &str) -> bool {
+    matches!(member, "direction" | "binding" | "binding_version")
+}
+
 /// The variable that a member begins with, and the names behind it; what a method makes of it has one too.
 pub(super) fn path_of(expr: &Expr) -> Option<(Var, Vec<String>)> {
     match expr {
@@ -125,7 +134,7 @@ pub(super) fn path_of(expr: &Expr) -> Option<(Var, Vec<String>)> {
         }
         Expr::UnaryOp { op, expr } => {
             let made = made_by(*op)?;
-            let (var, mut path) = path_of(expr).or_else(|| offset(expr))?;
+            let (var, mut path) = path_of(expr).or_else(|| offset(expr)).or_else(|| computed(expr))?;
             path.push(made.to_owned());
             Some((var, path))
         }

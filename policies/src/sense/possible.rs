@@ -23,8 +23,22 @@ pub(crate) enum Known {
     All,
     /// What no version that comes, and no change of who is in a group, makes otherwise as a matter of course.
     Structure,
+    /// What conditions say by themselves and of one another, whatever is loaded.
+    Said,
     /// What a condition says by itself.
     Nothing,
+}
+
+impl Known {
+    /// Whether nothing that is loaded counts.
+    pub(super) const fn is_bare(self) -> bool {
+        matches!(self, Self::Said | Self::Nothing)
+    }
+
+    /// Whether what is made of a member, and what it is like and holds, counts where it is asked again.
+    pub(super) const fn follows(self) -> bool {
+        matches!(self, Self::All | Self::Said)
+    }
 }
 
 /// Looks through conditions.
@@ -167,8 +181,8 @@ impl<'w, 'a> Looking<'w, 'a> {
     fn is_type(&self, name: &str, here: &Where) -> Values {
         let (asked, of_type) = (self.world.of_name(name), here.of_type);
         match (of_type, asked) {
-            (Some(of_type), Some(asked)) if self.known == Known::Nothing => only(asked == of_type),
-            _ if self.known == Known::Nothing => EITHER,
+            (Some(of_type), Some(asked)) if self.known.is_bare() => only(asked == of_type),
+            _ if self.known.is_bare() => EITHER,
             (Some(of_type), asked) => only(asked == Some(of_type)),
             (None, Some(asked)) => {
                 let there = Where { of_type: Some(asked), ..here.clone() };
@@ -248,7 +262,7 @@ impl<'w, 'a> Looking<'w, 'a> {
             | BinaryOp::DecimalGreater
             | BinaryOp::DecimalGreaterEq => {
                 let (a, b) = (self.values(left, here), self.values(right, here));
-                if self.known != Known::All && (is_version(left) || is_version(right)) {
+                if !self.known.follows() && (is_version(left) || is_version(right)) {
                     return EITHER;
                 }
                 let told = self.ends(op, left, right).or_else(|| counted(self.known, op, left, right));

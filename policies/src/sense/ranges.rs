@@ -10,7 +10,7 @@ use super::derived::{is_ipv4, ranged};
 use super::facts::Where;
 use super::members::path_of;
 use super::never::{Never, literally};
-use super::possible::{Known, Looking};
+use super::possible::Looking;
 use super::values::{Values, only};
 
 /// The addresses from one to another, of one kind.
@@ -66,7 +66,7 @@ impl Looking<'_, '_> {
     /// What is known where a member lies in a range, or does not; none if that is never so.
     pub(super) fn lying(&self, member: &Expr, range: &Expr, truth: bool, here: &Where) -> Option<Where> {
         let known = || Some((path_of(member)?, Range::written(range)?));
-        let Some(((var, path), range)) = known().filter(|_| self.known == Known::All) else {
+        let Some(((var, path), range)) = known().filter(|_| self.known.follows()) else {
             return Some(here.clone());
         };
         let own = ranged(&path);

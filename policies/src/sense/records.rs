@@ -8,7 +8,7 @@ use cedar_policy::pst::Expr;
 use super::facts::Where;
 use super::members::path_of;
 use super::never::literally;
-use super::possible::{Known, Looking};
+use super::possible::Looking;
 use super::values::equal;
 use super::walk;
 use super::world::of_kind;
@@ -21,7 +21,7 @@ impl Looking<'_, '_> {
     /// What is compared where two records are: a member of the one with that of the other, which may be written out or be a member itself.
     /// None where either is no record that is written out, and where only what conditions say by themselves counts.
     pub(super) fn member_by_member(&self, left: &Arc<Expr>, right: &Arc<Expr>) -> Option<Vec<Pair>> {
-        if self.known == Known::Nothing {
+        if self.known.is_bare() {
             return None;
         }
         match (&**left, &**right) {
@@ -42,7 +42,7 @@ impl Looking<'_, '_> {
         }
         let before = self.never.len();
         let can = match (&**left, &**right) {
-            (Expr::Set(one), Expr::Set(other)) if self.known != Known::Nothing => {
+            (Expr::Set(one), Expr::Set(other)) if !self.known.is_bare() => {
                 let mut among = |all: &[Arc<Expr>], items: &[Arc<Expr>]| {
                     items.iter().all(|item| all.iter().any(|one| self.can_be(one, item, here)))
                 };

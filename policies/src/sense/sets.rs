@@ -8,7 +8,7 @@ use cedar_policy::pst::{BinaryOp, Expr, Literal};
 use super::derived::{held, lacked, no_others};
 use super::facts::Where;
 use super::members::path_of;
-use super::possible::{Known, Looking};
+use super::possible::Looking;
 use super::values::Values;
 
 type Texts = BTreeSet<String>;
@@ -29,7 +29,7 @@ struct Said {
 impl Looking<'_, '_> {
     /// What is known where a question about a set is answered so; none if it never is.
     pub(super) fn about_set(&self, expr: &Expr, truth: bool, here: &Where) -> Option<Where> {
-        let Some((set, said)) = said(expr, truth).filter(|_| self.known == Known::All) else {
+        let Some((set, said)) = said(expr, truth).filter(|_| self.known.follows()) else {
             return Some(here.clone());
         };
         let Some((var, path)) = path_of(set) else { return Some(here.clone()) };

@@ -18,10 +18,14 @@ use super::{World, named, scope};
 use crate::PolicyFault;
 use crate::check::Texts;
 use crate::parse::Written;
+use crate::reads::Attributes;
 use crate::told::is_everything;
 
 /// The part of the pairs that may be such as ask for different members: a tenth, so that a load takes as long as before.
 const UNLIKE: usize = 10;
+
+/// Forbids with conditions that are looked at together: each doubles the cases, and people split a member into a handful of ranges.
+const MAX_TOGETHER: usize = 8;
 
 /// Whom a scope names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -171,7 +175,11 @@ impl<'w, 'a> Forbids<'w, 'a> {
                 return Some(by);
             }
         }
-        None
+        let asking = found.iter().flat_map(|lot| &lot.asking);
+        let asking = asking.filter(|forbid| left.iter().all(|action| forbid.actions.contains(action)));
+        let asking: Vec<&Written> = asking.map(|forbid| forbid.written).collect();
+        by.extend(self.together(&asking, (permit, &given), left)?);
+        Some(by)
     }
 
     /// Whether a forbid applies wherever the permit does, for the actions of both.
@@ -186,7 +194,44 @@ impl<'w, 'a> Forbids<'w, 'a> {
             return false;
         }
         left.set(left.get() - 1);
-        given.all_hold(&forbid.written.judged)
+        let actions: PerformativeSet =
+            given.there.actions.iter().filter(|action| forbid.actions.contains(*action)).collect();
+        let other = forbid.written;
+        given.all_hold(&other.judged)
+            || (have_in_common(other, permit) && given.is_covered(permit, &[other], actions))
+    }
+
+    /// Those of several forbids with conditions that only together cover a permit for these actions.
+    fn together(
+        &self,
+        forbids: &[&'w Written],
+        (permit, given): (&Written, &Given<'_, '_>),
+        actions: PerformativeSet,
+    ) -> Option<Vec<&'w Written>> {
+        let mut lots: BTreeMap<_, Vec<&'w Written>> = BTreeMap::new();
+        for forbid in forbids {
+            let reads = &forbid.reads;
+            // of many, those that ask for the same
+            let same = (&reads.resource.names, &reads.context.names, &reads.principal.names);
+            let lot = (forbids.len() > MAX_TOGETHER).then_some(same);
+            lots.entry(lot).or_default().push(forbid);
+        }
+        let covers = |by: &[&'w Written]| given.is_covered(permit, by, actions);
+        let mut lots = lots.into_values().filter(|lot| (2..=MAX_TOGETHER).contains(&lot.len()));
+        let mut by = lots.find(|lot| {
+            let left = self.unlike.get();
+            self.unlike.set(left.saturating_sub(1));
+            left > 0 && covers(lot)
+        })?;
+        // those without which the others do it as well say nothing
+        for at in (0..by.len()).rev() {
+            let others: Vec<&Written> =
+                by.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, one)| *one).collect();
+            if covers(&others) {
+                by = others;
+            }
+        }
+        Some(by)
     }
 
     /// Those whom forbids name and among whom the sender of a permit is.
@@ -201,6 +246,17 @@ impl<'w, 'a> Forbids<'w, 'a> {
         wholes.extend(others.map(|(name, _)| name.clone()));
         wholes
     }
+}
+
+/// Whether two policies ask for a member that both do, or for who or what is there: otherwise neither says anything of what the other does.
+fn have_in_common(one: &Written, other: &Written) -> bool {
+    let (one, other) = (&one.reads, &other.reads);
+    let common =
+        |a: &Attributes, b: &Attributes| a.all || b.all || a.names.iter().any(|name| b.names.contains(name));
+    // what stands in the context record hangs together: a version is one of its binding
+    let context = !one.context.none() && !other.context.none();
+    let types = one.types.iter().any(|name| other.types.contains(name));
+    context || types || common(&one.resource, &other.resource) || common(&one.principal, &other.principal)
 }
 
 fn condition(clause: &Clause) -> &Arc<cedar_policy::pst::Expr> {

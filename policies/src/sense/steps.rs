@@ -12,16 +12,38 @@ pub(crate) struct Steps {
     here: Cell<u64>,
     /// For all of them.
     all: Cell<u64>,
-    /// For looking once more: at the policy at hand, and at all of them.
-    more: Cell<u64>,
-    all_more: Cell<u64>,
-    /// Whether that is being done.
-    is_more: Cell<bool>,
+    /// For looking once more.
+    more: Purse,
+    /// For looking case by case at what forbids leave.
+    cases: Purse,
+    /// Whether what is looked at is paid from a purse.
+    is_lent: Cell<bool>,
 }
 
-/// The part of the steps that looking once more may take, on top of them: what it does not come to is taken as possible. An eighth is five
-/// seconds of all, and many times what conditions that people write take.
+/// Steps on top of the others: what they do not come to is taken as possible.
+#[derive(Debug)]
+struct Purse {
+    /// The part of all steps that it holds.
+    part: u64,
+    /// For the policy at hand, and for all of them.
+    here: Cell<u64>,
+    all: Cell<u64>,
+}
+
+impl Purse {
+    const fn new(limits: &PolicyLimits, part: u64) -> Self {
+        let here = Cell::new(limits.max_policy_steps / part);
+        Self { part, here, all: Cell::new(limits.max_steps / part) }
+    }
+}
+
+/// The part of the steps that looking once more may take, on top of them. An eighth is five seconds of all, and many times what conditions that
+/// people write take.
 const MORE: u64 = 8;
+
+/// The same of looking case by case: a fortieth is a second of all, so that a load takes as long as before, and of one policy some hundred
+/// pairs with a forbid.
+const CASES: u64 = 40;
 
 impl Steps {
     pub const fn new(limits: &PolicyLimits) -> Self {
@@ -30,16 +52,18 @@ impl Steps {
             each,
             here: Cell::new(each),
             all: Cell::new(all),
-            more: Cell::new(each / MORE),
-            all_more: Cell::new(all / MORE),
-            is_more: Cell::new(false),
+            more: Purse::new(limits, MORE),
+            cases: Purse::new(limits, CASES),
+            is_lent: Cell::new(false),
         }
     }
 
     /// Another policy is at hand.
     pub fn begin(&self) {
         self.here.set(self.each.min(self.all.get()));
-        self.more.set((self.each / MORE).min(self.all_more.get()));
+        for purse in [&self.more, &self.cases] {
+            purse.here.set((self.each / purse.part).min(purse.all.get()));
+        }
     }
 
     /// Takes some; false once there are none left, from then on always, until another policy is at hand.
@@ -63,18 +87,27 @@ impl Steps {
     /// Looks at something once more, with the steps that are left for that; whatever they come to, what is left for the policy at hand stays
     /// what it was.
     pub fn once_more<T>(&self, look: impl FnOnce() -> T) -> T {
-        if self.is_more.replace(true) {
+        self.lent(&self.more, look)
+    }
+
+    /// The same of looking at something case by case.
+    pub fn case_by_case<T>(&self, look: impl FnOnce() -> T) -> T {
+        self.lent(&self.cases, look)
+    }
+
+    fn lent<T>(&self, purse: &Purse, look: impl FnOnce() -> T) -> T {
+        if self.is_lent.replace(true) {
             return look();
         }
-        let lent = self.more.get();
+        let lent = purse.here.get();
         let found = self.apart(lent, || {
             let found = look();
-            let taken = lent - self.here.get();
-            self.more.set(lent - taken);
-            self.all_more.set(self.all_more.get().saturating_sub(taken));
+            let left = self.here.get();
+            purse.here.set(left);
+            purse.all.set(purse.all.get().saturating_sub(lent - left));
             found
         });
-        self.is_more.set(false);
+        self.is_lent.set(false);
         found
     }
 

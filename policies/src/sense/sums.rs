@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use cedar_policy::pst::{BinaryOp, Expr, Literal, UnaryOp, Var};
 
+use super::derived::computed;
 use super::facts::Where;
 use super::members::path_of;
 use super::possible::{Known, Looking};
@@ -16,7 +17,7 @@ impl Looking<'_, '_> {
     /// What `+`, `-`, `*`, `offset` and `durationSince` come to.
     pub(super) fn sum(&mut self, op: BinaryOp, left: &Arc<Expr>, right: &Arc<Expr>, here: &Where) -> Values {
         let (a, b) = (self.values(left, here), self.values(right, here));
-        if self.known != Known::All {
+        if !self.known.follows() {
             return Values::Any;
         }
         let none_over = |numbers: Option<Numbers>| numbers.map(Values::Moments);
@@ -35,7 +36,13 @@ impl Looking<'_, '_> {
             }
             _ => None,
         };
-        found.unwrap_or(Values::Any)
+        let found = found.unwrap_or(Values::Any);
+        // what conditions before say of the same
+        let text = || computed(&Expr::BinaryOp { op, left: Arc::clone(left), right: Arc::clone(right) });
+        match here.facts.as_ref().and_then(|_| text()).and_then(|(var, path)| here.said(&var, &path)) {
+            Some(said) => found.and(said).unwrap_or(found),
+            None => found,
+        }
     }
 
     /// The end of a session beside the clock: it is told only while it is to come (`docs/policy.md`, the context record). That a part says

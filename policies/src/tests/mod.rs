@@ -4,6 +4,7 @@ mod again;
 mod around;
 mod beside;
 mod bounds;
+mod cases;
 mod cedar;
 mod circumstances;
 mod clock;

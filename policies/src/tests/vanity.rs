@@ -2,6 +2,7 @@
 //! against Cedar's plain authorizer over generated policies and every request of a pool.
 
 mod conditions;
+mod covered;
 
 use std::sync::OnceLock;
 

@@ -56,7 +56,7 @@ impl<'w> Forbids<'w, '_> {
         let scope = scope(written, self.world);
         // what its type takes today, and who is in a group, may be otherwise tomorrow
         let here = Where { actions: scope.asked, sender: End::default(), ..scope.here() };
-        let given = Given::knowing(&written.judged, here, (self.world, Known::Nothing))?;
+        let given = Given::knowing(&written.judged, here, (self.world, Known::Said))?;
         let narrowed = given.there.of_type.and_then(|at| self.world.catalogue.types.get(at));
         let of_type = resource.or_else(|| narrowed.map(|info| info.name.clone()));
         let whos = [Who::Everybody, who];
