@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::Response;
-use http::HeaderMap;
+use http::{HeaderMap, Uri};
 use semgate_statement::listing::{Page, Span};
 use semgate_statement::tiles::{TILE_WIDTH, TilePath, TileSource, decode_bundle};
 
@@ -16,14 +16,17 @@ use super::segment::Segment;
 use super::stored::{PublicTiles, away};
 use crate::publish::{Document, Published};
 
-/// `GET /v1/contexts/published/{span}`: what the entries of the span publish.
+/// `GET /v1/contexts/published/{span}`: what the entries of the span publish. A path that only means the same, such as one with percent
+/// signs, is no page: each has one name.
 pub(super) async fn page(
     State(app): State<Arc<App>>,
     Segment(span): Segment,
+    uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let public = app.public();
-    let span = Span::parse(&span).filter(|span| span.end() <= public.size).ok_or(Code::PageUnknown)?;
+    let is_page = |span: &Span| span.end() <= public.size && span.path() == uri.path();
+    let span = Span::parse(&span).filter(is_page).ok_or(Code::PageUnknown)?;
     let key = Key::Page(span);
     let served = |page: &Document| Ok(document(&headers, page, "application/json", IMMUTABLE));
     if let Some(known) = app.cache.get(&key) {

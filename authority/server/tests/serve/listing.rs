@@ -109,10 +109,18 @@ async fn a_page_is_what_its_entries_publish_is_made_once_and_never_changes() {
     }
     let (_, metrics) = running.admin("/metrics").await;
     assert!(metrics.lines().any(|line| line == "semgate_authority_pages_total 2"), "{metrics}");
-    for unknown in ["0-6", "5-5", "2-1", "00-1", "0-1025", "5", "-1", "0-5-1", "a-b"] {
+    let spelled = ["%30-3", "0%2d3", "0-%33", "0-3%20", "0-%EF%BC%93"];
+    for unknown in
+        ["0-6", "5-5", "2-1", "00-1", "0-1025", "5", "-1", "0-5-1", "a-b"].into_iter().chain(spelled)
+    {
         let got = client.get(&format!("/v1/contexts/published/{unknown}")).await;
         assert_eq!((got.status.as_u16(), got.code().as_str()), (404, "page_unknown"), "{unknown}");
     }
+    assert_eq!(
+        client.get("/v1/contexts/published/0-3?x").await.status,
+        StatusCode::OK,
+        "a query is no part of a name"
+    );
     running.stop().await;
 }
 
