@@ -5,6 +5,8 @@
 mod mirror;
 #[path = "log/outgrown.rs"]
 mod outgrown;
+#[path = "log/started_again.rs"]
+mod started_again;
 mod support;
 #[path = "log/threats.rs"]
 mod threats;

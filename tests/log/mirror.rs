@@ -28,6 +28,8 @@ pub struct Mirror {
     far: Arc<AtomicU64>,
     /// Answers under way that hold the authority.
     asking: Arc<AtomicU64>,
+    /// Paths that somebody asked for.
+    asked: Arc<Mutex<Vec<String>>>,
 }
 
 impl Drop for Mirror {
@@ -50,16 +52,18 @@ impl Mirror {
             sent: Arc::default(),
             far: Arc::default(),
             asking: Arc::default(),
+            asked: Arc::default(),
         };
         let (up, asking) = (Arc::downgrade(up), Arc::clone(&mirror.asking));
         let (lies, sent) = (Arc::clone(&mirror.lies), Arc::clone(&mirror.sent));
-        let far = Arc::clone(&mirror.far);
+        let (far, heard) = (Arc::clone(&mirror.far), Arc::clone(&mirror.asked));
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (up, asking) = (Weak::clone(&up), Arc::clone(&asking));
                 let (lies, sent) = (Arc::clone(&lies), Arc::clone(&sent));
-                let far = Arc::clone(&far);
+                let (far, heard) = (Arc::clone(&far), Arc::clone(&heard));
                 let truth = move |path: &str| {
+                    heard.lock().unwrap().push(path.to_owned());
                     std::thread::sleep(Duration::from_millis(far.load(Ordering::SeqCst)));
                     asking.fetch_add(1, Ordering::SeqCst);
                     let answer = up.upgrade().map(|up| up.authority(path));
@@ -88,6 +92,11 @@ impl Mirror {
 
     pub fn is_honest_again(&self) {
         self.lies.lock().unwrap().clear();
+    }
+
+    /// What was asked for and answered by the truth since the last call.
+    pub fn asked(&self) -> Vec<String> {
+        std::mem::take(&mut *self.asked.lock().unwrap())
     }
 
     /// Bytes of endless bodies that somebody took since the last call.

@@ -40,7 +40,7 @@ fn scene() -> Scene {
 }
 
 /// The gateways that are started from now on poll each second.
-fn polled_often(up: &Up) {
+pub fn polled_often(up: &Up) {
     let config = up.path("/firewall_config");
     let settings = std::fs::read_to_string(&config).unwrap();
     std::fs::write(&config, settings.replace("max_status_age = ", "poll = \"1s\"\nmax_status_age = "))

@@ -12,6 +12,7 @@ mod looked;
 mod memory;
 mod others;
 mod pace;
+mod position;
 mod recover;
 mod reference;
 mod reports;
@@ -315,6 +316,7 @@ impl Follower {
             // Whichever tile was wrong, the next round fetches all of them again.
             self.state.tiles.clear();
         }
+        self.state.looked.in_vain |= matches!(fault, FollowFault::FloorAboveVersions { .. });
         let evidence = self.evidence(&round, &fault);
         self.reports.add(None, fault, evidence, now);
         self.settle(&mut round, now);

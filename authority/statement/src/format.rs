@@ -97,8 +97,12 @@ impl<'j, 'a> Members<'j, 'a> {
 
     /// A non-negative integer below 2^53.
     pub(crate) fn integer(&self, name: &'static str) -> Result<u64, FormatFault> {
-        let number = self.get(name)?.as_number().and_then(|n| n.as_i64_exact());
-        number.and_then(|n| u64::try_from(n).ok()).ok_or(FormatFault::Member(name))
+        integer(self.get(name)?).ok_or(FormatFault::Member(name))
+    }
+
+    /// A list of such integers, in its order.
+    pub(crate) fn integers(&self, name: &'static str) -> Result<Vec<u64>, FormatFault> {
+        self.list(name)?.iter().map(integer).collect::<Option<_>>().ok_or(FormatFault::Member(name))
     }
 
     pub(crate) fn optional_integer(&self, name: &'static str) -> Result<Option<u64>, FormatFault> {
@@ -113,6 +117,10 @@ impl<'j, 'a> Members<'j, 'a> {
     ) -> Result<T, FormatFault> {
         parse(self.text(name)?).ok_or(FormatFault::Member(name))
     }
+}
+
+fn integer(json: &Json<'_>) -> Option<u64> {
+    json.as_number().and_then(|n| n.as_i64_exact()).and_then(|n| u64::try_from(n).ok())
 }
 
 /// A name of an authority or log: 1 to 253 printable ASCII characters without white space or `+`.

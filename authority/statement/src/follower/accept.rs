@@ -41,6 +41,7 @@ impl Follower {
         self.etag = round.etag.take();
         round.accepted = true;
         self.keep_looked(round, now);
+        self.state.looked.in_vain = false;
         round.dirty = false;
         self.show();
         // the chains of what is not listed yet were let go: they may be asked for once more
@@ -98,18 +99,22 @@ impl Follower {
 
     /// The end of a round, good or bad: what was verified is shown and remembered.
     pub(super) fn settle(&mut self, round: &mut Round, now: u64) {
-        if !std::mem::take(&mut round.dirty) {
-            return;
-        }
-        self.show();
-        if let Err(fault) = self.remember(round) {
+        let remembered = if std::mem::take(&mut round.dirty) {
+            self.show();
+            self.remember(round)
+        } else {
+            self.remember_looked()
+        };
+        if let Err(fault) = remembered {
             self.reports.add(None, fault, None, now);
         }
     }
 
-    /// Writes everything that is not on disk yet, the head last; then removes what nothing names any more.
+    /// Writes everything that is not on disk yet, the head last; then removes what nothing names any more, and writes how far the log was
+    /// looked through for all this.
     fn remember(&mut self, round: &mut Round) -> Result<(), FollowFault> {
         let Some(pinned) = self.state.head.clone() else { return Ok(()) };
+        self.memory.begin();
         self.keep_tiles(round);
         let mut keep = Vec::new();
         for (part, files) in self.files()? {
@@ -126,13 +131,14 @@ impl Follower {
         let trust = self.state.trust.to_bytes().map_err(FollowFault::Trust)?;
         self.memory.write(TRUST, &trust)?;
         self.memory.write(HEAD, &pinned.bytes)?;
+        self.memory.done();
         for (part, names) in keep {
             self.memory.keep_only(part, &names);
         }
         let documents =
             self.state.known.values().filter(|known| matches!(known.document, Document::Loaded(_)));
         self.memory.keep_only(Part::Contexts, &documents.map(|known| known.digest.hex()).collect());
-        Ok(())
+        self.remember_looked()
     }
 
     /// All files that the accepted head needs, by kind.

@@ -40,6 +40,17 @@ impl Lines {
         Ok(Lines::Only { lines, below })
     }
 
+    /// The patterns that they were read from, sorted and each once.
+    pub fn patterns(&self) -> Vec<String> {
+        match self {
+            Lines::All => vec!["*".to_owned()],
+            Lines::Only { lines, below } => {
+                let trees = below.iter().map(|tree| format!("{tree}.*"));
+                trees.chain(lines.iter().map(Line::to_string)).collect::<BTreeSet<_>>().into_iter().collect()
+            }
+        }
+    }
+
     /// Whether a line belongs to them; case counts. No allocation for exact lines and for `*`.
     pub fn holds(&self, line: &Line) -> Option<InLines> {
         let held = match self {

@@ -1,7 +1,7 @@
 //! How far the log was looked through for what it publishes: a log that grew costs the page of what is new, and not what is known already.
 //!
 //! A page is a hint, so whoever carries it can leave something out. What failed is looked at again after a while, and one page after the
-//! other once more in turn: what was left out once is found without a restart.
+//! other once more in turn: what was left out once is found, over restarts too.
 
 use super::pace::Lists;
 use super::round::Want;
@@ -14,14 +14,16 @@ use std::collections::{BTreeSet, HashMap};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Looked {
     /// Every entry before this one.
-    upto: u64,
+    pub(super) upto: u64,
     /// Pages in which something failed, by their first entry.
-    again: BTreeSet<u64>,
+    pub(super) again: BTreeSet<u64>,
     /// When these are looked at again.
-    again_at: u64,
+    pub(super) again_at: u64,
     /// The page that is looked at once more next, and when; 0 before everything was looked through once.
-    turn: u64,
-    turn_at: u64,
+    pub(super) turn: u64,
+    pub(super) turn_at: u64,
+    /// A floor names a version that was listed nowhere: whoever carries the pages left something out.
+    pub(super) in_vain: bool,
 }
 
 impl Looked {

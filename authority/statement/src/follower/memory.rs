@@ -5,7 +5,7 @@
 //! Nothing read from here is trusted: every byte is verified again as if it came from the network (see `recover`).
 
 use crate::encoding::{sha256, to_hex};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
@@ -52,12 +52,16 @@ pub(super) struct Memory {
     dir: Option<PathBuf>,
     /// Files that are known to hold what they should: written, or verified, by this process.
     good: BTreeSet<(Part, String)>,
+    /// What this process wrote last, by name and SHA-256, of files that are written only when they change.
+    last: BTreeMap<&'static str, [u8; 32]>,
+    /// Something was verified that could not be written yet.
+    behind: bool,
 }
 
 impl Memory {
     /// Keeps nothing.
     pub(super) fn none() -> Memory {
-        Memory { dir: None, good: BTreeSet::new() }
+        Memory { dir: None, good: BTreeSet::new(), last: BTreeMap::new(), behind: false }
     }
 
     /// Makes the directories that are not there yet.
@@ -66,7 +70,7 @@ impl Memory {
             make_dir(&dir.join(part.as_str()))?;
         }
         make_dir(&dir.join(EVIDENCE))?;
-        Ok(Memory { dir: Some(dir.to_owned()), good: BTreeSet::new() })
+        Ok(Memory { dir: Some(dir.to_owned()), ..Memory::none() })
     }
 
     /// A file of the directory itself, at most `max` bytes; none if it is not there or longer.
@@ -82,6 +86,28 @@ impl Memory {
             Some(dir) => write_file(dir, name, bytes),
             None => Ok(()),
         }
+    }
+
+    /// The same, unless this process wrote the same bytes last, or tried to: a disk that takes nothing is told of once and not with each
+    /// round.
+    pub(super) fn write_changed(&mut self, name: &'static str, bytes: &[u8]) -> io::Result<()> {
+        let hash = sha256(bytes);
+        if self.last.insert(name, hash) == Some(hash) { Ok(()) } else { self.write(name, bytes) }
+    }
+
+    /// All that was verified is about to be written.
+    pub(super) fn begin(&mut self) {
+        self.behind = true;
+    }
+
+    /// All that was verified is on disk.
+    pub(super) fn done(&mut self) {
+        self.behind = false;
+    }
+
+    /// Whether it is, and nothing of it failed.
+    pub(super) fn is_whole(&self) -> bool {
+        !self.behind
     }
 
     pub(super) fn read_part(&self, part: Part, name: &str, max: usize) -> io::Result<Option<Vec<u8>>> {

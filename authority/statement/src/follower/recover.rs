@@ -59,9 +59,10 @@ impl Follower {
         self.recover_documents(now);
         self.forget_foreign();
         self.recover_invalid(now);
+        self.recover_looked(now);
     }
 
-    fn damaged(&mut self, part: &'static str, now: u64) {
+    pub(super) fn damaged(&mut self, part: &'static str, now: u64) {
         self.reports.add(None, FollowFault::Damaged { part }, None, now);
     }
 
@@ -308,10 +309,5 @@ fn listed_as(entry: &Entry, index: u64) -> Option<Listed> {
 fn read_invalid(bytes: &[u8]) -> Option<BTreeSet<u64>> {
     let json = semgate_contexts::json::read(bytes, &limits(MAX_INVALID_BYTES)).ok()?;
     let members = Members::closed(&json, &["invalid"], &[]).ok()?;
-    members
-        .list("invalid")
-        .ok()?
-        .iter()
-        .map(|n| n.as_number().and_then(|n| n.as_i64_exact()).and_then(|n| u64::try_from(n).ok()))
-        .collect()
+    members.integers("invalid").ok().map(|indexes| indexes.into_iter().collect())
 }

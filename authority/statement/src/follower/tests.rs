@@ -19,6 +19,7 @@ mod later;
 mod looked;
 mod others;
 mod poison;
+mod position;
 mod references;
 mod root;
 mod unlisted;

@@ -5,7 +5,7 @@ use crate::listing::{Listed, PAGE_ENTRIES, PAGES, Page, Span};
 use crate::testing::Pages;
 
 /// A log of so many entries behind the library, of a line that nobody follows.
-fn long(entries: u64) -> MemoryAuthority {
+pub(super) fn long(entries: u64) -> MemoryAuthority {
     long_behind(MemoryAuthority::with_library(START), entries)
 }
 
@@ -21,13 +21,13 @@ fn long_behind(mut authority: MemoryAuthority, entries: u64) -> MemoryAuthority 
     authority
 }
 
-fn config(authority: &MemoryAuthority) -> FollowerConfig {
+pub(super) fn config(authority: &MemoryAuthority) -> FollowerConfig {
     let lines = Lines::parse(&["payment", "travel", "shop"]).unwrap();
     FollowerConfig { lines, ..authority.config() }
 }
 
 /// What was asked for below the listing's paths, and the bytes of all answers, in one round.
-fn round(authority: &mut MemoryAuthority, follower: &mut Follower) -> (Vec<String>, usize) {
+pub(super) fn round(authority: &mut MemoryAuthority, follower: &mut Follower) -> (Vec<String>, usize) {
     authority.asked.clear();
     authority.sent = 0;
     authority.follow(follower).unwrap();
@@ -37,11 +37,11 @@ fn round(authority: &mut MemoryAuthority, follower: &mut Follower) -> (Vec<Strin
     (authority.asked.iter().filter(lists).cloned().collect(), authority.sent)
 }
 
-fn page(from: u64, to: u64) -> String {
+pub(super) fn page(from: u64, to: u64) -> String {
     format!("{PAGES}{from}-{to}")
 }
 
-fn document(short: &str) -> Vec<u8> {
+pub(super) fn document(short: &str) -> Vec<u8> {
     MemoryAuthority::document(short, "thing")
 }
 
@@ -150,7 +150,7 @@ fn attack_a_mirror_without_pages_keeps_no_revocation_from_anyone() {
 }
 
 /// The page of a span as a lying mirror tells it.
-fn told(authority: &MemoryAuthority, span: Span, lie: impl Fn(&mut Vec<Listed>)) -> Vec<u8> {
+pub(super) fn told(authority: &MemoryAuthority, span: Span, lie: impl Fn(&mut Vec<Listed>)) -> Vec<u8> {
     let mut page = authority.page(span).unwrap();
     lie(&mut page.contexts);
     page.to_bytes().unwrap()
