@@ -38,9 +38,10 @@ pub struct InspectLimits {
     /// Text of the artifacts of all tasks that is remembered over their streams: 64 MiB, 256 tasks with all that one may have, or
     /// tens of thousands of usual ones. Behind what was forgotten nothing can be put.
     pub told_text: usize,
-    /// Texts of one artifact that its readers may hold, each of which a piece that is appended is judged behind: 16, each with three ways of putting
-    /// pieces together, so that a piece costs fewer policy decisions than `concepts` do. Usual agents tell all readers one text, of which some have
-    /// less for a while: such are given up first, and behind more that differ nothing can be put.
+    /// Texts of one artifact that its readers may hold, each of which a piece that is appended is judged behind: 64, each with three ways of putting
+    /// pieces together, so that a piece costs two hundred policy decisions at most. Usual agents tell all readers one text, of which some have
+    /// less for a while: three streams that are polled and pushed meanwhile come to two dozen. Behind more, nothing can be put by who was not told
+    /// the whole since.
     pub told_versions: usize,
     /// Tasks, conversations, push configurations and sessions that one agent owns and the gateway remembers: 4,096, over an
     /// hour of a new task with a conversation of its own every two seconds. The one it used least lately is forgotten first.
@@ -107,7 +108,7 @@ impl Default for InspectLimits {
             appended_text: 256 * 1_024,
             text_artifacts: 1_024,
             told_text: 64 * 1_024 * 1_024,
-            told_versions: 16,
+            told_versions: 64,
             owned_by_one: 4_096,
             proposals_of_one: 256,
             proposals_of_all: 65_536,

@@ -127,8 +127,8 @@ pub struct Limits {
     /// A2A: bytes of text that are remembered of all tasks over their streams. 64 MiB: 256 tasks with all that one may have; behind
     /// what was forgotten nothing can be put.
     pub told_text: usize,
-    /// A2A: texts of one artifact that its readers may hold, each of which a piece that is appended is judged behind. 16: with three ways of
-    /// putting pieces together fewer policy decisions than a message of 64 concepts; usual agents tell all readers one text.
+    /// A2A: texts of one artifact that its readers may hold, each of which a piece that is appended is judged behind. 64: with three ways of
+    /// putting pieces together two hundred policy decisions; three streams of a usual agent that is polled and pushes come to two dozen.
     pub told_versions: usize,
     /// A2A: pages of lists that one agent was told of and may still ask for; MCP: pages of lists of tools that were begun and can say that one
     /// is as signed. 64: as many lists read at once.
@@ -272,7 +272,7 @@ impl Default for Limits {
             appended_text: 256 * 1024,
             text_artifacts: 1_024,
             told_text: 64 * 1024 * 1024,
-            told_versions: 16,
+            told_versions: 64,
             list_pages: 64,
             tool_pages: 16,
             tool_list_seconds: 0,

@@ -27,8 +27,10 @@ pub(crate) struct Version {
     begun: u64,
     /// What was told elsewhere, which it goes on from.
     from: Option<u64>,
-    /// It began as the beginning of another one, or that of it, so that it is given up first.
+    /// It began as the beginning of another one, or that of it, so that it is over once what it goes on from is.
     near: bool,
+    /// It goes on from such a one of another place.
+    far: bool,
 }
 
 /// What one reader may hold, what it was told by itself first.
@@ -51,7 +53,7 @@ pub(crate) enum Beyond {
 impl Held {
     /// A text that is told whole.
     pub(crate) fn whole(text: impl Into<Arc<Pieces>>) -> Self {
-        let version = Version { text: text.into(), begun: 0, from: None, near: false };
+        let version = Version { text: text.into(), begun: 0, from: None, near: false, far: false };
         Self { versions: vec![version], seen: 0 }
     }
 
@@ -89,41 +91,44 @@ impl Held {
         if standing.lost > self.seen {
             return Err(if standing.forgotten { Beyond::Forgotten } else { Beyond::Versions });
         }
-        let mut versions = if self.versions.is_empty() {
+        let versions = if self.versions.is_empty() {
             if standing.forgotten {
                 return Err(Beyond::Forgotten);
             }
             standing.versions()
         } else {
-            let over = |from: u64| standing.entries.iter().all(|entry| entry.id != from);
+            let over = |from: u64| standing.is_over(from);
             let goes_on = |version: &&Version| !(version.near && version.from.is_some_and(over));
             let mut versions: Vec<_> = self.versions.iter().filter(goes_on).cloned().collect();
-            versions.extend(standing.entries.iter().filter(|entry| self.is_news(entry, added)).map(
-                |entry| {
-                    let near = self.texts().any(|text| text.is_near(&entry.text));
-                    Version { near, from: Some(entry.id), ..entry.version() }
-                },
-            ));
+            versions.extend(
+                standing.entries.iter().filter(|entry| self.is_news(entry, standing, added)).map(|entry| {
+                    let near = entry.near || self.texts().any(|text| text.is_near(&entry.text));
+                    Version { near, far: entry.near, from: Some(entry.id), ..entry.version() }
+                }),
+            );
             versions
         };
-        while versions.len() > most.max(1) {
-            let spare = versions.iter().skip(1).position(|version| version.near);
-            versions.remove(spare.ok_or(Beyond::Versions)?.saturating_add(1));
+        if versions.len() > most.max(1) {
+            return Err(Beyond::Versions);
         }
         Ok(Self { versions, seen: self.seen })
     }
 
     /// Whether something that was told elsewhere makes another text for one who reads there too. The same pieces in two places are one text,
-    /// whichever is ahead, unless one of them was told whole since.
-    fn is_news(&self, entry: &Entry, added: &Pieces) -> bool {
+    /// whichever is ahead, unless one of them was told whole since. So is what two such places make of each other's pieces behind a third text.
+    fn is_news(&self, entry: &Entry, standing: &Standing, added: &Pieces) -> bool {
         let same = |text: &Arc<Pieces>| **text == *entry.text;
+        entry.at > self.seen
+            && !self.texts().any(same)
+            && (entry.begun > self.seen || !self.is_beside(entry, added))
+            && !(entry.far && standing.comes_with(entry, |main| self.is_beside(main, added)))
+    }
+
+    /// Whether it is the same pieces as a text of this reader, behind it or ahead.
+    fn is_beside(&self, entry: &Entry, added: &Pieces) -> bool {
         let beside =
             |text: &Arc<Pieces>| text.begins_with(&entry.text) || entry.text.begins_with_both(text, added);
-        // what came of one that was behind or ahead is between its reader and those who read nothing else
-        entry.at > self.seen
-            && !entry.near
-            && !self.texts().any(same)
-            && (entry.begun > self.seen || !self.texts().any(beside))
+        self.texts().any(beside)
     }
 
     /// Each of them with what is put behind it.
@@ -135,7 +140,10 @@ impl Held {
         for version in self.versions {
             let text = behind(&version.text)?;
             match all.iter_mut().find(|known| known.text == text) {
-                Some(known) => known.near &= version.near,
+                Some(known) => {
+                    known.near &= version.near;
+                    known.far &= version.far;
+                }
                 None => all.push(Version { text, ..version }),
             }
         }
@@ -164,6 +172,8 @@ pub(crate) struct Standing {
     lost: u64,
     /// Something was told that is not known any more.
     forgotten: bool,
+    /// Up to here entries may be missing that somebody has.
+    missing: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -173,6 +183,7 @@ struct Entry {
     begun: u64,
     at: u64,
     near: bool,
+    far: bool,
     /// An answer told it, and no later one that goes on from it.
     answered: bool,
     /// Readers who are gone have it.
@@ -197,7 +208,13 @@ impl Holder {
 
 impl Entry {
     fn version(&self) -> Version {
-        Version { text: Arc::clone(&self.text), begun: self.begun, from: None, near: self.near }
+        Version {
+            text: Arc::clone(&self.text),
+            begun: self.begun,
+            from: None,
+            near: self.near,
+            far: self.far,
+        }
     }
 
     fn holder(&mut self, reader: &Reader) -> Option<&mut Holder> {
@@ -232,6 +249,22 @@ impl Standing {
         all
     }
 
+    /// Whether nobody has what an entry said any more.
+    fn is_over(&self, id: u64) -> bool {
+        id > self.missing && self.entries.iter().all(|entry| entry.id != id)
+    }
+
+    /// Whether all who have this have another text too, of which this is true.
+    fn comes_with(&self, entry: &Entry, of: impl Fn(&Entry) -> bool) -> bool {
+        let has = |other: &Entry, holder: &Holder| {
+            other.by.iter().any(|by| Weak::ptr_eq(&by.reader, &holder.reader))
+        };
+        let mains = || self.entries.iter().filter(|other| !other.near && of(other));
+        !entry.left
+            && !entry.by.is_empty()
+            && entry.by.iter().all(|holder| mains().any(|main| has(main, holder)))
+    }
+
     /// Whether another one goes on from it.
     fn can_be_spared(&self, entry: &Entry) -> bool {
         let goes_on = |other: &Entry| {
@@ -250,8 +283,8 @@ impl Standing {
         self.lost > then.at || self.entries.iter().any(|entry| since(entry) && !same(entry) && !beside(entry))
     }
 
-    /// A reader has this from now on, or may have it. Of more versions than `most` those are given up first that others go on from, and else
-    /// it is not known any more what there was.
+    /// A reader has this from now on, or may have it. Of more versions than `most` those are given up first that others go on from; nothing is put
+    /// behind what was told until then, but by who was told more since.
     pub(super) fn tell(&mut self, at: u64, by: By<'_>, held: &Held, most: usize) {
         for entry in &mut self.entries {
             match by {
@@ -272,6 +305,7 @@ impl Standing {
             entry.at = at;
             entry.begun = entry.begun.max(if version.begun == 0 { at } else { version.begun });
             entry.near &= version.near;
+            entry.far &= version.far;
             match by {
                 By::Answer => entry.answered = true,
                 By::Stream(reader) => entry.holder(reader).into_iter().for_each(|holder| holder.stays = true),
@@ -283,12 +317,12 @@ impl Standing {
         self.at = at;
         while self.entries.len() > most.max(1) {
             let spare = self.entries.iter().filter(|entry| self.can_be_spared(entry));
-            let gone = spare.min_by_key(|entry| entry.at).map(|entry| entry.id);
-            let gone = gone.or_else(|| {
-                self.lost = at;
-                self.entries.iter().min_by_key(|entry| entry.at).map(|entry| entry.id)
-            });
-            self.entries.retain(|entry| Some(entry.id) != gone);
+            let spare = spare.min_by_key(|entry| entry.at).map(|entry| (entry.id, entry.at));
+            let oldest = || self.entries.iter().min_by_key(|entry| entry.at).map(|entry| (entry.id, at));
+            let Some((id, until)) = spare.or_else(oldest) else { return };
+            self.lost = self.lost.max(until);
+            self.missing = self.missing.max(id);
+            self.entries.retain(|entry| entry.id != id);
         }
     }
 
@@ -300,6 +334,7 @@ impl Standing {
             begun: 0,
             at: 0,
             near: version.near,
+            far: version.far,
             answered: false,
             left: false,
             by: Vec::new(),

@@ -142,6 +142,91 @@ fn attack_so_many_other_texts_are_told_that_the_first_is_not_known_any_more() {
     new(behind(" all")).unwrap();
 }
 
+#[track_caller]
+fn too_many(outcome: Result<(), Refusal>) {
+    let refusal = outcome.unwrap_err();
+    let code = refusal.cause().unwrap_or(refusal.code());
+    let told = format!("{} {}", refusal.reason(), refusal.detail());
+    assert!(code == Code::ContentUninspectable && told.contains("more versions than can be"), "{told}");
+}
+
+/// Who was left behind first was not judged with any more.
+#[test]
+fn attack_so_many_readers_are_left_behind_in_one_text_that_the_first_is_given_up() {
+    let house = house_with(InspectLimits { told_versions: 4, ..InspectLimits::default() });
+    let mut live = house.subscribed();
+    live(begun("other")).unwrap();
+    let mut whole = "DEL".to_owned();
+    for n in 0..10 {
+        house.subscribed()(begun(&whole)).unwrap();
+        whole.push_str(&format!("{n} "));
+    }
+    too_many(house.subscribed()(behind("ETE")));
+    too_many(house.notifies("one", &behind("ETE")));
+    too_many(live(behind("ETE")));
+    // told whole it goes on
+    live(begun(&whole)).unwrap();
+    live(behind("ETE")).unwrap();
+    let mut new = house.subscribed();
+    new(begun(&whole)).unwrap();
+    new(behind("and more")).unwrap();
+}
+
+/// One place told what was behind or ahead of it together with its piece, and a third one told the rest.
+#[test]
+fn attack_what_one_stream_made_of_an_answer_goes_on_on_another() {
+    for (first, read) in [("DELxx", "DEL"), ("x", "xDEL")] {
+        let house = house();
+        let (mut one, mut other) = (house.subscribed(), house.subscribed());
+        other(begun("zz")).unwrap();
+        house.notifies("one", &begun("yy")).unwrap();
+        one(begun(first)).unwrap();
+        house.read(read);
+        one(behind("E")).unwrap();
+        denied(other(behind("TE")));
+        denied(house.notifies("one", &behind("TE")));
+        other(behind("now")).unwrap();
+    }
+    // also where both tell the same pieces
+    let house = house();
+    let (mut late, mut ahead) = (house.subscribed(), house.subscribed());
+    ahead(begun("DELxx")).unwrap();
+    late(begun("DELxx")).unwrap();
+    for word in ["E", "yy"] {
+        ahead(behind(word)).unwrap();
+    }
+    house.read("DEL");
+    late(behind("E")).unwrap();
+    denied(ahead(behind("TE")));
+}
+
+#[test]
+fn streams_that_are_read_beside_each_other_and_polled_are_never_refused() {
+    for (lags, every) in [([0, 0, 0], 3), ([0, 1, 2], 1), ([0, 1, 1], 4), ([0, 2, 3], 7), ([0, 1, 3], 1_000)]
+    {
+        let house = house();
+        let mut streams = [house.subscribed(), house.subscribed(), house.subscribed()];
+        let words: Vec<String> = (0..60).map(|n| format!("word{n} ")).collect();
+        for round in 0_usize..60 {
+            for (stream, lag) in streams.iter_mut().zip(lags) {
+                if let Some(at) = round.checked_sub(lag).and_then(|at| words.get(at).map(|word| (at, word))) {
+                    stream(piece(at.1, at.0 > 0)).unwrap();
+                }
+            }
+            if round % every == 1 {
+                // ahead of all, or behind some
+                house.read(&words[..round + round % 2].concat());
+            }
+            if round % 5 == 4 {
+                house.notifies("one", &begun(&words[..round].concat())).unwrap();
+            }
+            if round == 10 {
+                house.read(&words[..11].concat());
+            }
+        }
+    }
+}
+
 #[test]
 fn an_agent_that_streams_is_read_and_pushes_growing_tasks_meanwhile() {
     let house = house();
