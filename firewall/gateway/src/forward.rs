@@ -318,7 +318,7 @@ fn lost(fault: SendFault) -> Refusal {
         // its head was written, and what of its body the agent let in
         SendFault::TakenBack => Refusal::new(
             Code::UpstreamUnavailable,
-            "the agent behind did not take the whole message before it might not be said any more",
+            "the agent behind did not take the whole message while it might still be said",
         )
         .with_hint(format!("nobody knows how much of it arrived: {ONCE}"))
         .with_delivered(Delivered::Unknown),

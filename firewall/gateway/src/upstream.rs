@@ -92,7 +92,7 @@ pub(crate) enum SendFault {
     NotSent,
     /// It was written in part or whole, and then the connection ended.
     Lost,
-    /// The agent did not take all of it before it might not be said any more.
+    /// The agent did not take all of it while it might still be said.
     TakenBack,
     /// Bytes came back that are no head of an HTTP/1.1 response, or one past the bounds.
     Garbage,
@@ -228,7 +228,7 @@ impl Pool {
     }
 
     /// Sends one message and waits for the head of its reply. What allowed it is asked again before a connection that turned out
-    /// closed, or full, is replaced: another takes time; and while the agent does not take it.
+    /// closed, or full, is replaced: another takes time; and, over HTTP/2, while the agent does not take it.
     ///
     /// # Errors
     /// [`SendFault`], which says whether anything was written.

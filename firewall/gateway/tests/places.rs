@@ -187,8 +187,7 @@ fn attack_a_body_that_waits_for_the_agents_flow_control_is_written_after_its_sen
         assert_eq!(
             (&problem["detail"], &problem["delivered"]),
             (
-                &"the agent behind did not take the whole message before it might not be said any more"
-                    .into(),
+                &"the agent behind did not take the whole message while it might still be said".into(),
                 &"unknown".into()
             )
         );

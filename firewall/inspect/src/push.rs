@@ -219,10 +219,12 @@ impl Inspector {
         if !delivery.old {
             return Version::V10;
         }
-        let both = route.options.versions.contains(&Version::V10);
+        if !route.options.versions.contains(&Version::V10) {
+            return Version::V03;
+        }
         // what is no JSON is refused in either
         match json::read(body, &self.limits().json) {
-            Ok(json) if both && a2a::is_stream_response(&json) => Version::V10,
+            Ok(json) if a2a::is_stream_response(&json) => Version::V10,
             _ => Version::V03,
         }
     }

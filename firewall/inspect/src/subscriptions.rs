@@ -130,32 +130,29 @@ pub(crate) fn turn(sent: &Sent, begun: bool, over: bool, decided: &Decided<'_, '
         return Err(out_of_turn("the request was refused, and the agent goes on"));
     }
     let Some(subscription) = &sent.subscription else { return asked_for(sent, decided) };
-    let mut said = decided.said();
     match says {
         Agree | Refuse if begun => Err(out_of_turn("the subscription was answered before")),
         Agree | Refuse => Ok(()),
         Inform | Publish if !subscription.lasts(case.now.monotonic_ms) => {
             Err(out_of_turn("the subscription is over"))
         }
-        Inform | Publish => {
-            let on_topic = said.all(|(said, _)| {
-                let name = std::iter::once(said.term.name());
-                subscription.covers(said.context.urn().as_str(), name)
-            });
-            if on_topic {
-                Ok(())
-            } else {
-                Err(out_of_turn("it is about something that was not subscribed to"))
-            }
-        }
+        Inform | Publish => on_topic(subscription, decided),
         _ => {
             Err(out_of_turn("a subscription is answered with AGREE or REFUSE, and then by INFORM or PUBLISH"))
         }
     }
 }
 
-/// Whether a whole reply of native L8 is one that somebody asked for, as an event has to be: an agent publishes to who subscribed, and
-/// subscribes by a request of its own.
+fn on_topic(subscription: &Subscription, decided: &Decided<'_, '_>) -> Result<(), Refusal> {
+    let within = decided.said().all(|(said, _)| {
+        let name = std::iter::once(said.term.name());
+        subscription.covers(said.context.urn().as_str(), name)
+    });
+    if within { Ok(()) } else { Err(out_of_turn("it is about something that was not subscribed to")) }
+}
+
+/// Whether a whole reply of native L8 is one that somebody asked for, as an event has to be: an agent publishes to who subscribed, tells a
+/// subscriber what it subscribed to (F0-12), and subscribes by a request of its own.
 ///
 /// # Errors
 /// `out_of_turn`.
@@ -164,11 +161,10 @@ pub(crate) fn asked_for(sent: &Sent, decided: &Decided<'_, '_>) -> Result<(), Re
     if message.binding != semgate_message::Binding::L8 {
         return Ok(());
     }
-    match message.performative {
-        Performative::Publish if sent.subscription.is_none() => {
-            Err(out_of_turn("it publishes, and nobody subscribed"))
-        }
-        Performative::Subscribe => Err(out_of_turn("a subscription is asked for in an answer")),
+    match (message.performative, &sent.subscription) {
+        (Performative::Publish, None) => Err(out_of_turn("it publishes, and nobody subscribed")),
+        (Performative::Inform | Performative::Publish, Some(subscription)) => on_topic(subscription, decided),
+        (Performative::Subscribe, _) => Err(out_of_turn("a subscription is asked for in an answer")),
         _ => Ok(()),
     }
 }

@@ -153,7 +153,11 @@ impl Heard {
             }
             brought = self.judge(decided, way)?;
         }
-        Err(too_long())
+        Err(Refusal::new(
+            Code::ContentUninspectable,
+            "the artifact was told elsewhere while this was judged, again and again",
+        )
+        .with_hint("send the piece again"))
     }
 
     /// The event passed.
