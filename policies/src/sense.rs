@@ -16,6 +16,7 @@ mod never;
 mod owners;
 mod pieces;
 mod possible;
+mod protocols;
 mod ranges;
 mod records;
 mod sets;
@@ -437,7 +438,7 @@ fn each_way(reads: impl Fn(&str) -> bool, here: &Where, world: &World<'_>) -> Ve
     let of = |direction| {
         bindings.iter().map(move |binding| Where { direction, binding: *binding, ..here.clone() })
     };
-    each(&around::DIRECTIONS, reads("direction")).into_iter().flat_map(of).collect()
+    each(&world.directions(here), reads("direction")).into_iter().flat_map(of).collect()
 }
 
 /// Whether a policy that asks for the direction decides no request.

@@ -8,6 +8,7 @@ use semgate_contexts::{Performative, Version};
 
 use super::World;
 use super::facts::{End, Side, Where};
+use super::protocols::{BINDING_VERSIONS, Comes, PROTOCOLS, comes};
 use super::values::Values;
 use crate::ScoreBounds;
 use crate::catalogue::TypeInfo;
@@ -20,14 +21,6 @@ pub(super) const DIRECTIONS: [&str; 2] = ["reply", "request"];
 
 /// What `context.binding` can be.
 pub(super) const BINDINGS: [&str; 3] = ["a2a", "l8", "mcp"];
-
-/// What `context.binding_version` can be, by the binding.
-const BINDING_VERSIONS: [(&str, &[&str]); 3] =
-    [("a2a", &["0.3", "1.0"]), ("l8", &[""]), ("mcp", &["2025-11-25", "2026-07-28"])];
-
-/// The bindings that have a vocabulary of their own: a line of this name and version, which that binding alone says
-/// (`docs/policy.md`, protocols).
-const PROTOCOLS: [(&str, Version); 2] = [("a2a", Version::new(1, 0)), ("mcp", Version::new(1, 0))];
 
 /// The binding in which free text may stand beside every instance: what client and server say of themselves.
 const SAYS_BESIDE: &str = "mcp";
@@ -58,7 +51,7 @@ impl World<'_> {
     /// What a member of the context record can be; `settled` leaves open what a version to come may bring.
     pub fn circumstance(&self, member: &str, here: &Where, settled: bool) -> Values {
         match member {
-            "direction" => texts(here.direction.as_ref().map_or(self.directions(here), std::slice::from_ref)),
+            "direction" => texts(&self.directions(here)),
             "binding" => texts(&self.bindings(here)),
             "binding_version" => self.binding_versions(here),
             "line" => self.lines(here),
@@ -153,13 +146,39 @@ impl World<'_> {
         !some(here) && some(&Where { actions, binding: None, above: false, ..here.clone() })
     }
 
-    /// The versions of a protocol, as it writes them: of every protocol that it can be here.
+    /// The versions of a protocol, as it writes them: of every protocol that it can be here, and of one method of it those in which it comes
+    /// the way that is known.
     fn binding_versions(&self, here: &Where) -> Values {
         let bindings = self.bindings(here);
         let can_be = |binding: &str| bindings.contains(&binding) && can_be_bound(here, binding);
         let of = BINDING_VERSIONS.iter().filter(|(binding, _)| can_be(binding));
-        let all: Vec<&str> = of.flat_map(|(_, versions)| versions.iter().copied()).collect();
+        let mut all: BTreeSet<&str> = of.flat_map(|(_, versions)| versions.iter().copied()).collect();
+        if let Some(comes) = self.comes(here) {
+            let ways = DIRECTIONS.into_iter().filter(|way| can_go(here, way));
+            let own: BTreeSet<&str> = ways.flat_map(|way| comes.versions(way).iter().copied()).collect();
+            // what is contradictory is found where the direction is said
+            if !own.is_empty() {
+                all.retain(|version| own.contains(version));
+            }
+        }
+        let all: Vec<&str> = all.into_iter().collect();
         if all.is_empty() { Values::Any } else { texts(&all) }
+    }
+
+    /// When what the resource is comes, where it is one concept of a protocol.
+    fn comes(&self, here: &Where) -> Option<Comes> {
+        let at = here.of_type?;
+        self.comes_of(at, self.catalogue.types.get(at)?)
+    }
+
+    fn comes_of(&self, at: usize, info: &TypeInfo) -> Option<Comes> {
+        comes(self.protocol(at, info)?, info.name.rsplit("::").next().unwrap_or_default())
+    }
+
+    /// Whether a type can come in the direction that is looked at.
+    pub fn goes(&self, at: usize, info: &TypeInfo, here: &Where) -> bool {
+        let comes = here.direction.and_then(|way| Some((way, self.comes_of(at, info)?)));
+        comes.is_none_or(|(way, comes)| !comes.versions(way).is_empty())
     }
 
     /// Whether an end can show this, by the way in which the message goes: a reply comes with no token, and of the receiver of a request
@@ -169,11 +188,7 @@ impl World<'_> {
             Expr::GetAttr { expr, .. } => Side::of(expr),
             _ => None,
         };
-        let can_go = |way: &str| match (here.direction, here.fact(&Var::Context, &["direction"])) {
-            (Some(one), _) => one == way,
-            (None, Some(Values::Texts(said))) => said.contains(way),
-            _ => self.directions(here).contains(&way),
-        };
+        let can_go = |way: &str| can_go(here, way) && self.directions(here).contains(&way);
         match side {
             Some(Side::Sender) if name.starts_with(credentials::TOKEN_SPACE) => can_go("request"),
             Some(Side::Receiver) if credentials::is_shown(name) => can_go("reply"),
@@ -181,15 +196,23 @@ impl World<'_> {
         }
     }
 
-    /// What answers an operation of a protocol is another concept, so that the operation itself is only ever asked.
-    fn directions(&self, here: &Where) -> &'static [&'static str] {
-        let asked = |info: &TypeInfo| {
-            let asks = [Performative::Query, Performative::Request, Performative::Subscribe];
-            info.line.as_str() == "a2a" && info.performatives.iter().all(|one| asks.contains(&one))
+    /// The ways in which what the resource can be goes: that of a method, and of what answers it, is known.
+    pub fn directions(&self, here: &Where) -> Vec<&'static str> {
+        let said = match here.fact(&Var::Context, &["binding_version"]) {
+            Some(Values::Texts(said)) => Some(said),
+            _ => None,
         };
-        match here.of_type.and_then(|at| self.catalogue.types.get(at)) {
-            Some(info) if asked(info) => &DIRECTIONS[1..],
-            _ => &DIRECTIONS,
+        let of_version = |version: &&str| said.is_none_or(|said| said.contains(*version));
+        let comes = self.comes(here);
+        let known = |way: &&str| comes.is_none_or(|comes| !comes.versions(way).is_empty());
+        let left = |way: &&str| comes.is_none_or(|comes| comes.versions(way).iter().any(of_version));
+        let known: Vec<&str> = DIRECTIONS.into_iter().filter(known).collect();
+        let all: Vec<&str> = known.iter().copied().filter(left).collect();
+        // what is contradictory is found where the version is said
+        let all = if all.is_empty() { known } else { all };
+        match here.direction {
+            Some(one) => vec![one],
+            None => all,
         }
     }
 
@@ -235,6 +258,15 @@ pub(super) fn can_be_bound(here: &Where, binding: &str) -> bool {
     match (here.binding, here.fact(&Var::Context, &["binding"])) {
         (Some(one), _) => one == binding,
         (None, Some(Values::Texts(said))) => said.contains(binding),
+        _ => true,
+    }
+}
+
+/// Whether a message can go this way, by what is looked at and what conditions say.
+fn can_go(here: &Where, way: &str) -> bool {
+    match (here.direction, here.fact(&Var::Context, &["direction"])) {
+        (Some(one), _) => one == way,
+        (None, Some(Values::Texts(said))) => said.contains(way),
         _ => true,
     }
 }

@@ -282,7 +282,11 @@ impl<'a> World<'a> {
                     .floor(at)
                     .is_none_or(|floor| self.versions(at).iter().any(|version| *version >= floor));
             let bound = self.protocol(at, info).is_none_or(|binding| can_be_bound(here, binding));
-            of_line && above && bound && !info.performatives.and(here.actions).is_empty()
+            of_line
+                && above
+                && bound
+                && self.goes(at, info, here)
+                && !info.performatives.and(here.actions).is_empty()
         };
         let chosen: &'a [TypeInfo] = match here.of_type {
             Some(at) => self.catalogue.types.get(at..=at).unwrap_or_default(),

@@ -211,7 +211,7 @@ fn what_one_protocol_alone_says_comes_by_no_other() {
         assert_eq!(faults.len(), 1, "{open}: {faults:#?}");
     }
     loads(&typed("a2a::GetTask", "context.binding == \"a2a\" && context.binding_version == \"1.0\""));
-    loads(&typed("mcp::Ping", "context.binding_version == \"2026-07-28\""));
+    loads(&typed("mcp::ListTools", "context.binding_version == \"2026-07-28\""));
     loads(&typed("payment::transfer", "context.binding == \"mcp\""));
     loads(&typed("snl::HELLO", "context.binding == \"a2a\""));
     loads(

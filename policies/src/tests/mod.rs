@@ -39,6 +39,7 @@ mod unknown;
 mod vain;
 mod vanity;
 mod versions;
+mod ways;
 mod why;
 
 use std::sync::{Arc, OnceLock};
