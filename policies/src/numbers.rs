@@ -127,6 +127,22 @@ impl Numbers {
         (low < to, high >= from)
     }
 
+    /// Whether each of these is one of those.
+    pub fn are_among(&self, those: &BTreeSet<i64>) -> bool {
+        let (low, high) = self.ends();
+        match self {
+            Self::Only(all) => all.is_subset(those),
+            Self::Between(..) => {
+                high.abs_diff(low) < those.len() as u64 && (low..=high).all(|one| those.contains(&one))
+            }
+            Self::Every(of, _) => {
+                let few = high.abs_diff(low) / of.unsigned_abs() < those.len() as u64;
+                few && those.iter().filter(|one| self.contains(**one)).count() as u64
+                    == 1 + high.abs_diff(low) / of.unsigned_abs()
+            }
+        }
+    }
+
     /// What either lets through.
     pub fn or(&self, other: &Self) -> Self {
         match (self, other) {

@@ -19,6 +19,7 @@ mod possible;
 mod protocols;
 mod ranges;
 mod records;
+mod relative;
 mod sets;
 mod shadow;
 mod steps;

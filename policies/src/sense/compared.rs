@@ -6,6 +6,7 @@ use cedar_policy::pst::{BinaryOp, Expr, Literal, PatternElem, Var};
 use semgate_contexts::PerformativeSet;
 
 use super::facts::{Side, Where};
+use super::implied::alike;
 use super::members::path_of;
 use super::never::{Literally, Never, literally};
 use super::possible::{Known, Looking, action};
@@ -41,6 +42,15 @@ impl Looking<'_, '_> {
             }
         }
         equal(&self.values(left, here), &self.values(right, here))
+    }
+
+    /// What two questions come to beside each other that are the same in other words, or of which one is the contrary of the other.
+    pub(super) fn same_question(&self, left: &Expr, right: &Expr) -> Option<Values> {
+        let asks = |expr: &Expr| matches!(expr, Expr::UnaryOp { .. } | Expr::BinaryOp { .. });
+        if self.known == Known::Nothing || !(asks(left) || asks(right)) {
+            return None;
+        }
+        alike(left, right, self.world).map(only)
     }
 
     /// Whether sender or receiver can be one of these, and another.
@@ -249,8 +259,20 @@ impl Looking<'_, '_> {
     }
 }
 
-/// Whether each value that it can be is one of these texts.
+/// Whether each value that it can be is one of these.
 fn all_among(asked: &Values, listed: &[Values]) -> bool {
+    let one = |item: &Values| match (asked, item) {
+        (Values::Numbers(_), Values::Numbers(item))
+        | (Values::Decimals(_), Values::Decimals(item))
+        | (Values::Moments(_), Values::Moments(item)) => {
+            let (low, high) = item.ends();
+            (low == high).then_some(low)
+        }
+        _ => None,
+    };
+    if let Values::Numbers(asked) | Values::Decimals(asked) | Values::Moments(asked) = asked {
+        return asked.are_among(&listed.iter().filter_map(one).collect());
+    }
     let Values::Texts(asked) = asked else { return false };
     let one = |text: &String| {
         listed
@@ -320,6 +342,7 @@ pub(super) fn written(expr: &Expr) -> String {
         Expr::Var(Var::Principal) => "principal".to_owned(),
         Expr::Var(Var::Resource) => "resource".to_owned(),
         Expr::Var(Var::Context) => "context".to_owned(),
+        Expr::Var(Var::Action) => "action".to_owned(),
         _ => "it".to_owned(),
     }
 }

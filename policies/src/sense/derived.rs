@@ -9,7 +9,7 @@ use cedar_policy::pst::{BinaryOp, Expr, PatternElem, UnaryOp, Var};
 use super::facts::Where;
 use super::members::path_of;
 use super::possible::{Known, Looking};
-use super::sums::{combined, shifted};
+use super::sums::{combined, less, shifted};
 use super::values::{Values, matches};
 use crate::moments::{DAY, HOUR, MINUTE, SECOND};
 use crate::numbers::Numbers;
@@ -108,23 +108,20 @@ impl Looking<'_, '_> {
                 _ => Values::Any,
             },
             IPV4 | LIKE | RANGED | HELD | LACKED | NO_OTHERS | HAS => Values::Any,
-            MILLISECONDS => self.counted(1, (var, member), here),
-            SECONDS => self.counted(SECOND, (var, member), here),
-            MINUTES => self.counted(MINUTE, (var, member), here),
-            HOURS => self.counted(HOUR, (var, member), here),
-            DAYS => self.counted(DAY, (var, member), here),
-            _ => return None,
+            other => self.counted(unit_of(other)?, (var, member), here),
         })
     }
 
     /// How many whole units of so many milliseconds a duration has.
     fn counted(&self, unit: i64, (var, member): (&Var, &[String]), here: &Where) -> Values {
-        match self.known_of(var, member, here) {
-            Values::Moments(lengths) => {
-                let (low, high) = lengths.ends();
-                Values::Numbers(Numbers::Between(low / unit, high / unit))
-            }
-            _ => Values::Any,
+        in_units(unit, &self.known_of(var, member, here))
+    }
+
+    /// The same of a length that is no member, of which this method makes a number.
+    pub(super) fn in_units_of(&self, op: UnaryOp, length: &Values) -> Values {
+        match made_by(op).and_then(unit_of).filter(|_| self.known.follows()) {
+            Some(unit) => in_units(unit, length),
+            None => Values::Any,
         }
     }
 
@@ -175,6 +172,57 @@ impl Looking<'_, '_> {
             self.known_of(&var, &with(&path, EMPTY), here).truth() == (true, false)
         })
     }
+}
+
+/// The milliseconds of the units that a method counts.
+fn unit_of(name: &str) -> Option<i64> {
+    Some(match name {
+        MILLISECONDS => 1,
+        SECONDS => SECOND,
+        MINUTES => MINUTE,
+        HOURS => HOUR,
+        DAYS => DAY,
+        _ => return None,
+    })
+}
+
+fn in_units(unit: i64, length: &Values) -> Values {
+    match length {
+        Values::Moments(lengths) => {
+            let (low, high) = lengths.ends();
+            Values::Numbers(Numbers::Between(low / unit, high / unit))
+        }
+        _ => Values::Any,
+    }
+}
+
+/// What a member is of which a method makes one of these: so that the same time in hours and in minutes is one time.
+pub(super) fn made_of(name: &str, values: &Values) -> Option<Values> {
+    if let Some(shift) = name.strip_prefix(OFFSET) {
+        return Some(less(values, shift.parse().ok()?));
+    }
+    let (low, high) = match values {
+        Values::Numbers(numbers) | Values::Moments(numbers) => numbers.ends(),
+        _ => return None,
+    };
+    let (low, high) = match (name, unit_of(name)) {
+        (DATE, _) => (low, high.saturating_add(DAY - 1)),
+        // cut off towards nothing
+        (_, Some(unit)) => (
+            if low > 0 {
+                low.saturating_mul(unit)
+            } else {
+                low.saturating_mul(unit).saturating_sub(unit - 1)
+            },
+            if high < 0 {
+                high.saturating_mul(unit)
+            } else {
+                high.saturating_mul(unit).saturating_add(unit - 1)
+            },
+        ),
+        _ => return None,
+    };
+    Some(Values::Moments(Numbers::Between(low, high)))
 }
 
 /// Those of some texts that are as a member is said to be.

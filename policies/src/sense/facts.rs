@@ -7,7 +7,7 @@ use cedar_policy::pst::{BinaryOp, Clause, Expr, Literal, UnaryOp, Var};
 use semgate_contexts::PerformativeSet;
 
 use super::compared::named_action;
-use super::derived::{as_liked, computed, is_made, is_there, said_there};
+use super::derived::{as_liked, computed, is_made, is_there, made_of, said_there};
 use super::members::path_of;
 use super::possible::{Known, Looking};
 use super::sums::{less, shifted};
@@ -146,6 +146,16 @@ impl Looking<'_, '_> {
                 let behind = self.narrowed(left, false, here)?;
                 self.narrowed(right, false, &behind)
             }
+            Expr::BinaryOp { op: op @ (BinaryOp::Eq | BinaryOp::NotEq), left, right }
+                if literal(left).or(literal(right)).is_some() =>
+            {
+                let so = truth == (*op == BinaryOp::Eq);
+                let (asked, is) = match literal(right) {
+                    Some(is) => (left, is),
+                    None => (right, literal(left)?),
+                };
+                self.narrowed(asked, so == is, here)
+            }
             Expr::BinaryOp { op: op @ (BinaryOp::Eq | BinaryOp::NotEq), left, right } => {
                 let there = self.about_set(expr, truth, here)?;
                 self.equated(left, right, truth == (*op == BinaryOp::Eq), &there)
@@ -231,7 +241,13 @@ impl Looking<'_, '_> {
         }
         let both = self.known_of(&member.0, &member.1, here).and(values)?;
         let both = as_liked(both, (&member.0, &member.1), here)?;
-        Some(here.saying(member, both))
+        let (var, path) = &member;
+        let of = path.split_last().and_then(|(name, of)| Some((of.to_vec(), made_of(name, &both)?)));
+        let there = here.saying((var.clone(), path.clone()), both);
+        match of {
+            Some((of, is)) => self.learn((var.clone(), of), &is, &there),
+            None => Some(there),
+        }
     }
 
     fn equated(&mut self, left: &Expr, right: &Expr, same: bool, here: &Where) -> Option<Where> {
@@ -377,6 +393,14 @@ fn any_of(each: &[Values]) -> Option<Values> {
 fn moved(expr: &Expr) -> Option<((Var, Vec<String>), i64)> {
     let is_it = |member| (member, 0);
     path_of(expr).map(is_it).or_else(|| shifted(expr)).or_else(|| computed(expr).map(is_it))
+}
+
+/// A truth that is written out.
+fn literal(expr: &Expr) -> Option<bool> {
+    match expr {
+        Expr::Literal(Literal::Bool(value)) => Some(*value),
+        _ => None,
+    }
 }
 
 /// Whether it names one agent.

@@ -147,6 +147,13 @@ fn contrary(expr: &Expr, truth: bool, world: &World<'_>, said: &mut HashMap<Stri
     }
 }
 
+/// Whether two questions say the same, or one the contrary of the other; none if neither is seen.
+pub(super) fn alike(left: &Expr, right: &Expr, world: &World<'_>) -> Option<bool> {
+    let ((one, so), (other, also)) = (plain(left), plain(right));
+    let steps = 1 + (one.len() + other.len()) as u64 / BYTES_A_STEP;
+    (world.steps().spend(steps) && one == other).then_some(so == also)
+}
+
 /// Whether the whole is so exactly where both sides are.
 const fn splits(op: BinaryOp, truth: bool) -> bool {
     matches!((op, truth), (BinaryOp::And, true) | (BinaryOp::Or, false))

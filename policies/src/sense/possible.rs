@@ -9,11 +9,12 @@ use semgate_contexts::PerformativeSet;
 
 use super::World;
 use super::again::parts;
+use super::compared::is_set;
 use super::facts::{Side, Where};
 use super::members::path_of;
 use super::never::Never;
 use super::sums::counted;
-use super::values::{EITHER, Values, compare, decimal, itself, length, moment, negative, only};
+use super::values::{EITHER, Values, compare, decimal, length, moment, negative, only};
 use crate::numbers::Numbers;
 
 /// How much of what is known now counts.
@@ -119,7 +120,7 @@ impl<'w, 'a> Looking<'w, 'a> {
             Expr::Literal(Literal::Long(number)) => Values::number(*number),
             Expr::UnaryOp { op: UnaryOp::Neg, expr: inner } => match negative(inner) {
                 Some(number) => Values::number(number),
-                None => self.ignored(&[inner], here),
+                None => self.negated(inner, here),
             },
             Expr::UnaryOp { op: UnaryOp::Decimal, expr } => {
                 decimal(expr).map_or(Values::Any, |number| Values::Decimals(Numbers::Between(number, number)))
@@ -149,9 +150,17 @@ impl<'w, 'a> Looking<'w, 'a> {
                 let (yes, no) = self.values(&other, here).truth();
                 Values::Bool { yes: no, no: yes }
             }
-            Expr::UnaryOp { expr: inner, .. } => {
-                self.values(inner, here);
-                path_of(expr).map_or(Values::Any, |(var, path)| self.known_of(&var, &path, here))
+            Expr::UnaryOp { op: UnaryOp::IsEmpty, expr: set } if is_set(set) => {
+                self.values(set, here);
+                only(matches!(&**set, Expr::Set(items) if items.is_empty()))
+            }
+            Expr::UnaryOp { op, expr: inner } => {
+                let of = self.values(inner, here);
+                let counted = self.in_units_of(*op, &of);
+                match path_of(expr).map(|(var, path)| self.known_of(&var, &path, here)) {
+                    Some(known) => known.and(&counted).unwrap_or(known),
+                    None => counted,
+                }
             }
             Expr::BinaryOp { op, left, right } => {
                 let found = self.binary(*op, left, right, here);
@@ -245,8 +254,9 @@ impl<'w, 'a> Looking<'w, 'a> {
             }
             BinaryOp::Eq | BinaryOp::NotEq => {
                 let (mut yes, mut no) = self.same(left, right, here);
-                if is_same_member(left, right) {
-                    (yes, no) = (true, false);
+                let itself = self.with_itself(BinaryOp::Eq, (left, right), here);
+                if let Some(told) = itself.or_else(|| self.same_question(left, right)) {
+                    (yes, no) = told.truth();
                 }
                 if self.ends(BinaryOp::Eq, left, right).is_some() {
                     (yes, no) = (false, true);
@@ -266,9 +276,10 @@ impl<'w, 'a> Looking<'w, 'a> {
                     return EITHER;
                 }
                 let told = self.ends(op, left, right).or_else(|| counted(self.known, op, left, right));
-                let told = told.or_else(|| is_same_member(left, right).then(|| itself(op)));
+                let told = told.or_else(|| self.with_itself(op, (left, right), here));
                 told.unwrap_or_else(|| compare(op, &a, &b))
             }
+            BinaryOp::In if is_same_member(left, right) => only(true),
             BinaryOp::In if matches!(**left, Expr::Var(Var::Action)) => self.action_in(right, here),
             BinaryOp::In if Side::of(left).is_some() => match Side::of(left) {
                 Some(side) => self.among(side, right, here),
@@ -302,9 +313,11 @@ pub(super) fn action(uid: &EntityUID) -> Option<PerformativeSet> {
         .then(|| uid.eid.to_string().parse().ok().map(|one| [one].into_iter().collect()))?
 }
 
-/// Whether both are the same member of the instance or the context record: where one of them can be read, so can the other.
+/// Whether both are the same member of the instance or the context record, or the same variable: where one of them can be read, so can the
+/// other.
 pub(super) fn is_same_member(left: &Expr, right: &Expr) -> bool {
-    matches!(left, Expr::GetAttr { .. }) && path_of(left).is_some_and(|path| path_of(right) == Some(path))
+    matches!(left, Expr::GetAttr { .. } | Expr::Var(_))
+        && path_of(left).is_some_and(|path| path_of(right) == Some(path))
 }
 
 /// A number of the version.

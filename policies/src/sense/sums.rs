@@ -17,6 +17,13 @@ impl Looking<'_, '_> {
     /// What `+`, `-`, `*`, `offset` and `durationSince` come to.
     pub(super) fn sum(&mut self, op: BinaryOp, left: &Arc<Expr>, right: &Arc<Expr>, here: &Where) -> Values {
         let (a, b) = (self.values(left, here), self.values(right, here));
+        if let Some(more) = self.beside_itself(left, right, here) {
+            match op {
+                BinaryOp::Sub => return Values::Numbers(more),
+                BinaryOp::DurationSince => return Values::Moments(more),
+                _ => {}
+            }
+        }
         if !self.known.follows() {
             return Values::Any;
         }
@@ -24,6 +31,9 @@ impl Looking<'_, '_> {
         let found = match (op, &a, &b) {
             (BinaryOp::DurationSince, ..) if is_end(left) && is_now(right) => {
                 Numbers::multiples(SECOND, (SECOND, i64::MAX)).map(Values::Moments)
+            }
+            (BinaryOp::DurationSince, ..) if is_now(left) && is_end(right) => {
+                Numbers::multiples(SECOND, (i64::MIN, -SECOND)).map(Values::Moments)
             }
             (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, Values::Numbers(a), Values::Numbers(b)) => {
                 combined(op, a, b).map(Values::Numbers)
@@ -42,6 +52,17 @@ impl Looking<'_, '_> {
         match here.facts.as_ref().and_then(|_| text()).and_then(|(var, path)| here.said(&var, &path)) {
             Some(said) => found.and(said).unwrap_or(found),
             None => found,
+        }
+    }
+
+    /// What `-` makes of a number.
+    pub(super) fn negated(&mut self, of: &Arc<Expr>, here: &Where) -> Values {
+        match self.values(of, here) {
+            Values::Numbers(numbers) if self.known.follows() => {
+                let nothing = Numbers::Between(0, 0);
+                combined(BinaryOp::Sub, &nothing, &numbers).map_or(Values::Any, Values::Numbers)
+            }
+            _ => Values::Any,
         }
     }
 
@@ -97,17 +118,23 @@ pub(super) fn combined(op: BinaryOp, a: &Numbers, b: &Numbers) -> Option<Numbers
 
 /// The member of which an expression is a constant number more.
 pub(super) fn shifted(expr: &Expr) -> Option<((Var, Vec<String>), i64)> {
+    let (of, more) = moved_by(expr)?;
+    Some((path_of(of)?, more))
+}
+
+/// What an expression is a constant number more than.
+pub(super) fn moved_by(expr: &Expr) -> Option<(&Expr, i64)> {
     let Expr::BinaryOp { op, left, right } = expr else { return None };
-    match op {
+    Some(match op {
         BinaryOp::Add => match number(right) {
-            Some(more) => Some((path_of(left)?, more)),
-            None => Some((path_of(right)?, number(left)?)),
+            Some(more) => (left, more),
+            None => (right, number(left)?),
         },
-        BinaryOp::Sub => Some((path_of(left)?, number(right)?.checked_neg()?)),
-        BinaryOp::Offset => Some((path_of(left)?, written_length(right)?)),
-        BinaryOp::DurationSince => Some((path_of(left)?, written_moment(right)?.checked_neg()?)),
-        _ => None,
-    }
+        BinaryOp::Sub => (left, number(right)?.checked_neg()?),
+        BinaryOp::Offset => (left, written_length(right)?),
+        BinaryOp::DurationSince => (left, written_moment(right)?.checked_neg()?),
+        _ => return None,
+    })
 }
 
 /// What a member is where so much more than it is one of these.

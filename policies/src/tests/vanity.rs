@@ -3,6 +3,7 @@
 
 mod conditions;
 mod covered;
+mod relative;
 
 use std::sync::OnceLock;
 
