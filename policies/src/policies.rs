@@ -20,7 +20,7 @@ use crate::parse::{self, Written};
 use crate::rule::Rule;
 use crate::sense::World;
 use crate::spaces;
-use crate::told::{no_permit, told};
+use crate::told::{beside_left_out, no_permit, told};
 use crate::{
     AgentEntry, Budget, Budgets, Circumstances, LeftOut, LineUse, Lived, MaySay, NoPolicy, PolicyFault,
     PolicyLimits, PolicySource, Question, Verdict,
@@ -218,6 +218,7 @@ impl Policies {
         if unfit.is_empty() {
             let (sure, today) = by_today(texts, &world, || World::new(&catalogue, &agents, floors, limits));
             for fault in sure {
+                let fault = beside_left_out(fault, texts, &catalogue);
                 if same(&fault) { warnings.push(fault) } else { faults.push(fault) }
             }
             warnings.extend(today);

@@ -122,6 +122,11 @@ pub struct RateKey {
 }
 
 impl RateKey {
+    /// What of what is said it counts apart, as it is written.
+    pub(crate) const fn word(&self) -> &'static str {
+        if self.concept { "concept" } else { "line" }
+    }
+
     const NAMES: [&'static str; 4] = ["agent", "pair", "concept", "line"];
 
     /// Reads `agent`, `pair`, `concept`, `line`, or several of them with commas between: one bucket for each combination.

@@ -247,7 +247,7 @@ impl Texts<'_> {
         if implied::contradict(found, world) {
             return never_true();
         }
-        if let Some(fault) = self.never_there(written, world).or_else(|| self.needless_key(written)) {
+        if let Some(fault) = self.never_there(written, world).or_else(|| self.needless_key(written, world)) {
             return vec![fault];
         }
         let idle = pieces::idle(found, &here, scope.asked, world);
@@ -269,23 +269,29 @@ impl Texts<'_> {
         }
     }
 
-    /// A `@limit_key` that counts apart what the scope has one of.
-    fn needless_key(&self, written: &Written) -> Option<PolicyFault> {
+    /// A `@limit_key` that counts apart what the scope and the conditions leave one of.
+    fn needless_key(&self, written: &Written, world: &World<'_>) -> Option<PolicyFault> {
         let (_, key) = written.obligation.as_ref()?.limit.as_ref()?;
-        let name = match written.policy.resource_constraint() {
-            cedar_policy::ResourceConstraint::Is(name) => name,
-            _ => return None,
-        };
-        let word = match (key.concept, key.line) {
-            (true, _) => "concept",
-            (_, true) => "line",
-            _ => return None,
+        if !key.concept && !key.line {
+            return None;
+        }
+        let mut looking = Looking::new(world);
+        let mut clauses = written.judged.iter();
+        let there =
+            clauses.try_fold(scope(written, world).here(), |here, clause| looking.behind(clause, &here))?;
+        let (word, about) = match written.policy.resource_constraint() {
+            cedar_policy::ResourceConstraint::Is(name) => (key.word(), format!("`{name}`")),
+            _ => match (there.of_type.and_then(|at| world.catalogue.types.get(at)), there.only_line()) {
+                (Some(info), _) => (key.word(), format!("`{}`", info.name)),
+                (None, Some(line)) if key.line => ("line", format!("the line `{line}`")),
+                _ => return None,
+            },
         };
         Some(PolicyFault::Invalid {
             place: self.place_at(written, annotated(self.text(written), "limit_key")),
             policy: written.id.to_string(),
             why: format!(
-                "`@limit_key`: `{word}` counts nothing apart, since this policy is about `{name}` alone"
+                "`@limit_key`: `{word}` counts nothing apart, since this policy is about {about} alone"
             ),
             hint: Some(format!("leave `{word}` out")),
         })

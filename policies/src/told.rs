@@ -154,3 +154,27 @@ fn lacking(fault: &PolicyFault) -> Option<((Place, String, String), bool)> {
     };
     Some(((place.clone(), policy.clone(), member), lacks))
 }
+
+/// What a policy does nothing beside, with the versions of its line that are left out: with one of them it might do something.
+pub(crate) fn beside_left_out(fault: PolicyFault, texts: Texts<'_>, catalogue: &Catalogue) -> PolicyFault {
+    let left = |policy: &str| {
+        let written = texts.written.iter().find(|written| &*written.id == policy)?;
+        let ResourceConstraint::Is(name) = written.policy.resource_constraint() else { return None };
+        let name = name.to_string();
+        let line = &catalogue.types.iter().find(|info| info.name == name)?.line;
+        catalogue.left_out.iter().find(|left| left.urn.line() == line)
+    };
+    match fault {
+        PolicyFault::Invalid { place, policy, why, hint } if !catalogue.left_out.is_empty() => {
+            let left = left(&policy).map(ToString::to_string);
+            let said = |hint: &String| hint.contains("is left out");
+            let hint = match (hint, left) {
+                (Some(hint), Some(left)) if !said(&hint) => Some(format!("{hint}; {left}")),
+                (None, left) => left,
+                (hint, _) => hint,
+            };
+            PolicyFault::Invalid { place, policy, why, hint }
+        }
+        other => other,
+    }
+}

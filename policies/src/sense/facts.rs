@@ -95,6 +95,14 @@ impl Where {
         facts.iter().find(|(of, names, _)| of == var && names == path).map(|(_, _, values)| values)
     }
 
+    /// The one line that conditions leave.
+    pub fn only_line(&self) -> Option<&str> {
+        match self.fact(&Var::Context, &["line"]) {
+            Some(Values::Texts(lines)) if lines.len() == 1 => lines.first().map(String::as_str),
+            _ => None,
+        }
+    }
+
     /// The members that conditions before say to be there.
     pub(super) fn members(&self) -> Vec<&[String]> {
         let facts = self.facts.iter().flat_map(|facts| facts.iter());

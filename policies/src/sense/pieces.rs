@@ -12,7 +12,7 @@ use semgate_contexts::PerformativeSet;
 use super::World;
 use super::facts::{End, Where};
 use super::possible::{Known, Looking};
-use super::walk;
+use super::{walk, why};
 
 /// Characters of a piece that are shown.
 const MAX_SHOWN: usize = 100;
@@ -25,6 +25,8 @@ pub(super) struct Idle<'e> {
     pub always: bool,
     /// Whether the policy is for what is true of it.
     wanted: bool,
+    /// Why it is true for none, in words.
+    pub because: Option<String>,
 }
 
 /// The pieces of these conditions that say nothing. `asked` are the actions that the scope leaves open, whichever its type takes today.
@@ -105,7 +107,12 @@ fn never<'e>(
         !has_literal(expr) && (!looking.values(expr, here).truth().0 || !looking.row_again(expr, here))
     };
     if found.len() == before && !in_row && is_never(expr) {
-        found.push(Idle { piece: first_of(expr, is_never), always: false, wanted });
+        let piece = first_of(expr, is_never);
+        let can = |clauses: &[Clause], here: &Where| {
+            Looking::knowing(looking.world, Known::Structure).clauses(clauses, here)
+        };
+        let because = why::of_piece(piece, (here, looking.world), can);
+        found.push(Idle { piece, always: false, wanted, because });
     }
     found.len() > before
 }
@@ -158,7 +165,7 @@ fn always<'e>(
     };
     let is_always = |expr: &Arc<Expr>| !Looking::knowing(world, Known::Nothing).values(expr, &open).truth().1;
     if is_always(expr) {
-        found.push(Idle { piece: first_of(expr, is_always), always: true, wanted: true });
+        found.push(Idle { piece: first_of(expr, is_always), always: true, wanted: true, because: None });
     }
 }
 

@@ -14,6 +14,7 @@ use super::facts::{Side, Where};
 use super::members::path_of;
 use super::pieces::{first_variable, shown};
 use super::possible::{Looking, is_same_member};
+use super::sums::moved_by;
 use super::values::Values;
 use super::words::listed;
 use super::{World, walk};
@@ -46,6 +47,32 @@ pub(super) fn why(
     let parts = parts(clauses);
     let finding = Finding { here, world, can: &can };
     world.steps().apart(MAX_STEPS, || finding.told(parts))
+}
+
+/// Why a part of a condition is true for no message that comes to it, by what is known where it stands.
+pub(super) fn of_piece(
+    piece: &Arc<Expr>,
+    (here, world): (&Where, &World<'_>),
+    can: impl Fn(&[Clause], &Where) -> bool,
+) -> Option<String> {
+    let mut parts = Vec::new();
+    split(piece, true, &mut parts);
+    let alone = |clauses: &[Clause]| can(clauses, here);
+    let finding = Finding { here, world, can: &alone };
+    world.steps().apart(MAX_STEPS, || {
+        let text = finding.told(parts.clone())?.text;
+        let bare = Where { facts: None, ..here.clone() };
+        let clauses: Vec<Clause> = parts.iter().map(Part::clause).collect();
+        let own = format!("`{}`", shown(piece));
+        match text.strip_prefix(&own).map(|rest| rest.trim_start_matches(": ")) {
+            Some(" is never true") if can(&clauses, &bare) => {
+                Some("what stands before it leaves nothing of that".to_owned())
+            }
+            Some(" is never true") => None,
+            Some(rest) if !rest.starts_with(' ') => Some(rest.to_owned()),
+            _ => Some(text),
+        }
+    })
 }
 
 /// What it is found by.
@@ -127,9 +154,35 @@ impl Finding<'_, '_> {
     /// What is known of one part of an expression.
     fn of_part(&self, part: &Expr) -> Option<String> {
         match part {
-            Expr::BinaryOp { left, right, .. } if is_same_member(left, right) => {
-                Some(format!("`{}` is compared with itself", written(left)))
-            }
+            Expr::BinaryOp { left, right, .. } => match self.beside_itself(left, right) {
+                Some(member) => Some(format!("`{}` is compared with itself", written(member))),
+                None => self.of_question(part),
+            },
+            _ => self.of_question(part),
+        }
+    }
+
+    /// The member that both sides of a comparison are, or are moved from.
+    fn beside_itself<'e>(&self, left: &'e Expr, right: &Expr) -> Option<&'e Expr> {
+        if is_same_member(left, right) {
+            return Some(left);
+        }
+        Looking::new(self.world).beside_itself(left, right, self.here)?;
+        let mut of = left;
+        loop {
+            of = match of {
+                Expr::UnaryOp { op: UnaryOp::ToDate, expr } => expr,
+                other => match moved_by(other) {
+                    Some((of, _)) => of,
+                    None => return Some(of),
+                },
+            };
+        }
+    }
+
+    /// The same of what asks for something else.
+    fn of_question(&self, part: &Expr) -> Option<String> {
+        match part {
             Expr::BinaryOp {
                 op: BinaryOp::Contains | BinaryOp::ContainsAll | BinaryOp::ContainsAny | BinaryOp::Eq,
                 left,
@@ -154,7 +207,7 @@ impl Finding<'_, '_> {
             }
             Expr::Like { expr, pattern } => {
                 let (var, path) = path_of(expr)?;
-                let Values::Ruled(rules) = Looking::new(self.world).by_schema(&var, &path, self.here) else {
+                let Values::Ruled(rules) = Looking::new(self.world).known_of(&var, &path, self.here) else {
                     return None;
                 };
                 let text: String = pattern.iter().filter_map(letter).collect();
@@ -167,7 +220,7 @@ impl Finding<'_, '_> {
             Expr::UnaryOp { op: UnaryOp::ToTime, .. } => Some("a time of day is below `24h`".to_owned()),
             Expr::UnaryOp { op: UnaryOp::IsEmpty, expr } => {
                 let (var, path) = path_of(part)?;
-                let is = match Looking::new(self.world).by_schema(&var, &path, self.here).truth() {
+                let is = match Looking::new(self.world).known_of(&var, &path, self.here).truth() {
                     (false, true) => "never",
                     (true, false) => "always",
                     _ => return None,
@@ -179,8 +232,12 @@ impl Finding<'_, '_> {
                 if var == Var::Context && path.iter().eq(["session", "expires"]) {
                     return Some("a session is there until it expires".to_owned());
                 }
-                let values = Looking::new(self.world).by_schema(&var, &path, self.here);
+                let values = Looking::new(self.world).known_of(&var, &path, self.here);
                 let is = described(&values, var == Var::Resource)?;
+                if self.here.said(&var, &path).is_some() {
+                    let is = is.trim_start_matches("always ");
+                    return Some(format!("`{}` is {is} by what stands before it", written(part)));
+                }
                 Some(format!("`{}` is {is}{}", written(part), self.by_limits(&var, &path)))
             }
             _ => None,

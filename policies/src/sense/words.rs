@@ -23,19 +23,18 @@ impl Texts<'_> {
         let (why, hint) = if idle.always {
             (
                 format!("`{shown}` is true for every message"),
-                "what is true of every message asks for nothing: leave it out",
+                "what is true of every message asks for nothing: leave it out".to_owned(),
             )
         } else {
-            (
-                format!("`{shown}` is true for no message that comes to it"),
-                "a part that is never true does nothing: leave it out, or say what was meant",
-            )
+            let hint = "a part that is never true does nothing: leave it out, or say what was meant";
+            let because = idle.because.as_ref().map_or_else(String::new, |why| format!("{why}; "));
+            (format!("`{shown}` is true for no message that comes to it"), format!("{because}{hint}"))
         };
         PolicyFault::Invalid {
             place: self.place_of_variable(written, pieces::first_variable(idle.piece)),
             policy: written.id.to_string(),
             why,
-            hint: Some(hint.to_owned()),
+            hint: Some(hint),
         }
     }
 

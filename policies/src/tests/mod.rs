@@ -193,7 +193,7 @@ pub(super) fn refused(text: &str, expected: &[&str]) {
 }
 
 /// Faults that say that something is true for no message, as they are expected without the part that is why and its place; that there is
-/// such a part is always expected. Which one it is stands in `why.rs`.
+/// such a part is always expected. Which one it is stands in `why.rs`. Of a part itself, without why.
 #[track_caller]
 pub(super) fn plainly(told: Vec<String>, expected: &[&str]) -> Vec<String> {
     const NEVER: &str = " true for no message";
@@ -203,9 +203,20 @@ pub(super) fn plainly(told: Vec<String>, expected: &[&str]) -> Vec<String> {
         let short =
             told.split_once(" (").and_then(|(short, _)| short.ends_with(NEVER).then(|| what(short))?);
         let same = |one: &&&str| short.is_some() && what(one) == short;
-        expected.iter().find(same).map_or(told, |one| (*one).to_owned())
+        expected.iter().find(same).map_or_else(|| without_why(told), |one| (*one).to_owned())
     };
     told.into_iter().map(one).collect()
+}
+
+/// What is told of a part that is never true, without why.
+pub(super) fn without_why(told: String) -> String {
+    let parts = told.split_once(" that comes to it (").zip(told.split_once("; a part that is never"));
+    match parts {
+        Some(((before, _), (_, behind))) => {
+            format!("{before} that comes to it (a part that is never{behind}")
+        }
+        None => told,
+    }
 }
 
 /// What loads and, by who is in which group today, does nothing.

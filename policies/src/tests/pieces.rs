@@ -162,3 +162,39 @@ fn an_operation_of_a_protocol_is_never_a_reply() {
     loads(&of("AgentCard", "context.direction == \"reply\""));
     loads(&of("text", "context.direction == \"reply\""));
 }
+
+#[test]
+fn bug_a_part_that_is_never_true_was_told_without_why() {
+    for (condition, piece, because) in [
+        (
+            "when { context.locked || (resource.currency == \"USD\" && resource.currency == \"EUR\") }",
+            "resource.currency == \"EUR\"",
+            "`resource.currency` is `\"USD\"` by what stands before it; ",
+        ),
+        (
+            "unless { context.locked && !context.locked }",
+            "!context.locked",
+            "`context.locked` is `true` by what stands before it; ",
+        ),
+        (
+            "unless { context.line == \"payment\" && context.major == 1 && context.minor == 9 }",
+            "context.minor == 9",
+            "`context.minor` is one of `0`, `1`; ",
+        ),
+        (
+            "when { context.locked || context.now.offset(duration(\"1d\")) < context.now }",
+            "context.now.offset(duration(\"1d\")) < context.now",
+            "`context.now` is compared with itself; ",
+        ),
+        (
+            "when { context.locked || resource.amount.lessThan(decimal(\"0.0\")) }",
+            "resource.amount.lessThan(decimal(\"0.0\"))",
+            "`resource.amount` is at least `0.0`; ",
+        ),
+    ] {
+        let told = super::faults(&typed(condition));
+        let why =
+            format!("`{piece}` is true for no message that comes to it ({because}a part that is never true");
+        assert!(told.len() == 1 && told[0].contains(&why), "{condition}: {told:?}");
+    }
+}

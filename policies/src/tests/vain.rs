@@ -104,3 +104,40 @@ fn a_credential_of_an_issuer_that_is_not_configured_is_refused_where_the_configu
     let near = load(Some(&["hr", "HQ"])).unwrap_err();
     assert_eq!(near, [fault("3:41", "hq:bank", "did you mean `HQ`?")]);
 }
+
+#[test]
+fn bug_a_key_that_counts_nothing_apart_by_the_conditions_loaded() {
+    let of = |key: &str, condition: &str| {
+        super::faults(&format!(
+            "@limit(\"10/minute\")\n@limit_key(\"{key}\")\npermit (principal, action, resource) when {{ {condition} }};"
+        ))
+    };
+    let told = |word: &str, about: &str| {
+        format!(
+            "p.cedar:2:1: policy `p.cedar#1`: `@limit_key`: `{word}` counts nothing apart, since this policy is about {about} alone (leave `{word}` out)"
+        )
+    };
+    let line = "context.line == \"payment\" && context.locked";
+    assert_eq!(of("line", line), [told("line", "the line `payment`")]);
+    assert_eq!(of("concept", "resource is payment::transfer"), [told("concept", "`payment::transfer`")]);
+    assert_eq!(of("concept", line), [""; 0]);
+    assert_eq!(of("pair", line), [""; 0]);
+    assert_eq!(of("line", "context.line like \"*a*\""), [""; 0]);
+    assert_eq!(of("line", "context.line == \"payment\" || context.line == \"snl\""), [""; 0]);
+}
+
+#[test]
+fn bug_what_a_policy_does_nothing_beside_was_told_without_the_version_that_is_left_out() {
+    let reading = |version: &str, kind: &str| {
+        super::context(&format!(
+            r#"{{"context":"urn:contexts:grid:{version}","concepts":{{"reading":{{"type":"object","properties":{{"n":{{"type":"{kind}"}}}},"additionalProperties":false}}}}}}"#
+        ))
+    };
+    let text = "permit (principal, action, resource is grid::reading);\nforbid (principal, action, resource) when { context.line == \"grid\" && context.major == 1 };";
+    let load = |contexts| super::House::load(&super::one_file(text), contexts).err().unwrap_or_default();
+    let one = load(vec![reading("v1.0", "integer")]);
+    assert!(one.len() == 1 && one[0].ends_with("so does what forbids)"), "{one:?}");
+    let two = load(vec![reading("v1.0", "integer"), reading("v2.0", "string")]);
+    let left = "so does what forbids; `urn:contexts:grid:v2.0` is left out: it would make a policy invalid: p.cedar:1:40: policy `p.cedar#1`: unrecognized entity type `grid::reading` (`reading` is known as `grid::v1::reading` and `grid::v2::reading`))";
+    assert!(two.len() == 1 && two[0].contains("it permits nothing") && two[0].ends_with(left), "{two:?}");
+}
