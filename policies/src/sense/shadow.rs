@@ -1,6 +1,7 @@
 //! Permits that forbids cover: they permit nothing. A forbid covers what its scope holds for if it has no condition, or one that follows
 //! from what the permit asks.
 
+mod taken;
 mod wider;
 
 use std::cell::Cell;
@@ -16,7 +17,7 @@ use super::implied::Given;
 use super::pieces::has_literal;
 use super::{World, named, scope};
 use crate::PolicyFault;
-use crate::check::Texts;
+use crate::check::{Texts, policy_in};
 use crate::parse::Written;
 use crate::reads::Attributes;
 use crate::told::is_everything;
@@ -96,6 +97,12 @@ pub(super) fn shadowed(texts: &Texts<'_>, world: &World<'_>) -> Vec<PolicyFault>
         let (place, policy) = (texts.place_at(stop, 0), stop.id.to_string());
         faults.push(PolicyFault::Stopped { place, policy, permits: stopped });
     }
+    forbids.begin();
+    // what permits nothing takes nothing out either
+    let of = |fault: &PolicyFault| policy_in(fault).map(str::to_owned);
+    let nothing: Vec<Option<String>> = faults.iter().map(of).collect();
+    let untaken = taken::never_taken(texts, world, &forbids).into_iter();
+    faults.extend(untaken.filter(|fault| !nothing.contains(&of(fault))));
     forbids.begin();
     faults.extend(wider::covered(texts, world, &forbids));
     faults

@@ -141,3 +141,25 @@ fn bug_what_a_policy_does_nothing_beside_was_told_without_the_version_that_is_le
     let left = "so does what forbids; `urn:contexts:grid:v2.0` is left out: it would make a policy invalid: p.cedar:1:40: policy `p.cedar#1`: unrecognized entity type `grid::reading` (`reading` is known as `grid::v1::reading` and `grid::v2::reading`))";
     assert!(two.len() == 1 && two[0].contains("it permits nothing") && two[0].ends_with(left), "{two:?}");
 }
+
+#[test]
+fn bug_a_member_was_redacted_that_a_forbid_lets_no_reply_have() {
+    let load = |forbid: &str| {
+        super::faults(&format!(
+            "@redact(\"booking_reference\")\npermit (principal in Group::\"repliers\", action, resource is travel::bookFlight_results)\nwhen {{ context.direction == \"reply\" }};\nforbid {forbid};"
+        ))
+    };
+    let of = |condition: &str| {
+        load(&format!("(principal, action, resource is travel::bookFlight_results) when {{ {condition} }}"))
+    };
+    let told = "p.cedar:1:1: policy `p.cedar#1`: `@redact`: `booking_reference` is never taken out: `p.cedar#2` (p.cedar:4:1) forbids each reply of this permit that has it (leave `booking_reference` out of `@redact`, or let the forbid be about less)";
+    assert_eq!(of("resource has booking_reference"), [told]);
+    assert_eq!(of("context.direction == \"reply\" && resource has booking_reference"), [told]);
+    assert_eq!(load("(principal, action, resource) when { resource has booking_reference }"), [told]);
+    assert_eq!(of("resource has booking_reference && resource.booking_reference like \"LH*\""), [""; 0]);
+    assert_eq!(of("resource has booking_reference && context.locked"), [""; 0]);
+    assert_eq!(of("!(resource has booking_reference)"), [""; 0]);
+    assert_eq!(of("context.direction == \"request\" && resource has booking_reference"), [""; 0]);
+    let few = "(principal == Agent::\"spiffe://semgate.test/agent/retailer-7\", action, resource is travel::bookFlight_results) when { resource has booking_reference }";
+    assert_eq!(load(few), [""; 0]);
+}
