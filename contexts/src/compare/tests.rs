@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 mod endless;
+mod few;
 mod natural;
 mod second;
 mod twins;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::super::formula::{Atom, Formula, Id, Scalar};
-use super::{COPIED_A_STEP, Found, Solver, Ways};
+use super::{COPIED_A_STEP, Found, MOST_NESTED, Solver, Ways};
 
 /// What the atoms of one branch ask of an array.
 #[derive(Default)]
@@ -77,6 +77,12 @@ fn copies(items: &[Vec<Id>]) -> u64 {
     let asked = items.iter().map(|item| item.len() as u64).sum::<u64>();
     items.len() as u64 / ITEMS_A_STEP + asked / (4 * ITEMS_A_STEP)
 }
+
+/// Bounds of different kinds that items are dealt out among; each item is asked for every choice among them.
+const SHARED: usize = 3;
+
+/// Different items for which it is counted out whether there are enough values: the work grows with their square.
+const COUNTED_OUT: usize = 256;
 
 /// Of what is said of one kind of item several times the strictest.
 fn strictest<T: Clone>(said: &[T], kind: impl Fn(&T) -> Id, tighten: impl Fn(&mut T, &T)) -> Vec<T> {
@@ -287,14 +293,70 @@ impl Solver<'_> {
                 }
             }
             if count > *most {
-                return if exact || forced > *most {
-                    Found::Nothing
-                } else {
-                    Found::Unclear("`contains` beside other rules".into())
-                };
+                if exact || forced > *most {
+                    return Found::Nothing;
+                }
+                if equal.is_some() || asked.at_most.len() > SHARED {
+                    return Found::Unclear("`contains` beside other rules".into());
+                }
+                let left: Vec<u64> = asked.at_most.iter().map(|(most, ..)| *most).collect();
+                return self.share(asked, asked_for, 0, (left, &mut HashSet::new()));
             }
         }
         self.write(asked, &items, equal)
+    }
+
+    /// Deals the items out among several bounds, from a place on: each may be of some of the kinds, as often as `left` says, and is of none
+    /// of the others. Whatever array there is deals them so too, so that nothing found is nothing there. `dead` are places that led nowhere:
+    /// what is behind a place does not depend on what is before it, but for items that are all different, and of those `write` never says
+    /// that there are none where anything is bounded.
+    fn share(
+        &mut self,
+        asked: &Asked,
+        items: Vec<Vec<Id>>,
+        at: usize,
+        (left, dead): (Vec<u64>, &mut HashSet<(usize, Vec<u64>)>),
+    ) -> Found {
+        let Some(here) = items.get(at).cloned() else { return self.write(asked, &items, None) };
+        if dead.contains(&(at, left.clone())) {
+            return Found::Nothing;
+        }
+        if self.nested >= MOST_NESTED {
+            return Found::Unclear("choices too deep inside one another".into());
+        }
+        let mut ways = Ways::default();
+        for kinds in 0..1_u32 << asked.at_most.len() {
+            if let Err(spent) = self.charge(2 + copies(&items)) {
+                return spent;
+            }
+            let may = |number: usize| (kinds >> number) & 1 == 1;
+            if left.iter().enumerate().any(|(number, left)| may(number) && *left == 0) {
+                continue;
+            }
+            let others = asked.at_most.iter().enumerate().filter(|(number, _)| !may(*number));
+            let item: Vec<Id> = here.iter().copied().chain(others.map(|(_, (.., is_not))| *is_not)).collect();
+            match self.find(&item) {
+                Found::Value(_) => {}
+                other => {
+                    ways.take(other);
+                    continue;
+                }
+            }
+            let left = left.iter().enumerate().map(|(number, left)| left - u64::from(may(number))).collect();
+            let mut items = items.clone();
+            if let Some(slot) = items.get_mut(at) {
+                *slot = item;
+            }
+            self.nested += 1;
+            let found = self.share(asked, items, at + 1, (left, &mut *dead));
+            self.nested -= 1;
+            if let Some(found) = ways.take(found) {
+                return found;
+            }
+        }
+        // what was unclear here is told once, and counts for the whole
+        dead.insert((at, left));
+        ways.end()
     }
 
     fn write(&mut self, asked: &Asked, items: &[Vec<Id>], equal: Option<(usize, usize)>) -> Found {
@@ -316,7 +378,12 @@ impl Solver<'_> {
                     Err(unclear) => return unclear,
                 },
                 Found::Nothing if asked.unique && at > 0 => {
-                    return Found::Unclear("`uniqueItems` beside few possible items".into());
+                    let narrowed = !asked.at_most.is_empty() || equal.is_some();
+                    return if !narrowed && self.crowded(items) {
+                        Found::Nothing
+                    } else {
+                        Found::Unclear("`uniqueItems` beside few possible items".into())
+                    };
                 }
                 other => return other,
             }
@@ -328,6 +395,27 @@ impl Solver<'_> {
             *slot = value;
         }
         Found::Value(Rc::new(Value::Array(array)))
+    }
+
+    /// Whether there are fewer values than items, which are all different: what one of them may be holds all that the others may be, and
+    /// these values are counted out. Numbers are told apart by their doubles there, and may be more by others, so that they are left out.
+    fn crowded(&mut self, items: &[Vec<Id>]) -> bool {
+        let Some(widest) = items.iter().min_by_key(|item| item.len()) else { return false };
+        let holds_all = items.iter().all(|item| widest.iter().all(|is| item.contains(is)));
+        if items.len() > COUNTED_OUT || !holds_all || self.charge(copies(items)).is_err() {
+            return false;
+        }
+        let mut values: Vec<Value> = Vec::new();
+        while values.len() < items.len() {
+            match self.another(widest, &values) {
+                Found::Value(value) if matches!(*value, Value::Null | Value::Bool(_) | Value::String(_)) => {
+                    values.push(Value::clone(&value));
+                }
+                Found::Nothing => return true,
+                Found::Value(_) | Found::Unclear(_) => return false,
+            }
+        }
+        false
     }
 
     /// A scalar that is none of those that are there.

@@ -51,11 +51,73 @@ fn the_same_contains_beside_another_change() {
     };
     both_ways(two(1, 1), two(2, 2));
     beyond(two(1, 2), two(2, 1));
+    // at most one of two kinds, so that of two items one is of the other
+    let of_two = |more: &Value| {
+        let mut list = json!({ "type": "array", "items": { "enum": ["a", "b"] }, "maxItems": 9 });
+        for (name, value) in more.as_object().unwrap() {
+            list[name] = value.clone();
+        }
+        list
+    };
+    let one_a =
+        of_two(&json!({ "contains": { "const": "a" }, "minContains": 0, "maxContains": 1, "minItems": 2 }));
+    within(one_a.clone(), of_two(&json!({ "contains": { "const": "b" } })));
+    let both = beyond(one_a.clone(), of_two(&json!({ "contains": { "const": "b" }, "minContains": 2 })));
+    assert!([json!(["a", "b"]), json!(["b", "a"])].contains(&both["m"]), "{both}");
+    let mut three = one_a;
+    three["minItems"] = json!(3);
+    within(three, of_two(&json!({ "contains": { "const": "b" }, "minContains": 2 })));
     // what is counted is a part of what is bounded
     within(
         list(&json!({ "contains": { "pattern": "^a" }, "maxContains": 1 })),
         list(&json!({ "contains": { "const": "ab" }, "minContains": 0, "maxContains": 1 })),
     );
+}
+
+#[test]
+fn different_items_of_few() {
+    let of = |all: Value, more: &Value| {
+        let mut list =
+            json!({ "type": "array", "items": { "enum": all }, "maxItems": 9, "uniqueItems": true });
+        for (name, value) in more.as_object().unwrap() {
+            list[name] = value.clone();
+        }
+        list
+    };
+    let days = json!(["mo", "tu", "we"]);
+    // there are no more of them than the days
+    within(of(days.clone(), &json!({})), of(days.clone(), &json!({ "maxItems": 3 })));
+    beyond(of(days.clone(), &json!({})), of(days.clone(), &json!({ "maxItems": 2 })));
+    within(
+        of(json!([true, false, null]), &json!({})),
+        of(json!([true, false, null]), &json!({ "maxItems": 3 })),
+    );
+    // with one that must be there the others are fewer, and all of them as many
+    let with = of(days.clone(), &json!({ "contains": { "const": "tu" } }));
+    within(with.clone(), of(days.clone(), &json!({ "maxItems": 3 })));
+    let all = beyond(with, of(days.clone(), &json!({ "maxItems": 2 })));
+    assert_eq!(all["m"].as_array().unwrap().len(), 3);
+    let same = json!({ "type": "array", "items": { "enum": days }, "maxItems": 9 });
+    within(of(days.clone(), &json!({ "maxItems": 9 })), same.clone());
+    beyond(same, of(days, &json!({ "maxItems": 9 })));
+}
+
+/// Which value goes where is not looked for: what is there in another order is never said to be nothing.
+#[test]
+fn attack_different_items_that_the_first_choice_misses_are_not_compatible() {
+    let one = json!({ "type": "array", "items": { "type": "string" }, "maxItems": 1 });
+    let few = json!({ "enum": ["a", "b"] });
+    let places = json!({ "type": "array", "prefixItems": [few, { "const": "a" }], "items": few, "maxItems": 2, "uniqueItems": true });
+    let bounded = json!({ "type": "array", "items": few, "maxItems": 9, "uniqueItems": true,
+        "contains": { "const": "a" }, "minContains": 0, "maxContains": 1 });
+    let wished = json!({ "type": "array", "items": few, "maxItems": 9, "uniqueItems": true, "contains": { "const": "a" } });
+    let nested = json!({ "type": "array", "items": { "anyOf": [few, { "type": "array", "items": few, "maxItems": 1 }] },
+        "maxItems": 9, "uniqueItems": true });
+    let any = json!({ "type": "array", "items": true, "maxItems": 1 });
+    for (old, new) in [(places, one.clone()), (bounded, one.clone()), (wished, one), (nested, any)] {
+        let part = concept(&object(&old), &object(&new));
+        assert_ne!(part.verdict, Verdict::Compatible, "{old} in {new}: {}", part.reason);
+    }
 }
 
 #[test]
