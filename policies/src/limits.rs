@@ -45,7 +45,7 @@ pub struct PolicyLimits {
     pub max_nesting: usize,
     /// Steps of judging whether one policy could do anything: parts of its condition that are looked at. Some 0.2 µs each; a hundred
     /// comparisons in a row take about ten thousand. A policy that takes more is a fault. An eighth of them on top is for looking at conditions
-    /// once more from behind, and a fortieth for looking case by case at what forbids leave of it; of what is past those nothing is said.
+    /// once more from behind, and a hundredth for looking case by case at what forbids leave of it; of what is past those nothing is said.
     pub max_policy_steps: u64,
     /// The same for all policies of one load, some forty seconds; what is past it is a fault.
     pub max_steps: u64,

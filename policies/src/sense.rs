@@ -208,19 +208,24 @@ impl Texts<'_> {
         faults
     }
 
+    fn nevers(&self, written: &Written, all: Vec<Never>, world: &World<'_>) -> Vec<PolicyFault> {
+        let mut faults: Vec<PolicyFault> = Vec::new();
+        for never in once_each(all) {
+            let fault = self.never(written, never, world);
+            if !faults.contains(&fault) {
+                faults.push(fault);
+            }
+        }
+        faults
+    }
+
     fn condition(&self, written: &Written, world: &World<'_>) -> Vec<PolicyFault> {
         let found = &written.judged;
         let scope = scope(written, world);
         let here = scope.here();
         let mut looking = Looking::new(world);
         let each = looking.clauses_all(found, &here);
-        let mut faults: Vec<PolicyFault> = Vec::new();
-        for never in once_each(looking.never) {
-            let fault = self.never(written, never, world);
-            if !faults.contains(&fault) {
-                faults.push(fault);
-            }
-        }
+        let faults = self.nevers(written, looking.never, world);
         if !faults.is_empty() {
             return faults;
         }

@@ -3,17 +3,30 @@
 
 use std::sync::Arc;
 
-use cedar_policy::pst::{BinaryOp, Clause, Expr, UnaryOp};
+use cedar_policy::pst::{BinaryOp, Clause, Expr, Literal, UnaryOp};
 
 use super::again::{Part, parts, split};
 use super::facts::Where;
 use super::implied;
 use super::never::Never;
+use super::pieces::has_literal;
 use super::possible::{Known, Looking};
-use super::{World, each_way};
+use super::{World, each_way, walk};
 use crate::parse::Written;
 
 impl Looking<'_, '_> {
+    /// Whether the parts of conditions can be so together, where they have alternatives. `true` and `false` that are written out are meant as they
+    /// stand, and what may fail to be evaluated does something where it does.
+    pub(super) fn case_by_case(&mut self, parts: &[Part<'_>], here: &Where) -> bool {
+        let as_it_stands = |part: &Part<'_>| has_literal(part.expr) || may_err(part.expr);
+        if !parts.iter().any(|part| alternatives(part).is_some()) || parts.iter().any(as_it_stands) {
+            return true;
+        }
+        // what they ask for was noted when they were looked at as they stand
+        let mut looking = Self::knowing(self.world, self.known);
+        self.world.steps().once_more(|| looking.together(parts, here))
+    }
+
     /// Whether all of these can be so together. What is not looked at can be.
     fn together(&mut self, parts: &[Part<'_>], here: &Where) -> bool {
         if self.world.steps().are_spent() {
@@ -96,4 +109,27 @@ fn whole(clauses: &[Clause]) -> Option<Arc<Expr>> {
     };
     let and = |left, right| Arc::new(Expr::BinaryOp { op: BinaryOp::And, left, right });
     clauses.iter().map(one).reduce(and)
+}
+
+/// Whether evaluating it can fail although it is typed: by arithmetic that leaves its range.
+pub(super) fn may_err(expr: &Arc<Expr>) -> bool {
+    let mut found = false;
+    let mut see = |part: &Expr| {
+        found |= match part {
+            Expr::UnaryOp { op: UnaryOp::Neg, expr } => !matches!(**expr, Expr::Literal(Literal::Long(_))),
+            Expr::UnaryOp { op: UnaryOp::ToDate, .. } => true,
+            Expr::BinaryOp { op, .. } => matches!(
+                op,
+                BinaryOp::Add
+                    | BinaryOp::Sub
+                    | BinaryOp::Mul
+                    | BinaryOp::Offset
+                    | BinaryOp::DurationSince
+                    | BinaryOp::GetTag
+            ),
+            _ => false,
+        };
+    };
+    walk::each(expr, &mut |part| see(part));
+    found
 }

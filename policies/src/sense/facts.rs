@@ -109,6 +109,13 @@ impl Where {
         facts.filter(|(of, ..)| *of == Var::Resource).filter_map(|(_, path, _)| said_there(path)).collect()
     }
 
+    /// The same without what conditions say to be there.
+    fn without_members(&self) -> Self {
+        let facts = self.facts.iter().flat_map(|facts| facts.iter());
+        let others = facts.filter(|(_, path, _)| said_there(path).is_none()).cloned();
+        Self { facts: Some(Arc::new(others.collect())), ..self.clone() }
+    }
+
     /// The same with the type and the line that all conditions together are about; none if they say nothing of these.
     pub(super) fn about(&self, behind: &Self) -> Option<Self> {
         let line = |(of, names, _): &&Fact| *of == Var::Context && names.iter().eq(["line"]);
@@ -220,7 +227,8 @@ impl Looking<'_, '_> {
                 let asked =
                     ["major", "minor"].iter().any(|name| here.fact(&Var::Context, &[*name]).is_some());
                 let none = |here: &Where| self.world.possible_versions(here).is_none();
-                (!asked || none(here) || !none(&there)).then_some(there)
+                // of a version that nobody knows nothing is said
+                (!asked || none(&here.without_members()) || !none(&there)).then_some(there)
             }
             Expr::UnaryOp { op: UnaryOp::IsEmpty | UnaryOp::IsIPv4 | UnaryOp::IsIPV6, .. }
                 if !self.known.follows() =>

@@ -81,7 +81,8 @@ impl<'w, 'a> Looking<'w, 'a> {
                 None => return false,
             },
         };
-        self.again(&parts(clauses), behind)
+        let parts = parts(clauses);
+        self.again(&parts, behind) && self.case_by_case(&parts, here)
     }
 
     /// What is so once all of them hold, each with what those before it say; none if they never do.

@@ -54,6 +54,50 @@ fn what_is_refused_in_one_order_is_refused_in_the_other() {
     loads(&forbid(FLIGHT, "context.now.toTime() >= duration(\"0h\") && resource.date == context.now"));
 }
 
+/// Refused in both orders, whatever is told of it.
+#[track_caller]
+fn refused(parts: [&str; 2]) {
+    for [one, other] in [parts, [parts[1], parts[0]]] {
+        let text = forbid("resource", &format!("({one}) && ({other})"));
+        assert_eq!(faults(&text).len(), 1, "{text}\n{:?}", faults(&text));
+    }
+}
+
+#[test]
+fn bug_what_one_side_says_of_the_line_the_type_or_the_major_counted_in_one_order() {
+    refused(["context.line == \"travel\"", "resource has amount"]);
+    refused(["context.binding_version == \"\"", "context.binding == \"mcp\""]);
+    refused(["resource has amount && resource has quantity", "context.major == 1"]);
+    for condition in [
+        "resource has amount && context.major == 1",
+        "resource has amount && context.line == \"payment\"",
+        "{a: context.binding} != {a: \"l8\"} && resource is payment::transfer",
+        "context.binding != \"a2a\" && context.line == \"mcp\"",
+        "(resource has amount || context.locked) && context.line == \"payment\"",
+    ] {
+        loads(&forbid("resource", condition));
+    }
+}
+
+#[test]
+fn what_several_alternatives_leave_together_is_judged_and_each_branch_of_if() {
+    let sender = |name: &str| format!("resource.sender_id == \"{name}\"");
+    let either = |a: &str, b: &str| format!("({} || {})", sender(a), sender(b));
+    never(PAYMENT, &[&either("a", "b"), &either("c", "d")]);
+    let branch = format!("(if context.locked then {} else {})", sender("a"), sender("b"));
+    never(PAYMENT, &[&branch, &sender("c")]);
+    never(PAYMENT, &[&branch, "!context.locked", &sender("a")]);
+    never(PAYMENT, &["(context.locked || context.free_text)", "!context.locked", "!context.free_text"]);
+    for condition in [
+        format!("{} && {}", either("a", "b"), either("b", "c")),
+        format!("{branch} && {}", sender("b")),
+        format!("{branch} && {}", either("b", "c")),
+        "(context.locked || resource.sender_id == \"a\") && !context.locked".to_owned(),
+    ] {
+        loads(&forbid(PAYMENT, &condition));
+    }
+}
+
 #[test]
 fn who_sends_and_what_is_done_is_judged_in_whichever_form_it_is_asked() {
     let of = |who: &str, condition: &str| {

@@ -2,16 +2,15 @@
 //! is accepted and does nothing, and what it was meant to say stands somewhere else.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
-use cedar_policy::pst::{BinaryOp, Expr, Literal, UnaryOp};
 use semgate_contexts::PerformativeSet;
 
+use super::super::cases::may_err;
 use super::super::facts::{End, Where};
 use super::super::implied::Given;
 use super::super::pieces::has_literal;
 use super::super::possible::Known;
-use super::super::{World, scope, walk};
+use super::super::{World, scope};
 use super::{Forbid, Forbids, Who, condition, key};
 use crate::PolicyFault;
 use crate::check::Texts;
@@ -96,27 +95,4 @@ impl<'w> Forbids<'w, '_> {
 
 fn is_whole(forbid: &Forbid<'_>, actions: PerformativeSet) -> bool {
     actions.iter().all(|action| forbid.actions.contains(action))
-}
-
-/// Whether evaluating it can fail although it is typed: by arithmetic that leaves its range.
-fn may_err(expr: &Arc<Expr>) -> bool {
-    let mut found = false;
-    let mut see = |part: &Expr| {
-        found |= match part {
-            Expr::UnaryOp { op: UnaryOp::Neg, expr } => !matches!(**expr, Expr::Literal(Literal::Long(_))),
-            Expr::UnaryOp { op: UnaryOp::ToDate, .. } => true,
-            Expr::BinaryOp { op, .. } => matches!(
-                op,
-                BinaryOp::Add
-                    | BinaryOp::Sub
-                    | BinaryOp::Mul
-                    | BinaryOp::Offset
-                    | BinaryOp::DurationSince
-                    | BinaryOp::GetTag
-            ),
-            _ => false,
-        };
-    };
-    walk::each(expr, &mut |part| see(part));
-    found
 }

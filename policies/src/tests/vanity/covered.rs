@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::super::generated::cases;
 use super::conditions::{OF_ANY, OF_PAYMENTS, OF_READINGS};
-use super::{RESOURCES, applied, ground, senseless, verdict, without_covered};
+use super::{RESOURCES, applied, contrary, ground, is_whole, senseless, verdict, without_covered};
 use cedar_policy::PolicySet;
 
 const MORE_OF_ANY: [&str; 8] = [
@@ -152,4 +152,36 @@ fn a_good_deal_of_generated_permits_is_called_covered_by_one_and_by_several() {
         }
     }
     assert!(one > 60 && several > 10, "{one} {several}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 16 * cases(), max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// With what is said of it: a member that nothing of the line has is a mistake behind it, and never there in front of it.
+    #[test]
+    fn what_is_called_vain_in_one_order_is_refused_in_the_other(
+        (resource, mut atoms) in prop::sample::select(vec![1, 2, 3, 0])
+            .prop_flat_map(|resource| (Just(resource), prop::collection::vec(atom(resource), 2..5))),
+    ) {
+        let mut told = || {
+            let text = format!("permit (principal, action, {}) when {{ {} }};", RESOURCES[resource], atoms.join(" && "));
+            atoms.reverse();
+            (senseless(&text), text)
+        };
+        let (forth, back) = (told(), told());
+        for (one, other) in [(&forth, &back), (&back, &forth)] {
+            let vain = one.0.iter().any(|why| is_whole(why));
+            prop_assert!(!vain || !other.0.is_empty(), "{}\n{:?}", other.1, one.0);
+        }
+    }
+
+    /// What is looked at case by case: `||`, `!` and `if`.
+    #[test]
+    fn no_policy_with_alternatives_is_called_vain_that_some_request_satisfies((resource, first, others) in family()) {
+        let all: Vec<String> = others.iter().chain([&first]).map(|one| format!("({one})")).collect();
+        let text = format!("permit (principal, action, {}) when {{ {} }};", RESOURCES[resource], all.join(" && "));
+        if senseless(&text).iter().any(|why| is_whole(why)) {
+            prop_assert_eq!(contrary(&text), None, "{}", text);
+        }
+    }
 }
