@@ -316,7 +316,9 @@ impl Follower {
             // Whichever tile was wrong, the next round fetches all of them again.
             self.state.tiles.clear();
         }
-        self.state.looked.in_vain |= matches!(fault, FollowFault::FloorAboveVersions { .. });
+        if matches!(fault, FollowFault::FloorAboveVersions { .. }) {
+            self.looked_in_vain(now);
+        }
         let evidence = self.evidence(&round, &fault);
         self.reports.add(None, fault, evidence, now);
         self.settle(&mut round, now);

@@ -24,6 +24,8 @@ pub(super) struct Looked {
     pub(super) turn_at: u64,
     /// A floor names a version that was listed nowhere: whoever carries the pages left something out.
     pub(super) in_vain: bool,
+    /// When a head that waits for such a version may have everything looked through again: it was in vain before.
+    pub(super) anew_at: u64,
 }
 
 impl Looked {
@@ -44,6 +46,8 @@ pub(super) struct Listings {
     looked: Option<Looked>,
     /// Pages in which something failed in this round, by their first entry.
     failed: BTreeSet<u64>,
+    /// Everything is looked through again in this round, for a head that waits for a version.
+    anew: bool,
     /// What was published in lines that are not followed: looked up for references.
     others: HashMap<ContextUrn, Listed>,
     /// Every entry before this one was looked through for others.
@@ -90,6 +94,32 @@ impl Follower {
             Lists::Pages => Span::at(Span::page(span.first()), size).map_or(Want::Listing, Want::Page),
             Lists::Whole => Want::Listing,
         }
+    }
+
+    /// A head waits for a version that is neither known nor listed in what is new: it may have been left out of a page before, so that
+    /// everything is looked through again from the first entry. False where that was done in this round, or in vain a short while ago.
+    pub(super) fn look_anew(&self, round: &mut Round, now: u64) -> bool {
+        let (looked, listings) = (&self.state.looked, &mut round.listings);
+        if listings.anew || looked.upto == 0 || self.waits_anew(now) {
+            return false;
+        }
+        listings.anew = true;
+        listings.looked.get_or_insert_with(|| looked.clone()).upto = 0;
+        true
+    }
+
+    /// A clock that was set back must not put it off for longer.
+    fn waits_anew(&self, now: u64) -> bool {
+        let anew_at = self.state.looked.anew_at;
+        anew_at > now && anew_at <= now.saturating_add(self.config.limits.relist)
+    }
+
+    /// The version that a floor names was not found, whatever was looked through.
+    pub(super) fn looked_in_vain(&mut self, now: u64) {
+        if !self.waits_anew(now) {
+            self.state.looked.anew_at = now.saturating_add(self.config.limits.relist);
+        }
+        self.state.looked.in_vain = true;
     }
 
     /// The page whose turn it is to be looked at once more, when nothing else is left to do.

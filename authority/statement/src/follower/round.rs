@@ -173,7 +173,10 @@ impl Follower {
             }
             if !round.accepted {
                 // The floors waited for versions that a listing might show, and none did.
-                self.judge_floors(round)?;
+                match self.judge_floors(round) {
+                    Err(fault) if may_heal(&fault) && self.look_anew(round, now) => continue,
+                    judged => judged?,
+                }
                 self.accept(round, now)?;
                 continue;
             }
@@ -219,9 +222,7 @@ impl Follower {
             self.revoke_now(round, &list);
             return Ok(Some(Want::Floors));
         }
-        let size = candidate.head.head().seq;
-        let lists_more = !round.listings.lines.is_empty() || self.plan_listing(round, size, now).is_some();
-        if lists_more && self.judge_floors(round).is_err_and(|f| may_heal(&f)) {
+        if self.judge_floors(round).is_err_and(|f| may_heal(&f)) {
             self.revoke_now(round, &list);
             return Ok(None);
         }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::listing::{Listed, PAGE_ENTRIES, PAGES, Page, Span};
 use crate::testing::Pages;
+use std::path::Path;
 
 /// A log of so many entries behind the library, of a line that nobody follows.
 pub(super) fn long(entries: u64) -> MemoryAuthority {
@@ -282,6 +283,81 @@ fn a_hint_ends_the_reading_of_pages_and_what_was_read_is_not_read_again() {
     }
     assert_eq!(pages, [page(0, 1024), page(1024, 2048), page(2048, 3001)]);
     assert_eq!(standing(&follower, "travel:v2.1", now), Standing::Valid);
+}
+
+/// An authority and a follower that a line was left out for, once, before more was taken from the same log; where the next page begins.
+fn left_out_once(dir: &Path) -> (MemoryAuthority, Follower, u64) {
+    let mut authority = long(1100);
+    let mut follower = Follower::open(config(&authority), dir, START).unwrap();
+    authority.follow(&mut follower).unwrap();
+    authority.now += 10;
+    authority.publish(&document("shop:v1.0"));
+    let new = Span::at(1100, 1101).unwrap();
+    let left_out = told(&authority, new, |lines| lines.clear());
+    authority.lie(&new.path(), left_out);
+    authority.follow(&mut follower).unwrap();
+    authority.lies.clear();
+    authority.now += 10;
+    authority.change(Act::Revoke, "payment:v1.0");
+    authority.follow(&mut follower).unwrap();
+    assert_eq!(standing(&follower, "payment:v1.0", authority.now), Standing::Revoked);
+    assert_eq!(standing(&follower, "shop:v1.0", authority.now), Standing::NotCovered);
+    authority.now += 10;
+    authority.floor("shop", "v1.0");
+    (authority, follower, 1102)
+}
+
+#[test]
+fn bug_a_line_left_out_once_and_a_floor_for_it_refused_every_later_head() {
+    for restarted in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut authority, mut follower, next) = left_out_once(dir.path());
+        if restarted {
+            drop(follower);
+            follower = Follower::open(config(&authority), dir.path(), authority.now).unwrap();
+        }
+        let (asked, _) = round(&mut authority, &mut follower);
+        assert_eq!(asked, [page(next, 1103), page(0, 1024), page(1024, 1103)], "{restarted}");
+        assert_eq!(standing(&follower, "shop:v1.0", authority.now), Standing::Valid);
+        assert_eq!(follower.view().floor(&Line::parse("shop").unwrap()), Some(Version::new(1, 0)));
+        assert_eq!(follower.reports(), vec![]);
+        authority.now += 10;
+        authority.change(Act::Revoke, "travel:v2.1");
+        assert_eq!(round(&mut authority, &mut follower).0, [page(1103, 1104)], "and once is enough");
+    }
+}
+
+#[test]
+fn attack_a_version_of_a_floor_that_is_left_out_for_good_costs_the_whole_log_once_in_five_minutes() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut authority, mut follower, next) = left_out_once(dir.path());
+    let second = Span::at(1024, 1103).unwrap();
+    let left_out = told(&authority, second, |lines| lines.retain(|line| line.urn != urn("shop:v1.0")));
+    // what breaks off was not in vain
+    authority.breaks = vec![second.path()];
+    assert_eq!(authority.follow(&mut follower), Err(FollowFault::Unreachable));
+    authority.breaks.clear();
+    authority.lie(&second.path(), left_out);
+    let refused = Err(FollowFault::FloorAboveVersions { line: Line::parse("shop").unwrap() });
+    let pages = |authority: &mut MemoryAuthority| {
+        let asked = std::mem::take(&mut authority.asked);
+        asked.into_iter().filter(|path| path.starts_with(PAGES)).collect::<Vec<_>>()
+    };
+    pages(&mut authority);
+    for (seconds, everything) in [(10, true), (30, false), (30, false), (239, false), (1, true), (199, false)]
+    {
+        authority.now += seconds;
+        assert_eq!(authority.follow(&mut follower), refused);
+        let asked = [page(next, 1103), page(0, 1024), second.path()];
+        assert_eq!(pages(&mut authority), asked[..if everything { 3 } else { 1 }], "{seconds}");
+    }
+    // whatever the refused head revokes is revoked, and a mirror that tells it is believed
+    assert_eq!(standing(&follower, "payment:v1.0", authority.now), Standing::Revoked);
+    authority.lies.clear();
+    authority.now += 101;
+    authority.renew();
+    authority.follow(&mut follower).unwrap();
+    assert_eq!(standing(&follower, "shop:v1.0", authority.now), Standing::Valid);
 }
 
 /// An authority whose `shop` refers to what lies before it in another line, with a page between them.

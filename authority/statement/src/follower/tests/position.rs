@@ -292,11 +292,14 @@ fn a_floor_for_a_version_that_a_mirror_left_out_makes_a_restart_look_through_all
     authority.lie(&new.path(), left_out);
     let mut follower = open(config(&authority), dir.path(), authority.now);
     authority.follow(&mut follower).unwrap();
-    authority.lies.clear();
     authority.now += 10;
     authority.floor("shop", "v1.0");
+    let last = Span::at(1024, 1102).unwrap();
+    let left_out = told(&authority, last, |lines| lines.retain(|line| line.urn != urn("shop:v1.0")));
+    authority.lie(&last.path(), left_out);
     let line = Line::parse("shop").unwrap();
     assert_eq!(authority.follow(&mut follower), Err(FollowFault::FloorAboveVersions { line }));
+    authority.lies.clear();
     drop(follower);
     let mut again = open(config(&authority), dir.path(), authority.now);
     assert_eq!(round(&mut authority, &mut again).0, all(&authority));
