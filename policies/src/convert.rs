@@ -72,7 +72,7 @@ fn check_value(kind: &Kind, value: &Json<'_>) -> Result<(), Misfit> {
         }
         (Kind::Datetime(_), Json::String(text)) => datetime(text).map(drop),
         (Kind::Duration, Json::String(text)) => duration(text).map(drop),
-        (Kind::IpAddress, Json::String(text)) => ip(text).map(drop),
+        (Kind::IpAddress(_), Json::String(text)) => ip(text).map(drop),
         (Kind::Set(of, _), Json::Array(items)) => {
             items.iter().enumerate().try_for_each(|(position, item)| {
                 check_value(of, item).map_err(|misfit| misfit.within(&position.to_string()))
@@ -152,7 +152,7 @@ fn value_of(kind: &Kind, value: &Json<'_>, decimals: Decimals) -> Result<Restric
         (Kind::Duration, Json::String(text)) => {
             duration(text).map(|ms| RestrictedExpression::new_duration(format!("{ms}ms")))
         }
-        (Kind::IpAddress, Json::String(text)) => ip(text).map(RestrictedExpression::new_ip),
+        (Kind::IpAddress(_), Json::String(text)) => ip(text).map(RestrictedExpression::new_ip),
         (Kind::Set(of, _), Json::Array(items)) => items
             .iter()
             .enumerate()

@@ -24,8 +24,8 @@ pub(crate) enum Kind {
     Datetime(bool),
     /// `duration`
     Duration,
-    /// `ipaddr`
-    IpAddress,
+    /// `ipaddr`, and whether each is one of IPv4, or each of IPv6, where the `format` says so
+    IpAddress(Option<bool>),
     /// `Set<…>`, and how many items the array has that it is made of
     Set(Box<Kind>, Numbers),
     /// A record.
@@ -76,7 +76,9 @@ impl Kind {
             FieldType::Text { format: Some(Format::Date), .. } => Some(Self::Datetime(true)),
             FieldType::Text { format: Some(Format::DateTime), .. } => Some(Self::Datetime(false)),
             FieldType::Text { format: Some(Format::Duration), .. } => Some(Self::Duration),
-            FieldType::Text { format: Some(Format::IpAddress), .. } => Some(Self::IpAddress),
+            FieldType::Text { format: Some(Format::IpAddress), .. } => {
+                Some(Self::IpAddress(place.and_then(one_family)))
+            }
             FieldType::Text { format: None, values, .. } => {
                 Some(Self::String(Strings::of(values.clone(), place)))
             }
@@ -97,7 +99,9 @@ impl Kind {
     fn may_misfit(&self) -> bool {
         match self {
             Self::String(_) | Self::Bool(_) => false,
-            Self::Long(_) | Self::Decimal(_) | Self::Datetime(_) | Self::Duration | Self::IpAddress => true,
+            Self::Long(_) | Self::Decimal(_) | Self::Datetime(_) | Self::Duration | Self::IpAddress(_) => {
+                true
+            }
             Self::Set(items, _) => items.may_misfit(),
             Self::Record(members) => members.may_misfit(),
         }
@@ -112,6 +116,7 @@ impl Kind {
             (Self::Bool(a), Self::Bool(b)) => Ok(Self::Bool(if a == b { *a } else { None })),
             (Self::String(a), Self::String(b)) => Ok(Self::String(a.or(b))),
             (Self::Datetime(a), Self::Datetime(b)) => Ok(Self::Datetime(*a && *b)),
+            (Self::IpAddress(a), Self::IpAddress(b)) => Ok(Self::IpAddress(if a == b { *a } else { None })),
             (a, b) if a == b => Ok(a.clone()),
             (a, b) => Err(Conflict { path: path.to_owned(), before: a.to_string(), here: b.to_string() }),
         }
@@ -125,7 +130,7 @@ impl Kind {
             Self::Decimal(_) => json!({"type": "Extension", "name": "decimal"}),
             Self::Datetime(_) => json!({"type": "Extension", "name": "datetime"}),
             Self::Duration => json!({"type": "Extension", "name": "duration"}),
-            Self::IpAddress => json!({"type": "Extension", "name": "ipaddr"}),
+            Self::IpAddress(_) => json!({"type": "Extension", "name": "ipaddr"}),
             Self::Set(items, _) => json!({"type": "Set", "element": items.to_json()}),
             Self::Record(members) => members.to_json(),
         }
@@ -141,7 +146,7 @@ impl fmt::Display for Kind {
             Self::Decimal(_) => "a decimal",
             Self::Datetime(_) => "a datetime",
             Self::Duration => "a duration",
-            Self::IpAddress => "an IP address",
+            Self::IpAddress(_) => "an IP address",
             Self::Set(..) => "a set",
             Self::Record(_) => "a record",
         })
@@ -227,6 +232,15 @@ impl Attribute {
         }
         Ok(Self { kind: self.kind.clone(), required: false, nullable: self.nullable })
     }
+}
+
+/// Whether an address is one of IPv4, where its `format` lets it be of one kind alone.
+fn one_family(place: Place<'_>) -> Option<bool> {
+    place.all_of().into_iter().find_map(|schema| match schema.get("format")?.as_str()? {
+        "ipv4" => Some(true),
+        "ipv6" => Some(false),
+        _ => None,
+    })
 }
 
 /// The one truth that `const` or `enum` lets it be.

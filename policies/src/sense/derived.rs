@@ -107,7 +107,11 @@ impl Looking<'_, '_> {
                 Var::Resource if self.known == Known::All => self.world.emptiness(member, here),
                 _ => Values::Any,
             },
-            IPV4 | LIKE | RANGED | HELD | LACKED | NO_OTHERS | HAS => Values::Any,
+            IPV4 => match var {
+                Var::Resource if self.known == Known::All => self.world.family(member, here),
+                _ => Values::Any,
+            },
+            LIKE | RANGED | HELD | LACKED | NO_OTHERS | HAS => Values::Any,
             other => self.counted(unit_of(other)?, (var, member), here),
         })
     }

@@ -232,6 +232,14 @@ impl Finding<'_, '_> {
                 if var == Var::Context && path.iter().eq(["session", "expires"]) {
                     return Some("a session is there until it expires".to_owned());
                 }
+                let family = match self.world.family(&path, self.here).truth() {
+                    (true, false) => Some("4"),
+                    (false, true) => Some("6"),
+                    _ => None,
+                };
+                if let Some(family) = family.filter(|_| var == Var::Resource) {
+                    return Some(format!("`{}` is an IPv{family} address", written(part)));
+                }
                 let values = Looking::new(self.world).known_of(&var, &path, self.here);
                 let is = described(&values, var == Var::Resource)?;
                 if self.here.said(&var, &path).is_some() {

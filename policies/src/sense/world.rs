@@ -427,6 +427,15 @@ impl<'a> World<'a> {
         }
     }
 
+    /// Whether an address is one of IPv4.
+    pub fn family(&self, path: &[String], here: &Where) -> Values {
+        let info = here.of_type.and_then(|of_type| self.info(of_type));
+        match info.map(|info| find(&info.attributes, path)) {
+            Some(Found::There(Kind::IpAddress(Some(v4)), _)) => super::values::only(*v4),
+            _ => Values::Any,
+        }
+    }
+
     /// A type that has the member and does not show it.
     pub fn hidden(&self, path: &[String], here: &Where) -> Option<usize> {
         let hides = |at: &usize| {

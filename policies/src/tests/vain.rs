@@ -163,3 +163,43 @@ fn bug_a_member_was_redacted_that_a_forbid_lets_no_reply_have() {
     let few = "(principal == Agent::\"spiffe://semgate.test/agent/retailer-7\", action, resource is travel::bookFlight_results) when { resource has booking_reference }";
     assert_eq!(load(few), [""; 0]);
 }
+
+#[test]
+fn bug_an_address_of_the_kind_that_its_format_is_not_was_asked_for() {
+    let net = |version: &str, format: &str| {
+        super::context(&format!(
+            r#"{{"context":"urn:contexts:net:{version}","concepts":{{"peer":{{"type":"object","properties":{{
+                "old":{{"type":"string","format":"ipv4"}},"new":{{"type":"string","format":"ipv6"}},"some":{{"type":"string","format":"{format}"}},
+                "any":{{"anyOf":[{{"type":"string","format":"ipv4"}},{{"type":"string","format":"ipv6"}}]}}}},
+               "required":["old","new","some","any"],"additionalProperties":false}}}}}}"#
+        ))
+    };
+    let of = |condition: &str, contexts: &[std::sync::Arc<semgate_contexts::Context>]| {
+        let text = format!("permit (principal, action, resource is net::peer)\nwhen {{ {condition} }};");
+        super::House::load(&super::one_file(&text), contexts.to_vec()).err().unwrap_or_default()
+    };
+    let (one, both) = ([net("v1.0", "ipv4")], [net("v1.0", "ipv4"), net("v1.1", "ipv6")]);
+    for (condition, kind) in [
+        ("resource.old.isIpv6()", "`resource.old` is an IPv4 address"),
+        ("!resource.old.isIpv4()", "`resource.old` is an IPv4 address"),
+        ("resource.old.isInRange(ip(\"::/0\"))", "`resource.old` is an IPv4 address"),
+        ("resource.old == ip(\"::1\")", "`resource.old` is an IPv4 address"),
+        ("resource.new.isIpv4()", "`resource.new` is an IPv6 address"),
+        ("resource.new == ip(\"10.0.0.1\")", "`resource.new` is an IPv6 address"),
+        ("resource.some.isIpv6()", "`resource.some` is an IPv4 address"),
+    ] {
+        let told = of(condition, &one);
+        let why = format!(" true for no message (`{condition}`: {kind})");
+        assert!(told.len() == 1 && told[0].ends_with(&why), "{condition}: {told:?}");
+    }
+    for condition in [
+        "resource.old.isIpv4() && resource.new.isIpv6()",
+        "resource.old == ip(\"10.0.0.1\") || resource.new == ip(\"::1\")",
+        "resource.any.isIpv6() && resource.any.isInRange(ip(\"::/0\"))",
+        "resource.any.isIpv4()",
+        "resource.some.isIpv6()",
+        "resource.some.isIpv4()",
+    ] {
+        assert_eq!(of(condition, &both), [""; 0], "{condition}");
+    }
+}
