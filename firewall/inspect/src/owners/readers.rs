@@ -31,6 +31,8 @@ pub(crate) struct Version {
     near: bool,
     /// It goes on from such a one of another place.
     far: bool,
+    /// What who reads everywhere has, in the order in which it passed; never given up.
+    order: bool,
 }
 
 /// What one reader may hold, what it was told by itself first.
@@ -53,7 +55,8 @@ pub(crate) enum Beyond {
 impl Held {
     /// A text that is told whole.
     pub(crate) fn whole(text: impl Into<Arc<Pieces>>) -> Self {
-        let version = Version { text: text.into(), begun: 0, from: None, near: false, far: false };
+        let text = text.into();
+        let version = Version { text, begun: 0, from: None, near: false, far: false, order: false };
         Self { versions: vec![version], seen: 0 }
     }
 
@@ -91,15 +94,16 @@ impl Held {
         if standing.lost > self.seen {
             return Err(if standing.forgotten { Beyond::Forgotten } else { Beyond::Versions });
         }
-        let versions = if self.versions.is_empty() {
+        let mut versions = if self.versions.is_empty() {
             if standing.forgotten {
                 return Err(Beyond::Forgotten);
             }
             standing.versions()
         } else {
             let over = |from: u64| standing.is_over(from);
-            let goes_on = |version: &&Version| !(version.near && version.from.is_some_and(over));
+            let goes_on = |version: &&Version| !(version.near && version.from.map_or(version.order, over));
             let mut versions: Vec<_> = self.versions.iter().filter(goes_on).cloned().collect();
+            versions.iter_mut().for_each(|version| version.order = false);
             versions.extend(
                 standing.entries.iter().filter(|entry| self.is_news(entry, standing, added)).map(|entry| {
                     let near = entry.near || self.texts().any(|text| text.is_near(&entry.text));
@@ -108,6 +112,14 @@ impl Held {
             );
             versions
         };
+        if let Some(order) = &standing.order {
+            match versions.iter_mut().find(|version| version.text == order.text) {
+                Some(same) => same.order = true,
+                // the same piece was told elsewhere before
+                None if self.own().is_some_and(|own| order.text.begins_with_both(own, added)) => {}
+                None => versions.push(order.clone()),
+            }
+        }
         if versions.len() > most.max(1) {
             return Err(Beyond::Versions);
         }
@@ -143,6 +155,7 @@ impl Held {
                 Some(known) => {
                     known.near &= version.near;
                     known.far &= version.far;
+                    known.order |= version.order;
                 }
                 None => all.push(Version { text, ..version }),
             }
@@ -164,6 +177,8 @@ impl Held {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Standing {
     entries: Vec<Entry>,
+    /// What who reads everywhere has, in the order in which it passed.
+    order: Option<Version>,
     /// Entries that there were.
     ids: u64,
     /// When it was last told.
@@ -214,6 +229,7 @@ impl Entry {
             from: None,
             near: self.near,
             far: self.far,
+            order: false,
         }
     }
 
@@ -286,6 +302,12 @@ impl Standing {
     /// A reader has this from now on, or may have it. Of more versions than `most` those are given up first that others go on from; nothing is put
     /// behind what was told until then, but by who was told more since.
     pub(super) fn tell(&mut self, at: u64, by: By<'_>, held: &Held, most: usize) {
+        // what is told whole begins anew for who reads everywhere; of what was told elsewhere before nothing changes
+        let whole = || held.versions.first().filter(|version| version.begun == 0);
+        if let Some(told) = held.versions.iter().find(|version| version.order).or_else(whole) {
+            let begun = if told.begun == 0 { at } else { told.begun };
+            self.order = Some(Version { begun, from: None, near: true, order: true, ..told.clone() });
+        }
         for entry in &mut self.entries {
             match by {
                 // who asks again has what came of it
@@ -315,15 +337,20 @@ impl Standing {
         }
         self.entries.retain_mut(Entry::is_held);
         self.at = at;
-        while self.entries.len() > most.max(1) {
-            let spare = self.entries.iter().filter(|entry| self.can_be_spared(entry));
-            let spare = spare.min_by_key(|entry| entry.at).map(|entry| (entry.id, entry.at));
-            let oldest = || self.entries.iter().min_by_key(|entry| entry.at).map(|entry| (entry.id, at));
-            let Some((id, until)) = spare.or_else(oldest) else { return };
-            self.lost = self.lost.max(until);
-            self.missing = self.missing.max(id);
-            self.entries.retain(|entry| entry.id != id);
+        let over = self.entries.len().saturating_sub(most.max(1));
+        if over == 0 {
+            return;
         }
+        // looked at once for all: each is compared with each
+        let until = |entry: &Entry| if self.can_be_spared(entry) { (false, entry.at) } else { (true, at) };
+        let mut gone: Vec<_> = self.entries.iter().map(|entry| (until(entry), entry.at, entry.id)).collect();
+        gone.sort_unstable_by_key(|((only, _), told, id)| (*only, *told, *id));
+        gone.truncate(over);
+        for ((_, until), _, id) in &gone {
+            self.lost = self.lost.max(*until);
+            self.missing = self.missing.max(*id);
+        }
+        self.entries.retain(|entry| gone.iter().all(|(.., id)| *id != entry.id));
     }
 
     fn new_entry(&mut self, version: &Version) -> Entry {
@@ -361,7 +388,10 @@ impl Standing {
 
 impl Kept for Standing {
     fn len(&self) -> usize {
-        self.entries.iter().map(|entry| entry.text.len()).sum()
+        let order = self.order.iter().map(|order| &order.text);
+        // one that is an entry too costs nothing more
+        let order = order.filter(|text| !self.entries.iter().any(|entry| Arc::ptr_eq(&entry.text, text)));
+        self.entries.iter().map(|entry| &entry.text).chain(order).map(|text| text.len()).sum()
     }
 
     /// Who has read nothing of it in one place cannot be told from who has read what is given up.
@@ -374,6 +404,7 @@ impl Kept for Standing {
 
     fn lose(&mut self) {
         self.entries.clear();
+        self.order = None;
         self.lost = self.at;
         self.forgotten = true;
     }

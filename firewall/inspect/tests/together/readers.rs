@@ -292,3 +292,34 @@ fn an_agent_that_tells_whole_texts_and_never_appends_is_not_refused_for_their_nu
     one(begun("done")).unwrap();
     one(behind(" now")).unwrap();
 }
+
+#[test]
+fn attack_pieces_of_a_word_come_in_turn_on_streams_that_began_alike() {
+    // who reads all of them, in the order in which they pass
+    let house = house();
+    let (mut one, mut two) = (house.subscribed(), house.subscribed());
+    one(begun("DEL")).unwrap();
+    two(begun("DEL")).unwrap();
+    one(behind("E")).unwrap();
+    two(behind("T")).unwrap();
+    denied(one(behind("E")));
+    one(behind("x")).unwrap();
+    let pieces = ["r", "o", "p"];
+    for way in 0..27_usize {
+        let house = self::house();
+        let mut streams = [house.subscribed(), house.subscribed(), house.subscribed()];
+        for stream in &mut streams {
+            stream(begun("d")).unwrap();
+        }
+        let mut rest = way;
+        for piece in pieces {
+            streams[rest % 3](behind(piece)).unwrap();
+            rest /= 3;
+        }
+        for (n, mut stream) in streams.into_iter().enumerate() {
+            let refused = stream(behind(" table"));
+            assert!(refused.is_err(), "in the {way}th way, on stream {n}");
+            denied(refused);
+        }
+    }
+}

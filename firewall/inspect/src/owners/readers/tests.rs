@@ -183,3 +183,26 @@ fn bug_what_came_of_one_that_was_given_up_was_held_to_be_over() {
     let held = held.beside(&house.standing, &Pieces::default(), MOST).unwrap();
     assert_eq!(words(held.texts()), ["abcd", "ad", "xyz"]);
 }
+
+#[test]
+fn attack_what_passes_in_turn_in_three_places_is_held_against_who_reads_all_of_them_also_where_bytes_are_short()
+ {
+    for way in 0..81_usize {
+        let mut house = House { most: 64, ..House::default() };
+        let readers = [Reader::default(), Reader::default(), Reader::default()];
+        let mut places = Vec::new();
+        for (reader, text) in readers.iter().zip(["d", "d", "x"]) {
+            places.push(house.begins(By::Stream(reader), text));
+        }
+        let (mut rest, mut passed) = (way, "x".to_owned());
+        for piece in ["r", "o", "p", "q"] {
+            passed.push_str(piece);
+            let at = rest % 3;
+            let texts = house.appends(By::Stream(&readers[at]), &mut places[at], piece).unwrap();
+            assert!(texts.contains(&passed), "in the {way}th way `{passed}` is none of {texts:?}");
+            house.standing.spare();
+            places.iter_mut().for_each(Held::spare);
+            rest /= 3;
+        }
+    }
+}
