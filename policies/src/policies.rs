@@ -459,9 +459,10 @@ pub fn schema_text(contexts: &[Arc<Context>]) -> Result<String, PolicyFault> {
         .map_err(|e| fault(e.to_string()))
 }
 
-/// What could do nothing whoever is in whichever group, whenever it is and whatever a gateway lets pass, and what does nothing by who is in which
-/// today, by the clock, or by a gateway's limits. The second is no reason to keep a set out: whoever is put into the group of the suspended, or
-/// taken out of that of the trusted, must be so at once, what is over was meant to be, and one set may be for gateways with several limits.
+/// What could do nothing whoever is in whichever group or has whichever credential, whenever it is and whatever a gateway lets pass, and what does
+/// nothing by who is in which and has which today, by the clock, or by a gateway's limits. The second is no reason to keep a set out: whoever is
+/// put into the group of the suspended, or taken out of that of the trusted, or loses a credential, must be so at once, what is over was meant to
+/// be, and one set may be for gateways with several limits.
 fn by_today<'w>(
     texts: Checked<'_>,
     world: &World<'_>,

@@ -43,7 +43,7 @@ pub(crate) struct World<'a> {
     coming: OnceCell<Option<BTreeSet<u32>>>,
     /// What may still be looked at: of the policy at hand, and of all.
     steps: Steps,
-    /// Whether who is in a group today is taken into account.
+    /// Whether who is in a group, and what which entry gives, is taken into account as it is today.
     groups_count: bool,
     /// The clock in milliseconds, where it is taken into account.
     now: Option<i64>,
@@ -122,7 +122,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The same, whoever may be in a group.
+    /// The same, whoever may be in a group, and whichever agent may have a credential that some agent has.
     pub fn whoever_is_in_groups(self) -> Self {
         Self { groups_count: false, ..self }
     }
@@ -231,6 +231,10 @@ impl<'a> World<'a> {
     /// Whether whoever is asked can have a credential. One that nobody has today is held by nobody yet, if it is declared; what agents show
     /// comes later.
     pub(super) fn may_have(&self, credentials: &Expr, name: &str, here: &Where) -> bool {
+        // who has what may be otherwise tomorrow, as who is in a group
+        if !self.groups_count {
+            return true;
+        }
         let (Some(whose), Some(agents)) = (self.whose(credentials, here), self.agents()) else { return true };
         let has = |entry: &crate::AgentEntry| entry.credentials.iter().any(|own| own == name);
         credentials::is_shown(name)
