@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cedar_policy::pst::{BinaryOp, Clause, Expr, UnaryOp};
 
 use super::facts::Where;
-use super::possible::Looking;
+use super::possible::{Known, Looking};
 
 /// A part of conditions, and whether it has to be so.
 #[derive(Clone)]
@@ -51,7 +51,10 @@ impl Looking<'_, '_> {
         }
         // what they ask for was noted when they were looked at first
         let mut looking = Self::knowing(self.world, self.known);
-        self.world.steps().once_more(|| looking.in_row(parts.iter().rev(), there).is_some())
+        self.world.steps().once_more(|| {
+            looking.in_row(parts.iter().rev(), there.clone()).is_some()
+                && !(self.known == Known::All && self.world.is_memberless(&there))
+        })
     }
 
     /// What is so once all of these are, each with what those before it say; none if they never are.

@@ -110,7 +110,7 @@ impl Where {
     }
 
     /// The same without what conditions say to be there.
-    fn without_members(&self) -> Self {
+    pub(super) fn without_members(&self) -> Self {
         let facts = self.facts.iter().flat_map(|facts| facts.iter());
         let others = facts.filter(|(_, path, _)| said_there(path).is_none()).cloned();
         Self { facts: Some(Arc::new(others.collect())), ..self.clone() }
@@ -222,13 +222,8 @@ impl Looking<'_, '_> {
                 let Some((Var::Resource, path)) = path_of(expr) else { return Some(here.clone()) };
                 let names = attrs.iter().map(|name| name.to_string());
                 let path: Vec<String> = path.into_iter().chain(names).collect();
-                let there = here.saying((Var::Resource, is_there(&path)), super::values::only(true));
-                // a version may be asked for that no type with this member has
-                let asked =
-                    ["major", "minor"].iter().any(|name| here.fact(&Var::Context, &[*name]).is_some());
-                let none = |here: &Where| self.world.possible_versions(here).is_none();
-                // of a version that nobody knows nothing is said
-                (!asked || none(&here.without_members()) || !none(&there)).then_some(there)
+                // whether some type has it beside the others is asked once all are known
+                Some(here.saying((Var::Resource, is_there(&path)), super::values::only(true)))
             }
             Expr::UnaryOp { op: UnaryOp::IsEmpty | UnaryOp::IsIPv4 | UnaryOp::IsIPV6, .. }
                 if !self.known.follows() =>

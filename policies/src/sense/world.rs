@@ -271,6 +271,21 @@ impl<'a> World<'a> {
         (!all.is_empty()).then_some(all)
     }
 
+    /// Whether a version is asked for of which no type has the members that are said to be there. Each type takes a step for each of them; past
+    /// the steps that are left it is taken as one that has them.
+    pub(super) fn is_memberless(&self, here: &Where) -> bool {
+        let asked = ["major", "minor"].iter().any(|name| here.fact(&Var::Context, &[*name]).is_some());
+        let members = here.members().len();
+        if here.of_type.is_some() || members == 0 || !asked {
+            return false;
+        }
+        let steps = self.catalogue.types.len().saturating_mul(members);
+        self.steps.spend(u64::try_from(steps).unwrap_or(u64::MAX))
+            && self.possible_versions(here).is_none()
+            // of a version that nobody knows nothing is said
+            && self.possible_versions(&here.without_members()).is_some()
+    }
+
     /// The types that the resource can be: by the scope, the actions, and what the conditions before say of its type and its line.
     pub fn types_here<'h>(&'h self, here: &'h Where) -> impl Iterator<Item = (usize, &'a TypeInfo)> + 'h {
         let line = match here.fact(&Var::Context, &["line"]) {

@@ -1,6 +1,7 @@
 //! What is never true is so in whatever order and form it is written, and what can be true is so too.
 
 use super::{faults, loads};
+use crate::{Policies, PolicyLimits};
 
 fn forbid(scope: &str, condition: &str) -> String {
     format!(
@@ -277,4 +278,37 @@ fn a_time_of_day_elsewhere_is_judged_like_one_of_utc() {
             &format!("{there}.toDate() == datetime(\"2031-01-02\")"),
         ],
     );
+}
+
+/// The types of 20 contexts were looked through for each `has`, four times, and no step was counted: a policy of 150 of them took minutes.
+#[test]
+fn bug_each_member_that_is_asked_for_beside_a_major_looked_through_every_type() {
+    let members: Vec<String> = (0..8).map(|n| format!(r#""m{n}":{{"type":"integer"}}"#)).collect();
+    let concept = |n: usize| format!(r#""c{n}":{{"type":"object","properties":{{{}}}}}"#, members.join(","));
+    let concepts: Vec<String> = (0..50).map(concept).collect();
+    let mut contexts: Vec<_> = (0..20)
+        .map(|n| {
+            super::context(&format!(
+                r#"{{"context":"urn:contexts:l{n}:v1.0","concepts":{{{}}}}}"#,
+                concepts.join(",")
+            ))
+        })
+        .collect();
+    contexts.push(super::context(
+        r#"{"context":"urn:contexts:t:v2.0","concepts":{"c":{"type":"object","properties":{"newer":{"type":"string"}}}}}"#,
+    ));
+    let load = |condition: &str, limits: &PolicyLimits| {
+        let text = format!("permit (principal, action, resource) when {{ {condition} }};");
+        let told = Policies::load(&super::one_file(&text), &contexts, limits).err().unwrap_or_default();
+        told.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let each: Vec<String> = (0..150).map(|n| format!("resource has m{}", n % 8)).collect();
+    let many = format!("context.major == 1 && {}", each.join(" && "));
+    assert_eq!(load(&many, &PolicyLimits::default()), [""; 0]);
+    let never = "context.major == 2 && resource has m0 && resource has m1";
+    let told = load(never, &PolicyLimits::default());
+    assert!(told.len() == 1 && told[0].contains("true for no message"), "{told:?}");
+    // a step for each type and member, of those for looking once more: past them it is taken as possible
+    let few = PolicyLimits { max_policy_steps: 8_000, ..PolicyLimits::default() };
+    assert_eq!(load(never, &few), [""; 0]);
 }
