@@ -134,11 +134,17 @@ impl Rule {
         }
         let said = |keyword: &str| self.0.schemas.iter().find_map(|schema| schema.get(keyword)?.as_str());
         match (said("pattern"), said("format")) {
-            (Some(pattern), _) => format!("its `pattern` is `{pattern}`"),
-            (None, Some(format)) => format!("its `format` is `{format}`"),
+            (Some(pattern), _) => format!("its `pattern` is `{}`", in_one_line(pattern)),
+            (None, Some(format)) => format!("its `format` is `{}`", in_one_line(format)),
             (None, None) => "its schema says otherwise".to_owned(),
         }
     }
+}
+
+/// The same with controls by their codes: whoever publishes a context writes it, and what is told is one line.
+fn in_one_line(text: &str) -> String {
+    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(shown).collect()
 }
 
 fn count(text: &str) -> u64 {

@@ -21,7 +21,8 @@ use super::{World, walk};
 use crate::catalogue::TypeInfo;
 use crate::numbers::{DECIMAL_PLACES, Numbers};
 
-/// Steps of finding it for one policy, on top of those of judging it: some ten milliseconds. Past them more parts are named than need be.
+/// Steps of finding it for one policy, on top of those of judging it: some ten milliseconds, and some fifty with what is left for looking once
+/// more. Past them more parts are named than need be.
 const MAX_STEPS: u64 = 50_000;
 
 /// Parts that are looked at one by one: of a longer condition the whole is meant.
@@ -317,14 +318,22 @@ fn together(parts: &[Part<'_>]) -> String {
     format!("{named} are never true together{meant}")
 }
 
-/// Whether two ask one member for one thing and for another, where one of the two may have been meant.
+/// Whether two ask one member for one thing and for another, where one of the two may have been meant. An agent and a group that it is not in
+/// are no such two.
 fn are_alternatives(parts: &[Part<'_>]) -> bool {
+    let agent = |part: &Part<'_>| match &**part.expr {
+        Expr::BinaryOp { op, left, .. } if Side::of(left).is_some() => Some(*op),
+        _ => None,
+    };
     let member = |part: &Part<'_>| match &**part.expr {
         Expr::BinaryOp { op: BinaryOp::Eq | BinaryOp::In, left, .. } if part.truth => path_of(left),
         Expr::Like { expr, .. } if part.truth => path_of(expr),
         _ => None,
     };
-    matches!(parts, [one, other] if member(one).is_some() && member(one) == member(other))
+    matches!(
+        parts,
+        [one, other] if member(one).is_some() && member(one) == member(other) && agent(one) == agent(other)
+    )
 }
 
 impl Part<'_> {
@@ -361,7 +370,7 @@ fn described(values: &Values, of_instance: bool) -> Option<String> {
         _ => return None,
     };
     // of one there is no choice
-    let one = text.strip_prefix("one of ").filter(|one| !one.contains("`, "));
+    let one = text.strip_prefix("one of ").filter(|one| one.starts_with('`') && !one.contains("`, "));
     Some(one.map_or_else(|| text.clone(), str::to_owned))
 }
 

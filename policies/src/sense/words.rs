@@ -135,13 +135,13 @@ impl Texts<'_> {
                     values.iter().map(String::as_str).find(|value| value.eq_ignore_ascii_case(&text.text));
                 let near = folded.or_else(|| closest(&text.text, values.iter().map(String::as_str)));
                 let hint = match near {
-                    Some(near) => format!("did you mean `\"{near}\"`?"),
+                    Some(near) => format!("did you mean `{near:?}`?"),
                     None => format!("it is {}", listed(&values)),
                 };
-                (literal(&text), format!("`{member}` is never `\"{}\"`", text.text), hint)
+                (literal(&text), format!("`{member}` is never `{:?}`", text.text), hint)
             }
             Never::Form { member, literal: text, asks } => {
-                (literal(&text), format!("`{member}` is never `\"{}\"`", text.text), asks)
+                (literal(&text), format!("`{member}` is never `{:?}`", text.text), asks)
             }
             Never::Between { member, literal: text, days } => {
                 let day = text.text.get(..10).unwrap_or_default();
@@ -244,11 +244,11 @@ impl Texts<'_> {
     }
 }
 
-/// The values that a text can have.
+/// The values that a text can have, with what is not seen by its codes: whoever publishes a context writes them, and what is told is one line.
 pub(super) fn listed(values: &BTreeSet<String>) -> String {
     if values.len() > MAX_LISTED {
         return format!("one of {} values", values.len());
     }
-    let listed: Vec<String> = values.iter().map(|value| format!("`\"{value}\"`")).collect();
+    let listed: Vec<String> = values.iter().map(|value| format!("`{value:?}`")).collect();
     format!("one of {}", listed.join(", "))
 }

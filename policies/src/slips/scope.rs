@@ -9,6 +9,10 @@ const FORM: &str = "the scope is `(principal, action, resource)`, in this order;
 /// How several are asked for.
 const ONE: &str = "the scope takes one: write a policy for each, or ask for several in `when { … }`";
 
+/// What stands in a scope without being the name of somebody.
+const WORDS: [&str; 9] =
+    ["principal", "action", "resource", "context", "true", "false", "Agent", "Group", "Action"];
+
 pub(super) fn rules(spot: &Spot<'_>) -> Vec<Slip> {
     let one = [effect(spot), clause(spot), text_for_name(spot), several(spot), type_name(spot), form(spot)];
     one.into_iter().flatten().collect()
@@ -50,7 +54,8 @@ fn clause(spot: &Spot<'_>) -> Option<Slip> {
 
 /// A text, or a bare name, where the scope takes an agent, a group or an action.
 fn text_for_name(spot: &Spot<'_>) -> Option<Slip> {
-    let bare = is_name(spot.on(0)) && matches!(spot.on(1), "," | ")");
+    // a word of the language, or a kind of entity whose name is missing, is nobody's name
+    let bare = is_name(spot.on(0)) && !WORDS.contains(&spot.on(0)) && matches!(spot.on(1), "," | ")");
     if !spot.why.starts_with("expected an entity uid") || !(bare || is_text(spot.on(0))) {
         return None;
     }

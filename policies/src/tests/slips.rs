@@ -26,6 +26,18 @@ fn bug_what_did_not_parse_was_told_in_words_of_the_parser_alone() {
     assert_eq!(told, expected, "what is said of slips has changed; it is now:\n{told}");
 }
 
+#[test]
+fn bug_a_word_of_the_language_was_told_as_the_name_of_somebody() {
+    for scope in ["principal in true", "principal == principal", "principal in Group", "principal == Agent"] {
+        let text = format!("permit ({scope}, action, resource);");
+        let told = House::load(&alone(&text), shipped_contexts()).err().unwrap_or_default();
+        assert!(
+            !told.is_empty() && !told.iter().any(|one| one.contains("did you mean")),
+            "{scope}: {told:?}"
+        );
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -115,3 +115,45 @@ fn bug_a_binding_before_a_line_that_it_does_not_say_loaded() {
         assert_eq!(told(condition), [""; 0], "{condition}");
     }
 }
+
+/// What is said of a condition about a member `v` with these values, in a context of somebody.
+fn of_values(values: &[String], condition: &str) -> Vec<String> {
+    let values = serde_json::to_string(values).unwrap();
+    let document = format!(
+        r#"{{"context":"urn:contexts:t:v1.0","concepts":{{"c":{{"type":"object","required":["v"],"properties":{{"v":{{"type":"string","enum":{values}}}}}}}}}}}"#
+    );
+    let text = format!("permit (principal, action, resource is t::c) when {{ {condition} }};");
+    super::House::load(&super::one_file(&text), vec![super::context(&document)]).err().unwrap_or_default()
+}
+
+#[test]
+fn bug_a_member_of_many_values_was_told_as_being_their_number() {
+    let values: Vec<String> = (0..60).map(|n| format!("a{n}")).collect();
+    let told = of_values(&values, "resource.v like \"q*\"");
+    assert!(matches!(&told[..], [one] if one.contains("`resource.v` is one of 60 values")), "{told:?}");
+}
+
+#[test]
+fn attack_a_value_of_a_context_writes_a_second_line_of_what_is_told() {
+    let values = ["a\n\u{1b}[31merror: all good".to_owned(), "b".to_owned()];
+    for (condition, told_of) in [
+        ("resource.v like \"q*\"", r#"`"a\n\u{1b}[31merror: all good"`"#),
+        ("resource.v == \"something else\"", r#"`"a\n\u{1b}[31merror: all good"`"#),
+        ("resource.v == \"x\\ny\"", r#"is never `"x\ny"`"#),
+    ] {
+        let told = of_values(&values, condition);
+        assert!(matches!(&told[..], [one] if one.contains(told_of)), "{condition}: {told:?}");
+        assert!(!told[0].contains(char::is_control), "{condition}: {told:?}");
+    }
+}
+
+#[test]
+fn bug_an_agent_and_a_group_that_it_is_not_in_were_told_as_alternatives() {
+    let retailer = "Agent::\"spiffe://semgate.test/agent/retailer-7\"";
+    let house = super::House::with(&format!(
+        "permit (principal, action, resource is payment::transfer)\nwhen {{ principal == {retailer} && principal in Group::\"planners\" }};"
+    ))
+    .unwrap();
+    let told: Vec<String> = house.policies.warnings().iter().map(ToString::to_string).collect();
+    assert!(matches!(&told[..], [one] if one.ends_with("are never true together)")), "{told:?}");
+}
