@@ -1,4 +1,4 @@
-//! A question that no memory answers: what is read is handed to Cedar, policy by policy.
+//! A question that no memory answers: what is read is handed to Cedar, policy by policy, but for plain comparisons.
 
 use std::borrow::Cow;
 

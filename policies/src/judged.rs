@@ -1,7 +1,8 @@
 //! Conditions as they are judged: what can be written in several ways that mean the same stands in one, so that it is looked at in one
 //! place. Who sender and receiver are and what they do is asked with `in`: `principal is Agent in Group::"g"` is
 //! `principal in Group::"g"`, since nobody but agents sends, and `[Agent::"a"].contains(principal)` is `principal in [Agent::"a"]`, since
-//! nothing is in an agent but itself. What is evaluated, explained and counted is what was written.
+//! nothing is in an agent but itself. What is evaluated, explained and counted is what was written; faults name
+//! the form that is judged.
 
 use std::sync::Arc;
 

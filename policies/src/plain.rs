@@ -1,7 +1,7 @@
 //! Conditions that compare members of the instance with values, and ask nothing else: `resource.amount > 10000`.
 //!
 //! Most policies about values are of this form, and to make a request for Cedar's evaluator costs ten times what the comparison does. Only
-//! what Cedar itself does without a choice stands here: `==` and `<` of 64-bit numbers and of strings, `has`, and `!`, `&&` and `||` from
+//! what Cedar itself does without a choice stands here: `==` and `<` of 64-bit numbers, `==` of strings, `has`, and `!`, `&&` and `||` from
 //! left to right. Whatever is not plain when it is asked (a member that is not there, or of another type) is left to Cedar, which knows what
 //! to say of it.
 
@@ -13,7 +13,7 @@ use crate::kinds::{Attributes, Kind};
 use crate::rewrite;
 
 /// A condition of this form, as [`rewrite`] makes it: members of the instance in the context record, decimals as ten-thousandths.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Plain {
     Has(String),
     Compare { member: String, by: By, with: With },
@@ -32,7 +32,7 @@ pub(crate) enum By {
     GreaterOrEqual,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) enum With {
     /// Or ten-thousandths, where the member is a decimal.
     Long(i64),

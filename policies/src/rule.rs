@@ -1,4 +1,4 @@
-//! One policy as it is asked: its scope is the index's to match, its condition is Cedar's to evaluate.
+//! One policy as it is asked: its scope is the index's to match, its condition is Cedar's to evaluate, but for plain comparisons.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -180,6 +180,7 @@ impl Rule {
         whole: impl FnOnce() -> Result<(Request, Entities), Verdict>,
     ) -> Result<Applies, Verdict> {
         Ok(match &self.condition {
+            // `plainly` has answered it before
             Condition::Always => Applies::Yes,
             Condition::Expression { expression, .. } => {
                 match eval_expression(request, entities, expression) {
