@@ -173,6 +173,13 @@ impl Index {
         self.beginning(text.rsplit_once('.').map_or(text, |(major, _)| major), ".")
     }
 
+    /// Whether any version of the major of a context is published.
+    pub fn has_major(&self, urn: &ContextUrn) -> Result<bool, IndexFault> {
+        let text = urn.as_str();
+        let major = text.rsplit_once('.').map_or(text, |(major, _)| major);
+        Ok(self.urns.scan_prefix(format!("{major}.")).next().transpose()?.is_some())
+    }
+
     /// All published versions of the line of a context.
     pub fn of_line(&self, urn: &ContextUrn) -> Result<Vec<(ContextUrn, Record)>, IndexFault> {
         let text = urn.as_str();

@@ -12,7 +12,7 @@ mod tests;
 
 pub use page::{MAX_PAGE_BYTES, PAGE_ENTRIES, PAGES, Page, Span};
 
-/// The largest listing that is read: about 40,000 contexts. A log that publishes more is read by its [pages](Page) alone.
+/// The largest listing that is read: some 52,000 contexts. A log that publishes more is read by its [pages](Page) alone.
 pub const MAX_LISTING_BYTES: usize = 8 * 1024 * 1024;
 
 /// Where the listing is.

@@ -32,16 +32,19 @@ pub async fn listing(reach: &Reach) -> Result<Listing, Fault> {
     for n in 0..size.div_ceil(SHARD_ENTRIES) {
         let token = Token::read(&text(reach, &format!("/v1/feed/shards/{n}")).await?).doing(what)?;
         let of_shard = |one: &&mut Listed| one.index / SHARD_ENTRIES == n;
-        contexts.iter_mut().filter(of_shard).for_each(|one| one.status = status(token.list(), one.index));
+        for one in contexts.iter_mut().filter(of_shard) {
+            let short = || Fault::new("a status list of the authority is shorter than its log");
+            one.status = status(token.list(), one.index).ok_or_else(short)?;
+        }
     }
     Ok(Listing { contexts })
 }
 
-/// The status of an entry in the list of its shard.
-fn status(list: &[u8], index: u64) -> Status {
+/// The status of an entry in the list of its shard; nothing where the list ends before it, since what it would say is not that the entry is valid.
+fn status(list: &[u8], index: u64) -> Option<Status> {
     let at = index % SHARD_ENTRIES;
-    let byte = usize::try_from(at / 4).ok().and_then(|at| list.get(at)).copied().unwrap_or_default();
-    Status::from_bits(byte >> (2 * (at % 4)))
+    let byte = usize::try_from(at / 4).ok().and_then(|at| list.get(at))?;
+    Some(Status::from_bits(byte >> (2 * (at % 4))))
 }
 
 async fn text(reach: &Reach, path: &str) -> Result<String, Fault> {
@@ -50,4 +53,17 @@ async fn text(reach: &Reach, path: &str) -> Result<String, Fault> {
         return Err(refused(&reply));
     }
     String::from_utf8(reply.body.to_vec()).doing("the authority's answer")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bug_what_a_status_list_does_not_reach_was_shown_as_valid() {
+        assert_eq!(status(&[0b0000_0100], 1), Some(Status::from_bits(1)));
+        assert_eq!(status(&[0b0000_0100], 3), Some(Status::from_bits(0)));
+        assert_eq!(status(&[0b0000_0100], 4), None);
+        assert_eq!(status(&[], SHARD_ENTRIES), None);
+    }
 }

@@ -152,7 +152,7 @@ pub(super) async fn approve(
 ) -> Answer {
     let mut attempt = Attempt::begin(&app, "approve", &request);
     let author = Author::of_any_right(&app, &request);
-    // a body says nothing here, and is not waited for
+    // a body says nothing here: the act does not wait for it
     drop(request);
     // in a task of its own: a caller who leaves changes nothing, neither of what is done nor of what is recorded
     let task = tokio::spawn(async move {

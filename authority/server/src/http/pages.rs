@@ -42,7 +42,10 @@ pub(super) async fn page(
         let _turn = turn;
         work.metrics.count("semgate_authority_pages_total", &[]);
         let page = Document::new(made(&work, &public, span)?);
-        work.cache.keep(key, &page, None);
+        // what followers ask for; other spans, which anybody may think of, put out nothing
+        if span.begins_a_page() || span.end() == public.size {
+            work.cache.keep(key, &page, None);
+        }
         Ok(page)
     });
     served(&made.await?)

@@ -40,8 +40,8 @@ pub(super) fn beside<'u>(
     Ok(Some(Untyped { why: first.to_string(), with }))
 }
 
-/// The versions of its line and of those whose namespace to policies could be one of its own, if there is such a line: the newest of each,
-/// as many as may be read.
+/// The versions of its line and of those whose namespace to policies could be one of its own, if there is such a line: those of its own major
+/// and of the newest others, and the newest of each, `limits.compared_versions` of either.
 ///
 /// # Errors
 /// The index cannot be read.
@@ -58,10 +58,16 @@ pub(super) fn namesakes(app: &App, document: &Context) -> Result<Vec<ContextUrn>
     let mut majors = BTreeSet::new();
     for major in index.majors_that_name_lines(urn).map_err(|fault| broken(app, &fault))? {
         let first = ContextUrn::new(&app.config.prefix, urn.line().clone(), Version::new(major, 0));
-        let published = || index.of_major(&first).map_err(|fault| broken(app, &fault));
-        if major == urn.version().major || !published()?.is_empty() {
+        let published = || index.has_major(&first).map_err(|fault| broken(app, &fault));
+        if major == urn.version().major || published()? {
             majors.insert(major);
         }
+    }
+    // each is another line to read
+    while majors.len() > app.config.limits.compared_versions {
+        let oldest = majors.iter().copied().find(|major| *major != urn.version().major);
+        let Some(oldest) = oldest else { break };
+        majors.remove(&oldest);
     }
     let mut others = Vec::new();
     for line in semgate_policies::namesakes(urn.line(), &majors) {
