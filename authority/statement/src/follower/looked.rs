@@ -72,6 +72,21 @@ impl Listings {
     pub(super) fn fails(&mut self, index: u64) {
         self.failed.insert(Span::page(index));
     }
+
+    /// Those of the round that starts again: what was read to look up references is not read twice. It is a hint under each head.
+    pub(super) fn again(mut self) -> Listings {
+        if self.at_hand.is_none() {
+            // looked up, and not judged yet
+            self.others.extend(self.lines.into_iter().map(|c| (c.urn.clone(), c)));
+        }
+        Listings {
+            others: self.others,
+            others_upto: self.others_upto,
+            others_full: self.others_full,
+            is_file: self.is_file,
+            ..Listings::default()
+        }
+    }
 }
 
 impl Follower {

@@ -61,7 +61,7 @@ impl Pace {
     }
 
     /// Whether a hint ends a load that has gone on since then: after some seconds of it, more for each time in a row, so that a load comes to
-    /// its end however often the authority speaks.
+    /// its end however often the authority speaks, if a request of it takes less than the longest of these times.
     pub(super) fn interrupts(&self, since: u64, now: u64) -> bool {
         let pause = 1 << self.interrupted.min(LONGEST_INTERVAL.ilog2());
         self.hinted && now >= since.saturating_add(pause)

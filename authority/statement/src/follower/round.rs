@@ -119,13 +119,15 @@ impl Round {
         self.missing.pop().map(Want::Tile)
     }
 
-    /// The round that starts again, with what does not depend on the head.
+    /// The round that starts again, with what does not depend on the head. Documents that wait are judged again like those that come.
     pub(super) fn again(self) -> Round {
         Round {
             requests: self.requests,
             restarts: self.restarts + 1,
             tiles: self.tiles,
             shards: self.shards,
+            listings: self.listings.again(),
+            waiting: self.waiting,
             ..Round::default()
         }
     }

@@ -404,3 +404,31 @@ fn a_reference_into_more_than_is_looked_through_is_refused_and_the_rest_goes_on(
     let why = ReferenceFault::TooMany;
     assert_eq!(faults, [FollowFault::Reference { urn: urn("money:v1.0"), why }]);
 }
+
+#[test]
+fn bug_an_authority_that_publishes_all_the_time_kept_a_reference_from_being_looked_up() {
+    let mut authority = long_behind(MemoryAuthority::new(START), 1100);
+    let mut follower = Follower::without_memory(config(&authority));
+    authority.follow(&mut follower).unwrap();
+    authority.now += 10;
+    authority.publish(&document("money:v1.0"));
+    let shop = authority.referring("shop:v1.0", &[("money:v1.0", "thing")]);
+    authority.publish(&shop);
+    let (mut published, mut first, mut documents) = (0, 0, 0);
+    while follower.view().context(&urn("shop:v1.0")).is_none() {
+        let Step::Get(request) = follower.next(authority.now) else { panic!("the load is not over") };
+        let answer = authority.get(&request.path, request.if_none_match.as_deref());
+        if request.path.starts_with(PAGES) || request.path.contains("by-digest") {
+            authority.now += 6;
+            published += 1;
+            assert!(published < 40, "the load never ends");
+            authority.publish(&document(&format!("late:v{published}.0")));
+            follower.hint();
+        }
+        first += u32::from(request.path == page(0, 1024));
+        documents += u32::from(request.path.contains("by-digest"));
+        follower.answer(&request.path, answer, authority.now).unwrap();
+    }
+    assert_eq!((first, documents), (1, 2), "nothing is read twice");
+    assert_eq!(follower.reports(), vec![]);
+}
