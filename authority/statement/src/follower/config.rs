@@ -136,7 +136,7 @@ pub struct FollowerLimits {
     pub max_rollbacks: usize,
     /// Longest wait after faults in a row, in seconds: short against `max_status_age`.
     pub max_backoff: u64,
-    /// Seconds until a document that failed is fetched again.
+    /// Seconds until a document that failed is fetched again; after `relist`, where the log had to be looked through for it.
     pub retry_documents: u64,
     /// Contexts of lines that are not followed that one round remembers, to look up references among them: some 300 bytes each. A reference
     /// into a log that lists more of them is not followed.

@@ -172,6 +172,14 @@ pub enum FollowFault {
 }
 
 impl FollowFault {
+    /// Whether the log was looked through for it, or may have been: to find a context that a document refers to, and none that holds.
+    pub(super) fn is_looked_up(&self) -> bool {
+        match self {
+            FollowFault::Reference { why, .. } => !matches!(why, ReferenceFault::Failed(_)),
+            _ => false,
+        }
+    }
+
     /// A short stable name for records, such as `rollback`.
     pub fn as_str(&self) -> &'static str {
         match self {

@@ -8,7 +8,7 @@ use super::round::Want;
 use super::{FollowFault, Follower, Round};
 use crate::listing::{Listed, Listing, Page, Span};
 use semgate_contexts::ContextUrn;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// What was looked through so far, and what is looked at again.
 #[derive(Clone, Debug, Default)]
@@ -54,6 +54,8 @@ pub(super) struct Listings {
     others_upto: u64,
     /// More of them were listed than are remembered.
     others_full: bool,
+    /// Those that were found and judged: one that was refused is not looked for behind the place where it was found.
+    tried: HashSet<ContextUrn>,
     /// The listing is a file in a directory of its name, as mirrors of plain files have it.
     pub(super) is_file: bool,
 }
@@ -83,6 +85,7 @@ impl Listings {
             others: self.others,
             others_upto: self.others_upto,
             others_full: self.others_full,
+            tried: self.tried,
             is_file: self.is_file,
             ..Listings::default()
         }
@@ -229,7 +232,11 @@ impl Follower {
         let size = round.candidate.as_ref().map_or(0, |c| c.head.head().seq);
         let listings = &mut round.listings;
         if let Some(listed) = listings.others.remove(urn) {
+            listings.tried.insert(urn.clone());
             return LookedUp::Listed(listed);
+        }
+        if listings.tried.contains(urn) {
+            return LookedUp::Unlisted;
         }
         if listings.others_full {
             return LookedUp::TooMany;

@@ -284,7 +284,9 @@ impl Follower {
             // The document is good; only its copy on disk is missing.
             return self.reports.add(Some(urn.clone()), fault, None, now);
         }
-        let retry_at = now.saturating_add(self.config.limits.retry_documents);
+        let limits = &self.config.limits;
+        let pause = if fault.is_looked_up() { limits.relist } else { limits.retry_documents };
+        let retry_at = now.saturating_add(pause);
         if let Some(known) = self.state.known.get_mut(urn)
             && !matches!(known.document, Document::Refused { .. })
         {

@@ -432,3 +432,43 @@ fn bug_an_authority_that_publishes_all_the_time_kept_a_reference_from_being_look
     assert_eq!((first, documents), (1, 2), "nothing is read twice");
     assert_eq!(follower.reports(), vec![]);
 }
+
+#[test]
+fn bug_a_reference_that_stays_broken_had_the_whole_log_read_each_minute() {
+    let mut authority = far_apart();
+    let span = Span::at(0, 1101).unwrap();
+    // its publish statement is not where the page says, so that it is refused
+    let moved = told(&authority, span, |lines| {
+        lines.remove(0);
+        lines[0].index = 0;
+    });
+    authority.lie(&span.path(), moved);
+    let mut follower = Follower::without_memory(config(&authority));
+    authority.follow(&mut follower).unwrap();
+    let why = ReferenceFault::Unpublished;
+    let fault = FollowFault::Reference { urn: urn("money:v1.0"), why };
+    let mut looked_up = Vec::new();
+    for minute in 1..=10 {
+        authority.now += 60;
+        authority.renew();
+        let (asked, _) = round(&mut authority, &mut follower);
+        if authority.asked.iter().any(|path| path.contains("by-digest")) {
+            looked_up.push(minute);
+        }
+        // the page in which it failed, and in turn the second one, but not what lies behind the place where it was found
+        let turn = [page(0, 1024), page(1024, 1101)];
+        assert!(asked.iter().all(|path| turn.contains(path)), "{asked:?}");
+        assert!(
+            asked.iter().filter(|path| **path == turn[1]).count() <= usize::from(minute == 10),
+            "{minute}: {asked:?}"
+        );
+    }
+    assert_eq!(looked_up, [5, 10]);
+    assert!(follower.reports().iter().any(|report| report.fault == fault));
+    // one that is listed again as it is in the log is found
+    authority.lies.clear();
+    authority.now += 300;
+    authority.renew();
+    authority.follow(&mut follower).unwrap();
+    assert!(follower.view().context(&urn("shop:v1.0")).is_some());
+}
