@@ -307,3 +307,11 @@ fn a_forbid_of_a_member_that_is_always_there_covers_and_one_of_a_member_that_nee
     covered(BOOKED, "", &["resource has booking_reference", "unless resource has booking_reference"]);
     loads(&set(BOOKED, "", &["resource has booking_reference"]));
 }
+
+#[test]
+fn bug_a_forbid_was_called_covered_by_one_that_cannot_be_evaluated_beside_it() {
+    // beside more than two the sum does not fit, and nothing of it forbids
+    let errs = "resource.quantity + 9223372036854775806 > 3 && context.free_text";
+    let told = told(&set(DECISION, LATER, &["resource.quantity > 2", errs]));
+    assert!(told.is_empty(), "{told:?}");
+}

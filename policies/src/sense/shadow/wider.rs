@@ -46,7 +46,7 @@ pub(super) fn covered(texts: &Texts<'_>, world: &World<'_>, forbids: &Forbids<'_
 impl<'w> Forbids<'w, '_> {
     /// The forbids that together cover a forbid, without those that are gone.
     fn wider(&self, written: &Written, gone: &HashSet<&str>) -> Option<Vec<&'w Written>> {
-        // `true` that is written out is meant as it stands; and one that cannot be evaluated refuses, wherever that is
+        // `true` that is written out is meant as it stands; and one that cannot be evaluated refuses more than its condition says
         let says = |clause| has_literal(condition(clause)) || may_err(condition(clause));
         if written.judged.iter().any(says) {
             return None;
@@ -71,8 +71,10 @@ impl<'w> Forbids<'w, '_> {
             let other = forbid.written;
             // what a refusal tells is something that a forbid does
             let tells = written.notice.is_none() || written.notice == other.notice;
+            // one that cannot be evaluated refuses as a fault, and not as a forbid
+            let errs = other.judged.iter().any(|clause| may_err(condition(clause)));
             // what stops everything is meant to leave nothing to do
-            if !tells || other.id == written.id || gone.contains(&*other.id) || forbid.everything {
+            if !tells || errs || other.id == written.id || gone.contains(&*other.id) || forbid.everything {
                 continue;
             }
             let rest = left.iter().filter(|action| !forbid.actions.contains(*action));
