@@ -55,8 +55,7 @@ fn scene(up: &Up, answers: &Value) -> Scene {
     let mut port = String::new();
     said.read_line(&mut port).unwrap();
     let behind = SocketAddr::from(([127, 0, 0, 1], port.trim().parse().unwrap()));
-    // as far from the addresses that the gateway's own routes take as the first is
-    let open = SocketAddr::from(([127, 0, 0, 1], free_address().port() + 3));
+    let open = free_address();
     let more = format!(
         "[[route]]\nname = \"sockets\"\nlisten = \"{open}\"\nbinding = \"l8\"\nplain_sender = \"spiffe://semgate.test/agent/retailer-7\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://{behind}/l8\"\ncontexts = [\"*\"]\nwebsocket = true\n"
     );

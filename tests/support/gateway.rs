@@ -51,9 +51,17 @@ impl Gateway {
         std::fs::write(&path, head + &route("l8", l8) + &route("a2a", a2a) + more).unwrap();
         std::fs::create_dir_all(up.dir.join(&name)).unwrap();
         let audit = up.dir.join(name).join("audit.jsonl");
-        let gateway = Self { l8, a2a, admin, audit, child: Self::run(&path), config: path };
-        wait_for("the second gateway's listeners", || TcpStream::connect(l8).ok());
+        let mut gateway = Self { l8, a2a, admin, audit, child: Self::run(&path), config: path };
+        wait_for("the second gateway's listeners", || gateway.reached(l8));
         gateway
+    }
+
+    /// A connection, once there is one.
+    fn reached(&mut self, address: SocketAddr) -> Option<TcpStream> {
+        let ended = self.child.try_wait().unwrap();
+        let said = || std::fs::read_to_string(self.config.with_extension("log")).unwrap_or_default();
+        assert!(ended.is_none(), "the gateway ended with {ended:?}: {}", said());
+        TcpStream::connect(address).ok()
     }
 
     fn run(config: &std::path::Path) -> Child {
@@ -65,12 +73,7 @@ impl Gateway {
 
     fn wait(&mut self) {
         let admin = self.admin;
-        wait_for("the second gateway", || {
-            let ended = self.child.try_wait().unwrap();
-            let said = || std::fs::read_to_string(self.config.with_extension("log")).unwrap_or_default();
-            assert!(ended.is_none(), "the gateway ended with {ended:?}: {}", said());
-            TcpStream::connect(admin).ok()
-        });
+        wait_for("the second gateway", || self.reached(admin));
         let ready = || (super::plain_get(&format!("http://{admin}/readyz")).status == 200).then_some(());
         wait_for("the second gateway's readiness", ready);
     }
