@@ -4,7 +4,7 @@
 mod support;
 
 use std::io::Write;
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -56,8 +56,10 @@ fn before(up: &Up, agents: &[(&Scripted, &str)], more: &str) -> (Gateway, Socket
 
 /// The same, with more in the configuration of each.
 fn before_each(up: &Up, agents: &[(&Scripted, &str, &str)], more: &str) -> (Gateway, SocketAddr) {
-    let first = free_address().port() + 3;
-    let address = |n: usize| SocketAddr::from(([127, 0, 0, 1], first + 2 * u16::try_from(n).unwrap()));
+    let at = |first: u16, n: usize| SocketAddr::from(([127, 0, 0, 1], first + 2 * u16::try_from(n).unwrap()));
+    let free = |first: &u16| (0..=agents.len()).all(|n| TcpListener::bind(at(*first, n)).is_ok());
+    let first = std::iter::repeat_with(|| free_address().port() + 3).find(free).unwrap();
+    let address = |n: usize| at(first, n);
     let sender = id("retailer-7");
     let mut routes = String::new();
     for (n, (agent, contexts, own)) in agents.iter().enumerate() {
