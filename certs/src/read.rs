@@ -1,6 +1,7 @@
 //! What is read from one certificate, beside what webpki reads for itself.
 
-use crate::{ChainFault, ChainLimits, Family, Usage};
+use crate::oids::text_of;
+use crate::{ANY_POLICY, ChainFault, ChainLimits, Family, STANDARD_USAGES, Usage};
 use std::collections::BTreeSet;
 use x509_parser::certificate::X509Certificate;
 use x509_parser::der_parser::oid::Oid;
@@ -83,7 +84,7 @@ pub(crate) struct Facts {
     pub(crate) marks: Marks,
 }
 
-/// What a certificate says beyond what is judged here, by object identifiers as text.
+/// What a certificate says beyond what is judged here, by object identifiers as text; what has none is left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Marks {
     /// Extended key usages that are neither ours nor of RFC 5280 §4.2.1.12; `None` where the certificate limits no usage.
@@ -91,9 +92,6 @@ pub(crate) struct Marks {
     /// Certificate policies (RFC 5280 §4.2.1.4).
     policies: Vec<String>,
 }
-
-/// anyPolicy (RFC 5280 §4.2.1.4).
-const ANY_POLICY: &str = "2.5.29.32.0";
 
 impl Marks {
     /// Those of a leaf that every issuing certificate of its path hands on: a usage that the issuer is not kept from, a policy that it
@@ -220,13 +218,14 @@ fn marks(certificate: &X509Certificate<'_>, limits: &ChainLimits) -> Result<Mark
     // an issuer with anyExtendedKeyUsage is kept from none
     let usages = extension.filter(|extension| !extension.value.any).map(|extension| {
         let others = extension.value.other.iter().filter(|oid| !ours(oid));
-        others.map(Oid::to_id_string).collect::<Vec<_>>()
+        let named = others.filter_map(|oid| text_of(oid.as_bytes()));
+        named.filter(|oid| !STANDARD_USAGES.contains(&oid.as_str())).collect::<Vec<_>>()
     });
     let extension = certificate.get_extension_unique(&OID_X509_EXT_CERTIFICATE_POLICIES);
     let extension = extension.map_err(|_| ChainFault::Malformed)?;
     let policies: Vec<String> = match extension.map(|extension| extension.parsed_extension()) {
         Some(ParsedExtension::CertificatePolicies(all)) => {
-            all.iter().map(|policy| policy.policy_id.to_id_string()).collect()
+            all.iter().filter_map(|policy| text_of(policy.policy_id.as_bytes())).collect()
         }
         _ => Vec::new(),
     };

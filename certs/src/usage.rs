@@ -86,6 +86,21 @@ const SERVER_AUTH_OID: [u8; 8] = [0x2b, 6, 1, 5, 5, 7, 3, 1];
 /// id-kp-clientAuth, 1.3.6.1.5.5.7.3.2.
 const CLIENT_AUTH_OID: [u8; 8] = [0x2b, 6, 1, 5, 5, 7, 3, 2];
 
+/// The extended key usages of RFC 5280 §4.2.1.12, anyExtendedKeyUsage first. No certificate shows one of these, of [`Usage`] or
+/// [`ANY_POLICY`] as a mark.
+pub const STANDARD_USAGES: [&str; 7] = [
+    "2.5.29.37.0",
+    "1.3.6.1.5.5.7.3.1",
+    "1.3.6.1.5.5.7.3.2",
+    "1.3.6.1.5.5.7.3.3",
+    "1.3.6.1.5.5.7.3.4",
+    "1.3.6.1.5.5.7.3.8",
+    "1.3.6.1.5.5.7.3.9",
+];
+
+/// anyPolicy (RFC 5280 §4.2.1.4).
+pub const ANY_POLICY: &str = "2.5.29.32.0";
+
 impl Usage {
     /// All usages, in the order of their declaration.
     pub const ALL: [Usage; 7] =

@@ -18,9 +18,35 @@ pub fn is_shown(name: &str) -> bool {
     name.starts_with(CERTIFICATE_SPACE) || name.starts_with(TOKEN_SPACE)
 }
 
+/// What certificates say and never show: the usages of RFC 5280 §4.2.1.12, ours, and anyPolicy. A test in the room that reads peers holds
+/// them against what is left out where certificates are read.
+const LEFT_OUT: [&str; 13] = [
+    "cert:policy:2.5.29.32.0",
+    "cert:eku:2.5.29.37.0",
+    "cert:eku:1.3.6.1.5.5.7.3.1",
+    "cert:eku:1.3.6.1.5.5.7.3.2",
+    "cert:eku:1.3.6.1.5.5.7.3.3",
+    "cert:eku:1.3.6.1.5.5.7.3.4",
+    "cert:eku:1.3.6.1.5.5.7.3.8",
+    "cert:eku:1.3.6.1.5.5.7.3.9",
+    "cert:eku:1.2.840.113556.1.8000.2554.6669.8090.15424.17331.34507.11738244.5310608.1",
+    "cert:eku:1.2.840.113556.1.8000.2554.6669.8090.15424.17331.34507.11738244.5310608.2",
+    "cert:eku:1.2.840.113556.1.8000.2554.6669.8090.15424.17331.34507.11738244.5310608.3",
+    "cert:eku:1.2.840.113556.1.8000.2554.6669.8090.15424.17331.34507.11738244.5310608.4",
+    "cert:eku:1.2.840.113556.1.8000.2554.6669.8090.15424.17331.34507.11738244.5310608.6",
+];
+
+/// Whether certificates say it and never show it.
+pub fn is_left_out(name: &str) -> bool {
+    LEFT_OUT.contains(&name)
+}
+
 /// Whether an agent can ever show this name: `cert:eku:OID`, `cert:policy:OID` or `token:ISSUER:NAME` (`docs/policy-questions.md`).
 #[must_use]
 pub fn can_be_shown(name: &str) -> bool {
+    if is_left_out(name) {
+        return false;
+    }
     if let Some(of) = name.strip_prefix(CERTIFICATE_SPACE) {
         let oid = of.strip_prefix("eku:").or_else(|| of.strip_prefix("policy:"));
         return oid.is_some_and(is_oid);
@@ -37,14 +63,18 @@ pub fn can_be_shown(name: &str) -> bool {
     })
 }
 
-/// Dotted decimals, two at least, without leading zeros (X.660).
+/// Dotted decimals, two at least, without leading zeros: the first up to 2, and the second up to 39 below 0 and 1 (X.660 §7.2), each of
+/// 128 bits at most, as certificates are read.
 fn is_oid(text: &str) -> bool {
     let arc = |arc: &str| {
-        !arc.is_empty()
-            && arc.bytes().all(|byte| byte.is_ascii_digit())
-            && (arc == "0" || !arc.starts_with('0'))
+        let digits = arc.bytes().all(|byte| byte.is_ascii_digit()) && (arc == "0" || !arc.starts_with('0'));
+        arc.parse::<u128>().ok().filter(|_| digits)
     };
-    text.contains('.') && text.split('.').all(arc)
+    match text.split('.').map(arc).collect::<Option<Vec<u128>>>().as_deref() {
+        Some([0 | 1, second, ..]) => *second < 40,
+        Some([2, _, ..]) => true,
+        _ => false,
+    }
 }
 
 /// What an agent shows beyond its identity: credentials of its certificate and of a token. Cheap to clone.

@@ -124,3 +124,23 @@ fn attack_an_issuer_hands_on_no_usage_and_no_policy_that_it_was_not_given() {
     ];
     assert_eq!(peers(&world).identify(&shown, NOW).unwrap().marks(), [""; 0]);
 }
+
+#[test]
+fn usages_of_rfc_5280_and_ours_and_any_policy_are_no_marks() {
+    let world = World::new();
+    let numbers = |oid: &str| oid.split('.').map(|arc| arc.parse().unwrap()).collect::<Vec<u64>>();
+    let showing = |mut params: rcgen::CertificateParams| {
+        for oid in crate::STANDARD_USAGES.iter().skip(1).chain(&["2.999.1"]) {
+            params.extended_key_usages.push(rcgen::ExtendedKeyUsagePurpose::Other(numbers(oid)));
+        }
+        // anyPolicy and 2.999.1
+        let policies = vec![0x30, 15, 0x30, 6, 6, 4, 0x55, 29, 32, 0, 0x30, 5, 6, 3, 0x88, 0x37, 1];
+        params.custom_extensions.push(rcgen::CustomExtension::from_oid_content(&[2, 5, 29, 32], policies));
+        params
+    };
+    let trusting = world.root.issue(&showing(crate::testing::issuing_params(crate::Family::Tls, &[])));
+    let leaf = trusting.issue(&showing(leaf_params(Usage::Agent, vec![uri(RETAILER)])));
+    let facts = crate::read::Facts::read(&leaf.der, &crate::ChainLimits::default()).unwrap();
+    let issuer = crate::read::Facts::read(&trusting.der, &crate::ChainLimits::default()).unwrap();
+    assert_eq!(facts.marks.within(std::iter::once(&issuer.marks)), ["eku:2.999.1", "policy:2.999.1"]);
+}

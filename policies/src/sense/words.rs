@@ -10,7 +10,7 @@ use super::never::{self, Never, before};
 use super::why::Why;
 use super::{World, pieces, tokens};
 use crate::check::{Texts, closest, member_elsewhere};
-use crate::credentials::is_shown;
+use crate::credentials::{is_left_out, is_shown};
 use crate::parse::{Written, annotated, place};
 use crate::{Place, PolicyFault};
 
@@ -173,6 +173,9 @@ impl Texts<'_> {
                 let near = blank.or_else(|| closest(&text.text, world.credentials()));
                 let hint = near.map_or_else(
                     || {
+                        if is_left_out(&text.text) {
+                            return "usages of RFC 5280 and of Semgate, and anyPolicy, are never credentials".to_owned();
+                        }
                         if is_shown(&text.text) {
                             return "what agents show is named `cert:eku:OID`, `cert:policy:OID` or `token:ISSUER:NAME`"
                                 .to_owned();

@@ -199,7 +199,9 @@ fn a_credential_that_nobody_has_is_named() {
         ],
     );
     // What certificates and tokens show is not known before it is shown.
-    for shown in ["cert:eku:1.2.3", "cert:policy:2.5.29.32.0", "token:hr:treasury", "token:hr:a:b"] {
+    for shown in
+        ["cert:eku:1.2.3", "cert:policy:2.999.1", "cert:eku:1.39", "token:hr:treasury", "token:hr:a:b"]
+    {
         loads(&unless(shown));
     }
     // but not what can be no name of theirs
@@ -208,12 +210,24 @@ fn a_credential_that_nobody_has_is_named() {
         "cert:eku:treasury",
         "cert:ekus:1.2.3",
         "cert:policy:1.02",
+        "cert:eku:3.1.2",
+        "cert:eku:1.40.1",
+        "cert:policy:0.40",
+        "cert:eku:1",
+        "cert:eku:1.340282366920938463463374607431768211456",
         "token:treasury",
         "token::x",
     ] {
         let fault = format!(
             "p.cedar:2:41: policy `p.cedar#1`: nobody has the credential `{never}` (what agents show is named `cert:eku:OID`, \
              `cert:policy:OID` or `token:ISSUER:NAME`)"
+        );
+        refused(&unless(never), &[&fault]);
+    }
+    for never in ["cert:eku:1.3.6.1.5.5.7.3.2", "cert:policy:2.5.29.32.0"] {
+        let fault = format!(
+            "p.cedar:2:41: policy `p.cedar#1`: nobody has the credential `{never}` (usages of RFC 5280 and of Semgate, and anyPolicy, \
+             are never credentials)"
         );
         refused(&unless(never), &[&fault]);
     }
