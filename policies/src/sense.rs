@@ -16,7 +16,7 @@ mod never;
 mod owners;
 mod pieces;
 mod possible;
-mod protocols;
+pub(crate) mod protocols;
 mod ranges;
 mod records;
 mod relative;

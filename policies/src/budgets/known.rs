@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use semgate_contexts::{Context, Performative, Term};
+use semgate_contexts::{Context, Performative, PerformativeSet, Term};
 
 use super::read::{FILE, Read};
 use super::{Selector, Spoken};
 use crate::check::closest;
+use crate::sense::protocols::is_asked;
 use crate::spots::Spots;
 use crate::{Place, PolicyFault};
 
-/// Lines, concepts and performatives that no context has; costs that no budget pays, and budgets that nothing costs anything of.
+/// Lines, concepts and performatives that no context has, or that are never requests; costs that no budget pays, and budgets that nothing costs anything of.
 /// `bytes` are those that were read.
 pub(crate) fn known(read: &Read, bytes: &[u8], contexts: &[Arc<Context>]) -> Vec<PolicyFault> {
     let named = || read.costs.iter().chain(read.paid.iter().flat_map(|(_, of)| of));
@@ -49,11 +50,19 @@ fn unknown(selector: &Selector, contexts: &[Arc<Context>]) -> Option<(String, Op
         let why = format!("no context has the concept `{concept}` of the line `{line}`");
         return Some((why, did_you_mean(near)));
     }
-    let performative = selector.performative?;
     let of_concept = |term: &&Term| selector.concept.as_deref().is_none_or(|concept| term.name() == concept);
-    if terms().filter(of_concept).any(|term| takes(term, performative)) {
-        return None;
+    let taken = |term: &&Term| selector.performative.is_none_or(|performative| takes(term, performative));
+    if terms().filter(of_concept).any(|term| taken(&term)) {
+        let asked = |context: &&Arc<Context>| {
+            let mut own = context.terms().filter(of_concept);
+            own.any(|term| can_be_asked(context, term, selector.performative))
+        };
+        return (!held.iter().any(asked)).then(|| {
+            let hint = "a permit's `@limit` counts replies too".to_owned();
+            ("budgets count requests, and these messages are never requests".to_owned(), Some(hint))
+        });
     }
+    let performative = selector.performative?;
     let what = match (selector.line.as_deref(), selector.concept.as_deref()) {
         (Some(line), Some(concept)) => format!("the concept `{concept}` of the line `{line}`"),
         (Some(line), None) => format!("any concept of the line `{line}`"),
@@ -96,13 +105,23 @@ fn idle<'r>(read: &'r Read, contexts: &[Arc<Context>]) -> Vec<(&'r str, (String,
     found
 }
 
-/// Whether something that can be said is so.
+/// Whether something of a term can be a request under its context, with this performative: results can be one too, where
+/// the agent behind asked for them (`Elicit` of MCP).
+fn can_be_asked(context: &Context, term: &Term, performative: Option<Performative>) -> bool {
+    let urn = context.urn();
+    let taken = |of: PerformativeSet| performative.is_none_or(|performative| of.contains(performative));
+    let mut shapes = term.shapes().filter(|shape| taken(shape.performatives()));
+    shapes.any(|shape| is_asked(urn.line().as_str(), urn.version(), shape.name()))
+}
+
+/// Whether something that can be asked is so.
 fn anything(contexts: &[Arc<Context>], is: impl Fn(&Spoken<'_>) -> bool) -> bool {
     contexts.iter().any(|context| {
         let line = context.urn().line().as_str();
         context.terms().any(|term| {
             Performative::ALL.into_iter().any(|performative| {
-                takes(term, performative) && is(&Spoken { line, concept: term.name(), performative })
+                can_be_asked(context, term, Some(performative))
+                    && is(&Spoken { line, concept: term.name(), performative })
             })
         })
     })

@@ -266,3 +266,42 @@ fn a_budget_of_disabled_agents_is_told_and_loads() {
         told(COURIER)
     );
 }
+
+#[test]
+fn bug_a_budget_of_what_is_never_a_request_was_taken_and_counted_nothing() {
+    let why = "budgets count requests, and these messages are never requests (a permit's `@limit` counts replies too)";
+    for (line, concept) in [
+        ("a2a", "AgentCard"),
+        ("a2a", "TaskPushNotificationConfig"),
+        ("mcp", "LogMessage"),
+        ("mcp", "InputRequired"),
+    ] {
+        let of = format!(r#"{{"line": "{line}", "concept": "{concept}"}}"#);
+        refused(
+            &format!(
+                r#"{{"budgets": [{{"name": "b", "limit": "9/day", "of": [{{"line": "payment"}}, {of}]}}]}}"#
+            ),
+            &format!("limits.json:1:74: at `/budgets/0/of/1`: {why}"),
+        );
+        let cost = of.replace('}', ", \"cost\": 2}");
+        refused(
+            &format!(r#"{{"costs": [{cost}], "budgets": [{{"name": "b", "limit": "9/day"}}]}}"#),
+            &format!("limits.json:1:12: at `/costs/0`: {why}"),
+        );
+    }
+    for of in [
+        r#"{"line": "a2a", "concept": "GetTask"}"#,
+        r#"{"line": "a2a", "concept": "text"}"#,
+        r#"{"line": "mcp", "concept": "Elicit"}"#,
+        r#"{"line": "mcp"}"#,
+        r#"{"line": "payment"}"#,
+    ] {
+        let limits = format!(r#"{{"budgets": [{{"name": "b", "limit": "9/day", "of": [{of}]}}]}}"#);
+        assert!(load(&limits).is_ok(), "{:?}", load(&limits).err());
+    }
+    // what is left of a line is free, and what is never a request does not spend it
+    refused(
+        r#"{"costs": [{"line": "mcp", "cost": 0}], "budgets": [{"name": "b", "limit": "9/day", "of": [{"line": "mcp"}]}]}"#,
+        "everything that this budget pays for is free",
+    );
+}

@@ -11,6 +11,12 @@ pub(super) const PROTOCOLS: [(&str, Version); 2] = [("a2a", Version::new(1, 0)),
 pub(super) const BINDING_VERSIONS: [(&str, &[&str]); 3] =
     [("a2a", &["0.3", "1.0"]), ("l8", &[""]), ("mcp", &["2025-11-25", "2026-07-28"])];
 
+/// Whether a concept of a line can be a request in a version of the line: what a protocol alone says and what always answers cannot.
+pub(crate) fn is_asked(line: &str, version: Version, concept: &str) -> bool {
+    let of = PROTOCOLS.iter().any(|(own, of)| *own == line && *of == version);
+    !of || comes(line, concept).is_none_or(|comes| !comes.asked.is_empty())
+}
+
 /// The versions in which something comes, by the direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Comes {
