@@ -9,8 +9,11 @@ pub struct InspectLimits {
     /// Bounds of the strict JSON reader: 1 MiB, 32 levels and 20,000 values, far above any message of concepts and far
     /// below what costs a millisecond to read.
     pub json: json::Limits,
-    /// Concept instances in one message: 64, so that one message costs at most 64 policy decisions.
+    /// Concept instances in one request: 64, so that it costs at most 64 policy decisions.
     pub concepts: usize,
+    /// Concept instances in one reply, event or notification: 1,024. Each piece that was appended to an artifact is a part of it when the task is
+    /// read, and an answer of a model is told in hundreds of pieces; it costs some milliseconds of policy decisions at most.
+    pub reply_concepts: usize,
     /// Ids of tasks, conversations and push configurations that one message names, each counted once, and that a list of tasks names beside one task and one
     /// conversation for each of its own: 512, twice the push configurations of one agent whose targets are kept, and more than a long
     /// history refers to; what is new of them its caller owns from then on, so one reply brings an eighth of `owned_by_one` at most.
@@ -99,6 +102,7 @@ impl Default for InspectLimits {
         Self {
             json: json::Limits::default(),
             concepts: 64,
+            reply_concepts: 1024,
             named_ids: 512,
             messages_per_second: NonZeroU32::new(1_000).unwrap_or(NonZeroU32::MIN),
             message_burst: NonZeroU32::new(2_000).unwrap_or(NonZeroU32::MIN),

@@ -150,7 +150,10 @@ fn unnamed_tool<'j>(
 pub(crate) fn reading<'c>(case: &'c Case<'c>) -> Reading<'c> {
     Reading {
         extension: case.generation.extension(),
-        max_concepts: case.limits.concepts,
+        max_concepts: match case.direction {
+            Direction::Request => case.limits.concepts,
+            Direction::Reply => case.limits.reply_concepts,
+        },
         admit: case.route.text_parts,
         tenant: case.route.tenant.as_deref(),
     }

@@ -39,7 +39,7 @@ fn least_judged(score: &str) -> i64 {
 pub(super) fn bound_of(score: &str, most: &ScoreBounds) -> Option<(u64, &'static str)> {
     Some(match score {
         "message_bytes" => (most.message_bytes, "`limits.body_bytes`, `reply_bytes` and `event_bytes`"),
-        "concepts" | "ambiguous" => (most.concepts, "`limits.concepts`"),
+        "concepts" | "ambiguous" => (most.concepts, "`limits.concepts` and `limits.reply_concepts`"),
         "text_length" => {
             (most.text_length, "`limits.body_bytes`, `reply_bytes`, `event_bytes` and `appended_text`")
         }

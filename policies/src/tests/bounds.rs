@@ -22,8 +22,11 @@ fn bug_a_bound_above_the_limits_of_the_gateway_was_not_told() {
             "context.scores.message_bytes > 1000",
             "from `1` to `1000` by `limits.body_bytes`, `reply_bytes` and `event_bytes`",
         ),
-        ("context.scores.concepts > 64", "from `1` to `64` by `limits.concepts`"),
-        ("context.scores.ambiguous > 64", "from `0` to `64` by `limits.concepts`"),
+        ("context.scores.concepts > 64", "from `1` to `64` by `limits.concepts` and `limits.reply_concepts`"),
+        (
+            "context.scores.ambiguous > 64",
+            "from `0` to `64` by `limits.concepts` and `limits.reply_concepts`",
+        ),
     ] {
         let score = condition.split(' ').next().unwrap();
         let told = format!(

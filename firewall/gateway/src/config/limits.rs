@@ -57,8 +57,11 @@ pub struct Limits {
     pub depth: usize,
     /// JSON values in a message. 20,000: 1 MiB of small numbers would be 500,000 and cost far more than it says.
     pub nodes: usize,
-    /// Concepts in a message. 64: the paper's largest has three; each costs one policy decision.
+    /// Concepts in a request. 64: the paper's largest has three; each costs one policy decision.
     pub concepts: usize,
+    /// Concepts in a reply, event or notification. 1,024: a task that is read has a part for each piece that was appended to its artifact, and
+    /// an answer of a model is told in hundreds of pieces.
+    pub reply_concepts: usize,
     /// Ids of tasks, conversations and push configurations that one message names. 512: twice `push_targets`, and more than a long history
     /// refers to; an eighth of `owned`.
     pub named_ids: usize,
@@ -128,7 +131,7 @@ pub struct Limits {
     /// what was forgotten nothing can be put.
     pub told_text: usize,
     /// A2A: texts of one artifact that its readers may hold, each of which a piece that is appended is judged behind. 64: with three ways of
-    /// putting pieces together two hundred policy decisions; three streams of a usual agent that is polled and pushes come to two dozen.
+    /// putting pieces together two hundred policy decisions; a usual agent that is polled and pushes comes to a dozen.
     pub told_versions: usize,
     /// A2A: pages of lists that one agent was told of and may still ask for; MCP: pages of lists of tools that were begun and can say that one
     /// is as signed. 64: as many lists read at once.
@@ -245,6 +248,7 @@ impl Default for Limits {
             depth: 32,
             nodes: 20_000,
             concepts: 64,
+            reply_concepts: 1024,
             named_ids: 512,
             rate_per_second: 1000,
             rate_burst: 2000,
@@ -333,7 +337,7 @@ impl Limits {
         let message_bytes = bytes(self.body_bytes.max(self.reply_bytes).max(self.event_bytes));
         // what a message says in marked members and beside them, and what it is put behind
         let text_length = message_bytes.saturating_mul(2).saturating_add(bytes(self.appended_text));
-        ScoreBounds { message_bytes, concepts: bytes(self.concepts), text_length }
+        ScoreBounds { message_bytes, concepts: bytes(self.concepts.max(self.reply_concepts)), text_length }
     }
 
     /// The bounds of a policy set among them.
@@ -421,6 +425,7 @@ file_limits! {
         depth: usize = 4..=128,
         nodes: usize = 16..=10_000_000,
         concepts: usize = 1..=4096,
+        reply_concepts: usize = 1..=16_384,
         named_ids: usize = 4..=1_000_000,
         rate_per_second: u32 = 1..=1_000_000,
         rate_burst: u32 = 1..=1_000_000,

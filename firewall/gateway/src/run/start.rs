@@ -107,6 +107,7 @@ fn inspect_limits(limits: &Limits) -> InspectLimits {
     InspectLimits {
         json,
         concepts: limits.concepts,
+        reply_concepts: limits.reply_concepts,
         named_ids: limits.named_ids,
         messages_per_second: limits.rate_per_second.try_into().unwrap_or(default.messages_per_second),
         rate_buckets: limits.rate_buckets,

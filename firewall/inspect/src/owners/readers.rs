@@ -27,12 +27,12 @@ pub(crate) struct Version {
     begun: u64,
     /// What was told elsewhere, which it goes on from.
     from: Option<u64>,
-    /// It began as the beginning of another one, or that of it, so that it is over once what it goes on from is.
+    /// It began as the beginning of another one, or that of it, so that it is given up first.
     near: bool,
-    /// It goes on from such a one of another place.
-    far: bool,
     /// What who reads everywhere has, in the order in which it passed; never given up.
     order: bool,
+    /// Nobody is taken to have it, and a piece is judged behind it all the same.
+    once: bool,
 }
 
 /// What one reader may hold, what it was told by itself first.
@@ -55,8 +55,8 @@ pub(crate) enum Beyond {
 impl Held {
     /// A text that is told whole.
     pub(crate) fn whole(text: impl Into<Arc<Pieces>>) -> Self {
-        let text = text.into();
-        let version = Version { text, begun: 0, from: None, near: false, far: false, order: false };
+        let version =
+            Version { text: text.into(), begun: 0, from: None, near: false, order: false, once: false };
         Self { versions: vec![version], seen: 0 }
     }
 
@@ -98,49 +98,47 @@ impl Held {
             if standing.forgotten {
                 return Err(Beyond::Forgotten);
             }
-            standing.versions()
+            standing.versions(added)
         } else {
             let over = |from: u64| standing.is_over(from);
             let goes_on = |version: &&Version| !(version.near && version.from.map_or(version.order, over));
             let mut versions: Vec<_> = self.versions.iter().filter(goes_on).cloned().collect();
             versions.iter_mut().for_each(|version| version.order = false);
-            versions.extend(
-                standing.entries.iter().filter(|entry| self.is_news(entry, standing, added)).map(|entry| {
-                    let near = entry.near || self.texts().any(|text| text.is_near(&entry.text));
-                    Version { near, far: entry.near, from: Some(entry.id), ..entry.version() }
-                }),
-            );
+            versions.extend(standing.entries.iter().filter(|entry| self.is_news(entry, added)).map(
+                |entry| {
+                    let near = self.texts().any(|text| text.is_near(&entry.text));
+                    Version { near, from: Some(entry.id), ..entry.version() }
+                },
+            ));
             versions
         };
         if let Some(order) = &standing.order {
-            match versions.iter_mut().find(|version| version.text == order.text) {
+            match versions.iter_mut().find(|version| !version.once && version.text == order.text) {
                 Some(same) => same.order = true,
                 // the same piece was told elsewhere before
                 None if self.own().is_some_and(|own| order.text.begins_with_both(own, added)) => {}
+                None if self.versions.is_empty() && order.text.ends_with(added) => {}
                 None => versions.push(order.clone()),
             }
         }
-        if versions.len() > most.max(1) {
-            return Err(Beyond::Versions);
+        while versions.len() > most.max(1) {
+            let spare = versions.iter().skip(1).position(|version| version.near && !version.order);
+            versions.remove(spare.ok_or(Beyond::Versions)?.saturating_add(1));
         }
         Ok(Self { versions, seen: self.seen })
     }
 
     /// Whether something that was told elsewhere makes another text for one who reads there too. The same pieces in two places are one text,
-    /// whichever is ahead, unless one of them was told whole since. So is what two such places make of each other's pieces behind a third text.
-    fn is_news(&self, entry: &Entry, standing: &Standing, added: &Pieces) -> bool {
+    /// whichever is ahead, unless one of them was told whole since.
+    fn is_news(&self, entry: &Entry, added: &Pieces) -> bool {
         let same = |text: &Arc<Pieces>| **text == *entry.text;
-        entry.at > self.seen
-            && !self.texts().any(same)
-            && (entry.begun > self.seen || !self.is_beside(entry, added))
-            && !(entry.far && standing.comes_with(entry, |main| self.is_beside(main, added)))
-    }
-
-    /// Whether it is the same pieces as a text of this reader, behind it or ahead.
-    fn is_beside(&self, entry: &Entry, added: &Pieces) -> bool {
         let beside =
             |text: &Arc<Pieces>| text.begins_with(&entry.text) || entry.text.begins_with_both(text, added);
-        self.texts().any(beside)
+        // what came of one that was behind or ahead is between its reader and those who read nothing else
+        entry.at > self.seen
+            && !entry.near
+            && !self.texts().any(same)
+            && (entry.begun > self.seen || !self.texts().any(beside))
     }
 
     /// Each of them with what is put behind it.
@@ -154,8 +152,8 @@ impl Held {
             match all.iter_mut().find(|known| known.text == text) {
                 Some(known) => {
                     known.near &= version.near;
-                    known.far &= version.far;
                     known.order |= version.order;
+                    known.once &= version.once;
                 }
                 None => all.push(Version { text, ..version }),
             }
@@ -167,6 +165,7 @@ impl Held {
     /// It was told, as the last of all there is.
     pub(crate) fn told(&mut self, at: u64) {
         self.seen = at;
+        self.versions.retain(|version| !version.once);
         for version in self.versions.iter_mut().filter(|version| version.begun == 0) {
             version.begun = at;
         }
@@ -198,7 +197,6 @@ struct Entry {
     begun: u64,
     at: u64,
     near: bool,
-    far: bool,
     /// An answer told it, and no later one that goes on from it.
     answered: bool,
     /// Readers who are gone have it.
@@ -223,14 +221,8 @@ impl Holder {
 
 impl Entry {
     fn version(&self) -> Version {
-        Version {
-            text: Arc::clone(&self.text),
-            begun: self.begun,
-            from: None,
-            near: self.near,
-            far: self.far,
-            order: false,
-        }
+        let text = Arc::clone(&self.text);
+        Version { text, begun: self.begun, from: None, near: self.near, order: false, once: false }
     }
 
     fn holder(&mut self, reader: &Reader) -> Option<&mut Holder> {
@@ -255,30 +247,31 @@ impl Standing {
         Self { forgotten: true, ..Self::default() }
     }
 
-    fn versions(&self) -> Vec<Version> {
-        let version = |entry: &Entry| Version { near: self.can_be_spared(entry), ..entry.version() };
-        let mut all: Vec<_> = self.entries.iter().map(version).collect();
+    /// What somebody of whom nothing is known may hold who is told this now. Where it was told before, it is the same piece, which comes late; that it
+    /// comes twice is judged, and not remembered.
+    fn versions(&self, added: &Pieces) -> Vec<Version> {
+        let (mut all, mut twice) = (Vec::new(), Vec::new());
+        for entry in &self.entries {
+            let version = Version { near: self.can_be_spared(entry), ..entry.version() };
+            match entry.text.before(added) {
+                None => all.push(version),
+                Some(before) => {
+                    all.push(Version { text: Arc::new(before), ..version.clone() });
+                    twice.push(Version { once: true, near: true, ..version });
+                }
+            }
+        }
         if all.is_empty() {
             all = Held::whole(Pieces::default()).versions;
         }
         all.sort_by_key(|version| version.near);
+        all.append(&mut twice);
         all
     }
 
     /// Whether nobody has what an entry said any more.
     fn is_over(&self, id: u64) -> bool {
         id > self.missing && self.entries.iter().all(|entry| entry.id != id)
-    }
-
-    /// Whether all who have this have another text too, of which this is true.
-    fn comes_with(&self, entry: &Entry, of: impl Fn(&Entry) -> bool) -> bool {
-        let has = |other: &Entry, holder: &Holder| {
-            other.by.iter().any(|by| Weak::ptr_eq(&by.reader, &holder.reader))
-        };
-        let mains = || self.entries.iter().filter(|other| !other.near && of(other));
-        !entry.left
-            && !entry.by.is_empty()
-            && entry.by.iter().all(|holder| mains().any(|main| has(main, holder)))
     }
 
     /// Whether another one goes on from it.
@@ -318,7 +311,7 @@ impl Standing {
                 By::Stream(reader) => entry.by.retain(|holder| !holder.is(reader)),
             }
         }
-        for version in held.versions.iter().filter(|version| !version.text.is_empty()) {
+        for version in held.versions.iter().filter(|version| !version.once && !version.text.is_empty()) {
             let known = self.entries.iter().position(|entry| entry.text == version.text);
             let mut entry = match known {
                 Some(known) => self.entries.swap_remove(known),
@@ -327,7 +320,6 @@ impl Standing {
             entry.at = at;
             entry.begun = entry.begun.max(if version.begun == 0 { at } else { version.begun });
             entry.near &= version.near;
-            entry.far &= version.far;
             match by {
                 By::Answer => entry.answered = true,
                 By::Stream(reader) => entry.holder(reader).into_iter().for_each(|holder| holder.stays = true),
@@ -361,7 +353,6 @@ impl Standing {
             begun: 0,
             at: 0,
             near: version.near,
-            far: version.far,
             answered: false,
             left: false,
             by: Vec::new(),

@@ -12,14 +12,19 @@ use serde_json::{Value, json};
 impl House {
     /// The artifact whole, in the answer to a read of the task.
     fn read(&self, text: &str) {
+        self.reads(&[text]).unwrap();
+    }
+
+    /// The same in these pieces.
+    fn reads(&self, pieces: &[&str]) -> Result<(), Refusal> {
         let request = base("a2a get task");
         let id = serde_json::from_slice::<Value>(&request).unwrap()["id"].clone();
         let asked = say(&self.inspector, &self.route, "retailer-7", request, NOW).unwrap();
-        let artifact = json!({"artifactId": "a-9", "parts": parts(&[text])});
+        let artifact = json!({"artifactId": "a-9", "parts": parts(pieces)});
         let task = json!({"id": "t-1", "contextId": "c-1", "status": {"state": "TASK_STATE_WORKING"}, "artifacts": [artifact]});
         let body = Bytes::from(json!({"jsonrpc": "2.0", "id": id, "result": task}).to_string());
         let replier = Peer::configured(&self.route.receiver);
-        let _ = self.inspector.inspect_reply(&asked.spend().1, &replier, 200, body, NOW).unwrap();
+        self.inspector.inspect_reply(&asked.spend().1, &replier, 200, body, NOW).map(drop)
     }
 
     /// A notification that arrives.
@@ -322,4 +327,50 @@ fn attack_pieces_of_a_word_come_in_turn_on_streams_that_began_alike() {
             denied(refused);
         }
     }
+}
+
+#[test]
+fn bug_an_artifact_was_refused_beside_two_who_began_to_read_in_the_middle() {
+    let word = |n: usize| format!("word{n} ");
+    // by streams or by notifications that begin behind the second piece, who are told each piece before the stream is, after it, or in turn
+    for (late, order) in (0..3).flat_map(|late| (0..3).map(move |order| (late, order))) {
+        let house = house();
+        let mut main = house.subscribed();
+        main(begun(&word(0))).unwrap();
+        main(behind(&word(1))).unwrap();
+        let mut streams: Vec<_> = (0..late).map(|_| house.subscribed()).collect();
+        for n in 2..60 {
+            let piece = behind(&word(n));
+            let places = streams.len() + 3;
+            for at in 0..places {
+                let at = match order {
+                    0 => at,
+                    1 => places - 1 - at,
+                    _ => (at + n) % places,
+                };
+                let told = match at {
+                    0 => main(piece.clone()),
+                    1 => house.notifies("one", &piece),
+                    2 => house.notifies("two", &piece),
+                    stream => streams[stream - 3](piece.clone()),
+                };
+                told.unwrap_or_else(|refusal| {
+                    panic!("piece {n}, place {at} of {late} in order {order}: {}", refusal.detail())
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn bug_an_artifact_that_was_streamed_in_more_than_64_pieces_could_not_be_read() {
+    let house = house();
+    let mut stream = house.subscribed();
+    stream(begun("a ")).unwrap();
+    for _ in 1..200 {
+        stream(behind("a ")).unwrap();
+    }
+    house.reads(&["a "; 200]).unwrap();
+    let refused = house.reads(&["a "; 1_025]).unwrap_err();
+    assert_eq!(refused.cause(), Some(Code::TooComplex), "{}", refused.detail());
 }
