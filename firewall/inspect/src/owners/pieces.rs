@@ -69,23 +69,10 @@ impl Pieces {
         other.words_from(at).all(|byte| own.next() == Some(byte))
     }
 
-    /// What stands before the last place where these pieces were told, if they were.
-    pub(crate) fn before(&self, told: &Self) -> Option<Self> {
-        let (own, told) = (&self.0, &told.0);
-        let is_cut = |at: usize| own.get(at).is_none_or(|byte| *byte == CUT);
-        let starts = (0..=own.len().checked_sub(told.len())?).rev();
-        let is_told = |at: &usize| {
-            let end = at + told.len();
-            (*at == 0 || is_cut(at - 1)) && is_cut(end) && own.get(*at..end) == Some(told)
-        };
-        let at = starts.into_iter().filter(|_| !told.is_empty()).find(is_told)?;
-        Some(Self(own.get(..at.saturating_sub(1)).unwrap_or_default().to_vec()))
-    }
-
-    /// Whether these pieces are its last.
-    pub(crate) fn ends_with(&self, told: &Self) -> bool {
-        let (own, told) = (&self.0, &told.0);
-        own.strip_suffix(told.as_slice()).is_some_and(|rest| rest.last().is_none_or(|byte| *byte == CUT))
+    /// What stands before these pieces, if they are its last.
+    pub(crate) fn before_last(&self, told: &Self) -> Option<Self> {
+        let rest = self.0.strip_suffix(told.0.as_slice()).filter(|_| !told.is_empty())?;
+        if rest.is_empty() { Some(Self::default()) } else { Some(Self(rest.strip_suffix(&[CUT])?.to_vec())) }
     }
 
     /// Whether it begins with the words of two others, one behind the other.

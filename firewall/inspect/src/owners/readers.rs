@@ -35,6 +35,20 @@ pub(crate) struct Version {
     once: bool,
 }
 
+impl Version {
+    /// Becomes one of these, or one with what is the same text among them.
+    fn join(self, all: &mut Vec<Version>) {
+        match all.iter_mut().find(|known| known.text == self.text) {
+            Some(known) => {
+                known.near &= self.near;
+                known.order |= self.order;
+                known.once &= self.once;
+            }
+            None => all.push(self),
+        }
+    }
+}
+
 /// What one reader may hold, what it was told by itself first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Held {
@@ -117,15 +131,16 @@ impl Held {
                 Some(same) => same.order = true,
                 // the same piece was told elsewhere before
                 None if self.own().is_some_and(|own| order.text.begins_with_both(own, added)) => {}
-                None if self.versions.is_empty() && order.text.ends_with(added) => {}
+                None if self.versions.is_empty() && order.text.before_last(added).is_some() => {}
                 None => versions.push(order.clone()),
             }
         }
-        while versions.len() > most.max(1) {
-            let spare = versions.iter().skip(1).position(|version| version.near && !version.order);
-            versions.remove(spare.ok_or(Beyond::Versions)?.saturating_add(1));
+        let mut all: Vec<Version> = Vec::with_capacity(versions.len());
+        versions.into_iter().for_each(|version| version.join(&mut all));
+        if all.len() > most.max(1) {
+            return Err(Beyond::Versions);
         }
-        Ok(Self { versions, seen: self.seen })
+        Ok(Self { versions: all, seen: self.seen })
     }
 
     /// Whether something that was told elsewhere makes another text for one who reads there too. The same pieces in two places are one text,
@@ -149,14 +164,7 @@ impl Held {
         let mut all: Vec<Version> = Vec::with_capacity(self.versions.len());
         for version in self.versions {
             let text = behind(&version.text)?;
-            match all.iter_mut().find(|known| known.text == text) {
-                Some(known) => {
-                    known.near &= version.near;
-                    known.order |= version.order;
-                    known.once &= version.once;
-                }
-                None => all.push(Version { text, ..version }),
-            }
+            Version { text, ..version }.join(&mut all);
         }
         self.versions = all;
         Ok(self)
@@ -247,13 +255,13 @@ impl Standing {
         Self { forgotten: true, ..Self::default() }
     }
 
-    /// What somebody of whom nothing is known may hold who is told this now. Where it was told before, it is the same piece, which comes late; that it
+    /// What somebody of whom nothing is known may hold who is told this now. Where it was told last, it is the same piece, which comes late; that it
     /// comes twice is judged, and not remembered.
     fn versions(&self, added: &Pieces) -> Vec<Version> {
         let (mut all, mut twice) = (Vec::new(), Vec::new());
         for entry in &self.entries {
             let version = Version { near: self.can_be_spared(entry), ..entry.version() };
-            match entry.text.before(added) {
+            match entry.text.before_last(added) {
                 None => all.push(version),
                 Some(before) => {
                     all.push(Version { text: Arc::new(before), ..version.clone() });

@@ -374,3 +374,15 @@ fn bug_an_artifact_that_was_streamed_in_more_than_64_pieces_could_not_be_read() 
     let refused = house.reads(&["a "; 1_025]).unwrap_err();
     assert_eq!(refused.cause(), Some(Code::TooComplex), "{}", refused.detail());
 }
+
+#[test]
+fn attack_a_place_begins_with_a_piece_that_was_told_before_the_last_one() {
+    let house = house();
+    let mut first = house.subscribed();
+    first(begun("T")).unwrap();
+    first(behind("DELE")).unwrap();
+    house.subscribed()(behind("zz")).unwrap();
+    let mut late = house.subscribed();
+    late(behind("T")).unwrap();
+    denied(late(behind("E")));
+}
