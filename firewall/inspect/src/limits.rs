@@ -46,6 +46,10 @@ pub struct InspectLimits {
     /// less for a while: three streams that are polled and pushed meanwhile come to two dozen. Behind more, nothing can be put by who was not told
     /// the whole since.
     pub told_versions: usize,
+    /// Beside them, texts of readers who went on in two other places or more and left out what others told meanwhile: 16, fifty policy decisions for a
+    /// piece. Past it those of the most places are given up: each place that begins in the middle doubles them. What one place told, what another
+    /// puts behind that, and what all told in order are none of them.
+    pub told_mixed: usize,
     /// Tasks, conversations, push configurations and sessions that one agent owns and the gateway remembers: 4,096, over an
     /// hour of a new task with a conversation of its own every two seconds. The one it used least lately is forgotten first.
     pub owned_by_one: usize,
@@ -113,6 +117,7 @@ impl Default for InspectLimits {
             text_artifacts: 1_024,
             told_text: 64 * 1_024 * 1_024,
             told_versions: 64,
+            told_mixed: 16,
             owned_by_one: 4_096,
             proposals_of_one: 256,
             proposals_of_all: 65_536,

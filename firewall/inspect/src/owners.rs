@@ -19,7 +19,7 @@ pub(crate) use delivery::named;
 pub use journal::{Journal, Owned, OwnedFault};
 pub(crate) use pages::{Listing, Pages};
 pub(crate) use pieces::Pieces;
-pub(crate) use readers::{Beyond, By, Held, Reader, Standing};
+pub(crate) use readers::{Beyond, By, Held, Most, Reader, Standing};
 pub use scope::Scope;
 pub(crate) use told::{Kept, Known, Moved, Telling, TextBounds, Texts};
 

@@ -133,6 +133,9 @@ pub struct Limits {
     /// A2A: texts of one artifact that its readers may hold, each of which a piece that is appended is judged behind. 64: with three ways of
     /// putting pieces together two hundred policy decisions; a usual agent that is polled and pushes comes to a dozen.
     pub told_versions: usize,
+    /// A2A: beside them, texts of readers who went on in two other places or more and left out what others told meanwhile. 16: fifty policy
+    /// decisions; past it those of the most places are given up.
+    pub told_mixed: usize,
     /// A2A: pages of lists that one agent was told of and may still ask for; MCP: pages of lists of tools that were begun and can say that one
     /// is as signed. 64: as many lists read at once.
     pub list_pages: usize,
@@ -277,6 +280,7 @@ impl Default for Limits {
             text_artifacts: 1_024,
             told_text: 64 * 1024 * 1024,
             told_versions: 64,
+            told_mixed: 16,
             list_pages: 64,
             tool_pages: 16,
             tool_list_seconds: 0,
@@ -447,6 +451,7 @@ file_limits! {
         text_artifacts: usize = 1..=1_000_000,
         told_text: usize = 64..=1_099_511_627_776,
         told_versions: usize = 1..=256,
+        told_mixed: usize = 0..=256,
         list_pages: usize = 1..=65_536,
         tool_pages: usize = 0..=1_024,
         tool_list_seconds: u32 = 0..=86_400,

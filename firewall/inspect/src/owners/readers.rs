@@ -2,7 +2,10 @@
 
 use super::{Kept, Pieces};
 use crate::Delivered;
-use std::sync::{Arc, Weak};
+use std::{
+    cmp::Reverse,
+    sync::{Arc, Weak},
+};
 
 /// One who reads in one place: a stream, or a target of notifications.
 #[derive(Clone, Debug, Default)]
@@ -27,26 +30,40 @@ pub(crate) struct Version {
     begun: u64,
     /// What was told elsewhere, which it goes on from.
     from: Option<u64>,
-    /// It began as the beginning of another one, or that of it, so that it is given up first.
+    /// How often its reader went on in another place: 0 for what one place told. Of more than are remembered those of the most places are given up.
+    places: usize,
+    /// It began as the beginning of another one, or that of it, so that it is given up where that is over, and where bytes are short.
     near: bool,
     /// What who reads everywhere has, in the order in which it passed; never given up.
     order: bool,
-    /// Nobody is taken to have it, and a piece is judged behind it all the same.
-    once: bool,
 }
 
 impl Version {
+    /// Whether its reader went on in two places or more, and left out what others told meanwhile.
+    const fn is_mixed(&self) -> bool {
+        self.places > 1 && !self.order
+    }
+
     /// Becomes one of these, or one with what is the same text among them.
     fn join(self, all: &mut Vec<Version>) {
         match all.iter_mut().find(|known| known.text == self.text) {
             Some(known) => {
+                known.places = known.places.min(self.places);
                 known.near &= self.near;
                 known.order |= self.order;
-                known.once &= self.once;
             }
             None => all.push(self),
         }
     }
+}
+
+/// How much is remembered of what readers may hold of one artifact.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Most {
+    /// Texts that were told in one place, and what may be put behind one of them in another. Nothing is put behind more.
+    pub versions: usize,
+    /// Texts of readers who went on in more places than that. Past it those of the most places are given up.
+    pub mixed: usize,
 }
 
 /// What one reader may hold, what it was told by itself first.
@@ -70,7 +87,7 @@ impl Held {
     /// A text that is told whole.
     pub(crate) fn whole(text: impl Into<Arc<Pieces>>) -> Self {
         let version =
-            Version { text: text.into(), begun: 0, from: None, near: false, order: false, once: false };
+            Version { text: text.into(), begun: 0, from: None, places: 0, near: false, order: false };
         Self { versions: vec![version], seen: 0 }
     }
 
@@ -93,6 +110,16 @@ impl Held {
         self.texts().map(|text| text.len()).sum()
     }
 
+    /// Of more than `most` that are mixed, gives up those of the most places, the oldest of them first; never the first of all.
+    pub(super) fn thin(&mut self, most: usize) {
+        let mixed = self.versions.iter().enumerate().skip(1).filter(|(_, version)| version.is_mixed());
+        let mut mixed: Vec<_> = mixed.map(|(at, version)| (version.places, Reverse(at))).collect();
+        mixed.sort_unstable();
+        let gone: Vec<usize> = mixed.into_iter().skip(most).map(|(_, Reverse(at))| at).collect();
+        let mut at = 0..;
+        self.versions.retain(|_| at.next().is_none_or(|at: usize| !gone.contains(&at)));
+    }
+
     /// Gives up what began as a beginning of something else.
     pub(super) fn spare(&mut self) {
         let mut first = true;
@@ -104,7 +131,7 @@ impl Held {
     ///
     /// # Errors
     /// [`Beyond`].
-    pub(crate) fn beside(&self, standing: &Standing, added: &Pieces, most: usize) -> Result<Self, Beyond> {
+    pub(crate) fn beside(&self, standing: &Standing, added: &Pieces, most: Most) -> Result<Self, Beyond> {
         if standing.lost > self.seen {
             return Err(if standing.forgotten { Beyond::Forgotten } else { Beyond::Versions });
         }
@@ -114,20 +141,26 @@ impl Held {
             }
             standing.versions(added)
         } else {
-            let over = |from: u64| standing.is_over(from);
-            let goes_on = |version: &&Version| !(version.near && version.from.map_or(version.order, over));
-            let mut versions: Vec<_> = self.versions.iter().filter(goes_on).cloned().collect();
-            versions.iter_mut().for_each(|version| version.order = false);
+            let over = |version: &Version| {
+                version.from.map_or(version.order, |from| standing.is_over(from, version.places))
+            };
+            let goes_on = |version: &Version| match over(version) {
+                true if version.near => None,
+                // whoever stayed there left out more than one place
+                true => Some(Version { places: version.places.max(2), order: false, ..version.clone() }),
+                false => Some(Version { order: false, ..version.clone() }),
+            };
+            let mut versions: Vec<_> = self.versions.iter().filter_map(goes_on).collect();
             versions.extend(standing.entries.iter().filter(|entry| self.is_news(entry, added)).map(
                 |entry| {
                     let near = self.texts().any(|text| text.is_near(&entry.text));
-                    Version { near, from: Some(entry.id), ..entry.version() }
+                    Version { near, from: Some(entry.id), ..entry.went_on() }
                 },
             ));
             versions
         };
         if let Some(order) = &standing.order {
-            match versions.iter_mut().find(|version| !version.once && version.text == order.text) {
+            match versions.iter_mut().find(|version| version.text == order.text) {
                 Some(same) => same.order = true,
                 // the same piece was told elsewhere before
                 None if self.own().is_some_and(|own| order.text.begins_with_both(own, added)) => {}
@@ -137,10 +170,12 @@ impl Held {
         }
         let mut all: Vec<Version> = Vec::with_capacity(versions.len());
         versions.into_iter().for_each(|version| version.join(&mut all));
-        if all.len() > most.max(1) {
+        if all.iter().filter(|version| !version.is_mixed()).count() > most.versions.max(1) {
             return Err(Beyond::Versions);
         }
-        Ok(Self { versions: all, seen: self.seen })
+        let mut held = Self { versions: all, seen: self.seen };
+        held.thin(most.mixed);
+        Ok(held)
     }
 
     /// Whether something that was told elsewhere makes another text for one who reads there too. The same pieces in two places are one text,
@@ -151,7 +186,7 @@ impl Held {
             |text: &Arc<Pieces>| text.begins_with(&entry.text) || entry.text.begins_with_both(text, added);
         // what came of one that was behind or ahead is between its reader and those who read nothing else
         entry.at > self.seen
-            && !entry.near
+            && (!entry.near || self.own().is_some_and(|own| entry.text.begins_with(own)))
             && !self.texts().any(same)
             && (entry.begun > self.seen || !self.texts().any(beside))
     }
@@ -173,7 +208,6 @@ impl Held {
     /// It was told, as the last of all there is.
     pub(crate) fn told(&mut self, at: u64) {
         self.seen = at;
-        self.versions.retain(|version| !version.once);
         for version in self.versions.iter_mut().filter(|version| version.begun == 0) {
             version.begun = at;
         }
@@ -196,6 +230,8 @@ pub(crate) struct Standing {
     forgotten: bool,
     /// Up to here entries may be missing that somebody has.
     missing: u64,
+    /// And up to here those of readers who went on in several places.
+    thinned: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -204,6 +240,7 @@ struct Entry {
     text: Arc<Pieces>,
     begun: u64,
     at: u64,
+    places: usize,
     near: bool,
     /// An answer told it, and no later one that goes on from it.
     answered: bool,
@@ -230,7 +267,14 @@ impl Holder {
 impl Entry {
     fn version(&self) -> Version {
         let text = Arc::clone(&self.text);
-        Version { text, begun: self.begun, from: None, near: self.near, order: false, once: false }
+        let (begun, places, near) = (self.begun, self.places, self.near);
+        Version { text, begun, from: None, places, near, order: false }
+    }
+
+    /// For a reader who goes on in another place.
+    fn went_on(&self) -> Version {
+        let version = self.version();
+        Version { places: version.places.saturating_add(1), ..version }
     }
 
     fn holder(&mut self, reader: &Reader) -> Option<&mut Holder> {
@@ -255,31 +299,34 @@ impl Standing {
         Self { forgotten: true, ..Self::default() }
     }
 
-    /// What somebody of whom nothing is known may hold who is told this now. Where it was told last, it is the same piece, which comes late; that it
-    /// comes twice is judged, and not remembered.
+    /// What somebody of whom nothing is known may hold who is told this now: what anybody was told, or nothing. Where it was told last, it is the
+    /// same piece, which comes late, or comes twice.
     fn versions(&self, added: &Pieces) -> Vec<Version> {
         let (mut all, mut twice) = (Vec::new(), Vec::new());
         for entry in &self.entries {
-            let version = Version { near: self.can_be_spared(entry), ..entry.version() };
+            let version = Version { near: self.can_be_spared(entry), ..entry.went_on() };
             match entry.text.before_last(added) {
                 None => all.push(version),
                 Some(before) => {
                     all.push(Version { text: Arc::new(before), ..version.clone() });
-                    twice.push(Version { once: true, near: true, ..version });
+                    twice.push(Version { places: version.places.max(2), near: true, ..version });
                 }
             }
         }
+        let nothing = Held::whole(Pieces::default()).versions;
         if all.is_empty() {
-            all = Held::whole(Pieces::default()).versions;
+            return nothing;
         }
         all.sort_by_key(|version| version.near);
         all.append(&mut twice);
+        all.extend(nothing.into_iter().map(|nothing| Version { places: 2, near: true, ..nothing }));
         all
     }
 
     /// Whether nobody has what an entry said any more.
-    fn is_over(&self, id: u64) -> bool {
-        id > self.missing && self.entries.iter().all(|entry| entry.id != id)
+    fn is_over(&self, id: u64, places: usize) -> bool {
+        let missing = if places > 1 { self.missing.max(self.thinned) } else { self.missing };
+        id > missing && self.entries.iter().all(|entry| entry.id != id)
     }
 
     /// Whether another one goes on from it.
@@ -300,14 +347,15 @@ impl Standing {
         self.lost > then.at || self.entries.iter().any(|entry| since(entry) && !same(entry) && !beside(entry))
     }
 
-    /// A reader has this from now on, or may have it. Of more versions than `most` those are given up first that others go on from; nothing is put
+    /// A reader has this from now on, or may have it. Of more versions than there may be those are given up first that others go on from; nothing is put
     /// behind what was told until then, but by who was told more since.
-    pub(super) fn tell(&mut self, at: u64, by: By<'_>, held: &Held, most: usize) {
+    pub(super) fn tell(&mut self, at: u64, by: By<'_>, held: &Held, most: Most) {
         // what is told whole begins anew for who reads everywhere; of what was told elsewhere before nothing changes
         let whole = || held.versions.first().filter(|version| version.begun == 0);
         if let Some(told) = held.versions.iter().find(|version| version.order).or_else(whole) {
             let begun = if told.begun == 0 { at } else { told.begun };
-            self.order = Some(Version { begun, from: None, near: true, order: true, ..told.clone() });
+            self.order =
+                Some(Version { begun, from: None, places: 1, near: true, order: true, ..told.clone() });
         }
         for entry in &mut self.entries {
             match by {
@@ -319,7 +367,7 @@ impl Standing {
                 By::Stream(reader) => entry.by.retain(|holder| !holder.is(reader)),
             }
         }
-        for version in held.versions.iter().filter(|version| !version.once && !version.text.is_empty()) {
+        for version in held.versions.iter().filter(|version| !version.text.is_empty()) {
             let known = self.entries.iter().position(|entry| entry.text == version.text);
             let mut entry = match known {
                 Some(known) => self.entries.swap_remove(known),
@@ -327,6 +375,7 @@ impl Standing {
             };
             entry.at = at;
             entry.begun = entry.begun.max(if version.begun == 0 { at } else { version.begun });
+            entry.places = entry.places.min(version.places);
             entry.near &= version.near;
             match by {
                 By::Answer => entry.answered = true,
@@ -337,13 +386,16 @@ impl Standing {
         }
         self.entries.retain_mut(Entry::is_held);
         self.at = at;
-        let over = self.entries.len().saturating_sub(most.max(1));
+        self.thin(most.mixed);
+        let alone = |entry: &&Entry| entry.places == 0;
+        let over = self.entries.iter().filter(alone).count().saturating_sub(most.versions.max(1));
         if over == 0 {
             return;
         }
         // looked at once for all: each is compared with each
         let until = |entry: &Entry| if self.can_be_spared(entry) { (false, entry.at) } else { (true, at) };
-        let mut gone: Vec<_> = self.entries.iter().map(|entry| (until(entry), entry.at, entry.id)).collect();
+        let alone = self.entries.iter().filter(alone);
+        let mut gone: Vec<_> = alone.map(|entry| (until(entry), entry.at, entry.id)).collect();
         gone.sort_unstable_by_key(|((only, _), told, id)| (*only, *told, *id));
         gone.truncate(over);
         for ((_, until), _, id) in &gone {
@@ -353,6 +405,16 @@ impl Standing {
         self.entries.retain(|entry| gone.iter().all(|(.., id)| *id != entry.id));
     }
 
+    /// Of more than `most` whose readers went on in several places, gives up those of the most, the oldest of them first.
+    fn thin(&mut self, most: usize) {
+        let mixed = self.entries.iter().filter(|entry| entry.places > 0);
+        let mut mixed: Vec<_> = mixed.map(|entry| (entry.places, Reverse(entry.at), entry.id)).collect();
+        mixed.sort_unstable();
+        let gone: Vec<u64> = mixed.into_iter().skip(most).map(|(.., id)| id).collect();
+        self.thinned = gone.iter().copied().fold(self.thinned, u64::max);
+        self.entries.retain(|entry| !gone.contains(&entry.id));
+    }
+
     fn new_entry(&mut self, version: &Version) -> Entry {
         self.ids += 1;
         Entry {
@@ -360,6 +422,7 @@ impl Standing {
             text: Arc::clone(&version.text),
             begun: 0,
             at: 0,
+            places: version.places,
             near: version.near,
             answered: false,
             left: false,
@@ -391,6 +454,10 @@ impl Kept for Standing {
         // one that is an entry too costs nothing more
         let order = order.filter(|text| !self.entries.iter().any(|entry| Arc::ptr_eq(&entry.text, text)));
         self.entries.iter().map(|entry| &entry.text).chain(order).map(|text| text.len()).sum()
+    }
+
+    fn thin(&mut self) {
+        self.thin(0);
     }
 
     /// Who has read nothing of it in one place cannot be told from who has read what is given up.

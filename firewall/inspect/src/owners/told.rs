@@ -1,7 +1,7 @@
 //! What was told of the artifacts of tasks in text, so that text which is put behind it later is judged together with it, also on
 //! another stream.
 
-use super::{By, Held, Pieces, Reader, Scope, Standing};
+use super::{By, Held, Most, Pieces, Reader, Scope, Standing};
 use crate::{Delivered, InspectLimits};
 use std::{
     collections::{BTreeMap, HashMap},
@@ -83,6 +83,8 @@ impl Telling {
 pub(crate) trait Kept {
     /// Bytes that count.
     fn len(&self) -> usize;
+    /// Gives up what readers have who go from place to place.
+    fn thin(&mut self);
     /// Gives up what others go on from.
     fn spare(&mut self);
     /// Gives up all of it.
@@ -93,6 +95,10 @@ impl Kept for Telling {
     /// What stands where the last of it did not arrive is less, and not counted again.
     fn len(&self) -> usize {
         self.text.as_ref().map_or(0, Held::len)
+    }
+
+    fn thin(&mut self) {
+        self.text.iter_mut().for_each(|text| text.thin(0));
     }
 
     fn spare(&mut self) {
@@ -112,12 +118,13 @@ pub(crate) struct TextBounds {
     /// Artifacts.
     pub artifacts: usize,
     /// Versions of one.
-    pub versions: usize,
+    pub versions: Most,
 }
 
 impl TextBounds {
     pub(crate) const fn of(limits: &InspectLimits) -> Self {
-        Self { bytes: limits.appended_text, artifacts: limits.text_artifacts, versions: limits.told_versions }
+        let versions = Most { versions: limits.told_versions, mixed: limits.told_mixed };
+        Self { bytes: limits.appended_text, artifacts: limits.text_artifacts, versions }
     }
 }
 
@@ -161,10 +168,12 @@ impl<T: Kept> Texts<T> {
             return Err(TooMany);
         }
         let mut rest = self.bytes.saturating_sub(before.map_or(0, |before| cost(id, &before)));
-        if rest.saturating_add(cost(id, &kept)) > bounds.bytes {
-            self.of.values_mut().for_each(T::spare);
-            rest = self.of.iter().map(|(id, kept)| cost(id, kept)).sum();
-            kept.spare();
+        for give_up in [T::thin, T::spare] {
+            if rest.saturating_add(cost(id, &kept)) > bounds.bytes {
+                self.of.values_mut().for_each(give_up);
+                rest = self.of.iter().map(|(id, kept)| cost(id, kept)).sum();
+                give_up(&mut kept);
+            }
         }
         if rest.saturating_add(cost(id, &kept)) > bounds.bytes {
             kept.lose();

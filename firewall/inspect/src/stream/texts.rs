@@ -334,9 +334,10 @@ fn appended(
     way.behind(own)?;
     let before = own.text.as_ref().ok_or_else(too_long)?;
     let none = Standing::default();
+    let most = bounds(decided.case()).versions;
     let before = match known {
-        Known::New => before.beside(&none, added, limits.told_versions).map_err(beyond)?,
-        Known::Told(standing) => before.beside(standing, added, limits.told_versions).map_err(beyond)?,
+        Known::New => before.beside(&none, added, most).map_err(beyond)?,
+        Known::Told(standing) => before.beside(standing, added, most).map_err(beyond)?,
         // others may have more of it than is known: they hear nothing more, and this stream goes on behind what it told
         Known::Lost if way == Way::Stream && heard.is_some() => before.clone(),
         Known::Lost => return Err(too_long()),

@@ -22,8 +22,11 @@ pub fn house() -> House {
 }
 
 pub fn house_with(limits: InspectLimits) -> House {
-    let house =
-        House { inspector: Inspector::new(limits, generation(FORBIDS)), route: route("a2a, texts admitted") };
+    house_of(Inspector::new(limits, generation(FORBIDS)))
+}
+
+pub fn house_of(inspector: Inspector) -> House {
+    let house = House { inspector, route: route("a2a, texts admitted") };
     for token in ["one", "two"] {
         let asked = say(&house.inspector, &house.route, "retailer-7", base("a2a stream"), NOW);
         let mut permit = asked.unwrap();

@@ -2,7 +2,8 @@
 
 use super::*;
 
-const EACH: TextBounds = TextBounds { bytes: 20, artifacts: 2, versions: 3 };
+const MOST: Most = Most { versions: 3, mixed: 3 };
+const EACH: TextBounds = TextBounds { bytes: 20, artifacts: 2, versions: MOST };
 
 fn pieces(texts: &[&str]) -> Arc<Pieces> {
     Arc::new(Pieces::of(texts.iter().copied()))
@@ -59,7 +60,7 @@ fn attack_two_streams_of_a_task_at_once() {
     let put = |text: &str| {
         let Known::Told(standing) = &seen else { panic!("nothing was told") };
         let added = Pieces::of([text]);
-        let held = Held::default().beside(standing, &added, 3).unwrap();
+        let held = Held::default().beside(standing, &added, MOST).unwrap();
         let behind = |before: &Pieces| {
             let mut whole = before.clone();
             whole.push(text);

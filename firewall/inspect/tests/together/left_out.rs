@@ -1,0 +1,128 @@
+//! Readers who leave out what other places told: what they put together, and how long that is known.
+
+use super::{
+    generation,
+    posts::{House, begun, behind, denied, house, house_of},
+};
+use crate::common::inspector;
+use semgate_inspect::{Delivered, Refusal};
+use serde_json::Value;
+use std::collections::HashMap;
+
+type Stream<'h> = Box<dyn FnMut(Value) -> Result<(), Refusal> + 'h>;
+
+/// Tells pieces in places: `p` and `q` are push targets, `g` an answer that tells the whole, any other a stream that begins with its first piece.
+struct Places<'h> {
+    house: &'h House,
+    streams: HashMap<char, Stream<'h>>,
+    begun: bool,
+}
+
+impl<'h> Places<'h> {
+    fn of(house: &'h House) -> Self {
+        Self { house, streams: HashMap::new(), begun: false }
+    }
+
+    fn tells(&mut self, place: char, text: &str) -> Result<(), Refusal> {
+        let update = if std::mem::replace(&mut self.begun, true) { behind(text) } else { begun(text) };
+        match place {
+            'g' => {
+                self.house.read(text);
+                Ok(())
+            }
+            'p' => self.house.posted("one", &update, Delivered::Yes),
+            'q' => self.house.posted("two", &update, Delivered::Yes),
+            _ => {
+                let house = self.house;
+                let stream = self.streams.entry(place).or_insert_with(|| Box::new(house.subscribed()));
+                stream(update)
+            }
+        }
+    }
+
+    fn breaks(&mut self, place: char) {
+        self.streams.remove(&place);
+    }
+}
+
+#[test]
+fn attack_a_word_is_told_in_turn_to_who_leaves_out_what_other_places_told_between() {
+    for told in [
+        "m:DEL s:E m:TE",
+        "m:DEL s:E t:TE",
+        "m:DEL p:E t:TE",
+        "p:DEL s:E m:TE",
+        "p:DEL q:E m:TE",
+        "m:DEL t:zz s:E m:TE",
+        "m:DEL t:zz s:E s:TE",
+        "m:DEL t:zz s:E t:yy p:TE",
+        "m:DEL t:zz s:E t:yy q:TE",
+        "m:DEL s:zz t:E p:yy q:TE",
+        "m:DELxx g:DEL s:E t:TE",
+        "m:DELxx g:DEL m:E t:TE",
+        "m:DELxx g:DEL m:E t:zz s:TE",
+        "m:E m:DEL t:zz s:E s:TE",
+        "m:E m:DEL s:E t:zz s:TE",
+        "m:E m:DEL g:EDEL t:zz s:E s:TE",
+    ] {
+        let house = house();
+        let mut places = Places::of(&house);
+        let mut told: Vec<_> = told.split(' ').map(|one| one.split_once(':').unwrap()).collect();
+        let (place, last) = told.pop().unwrap();
+        for (place, piece) in &told {
+            places.tells(place.chars().next().unwrap(), piece).unwrap();
+        }
+        let refused = places.tells(place.chars().next().unwrap(), last);
+        assert!(refused.is_err(), "{told:?}");
+        denied(refused);
+    }
+}
+
+#[test]
+fn a_stream_that_breaks_and_begins_again_in_the_middle_is_never_refused() {
+    let house = house();
+    let mut places = Places::of(&house);
+    for n in 0..200 {
+        places.tells('m', &format!("word{n} ")).unwrap();
+        if n % 2 == 1 {
+            places.breaks('m');
+        }
+        if n > 20 {
+            places.tells('p', &format!("word{} ", n - 3)).unwrap();
+            places.tells('q', &format!("word{} ", n - 7)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn attack_streams_break_until_what_their_readers_were_left_with_might_be_given_up() {
+    for breaks in [0, 5, 20, 70] {
+        let house = house();
+        let mut places = Places::of(&house);
+        places.tells('m', "DEL").unwrap();
+        for n in 0..breaks {
+            places.tells('s', &format!("word{n} ")).unwrap();
+            places.breaks('s');
+        }
+        // who read the first place, and now reads another
+        denied(places.tells('t', "ETE"));
+        denied(places.tells('p', "ETE"));
+        denied(places.tells('m', "ETE"));
+        // who reads everywhere, and who read the last one
+        places.tells('u', "drop ").unwrap();
+        places.breaks('u');
+        denied(places.tells('v', "table"));
+        places.tells('v', "tab").unwrap();
+    }
+}
+
+#[test]
+fn attack_a_stream_that_begins_in_the_middle_is_read_alone() {
+    let alone = r#"@id("alone") forbid(principal, action, resource is a2a::text) when { resource.text == "DELETE" };"#;
+    let house = house_of(inspector(generation(alone)));
+    let mut places = Places::of(&house);
+    for (place, piece) in [('m', "hello "), ('s', "DEL"), ('m', "you "), ('s', "E")] {
+        places.tells(place, piece).unwrap();
+    }
+    denied(places.tells('s', "TE"));
+}
