@@ -22,7 +22,7 @@ type Fact = (Var, Vec<String>, Values);
 pub(crate) struct End {
     /// The agents, by position, if it can only be one with an entry.
     pub can_be: Option<Arc<BTreeSet<u32>>>,
-    /// Whether an agent's own name says so, and not who is in a group.
+    /// Whether agents' own names say so, and not who is in a group.
     pub named: bool,
 }
 
@@ -374,7 +374,7 @@ impl Looking<'_, '_> {
         if let (Some(Values::Texts(domains)), Some(agents)) = (domain, self.world.agents()) {
             left.retain(|at| agents.at(*at).is_none_or(|entry| domains.contains(entry.trust_domain())));
         }
-        let named = end.named || (truth && is_agent(whom));
+        let named = end.named || (truth && are_agents(whom));
         let end = End { can_be: Some(Arc::new(left)), named };
         let some = end.can_be.as_ref().is_some_and(|left| !left.is_empty());
         some.then(|| here.clone().with(side, end))
@@ -414,9 +414,13 @@ fn literal(expr: &Expr) -> Option<bool> {
     }
 }
 
-/// Whether it names one agent.
-fn is_agent(whom: &Expr) -> bool {
-    matches!(whom, Expr::Literal(Literal::EntityUID(uid)) if uid.ty.to_string() == "Agent")
+/// Whether it names agents and no group: one, or a list of them.
+fn are_agents(whom: &Expr) -> bool {
+    match whom {
+        Expr::Literal(Literal::EntityUID(uid)) => uid.ty.to_string() == "Agent",
+        Expr::Set(items) => items.iter().all(|item| are_agents(item)),
+        _ => false,
+    }
 }
 
 /// Whether it is one value.

@@ -46,6 +46,53 @@ fn bug_a_permit_for_one_agent_with_a_credential_that_its_entry_lacks_loaded_with
 }
 
 #[test]
+fn bug_a_list_of_agents_none_of_whom_has_the_credential_loaded_without_a_word() {
+    let has = format!("principal.credentials.contains({HIGH})");
+    let courier = "Agent::\"spiffe://semgate.test/agent/courier-5\"";
+    let both = format!("[{RETAILER}, {courier}]");
+    for (who, condition, told_at) in [
+        ("", format!("principal in [{RETAILER}] && {has}"), "principal.cred"),
+        ("", format!("[{RETAILER}].contains(principal) && {has}"), "principal.cred"),
+        ("", format!("principal in {both} && {has}"), "principal.cred"),
+        ("", format!("{both}.contains(principal) && {has}"), "principal.cred"),
+        ("", format!("{has} }} when {{ {both}.contains(principal)"), "principal)"),
+        ("", format!("(principal == {RETAILER} || principal == {courier}) && {has}"), "principal.cred"),
+        (" in Group::\"partners\"", format!("principal in {both} && {has}"), "principal.cred"),
+        (
+            "",
+            format!("{both}.contains(context.receiver) && context.receiver.credentials.contains({HIGH})"),
+            "context.receiver.cred",
+        ),
+        ("", format!("principal in [{RETAILER}] && principal.credentials == [{HIGH}]"), "principal.cred"),
+    ] {
+        let text = permit(who, &condition);
+        let told = warned(&one_file(&text));
+        let column = text.lines().nth(1).and_then(|line| line.rfind(told_at)).unwrap() + 1;
+        let place = format!("p.cedar:2:{column}: ");
+        let so = |one: &String| one.starts_with(&place) && one.contains("never true together");
+        assert!(matches!(&told[..], [one] if so(one)), "{condition}: {told:?}");
+    }
+    // one of them has it, or may show it
+    for condition in [
+        format!("principal in [{RETAILER}, {TREASURER}] && {has}"),
+        format!("[{TREASURER}, {RETAILER}].contains(principal) && {has}"),
+        format!("!(principal in {both}) && {has}"),
+        format!("principal in {both} && !{has}"),
+        format!("principal in {both} && principal.credentials.contains(\"token:hr:b\")"),
+        format!("principal in [{RETAILER}, {TREASURER}] && principal in Group::\"partners\" && {has}"),
+    ] {
+        assert_eq!(warned(&one_file(&permit("", &condition))), [""; 0], "{condition}");
+    }
+    let text = format!(
+        "{}\n@id(\"f\") forbid (principal, action, resource is payment::transfer) unless {{ {has} }};",
+        permit("", &format!("principal in {both}"))
+    );
+    let told = warned(&one_file(&text));
+    let covered = |one: &String| one.contains("it permits nothing: `p.cedar#f` forbids all of it");
+    assert!(matches!(&told[..], [one] if covered(one)), "{told:?}");
+}
+
+#[test]
 fn bug_a_credential_taken_from_one_of_two_kept_the_set_out() {
     let agents = |first: &str, second: &str, declared: &str| {
         let entry = |id: &str, has: &str| format!(r#"{{"id":{id},"groups":[],"credentials":[{has}]}}"#);
