@@ -9,7 +9,7 @@ use miette::Diagnostic;
 
 use crate::agents::Agents;
 use crate::catalogue::Catalogue;
-use crate::parse::{Written, help, place, place_of, words};
+use crate::parse::{Written, help, place_of, words};
 use crate::sense::World;
 use crate::{Place, PolicyFault};
 pub(crate) use meant::{member_elsewhere, unknown_type};
@@ -86,11 +86,10 @@ impl<'a> Texts<'a> {
     }
 
     pub(crate) fn place_of_name(&self, written: &Written, uid: &EntityUid) -> Place {
-        let (file, text) = self.file(written);
-        let rest = text.get(written.start..).unwrap_or_default();
-        let within =
-            rest.find(&uid.to_string()).or_else(|| rest.find(&format!("\"{}\"", uid.id().unescaped())));
-        place(file, text, written.start + within.unwrap_or(0))
+        let (kind, quoted) = (uid.type_name().to_string(), format!("\"{}\"", uid.id().unescaped()));
+        let mut words: Vec<&str> = kind.split("::").flat_map(|name| [name, "::"]).collect();
+        words.push(&quoted);
+        self.place_of_words(written, &words)
     }
 
     /// Cedar's strict validation; what Cedar only warns of (a policy that can never match, confusable characters) is a

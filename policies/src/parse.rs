@@ -12,6 +12,7 @@ use crate::annotations::{Annotations, Obligation};
 use crate::judged::judged;
 use crate::nesting;
 use crate::reads::Reads;
+use crate::sense::tokens;
 use crate::{Place, PolicyFault, PolicyLimits, slips};
 
 /// One policy as it stands in its file.
@@ -242,13 +243,7 @@ pub(crate) fn clauses(policy: &Policy) -> Result<Arc<[Clause]>, String> {
 
 /// Where `@name` stands in the text of a policy; its beginning if that cannot be told.
 pub(crate) fn annotated(text: &str, name: &str) -> usize {
-    let goes_on = |at: usize| {
-        let rest = text.get(at + 1 + name.len()..).unwrap_or_default();
-        rest.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_')
-    };
-    let wanted = format!("@{name}");
-    let mut found = text.match_indices(&wanted).map(|(at, _)| at).filter(|at| !goes_on(*at));
-    found.next().unwrap_or(0)
+    tokens::annotation(text, name).unwrap_or_default()
 }
 
 /// Line and column of a byte offset.

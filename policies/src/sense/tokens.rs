@@ -14,43 +14,82 @@ impl Token<'_> {
     pub const fn range(&self) -> std::ops::Range<usize> {
         self.at..self.at + self.text.len()
     }
+
+    /// Whether it is this word; of a text in quotation marks, whether Cedar reads that in it, with escapes or without.
+    fn is(&self, word: &str) -> bool {
+        let value = word.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        match value.filter(|_| self.text.contains('\\')) {
+            Some(value) => read(self.text).is_some_and(|read| read == value),
+            None => self.text == word,
+        }
+    }
+}
+
+/// What Cedar reads in a text in quotation marks: its escapes are those of Rust.
+fn read(quoted: &str) -> Option<String> {
+    let code = |hex: String| u32::from_str_radix(&hex, 16).ok().and_then(char::from_u32);
+    let mut chars = quoted.strip_prefix('"')?.strip_suffix('"')?.chars();
+    let mut value = String::new();
+    while let Some(c) = chars.next() {
+        value.push(match c {
+            '\\' => match chars.next()? {
+                'n' => '\n',
+                'r' => '\r',
+                't' => '\t',
+                '0' => '\0',
+                'x' => code(chars.by_ref().take(2).collect())?,
+                'u' => {
+                    code(chars.by_ref().take_while(|c| *c != '}').filter(|c| !"{_".contains(*c)).collect())?
+                }
+                itself => itself,
+            },
+            c => c,
+        });
+    }
+    Some(value)
+}
+
+/// The words of a text one after the other, comments left out.
+fn each(text: &str) -> impl Iterator<Item = Token<'_>> {
+    let mut at = 0;
+    let next = move || {
+        let rest = text.get(at..).filter(|rest| !rest.is_empty())?;
+        let token = Token { at, text: rest.get(..length(rest))? };
+        at += token.text.len();
+        Some(token)
+    };
+    std::iter::from_fn(next).filter(|token| !token.text.starts_with("//") && !token.text.trim().is_empty())
 }
 
 /// The words of the first policy in `text`, from its effect on (so without annotations) up to its semicolon.
 pub(crate) fn of(text: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
-    let mut at = 0;
     let mut depth = 0_usize;
-    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-        let length = length(rest);
-        let Some(word) = rest.get(..length) else { break };
-        let skipped = word.starts_with("//") || word.trim().is_empty();
-        match word {
+    for token in each(text) {
+        match token.text {
             "(" => depth += 1,
             ")" => depth = depth.saturating_sub(1),
             "permit" | "forbid" if depth == 0 => tokens.clear(),
             ";" if depth == 0 => break,
             _ => {}
         }
-        if !skipped {
-            tokens.push(Token { at, text: word });
-        }
-        at += length;
+        tokens.push(token);
     }
     tokens
 }
 
 /// All words of a file that may not parse, comments left out.
 pub(crate) fn all(text: &str) -> Vec<Token<'_>> {
-    let (mut tokens, mut at) = (Vec::new(), 0);
-    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-        let Some(word) = rest.get(..length(rest)) else { break };
-        if !word.starts_with("//") && !word.trim().is_empty() {
-            tokens.push(Token { at, text: word });
-        }
-        at += word.len();
-    }
-    tokens
+    each(text).collect()
+}
+
+/// Where the first annotation of this name stands: no comment, and no text of another one.
+pub(crate) fn annotation(text: &str, name: &str) -> Option<usize> {
+    let mut before: Option<Token<'_>> = None;
+    each(text).find_map(|token| {
+        let sign = before.replace(token).filter(|before| before.text == "@" && token.text == name)?;
+        Some(sign.at)
+    })
 }
 
 /// Bytes of the first word.
@@ -80,7 +119,7 @@ fn length(text: &str) -> usize {
 
 /// Where these words follow one another, counted from 0.
 pub(crate) fn sequence(tokens: &[Token<'_>], words: &[&str]) -> Option<usize> {
-    let here = |window: &[Token<'_>]| window.iter().zip(words).all(|(token, word)| token.text == *word);
+    let here = |window: &[Token<'_>]| window.iter().zip(words).all(|(token, word)| token.is(word));
     tokens.windows(words.len().max(1)).find(|window| here(window))?.first().map(|token| token.at)
 }
 
@@ -90,7 +129,7 @@ pub(crate) fn literal(tokens: &[Token<'_>], value: &str, before: usize) -> Optio
     let mut last = "";
     let mut found = Vec::new();
     for token in tokens {
-        if token.text == quoted && last != "::" {
+        if last != "::" && token.is(&quoted) {
             found.push(token.at);
         }
         last = token.text;
@@ -133,7 +172,7 @@ pub(crate) fn variables(tokens: &[Token<'_>]) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{clauses, literal, of, sequence};
+    use super::{annotation, clauses, literal, of, read, sequence};
 
     #[test]
     fn words_are_found_and_comments_and_annotations_are_none() {
@@ -148,5 +187,32 @@ mod tests {
         let found: Vec<&str> = clauses(&tokens).into_iter().map(|at| &text[at..at + 4]).collect();
         assert_eq!(found, ["when", "unle"]);
         assert!(of("permit (principal, action, resource);forbid(principal, action, resource);").len() < 12);
+    }
+
+    #[test]
+    fn bug_a_text_with_an_escape_and_an_annotation_behind_its_own_name_were_not_found() {
+        let text = r#"@notice("@id(1) ä") // @id
+            @id("x") permit (principal in Group::"g\u{e4}", action, resource) when { resource.a == "\x78\"" };"#;
+        assert_eq!(&text[annotation(text, "id").unwrap()..][..8], "@id(\"x\")");
+        assert_eq!(annotation(text, "limit"), None);
+        let tokens = of(text);
+        assert_eq!(&text[literal(&tokens, "x\"", 0).unwrap()..][..8], r#""\x78\"""#);
+        let group = sequence(&tokens, &["Group", "::", "\"gä\""]).unwrap();
+        assert_eq!(&text[group..][..16], r#"Group::"g\u{e4}""#);
+    }
+
+    #[test]
+    fn a_text_is_read_as_cedar_reads_it() {
+        for text in [
+            r#""""#,
+            r#""a\u{e4}b\u{1_F600}""#,
+            r#""\x41\n\r\t\0\\\'\"""#,
+            "\"ä\u{1d11e}\"",
+            r#""\\n\\\\x41""#,
+        ] {
+            let policy: cedar_policy::Policy =
+                format!("@text({text}) permit (principal, action, resource);").parse().unwrap();
+            assert_eq!(read(text).as_deref(), policy.annotation("text"), "{text}");
+        }
     }
 }

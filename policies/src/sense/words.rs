@@ -232,7 +232,7 @@ impl Texts<'_> {
         tokens::sequence(&self.words(written), words)
     }
 
-    pub(super) fn place_of_words(&self, written: &Written, words: &[&str]) -> Place {
+    pub(crate) fn place_of_words(&self, written: &Written, words: &[&str]) -> Place {
         self.place_at(written, self.offset_of(written, words).unwrap_or_default())
     }
 

@@ -12,6 +12,7 @@ mod crowds;
 mod derived;
 mod docs;
 mod entries;
+mod escapes;
 mod forms;
 mod generated;
 mod hard;
