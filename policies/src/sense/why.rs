@@ -19,6 +19,7 @@ use super::values::Values;
 use super::words::listed;
 use super::{World, walk};
 use crate::catalogue::TypeInfo;
+use crate::moments::{DAY, SECOND};
 use crate::numbers::{DECIMAL_PLACES, Numbers};
 
 /// Steps of finding it for one policy, on top of those of judging it: some ten milliseconds, and some fifty with what is left for looking once
@@ -30,6 +31,9 @@ const MAX_PARTS: usize = 32;
 
 /// Parts that are named, and agents.
 const MAX_NAMED: usize = 3;
+
+/// What the day of an instant is, and a date.
+const MIDNIGHT: &str = "a day begins at `0h` of UTC";
 
 /// Parts that are never true together.
 pub(super) struct Why {
@@ -143,7 +147,15 @@ impl Finding<'_, '_> {
             return Some(whole);
         }
         let mut known: Vec<String> = Vec::new();
+        // of a time of day it does not matter whose it is
+        let mut within: Vec<*const Expr> = Vec::new();
         walk::each(part.expr, &mut |part| {
+            if within.contains(&Arc::as_ptr(part)) {
+                return;
+            }
+            if let Expr::UnaryOp { op: UnaryOp::ToTime, expr } = &**part {
+                walk::each(expr, &mut |part| within.push(Arc::as_ptr(part)));
+            }
             if let Some(one) = self.of_part(part).filter(|one| !known.contains(one)) {
                 known.push(one);
             }
@@ -156,7 +168,7 @@ impl Finding<'_, '_> {
     fn of_part(&self, part: &Expr) -> Option<String> {
         match part {
             Expr::BinaryOp { left, right, .. } => match self.beside_itself(left, right) {
-                Some(member) => Some(format!("`{}` is compared with itself", written(member))),
+                Some(member) => Some(format!("`{}` is compared with itself", shown(member))),
                 None => self.of_question(part),
             },
             _ => self.of_question(part),
@@ -192,6 +204,11 @@ impl Finding<'_, '_> {
             Expr::BinaryOp { op: BinaryOp::Eq, left, right } if self.line(left, right).is_some() => {
                 self.line(left, right)
             }
+            Expr::BinaryOp { op: BinaryOp::Eq, left, right }
+                if self.is_no_day(left, right) || self.is_no_day(right, left) =>
+            {
+                Some(MIDNIGHT.to_owned())
+            }
             Expr::BinaryOp { op: BinaryOp::In | BinaryOp::Eq | BinaryOp::NotEq, left, .. } => {
                 let all = self.here.end(Side::of(left)?).can_be.as_ref()?;
                 Some(format!("`{}` is {}", written(left), self.agents(all.iter().copied())?))
@@ -218,7 +235,7 @@ impl Finding<'_, '_> {
                 let all: Vec<String> = self.here.actions.iter().map(|action| format!("`{action}`")).collect();
                 (all.len() < Performative::ALL.len()).then(|| format!("`action` is {}", one_of(&all)))
             }
-            Expr::UnaryOp { op: UnaryOp::ToTime, .. } => Some("a time of day is below `24h`".to_owned()),
+            Expr::UnaryOp { op: UnaryOp::ToTime, .. } => Some(self.time_of_day(part)),
             Expr::UnaryOp { op: UnaryOp::IsEmpty, expr } => {
                 let (var, path) = path_of(part)?;
                 let is = match Looking::new(self.world).known_of(&var, &path, self.here).truth() {
@@ -251,6 +268,27 @@ impl Finding<'_, '_> {
             }
             _ => None,
         }
+    }
+
+    /// What a time of day can be, whatever stands before it.
+    fn time_of_day(&self, time: &Expr) -> String {
+        let bare = Where { facts: None, ..self.here.clone() };
+        match Looking::new(self.world).values(time, &bare) {
+            Values::Moments(times) if times.ends() == (0, 0) => MIDNIGHT.to_owned(),
+            Values::Moments(times) if times.are_multiples(SECOND) => {
+                "a time of day is in whole seconds, from `0h` on and below `24h`".to_owned()
+            }
+            _ => "a time of day is from `0h` on and below `24h`".to_owned(),
+        }
+    }
+
+    /// Whether the day of something is compared with an instant that begins none.
+    fn is_no_day(&self, day: &Expr, instant: &Expr) -> bool {
+        matches!(day, Expr::UnaryOp { op: UnaryOp::ToDate, .. })
+            && matches!(
+                Looking::new(self.world).values(instant, self.here),
+                Values::Moments(one) if one.ends().0 == one.ends().1 && !one.are_multiples(DAY)
+            )
     }
 
     /// Of a comparison of the line: whether no concept of it takes an action of the scope.

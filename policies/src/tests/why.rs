@@ -49,7 +49,7 @@ fn bug_a_condition_that_is_true_for_no_message_was_told_without_the_part_that_is
         ),
         (
             "when { context.now.toTime() > duration(\"25h\") }",
-            " (`context.now.toTime() > duration(\"25h\")`: a time of day is below `24h`)",
+            " (`context.now.toTime() > duration(\"25h\")`: a time of day is in whole seconds, from `0h` on and below `24h`)",
         ),
         (
             "when { (context.major == 7 && context.locked) || resource.amount.lessThan(decimal(\"0.0\")) }",
@@ -156,4 +156,36 @@ fn bug_an_agent_and_a_group_that_it_is_not_in_were_told_as_alternatives() {
     .unwrap();
     let told: Vec<String> = house.policies.warnings().iter().map(ToString::to_string).collect();
     assert!(matches!(&told[..], [one] if one.ends_with("are never true together)")), "{told:?}");
+}
+
+#[test]
+fn bug_a_time_or_a_day_that_never_comes_was_told_with_a_reason_that_was_none() {
+    let whole = "a time of day is in whole seconds, from `0h` on and below `24h`";
+    let midnight = "a day begins at `0h` of UTC";
+    for (condition, why) in [
+        ("context.now.toTime() == duration(\"1500ms\")", whole),
+        ("context.now.toTime().toMilliseconds() == 5", whole),
+        ("context.now.toTime() < duration(\"-1h\")", whole),
+        ("context.now.toTime().toMinutes() < 0", whole),
+        ("context.session.expires.toTime() >= duration(\"24h\")", whole),
+        ("resource.date.toTime() > duration(\"0s\")", midnight),
+        ("resource.date.toTime().toHours() == 9", midnight),
+        ("context.now.toDate().toTime() > duration(\"1h\")", midnight),
+        ("context.now.toDate() == datetime(\"2030-01-01T10:00:00Z\")", midnight),
+        ("datetime(\"2030-01-01T10:00:00Z\") == resource.date.toDate()", midnight),
+        ("context.now.toTime() != context.now.toTime()", "`context.now.toTime()` is compared with itself"),
+    ] {
+        let asks = if condition.contains("session") { "context has session && " } else { "" };
+        let text = format!(
+            "forbid (principal, action, resource is travel::bookFlight)\nwhen {{ {asks}{condition} }};"
+        );
+        let told = faults(&text);
+        let variable =
+            ["context.", "resource."].iter().filter_map(|name| condition.find(name)).min().unwrap();
+        let expected = format!(
+            "p.cedar:2:{}: policy `p.cedar#1`: its condition is true for no message (`{condition}`: {why})",
+            "when { ".len() + asks.len() + variable + 1
+        );
+        assert_eq!(told.first(), Some(&expected), "{told:?}");
+    }
 }
