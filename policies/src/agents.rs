@@ -8,7 +8,7 @@ use semgate_contexts::json::{self, Json, Object};
 use crate::check::closest;
 use crate::credentials::is_shown;
 use crate::source::is_near;
-use crate::{PolicyFault, PolicyLimits, spots};
+use crate::{Place, PolicyFault, PolicyLimits, spots};
 
 /// The file, as faults name it.
 const FILE: &str = "entities.json";
@@ -218,6 +218,18 @@ impl Agents {
         let mut faults: Vec<PolicyFault> = self.unlisted.iter().filter_map(told).collect();
         spots::placed(FILE, bytes, &mut faults);
         faults
+    }
+
+    /// Where the credentials of each agent of the file stand in it; none where the file is not there.
+    pub fn places(&self, bytes: &[u8]) -> Vec<Place> {
+        if bytes.is_empty() {
+            return Vec::new();
+        }
+        let listed = self.entries.len().saturating_sub(self.kept_out);
+        let pointers: Vec<String> = (0..listed).map(|at| format!("/agents/{at}/credentials")).collect();
+        let all: Vec<&str> = pointers.iter().map(String::as_str).collect();
+        let spots = spots::Spots::of(FILE, bytes, &all);
+        all.iter().map(|pointer| spots.at(pointer)).collect()
     }
 
     /// All agents in the order of the file, and behind them those who are kept out.

@@ -212,11 +212,12 @@ impl Policies {
         let (catalogue, unfit) =
             fit(texts, contexts, spaces::After { live, held, ..spaces::After::default() }, limits)?;
         let mut warnings = std::mem::take(&mut spent.warnings);
-        let world = World::new(&catalogue, &agents, floors, limits);
+        let again = || World::new(&catalogue, &agents, floors, limits).reading(&source.entities);
+        let world = again();
         let unfit =
             if unfit.is_empty() { unfit } else { told(unfit, texts.unknown_members(&world), &catalogue) };
         if unfit.is_empty() {
-            let (sure, today) = by_today(texts, &world, || World::new(&catalogue, &agents, floors, limits));
+            let (sure, today) = by_today(texts, &world, again);
             for fault in sure {
                 let fault = beside_left_out(fault, texts, &catalogue);
                 if same(&fault) { warnings.push(fault) } else { faults.push(fault) }

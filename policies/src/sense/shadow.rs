@@ -15,6 +15,7 @@ use semgate_contexts::PerformativeSet;
 use super::facts::Where;
 use super::implied::Given;
 use super::pieces::has_literal;
+use super::why::{credentials_in, given_by_entries};
 use super::{World, named, scope};
 use crate::PolicyFault;
 use crate::check::{Texts, policy_in};
@@ -85,11 +86,16 @@ pub(super) fn shadowed(texts: &Texts<'_>, world: &World<'_>) -> Vec<PolicyFault>
             let names: Vec<String> = by.iter().map(|forbid| format!("`{}`", forbid.id)).collect();
             let plain = by.iter().all(|forbid| forbid.judged.is_empty());
             let how = if plain { " without a condition" } else { "" };
+            let whenever = || {
+                let given =
+                    forbids.entries(written, &by).map_or_else(String::new, |given| format!(": {given}"));
+                format!("whenever this permit applies, so does what forbids{given}")
+            };
             Some(PolicyFault::Invalid {
                 place: texts.place_at(written, 0),
                 policy: written.id.to_string(),
                 why: format!("it permits nothing: {} forbids all of it{how}", names.join(" with ")),
-                hint: (!plain).then(|| "whenever this permit applies, so does what forbids".to_owned()),
+                hint: (!plain).then(whenever),
             })
         })
         .collect();
@@ -138,6 +144,14 @@ impl<'w, 'a> Forbids<'w, 'a> {
     fn begin(&self) {
         self.pairs.set(self.world.shadow_pairs);
         self.unlike.set(self.world.shadow_pairs / UNLIKE);
+    }
+
+    /// What entries give the senders of a permit, where forbids that cover it ask for credentials of theirs.
+    fn entries(&self, permit: &Written, by: &[&Written]) -> Option<String> {
+        let here = Where { sender: named(permit, self.world), ..scope(permit, self.world).here() };
+        let there = Given::of(&permit.judged, here, self.world)?.there;
+        let mut asked = by.iter().flat_map(|forbid| forbid.judged.iter()).map(condition);
+        given_by_entries(&*asked.find_map(credentials_in)?, &there, self.world)
     }
 
     /// The one that stops everything.

@@ -18,6 +18,7 @@ use super::sums::moved_by;
 use super::values::Values;
 use super::words::listed;
 use super::{World, walk};
+use crate::AgentEntry;
 use crate::catalogue::TypeInfo;
 use crate::moments::{DAY, SECOND};
 use crate::numbers::{DECIMAL_PLACES, Numbers};
@@ -81,6 +82,7 @@ pub(super) fn of_piece(
 }
 
 /// What it is found by.
+#[derive(Clone, Copy)]
 struct Finding<'f, 'w> {
     here: &'f Where,
     world: &'f World<'w>,
@@ -97,7 +99,10 @@ impl Finding<'_, '_> {
                 Some(reason) => format!("`{}`: {reason}", one.shown()),
                 None => self.sides(one).unwrap_or_else(|| format!("`{}` is never true", one.shown())),
             },
-            parts => together(parts),
+            parts => match self.given(parts) {
+                Some(given) => format!("{}: {given}", together(parts)),
+                None => together(parts),
+            },
         };
         Some(Why { at: first_variable(left.last()?.expr), text })
     }
@@ -326,13 +331,20 @@ impl Finding<'_, '_> {
         by.map_or_else(String::new, |(_, limits)| format!(" by {limits} of the configuration"))
     }
 
-    /// What the entry of the agent who is asked gives.
+    /// What entries give, where one of these parts asks for credentials and the others say whose.
+    fn given(&self, parts: &[Part<'_>]) -> Option<String> {
+        let asked: Vec<Option<Arc<Expr>>> = parts.iter().map(|part| credentials_in(part.expr)).collect();
+        let [credentials] = &asked.iter().flatten().collect::<Vec<_>>()[..] else { return None };
+        let mut looking = Looking::new(self.world);
+        let mut others = parts.iter().zip(&asked).filter(|(_, asked)| asked.is_none());
+        let here = others
+            .try_fold(self.here.clone(), |here, (part, _)| looking.narrowed(part.expr, part.truth, &here))?;
+        Finding { here: &here, ..*self }.entry(credentials)
+    }
+
+    /// What the entries of the agents who are asked give.
     fn entry(&self, credentials: &Expr) -> Option<String> {
-        let who = self.world.whose(credentials, self.here)?;
-        let entry = self.world.agents()?.at(*who.first().filter(|_| who.len() == 1)?)?;
-        let given: Vec<String> = entry.credentials.iter().map(|name| format!("`{name}`")).collect();
-        let given = if given.is_empty() { "no credential".to_owned() } else { given.join(", ") };
-        Some(format!("`entities.json` gives `{}` {given}", entry.id))
+        given_by_entries(credentials, self.here, self.world)
     }
 
     /// These agents, if they are few.
@@ -342,6 +354,29 @@ impl Finding<'_, '_> {
         let names: Vec<String> = few.filter_map(|at| Some(format!("`{}`", list.at(at)?.id))).collect();
         (1..=MAX_NAMED).contains(&names.len()).then(|| one_of(&names))
     }
+}
+
+/// What the entries of the agents whose credentials these are give, where it counts today.
+pub(super) fn given_by_entries(credentials: &Expr, here: &Where, world: &World<'_>) -> Option<String> {
+    let told = |(place, entry): (String, &AgentEntry)| {
+        let given: Vec<String> = entry.credentials.iter().map(|name| format!("`{name}`")).collect();
+        let given = if given.is_empty() { "no credential".to_owned() } else { given.join(", ") };
+        format!("`{place}` gives `{}` {given}", entry.id)
+    };
+    let whose = world.whose(credentials, here)?;
+    let all = world.entries(&whose, MAX_NAMED)?;
+    Some(all.into_iter().map(told).collect::<Vec<_>>().join(", "))
+}
+
+/// The credentials that an expression asks for first.
+pub(super) fn credentials_in(expr: &Arc<Expr>) -> Option<Arc<Expr>> {
+    let mut found = None;
+    walk::each(expr, &mut |part| {
+        if found.is_none() && is_credentials(part) {
+            found = Some(Arc::clone(part));
+        }
+    });
+    found
 }
 
 /// Several parts that can be so by themselves.

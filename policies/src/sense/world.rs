@@ -49,6 +49,9 @@ pub(crate) struct World<'a> {
     now: Option<i64>,
     /// The most that scores can be, where that is known and counts.
     most: Option<ScoreBounds>,
+    /// The text of `entities.json`, and where in it the credentials of each agent stand, once somebody asks.
+    entities: &'a [u8],
+    places: OnceCell<Vec<crate::Place>>,
     /// Who is in a group, of those that were asked for.
     groups: RefCell<HashMap<String, Arc<BTreeSet<u32>>>>,
 }
@@ -94,6 +97,8 @@ impl<'a> World<'a> {
             groups_count: true,
             now: None,
             most: None,
+            entities: &[],
+            places: OnceCell::new(),
             groups: RefCell::default(),
         }
     }
@@ -120,6 +125,11 @@ impl<'a> World<'a> {
             most,
             ..Self::of_contexts(catalogue)
         }
+    }
+
+    /// The same, with the text of `entities.json`, so that what is told of an entry has its place.
+    pub fn reading(self, entities: &'a [u8]) -> Self {
+        Self { entities, ..self }
     }
 
     /// The same, whoever may be in a group, and whichever agent may have a credential that some agent has.
@@ -226,6 +236,25 @@ impl<'a> World<'a> {
             return here.end(side).can_be.clone().filter(|_| here.end(side).named);
         }
         self.agents_of(expr)
+    }
+
+    /// These agents, if they are few and what their entries give counts, each with the place of its credentials in `entities.json`.
+    pub(super) fn entries(
+        &self,
+        who: &BTreeSet<u32>,
+        few: usize,
+    ) -> Option<Vec<(String, &'a crate::AgentEntry)>> {
+        let agents = self.agents().filter(|_| self.groups_count && (1..=few).contains(&who.len()))?;
+        let one = |at: &u32| Some((self.in_file(*at), agents.at(*at)?));
+        who.iter().map(one).collect()
+    }
+
+    fn in_file(&self, at: u32) -> String {
+        let places = self
+            .places
+            .get_or_init(|| self.agents().map(|all| all.places(self.entities)).unwrap_or_default());
+        let place = usize::try_from(at).ok().and_then(|at| places.get(at));
+        place.map_or_else(|| "entities.json".to_owned(), ToString::to_string)
     }
 
     /// Whether whoever is asked can have a credential. One that nobody has today is held by nobody yet, if it is declared; what agents show
