@@ -20,8 +20,8 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use http::header::{CONNECTION, IF_NONE_MATCH, UPGRADE};
-use http::{HeaderName, HeaderValue, Method, Request, StatusCode, Version};
-use hyper::body::Incoming;
+use http::request::Parts;
+use http::{HeaderName, HeaderValue, Method, StatusCode, Version};
 use semgate_inspect::{
     Clarification, Delivered, Direction, Facts, HeaderClaims, Notice, Peer, Permit, Quota, Refusal,
 };
@@ -42,6 +42,7 @@ use crate::lane::Lane;
 use crate::mcp;
 use crate::quota;
 use crate::reasons::{self, no_audit, reply_facts, unspent};
+use crate::receive::unread::Unread;
 use crate::receive::{self, Received};
 use crate::record::{NotRecorded, Outcome, Record, Recorded};
 use crate::refuse::{self, Manner};
@@ -55,15 +56,15 @@ pub(crate) async fn serve(
     lane: Rc<Lane>,
     identity: Rc<Identity>,
     serving: Serving,
-    request: Request<Incoming>,
+    (parts, body): (&Parts, &mut Unread),
 ) -> Answer {
-    let manner = lane.door.manner(request.method(), request.uri().path(), request.headers());
+    let manner = lane.door.manner(&parts.method, parts.uri.path(), &parts.headers);
     let decision = lane.decisions.next();
-    let upgrades = request.headers().contains_key(UPGRADE);
-    let head_alone = request.method() == Method::HEAD;
+    let upgrades = parts.headers.contains_key(UPGRADE);
+    let head_alone = parts.method == Method::HEAD;
     let shown = OnceCell::new();
     let way = Way { lane: &lane, identity: &identity, shown, manner, decision, began: Instant::now() };
-    let mut answer = match way.run(&serving, request).await {
+    let mut answer = match way.run(&serving, parts, body).await {
         Ok((answer, in_flight)) => answer.map(|body| body.holding(serving, in_flight)),
         Err(stopped) => way.stop(&stopped),
     };
@@ -127,10 +128,11 @@ impl Way<'_> {
     async fn run(
         &self,
         serving: &Serving,
-        request: Request<Incoming>,
+        parts: &Parts,
+        body: &mut Unread,
     ) -> Result<(Answer, InFlight), Stopped> {
         let in_flight = self.begin()?;
-        let answer = self.answer(serving, request, &in_flight).await?;
+        let answer = self.answer(serving, (parts, body), &in_flight).await?;
         Ok((answer, in_flight))
     }
 
@@ -148,20 +150,19 @@ impl Way<'_> {
     async fn answer(
         &self,
         serving: &Serving,
-        request: Request<Incoming>,
+        (parts, body): (&Parts, &mut Unread),
         in_flight: &InFlight,
     ) -> Result<Answer, Stopped> {
         let shared = &*self.lane.shared;
         if let Some(fault) = serving.fault() {
             // nothing of it was read that would say what the caller speaks, but for a call of gRPC, whose head came in frames of its own
-            let framed = request.version() == Version::HTTP_2 && matches!(self.manner, Manner::Grpc { .. });
+            let framed = parts.version == Version::HTTP_2 && matches!(self.manner, Manner::Grpc { .. });
             let manner = if framed { self.manner } else { Manner::Plain };
             return Err(Stopped::from(reasons::framing(fault)).told(manner));
         }
         let now = unix_now();
         let peer = self.identity.peer(now)?;
-        let (parts, body) = request.into_parts();
-        let arrival = admit::admit(&self.lane.door, &parts, &shared.limits)?;
+        let arrival = admit::admit(&self.lane.door, parts, &shared.limits)?;
         let room = shared.limits.credentials_remembered;
         let shown = self.identity.shown(&parts.headers, &shared.issuers, (now, room))?;
         let shown = self.shown.get_or_init(|| shown);

@@ -1,6 +1,7 @@
 //! The body, whole, within its limits, and as identity.
 
 mod inflate;
+pub(crate) mod unread;
 
 #[cfg(test)]
 mod tests;
@@ -8,7 +9,7 @@ mod tests;
 use bytes::{Bytes, BytesMut};
 use http::header::CONTENT_LENGTH;
 use http_body_util::BodyExt;
-use hyper::body::{Body, Incoming};
+use hyper::body::Body;
 use semgate_inspect::{Code, Refusal};
 use tokio::time::Instant;
 
@@ -17,6 +18,8 @@ use crate::admit::headers::Encoding;
 use crate::config::Limits;
 use crate::framing::{FramingFault, Serving};
 use crate::reasons;
+
+use unread::Unread;
 
 /// The bytes of one message, in the order and number that the caller sent, inflated if they were compressed.
 #[derive(Debug)]
@@ -31,7 +34,7 @@ pub(crate) struct Received {
 /// `too_large`, `too_slow`, `encoding_unsupported`, or `malformed` with the framing fault.
 pub(crate) async fn receive(
     admitted: Admitted,
-    body: Incoming,
+    body: &mut Unread,
     serving: &Serving,
     limits: &Limits,
 ) -> Result<Received, Refusal> {
@@ -78,7 +81,7 @@ pub(crate) enum Trailers {
 /// All data of a body up to `limit`, behind what of it was read before. One frame, the usual case, is not copied.
 pub(crate) async fn collect(
     before: Bytes,
-    mut body: Incoming,
+    mut body: impl Body<Data = Bytes> + Unpin,
     limit: usize,
     trailers: Trailers,
 ) -> Result<Bytes, Cut> {

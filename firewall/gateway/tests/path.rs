@@ -5,6 +5,8 @@ mod common;
 
 use common::agent::{Act, Agent, answer, ok};
 use common::{Answer, Gateway, House, RETAILER, message, plain_route, reply, route, wait};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::time::Duration;
 
 fn house() -> House {
@@ -392,6 +394,48 @@ fn an_agent_that_sends_too_much_is_limited_before_its_body_is_read() {
     let answer = gateway.say(&message());
     assert_eq!(answer.problem(), (429, "rate_limited".to_owned()));
     assert_eq!(answer.header("retry-after"), Some("1"));
+}
+
+/// One of several answers on a connection.
+fn one_answer(stream: &mut TcpStream) -> Answer {
+    let mut text = String::new();
+    let mut reader = BufReader::new(stream);
+    while !text.ends_with("\r\n\r\n") {
+        assert_ne!(reader.read_line(&mut text).unwrap(), 0, "{text}");
+    }
+    let length = Answer::parse(&text).header("content-length").map_or(0, |length| length.parse().unwrap());
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    Answer::parse(&(text + std::str::from_utf8(&body).unwrap()))
+}
+
+/// The connection was closed behind such an answer without a word, and the next request on it was lost.
+#[test]
+fn bug_a_connection_was_lost_with_an_answer_that_came_before_the_body() {
+    let house = house();
+    let agent = Agent::saying(&reply());
+    let gateway = Gateway::start(house.config(&plain_route(agent.port), ""));
+    let body = message().to_string();
+    let head = |more: &str| {
+        let length = body.len();
+        format!(
+            "POST / HTTP/1.1\r\nHost: gw\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n{more}\r\n"
+        )
+    };
+    // refused by its head, whose body comes in a write of its own
+    let mut stream = gateway.connect("plain");
+    for _ in 0..3 {
+        stream.write_all(head("").as_bytes()).unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+        stream.write_all(body.as_bytes()).unwrap();
+        let answer = one_answer(&mut stream);
+        assert_eq!((answer.status, answer.header("connection")), (400, None), "{answer:?}");
+    }
+    // who waits to be asked for the body is not, and hears that no other request can follow
+    stream.write_all(head("Expect: 100-continue\r\n").as_bytes()).unwrap();
+    let answer = one_answer(&mut stream);
+    assert_eq!((answer.status, answer.header("connection")), (400, Some("close")), "{answer:?}");
+    assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0);
 }
 
 #[test]

@@ -158,6 +158,7 @@ async fn too_many(port: u16, config: &Arc<ClientConfig>) {
     assert_eq!(refused.problem(), (429, "rate_limited".to_owned()));
     assert!(refused.body.contains("more requests in flight than it may"), "{refused:?}");
     assert_eq!((refused.header("retry-after"), &refused.json()["delivered"]), (Some("1"), &"no".into()));
+    assert_eq!(refused.header("connection"), Some("close"), "the body would stand before the next request");
 }
 
 /// Until a place is given back that was taken.

@@ -3,8 +3,11 @@
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use bytes::BytesMut;
+use http::HeaderValue;
+use http::header::CONNECTION;
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::{HttpService, service_fn};
@@ -22,6 +25,7 @@ use crate::framing::{Guard, GuardLimits, HeadLimits, Opening, Paced, Serving, Wa
 use crate::identify::Identity;
 use crate::lane::Lane;
 use crate::path;
+use crate::receive::unread::Unread;
 
 /// ALPN of HTTP/2 (RFC 9113 §3.2).
 const H2: &[u8] = b"h2";
@@ -189,10 +193,19 @@ async fn serve(
     serving: Serving,
     request: http::Request<hyper::body::Incoming>,
 ) -> Answer {
-    match face {
-        Face::Callers => path::serve(lane, identity, serving, request).await,
-        Face::Agent => Box::pin(path::notified(lane, identity, serving, request)).await,
+    let shared = Arc::clone(&lane.shared);
+    let (parts, body) = request.into_parts();
+    let mut body = Unread::of(&parts, body);
+    let mut answer = match face {
+        Face::Callers => path::serve(lane, identity, serving, (&parts, &mut body)).await,
+        Face::Agent => Box::pin(path::notified(lane, identity, serving, (&parts, &mut body))).await,
+    };
+    if !answer.headers().contains_key(CONNECTION)
+        && !body.leaves_nothing(answer.status(), &shared.limits).await
+    {
+        answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
+    answer
 }
 
 fn guard_limits(limits: &Limits) -> GuardLimits {

@@ -5,8 +5,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::Request;
-use hyper::body::Incoming;
+use http::request::Parts;
 use semgate_inspect::{Code, Delivered, Direction, Notification, Peer, Refusal};
 use tokio::time::{Instant as Deadline, timeout_at};
 
@@ -22,6 +21,7 @@ use crate::lane::Lane;
 use crate::reasons;
 use crate::reasons::no_audit;
 use crate::receive;
+use crate::receive::unread::Unread;
 use crate::record::Outcome;
 use crate::refuse::{self, Manner};
 
@@ -30,19 +30,23 @@ pub(crate) async fn notified(
     lane: Rc<Lane>,
     identity: Rc<Identity>,
     serving: Serving,
-    request: Request<Incoming>,
+    head_and_body: (&Parts, &mut Unread),
 ) -> Answer {
     let decision = lane.decisions.next();
     let (manner, shown) = (Manner::Plain, OnceCell::new());
     let way = Way { lane: &lane, identity: &identity, shown, manner, decision, began: Instant::now() };
-    match way.notification(&serving, request).await {
+    match way.notification(&serving, head_and_body).await {
         Ok(()) => refuse::taken(decision),
         Err(refusal) => way.stop(&Stopped { direction: Direction::Reply, ..Stopped::from(refusal) }),
     }
 }
 
 impl Way<'_> {
-    async fn notification(&self, serving: &Serving, request: Request<Incoming>) -> Result<(), Refusal> {
+    async fn notification(
+        &self,
+        serving: &Serving,
+        (parts, body): (&Parts, &mut Unread),
+    ) -> Result<(), Refusal> {
         let lane = self.lane;
         let shared = &*lane.shared;
         let _in_flight = self.begin()?;
@@ -52,10 +56,9 @@ impl Way<'_> {
         let now = unix_now();
         let peer = self.identity.peer(now)?;
         let egress = lane.egress.as_ref().ok_or_else(nothing_here)?;
-        let (parts, body) = request.into_parts();
-        egress.names.judge(&parts)?;
+        egress.names.judge(parts)?;
         let token = egress.posted_to(parts.uri.path()).ok_or_else(nothing_here)?;
-        let admitted = admit::notification(&lane.door, &parts, &shared.limits)?;
+        let admitted = admit::notification(&lane.door, parts, &shared.limits)?;
         let room = shared.limits.credentials_remembered;
         let shown = self.identity.shown(&parts.headers, &shared.issuers, (now, room))?;
         let peer = &self.shown.get_or_init(|| shown).by(peer, now)?;
