@@ -305,9 +305,13 @@ impl Texts<'_> {
     /// A member that is taken out of replies, where the conditions ask that it is not there, or that what holds it is not.
     fn never_there(&self, written: &Written, world: &World<'_>) -> Option<PolicyFault> {
         let mut taken = written.obligation.as_ref()?.redact.iter();
+        let here = around(written, &scope(written, world).here(), world);
         let path = taken.find(|path| {
-            let mut asked = there(path).into_iter();
-            asked.any(|there| implied::contradict(&[&*written.judged, &*there].concat(), world))
+            let is_there = there(path);
+            let with = |there: &[Clause]| [&*written.judged, there].concat();
+            let all = with(&is_there.concat());
+            let can = |here: &Where| Looking::new(world).case_by_case(&again::parts(&all), here);
+            is_there.iter().any(|there| implied::contradict(&with(there), world)) || !here.iter().any(can)
         })?;
         Some(PolicyFault::Invalid {
             place: self.place_at(written, annotated(self.text(written), "redact")),

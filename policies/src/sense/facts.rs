@@ -161,15 +161,11 @@ impl Looking<'_, '_> {
                 let behind = self.narrowed(left, false, here)?;
                 self.narrowed(right, false, &behind)
             }
-            Expr::BinaryOp { op: op @ (BinaryOp::Eq | BinaryOp::NotEq), left, right }
-                if literal(left).or(literal(right)).is_some() =>
+            Expr::BinaryOp { op: BinaryOp::Eq | BinaryOp::NotEq, .. }
+                if held_against_truth(expr).is_some() =>
             {
-                let so = truth == (*op == BinaryOp::Eq);
-                let (asked, is) = match literal(right) {
-                    Some(is) => (left, is),
-                    None => (right, literal(left)?),
-                };
-                self.narrowed(asked, so == is, here)
+                let (asked, so) = held_against_truth(expr)?;
+                self.narrowed(asked, so == truth, here)
             }
             Expr::BinaryOp { op: op @ (BinaryOp::Eq | BinaryOp::NotEq), left, right } => {
                 let there = self.about_set(expr, truth, here)?;
@@ -404,6 +400,16 @@ fn any_of(each: &[Values]) -> Option<Values> {
 fn moved(expr: &Expr) -> Option<((Var, Vec<String>), i64)> {
     let is_it = |member| (member, 0);
     path_of(expr).map(is_it).or_else(|| shifted(expr)).or_else(|| computed(expr).map(is_it))
+}
+
+/// What is compared with a truth that is written out, and whether it has to be so.
+pub(super) fn held_against_truth(expr: &Expr) -> Option<(&Expr, bool)> {
+    let Expr::BinaryOp { op: op @ (BinaryOp::Eq | BinaryOp::NotEq), left, right } = expr else { return None };
+    let (asked, is) = match literal(right) {
+        Some(is) => (left, is),
+        None => (right, literal(left)?),
+    };
+    Some((&**asked, (*op == BinaryOp::Eq) == is))
 }
 
 /// A truth that is written out.

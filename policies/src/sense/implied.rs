@@ -10,7 +10,7 @@ use super::World;
 use super::again::Part;
 use super::cases;
 use super::derived::each_item;
-use super::facts::Where;
+use super::facts::{Where, held_against_truth};
 use super::never::Never;
 use super::possible::{Known, Looking};
 use crate::parse::Written;
@@ -198,6 +198,10 @@ fn plain(expr: &Expr) -> (String, bool) {
         DecimalGreater, DecimalGreaterEq, DecimalLessEq, DecimalLessThan, Eq, Greater, GreaterEq, Less,
         LessEq, NotEq,
     };
+    if let Some((asked, so)) = held_against_truth(expr) {
+        let (text, positive) = plain(asked);
+        return (text, positive == so);
+    }
     match expr {
         Expr::UnaryOp { op: UnaryOp::Not, expr } => {
             let (text, positive) = plain(expr);

@@ -148,7 +148,18 @@ fn a_member_is_redacted_where_it_can_be() {
     };
     let fault = "p.cedar:1:1: policy `p.cedar#1`: `@redact`: this permit lets replies pass only where `note` is not there (take it out of the condition, or out of `@redact`)";
     assert_eq!(of("!(resource has note)"), [fault]);
-    assert_eq!(of("context.locked && !(context.locked && resource has note)"), [""; 0]);
+    for condition in [
+        "(resource has note) == false",
+        "true != (resource has note)",
+        "!(resource has note && resource.note like \"*\")",
+        "context.locked && !(context.locked && resource has note)",
+        "(if resource has note then context.locked && !context.locked else context.locked)",
+    ] {
+        assert_eq!(of(condition), [fault], "{condition}");
+    }
+    assert_eq!(of("(resource has note) == true"), [""; 0]);
+    assert_eq!(of("(if resource has note then context.locked else context.free_text)"), [""; 0]);
+    assert_eq!(of("!(context.locked && resource has note)"), [""; 0]);
     assert_eq!(of("!(resource has note && resource.note == \"x\")"), [""; 0]);
     assert_eq!(of("resource has note"), [""; 0]);
 }

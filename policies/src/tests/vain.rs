@@ -160,6 +160,25 @@ fn bug_a_member_was_redacted_that_a_forbid_lets_no_reply_have() {
     assert_eq!(of("resource has booking_reference && context.locked"), [""; 0]);
     assert_eq!(of("!(resource has booking_reference)"), [""; 0]);
     assert_eq!(of("context.direction == \"request\" && resource has booking_reference"), [""; 0]);
+    for condition in [
+        "(resource has booking_reference) == true",
+        "((resource has booking_reference) == false) != true",
+        "if context.locked then resource has booking_reference else resource has booking_reference",
+        "resource has booking_reference && resource.booking_reference like \"*\"",
+    ] {
+        assert_eq!(of(condition), [told], "{condition}");
+    }
+    let each =
+        |status: &str| format!("resource has booking_reference && resource.status {status} \"confirmed\"");
+    let scope = "(principal, action, resource is travel::bookFlight_results)";
+    let two = |second: &str| {
+        load(&format!("{scope} when {{ {} }};\nforbid {scope} when {{ {second} }}", each("==")))
+    };
+    let both = told.replace("(p.cedar:4:1)", "(p.cedar:4:1) with `p.cedar#3` (p.cedar:5:1)");
+    assert_eq!(two(&each("!=")), [both]);
+    assert_eq!(two("resource has booking_reference && resource.status == \"waitlisted\""), [""; 0]);
+    assert_eq!(of("(resource has booking_reference) == false"), [""; 0]);
+    assert_eq!(of("if context.locked then resource has booking_reference else context.free_text"), [""; 0]);
     let few = "(principal == Agent::\"spiffe://semgate.test/agent/retailer-7\", action, resource is travel::bookFlight_results) when { resource has booking_reference }";
     assert_eq!(load(few), [""; 0]);
 }
