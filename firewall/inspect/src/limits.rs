@@ -50,6 +50,9 @@ pub struct InspectLimits {
     /// piece. Past it those of the most places are given up: each place that begins in the middle doubles them. What one place told, what another
     /// puts behind that, and what all told in order are none of them.
     pub told_mixed: usize,
+    /// Bytes of what passed of one artifact in all places together, in its order, once that is not what one of them told: the last 16 KiB, since it
+    /// grows with every place that is behind another, and a word that is hidden in turn is shorter.
+    pub told_order: usize,
     /// Tasks, conversations, push configurations and sessions that one agent owns and the gateway remembers: 4,096, over an
     /// hour of a new task with a conversation of its own every two seconds. The one it used least lately is forgotten first.
     pub owned_by_one: usize,
@@ -118,6 +121,7 @@ impl Default for InspectLimits {
             told_text: 64 * 1_024 * 1_024,
             told_versions: 64,
             told_mixed: 16,
+            told_order: 16 * 1_024,
             owned_by_one: 4_096,
             proposals_of_one: 256,
             proposals_of_all: 65_536,

@@ -19,9 +19,9 @@ pub(crate) use delivery::named;
 pub use journal::{Journal, Owned, OwnedFault};
 pub(crate) use pages::{Listing, Pages};
 pub(crate) use pieces::Pieces;
-pub(crate) use readers::{Beyond, By, Held, Most, Reader, Standing};
+pub(crate) use readers::{Beyond, By, Held, Less, Most, Reader, Standing};
 pub use scope::Scope;
-pub(crate) use told::{Kept, Known, Moved, Telling, TextBounds, Texts};
+pub(crate) use told::{Kept, Known, Moved, Telling, TextBounds, Texts, Turn};
 
 use crate::turn::{Pairs, Proposal};
 use crate::{Delivered, InspectLimits};
@@ -274,15 +274,22 @@ impl Owners {
     /// was judged with nothing. Returns when that was; none where nothing is known to put it behind.
     ///
     /// # Errors
-    /// [`Moved`]: another reader was faster, and more was told than this was judged with.
+    /// [`Moved`]: another reader was faster, and more was told than this was judged with. Never in one's own `turn`, unless the text was forgotten.
     pub(crate) fn tell_text(
         &self,
         at: (&Scope<'_>, &str, &str),
         known: Option<&Known>,
         held: (By<'_>, &Held),
+        turn: Option<&Turn<'_>>,
     ) -> Result<Option<u64>, Moved> {
+        let _others = turn.is_none().then(|| self.told.among_others(at.0, at.1));
         let before = self.locked().told_text(at.0, Kind::Task, at.1, false);
         self.told.tell(at, before, known, held)
+    }
+
+    /// While it is held nobody else tells anything of the task.
+    pub(crate) fn text_turn(&self, scope: &Scope<'_>, task: &str) -> Turn<'_> {
+        self.told.turn(scope, task)
     }
 
     /// What became of a notification that told a reader these texts of an artifact of a task.

@@ -136,6 +136,9 @@ pub struct Limits {
     /// A2A: beside them, texts of readers who went on in two other places or more and left out what others told meanwhile. 16: fifty policy
     /// decisions; past it those of the most places are given up.
     pub told_mixed: usize,
+    /// A2A: bytes of what passed of one artifact in all places together, in its order, once that is not what one of them told. 16 KiB, the last of
+    /// it: it grows with every place that is behind another.
+    pub told_order: usize,
     /// A2A: pages of lists that one agent was told of and may still ask for; MCP: pages of lists of tools that were begun and can say that one
     /// is as signed. 64: as many lists read at once.
     pub list_pages: usize,
@@ -281,6 +284,7 @@ impl Default for Limits {
             told_text: 64 * 1024 * 1024,
             told_versions: 64,
             told_mixed: 16,
+            told_order: 16 * 1024,
             list_pages: 64,
             tool_pages: 16,
             tool_list_seconds: 0,
@@ -452,6 +456,7 @@ file_limits! {
         told_text: usize = 64..=1_099_511_627_776,
         told_versions: usize = 1..=256,
         told_mixed: usize = 0..=256,
+        told_order: usize = 64..=67_108_864,
         list_pages: usize = 1..=65_536,
         tool_pages: usize = 0..=1_024,
         tool_list_seconds: u32 = 0..=86_400,

@@ -130,6 +130,7 @@ fn inspect_limits(limits: &Limits) -> InspectLimits {
         told_text: limits.told_text,
         told_versions: limits.told_versions,
         told_mixed: limits.told_mixed,
+        told_order: limits.told_order,
         pages_of_one: limits.list_pages,
         tool_list_ms: (limits.tool_list_seconds > 0).then(|| u64::from(limits.tool_list_seconds) * 1_000),
         open_requests: limits.open_requests,

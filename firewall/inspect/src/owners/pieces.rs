@@ -69,6 +69,19 @@ impl Pieces {
         other.words_from(at).all(|byte| own.next() == Some(byte))
     }
 
+    /// Its last pieces, no more than `most` bytes of them, and the last one always.
+    pub(crate) fn last(&self, most: usize) -> Self {
+        let over = self.0.len().saturating_sub(most);
+        let (begin, rest) = self.0.split_at(over.saturating_sub(1));
+        if over == 0 || begin.is_empty() && rest.is_empty() {
+            return self.clone();
+        }
+        let cut = |text: &[u8]| text.iter().position(|byte| *byte == CUT);
+        let last = self.0.iter().rposition(|byte| *byte == CUT).map_or(0, |at| at + 1);
+        let from = cut(rest).map_or(last, |at| (begin.len() + at + 1).min(last));
+        Self(self.0.get(from..).unwrap_or_default().to_vec())
+    }
+
     /// What stands before these pieces, if they are its last.
     pub(crate) fn before_last(&self, told: &Self) -> Option<Self> {
         let rest = self.0.strip_suffix(told.0.as_slice()).filter(|_| !told.is_empty())?;
@@ -107,6 +120,18 @@ mod tests {
         assert_eq!(pieces.joined("\n"), "dröp\ntable\n\n");
         assert_eq!(pieces.len(), 5 + 5 + 1 + 2);
         assert_eq!((Pieces::default().joined(" "), Pieces::of([""]).is_empty()), (String::new(), true));
+    }
+
+    #[test]
+    fn the_last_pieces_are_whole_ones() {
+        let pieces = Pieces::of(["one", "two", "three"]);
+        let last = |most| pieces.last(most).joined(" ");
+        assert_eq!(
+            [last(99), last(13), last(12), last(9), last(8)],
+            ["one two three", "one two three", "two three", "two three", "three"]
+        );
+        assert_eq!([last(5), last(2), last(0)], ["three", "three", "three"]);
+        assert!(Pieces::default().last(0).is_empty());
     }
 
     #[test]

@@ -11,6 +11,12 @@ use std::{
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reader(Arc<()>);
 
+/// Of a text that its place told from the middle.
+const MIDDLE: usize = 1;
+
+/// For each other place that a reader went on in.
+const GONE_ON: usize = 2;
+
 /// Where something is told.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum By<'r> {
@@ -22,15 +28,39 @@ pub(crate) enum By<'r> {
     Post(&'r Reader),
 }
 
+/// Where a version comes from. Of two that are one text the first counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Origin {
+    /// The place told it, with what it began behind.
+    Own,
+    /// The same of a place that begins in the middle, by who read nothing before.
+    Alone,
+    /// The entry of what was told elsewhere, which it goes on from.
+    Elsewhere(u64),
+    /// What passed everywhere: the next time it is another one.
+    Order,
+}
+
+/// How much of it is given up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Less {
+    /// What readers have who went on in another place.
+    Mixed,
+    /// What places told that began in the middle.
+    Middle,
+    /// What others go on from.
+    Begun,
+}
+
 /// One text that a reader may hold.
 #[derive(Clone, Debug)]
 pub(crate) struct Version {
     pub text: Arc<Pieces>,
     /// When it was last told from its beginning; 0 until that is known.
     begun: u64,
-    /// What was told elsewhere, which it goes on from.
-    from: Option<u64>,
-    /// How often its reader went on in another place: 0 for what one place told. Of more than are remembered those of the most places are given up.
+    origin: Origin,
+    /// 0 for what one place told from its beginning, 1 from its middle, and 2 more for each other place that its reader went on in. Of more than are
+    /// remembered those of the most places are given up.
     places: usize,
     /// It began as the beginning of another one, or that of it, so that it is given up where that is over, and where bytes are short.
     near: bool,
@@ -41,13 +71,14 @@ pub(crate) struct Version {
 impl Version {
     /// Whether its reader went on in two places or more, and left out what others told meanwhile.
     const fn is_mixed(&self) -> bool {
-        self.places > 1 && !self.order
+        self.places > GONE_ON && !self.order
     }
 
     /// Becomes one of these, or one with what is the same text among them.
     fn join(self, all: &mut Vec<Version>) {
         match all.iter_mut().find(|known| known.text == self.text) {
             Some(known) => {
+                known.origin = known.origin.min(self.origin);
                 known.places = known.places.min(self.places);
                 known.near &= self.near;
                 known.order |= self.order;
@@ -62,8 +93,11 @@ impl Version {
 pub(crate) struct Most {
     /// Texts that were told in one place, and what may be put behind one of them in another. Nothing is put behind more.
     pub versions: usize,
-    /// Texts of readers who went on in more places than that. Past it those of the most places are given up.
+    /// Texts of readers who went on in more places than that, and beside them texts that one place told from their middle. Past it those of the most
+    /// places are given up, and the oldest.
     pub mixed: usize,
+    /// Bytes of what passed in all places, once that is not what one of them told.
+    pub order: usize,
 }
 
 /// What one reader may hold, what it was told by itself first.
@@ -86,8 +120,14 @@ pub(crate) enum Beyond {
 impl Held {
     /// A text that is told whole.
     pub(crate) fn whole(text: impl Into<Arc<Pieces>>) -> Self {
-        let version =
-            Version { text: text.into(), begun: 0, from: None, places: 0, near: false, order: false };
+        let version = Version {
+            text: text.into(),
+            begun: 0,
+            origin: Origin::Own,
+            places: 0,
+            near: false,
+            order: false,
+        };
         Self { versions: vec![version], seen: 0 }
     }
 
@@ -141,36 +181,46 @@ impl Held {
             }
             standing.versions(added)
         } else {
-            let over = |version: &Version| {
-                version.from.map_or(version.order, |from| standing.is_over(from, version.places))
+            let over = |version: &Version| match version.origin {
+                Origin::Own | Origin::Alone => false,
+                Origin::Elsewhere(from) => standing.is_over(from, version.places),
+                Origin::Order => true,
             };
             let goes_on = |version: &Version| match over(version) {
                 true if version.near => None,
                 // whoever stayed there left out more than one place
-                true => Some(Version { places: version.places.max(2), order: false, ..version.clone() }),
+                true => {
+                    Some(Version { places: version.places.max(GONE_ON + 1), order: false, ..version.clone() })
+                }
                 false => Some(Version { order: false, ..version.clone() }),
             };
             let mut versions: Vec<_> = self.versions.iter().filter_map(goes_on).collect();
             versions.extend(standing.entries.iter().filter(|entry| self.is_news(entry, added)).map(
                 |entry| {
                     let near = self.texts().any(|text| text.is_near(&entry.text));
-                    Version { near, from: Some(entry.id), ..entry.went_on() }
+                    Version { near, origin: Origin::Elsewhere(entry.id), ..entry.went_on() }
                 },
             ));
             versions
         };
         if let Some(order) = &standing.order {
+            let own = |version: &&Version| version.origin == Origin::Own && !version.text.is_empty();
+            let said = |own: &Version| order.text.begins_with_both(&own.text, added);
+            // the same piece was told elsewhere before
+            let is_told = match self.versions.is_empty() {
+                true => order.text.before_last(added).is_some(),
+                false => versions.iter().filter(own).any(said),
+            };
             match versions.iter_mut().find(|version| version.text == order.text) {
+                _ if is_told => {}
                 Some(same) => same.order = true,
-                // the same piece was told elsewhere before
-                None if self.own().is_some_and(|own| order.text.begins_with_both(own, added)) => {}
-                None if self.versions.is_empty() && order.text.before_last(added).is_some() => {}
                 None => versions.push(order.clone()),
             }
         }
         let mut all: Vec<Version> = Vec::with_capacity(versions.len());
         versions.into_iter().for_each(|version| version.join(&mut all));
-        if all.iter().filter(|version| !version.is_mixed()).count() > most.versions.max(1) {
+        let counts = |version: &&Version| !version.is_mixed() && version.origin != Origin::Alone;
+        if all.iter().filter(counts).count() > most.versions.max(1) {
             return Err(Beyond::Versions);
         }
         let mut held = Self { versions: all, seen: self.seen };
@@ -268,13 +318,13 @@ impl Entry {
     fn version(&self) -> Version {
         let text = Arc::clone(&self.text);
         let (begun, places, near) = (self.begun, self.places, self.near);
-        Version { text, begun, from: None, places, near, order: false }
+        Version { text, begun, origin: Origin::Own, places, near, order: false }
     }
 
     /// For a reader who goes on in another place.
     fn went_on(&self) -> Version {
         let version = self.version();
-        Version { places: version.places.saturating_add(1), ..version }
+        Version { places: version.places.saturating_add(GONE_ON), ..version }
     }
 
     fn holder(&mut self, reader: &Reader) -> Option<&mut Holder> {
@@ -309,7 +359,7 @@ impl Standing {
                 None => all.push(version),
                 Some(before) => {
                     all.push(Version { text: Arc::new(before), ..version.clone() });
-                    twice.push(Version { places: version.places.max(2), near: true, ..version });
+                    twice.push(Version { places: version.places.max(GONE_ON + 1), near: true, ..version });
                 }
             }
         }
@@ -319,13 +369,14 @@ impl Standing {
         }
         all.sort_by_key(|version| version.near);
         all.append(&mut twice);
-        all.extend(nothing.into_iter().map(|nothing| Version { places: 2, near: true, ..nothing }));
+        let alone = |nothing| Version { origin: Origin::Alone, places: MIDDLE, near: true, ..nothing };
+        all.extend(nothing.into_iter().map(alone));
         all
     }
 
     /// Whether nobody has what an entry said any more.
     fn is_over(&self, id: u64, places: usize) -> bool {
-        let missing = if places > 1 { self.missing.max(self.thinned) } else { self.missing };
+        let missing = if places > GONE_ON { self.missing.max(self.thinned) } else { self.missing };
         id > missing && self.entries.iter().all(|entry| entry.id != id)
     }
 
@@ -344,7 +395,13 @@ impl Standing {
         let same = |entry: &Entry| told.texts().any(|text| **text == *entry.text);
         let beside =
             |entry: &Entry| entry.begun <= then.at && told.texts().any(|text| text.is_near(&entry.text));
-        self.lost > then.at || self.entries.iter().any(|entry| since(entry) && !same(entry) && !beside(entry))
+        let text = |standing: &Self| standing.order.as_ref().map(|order| Arc::clone(&order.text));
+        let in_order = told.versions.iter().any(|version| version.order)
+            && text(self).is_none_or(|now| told.texts().all(|told| **told != *now));
+        let alone = |entry: &Entry| entry.places <= MIDDLE;
+        self.lost > then.at
+            || (in_order && text(self) != text(then))
+            || self.entries.iter().any(|entry| since(entry) && alone(entry) && !same(entry) && !beside(entry))
     }
 
     /// A reader has this from now on, or may have it. Of more versions than there may be those are given up first that others go on from; nothing is put
@@ -354,8 +411,10 @@ impl Standing {
         let whole = || held.versions.first().filter(|version| version.begun == 0);
         if let Some(told) = held.versions.iter().find(|version| version.order).or_else(whole) {
             let begun = if told.begun == 0 { at } else { told.begun };
-            self.order =
-                Some(Version { begun, from: None, places: 1, near: true, order: true, ..told.clone() });
+            let text =
+                if told.places == 0 { Arc::clone(&told.text) } else { Arc::new(told.text.last(most.order)) };
+            let origin = Origin::Order;
+            self.order = Some(Version { text, begun, origin, places: GONE_ON, near: true, order: true });
         }
         for entry in &mut self.entries {
             match by {
@@ -387,6 +446,7 @@ impl Standing {
         self.entries.retain_mut(Entry::is_held);
         self.at = at;
         self.thin(most.mixed);
+        self.keep(most.mixed, |entry| entry.places == MIDDLE);
         let alone = |entry: &&Entry| entry.places == 0;
         let over = self.entries.iter().filter(alone).count().saturating_sub(most.versions.max(1));
         if over == 0 {
@@ -405,12 +465,17 @@ impl Standing {
         self.entries.retain(|entry| gone.iter().all(|(.., id)| *id != entry.id));
     }
 
-    /// Of more than `most` whose readers went on in several places, gives up those of the most, the oldest of them first.
+    /// Of more than `most` whose readers went on in another place, gives up those of the most, the oldest of them first.
     fn thin(&mut self, most: usize) {
-        let mixed = self.entries.iter().filter(|entry| entry.places > 0);
-        let mut mixed: Vec<_> = mixed.map(|entry| (entry.places, Reverse(entry.at), entry.id)).collect();
-        mixed.sort_unstable();
-        let gone: Vec<u64> = mixed.into_iter().skip(most).map(|(.., id)| id).collect();
+        self.keep(most, |entry| entry.places > MIDDLE);
+    }
+
+    /// Of more than `most` of these entries, gives up those of the most places, the oldest of them first.
+    fn keep(&mut self, most: usize, of: impl Fn(&Entry) -> bool) {
+        let these = self.entries.iter().filter(|entry| of(entry));
+        let mut these: Vec<_> = these.map(|entry| (entry.places, Reverse(entry.at), entry.id)).collect();
+        these.sort_unstable();
+        let gone: Vec<u64> = these.into_iter().skip(most).map(|(.., id)| id).collect();
         self.thinned = gone.iter().copied().fold(self.thinned, u64::max);
         self.entries.retain(|entry| !gone.contains(&entry.id));
     }
@@ -456,12 +521,13 @@ impl Kept for Standing {
         self.entries.iter().map(|entry| &entry.text).chain(order).map(|text| text.len()).sum()
     }
 
-    fn thin(&mut self) {
-        self.thin(0);
-    }
-
     /// Who has read nothing of it in one place cannot be told from who has read what is given up.
-    fn spare(&mut self) {
+    fn less(&mut self, less: Less) {
+        match less {
+            Less::Mixed => return self.thin(0),
+            Less::Middle => return self.keep(0, |entry| entry.places == MIDDLE),
+            Less::Begun => {}
+        }
         let spare: Vec<u64> =
             self.entries.iter().filter(|entry| self.can_be_spared(entry)).map(|entry| entry.id).collect();
         self.forgotten |= !spare.is_empty();

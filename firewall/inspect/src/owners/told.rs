@@ -1,11 +1,12 @@
 //! What was told of the artifacts of tasks in text, so that text which is put behind it later is judged together with it, also on
 //! another stream.
 
-use super::{By, Held, Most, Pieces, Reader, Scope, Standing};
+use super::{By, Held, Less, Most, Pieces, Reader, Scope, Standing};
 use crate::{Delivered, InspectLimits};
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    hash::{BuildHasher, RandomState},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
 /// What one reader was told of one artifact, or in one message.
@@ -83,10 +84,8 @@ impl Telling {
 pub(crate) trait Kept {
     /// Bytes that count.
     fn len(&self) -> usize;
-    /// Gives up what readers have who go from place to place.
-    fn thin(&mut self);
-    /// Gives up what others go on from.
-    fn spare(&mut self);
+    /// Gives up some of it.
+    fn less(&mut self, less: Less);
     /// Gives up all of it.
     fn lose(&mut self);
 }
@@ -97,12 +96,12 @@ impl Kept for Telling {
         self.text.as_ref().map_or(0, Held::len)
     }
 
-    fn thin(&mut self) {
-        self.text.iter_mut().for_each(|text| text.thin(0));
-    }
-
-    fn spare(&mut self) {
-        self.text.iter_mut().for_each(Held::spare);
+    fn less(&mut self, less: Less) {
+        self.text.iter_mut().for_each(|text| match less {
+            Less::Mixed => text.thin(0),
+            Less::Middle => {}
+            Less::Begun => text.spare(),
+        });
     }
 
     fn lose(&mut self) {
@@ -123,7 +122,8 @@ pub(crate) struct TextBounds {
 
 impl TextBounds {
     pub(crate) const fn of(limits: &InspectLimits) -> Self {
-        let versions = Most { versions: limits.told_versions, mixed: limits.told_mixed };
+        let versions =
+            Most { versions: limits.told_versions, mixed: limits.told_mixed, order: limits.told_order };
         Self { bytes: limits.appended_text, artifacts: limits.text_artifacts, versions }
     }
 }
@@ -168,11 +168,11 @@ impl<T: Kept> Texts<T> {
             return Err(TooMany);
         }
         let mut rest = self.bytes.saturating_sub(before.map_or(0, |before| cost(id, &before)));
-        for give_up in [T::thin, T::spare] {
+        for less in [Less::Mixed, Less::Middle, Less::Begun] {
             if rest.saturating_add(cost(id, &kept)) > bounds.bytes {
-                self.of.values_mut().for_each(give_up);
+                self.of.values_mut().for_each(|kept| kept.less(less));
                 rest = self.of.iter().map(|(id, kept)| cost(id, kept)).sum();
-                give_up(&mut kept);
+                kept.less(less);
             }
         }
         if rest.saturating_add(cost(id, &kept)) > bounds.bytes {
@@ -222,17 +222,44 @@ struct Store {
     bytes: usize,
 }
 
+/// Tasks share turns by what their names come to: 64, so that those whose texts are told at once seldom wait for each other.
+const TURNS: usize = 64;
+
+/// The only one who tells text of a task, and of those that share its turn.
+pub(crate) struct Turn<'t> {
+    _alone: RwLockWriteGuard<'t, ()>,
+}
+
 /// Of all tasks together, for all cores. What was not told of for longest is forgotten first; the memory of owners keeps that there
 /// was something.
 pub(super) struct Told {
     each: TextBounds,
     all: usize,
     store: Mutex<Store>,
+    turns: [RwLock<()>; TURNS],
+    hasher: RandomState,
 }
 
 impl Told {
     pub(super) fn new(each: TextBounds, all: usize) -> Self {
-        Self { each, all, store: Mutex::default() }
+        let turns = std::array::from_fn(|_| RwLock::default());
+        Self { each, all, store: Mutex::default(), turns, hasher: RandomState::new() }
+    }
+
+    /// Waits until nobody tells anything of the task, and keeps others from it.
+    pub(super) fn turn(&self, scope: &Scope<'_>, task: &str) -> Turn<'_> {
+        Turn { _alone: self.turn_of(scope, task).write().unwrap_or_else(PoisonError::into_inner) }
+    }
+
+    /// Waits until nobody has a turn of its own.
+    pub(super) fn among_others(&self, scope: &Scope<'_>, task: &str) -> RwLockReadGuard<'_, ()> {
+        self.turn_of(scope, task).read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn turn_of(&self, scope: &Scope<'_>, task: &str) -> &RwLock<()> {
+        let [first, rest @ ..] = &self.turns;
+        let at = usize::try_from(self.hasher.hash_one(key(scope, task)) % TURNS as u64);
+        at.ok().and_then(|at| rest.get(at)).unwrap_or(first)
     }
 
     /// `before`: whether text of the task was told at any time.

@@ -6,7 +6,7 @@ use crate::{
     case::Case,
     conform::Said,
     decide::{Decided, again},
-    owners::{Beyond, By, Held, Known, Moved, Pieces, Reader, Standing, Telling, TextBounds, Texts},
+    owners::{Beyond, By, Held, Known, Moved, Pieces, Reader, Standing, Telling, TextBounds, Texts, Turn},
     together::BETWEEN,
 };
 use semgate_contexts::json;
@@ -16,7 +16,7 @@ use std::{collections::VecDeque, sync::Arc};
 /// The concept of a text part in the protocol's context, and the member that holds its text.
 pub(crate) const TEXT: &str = "text";
 
-/// How often a text is judged anew because another stream of its task was faster.
+/// How often a text is judged anew because another stream of its task was faster: from half of them on nobody else is.
 const ATTEMPTS: usize = 8;
 
 /// Messages of a stream that one of the same id is held against: the last 8, since agents that say a message in pieces say one
@@ -147,9 +147,15 @@ impl Heard {
         way: Way,
         mut brought: Brought,
     ) -> Result<Brought, Refusal> {
-        for _ in 0..ATTEMPTS {
-            if brought.tell(decided, way.by(&self.reader)).is_ok() {
+        let (case, task) = (decided.case(), decided.resolved().message().threads.own.task);
+        let mut turn = None;
+        for attempt in 1..=ATTEMPTS {
+            if brought.tell(decided, way.by(&self.reader), turn.as_ref()).is_ok() {
                 return Ok(brought);
+            }
+            if attempt >= ATTEMPTS / 2 && turn.is_none() {
+                // where many tell at once, nobody else does while this is judged
+                turn = task.map(|task| case.owners.text_turn(&case.route.scope(), task));
             }
             brought = self.judge(decided, way)?;
         }
@@ -276,14 +282,14 @@ impl Way {
 }
 
 impl Brought {
-    fn tell(&mut self, decided: &Decided<'_, '_>, by: By<'_>) -> Result<(), Moved> {
+    fn tell(&mut self, decided: &Decided<'_, '_>, by: By<'_>, turn: Option<&Turn<'_>>) -> Result<(), Moved> {
         let (case, message) = (decided.case(), decided.resolved().message());
         let (Some(task), scope) = (message.threads.own.task, case.route.scope()) else { return Ok(()) };
         let mut any = false;
         for Artifact { id, telling, known } in &mut self.artifacts {
             let Some(held) = &telling.text else { continue };
             any |= !held.is_empty();
-            if let Some(at) = case.owners.tell_text((&scope, task, id), known.as_ref(), (by, held))? {
+            if let Some(at) = case.owners.tell_text((&scope, task, id), known.as_ref(), (by, held), turn)? {
                 telling.told(at);
             }
         }
@@ -363,7 +369,7 @@ pub(crate) fn told(case: &Case<'_>, message: &Message<'_>) {
         }
         any = true;
         // it is judged with nothing, so that nobody is faster
-        let _ = case.owners.tell_text((&scope, task, piece.id), None, (By::Answer, &Held::whole(text)));
+        let _ = case.owners.tell_text((&scope, task, piece.id), None, (By::Answer, &Held::whole(text)), None);
     }
     if any {
         case.owners.has_told_text(&scope, task);
@@ -375,7 +381,7 @@ pub(super) fn bounds(case: &Case<'_>) -> TextBounds {
     TextBounds::of(case.limits)
 }
 
-/// Judges each text with all that stands before it. How much that is together is looked at before anything is judged.
+/// Judges the texts of an event as one, with all that stands before it and the other members of the last of them. How much that is together is looked at before anything is judged.
 fn behind(
     decided: &Decided<'_, '_>,
     texts: &[Part<'_, '_, '_>],
@@ -390,10 +396,9 @@ fn behind(
         return Err(too_long());
     }
     let mut whole = before.clone();
-    for (said, instance) in texts {
-        whole.push(words(instance));
-        every_way(decided, (said, instance), &whole)?;
-    }
+    texts.iter().for_each(|(_, instance)| whole.push(words(instance)));
+    // nobody stops to read within an event
+    texts.last().map_or(Ok(()), |last| every_way(decided, *last, &whole))?;
     Ok(whole)
 }
 

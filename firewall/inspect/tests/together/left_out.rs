@@ -64,6 +64,11 @@ fn attack_a_word_is_told_in_turn_to_who_leaves_out_what_other_places_told_betwee
         "m:E m:DEL t:zz s:E s:TE",
         "m:E m:DEL s:E t:zz s:TE",
         "m:E m:DEL g:EDEL t:zz s:E s:TE",
+        // what one place told from its beginning in many pieces, and what others told from the middle
+        "m:h0 m:h1 m:DEL g:one g:two t:aa u:bb v:cc t:dd u:ee v:ff s:ETE",
+        "t:z0 u:DEL s:z1 g:z2 u:E t:z3 s:z4 v:z5 m:TE",
+        "m:z0 u:DEL g:z2 u:E s:T m:z3 u:z4 p:E",
+        "m:z0 s:z1 u:DEL g:z2 t:z3 u:E v:z4 w:z5 m:z6 x:TE",
     ] {
         let house = house();
         let mut places = Places::of(&house);
@@ -75,6 +80,36 @@ fn attack_a_word_is_told_in_turn_to_who_leaves_out_what_other_places_told_betwee
         let refused = places.tells(place.chars().next().unwrap(), last);
         assert!(refused.is_err(), "{told:?}");
         denied(refused);
+    }
+}
+
+#[test]
+fn bug_what_one_place_told_was_given_up_after_its_third_piece() {
+    let house = house();
+    let mut places = Places::of(&house);
+    for piece in ["h0 ", "h1 ", "DEL"] {
+        places.tells('m', piece).unwrap();
+    }
+    for n in 0..40 {
+        house.read(&format!("answer {n}"));
+        places.tells(['t', 'u', 'v'][n % 3], &format!("z{n} ")).unwrap();
+    }
+    denied(places.tells('s', "ETE"));
+}
+
+/// What passed in all places together grew with each of them, until no text could hold it.
+#[test]
+fn bug_a_long_text_was_refused_beside_places_that_begin_in_the_middle() {
+    let house = house();
+    let mut places = Places::of(&house);
+    let word = |n: usize| format!("{n} {}", "word ".repeat(400));
+    for n in 0..40 {
+        places.tells('m', &word(n)).unwrap();
+        for (place, late) in [('p', 2), ('s', 3), ('t', 5)] {
+            if n > late {
+                places.tells(place, &word(n - late + 2)).unwrap();
+            }
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 
-const MOST: Most = Most { versions: 3, mixed: 3 };
+const MOST: Most = Most { versions: 3, mixed: 3, order: 1_024 };
 const EACH: TextBounds = TextBounds { bytes: 20, artifacts: 2, versions: MOST };
 
 fn pieces(texts: &[&str]) -> Arc<Pieces> {
@@ -98,4 +98,18 @@ fn what_a_notification_said_stays_unsettled_until_all_that_say_it_are_answered()
     two.settle(&pieces(&["DEL", "xx", "yy"]), Delivered::No);
     two.settle(&more, Delivered::No);
     assert!(two.without.is_some(), "what stands without them is not known");
+}
+
+#[test]
+fn nobody_tells_anything_of_a_task_whose_turn_somebody_has() {
+    let told = Told::new(EACH, 1_000);
+    let scope = Scope::new("w", None);
+    let turn = told.turn(&scope, "t-1");
+    std::thread::scope(|threads| {
+        let other = threads.spawn(|| drop(told.among_others(&scope, "t-1")));
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert!(!other.is_finished());
+        drop(turn);
+        other.join().unwrap();
+    });
 }
