@@ -1,6 +1,8 @@
 //! What readers may hold of an artifact that was told in several places, and how much of it is remembered.
 
 use super::*;
+use crate::Delivered;
+use crate::owners::Kept;
 
 const MOST: Most = Most { versions: 3, mixed: 3, order: 1_024 };
 
