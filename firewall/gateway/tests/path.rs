@@ -436,6 +436,16 @@ fn bug_a_connection_was_lost_with_an_answer_that_came_before_the_body() {
     let answer = one_answer(&mut stream);
     assert_eq!((answer.status, answer.header("connection")), (400, Some("close")), "{answer:?}");
     assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0);
+    // nor can one behind a body that is framed wrongly
+    let mut stream = gateway.connect("plain");
+    let head =
+        "POST / HTTP/1.1\r\nHost: gw\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
+    stream.write_all(head.as_bytes()).unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    stream.write_all(b"zz\r\n").unwrap();
+    let answer = one_answer(&mut stream);
+    assert_eq!((answer.status, answer.header("connection")), (400, Some("close")), "{answer:?}");
+    assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0);
 }
 
 #[test]

@@ -11,8 +11,8 @@ pub struct InspectLimits {
     pub json: json::Limits,
     /// Concept instances in one request: 64, so that it costs at most 64 policy decisions.
     pub concepts: usize,
-    /// Concept instances in one reply, event or notification: 1,024. Each piece that was appended to an artifact is a part of it when the task is
-    /// read, and an answer of a model is told in hundreds of pieces; it costs some milliseconds of policy decisions at most.
+    /// Concept instances in one reply, event or notification: 4,096. Each piece that was appended to an artifact is a part of it when the task is
+    /// read, and a long answer of a model is told in thousands of pieces; it costs some ten milliseconds of policy decisions at most.
     pub reply_concepts: usize,
     /// Ids of tasks, conversations and push configurations that one message names, each counted once, and that a list of tasks names beside one task and one
     /// conversation for each of its own: 512, twice the push configurations of one agent whose targets are kept, and more than a long
@@ -109,7 +109,7 @@ impl Default for InspectLimits {
         Self {
             json: json::Limits::default(),
             concepts: 64,
-            reply_concepts: 1024,
+            reply_concepts: 4096,
             named_ids: 512,
             messages_per_second: NonZeroU32::new(1_000).unwrap_or(NonZeroU32::MIN),
             message_burst: NonZeroU32::new(2_000).unwrap_or(NonZeroU32::MIN),

@@ -59,8 +59,8 @@ pub struct Limits {
     pub nodes: usize,
     /// Concepts in a request. 64: the paper's largest has three; each costs one policy decision.
     pub concepts: usize,
-    /// Concepts in a reply, event or notification. 1,024: a task that is read has a part for each piece that was appended to its artifact, and
-    /// an answer of a model is told in hundreds of pieces.
+    /// Concepts in a reply, event or notification. 4,096: a task that is read has a part for each piece that was appended to its artifact, and
+    /// a long answer of a model is told in thousands of pieces.
     pub reply_concepts: usize,
     /// Ids of tasks, conversations and push configurations that one message names. 512: twice `push_targets`, and more than a long history
     /// refers to; an eighth of `owned`.
@@ -254,7 +254,7 @@ impl Default for Limits {
             depth: 32,
             nodes: 20_000,
             concepts: 64,
-            reply_concepts: 1024,
+            reply_concepts: 4096,
             named_ids: 512,
             rate_per_second: 1000,
             rate_burst: 2000,

@@ -21,6 +21,8 @@ use crate::config::Limits;
 pub(crate) struct Unread {
     body: Incoming,
     ended: bool,
+    /// What follows is no request.
+    broken: bool,
     /// Whether bytes that nobody reads stand in the way of the next request.
     in_the_way: bool,
     /// Its caller waits to be asked for it (RFC 9110 §10.1.1).
@@ -30,7 +32,7 @@ pub(crate) struct Unread {
 impl Unread {
     pub(crate) fn of(parts: &Parts, body: Incoming) -> Self {
         let in_the_way = parts.version < Version::HTTP_2;
-        Self { body, ended: false, in_the_way, asks: parts.headers.contains_key(EXPECT) }
+        Self { body, ended: false, broken: false, in_the_way, asks: parts.headers.contains_key(EXPECT) }
     }
 
     /// Whether the next request can follow behind an answer of this status: reads the rest, as much and as long of it as of any body. Who sends too
@@ -39,7 +41,7 @@ impl Unread {
         if !self.in_the_way || self.is_end_stream() {
             return true;
         }
-        if !self.asks {
+        if !self.asks && !self.broken {
             let too_many = status == StatusCode::TOO_MANY_REQUESTS;
             let within = if too_many { Duration::ZERO } else { limits.body_timeout };
             // whether the end came is asked below
@@ -66,11 +68,12 @@ impl Body for Unread {
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         let frame = Pin::new(&mut self.body).poll_frame(cx);
         self.ended |= matches!(frame, Poll::Ready(None));
+        self.broken |= matches!(frame, Poll::Ready(Some(Err(_))));
         frame
     }
 
     fn is_end_stream(&self) -> bool {
-        self.ended || self.body.is_end_stream()
+        !self.broken && (self.ended || self.body.is_end_stream())
     }
 
     fn size_hint(&self) -> SizeHint {

@@ -371,7 +371,7 @@ fn bug_an_artifact_that_was_streamed_in_more_than_64_pieces_could_not_be_read() 
         stream(behind("a ")).unwrap();
     }
     house.reads(&["a "; 200]).unwrap();
-    let refused = house.reads(&["a "; 1_025]).unwrap_err();
+    let refused = house.reads(&["a "; 4_097]).unwrap_err();
     assert_eq!(refused.cause(), Some(Code::TooComplex), "{}", refused.detail());
 }
 

@@ -269,7 +269,10 @@ impl Kept for Standing {
     fn less(&mut self, less: Less) {
         match less {
             Less::Mixed => return self.thin(0),
-            Less::Middle => return self.keep(0, |entry| entry.places == MIDDLE),
+            Less::Middle => {
+                self.forgotten |= self.entries.iter().any(|entry| entry.places == MIDDLE);
+                return self.keep(0, |entry| entry.places == MIDDLE);
+            }
             Less::Begun => {}
         }
         let spare: Vec<u64> =
