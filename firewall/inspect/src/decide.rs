@@ -275,15 +275,6 @@ fn errored(policies: &Policies, said: &Said<'_>, why: &str) -> Refusal {
         .with_detail(why)
 }
 
-/// What a text that goes on from an earlier one is held against.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Against {
-    /// Schema and policies: one artifact has it.
-    Both,
-    /// Policies alone: a reader of several places has it, of whom no schema knows how much that may be.
-    Policies,
-}
-
 /// Holds an instance whose text goes on from an earlier one against schema and policies again, with the whole text in it. A refusal of
 /// policies has the facts of that question, whose policies are not those that let the piece pass.
 ///
@@ -293,7 +284,7 @@ pub(crate) fn again(
     decided: &Decided<'_, '_>,
     said: &Said<'_>,
     instance: &Instance<'_>,
-    (member, whole, against): (&str, &str, Against),
+    (member, whole): (&str, &str),
 ) -> Result<(), Refusal> {
     let unfit = |rule: &str| {
         Refusal::new(
@@ -310,9 +301,7 @@ pub(crate) fn again(
     let limits = &decided.case().limits.json;
     let json = json::read(text.as_bytes(), limits).map_err(|_| unfit("size"))?;
     let Some(object) = json.as_object() else { return Err(unfit("type")) };
-    if against == Against::Both {
-        said.shape.conform(object, without(instance)).map_err(|fault| unfit(&fault.rule))?;
-    }
+    said.shape.conform(object, without(instance)).map_err(|fault| unfit(&fault.rule))?;
     let around = circumstances(&decided.conformed);
     let question = Question { value: object, ..question(decided.case(), said, instance, around) };
     let live = decided.case().generation.policies();

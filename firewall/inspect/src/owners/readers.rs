@@ -3,7 +3,6 @@
 mod standing;
 
 use super::Pieces;
-use crate::decide::Against;
 use standing::Entry;
 pub(crate) use standing::Standing;
 use std::{cmp::Reverse, sync::Arc};
@@ -70,11 +69,6 @@ pub(crate) struct Version {
 }
 
 impl Version {
-    /// One place tells it, or who reads there alone has it, or it is put together from several.
-    const fn against(&self) -> Against {
-        if self.places < GONE_ON { Against::Both } else { Against::Policies }
-    }
-
     /// Whether its reader went on in two places or more, and left out what others told meanwhile.
     const fn is_mixed(&self) -> bool {
         self.places > GONE_ON && !self.order
@@ -144,11 +138,6 @@ impl Held {
 
     pub(crate) fn texts(&self) -> impl Iterator<Item = &Arc<Pieces>> {
         self.versions.iter().map(|version| &version.text)
-    }
-
-    /// Each, and what it is held against.
-    pub(crate) fn judged(&self) -> impl Iterator<Item = (&Arc<Pieces>, Against)> {
-        self.versions.iter().map(|version| (&version.text, version.against()))
     }
 
     /// Whether there is any text.
@@ -256,13 +245,10 @@ impl Held {
     ///
     /// # Errors
     /// What `behind` says of one.
-    pub(crate) fn put<E>(
-        mut self,
-        behind: impl Fn(&Pieces, Against) -> Result<Arc<Pieces>, E>,
-    ) -> Result<Self, E> {
+    pub(crate) fn put<E>(mut self, behind: impl Fn(&Pieces) -> Result<Arc<Pieces>, E>) -> Result<Self, E> {
         let mut all: Vec<Version> = Vec::with_capacity(self.versions.len());
         for version in self.versions {
-            let text = behind(&version.text, version.against())?;
+            let text = behind(&version.text)?;
             Version { text, ..version }.join(&mut all);
         }
         self.versions = all;

@@ -5,7 +5,7 @@ use crate::{
     Code, Delivered, Owners, Refusal, Scope,
     case::Case,
     conform::Said,
-    decide::{Against, Decided, again},
+    decide::{Decided, again},
     owners::{Beyond, By, Held, Known, Moved, Pieces, Reader, Standing, Telling, TextBounds, Texts, Turn},
     together::BETWEEN,
 };
@@ -126,10 +126,7 @@ impl Heard {
             };
             match kept.map(|telling| &telling.text) {
                 Some(Some(held)) => {
-                    let each = |(whole, against): (&Arc<Pieces>, _)| {
-                        every_way(decided, (said, instance), (whole, against))
-                    };
-                    held.judged().try_for_each(each)?;
+                    held.texts().try_for_each(|whole| every_way(decided, (said, instance), whole))?;
                 }
                 Some(None) => return Err(too_long()),
                 None if appends => return Err(too_long()),
@@ -249,7 +246,7 @@ impl Heard {
             return Ok(before.without.is_some().then(|| before.on_its_way()));
         }
         let most = decided.case().limits.appended_text;
-        let whole = Held::whole(behind(decided, texts, (text, Against::Both), most)?);
+        let whole = Held::whole(behind(decided, texts, text, most)?);
         if earlier.is_some() {
             // both come in one event
             return Ok(Some(Telling { text: Some(whole), without: before.without.clone() }));
@@ -351,11 +348,11 @@ fn appended(
         Known::Lost if way == Way::Stream && heard.is_some() => before.clone(),
         Known::Lost => return Err(too_long()),
     };
-    let whole = before.put(|before, against| {
+    let whole = before.put(|before| {
         if added.is_empty() {
             return Ok(Arc::new(before.clone()));
         }
-        behind(decided, texts, (before, against), limits.appended_text).map(Arc::new)
+        behind(decided, texts, before, limits.appended_text).map(Arc::new)
     })?;
     Ok(way.over(own, whole))
 }
@@ -388,7 +385,7 @@ pub(super) fn bounds(case: &Case<'_>) -> TextBounds {
 fn behind(
     decided: &Decided<'_, '_>,
     texts: &[Part<'_, '_, '_>],
-    (before, against): (&Pieces, Against),
+    before: &Pieces,
     most: usize,
 ) -> Result<Pieces, Refusal> {
     let boundary = |text: &str| text.len().saturating_add(usize::from(!text.is_empty()));
@@ -401,7 +398,7 @@ fn behind(
     let mut whole = before.clone();
     texts.iter().for_each(|(_, instance)| whole.push(words(instance)));
     // nobody stops to read within an event
-    texts.last().map_or(Ok(()), |last| every_way(decided, *last, (&whole, against)))?;
+    texts.last().map_or(Ok(()), |last| every_way(decided, *last, &whole))?;
     Ok(whole)
 }
 
@@ -409,11 +406,11 @@ fn behind(
 fn every_way(
     decided: &Decided<'_, '_>,
     (said, instance): Part<'_, '_, '_>,
-    (whole, against): (&Pieces, Against),
+    whole: &Pieces,
 ) -> Result<(), Refusal> {
     let ways = if whole.is_one() { 1 } else { BETWEEN.len() };
     let mut ways = BETWEEN.iter().take(ways);
-    ways.try_for_each(|between| again(decided, said, instance, (TEXT, &whole.joined(between), against)))
+    ways.try_for_each(|between| again(decided, said, instance, (TEXT, &whole.joined(between))))
 }
 
 fn no_data(parts: &[Part<'_, '_, '_>]) -> Result<(), Refusal> {
