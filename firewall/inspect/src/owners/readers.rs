@@ -62,6 +62,8 @@ pub(crate) struct Version {
     /// 0 for what one place told from its beginning, 1 from its middle, and 2 more for each other place that its reader went on in. Of more than are
     /// remembered those of the most places are given up.
     places: usize,
+    /// Where in it, in bytes, its reader went on in another place.
+    joints: Vec<usize>,
     /// It began as the beginning of another one, or that of it, so that it is given up where that is over, and where bytes are short.
     near: bool,
     /// What who reads everywhere has, in the order in which it passed; never given up.
@@ -80,12 +82,18 @@ impl Version {
             Some(known) => {
                 known.origin = known.origin.min(self.origin);
                 known.places = known.places.min(self.places);
+                known.joints = fewer(std::mem::take(&mut known.joints), self.joints);
                 known.near &= self.near;
                 known.order |= self.order;
             }
             None => all.push(self),
         }
     }
+}
+
+/// Of two ways in which a text was put together the one of fewer places.
+fn fewer(one: Vec<usize>, other: Vec<usize>) -> Vec<usize> {
+    if other.len() < one.len() { other } else { one }
 }
 
 /// How much is remembered of what readers may hold of one artifact.
@@ -125,6 +133,7 @@ impl Held {
             begun: 0,
             origin: Origin::Own,
             places: 0,
+            joints: Vec::new(),
             near: false,
             order: false,
         };
@@ -138,6 +147,11 @@ impl Held {
 
     pub(crate) fn texts(&self) -> impl Iterator<Item = &Arc<Pieces>> {
         self.versions.iter().map(|version| &version.text)
+    }
+
+    /// Each, and where in it its reader went on in another place ([`Pieces::once`]).
+    pub(crate) fn joined(&self) -> impl Iterator<Item = (&Pieces, &[usize])> {
+        self.versions.iter().map(|version| (&*version.text, &*version.joints))
     }
 
     /// Whether there is any text.
@@ -241,14 +255,17 @@ impl Held {
             && (entry.begun > self.seen || !self.texts().any(beside))
     }
 
-    /// Each of them with what is put behind it.
+    /// Each of them with what is put behind it; `behind` is given the text and where in it its reader went on in another place.
     ///
     /// # Errors
     /// What `behind` says of one.
-    pub(crate) fn put<E>(mut self, behind: impl Fn(&Pieces) -> Result<Arc<Pieces>, E>) -> Result<Self, E> {
+    pub(crate) fn put<E>(
+        mut self,
+        behind: impl Fn(&Pieces, &[usize]) -> Result<Arc<Pieces>, E>,
+    ) -> Result<Self, E> {
         let mut all: Vec<Version> = Vec::with_capacity(self.versions.len());
         for version in self.versions {
-            let text = behind(&version.text)?;
+            let text = behind(&version.text, &version.joints)?;
             Version { text, ..version }.join(&mut all);
         }
         self.versions = all;

@@ -126,7 +126,7 @@ impl Heard {
             };
             match kept.map(|telling| &telling.text) {
                 Some(Some(held)) => {
-                    held.texts().try_for_each(|whole| every_way(decided, (said, instance), whole))?;
+                    held.joined().try_for_each(|whole| every_way(decided, (said, instance), whole))?;
                 }
                 Some(None) => return Err(too_long()),
                 None if appends => return Err(too_long()),
@@ -246,7 +246,7 @@ impl Heard {
             return Ok(before.without.is_some().then(|| before.on_its_way()));
         }
         let most = decided.case().limits.appended_text;
-        let whole = Held::whole(behind(decided, texts, text, most)?);
+        let whole = Held::whole(behind(decided, texts, (text, &[]), most)?);
         if earlier.is_some() {
             // both come in one event
             return Ok(Some(Telling { text: Some(whole), without: before.without.clone() }));
@@ -348,11 +348,11 @@ fn appended(
         Known::Lost if way == Way::Stream && heard.is_some() => before.clone(),
         Known::Lost => return Err(too_long()),
     };
-    let whole = before.put(|before| {
+    let whole = before.put(|before, joints| {
         if added.is_empty() {
             return Ok(Arc::new(before.clone()));
         }
-        behind(decided, texts, before, limits.appended_text).map(Arc::new)
+        behind(decided, texts, (before, joints), limits.appended_text).map(Arc::new)
     })?;
     Ok(way.over(own, whole))
 }
@@ -385,7 +385,7 @@ pub(super) fn bounds(case: &Case<'_>) -> TextBounds {
 fn behind(
     decided: &Decided<'_, '_>,
     texts: &[Part<'_, '_, '_>],
-    before: &Pieces,
+    (before, joints): (&Pieces, &[usize]),
     most: usize,
 ) -> Result<Pieces, Refusal> {
     let boundary = |text: &str| text.len().saturating_add(usize::from(!text.is_empty()));
@@ -398,19 +398,23 @@ fn behind(
     let mut whole = before.clone();
     texts.iter().for_each(|(_, instance)| whole.push(words(instance)));
     // nobody stops to read within an event
-    texts.last().map_or(Ok(()), |last| every_way(decided, *last, &whole))?;
+    texts.last().map_or(Ok(()), |last| every_way(decided, *last, (&whole, joints)))?;
     Ok(whole)
 }
 
-/// Judges a text whose pieces have nothing between them, all a blank, and all a line feed: each reader does one of these at every boundary.
+/// Judges a text whose pieces have nothing between them, all a blank, and all a line feed: each reader does one of these at every boundary. Of what a reader
+/// of several places was told twice, policies see both, and the schema, which says how much one artifact may be, as much as one artifact has of it.
 fn every_way(
     decided: &Decided<'_, '_>,
     (said, instance): Part<'_, '_, '_>,
-    whole: &Pieces,
+    (whole, joints): (&Pieces, &[usize]),
 ) -> Result<(), Refusal> {
     let ways = if whole.is_one() { 1 } else { BETWEEN.len() };
     let mut ways = BETWEEN.iter().take(ways);
-    ways.try_for_each(|between| again(decided, said, instance, (TEXT, &whole.joined(between))))
+    ways.try_for_each(|between| {
+        let once = || whole.once(joints).map(|once| once.joined(between));
+        again(decided, said, instance, (TEXT, &whole.joined(between)), once)
+    })
 }
 
 fn no_data(parts: &[Part<'_, '_, '_>]) -> Result<(), Refusal> {

@@ -5,7 +5,7 @@ use super::{
     posts::{House, begun, behind, denied, house, house_of},
 };
 use crate::common::inspector;
-use semgate_inspect::{Delivered, Refusal};
+use semgate_inspect::{Code, Delivered, Refusal};
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -111,6 +111,51 @@ fn bug_a_long_text_was_refused_beside_places_that_begin_in_the_middle() {
             }
         }
     }
+}
+
+/// What its reader has who read another place before is longer than a text may be, and the artifact is not.
+#[test]
+fn bug_a_long_text_was_refused_beside_a_place_that_is_far_behind() {
+    let house = house();
+    let mut places = Places::of(&house);
+    for n in 0..200 {
+        places.tells('m', &long(n)).unwrap();
+        for (place, late) in [('s', 60), ('p', 90)] {
+            if n > 100 {
+                places.tells(place, &long(n - late)).unwrap();
+            }
+        }
+    }
+    // the artifact itself is as long as it may be
+    for n in 200..220 {
+        places.tells('m', &long(n)).unwrap();
+    }
+    too_long(places.tells('m', &"x".repeat(1_500)));
+}
+
+#[test]
+fn attack_a_place_that_begins_as_if_it_were_behind_puts_more_into_an_artifact_than_it_may_have() {
+    for begins in [&[199][..], &[198], &[40, 41, 42], &[198, 199, 198], &[]] {
+        let house = house();
+        let mut places = Places::of(&house);
+        (0..200).for_each(|n| places.tells('m', &long(n)).unwrap());
+        for n in begins {
+            places.tells('s', &long(*n)).unwrap();
+        }
+        let mut others = (500..560).map(|n| places.tells('s', &long(n)));
+        too_long(others.find(Result::is_err).unwrap());
+    }
+}
+
+fn long(n: usize) -> String {
+    format!("{n} {}", "word ".repeat(89))
+}
+
+#[track_caller]
+fn too_long(outcome: Result<(), Refusal>) {
+    let refusal = outcome.unwrap_err();
+    assert_eq!(refusal.cause().unwrap_or(refusal.code()), Code::ContentInvalid, "{}", refusal.detail());
+    assert!(refusal.detail().contains("`maxLength`"), "{}", refusal.detail());
 }
 
 #[test]

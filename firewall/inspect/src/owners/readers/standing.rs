@@ -1,6 +1,6 @@
 //! What anybody may hold of one artifact, and what of it is given up for want of room.
 
-use super::{By, GONE_ON, Held, Less, MIDDLE, Most, Origin, Reader, Version};
+use super::{By, GONE_ON, Held, Less, MIDDLE, Most, Origin, Reader, Version, fewer};
 use crate::Delivered;
 use crate::owners::{Kept, Pieces};
 use std::{
@@ -35,6 +35,7 @@ pub(super) struct Entry {
     pub(super) begun: u64,
     pub(super) at: u64,
     pub(super) places: usize,
+    pub(super) joints: Vec<usize>,
     pub(super) near: bool,
     /// An answer told it, and no later one that goes on from it.
     pub(super) answered: bool,
@@ -61,14 +62,23 @@ impl Holder {
 impl Entry {
     fn version(&self) -> Version {
         let text = Arc::clone(&self.text);
-        let (begun, places, near) = (self.begun, self.places, self.near);
-        Version { text, begun, origin: Origin::Own, places, near, order: false }
+        let (begun, places, joints, near) = (self.begun, self.places, self.joints.clone(), self.near);
+        Version { text, begun, origin: Origin::Own, places, joints, near, order: false }
     }
 
     /// For a reader who goes on in another place.
     pub(super) fn went_on(&self) -> Version {
-        let version = self.version();
-        Version { places: version.places.saturating_add(GONE_ON), ..version }
+        self.went_on_behind(Arc::clone(&self.text))
+    }
+
+    /// The same, of who has this beginning of it.
+    fn went_on_behind(&self, text: Arc<Pieces>) -> Version {
+        let Version { places, mut joints, .. } = self.version();
+        joints.retain(|joint| *joint < text.len());
+        if !text.is_empty() {
+            joints.push(text.len());
+        }
+        Version { text, places: places.saturating_add(GONE_ON), joints, ..self.version() }
     }
 
     fn holder(&mut self, reader: &Reader) -> Option<&mut Holder> {
@@ -98,11 +108,12 @@ impl Standing {
     pub(super) fn versions(&self, added: &Pieces) -> Vec<Version> {
         let (mut all, mut twice) = (Vec::new(), Vec::new());
         for entry in &self.entries {
-            let version = Version { near: self.can_be_spared(entry), ..entry.went_on() };
+            let near = self.can_be_spared(entry);
+            let version = Version { near, ..entry.went_on() };
             match entry.text.before_last(added) {
                 None => all.push(version),
                 Some(before) => {
-                    all.push(Version { text: Arc::new(before), ..version.clone() });
+                    all.push(Version { near, ..entry.went_on_behind(Arc::new(before)) });
                     twice.push(Version { places: version.places.max(GONE_ON + 1), near: true, ..version });
                 }
             }
@@ -158,7 +169,9 @@ impl Standing {
             let text =
                 if told.places == 0 { Arc::clone(&told.text) } else { Arc::new(told.text.last(most.order)) };
             let origin = Origin::Order;
-            self.order = Some(Version { text, begun, origin, places: GONE_ON, near: true, order: true });
+            let joints = Vec::new();
+            self.order =
+                Some(Version { text, begun, origin, places: GONE_ON, joints, near: true, order: true });
         }
         for entry in &mut self.entries {
             match by {
@@ -179,6 +192,7 @@ impl Standing {
             entry.at = at;
             entry.begun = entry.begun.max(if version.begun == 0 { at } else { version.begun });
             entry.places = entry.places.min(version.places);
+            entry.joints = fewer(std::mem::take(&mut entry.joints), version.joints.clone());
             entry.near &= version.near;
             match by {
                 By::Answer => entry.answered = true,
@@ -232,6 +246,7 @@ impl Standing {
             begun: 0,
             at: 0,
             places: version.places,
+            joints: version.joints.clone(),
             near: version.near,
             answered: false,
             left: false,

@@ -61,7 +61,7 @@ fn attack_two_streams_of_a_task_at_once() {
         let Known::Told(standing) = &seen else { panic!("nothing was told") };
         let added = Pieces::of([text]);
         let held = Held::default().beside(standing, &added, MOST).unwrap();
-        let behind = |before: &Pieces| {
+        let behind = |before: &Pieces, _: &[usize]| {
             let mut whole = before.clone();
             whole.push(text);
             Ok::<_, ()>(Arc::new(whole))
