@@ -90,7 +90,7 @@ impl Pieces {
     pub(crate) fn last(&self, most: usize) -> Self {
         let over = self.0.len().saturating_sub(most);
         let (begin, rest) = self.0.split_at(over.saturating_sub(1));
-        if over == 0 || begin.is_empty() && rest.is_empty() {
+        if over == 0 {
             return self.clone();
         }
         let cut = |text: &[u8]| text.iter().position(|byte| *byte == CUT);
