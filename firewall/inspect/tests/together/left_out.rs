@@ -126,6 +126,23 @@ fn bug_a_long_text_was_refused_beside_a_place_that_is_far_behind() {
             }
         }
     }
+    // in turns of several pieces, so that readers who change leave some out
+    let (house, mut told) = (self::house(), (0, 40));
+    let mut places = Places::of(&house);
+    for turn in 0.. {
+        (told.0..told.0 + 7 + turn % 5)
+            .filter(|n| *n < 200)
+            .for_each(|n| places.tells('m', &long(n)).unwrap());
+        told.0 += 7 + turn % 5;
+        if told.0 > 100 {
+            let to = told.1 + 5 + turn % 7;
+            (told.1..to).filter(|n| *n < 200).for_each(|n| places.tells('s', &long(n)).unwrap());
+            told.1 = to;
+        }
+        if told.1 >= 200 {
+            break;
+        }
+    }
     // the artifact itself is as long as it may be
     for n in 200..220 {
         places.tells('m', &long(n)).unwrap();
