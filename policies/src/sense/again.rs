@@ -15,6 +15,14 @@ pub(super) struct Part<'e> {
     pub truth: bool,
 }
 
+impl Part<'_> {
+    /// The same as a condition.
+    pub fn clause(&self) -> Clause {
+        let condition = Arc::clone(self.expr);
+        if self.truth { Clause::When(condition) } else { Clause::Unless(condition) }
+    }
+}
+
 /// The parts that all have to be so where these conditions hold, in their order.
 pub(super) fn parts(clauses: &[Clause]) -> Vec<Part<'_>> {
     let mut parts = Vec::new();

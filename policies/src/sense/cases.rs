@@ -53,7 +53,7 @@ impl Looking<'_, '_> {
 }
 
 /// The two ways in which a part can be so, if it is made of such: what is evaluated second is asked only where the first says so.
-fn alternatives<'e>(part: &Part<'e>) -> Option<[Vec<Part<'e>>; 2]> {
+pub(super) fn alternatives<'e>(part: &Part<'e>) -> Option<[Vec<Part<'e>>; 2]> {
     let of = |all: &[(&'e Arc<Expr>, bool)]| {
         let mut parts = Vec::new();
         all.iter().for_each(|(expr, truth)| split(expr, *truth, &mut parts));

@@ -9,7 +9,7 @@ use super::facts::{Side, Where};
 use super::implied::alike;
 use super::members::path_of;
 use super::never::{Literally, Never, literally};
-use super::possible::{Known, Looking, action};
+use super::possible::{Known, Looking, action, is_version};
 use super::values::{EITHER, Values, equal, fits, is_number, matches, only, over};
 use crate::moments::DAY;
 use crate::numbers::{DECIMAL_PLACES, Numbers};
@@ -36,12 +36,24 @@ impl Looking<'_, '_> {
                 }
             }
         }
+        if self.is_no_version(left, right, here) || self.is_no_version(right, left, here) {
+            return (false, true);
+        }
         for (one, whom) in [(left, right), (right, left)] {
             if let (Some(side), Expr::Literal(_)) = (Side::of(one), &**whom) {
                 return self.among(side, whom, here).truth();
             }
         }
         equal(&self.values(left, here), &self.values(right, here))
+    }
+
+    /// Whether a number is none of the versions of a line that is named. What is below or above them is left open: of a line it may be said from
+    /// which version on.
+    fn is_no_version(&mut self, member: &Arc<Expr>, number: &Arc<Expr>, here: &Where) -> bool {
+        self.known == Known::Lasting && is_version(member) && {
+            let known = Self::knowing(self.world, Known::Structure).values(member, here);
+            !equal(&known, &self.values(number, here)).0
+        }
     }
 
     /// What two questions come to beside each other that are the same in other words, or of which one is the contrary of the other.
@@ -55,12 +67,12 @@ impl Looking<'_, '_> {
 
     /// Whether sender or receiver can be one of these, and another.
     pub(super) fn among(&mut self, side: Side, whom: &Expr, here: &Where) -> Values {
+        if !self.counts(whom) {
+            return EITHER;
+        }
         let (Some(can_be), Some(asked)) = (&here.end(side).can_be, self.world.agents_of(whom)) else {
             return EITHER;
         };
-        if self.known != Known::All {
-            return EITHER;
-        }
         Values::Bool { yes: !can_be.is_disjoint(&asked), no: !can_be.is_subset(&asked) }
     }
 
@@ -157,7 +169,7 @@ impl Looking<'_, '_> {
             }
             // somebody may have it tomorrow
             let may_have = || self.known != Known::All || self.world.may_have(set, &text, here);
-            let shows = || self.known != Known::All || self.world.may_show(set, &text, here);
+            let shows = || !self.known.is_full() || self.world.may_show(set, &text, here);
             return (held && may_have() && shows()) || self.known.is_bare();
         }
         match self.resource_path(set).map(|path| self.world.items(&path, here)) {

@@ -1,6 +1,7 @@
 //! What methods make of a member, as members of their own: the time of its day, its day, whether it is empty, which address it is, and what
-//! it is like. So that what conditions say of them counts where they are asked again: for whether a whole condition can hold, and not for its
-//! parts, since one that says again what is known there is no mistake (`context.now.toTime() >= duration("0h") && …`).
+//! it is like. So that what conditions say of them counts where they are asked again: for whether a whole condition can hold, or a part of one
+//! that is looked at as a whole ([`super::pieces`]), and not for what is known where a part stands, since one that says again what is known there
+//! is no mistake (`context.now.toTime() >= duration("0h") && …`).
 
 use std::sync::Arc;
 

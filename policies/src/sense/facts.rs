@@ -346,8 +346,13 @@ impl Looking<'_, '_> {
         (!actions.is_empty()).then(|| Where { actions, ..here.clone() })
     }
 
+    /// Whether it counts whom this names: agents are who they are, and who is in a group may be another tomorrow.
+    pub(super) fn counts(&self, whom: &Expr) -> bool {
+        self.known == Known::All || (self.known == Known::Lasting && are_agents(whom))
+    }
+
     fn being(&self, side: Side, whom: &Expr, truth: bool, here: &Where) -> Option<Where> {
-        if self.known != Known::All {
+        if !self.counts(whom) {
             return Some(here.clone());
         }
         let Some(asked) = self.world.agents_of(whom) else { return Some(here.clone()) };

@@ -38,7 +38,7 @@ impl Looking<'_, '_> {
         match (var, path) {
             (Var::Context, [scores, score]) if scores == "scores" => match self.known {
                 Known::Said | Known::Nothing => Values::Numbers(Numbers::Between(least(score), i64::MAX)),
-                known => self.world.score(score, here, known == Known::Structure),
+                known => self.world.score(score, here, known.is_settled()),
             },
             // of how messages come a gateway knows, whatever is loaded
             (Var::Context, [member]) if self.known == Known::Said && is_of_transport(member) => {
@@ -54,10 +54,10 @@ impl Looking<'_, '_> {
             (Var::Context, [member]) => {
                 let of_version = matches!(member.as_str(), "major" | "minor");
                 let open = here.fact(&Var::Context, &["line"]).is_none();
-                if self.known == Known::Structure && of_version && open {
+                if of_version && (self.known == Known::Lasting || self.known == Known::Structure && open) {
                     Values::Any
                 } else {
-                    self.world.circumstance(member, here, self.known == Known::Structure)
+                    self.world.circumstance(member, here, self.known.is_settled())
                 }
             }
             (Var::Context, [session, expires]) if session == "session" && expires == "expires" => {

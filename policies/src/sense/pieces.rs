@@ -9,10 +9,11 @@ use std::sync::Arc;
 use cedar_policy::pst::{BinaryOp, Clause, Expr, Literal, UnaryOp, Var};
 use semgate_contexts::PerformativeSet;
 
-use super::World;
+use super::again::{Part, split};
+use super::cases::alternatives;
 use super::facts::{End, Where};
 use super::possible::{Known, Looking};
-use super::{walk, why};
+use super::{World, each_way, implied, walk, why};
 
 /// Characters of a piece that are shown.
 const MAX_SHOWN: usize = 100;
@@ -62,59 +63,173 @@ fn ask_for_actions(clauses: &[Clause]) -> bool {
 
 /// The innermost pieces that are never true.
 fn nevers<'e>(clauses: &'e [Clause], here: &Where, world: &World<'_>) -> Vec<Idle<'e>> {
-    let mut found = Vec::new();
-    let mut looking = Looking::knowing(world, Known::Structure);
+    let mut search = Search { standing: Standing::of(clauses, here, world), found: Vec::new() };
     let mut behind = Some(here.clone());
     for clause in clauses {
         let Some(here) = &behind else { break };
         let (Clause::When(condition) | Clause::Unless(condition)) = clause;
         let wanted = matches!(clause, Clause::When(_));
-        never(&mut looking, condition, (None, wanted), here, &mut found);
-        behind = looking.behind(clause, here);
+        let place = Place { of: None, wanted, has_to_be: Some(wanted), here };
+        if wanted {
+            search.never(condition, &place);
+        } else {
+            search.apart(condition, &place);
+        }
+        behind = search.looking().behind(clause, here);
+        search.standing.before.push(Part { expr: condition, truth: wanted });
     }
-    found
+    search.found
 }
 
-/// Notes the innermost pieces that are never true; whether there is one. A row of the same operator is looked at as a whole, and its
-/// beginnings where the whole is never true: `of` is the row that it is in. `wanted` says whether the policy is for what is true of it, and not
-/// for what is not.
-fn never<'e>(
-    looking: &mut Looking<'_, '_>,
-    expr: &'e Arc<Expr>,
-    (of, wanted): (Option<BinaryOp>, bool),
-    here: &Where,
-    found: &mut Vec<Idle<'e>>,
-) -> bool {
-    let before = found.len();
-    let row = row(expr);
-    match &**expr {
-        Expr::BinaryOp { op: op @ (BinaryOp::And | BinaryOp::Or), left, right } => {
-            never(looking, left, (row, wanted), here, found);
-            if let Some(behind) = looking.narrowed(left, *op == BinaryOp::And, here) {
-                never(looking, right, (row, wanted), &behind, found);
+/// Looks for pieces that are never true.
+struct Search<'e, 'w, 'a> {
+    standing: Standing<'e, 'w, 'a>,
+    found: Vec<Idle<'e>>,
+}
+
+/// What a piece is judged by as whole conditions are.
+pub(super) struct Standing<'e, 'w, 'a> {
+    pub world: &'w World<'a>,
+    /// What is known where what stands before the piece begins: at the scope, and behind `!` and `unless` there. That these say again what is
+    /// kept away before is no mistake.
+    pub start: Where,
+    /// What is so from there on wherever it comes to the piece.
+    before: Vec<Part<'e>>,
+    /// Whether conditions look at the direction, and at the binding.
+    ways: (bool, bool),
+}
+
+/// Where in a condition a piece stands.
+struct Place<'h> {
+    /// The row that it is in.
+    of: Option<BinaryOp>,
+    /// Whether the policy is for what is true of it, and not for what is not.
+    wanted: bool,
+    /// What it has to be wherever the policy applies, if that is one.
+    has_to_be: Option<bool>,
+    /// What is known there of members as they are.
+    here: &'h Where,
+}
+
+impl<'e, 'w, 'a> Standing<'e, 'w, 'a> {
+    fn of(clauses: &[Clause], scope: &Where, world: &'w World<'a>) -> Self {
+        let reads = |name: &str| {
+            let mut found = false;
+            for clause in clauses {
+                let (Clause::When(condition) | Clause::Unless(condition)) = clause;
+                walk::each(condition, &mut |part| {
+                    found |= matches!(&**part, Expr::GetAttr { expr, attr }
+                        if attr == name && matches!(**expr, Expr::Var(Var::Context)));
+                });
             }
-        }
-        Expr::UnaryOp { op: UnaryOp::Not, expr } => {
-            never(looking, expr, (None, !wanted), here, found);
-        }
-        Expr::IfThenElse { cond, .. } => {
-            never(looking, cond, (None, true), here, found);
-        }
-        _ => {}
-    }
-    let in_row = of.is_some() && row == of;
-    let mut is_never = |expr: &Arc<Expr>| {
-        !has_literal(expr) && (!looking.values(expr, here).truth().0 || !looking.row_again(expr, here))
-    };
-    if found.len() == before && !in_row && is_never(expr) {
-        let piece = first_of(expr, is_never);
-        let can = |clauses: &[Clause], here: &Where| {
-            Looking::knowing(looking.world, Known::Structure).clauses(clauses, here)
+            found
         };
-        let because = why::of_piece(piece, (here, looking.world), can);
-        found.push(Idle { piece, always: false, wanted, because });
+        let ways = (reads("direction"), reads("binding") || reads("binding_version"));
+        Self { world, start: scope.clone(), before: Vec::new(), ways }
     }
-    found.len() > before
+
+    /// Whether these can hold together, by what no change brings as a matter of course.
+    pub fn can(&self, clauses: &[Clause], here: &Where) -> bool {
+        let reads = |name: &str| match name {
+            "direction" => self.ways.0,
+            "binding" => self.ways.1,
+            _ => false,
+        };
+        // who is in the group of the scope may be another tomorrow
+        let sender = if here.sender.named { here.sender.clone() } else { End::default() };
+        let here = Where { sender, ..here.clone() };
+        let holds = |here: Where| Looking::knowing(self.world, Known::Lasting).clauses(clauses, &here);
+        each_way(reads, &here, self.world).into_iter().any(holds) && !implied::contradict(clauses, self.world)
+    }
+
+    /// What stands before a piece and has no alternatives: of several that overlap with others nobody means to say that some are left over.
+    pub fn sure(&self) -> Vec<Part<'e>> {
+        let mut parts = Vec::new();
+        self.before.iter().for_each(|part| split(part.expr, part.truth, &mut parts));
+        parts.retain(|part| alternatives(part).is_none());
+        parts
+    }
+
+    /// Whether a piece is true for no message that comes to it. Where nothing comes to it at all, another piece is why.
+    fn is_vain(&self, piece: &Arc<Expr>) -> bool {
+        let before: Vec<Clause> = self.sure().iter().map(Part::clause).collect();
+        let mut all = before.clone();
+        all.push(Clause::When(Arc::clone(piece)));
+        self.world.steps().piece_by_piece(|| {
+            !self.can(&all, &self.start) && (before.is_empty() || self.can(&before, &self.start))
+        })
+    }
+}
+
+impl<'e, 'w, 'a> Search<'e, 'w, 'a> {
+    const fn looking(&self) -> Looking<'w, 'a> {
+        Looking::knowing(self.standing.world, Known::Structure)
+    }
+
+    /// Notes the innermost pieces that are never true. A row of the same operator is looked at as a whole, and its beginnings where the whole is
+    /// never true.
+    fn never(&mut self, expr: &'e Arc<Expr>, place: &Place<'_>) {
+        let before = self.found.len();
+        let Place { wanted, has_to_be, here, .. } = *place;
+        let row = row(expr);
+        match &**expr {
+            Expr::BinaryOp { op: op @ (BinaryOp::And | BinaryOp::Or), left, right } => {
+                let all = *op == BinaryOp::And;
+                let inner = Place { of: row, has_to_be: has_to_be.filter(|truth| *truth == all), ..*place };
+                self.never(left, &inner);
+                self.behind((left, all), right, &inner);
+            }
+            Expr::UnaryOp { op: UnaryOp::Not, expr } => {
+                let (wanted, has_to_be) = (!wanted, has_to_be.map(|truth| !truth));
+                self.apart(expr, &Place { of: None, wanted, has_to_be, here });
+            }
+            Expr::IfThenElse { cond, then_expr, else_expr } => {
+                self.never(cond, &Place { of: None, wanted: true, has_to_be: None, here });
+                let inner = Place { of: None, wanted, has_to_be: None, here };
+                self.behind((cond, true), then_expr, &inner);
+                self.behind((cond, false), else_expr, &inner);
+            }
+            _ => {}
+        }
+        let in_row = place.of.is_some() && row == place.of;
+        if self.found.len() == before && !in_row && self.is_never(expr, place) {
+            let piece = first_of(expr, |expr| self.is_never(expr, place));
+            let because = why::of_piece(piece, here, &self.standing);
+            self.found.push(Idle { piece, always: false, wanted, because });
+        }
+    }
+
+    /// The same behind something that is so, or not, if it ever is.
+    fn behind(&mut self, (before, truth): (&'e Arc<Expr>, bool), expr: &'e Arc<Expr>, place: &Place<'_>) {
+        let Some(here) = self.looking().narrowed(before, truth, place.here) else { return };
+        self.standing.before.push(Part { expr: before, truth });
+        self.never(expr, &Place { here: &here, ..*place });
+        self.standing.before.pop();
+    }
+
+    /// The same of what a policy asks not to be.
+    fn apart(&mut self, expr: &'e Arc<Expr>, place: &Place<'_>) {
+        let start = std::mem::replace(&mut self.standing.start, place.here.clone());
+        let before = std::mem::take(&mut self.standing.before);
+        self.never(expr, place);
+        self.standing.start = start;
+        self.standing.before = before;
+    }
+
+    fn is_never(&self, expr: &Arc<Expr>, place: &Place<'_>) -> bool {
+        if has_literal(expr) {
+            return false;
+        }
+        let mut looking = self.looking();
+        if !looking.values(expr, place.here).truth().0 || !looking.row_again(expr, place.here) {
+            return true;
+        }
+        // what has to be so can be, since the whole can; of `||` each side is looked at, and of `&&` the whole
+        let by_others = place.has_to_be == Some(true)
+            || place.of == Some(BinaryOp::And)
+            || row(expr) == Some(BinaryOp::Or);
+        !by_others && self.standing.is_vain(expr)
+    }
 }
 
 /// The operator of `&&` or `||`, if no `true` or `false` is written out in it.

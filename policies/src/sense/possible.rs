@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use cedar_policy::pst::{BinaryOp, Clause, EntityUID, Expr, Literal, UnaryOp, Var};
-use semgate_contexts::PerformativeSet;
+use semgate_contexts::{Performative, PerformativeSet};
 
 use super::World;
 use super::again::parts;
@@ -22,7 +22,10 @@ use crate::numbers::Numbers;
 pub(crate) enum Known {
     /// All of it: versions, bounds, members of groups.
     All,
-    /// What no version that comes, and no change of who is in a group, makes otherwise as a matter of course.
+    /// What no version that comes, no change of who is in a group or has which credential, and no time makes otherwise as a matter of course,
+    /// with all that follows from it.
+    Lasting,
+    /// The same of members as they are, without what is made of them.
     Structure,
     /// What conditions say by themselves and of one another, whatever is loaded.
     Said,
@@ -36,9 +39,19 @@ impl Known {
         matches!(self, Self::Said | Self::Nothing)
     }
 
+    /// Whether what a version to come may bring, and what time it is, is left open.
+    pub(super) const fn is_settled(self) -> bool {
+        matches!(self, Self::Lasting | Self::Structure)
+    }
+
+    /// Whether what follows from it counts, however far.
+    pub(super) const fn is_full(self) -> bool {
+        matches!(self, Self::All | Self::Lasting)
+    }
+
     /// Whether what is made of a member, and what it is like and holds, counts where it is asked again.
     pub(super) const fn follows(self) -> bool {
-        matches!(self, Self::All | Self::Said)
+        matches!(self, Self::All | Self::Lasting | Self::Said)
     }
 }
 
@@ -73,7 +86,7 @@ impl<'w, 'a> Looking<'w, 'a> {
         let behind = match here.about(&behind) {
             None => behind,
             // nothing of the line takes what the conditions leave of the actions
-            Some(about) if self.world.is_unsaid(&Where { actions: behind.actions, ..about.clone() }) => {
+            Some(about) if self.world.is_unsaid(&Where { actions: self.taken(&behind), ..about.clone() }) => {
                 return false;
             }
             Some(about) => match self.one_by_one(clauses, &about) {
@@ -83,6 +96,11 @@ impl<'w, 'a> Looking<'w, 'a> {
         };
         let parts = parts(clauses);
         self.again(&parts, behind) && self.case_by_case(&parts, here)
+    }
+
+    /// The actions that conditions leave; what a version to come takes is open.
+    fn taken(&self, behind: &Where) -> PerformativeSet {
+        if self.known == Known::All { behind.actions } else { Performative::ALL.into_iter().collect() }
     }
 
     /// What is so once all of them hold, each with what those before it say; none if they never do.
@@ -322,7 +340,7 @@ pub(super) fn is_same_member(left: &Expr, right: &Expr) -> bool {
 }
 
 /// A number of the version.
-fn is_version(expr: &Expr) -> bool {
+pub(super) fn is_version(expr: &Expr) -> bool {
     path_of(expr).is_some_and(|(var, path)| {
         var == Var::Context && matches!(path.first().map(String::as_str), Some("major" | "minor"))
     })

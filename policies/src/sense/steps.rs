@@ -14,6 +14,8 @@ pub(crate) struct Steps {
     all: Cell<u64>,
     /// For looking once more.
     more: Purse,
+    /// For looking at the pieces of conditions as at whole ones.
+    pieces: Purse,
     /// For looking case by case at what forbids leave.
     cases: Purse,
     /// Whether what is looked at is paid from a purse.
@@ -53,6 +55,7 @@ impl Steps {
             here: Cell::new(each),
             all: Cell::new(all),
             more: Purse::new(limits, MORE),
+            pieces: Purse::new(limits, MORE),
             cases: Purse::new(limits, CASES),
             is_lent: Cell::new(false),
         }
@@ -61,7 +64,7 @@ impl Steps {
     /// Another policy is at hand.
     pub fn begin(&self) {
         self.here.set(self.each.min(self.all.get()));
-        for purse in [&self.more, &self.cases] {
+        for purse in [&self.more, &self.pieces, &self.cases] {
             purse.here.set((self.each / purse.part).min(purse.all.get()));
         }
     }
@@ -88,6 +91,11 @@ impl Steps {
     /// what it was.
     pub fn once_more<T>(&self, look: impl FnOnce() -> T) -> T {
         self.lent(&self.more, look)
+    }
+
+    /// The same of looking at a piece of a condition as at a whole one.
+    pub fn piece_by_piece<T>(&self, look: impl FnOnce() -> T) -> T {
+        self.lent(&self.pieces, look)
     }
 
     /// The same of looking at something case by case.

@@ -66,11 +66,10 @@ impl Looking<'_, '_> {
         }
     }
 
-    /// The end of a session beside the clock: it is told only while it is to come (`docs/policy.md`, the context record). That a part says
-    /// so again is no mistake.
+    /// The end of a session beside the clock: it is told only while it is to come (`docs/policy.md`, the context record).
     pub(super) fn ends(&self, op: BinaryOp, left: &Expr, right: &Expr) -> Option<Values> {
         let later = match () {
-            () if self.known != Known::All => return None,
+            () if !self.known.is_full() => return None,
             () if is_end(left) && is_now(right) => true,
             () if is_now(left) && is_end(right) => false,
             () => return None,
@@ -83,14 +82,13 @@ impl Looking<'_, '_> {
     }
 }
 
-/// The questions about ambiguous parameters are among the concepts of a message, so that there are no more of them; that a part says so again
-/// is no mistake.
+/// The questions about ambiguous parameters are among the concepts of a message, so that there are no more of them.
 pub(super) fn counted(known: Known, op: BinaryOp, left: &Expr, right: &Expr) -> Option<Values> {
     let is = |expr: &Expr, score: &str| {
         path_of(expr).is_some_and(|(var, path)| var == Var::Context && path == ["scores", score])
     };
     let first = match () {
-        () if known != Known::All => return None,
+        () if !known.is_full() => return None,
         () if is(left, "ambiguous") && is(right, "concepts") => true,
         () if is(left, "concepts") && is(right, "ambiguous") => false,
         () => return None,

@@ -12,7 +12,7 @@ use super::compared::{is_credentials, written};
 use super::derived::letter;
 use super::facts::{Side, Where};
 use super::members::path_of;
-use super::pieces::{first_variable, shown};
+use super::pieces::{Standing, first_variable, shown};
 use super::possible::{Looking, is_same_member};
 use super::sums::moved_by;
 use super::values::Values;
@@ -55,30 +55,57 @@ pub(super) fn why(
     world.steps().apart(MAX_STEPS, || finding.told(parts))
 }
 
-/// Why a part of a condition is true for no message that comes to it, by what is known where it stands.
-pub(super) fn of_piece(
-    piece: &Arc<Expr>,
-    (here, world): (&Where, &World<'_>),
-    can: impl Fn(&[Clause], &Where) -> bool,
-) -> Option<String> {
-    let mut parts = Vec::new();
-    split(piece, true, &mut parts);
-    let alone = |clauses: &[Clause]| can(clauses, here);
-    let finding = Finding { here, world, can: &alone };
+/// Why a part of a condition is true for no message that comes to it, by what is known where it stands, and what stands before it.
+pub(super) fn of_piece(piece: &Arc<Expr>, here: &Where, standing: &Standing<'_, '_, '_>) -> Option<String> {
+    let Standing { world, start, .. } = standing;
+    let can = |clauses: &[Clause], here: &Where| standing.can(clauses, here);
+    let mut own = Vec::new();
+    split(piece, true, &mut own);
+    let clauses: Vec<Clause> = own.iter().map(Part::clause).collect();
     world.steps().apart(MAX_STEPS, || {
-        let text = finding.told(parts.clone())?.text;
-        let bare = Where { facts: None, ..here.clone() };
-        let clauses: Vec<Clause> = parts.iter().map(Part::clause).collect();
-        let own = format!("`{}`", shown(piece));
-        match text.strip_prefix(&own).map(|rest| rest.trim_start_matches(": ")) {
-            Some(" is never true") if can(&clauses, &bare) => {
-                Some("what stands before it leaves nothing of that".to_owned())
-            }
+        let told = |parts: &[Part<'_>], here: &Where| {
+            let can = |clauses: &[Clause]| can(clauses, here);
+            Finding { here, world, can: &can }.told(parts.to_vec()).map(|why| why.text)
+        };
+        let alone = !can(&clauses, start);
+        let text = told(&own, if alone { start } else { here });
+        let shown = format!("`{}`", shown(piece));
+        let reason = text.as_ref().map(|text| match text.strip_prefix(&shown) {
             Some(" is never true") => None,
-            Some(rest) if !rest.starts_with(' ') => Some(rest.to_owned()),
-            _ => Some(text),
+            Some(rest) if rest.starts_with(": ") => Some(rest.trim_start_matches(": ").to_owned()),
+            _ => Some(text.clone()),
+        });
+        if alone {
+            return reason?;
         }
+        // of a member that is asked for as it is, it is told what it is there
+        if let Some(reason) = reason.flatten().filter(|_| is_plain(piece)) {
+            return Some(reason);
+        }
+        let mut all = standing.sure();
+        all.extend(own.iter().cloned());
+        let nothing = || "what stands before it leaves nothing of that".to_owned();
+        Some(told(&all, start).unwrap_or_else(nothing))
     })
+}
+
+/// Whether it compares members as they are.
+fn is_plain(piece: &Expr) -> bool {
+    let plain = |expr: &Expr| {
+        matches!(expr, Expr::GetAttr { .. } | Expr::Var(_) | Expr::Literal(_))
+            || matches!(
+                expr,
+                Expr::UnaryOp {
+                    op: UnaryOp::Decimal | UnaryOp::Datetime | UnaryOp::Duration | UnaryOp::Ip,
+                    ..
+                }
+            )
+    };
+    match piece {
+        Expr::UnaryOp { op: UnaryOp::Not, expr } => is_plain(expr),
+        Expr::BinaryOp { left, right, .. } => plain(left) && plain(right),
+        other => plain(other) || matches!(other, Expr::HasAttr { .. } | Expr::Is { .. }),
+    }
 }
 
 /// What it is found by.
@@ -410,11 +437,6 @@ fn are_alternatives(parts: &[Part<'_>]) -> bool {
 }
 
 impl Part<'_> {
-    fn clause(&self) -> Clause {
-        let condition = Arc::clone(self.expr);
-        if self.truth { Clause::When(condition) } else { Clause::Unless(condition) }
-    }
-
     fn shown(&self) -> String {
         if self.truth {
             return shown(self.expr);

@@ -16,6 +16,7 @@ mod escapes;
 mod forms;
 mod generated;
 mod hard;
+mod idle;
 mod learnt;
 mod lines;
 mod load;

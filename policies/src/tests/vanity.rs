@@ -460,3 +460,21 @@ fn a_good_deal_of_generated_policies_is_called_vain_or_covered() {
     }
     assert!(vain > 100, "{vain}");
 }
+
+#[test]
+fn no_part_is_called_vain_that_some_request_satisfies() {
+    let of = |clause: &str| format!("permit (principal, action, resource is payment::transfer) {clause};");
+    let mut vain = 0;
+    for a in &OF_PAYMENTS {
+        for b in OF_PAYMENTS.iter().chain(&OF_ANY) {
+            for part in [format!("{a} && {b}"), format!("({b}) && {a}")] {
+                let told = senseless(&of(&format!("unless {{ {part} }}")));
+                if told.iter().any(|why| why.contains("for no message that comes to it")) {
+                    vain += 1;
+                    assert_eq!(contrary(&of(&format!("when {{ {part} }}"))), None, "{part}\n{told:?}");
+                }
+            }
+        }
+    }
+    assert!(vain > 100, "{vain}");
+}

@@ -101,6 +101,7 @@ fn bug_a_binding_before_a_line_that_it_does_not_say_loaded() {
         "context.binding == \"l8\" && resource is a2a::GetTask",
         "context.binding != \"mcp\" && context.locked && context.line == \"mcp\"",
         "(context.binding == \"a2a\" || context.binding == \"l8\") && context.line == \"mcp\"",
+        "context.binding == \"a2a\" && (context.line == \"mcp\" || context.line == \"payment\")",
     ] {
         assert_eq!(told(condition).len(), 1, "{condition}: {:?}", told(condition));
     }
@@ -108,7 +109,6 @@ fn bug_a_binding_before_a_line_that_it_does_not_say_loaded() {
         "context.binding == \"a2a\" && context.line == \"a2a\"",
         "context.binding == \"a2a\" && context.line == \"payment\"",
         "context.binding != \"a2a\" && context.line == \"mcp\"",
-        "context.binding == \"a2a\" && (context.line == \"mcp\" || context.line == \"payment\")",
         "context.binding == \"a2a\" && context.line != \"mcp\"",
         "context.binding == \"mcp\" && context.line == \"learnt\"",
     ] {
