@@ -188,8 +188,7 @@ impl Explainer {
         };
         match self.scene(question, &found, Unknown::default()) {
             Ok(scene) => {
-                let against: Vec<Against<'_>> =
-                    self.near(question.sender, question.action, &found, &scene).collect();
+                let against = self.against((question.sender, question.action), &found, &scene);
                 self.told(&found, verdict, &scene, &against)
             }
             Err(Verdict::Untypable { path, rule }) => recorded::unfit(Some((path, rule))),
@@ -210,11 +209,12 @@ impl Explainer {
             return Explanation { verdict, policies: Vec::new(), to_pass };
         }
         let deciding = verdict.as_ref().map(deciding).unwrap_or_default();
-        let mut policies: Vec<Weighed> =
-            against.iter().map(|one| self.weighed(one, &deciding, scene)).collect();
+        let near = against.iter().filter(|one| one.is_near());
+        let mut policies: Vec<Weighed> = near.map(|one| self.weighed(one, &deciding, scene)).collect();
         policies.sort_by(|a, b| (a.part, &a.id).cmp(&(b.part, &b.id)));
-        let to_pass = match verdict {
+        let to_pass = match &verdict {
             Some(Verdict::Denied { .. }) => changes::to_pass(against, scene),
+            Some(verdict @ Verdict::Permitted { .. }) if asks(verdict) => changes::to_pass(against, scene),
             _ => ToPass::default(),
         };
         Explanation { verdict, policies, to_pass }
@@ -232,26 +232,20 @@ impl Explainer {
         Scene::new(self.policies.asker().whole(question, found, &reads)?, unknown)
     }
 
-    /// The policies of the type of which at most one other part of the scope does not fit.
-    fn near<'s>(
+    /// The policies of the type, each with what of its scope does not fit.
+    fn against<'s>(
         &'s self,
-        sender: &'s str,
-        action: Performative,
-        found: &'s Found<'s>,
-        scene: &'s Scene,
-    ) -> impl Iterator<Item = Against<'s>> {
+        (sender, action): (&str, Performative),
+        found: &Found<'_>,
+        scene: &Scene,
+    ) -> Vec<Against<'s>> {
         let entry = found.sender.and_then(|position| self.policies.asker().agents.list.at(position));
-        self.written.iter().filter_map(move |written| {
-            let resource = scope::resource(written, found.info);
-            let others = [scope::principal(written, sender, entry), scope::action(written, action)];
-            let misfits = others.iter().filter(|fit| **fit != Fit::Yes).count();
-            // a forbid that is about somebody else has nothing to do with it
-            let near = resource == Fit::Yes && misfits <= usize::from(written.permits());
-            near.then(|| {
-                let [principal, action] = others;
-                Against::new(written, [principal, action, resource], scene)
-            })
-        })
+        let of_type = self.written.iter().filter(|written| scope::resource(written, found.info) == Fit::Yes);
+        let held = |written: &'s Written| {
+            let scope = [scope::principal(written, sender, entry), scope::action(written, action), Fit::Yes];
+            Against::new(written, scope, scene)
+        };
+        of_type.map(held).collect()
     }
 
     fn weighed(&self, one: &Against<'_>, deciding: &Texts, scene: &Scene) -> Weighed {
@@ -324,6 +318,27 @@ impl<'w> Against<'w> {
     fn in_scope(&self) -> bool {
         self.scope.iter().all(|fit| *fit == Fit::Yes)
     }
+
+    /// Whether at most one part of its scope does not fit; of a forbid none, since one about somebody else has nothing to do with it.
+    fn is_near(&self) -> bool {
+        let misfits = self.scope.iter().filter(|fit| **fit != Fit::Yes).count();
+        misfits <= usize::from(self.written.permits())
+    }
+
+    /// Whether it applies and keeps the message from passing: it forbids it, or asks a human, and nobody can be asked yet.
+    fn stops(&self) -> bool {
+        self.truth == Truth::True && self.written.stops()
+    }
+
+    /// Whether it is about what comes into the scope of this permit.
+    fn reaches(&self, permit: &Self) -> bool {
+        let [sender, action, _] = &self.scope;
+        let [moved, another, _] = &permit.scope;
+        let comes = |own: &Fit, other: &Fit, within: fn(&Written, &Written) -> bool| {
+            *own == Fit::Yes || (*other != Fit::Yes && within(permit.written, self.written))
+        };
+        comes(sender, moved, scope::senders_within) && comes(action, another, scope::actions_within)
+    }
 }
 
 impl Holds {
@@ -335,6 +350,11 @@ impl Holds {
             Truth::Open(open) => Self::Unknown(open.reads.into_iter().collect()),
         }
     }
+}
+
+/// Whether a verdict lets something pass that a human has to approve first.
+fn asks(verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Permitted { obligations, .. } if obligations.iter().any(|one| one.approve.is_some()))
 }
 
 /// The policies that settled a verdict.

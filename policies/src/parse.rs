@@ -43,6 +43,16 @@ impl Written {
     pub fn permits(&self) -> bool {
         self.policy.effect() == Effect::Permit
     }
+
+    /// True for a permit with `@approve`.
+    pub fn asks(&self) -> bool {
+        self.obligation.as_ref().is_some_and(|obligation| obligation.approve.is_some())
+    }
+
+    /// Whether nothing passes that it applies to: a forbid, or a permit that asks a human, whom nobody can ask yet.
+    pub fn stops(&self) -> bool {
+        !self.permits() || self.asks()
+    }
 }
 
 /// Parses every file; all faults of all files are found in one go.

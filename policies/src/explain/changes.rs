@@ -15,7 +15,7 @@ use super::truth::{self, Truth};
 use crate::parse::Written;
 use crate::reads::Reads;
 
-/// What a message that was denied would need: all of `all`, and one of `one_of` where there is any.
+/// What a message that does not pass would need: all of `all`, and one of `one_of` where there is any.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToPass {
     /// Needed together.
@@ -42,65 +42,148 @@ impl ToPass {
         if ways.is_empty() {
             self.all.push("a permit for it would have to be written: none is near".to_owned());
         }
-        let mut told: Vec<String> = ways
-            .iter()
-            .map(|(ids, needs)| format!("so that {} applies: {needs}", listed(ids, "or")))
-            .collect();
-        if told.len() == 1 {
-            self.all.append(&mut told);
-        } else {
-            self.one_of = told;
-        }
+        let applies =
+            |(ids, needs): &(Vec<&str>, String)| format!("so that {} applies: {needs}", listed(ids, "or"));
+        self.or_one_of(ways.iter().map(applies).collect());
         self
     }
+
+    /// One of these is needed too.
+    fn or_one_of(&mut self, mut ways: Vec<String>) {
+        if ways.len() == 1 {
+            self.all.append(&mut ways);
+        } else {
+            self.one_of = ways;
+        }
+    }
 }
 
-/// What a denied message would need: every forbid that applies passed by, and one permit.
+/// What a message that does not pass would need: every forbid that applies passed by, and every permit that asks a human, and one permit that
+/// asks nobody.
 pub(super) fn to_pass(against: &[Against<'_>], scene: &Scene) -> ToPass {
-    let seen = &Seen { scene, against };
-    let of = |permits: bool| against.iter().filter(move |one| one.written.permits() == permits);
-    let forbids = of(false).filter(|one| one.truth == Truth::True);
-    let (bare, conditional): (Vec<_>, Vec<_>) = forbids.partition(|one| one.clauses.is_empty());
-    let mut all: Vec<String> = bare.iter().map(|one| unconditional(one.written)).collect();
-    let ways = conditional.iter().map(|one| (one.written, avoid(&one.clauses, seen)));
-    all.extend(folded(ways).iter().map(|(ids, ways)| {
-        let does = if ids.len() == 1 { "does not apply" } else { "do not apply" };
-        format!("so that {} {does}: {ways}", listed(ids, "and"))
-    }));
-    let needed = ToPass { all, one_of: Vec::new() };
-    if of(true).any(|one| one.truth == Truth::True) {
-        return needed;
-    }
-    let needs = |one: &Against<'_>| {
-        let scope = one.scope.iter().filter_map(Fit::wish).map(str::to_owned);
-        scope.chain(conditions(&one.clauses, Some(seen))).collect::<Vec<_>>().join("; and ")
+    let nothing = BTreeSet::new();
+    let seen = &Seen { scene, against, changed: &nothing };
+    let stopping: Vec<&Against<'_>> = against.iter().filter(|one| one.stops()).collect();
+    let (bare, conditional): (Vec<&Against<'_>>, Vec<_>) =
+        stopping.into_iter().partition(|one| one.clauses.is_empty());
+    // what is another so that one does not apply, another one may look at
+    let changed = |but: Option<&Written>| -> BTreeSet<String> {
+        let others = conditional.iter().filter(|one| but.is_none_or(|but| one.written.id != but.id));
+        let ways = others.flat_map(|one| avoiding(&one.clauses, seen));
+        ways.flat_map(|(expr, _)| members(expr)).collect()
     };
-    // what a forbid would then refuse is no way, unless there is no other: then it is told with the forbid
-    let (ways, refused): (Vec<_>, Vec<_>) =
-        of(true).map(|one| (one, refusing(one, seen))).partition(|(_, by)| by.is_none());
-    let told = if ways.is_empty() { refused } else { ways };
-    needed.with_permits(told.into_iter().map(|(one, by)| {
-        let but = by.map(|by| format!("; but `{}` would then forbid it", by.id)).unwrap_or_default();
-        (one.written, needs(one) + &but)
-    }))
+    let mut all: Vec<String> = bare.iter().map(|one| unconditional(one.written)).collect();
+    for asks in [false, true] {
+        let of = conditional.iter().filter(|one| one.written.asks() == asks);
+        let ways = of.map(|one| {
+            let changed = changed(Some(one.written));
+            (one.written, avoid(&one.clauses, &Seen { changed: &changed, ..*seen }))
+        });
+        all.extend(folded(ways).iter().map(|(ids, ways)| {
+            let does = if ids.len() == 1 { "does not apply" } else { "do not apply" };
+            let why = if asks { " (it asks a human, and nobody can be asked yet)" } else { "" };
+            format!("so that {} {does}{why}: {ways}", listed(ids, "and"))
+        }));
+    }
+    let changed = changed(None);
+    let seen = &Seen { changed: &changed, ..*seen };
+    let plain = || against.iter().filter(|one| one.written.permits() && !one.written.asks());
+    let applying: Vec<&Against<'_>> = plain().filter(|one| one.truth == Truth::True).collect();
+    if !applying.is_empty() {
+        all.extend(seen.staying(None, &[], &changed).map(|one| stays(one, seen)));
+        return kept(ToPass { all, one_of: Vec::new() }, &applying, &changed, seen);
+    }
+    let way = |permit: &Against<'_>| way(permit, seen);
+    let ways = || plain().filter(|one| one.is_near()).map(|one| (one.written, way(one)));
+    // what a forbid would then refuse is no way, unless there is no other: then it is told with what would have to be another
+    let open: Vec<_> = ways().filter(|(_, (_, but))| but.is_none()).collect();
+    let asking = || {
+        let near = against.iter().filter(|one| one.written.asks() && one.is_near() && !one.stops());
+        near.map(|one| (one.written, way(one))).collect()
+    };
+    let told = match (open.is_empty(), ways().next().is_some()) {
+        (false, _) => open,
+        (true, true) => ways().collect(),
+        (true, false) => asking(),
+    };
+    let words =
+        |(written, (needs, but)): (_, (String, Option<String>))| (written, needs + &but.unwrap_or_default());
+    ToPass { all, one_of: Vec::new() }.with_permits(told.into_iter().map(words))
 }
 
-/// A forbid that would apply once the conditions of a permit are met; none where that cannot be said, as of another sender.
-fn refusing<'w>(permit: &Against<'_>, seen: &Seen<'_, 'w>) -> Option<&'w Written> {
-    if !permit.in_scope() {
-        return None;
-    }
+/// What a permit needs to apply, with what must stay so that nothing else stops it then; and what stands against it all the same.
+fn way(permit: &Against<'_>, seen: &Seen<'_, '_>) -> (String, Option<String>) {
     let mut needs = Vec::new();
     permit.clauses.iter().map(must_hold).for_each(|need| flat(need, Split::All, &mut needs));
-    let mut sure = Vec::new();
+    let others: BTreeSet<String> = seen.changed.iter().cloned().chain(moved(permit)).collect();
+    let seen = &Seen { changed: &others, ..*seen };
+    let (mut sure, mut touched) = (Vec::new(), others.clone());
     for need in needs {
         let mut ways = Vec::new();
         flat(need, Split::Any, &mut ways);
-        if let [way] = open_ways(ways, Some(seen)).as_slice() {
+        let ways = open_ways(ways, Some(seen));
+        let unmet = ways.iter().filter(|_| !is_so(need, Some(seen)));
+        touched.extend(unmet.flat_map(|(expr, _)| members(expr)));
+        if let [way] = ways.as_slice() {
             flat(*way, Split::All, &mut sure);
         }
     }
-    seen.refusing(&sure)
+    let scope = permit.scope.iter().filter_map(Fit::wish).map(str::to_owned);
+    let mut told: Vec<String> = scope.chain(conditions(&permit.clauses, Some(seen))).collect();
+    let by = seen.refusing(Some(permit), &sure, &touched);
+    let but = match by {
+        Some(by) if by.asks() => {
+            Some(format!("; but `{}` would then ask a human, and would have to be another", by.id))
+        }
+        Some(by) => Some(format!("; but `{}` would then forbid it, and would have to be another", by.id)),
+        None => {
+            let seen = &Seen { changed: &touched, ..*seen };
+            told.extend(seen.staying(Some(permit), &sure, &touched).map(|one| stays(one, seen)));
+            permit.written.asks().then(|| ASKS.to_owned())
+        }
+    };
+    (told.join("; and "), but)
+}
+
+/// What is said of a permit that would apply and that asks a human.
+pub(super) const ASKS: &str =
+    "; but it asks a human, and nobody can be asked yet: it would have to be without `@approve`";
+
+/// How a policy that stops what it is about, and does not apply, is kept from that.
+fn stays(one: &Against<'_>, seen: &Seen<'_, '_>) -> String {
+    if one.clauses.is_empty() {
+        return format!("`{}` would have to be another", one.written.id);
+    }
+    let ways = avoiding(&one.clauses, seen);
+    let said = |way: &Need<'_>| match wish(*way, Some(seen)) {
+        (words, Words::Several) if ways.len() > 1 => format!("({words})"),
+        (words, _) => words,
+    };
+    let ways = ways.iter().map(said).collect::<Vec<_>>().join(" or ");
+    format!("so that `{}` does not apply: {ways}", one.written.id)
+}
+
+/// What is needed, with what keeps one of the permits that apply from being lost where these members change.
+fn kept(
+    mut needed: ToPass,
+    applying: &[&Against<'_>],
+    changed: &BTreeSet<String>,
+    seen: &Seen<'_, '_>,
+) -> ToPass {
+    let mut told = Vec::new();
+    for permit in applying {
+        let mut needs = Vec::new();
+        permit.clauses.iter().map(must_hold).for_each(|need| flat(need, Split::All, &mut needs));
+        needs.retain(|need| looks_at(need.0, changed));
+        if needs.is_empty() {
+            return needed;
+        }
+        told.push((permit.written, joined(&needs, Some(seen)).join("; and ")));
+    }
+    let still =
+        |(ids, needs): &(Vec<&str>, String)| format!("so that {} still applies: {needs}", listed(ids, "or"));
+    needed.or_one_of(folded(told.into_iter()).iter().map(still).collect());
+    needed
 }
 
 /// Of several ways those that no forbid would then refuse; all of them if there is no other.
@@ -108,7 +191,8 @@ fn open_ways<'e>(ways: Vec<Need<'e>>, seen: Option<&Seen<'_, '_>>) -> Vec<Need<'
     let refused = |way: &Need<'_>| {
         let mut parts = Vec::new();
         flat(*way, Split::All, &mut parts);
-        seen.is_some_and(|seen| seen.refusing(&parts).is_some())
+        let touched = parts.iter().flat_map(|(expr, _)| members(expr)).collect();
+        seen.is_some_and(|seen| seen.refusing(None, &parts, &touched).is_some())
     };
     let open: Vec<Need<'e>> = ways.iter().filter(|way| ways.len() > 1 && !refused(way)).copied().collect();
     if open.is_empty() { ways } else { open }
@@ -122,19 +206,24 @@ pub(super) fn conditions(clauses: &[Clause], seen: Option<&Seen<'_, '_>>) -> Vec
     all_of(&needs, seen)
 }
 
-/// The ways in which the conditions of a forbid come out false, each of which is enough.
-fn avoid(clauses: &[Clause], seen: &Seen<'_, '_>) -> String {
+/// The ways in which the conditions of a policy come out false, each of which is enough.
+fn avoiding<'e>(clauses: &'e [Clause], seen: &Seen<'_, '_>) -> Vec<Need<'e>> {
     let mut ways = Vec::new();
     let fails = |clause| {
         let (expr, wanted) = must_hold(clause);
         (expr, !wanted)
     };
     clauses.iter().map(fails).for_each(|need| flat(need, Split::Any, &mut ways));
-    let ways = open_ways(ways, Some(seen));
+    open_ways(ways, Some(seen))
+}
+
+/// The same in words.
+fn avoid(clauses: &[Clause], seen: &Seen<'_, '_>) -> String {
+    let ways = avoiding(clauses, seen);
     ways.iter().map(|way| wish(*way, Some(seen)).0).collect::<Vec<_>>().join("; or ")
 }
 
-/// A forbid that asks nothing of a message.
+/// A policy that stops everything that it is about, whatever is in it.
 fn unconditional(written: &Written) -> String {
     let mut others = Vec::new();
     if !matches!(written.policy.principal_constraint(), PrincipalConstraint::Any) {
@@ -147,7 +236,12 @@ fn unconditional(written: &Written) -> String {
         [] => String::new(),
         ways => format!("it would have to {}, or ", ways.join(", or to ")),
     };
-    format!("`{}` forbids this whatever is in it: {others}the policy would have to be another", written.id)
+    let does = if written.asks() {
+        "asks a human whatever is in it, and nobody can be asked yet"
+    } else {
+        "forbids this whatever is in it"
+    };
+    format!("`{}` {does}: {others}the policy would have to be another", written.id)
 }
 
 /// Policies of which the same is to be said, in the order in which they come first.
@@ -207,26 +301,83 @@ fn is_so((expr, wanted): Need<'_>, seen: Option<&Seen<'_, '_>>) -> bool {
     seen.is_some_and(|seen| truth::truth(expr, seen.scene) == so)
 }
 
-/// Those that are not met, and of the others those that speak of the same members: a range is told whole.
+/// Those that are not met, and of the others those that speak of the same members, or of these: a range is told whole.
 fn all_of(needs: &[Need<'_>], seen: Option<&Seen<'_, '_>>) -> Vec<String> {
-    let unmet = || needs.iter().filter(|need| !is_so(**need, seen));
-    let open: BTreeSet<String> = unmet().flat_map(|(expr, _)| members(expr)).collect();
-    let told = |need: &&Need<'_>| !is_so(**need, seen) || members(need.0).any(|one| open.contains(&one));
-    let several = needs.iter().filter(told).count() > 1;
-    let said = |need: &Need<'_>| match wish(*need, seen) {
-        (words, Words::Several) if several => format!("({words})"),
-        (words, _) => words,
-    };
-    needs.iter().filter(told).map(said).collect()
+    let unmet = needs.iter().filter(|need| !is_so(**need, seen));
+    let mut open = seen.map(|seen| seen.changed.clone()).unwrap_or_default();
+    open.extend(unmet.flat_map(|(expr, _)| members(expr)));
+    let told = |need: &&Need<'_>| !is_so(**need, seen) || looks_at(need.0, &open);
+    joined(&needs.iter().filter(told).copied().collect::<Vec<_>>(), seen)
 }
 
-/// The members of the instance and of the context record that an expression looks at.
-pub(super) fn members(expr: &Arc<Expr>) -> impl Iterator<Item = String> {
+/// Each of these in words, such that they can be joined.
+fn joined(needs: &[Need<'_>], seen: Option<&Seen<'_, '_>>) -> Vec<String> {
+    let said = |need: &Need<'_>| match wish(*need, seen) {
+        (words, Words::Several) if needs.len() > 1 => format!("({words})"),
+        (words, _) => words,
+    };
+    needs.iter().map(said).collect()
+}
+
+/// What an expression looks at: members of the instance and of the context record, a credential or a group of the sender, the action.
+pub(super) fn members(expr: &Arc<Expr>) -> BTreeSet<String> {
+    match &**expr {
+        Expr::UnaryOp { op: UnaryOp::Not, expr } => return members(expr),
+        Expr::BinaryOp { op: BinaryOp::And | BinaryOp::Or, left, right } => {
+            return members(left).into_iter().chain(members(right)).collect();
+        }
+        Expr::BinaryOp { op: BinaryOp::Contains, left, right } => {
+            if let (Some("the sender"), Expr::Literal(Literal::String(name))) =
+                (credentials_of(left), &**right)
+            {
+                return BTreeSet::from([format!("{CREDENTIALS} {name}")]);
+            }
+        }
+        Expr::BinaryOp { op: BinaryOp::In, left, right } => match (agent(left), &**right) {
+            (Some("the sender"), Expr::Literal(Literal::EntityUID(group))) => {
+                return BTreeSet::from([format!("{SENDER} {}", group.eid)]);
+            }
+            (Some(_), Expr::Literal(_)) => return BTreeSet::from([RECEIVER.to_owned()]),
+            _ => {}
+        },
+        _ => {}
+    }
     let reads = Reads::of(from_ref(&Clause::When(Arc::clone(expr))));
     let of = |whose: &'static str, names: BTreeSet<String>| {
         names.into_iter().map(move |name| format!("{whose}.{name}"))
     };
-    of("resource", reads.resource.names).chain(of("context", reads.context.names))
+    let agents = ["Agent", "Group"].iter().any(|kind| reads.types.contains(*kind));
+    of("resource", reads.resource.names)
+        .chain(of("context", reads.context.names))
+        .chain(of("principal", reads.principal.names))
+        .chain(agents.then(|| SENDER.to_owned()))
+        .chain(reads.types.contains("Action").then(|| ACTION.to_owned()))
+        .collect()
+}
+
+const SENDER: &str = "principal";
+const RECEIVER: &str = "context.receiver";
+const CREDENTIALS: &str = "principal.credentials";
+const ACTION: &str = "action";
+
+/// Whether an expression looks at something that is another; a group or a credential is a part of who the sender is.
+pub(super) fn looks_at(expr: &Arc<Expr>, changed: &BTreeSet<String>) -> bool {
+    let within =
+        |inner: &str, outer: &str| inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with(' '));
+    members(expr)
+        .iter()
+        .any(|one| changed.iter().any(|other| one == other || within(one, other) || within(other, one)))
+}
+
+/// What of a message is another once it is in the scope of a permit.
+fn moved(permit: &Against<'_>) -> impl Iterator<Item = String> {
+    let [sender, action, _] = &permit.scope;
+    let who = match (sender, permit.written.policy.principal_constraint()) {
+        (Fit::Yes, _) => Vec::new(),
+        (_, PrincipalConstraint::In(group)) => vec![format!("{SENDER} {}", group.id().unescaped())],
+        _ => vec![SENDER.to_owned(), CREDENTIALS.to_owned(), "principal.trust_domain".to_owned()],
+    };
+    who.into_iter().chain((*action != Fit::Yes).then(|| ACTION.to_owned()))
 }
 
 /// Whether words are one thing or several with `and` or `or` between.
@@ -253,7 +404,7 @@ fn wish(need: Need<'_>, seen: Option<&Seen<'_, '_>>) -> (String, Words) {
     }
     flat(need, Split::All, &mut parts);
     if parts.len() > 1 {
-        let said = all_of(&parts, seen);
+        let said = if is_so(need, seen) { joined(&parts, seen) } else { all_of(&parts, seen) };
         let words = if said.len() > 1 { Words::Several } else { Words::One };
         return (said.join(" and "), words);
     }
@@ -261,7 +412,7 @@ fn wish(need: Need<'_>, seen: Option<&Seen<'_, '_>>) -> (String, Words) {
     let be = if is_so((expr, wanted), seen) { "stay" } else { "be" };
     let said = match &**expr {
         Expr::BinaryOp { op, left, right } => compared(*op, left, right, (wanted, be)),
-        Expr::Is { expr: of, in_expr: Some(group), .. } => member(of, group, wanted),
+        Expr::Is { expr: of, in_expr: Some(group), .. } => member(of, group, (wanted, be)),
         _ => None,
     };
     (said.unwrap_or_else(|| format!("`{expr}` would have to {be} {wanted}")), Words::One)
@@ -276,7 +427,7 @@ fn compared(op: BinaryOp, left: &Expr, right: &Expr, (wanted, be): (bool, &str))
             let would = if wanted { "would have to hold" } else { "must not hold" };
             return Some(format!("{whose} {would} the credential `{name}`"));
         }
-        BinaryOp::In => return member(left, right, wanted),
+        BinaryOp::In => return member(left, right, (wanted, be)),
         _ => {}
     }
     let (what, than) = (named(left)?, literal(right)?);
@@ -296,10 +447,10 @@ fn compared(op: BinaryOp, left: &Expr, right: &Expr, (wanted, be): (bool, &str))
     Some(format!("`{what}` would have to {be} {relation}{than}"))
 }
 
-fn member(left: &Expr, right: &Expr, wanted: bool) -> Option<String> {
+fn member(left: &Expr, right: &Expr, (wanted, be): (bool, &str)) -> Option<String> {
     let who = agent(left)?;
     let Expr::Literal(Literal::EntityUID(EntityUID { ty, eid })) = right else { return None };
-    let would = if wanted { "would have to be" } else { "must not be" };
+    let would = if wanted { format!("would have to {be}") } else { "must not be".to_owned() };
     Some(match ty.to_string().as_str() {
         "Group" => format!("{who} {would} in the group `{eid}`"),
         _ => format!("{who} {would} `{eid}`"),

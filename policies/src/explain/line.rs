@@ -30,12 +30,15 @@ impl Explainer {
         let permits = || self.written.iter().filter(about);
         let needs = |written: &Written| {
             let scope = misfits(written).into_iter();
-            scope.chain(changes::conditions(&written.clauses, None)).collect::<Vec<_>>().join("; and ")
+            let asks = if written.asks() { changes::ASKS } else { "" };
+            scope.chain(changes::conditions(&written.clauses, None)).collect::<Vec<_>>().join("; and ") + asks
         };
+        // nothing passes by one that asks a human, so that it is told where there is no other
+        let alike = |written: &&Written| permits().all(Written::asks) || !written.asks();
         let to_pass = if disabled {
             ToPass::just("the sender may not be disabled in `entities.json`")
         } else {
-            ToPass::default().with_permits(permits().map(|written| (written, needs(written))))
+            ToPass::default().with_permits(permits().filter(alike).map(|written| (written, needs(written))))
         };
         let mut policies: Vec<Weighed> =
             permits().map(|written| self.told_of(written, Part::Near, misfits(written), None)).collect();

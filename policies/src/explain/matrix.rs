@@ -202,8 +202,8 @@ impl Explainer {
         let Ok(scene) = self.scene(&question, &found, unknown) else {
             return Cell::Depends(BTreeSet::from(["what cannot be asked".to_owned()]));
         };
-        let all: Vec<Against<'_>> =
-            self.near(sender, action, &found, &scene).filter(Against::in_scope).collect();
+        let mut all = self.against((sender, action), &found, &scene);
+        all.retain(Against::in_scope);
         asking(&all, settled(&all).unwrap_or_else(|open| Cell::Depends(open.reads)))
     }
 }
@@ -213,9 +213,7 @@ fn asking(all: &[Against<'_>], cell: Cell) -> Cell {
     if cell == Cell::Never {
         return cell;
     }
-    let asks = |one: &&Against<'_>| {
-        one.written.obligation.as_ref().is_some_and(|obligation| obligation.approve.is_some())
-    };
+    let asks = |one: &&Against<'_>| one.written.asks();
     let permits = || all.iter().filter(|one| one.written.permits() && one.truth != Truth::False);
     let always = permits().filter(asks).any(|one| one.truth == Truth::True);
     let reads = match &cell {

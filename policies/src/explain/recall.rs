@@ -229,8 +229,7 @@ impl Explainer {
             Err(Verdict::Errored { why, .. }) => return Err(format!("it cannot be asked: {why}")),
             Err(_) => return Err("it cannot be asked".to_owned()),
         };
-        let mut against: Vec<Against<'_>> =
-            self.near(question.sender, pieces.action, &found, &scene).collect();
+        let mut against = self.against((question.sender, pieces.action), &found, &scene);
         if let Some(decided) = &decided {
             against.iter_mut().for_each(|one| one.settle(decided));
         }

@@ -6,29 +6,60 @@ use std::sync::Arc;
 use cedar_policy::pst::{BinaryOp, Clause, Expr};
 
 use super::Against;
-use super::changes::{Need, members};
+use super::changes::{Need, looks_at};
 use super::scene::Scene;
 use super::truth::{self, Open, Truth};
 use crate::parse::Written;
 
-/// A question with the policies near it.
+/// A question with the policies about what is said.
+#[derive(Clone, Copy)]
 pub(super) struct Seen<'s, 'w> {
     pub scene: &'s Scene,
     pub against: &'s [Against<'w>],
+    /// What of the message is another already, by what else is told.
+    pub changed: &'s BTreeSet<String>,
 }
 
-impl<'w> Seen<'_, 'w> {
-    /// A forbid that does not apply, and would if all of this came out as it is needed.
-    pub fn refusing(&self, needs: &[Need<'_>]) -> Option<&'w Written> {
-        let touched: BTreeSet<String> = needs.iter().flat_map(|(expr, _)| members(expr)).collect();
-        let would = |one: &&Against<'w>| {
-            let supposed = Supposed { needs, touched: &touched, scene: self.scene };
-            !one.written.permits()
-                && one.in_scope()
-                && one.truth != Truth::True
-                && one.clauses.iter().all(|clause| supposed.clause(clause) == Truth::True)
+impl<'s, 'w> Seen<'s, 'w> {
+    /// A policy that does not stop the message, and would if all of this came out as it is needed and the message were in the scope of
+    /// this permit; these members are others then.
+    pub fn refusing(
+        &self,
+        permit: Option<&Against<'_>>,
+        needs: &[Need<'_>],
+        touched: &BTreeSet<String>,
+    ) -> Option<&'w Written> {
+        let would = self.would(permit, needs, touched).into_iter();
+        would.filter(|(_, truth)| *truth == Truth::True).map(|(one, _)| one.written).next()
+    }
+
+    /// Those of which that cannot be said, and that could.
+    pub fn staying(
+        &self,
+        permit: Option<&Against<'_>>,
+        needs: &[Need<'_>],
+        touched: &BTreeSet<String>,
+    ) -> impl Iterator<Item = &'s Against<'w>> {
+        let would = self.would(permit, needs, touched).into_iter();
+        would.filter(|(_, truth)| matches!(truth, Truth::Open(_))).map(|(one, _)| one)
+    }
+
+    fn would(
+        &self,
+        permit: Option<&Against<'_>>,
+        needs: &[Need<'_>],
+        touched: &BTreeSet<String>,
+    ) -> Vec<(&'s Against<'w>, Truth)> {
+        let supposed = Supposed { needs, touched, scene: self.scene };
+        let another = |one: &&Against<'w>| {
+            let itself = permit.is_some_and(|permit| permit.written.id == one.written.id);
+            let comes = one.in_scope() || permit.is_some_and(|permit| one.reaches(permit));
+            one.written.stops() && !one.stops() && !itself && comes
         };
-        self.against.iter().find(would).map(|one| one.written)
+        let holds = |one: &Against<'w>| {
+            one.clauses.iter().fold(Truth::True, |so_far, clause| so_far.and(|| supposed.clause(clause)))
+        };
+        self.against.iter().filter(another).map(|one| (one, holds(one))).collect()
     }
 }
 
@@ -55,7 +86,7 @@ impl Supposed<'_> {
             Expr::BinaryOp { op: BinaryOp::And, left, right } => self.truth(left).and(|| self.truth(right)),
             Expr::BinaryOp { op: BinaryOp::Or, left, right } => self.truth(left).or(|| self.truth(right)),
             Expr::UnaryOp { op: cedar_policy::pst::UnaryOp::Not, expr } => self.truth(expr).not(),
-            _ if members(expr).any(|one| self.touched.contains(&one)) => Truth::Open(Open::default()),
+            _ if looks_at(expr, self.touched) => Truth::Open(Open::default()),
             _ => truth::truth(expr, self.scene),
         }
     }

@@ -1,8 +1,10 @@
 //! What is explained is what is decided.
 
+mod approvals;
 mod recalled;
 mod recorded;
 mod redacted;
+mod told;
 mod wishes;
 
 use std::collections::BTreeSet;

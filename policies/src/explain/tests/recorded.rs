@@ -70,8 +70,9 @@ fn what_the_same_policies_decided_is_what_the_record_says_also_of_what_was_not_k
         [
             "so that `p.cedar#high` does not apply: `resource.amount` would have to be at most 10000.0",
             "so that `p.cedar#eur` does not apply: `resource.currency` would have to be other than `EUR`",
+            "so that `p.cedar#gbp` does not apply: `resource.currency` would have to be other than `GBP`",
         ],
-        "against all that refused"
+        "against all that refused, and what would refuse then"
     );
     let open = own.explanation.policies.iter().filter(|one| one.part == Part::Open).count();
     assert_eq!(open, 0, "a forbid that the record does not name did not apply");

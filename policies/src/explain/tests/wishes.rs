@@ -64,7 +64,7 @@ fn what_a_forbid_would_then_refuse_is_not_advised() {
     assert_eq!(
         all(&one),
         all_of(&[
-            "so that `p.cedar#p` applies: `resource.currency` would have to be `USD`; but `p.cedar#f` would then forbid it"
+            "so that `p.cedar#p` applies: `resource.currency` would have to be `USD`; but `p.cedar#f` would then forbid it, and would have to be another"
         ]),
         "the only way is told with the forbid that stands against it"
     );
