@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use cedar_policy::pst::{BinaryOp, Clause, Expr, Literal, Var};
+use cedar_policy::pst::Clause;
 use cedar_policy::{Effect, Policy, ResourceConstraint};
 
 use semgate_contexts::{Digest, schema::is_unseen};
@@ -11,6 +11,7 @@ use semgate_contexts::{Digest, schema::is_unseen};
 use crate::FieldPath;
 use crate::check::closest;
 use crate::rate::{Rate, RateKey};
+use crate::reads::Reads;
 
 /// Every annotation.
 const KNOWN: [&str; 6] = ["id", "notice", "limit", "limit_key", "redact", "approve"];
@@ -52,6 +53,10 @@ pub(crate) struct Annotations {
     pub redact: Vec<FieldPath>,
     pub approve: Option<Arc<str>>,
 }
+
+/// What is said of a `@redact` that may be about a request.
+pub(crate) const REQUESTS_TOO: &str =
+    "is about replies, and this policy permits requests too: write `when { context.direction == \"reply\" }`";
 
 /// What is wrong with one annotation: its name, and why.
 pub(crate) type Fault = (String, String);
@@ -138,37 +143,19 @@ fn rules(policy: &Policy, has: &dyn Fn(&str) -> bool) -> Vec<(&'static str, &'st
         if !matches!(policy.resource_constraint(), ResourceConstraint::Is(_)) {
             broken.push(("redact", "names members of one type: write `resource is …` in the scope"));
         }
-        if !replies_only(policy) {
-            broken.push((
-                "redact",
-                "is about replies, and this policy permits requests too: write `when { context.direction == \"reply\" }`",
-            ));
+        // whether what asks for it shuts requests out is judged beside the schema
+        if !asks_for_direction(policy) {
+            broken.push(("redact", REQUESTS_TOO));
         }
     }
     broken
 }
 
-/// Whether a `when` has `context.direction == "reply"` as one of the things that must hold.
-fn replies_only(policy: &Policy) -> bool {
+/// Whether a condition asks which way the message goes.
+fn asks_for_direction(policy: &Policy) -> bool {
     let Ok(tree) = policy.to_pst() else { return false };
-    tree.body().clauses().iter().any(|clause| matches!(clause, Clause::When(expr) if must_be_reply(expr)))
-}
-
-fn must_be_reply(expr: &Expr) -> bool {
-    let Expr::BinaryOp { op, left, right } = expr else { return false };
-    match op {
-        BinaryOp::And => must_be_reply(left) || must_be_reply(right),
-        BinaryOp::Eq => (is_direction(left) && is_reply(right)) || (is_direction(right) && is_reply(left)),
-        _ => false,
-    }
-}
-
-fn is_direction(expr: &Expr) -> bool {
-    matches!(expr, Expr::GetAttr { expr, attr } if matches!(&**expr, Expr::Var(Var::Context)) && attr.as_str() == "direction")
-}
-
-fn is_reply(expr: &Expr) -> bool {
-    matches!(expr, Expr::Literal(Literal::String(text)) if text.as_str() == "reply")
+    let clauses: Vec<Clause> = tree.body().clauses().to_vec();
+    Reads::of(&clauses).context.wants("direction")
 }
 
 fn unknown(name: &str) -> String {

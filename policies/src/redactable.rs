@@ -3,16 +3,19 @@
 //! A member is taken out whole and nothing is put in its place, so a reply without it fits its schema only where no version
 //! requires it.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use cedar_policy::ResourceConstraint;
 use semgate_contexts::{Context, FieldType};
 
+use crate::annotations::REQUESTS_TOO;
 use crate::catalogue::Catalogue;
 use crate::check::{Texts, closest};
 use crate::fields::dotted;
 use crate::learnt;
 use crate::parse::{Written, annotated, place};
+use crate::sense::{World, may_be_asked};
 use crate::{FieldPath, Place, PolicyFault};
 
 /// What protocols say of themselves, which others build on, and what two agents settled, which is one value.
@@ -30,12 +33,18 @@ enum Finding {
 }
 
 impl Texts<'_> {
-    /// Members that a `@redact` names and that no reply has, or that every reply of some version must have.
+    /// Members that a `@redact` names and that no reply has, or that every reply of some version must have; and a `@redact` of what may be
+    /// a request.
     pub fn unredactable(&self, contexts: &[Arc<Context>], catalogue: &Catalogue) -> Vec<PolicyFault> {
         let redacting =
             self.written.iter().filter_map(|written| Some((written, written.obligation.as_ref()?)));
         let mut faults = Vec::new();
-        for (written, obligation) in redacting {
+        let world = OnceCell::new();
+        for (written, obligation) in redacting.filter(|(_, obligation)| !obligation.redact.is_empty()) {
+            if may_be_asked(written, world.get_or_init(|| World::of_contexts(catalogue))) {
+                faults.push(self.wrong(written, REQUESTS_TOO.to_owned(), None));
+                continue;
+            }
             for path in &obligation.redact {
                 faults.extend(self.unfit(written, path, contexts, catalogue));
             }

@@ -20,6 +20,7 @@ pub(crate) mod protocols;
 mod ranges;
 mod records;
 mod relative;
+mod replies;
 mod sets;
 mod shadow;
 mod steps;
@@ -36,6 +37,7 @@ use cedar_policy::{ActionConstraint, EntityUid, PrincipalConstraint};
 use semgate_contexts::{Performative, PerformativeSet, Version};
 
 pub(crate) use around::may_have_beside;
+pub(crate) use replies::may_be_asked;
 pub(crate) use world::World;
 
 use crate::PolicyFault;

@@ -130,7 +130,10 @@ fn a_redaction_is_about_replies_of_one_type() {
         " when { context.direction != \"reply\" }",
     ] {
         let faults = faults(&redact("memo", when));
-        assert!(faults.contains("p.cedar:1:1: `@redact`: is about replies"), "{when}: {faults}");
+        assert!(
+            faults.contains("p.cedar:1:1: ") && faults.contains("`@redact`: is about replies"),
+            "{when}: {faults}"
+        );
     }
     let reply = " when { context.major == 1 && \"reply\" == context.direction }";
     let loads = |members: &str| House::load(&one_file(&redact(members, reply)), vec![context(NOTES)]);
@@ -156,6 +159,44 @@ fn a_redaction_is_about_replies_of_one_type() {
     }
     for members in ["", "memo,", "a..b", "memo, memo", "parties, parties.iban"] {
         assert!(faults(&redact(members, reply)).contains("`@redact`: "), "{members}");
+    }
+}
+
+#[test]
+fn a_redaction_is_about_replies_however_the_condition_shuts_requests_out() {
+    let faults = |when: &str| {
+        let text = format!("@redact(\"memo\")\npermit (principal, action, resource is notes::note) {when};");
+        House::load(&one_file(&text), vec![context(NOTES)]).err().unwrap_or_default()
+    };
+    let memo = "resource has memo && resource.memo like \"x*\"";
+    for when in [
+        format!(
+            "when {{ (context.direction == \"reply\" && {memo}) || (context.direction == \"reply\" && context.locked) }}"
+        ),
+        format!("when {{ context.locked && context.direction == \"reply\" || context.direction == \"reply\" && {memo} }}"),
+        "when { context.direction != \"request\" }".to_owned(),
+        "unless { context.direction == \"request\" }".to_owned(),
+        "unless { context.locked || context.direction != \"reply\" }".to_owned(),
+        "when { !(context.direction == \"request\" || context.locked) }".to_owned(),
+        "when { [\"reply\"].contains(context.direction) }".to_owned(),
+        "when { if context.locked then context.direction == \"reply\" else !(context.direction == \"request\") }".to_owned(),
+        "when { context.locked || context.direction == \"reply\" } unless { context.locked }".to_owned(),
+    ] {
+        assert_eq!(faults(&when), [""; 0], "{when}");
+    }
+    for when in [
+        format!("when {{ (context.direction == \"reply\" && {memo}) || context.locked }}"),
+        "when { context.direction == \"reply\" || context.direction == \"request\" && context.locked }"
+            .to_owned(),
+        "unless { context.direction == \"request\" && context.locked }".to_owned(),
+        "when { context.direction like \"re*\" }".to_owned(),
+        "when { if context.locked then context.direction == \"reply\" else context.major == 1 }".to_owned(),
+        "when { context.line == \"payment\" || context.direction == \"reply\" }".to_owned(),
+        "when { [\"reply\", \"request\"].contains(context.direction) && context.locked }".to_owned(),
+    ] {
+        let told = faults(&when);
+        let why = "p.cedar:1:1: policy `p.cedar#1`: `@redact`: is about replies, and this policy permits requests too";
+        assert!(told.iter().any(|fault| fault.starts_with(why)), "{when}: {told:?}");
     }
 }
 
