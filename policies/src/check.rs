@@ -123,7 +123,7 @@ impl<'a> Texts<'a> {
         if faults.is_empty() && !result.validation_passed_without_warnings() {
             faults.push(PolicyFault::Schema { why: result.to_string() });
         }
-        faults.sort_by(|a, b| place_in(a).cmp(&place_in(b)));
+        in_order(&mut faults);
         faults
     }
 
@@ -145,6 +145,11 @@ fn push_new(faults: &mut Vec<PolicyFault>, fault: PolicyFault) {
     if !faults.contains(&fault) {
         faults.push(fault);
     }
+}
+
+/// By place, and at one place by what is said: Cedar tells in another order each time.
+pub(crate) fn in_order(faults: &mut [PolicyFault]) {
+    faults.sort_by_cached_key(|fault| (place_in(fault).cloned(), fault.to_string()));
 }
 
 /// Where a fault is.
@@ -181,9 +186,9 @@ pub(crate) fn policy_in(fault: &PolicyFault) -> Option<&str> {
 
 /// What is said of a member of the context record is said once, and not once for each action.
 fn whatever_action(why: &str) -> String {
-    let without = why.split_once(" in context for Action::").and_then(|(before, rest)| {
-        let (_, after) = rest.split_once("\" ")?;
-        Some(format!("{before} in context {after}"))
+    let without = why.split_once(" in context for Action::\"").and_then(|(before, rest)| {
+        let (_, after) = rest.split_once('"')?;
+        Some(format!("{before} in context{after}"))
     });
     without.unwrap_or_else(|| why.to_owned())
 }

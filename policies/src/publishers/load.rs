@@ -11,7 +11,7 @@ use semgate_contexts::Line;
 use super::{Names, PublisherAct, PublisherPolicies, SCHEMA};
 use crate::agents::Agents;
 use crate::annotations::policy_id;
-use crate::check::{closest, place_in};
+use crate::check::{closest, in_order};
 use crate::lived::{Said, agents_gone};
 use crate::parse::{Alone, each_of, help, place, place_of, words};
 use crate::{Lived, Place, PolicyFault, PolicyLimits, PolicySource};
@@ -64,7 +64,7 @@ pub(super) fn load(
     agents.keep_out(agents_gone(&warnings));
     faults.extend(unknown);
     faults.extend(validate(&set, &kept));
-    faults.sort_by(|a, b| place_in(a).cmp(&place_in(b)));
+    in_order(&mut faults);
     let names = Names::parse().map_err(|fault| vec![fault])?;
     if faults.is_empty() {
         let (named, lines) = (named(&kept, "Agent"), named(&kept, "Line"));

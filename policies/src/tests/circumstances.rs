@@ -200,3 +200,25 @@ fn attack_an_entry_cannot_give_what_only_can_be_shown() {
         assert!(faults[0].contains("is a name of what agents show"), "{faults:?}");
     }
 }
+
+#[test]
+fn a_member_that_is_not_always_there_is_told_once_whatever_actions_there_are() {
+    for scope in ["resource", "resource is payment::transfer"] {
+        let text =
+            format!("permit (principal, action, {scope})\nwhen {{ context.session.expires > context.now }};");
+        let why = "p.cedar:2:8: policy `p.cedar#1`: unable to guarantee safety of access to optional attribute `session` in context \
+            (it is there under a lock only: ask `context has session &&` first)";
+        super::refused(&text, &[why]);
+    }
+}
+
+#[test]
+fn faults_at_one_place_are_told_in_one_order() {
+    let text = "permit (principal, action in [Action::\"INFORN\", Action::\"REQUESTT\"], resource)\n\
+        when { resource.a == \"x\" && context.b && principal.c && resource.d > \"x\" || context.e == \"y\" };";
+    let first = super::faults(text);
+    assert!(!first.is_empty());
+    for _ in 0..8 {
+        assert_eq!(super::faults(text), first);
+    }
+}
