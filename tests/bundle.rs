@@ -197,6 +197,10 @@ fn only_what_an_allowed_signer_vouched_for_is_ever_live() {
             let output = semgate(&["firewall", job, "--config", config.to_str().unwrap()]);
             let shown = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(!output.status.success() && shown.contains(said), "{what}, {job}: {shown}");
+            assert!(
+                shown.contains("`semgate policy bundle") && !shown.contains("policy check"),
+                "{what}: {shown}"
+            );
         }
     }
 }

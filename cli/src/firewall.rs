@@ -45,7 +45,13 @@ pub fn stopped(what: &str, why: &RunFault) -> Fault {
         RunFault::File { .. } | RunFault::Tls { .. } => {
             "docs/gateway-operations.md tells which file goes where, and how each is replaced"
         }
+        RunFault::Policies { path, .. } if path.is_file() => {
+            "`semgate policy check` of the directory that was signed tells every fault, with where it is; then sign it anew with `semgate policy bundle`"
+        }
         RunFault::Policies { .. } => "`semgate policy check` tells every fault, with where it is",
+        RunFault::Bundle { .. } => {
+            "`semgate policy bundle DIR --key KEY --cert CHAIN --out FILE` signs a directory, and `--verify FILE` says what one holds"
+        }
         RunFault::Bind { .. } => "another program has this address: end it, or configure another one",
         _ => "its log says what came before; docs/gateway-operations.md tells what it needs of the machine",
     };

@@ -6,7 +6,7 @@
 use crate::format::{FormatFault, Members, limits, write};
 use crate::jws::{General, JwsFault, SignFault, SigningIdentity};
 use ring::rand::SecureRandom;
-use semgate_certs::{Roots, SpiffeId, Thumbprint, Usage};
+use semgate_certs::{ChainFault, Roots, SpiffeId, Thumbprint, Usage};
 use semgate_contexts::json::{self, Json};
 use semgate_contexts::{Digest, json::Fault};
 use std::fmt;
@@ -116,6 +116,41 @@ impl BundleFault {
             Self::VersionOld { .. } => "version_old",
             Self::VersionReused(_) => "version_reused",
             Self::Ahead => "ahead",
+        }
+    }
+
+    /// What an operator does about it. Nothing that a look at the policies themselves would mend.
+    pub const fn remedy(&self) -> &'static str {
+        match self {
+            Self::Jws(JwsFault::Chain(
+                ChainFault::Expired
+                | ChainFault::NotYetValid
+                | ChainFault::WrongUsage
+                | ChainFault::UsageNotAlone,
+            )) => {
+                "it is to be signed anew by a certificate that counts now: `semgate cert leaf --usage policy`, then `semgate policy bundle`"
+            }
+            Self::Jws(JwsFault::Chain(_)) => {
+                "are `roots` those under which its signer was certified? Else sign it anew with a key under them: `semgate policy bundle`"
+            }
+            Self::Jws(JwsFault::Signature(_)) | Self::Length(_) | Self::Hash(_) => {
+                "it was changed after it was signed, or by another key: sign the directory anew with `semgate policy bundle`"
+            }
+            Self::Signer(_) => {
+                "sign it with the key of one of `signers`, by `semgate policy bundle`, or name this signer among them"
+            }
+            Self::Jws(JwsFault::TooLarge) | Self::Format(FormatFault::TooLarge) | Self::TooManyFiles => {
+                "`limits` of the gateway say how large it can be: `policy_bundle_bytes`, `policy_files`"
+            }
+            Self::VersionOld { .. } | Self::VersionReused(_) => {
+                "sign the directory that is to be live anew with `semgate policy bundle`, which gives it a newer version"
+            }
+            Self::Ahead => {
+                "the clock of the machine that signed it, or of this one, is wrong: set it, and sign it anew"
+            }
+            Self::Jws(_) | Self::Format(_) | Self::Name | Self::Duplicate(_) | Self::Order => {
+                "it is no whole file of `semgate policy bundle`: copy it anew, or sign the directory again"
+            }
         }
     }
 }

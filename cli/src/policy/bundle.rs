@@ -128,10 +128,10 @@ impl Bundle {
             max_files: limits.max_files.saturating_add(2),
         };
         let bytes = read_bytes(file)?;
-        let signed = bundle::verify(&bytes, &rules, now()).hinted(
-            format_args!("`{}`", file.display()),
-            "are roots and signers those of this bundle? No gateway takes it like this",
-        )?;
+        let signed = bundle::verify(&bytes, &rules, now()).map_err(|why| {
+            Fault::new(format_args!("`{}`: {why}", file.display()))
+                .hint(format_args!("no gateway takes it like this: {}", why.remedy()))
+        })?;
         let (version, claimed) = (signed.bundle.version, signed.bundle.digest);
         let names: Vec<String> = signed.bundle.files.iter().map(|(name, _)| name.clone()).collect();
         let source = PolicySource::of(signed.bundle.files, &limits).doing("the set in the bundle")?;

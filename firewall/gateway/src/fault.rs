@@ -16,11 +16,18 @@ pub enum RunFault {
         /// What is wrong with it.
         why: String,
     },
-    /// The policy directory is missing, empty, or does not load; each fault on its own line is joined by `; `.
+    /// The policies are missing, empty, or do not load; each fault on its own line is joined by `; `.
     Policies {
-        /// The directory.
+        /// The directory, or the bundle that holds them.
         path: PathBuf,
         /// What is wrong.
+        why: String,
+    },
+    /// The signed bundle of policies that is demanded cannot be read, or is refused before what it holds is looked at.
+    Bundle {
+        /// The file.
+        path: PathBuf,
+        /// Why, and what is to be done about it.
         why: String,
     },
     /// An address cannot be bound.
@@ -47,6 +54,7 @@ impl fmt::Display for RunFault {
         match self {
             Self::File { path, what, why } => write!(f, "{what} `{}`: {why}", path.display()),
             Self::Policies { path, why } => write!(f, "policies `{}`: {why}", path.display()),
+            Self::Bundle { path, why } => write!(f, "policy bundle `{}`: {why}", path.display()),
             Self::Bind { address, why } => write!(f, "cannot listen on `{address}`: {why}"),
             Self::Tls { why } => write!(f, "tls: {why}"),
             Self::System { why } => write!(f, "system: {why}"),

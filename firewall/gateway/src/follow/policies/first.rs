@@ -52,7 +52,7 @@ pub(crate) fn first(config: &Config, contexts: &[Arc<Context>], floors: Floors) 
     let limits = by_the_clock(config.policy_limits());
     let tries = config.limits.policy_read_tries;
     let Found { steady: Steady { source, .. }, version } =
-        place.read(&limits, tries).map_err(|why| fault(&[why]))?;
+        place.read(&limits, tries).map_err(|why| place.unread(&why))?;
     let state = PolicyState::keeping(config.kept(), config.floors.iter().cloned().collect());
     let lived = PolicyMemory::live(&config.state, place.path()).recall(&limits);
     match Policies::load_again_above(&source, contexts, (&lived, &floors), &limits) {

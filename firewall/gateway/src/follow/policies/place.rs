@@ -106,6 +106,15 @@ impl Place {
         }
     }
 
+    /// That it could not be read, at a start.
+    pub(super) fn unread(&self, why: &PolicyFault) -> RunFault {
+        let (path, why) = (self.path().to_owned(), why.to_string());
+        match self {
+            Self::Directory(_) => RunFault::Policies { path, why },
+            Self::Bundle(_) => RunFault::Bundle { path, why },
+        }
+    }
+
     /// Keeps on disk that a set is about to be live, so that no older bundle ever is again.
     ///
     /// # Errors
@@ -131,7 +140,7 @@ impl BundlePlace {
     }
 
     fn read(&self, limits: &PolicyLimits, tries: usize) -> Result<Found, PolicyFault> {
-        let refused = |why: &BundleFault| unreadable(&self.file, why);
+        let refused = |why: &BundleFault| unreadable(&self.file, format!("{why} ({})", why.remedy()));
         let (bytes, stamp) = steady::read_file(&self.file, self.max_bytes, tries)?;
         let rules = Rules {
             roots: &self.roots,
