@@ -68,6 +68,8 @@ impl<'a> Texts<'a> {
                 }),
             // The validator knows every action.
             name if name == "Action" || name.ends_with("::Action") => return None,
+            // and says of one that is misspelt what was meant
+            name if closest(name, ["Agent", "Group", "Action"].into_iter()).is_some() => return None,
             name => {
                 return Some(PolicyFault::Invalid {
                     place: self.place_of_name(written, uid),

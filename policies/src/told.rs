@@ -43,7 +43,8 @@ pub(crate) fn told(
                 PolicyFault::Invalid { place: b, policy: other, why, .. },
             ) => {
                 let member = says.split('`').nth(1).unwrap_or_default();
-                let same = why.starts_with(&format!("attribute `{member}` "));
+                let asked = why.strip_prefix("attribute `").and_then(|rest| rest.split('`').next());
+                let same = asked.and_then(|path| path.rsplit('.').next()) == Some(member);
                 one == other && ((a == b && same) || why.ends_with("true for no message"))
             }
             _ => false,

@@ -29,7 +29,7 @@ impl Texts<'_> {
 
 /// What has another name here than elsewhere, or is asked in another way; `own` is the text that the error points at.
 fn elsewhere(error: &ValidationError, own: &str) -> Option<String> {
-    let text = error.to_string();
+    let text = said(error);
     let hint = match error {
         ValidationError::UnsafeAttributeAccess(_) => {
             let (name, of) = text.split_once("attribute `")?.1.split_once('`')?;
@@ -100,8 +100,17 @@ pub(crate) fn member_elsewhere(name: &str, of: &str) -> Option<String> {
     Some(hint.to_owned())
 }
 
-fn meant(error: &ValidationError, catalogue: &Catalogue) -> Option<String> {
+/// What is wrong, without the name of the policy, which may hold any word.
+fn said(error: &ValidationError) -> String {
     let text = error.to_string();
+    let without = text.strip_prefix("for policy `").and_then(|rest| rest.split_once("`, "));
+    without.map_or_else(|| text.clone(), |(_, said)| said.to_owned())
+}
+
+fn meant(error: &ValidationError, catalogue: &Catalogue) -> Option<String> {
+    let text = said(error);
+    let typed = matches!(error, ValidationError::UnexpectedType(_) | ValidationError::IncompatibleTypes(_));
+    let pair = |one: &str, other: &str| text.contains(one) && text.contains(other);
     match error {
         ValidationError::UnrecognizedEntityType(_) => {
             let name = text.split('`').rev().nth(1)?;
@@ -117,13 +126,26 @@ fn meant(error: &ValidationError, catalogue: &Catalogue) -> Option<String> {
         {
             Some("a decimal is compared as in `resource.amount.greaterThan(decimal(\"10000.0\"))`".to_owned())
         }
+        // of a function's argument
+        ValidationError::UnexpectedType(_) if text.contains("expected String but saw Long") => {
+            Some("it stands in quotation marks, as in `decimal(\"10000.0\")`".to_owned())
+        }
+        _ if typed && text.contains("datetime") && !text.contains("datetime, or ") => {
+            Some("a time is written as in `datetime(\"2030-01-01T00:00:00Z\")`".to_owned())
+        }
+        _ if typed && text.contains("duration") && !text.contains(" or ") => {
+            Some("a length of time is written as in `duration(\"8h\")`".to_owned())
+        }
+        ValidationError::IncompatibleTypes(_) if pair("Bool", "String") => {
+            Some("`true` and `false` stand without quotation marks".to_owned())
+        }
         ValidationError::IncompatibleTypes(_) if text.contains("Set<") => {
             Some("what is in a set is asked as in `principal.credentials.contains(\"auditor\")`".to_owned())
         }
-        ValidationError::IncompatibleTypes(_) if text.contains("Long") && text.contains("String") => {
+        ValidationError::IncompatibleTypes(_) if pair("Long", "String") => {
             Some("a text is written in quotation marks, and a number without".to_owned())
         }
-        ValidationError::UnexpectedType(_) if text.contains("Long") && text.contains("String") => {
+        ValidationError::UnexpectedType(_) if pair("Long", "String") => {
             Some("a number is written without quotation marks".to_owned())
         }
         ValidationError::FunctionArgumentValidation(_) if text.contains("decimal") && is_beyond(&text) => {
@@ -184,7 +206,7 @@ fn is_in_some_versions(text: &str, catalogue: &Catalogue) -> bool {
 
 /// A member that is there, but that no policy sees.
 fn hidden(text: &str, catalogue: &Catalogue) -> Option<String> {
-    let member = text.split('`').nth(3).or_else(|| text.split('`').nth(1))?;
+    let member = text.split('`').nth(1)?;
     let hides = |info: &crate::catalogue::TypeInfo| {
         text.contains(&info.name) && info.attributes.members.get(member).is_some_and(|a| a.kind.is_none())
     };

@@ -194,3 +194,46 @@ fn a_line_that_no_context_has_is_named_with_what_was_meant() {
     // what a version to come decides is no mistake
     loads(&typed("unless { context.major >= 3 }"));
 }
+
+#[test]
+fn bug_what_was_meant_by_a_wrong_type_was_not_told_or_was_another_thing() {
+    let told = |condition: &str| {
+        faults(&format!("permit (principal, action, resource is payment::transfer)\nwhen {{ {condition} }};"))
+            .join("; ")
+    };
+    let time = "(a time is written as in `datetime(\"2030-01-01T00:00:00Z\")`)";
+    for (condition, expected) in [
+        ("context.now > \"2026-01-01\"", format!("2:22: policy `p.cedar#1`: unexpected type: expected datetime but saw String {time}")),
+        ("context.now > 2026-01-01", format!("2:8: policy `p.cedar#1`: unexpected type: expected Long but saw datetime {time}")),
+        (
+            "context.now.toTime() > \"8h\"",
+            "2:31: policy `p.cedar#1`: unexpected type: expected duration but saw String (a length of time is written as in `duration(\"8h\")`)".to_owned(),
+        ),
+        (
+            "context.locked == \"true\"",
+            "2:8: policy `p.cedar#1`: the types Bool and String are not compatible (`true` and `false` stand without quotation marks)".to_owned(),
+        ),
+        (
+            "resource.amount.lessThan(decimal(10000))",
+            "2:41: policy `p.cedar#1`: unexpected type: expected String but saw Long (it stands in quotation marks, as in `decimal(\"10000.0\")`)".to_owned(),
+        ),
+        (
+            "context.scores.text_lenght < 5",
+            "2:8: policy `p.cedar#1`: attribute `text_lenght` in `context.scores` not found (did you mean `text_length`?)".to_owned(),
+        ),
+        (
+            "principal in group::\"partners\"",
+            "2:21: policy `p.cedar#1`: unrecognized entity type `group` (did you mean `Group`?)".to_owned(),
+        ),
+    ] {
+        assert_eq!(told(condition), format!("p.cedar:{expected}"), "{condition}");
+    }
+}
+
+#[test]
+fn bug_the_name_of_a_file_decided_what_was_meant() {
+    let text = "@id(\"decimal\") permit (principal, action, resource is payment::transfer)\nwhen { context.major == \"2\" };";
+    let told = "p.cedar:2:8: policy `p.cedar#decimal`: the types Long and String are not compatible (a text is written in quotation marks, and a \
+        number without)";
+    assert_eq!(faults(text), [told]);
+}
