@@ -133,11 +133,12 @@ impl<'a> Texts<'a> {
         let (file, text) = self.file(written);
         let why = words(diagnostic);
         let prefix = format!("for policy `{}`, ", written.id);
+        let why = why.strip_prefix(&prefix).unwrap_or(&why);
         PolicyFault::Invalid {
             place: place_of(file, text, diagnostic, written.start),
             policy: written.id.to_string(),
-            why: whatever_action(why.strip_prefix(&prefix).unwrap_or(&why)),
-            hint: meant.or_else(|| help(diagnostic).filter(|help| is_near(&why, help))),
+            why: whatever_action(why),
+            hint: meant.or_else(|| help(diagnostic).filter(|help| is_near(why, help))),
         }
     }
 }
@@ -195,8 +196,12 @@ fn whatever_action(why: &str) -> String {
     without.unwrap_or_else(|| why.to_owned())
 }
 
-/// Cedar suggests the least distant of all names, however far it is.
+/// Cedar suggests the least distant of all names, however far it is, and of several another one each time: of types and actions that are not
+/// known nothing that it suggests is told.
 fn is_near(why: &str, help: &str) -> bool {
+    if help.starts_with("did you mean") && why.starts_with("unrecognized") {
+        return false;
+    }
     let quoted = |text: &str| text.split('`').nth(1).map(str::to_owned);
     if !help.starts_with("did you mean") || !why.contains("not found") {
         return true;

@@ -114,12 +114,19 @@ fn meant(error: &ValidationError, catalogue: &Catalogue) -> Option<String> {
     match error {
         ValidationError::UnrecognizedEntityType(_) => {
             let name = text.split('`').rev().nth(1)?;
-            unknown_type(name, catalogue)
+            let own = || closest(name, ["Agent", "Group", "Action"].into_iter());
+            unknown_type(name, catalogue).or_else(|| Some(format!("did you mean `{}`?", own()?)))
         }
         ValidationError::UnrecognizedActionId(_) => {
             let name = text.split('"').nth(1)?;
-            let near = closest(name, Performative::ALL.iter().map(|known| known.as_str()))?;
-            Some(format!("did you mean `Action::\"{near}\"`?"))
+            let all = || Performative::ALL.iter().map(|known| known.as_str());
+            Some(match closest(name, all()) {
+                Some(near) => format!("did you mean `Action::\"{near}\"`?"),
+                None => format!(
+                    "there are {}",
+                    all().map(|one| format!("`{one}`")).collect::<Vec<_>>().join(", ")
+                ),
+            })
         }
         ValidationError::UnexpectedType(_) | ValidationError::IncompatibleTypes(_)
             if text.contains("decimal") =>

@@ -237,3 +237,18 @@ fn bug_the_name_of_a_file_decided_what_was_meant() {
         number without)";
     assert_eq!(faults(text), [told]);
 }
+
+#[test]
+fn bug_what_is_near_to_nothing_was_told_to_mean_another_action_each_time() {
+    let text =
+        "permit (principal, action in [Action::\"X\", Action::\"ZZ\"], resource is payment::transfer);";
+    let told = faults(text);
+    assert_eq!(told.len(), 2, "{told:?}");
+    for (fault, name) in told.iter().zip(["X", "ZZ"]) {
+        let why = format!("policy `p.cedar#1`: unrecognized action `Action::\"{name}\"` (there are `");
+        assert!(fault.contains(&why) && fault.contains("`REQUEST`"), "{fault}");
+    }
+    assert!(faults(text) == told);
+    let far = faults("permit (principal, action, resource) when { resource is zzzzzzzz };");
+    assert_eq!(far, ["p.cedar:1:57: policy `p.cedar#1`: unrecognized entity type `zzzzzzzz`"]);
+}
