@@ -32,7 +32,7 @@ pub struct InspectLimits {
     /// that is not full is never forgotten; when all places are taken, a new one is refused.
     pub rate_buckets: usize,
     /// Text of the artifacts of one stream, or of one task over its streams, that later text may be put behind, their ids and boundaries counted:
-    /// 256 KiB, which is as much as is judged together again with each such event, and a long document. Also text in several parts of one
+    /// 256 KiB, which is as much as is judged together again with each such event, and a long document; twice as much is kept of the texts of all its readers. Also text in several parts of one
     /// message that policies which look at it are asked about as one: three times as much then, once for each message.
     pub appended_text: usize,
     /// Artifacts with text of one stream, and of one task over its streams: 1,024, whose ids of up to 256 bytes are then as much
@@ -70,7 +70,7 @@ pub struct InspectLimits {
     /// Push configurations of one agent whose target the gateway keeps: 256, up to 10 kB each, so 2.5 MB of an agent. The one that was
     /// used least lately is forgotten first, and nothing is delivered for it any more.
     pub deliveries_by_one: usize,
-    /// Push configurations of which is remembered what was said so far, each up to `appended_text`: 256, so 64 MiB at most. What was
+    /// Push configurations of which is remembered what was said so far, each up to twice `appended_text`: 256, so 128 MiB at most. What was
     /// begun first is forgotten first; text that is put behind it then is judged alone.
     pub notified_at_once: usize,
     /// How old, in milliseconds, the newest list of tools of its server may be that has a tool of MCP as it was signed, for the tool to be called: none by default,

@@ -18,7 +18,7 @@ pub use delivery::Delivery;
 pub(crate) use delivery::named;
 pub use journal::{Journal, Owned, OwnedFault};
 pub(crate) use pages::{Listing, Pages};
-pub(crate) use pieces::Pieces;
+pub(crate) use pieces::{Joints, Pieces};
 pub(crate) use readers::{Beyond, By, Held, Less, Most, Reader, Standing};
 pub use scope::Scope;
 pub(crate) use told::{Kept, Known, Moved, Telling, TextBounds, Texts, Turn};

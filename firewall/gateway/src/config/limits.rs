@@ -98,7 +98,7 @@ pub struct Limits {
     /// A2A: push configurations of one agent whose target is kept. 256: up to 10 kB each, so 2.5 MB of an agent; the one that was used least
     /// lately is forgotten first, and nothing is delivered for it any more.
     pub push_targets: usize,
-    /// A2A: push configurations of which is remembered what was said so far. 256: each up to `appended_text`, so 64 MiB at most; behind what
+    /// A2A: push configurations of which is remembered what was said so far. 256: each up to twice `appended_text`, so 128 MiB at most; behind what
     /// was forgotten text is judged alone.
     pub push_texts: usize,
     /// Native L8: subscriptions that one agent holds open, all routes together. 64: each is a stream or part of a socket, and
@@ -122,7 +122,7 @@ pub struct Limits {
     /// Native L8: how long a subscription lasts. 1 h, as a stream: who wants to go on subscribes again, and is judged again.
     pub subscription_time: Duration,
     /// A2A: bytes of text, with the ids of its artifacts and one for each boundary of its pieces, of one stream or task that later text may be put behind. 256 KiB: as much
-    /// is judged again with each piece that is appended, and it is a long document. A2A and MCP: the same of text in several parts of one
+    /// is judged again with each piece that is appended, and it is a long document. Of what readers of several places have together twice as much is kept. A2A and MCP: the same of text in several parts of one
     /// message, which policies that look at it are asked about as one.
     pub appended_text: usize,
     /// A2A: artifacts with text of one stream or task. 1,024: whose ids of up to 256 bytes are then as much as their text.

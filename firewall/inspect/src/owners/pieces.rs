@@ -12,6 +12,35 @@ const BLOCK: usize = 256;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pieces(Vec<u8>);
 
+/// How a reader put a text together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Joints {
+    /// Bytes that were told whole, in however many pieces.
+    whole: usize,
+    /// Where he went on in another place, in bytes and ascending; each at a boundary, or where the text ends.
+    places: Vec<usize>,
+}
+
+impl Joints {
+    /// Of a text that is told whole.
+    pub(crate) fn of_whole(text: &Pieces) -> Self {
+        Self { whole: text.len(), places: Vec::new() }
+    }
+
+    /// Of who has so much of it, and goes on in another place.
+    pub(crate) fn and(mut self, bytes: usize) -> Self {
+        self.places.retain(|joint| *joint < bytes);
+        self.places.extend((bytes > 0).then_some(bytes));
+        Self { whole: self.whole.min(bytes), ..self }
+    }
+
+    /// Of two ways in which a text was put together the one of fewer places, and of less that was told whole.
+    pub(crate) fn fewer(self, other: Self) -> Self {
+        let key = |one: &Self| (one.places.len(), one.whole);
+        if key(&other) < key(&self) { other } else { self }
+    }
+}
+
 impl Pieces {
     /// These pieces.
     pub(crate) fn of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
@@ -71,23 +100,44 @@ impl Pieces {
         other.words_from(at).all(|byte| own.next() == Some(byte))
     }
 
-    /// How much of one artifact a reader of several places was told, where some pieces of it were told to him twice: he went on in another place at each of
-    /// these joints, in bytes and ascending, and what is told there counts unless he had read that piece elsewhere, each as often as he had, in whatever
-    /// order, since between two places some is left out. The first piece of all is where a text begins, and never told again. None where nothing was told twice.
-    pub(crate) fn once(&self, joints: &[usize]) -> Option<Self> {
-        let (mut once, mut from, mut twice): (Vec<&[u8]>, usize, bool) = (Vec::new(), 0, false);
-        for to in joints.iter().copied().chain([self.0.len()]) {
-            // at a joint stands a boundary; nothing may be told behind it yet
-            let Some(told) = self.0.get(from..to) else { continue };
-            let mut before: HashMap<&[u8], usize> = HashMap::new();
-            once.iter().skip(1).for_each(|piece| *before.entry(*piece).or_default() += 1);
-            for piece in told.split(|byte| *byte == CUT) {
-                match before.get_mut(piece).filter(|left| **left > 0) {
-                    Some(left) => (*left, twice) = (*left - 1, true),
-                    None => once.push(piece),
-                }
+    /// How much of one artifact a reader was told, where some pieces of it were told to him twice: at each joint he went on in another place, and what is told
+    /// from there on counts unless he had read that piece elsewhere, each as often as he had, in whatever order, since between two places some is left
+    /// out. In what was told whole each piece counts once: agents of A2A 0.3 keep one for each stream that is open. The first piece of all is where a text
+    /// begins, and never told again. None where nothing was told twice.
+    pub(crate) fn once(&self, joints: &Joints) -> Option<Self> {
+        /// How often a piece counts, and in the part at hand, and how often it was told again there.
+        #[derive(Default)]
+        struct Count {
+            all: usize,
+            part: usize,
+            here: usize,
+            again: usize,
+        }
+        let (mut once, mut at, mut part): (Vec<&[u8]>, usize, usize) = (Vec::new(), 0, 0);
+        let mut counts: HashMap<&[u8], Count> = HashMap::new();
+        let mut places = joints.places.iter().peekable();
+        let (mut elsewhere, mut twice) = (false, false);
+        for piece in self.0.split(|byte| *byte == CUT) {
+            let whole = at < joints.whole && !elsewhere;
+            let mut anew = whole;
+            // a boundary stands at each joint
+            while places.next_if(|joint| **joint < at).is_some() {
+                (anew, elsewhere) = (true, true);
             }
-            from = to.saturating_add(1);
+            part += usize::from(anew);
+            let count = counts.entry(piece).or_default();
+            if count.part != part {
+                *count = Count { all: count.all, part, ..Count::default() };
+            }
+            if (whole || elsewhere) && count.here + count.again < count.all {
+                (count.again, twice) = (count.again + 1, true);
+            } else {
+                // the first of all is not counted
+                count.all += usize::from(at > 0);
+                count.here += usize::from(at > 0);
+                once.push(piece);
+            }
+            at = at.saturating_add(piece.len()).saturating_add(1);
         }
         twice.then(|| Self(once.join(&CUT)))
     }
@@ -111,10 +161,15 @@ impl Pieces {
         if rest.is_empty() { Some(Self::default()) } else { Some(Self(rest.strip_suffix(&[CUT])?.to_vec())) }
     }
 
-    /// Whether it begins with the words of two others, one behind the other.
+    /// Whether it begins with the words of two others, one behind the other, in whatever pieces, and one of its own ends where the second does: so far it
+    /// was told.
     pub(crate) fn begins_with_both(&self, first: &Self, then: &Self) -> bool {
-        let mut own = self.words();
-        first.words().chain(then.words()).all(|byte| own.next() == Some(byte))
+        let mut own = self.0.iter().copied().peekable();
+        let mut says = |byte: u8| {
+            while own.next_if_eq(&CUT).is_some() {}
+            own.next() == Some(byte)
+        };
+        first.words().chain(then.words()).all(&mut says) && own.next().is_none_or(|byte| byte == CUT)
     }
 
     /// Whether one of the two begins with the words of the other.
@@ -137,12 +192,16 @@ mod tests {
 
     #[test]
     fn what_a_reader_of_two_places_was_told_twice_counts_once() {
-        let once = |places: &[&[&str]]| {
-            let (mut all, mut joints) = (Pieces::default(), Vec::new());
+        let put = |places: &[&[&str]]| {
+            let (mut all, mut joints) = (Pieces::default(), Joints::default());
             for place in places {
-                joints.extend((!all.is_empty()).then_some(all.len()));
+                joints = if all.is_empty() { joints } else { joints.and(all.len()) };
                 place.iter().for_each(|piece| all.push(piece));
             }
+            (all, joints)
+        };
+        let once = |places: &[&[&str]]| {
+            let (all, joints) = put(places);
             all.once(&joints).map(|once| once.joined(" "))
         };
         // a place that is behind, and one that goes on from it
@@ -164,9 +223,21 @@ mod tests {
         // in other pieces it is not what was told
         assert_eq!(once(&[&["a", "bc"], &["b", "c"]]), None);
         let mut all = Pieces::of(["a", "b"]);
-        assert_eq!(all.once(&[all.len()]), None, "nothing is told behind it yet");
+        let joints = Joints::default().and(all.len());
+        assert_eq!(all.once(&joints), None, "nothing is told behind it yet");
         all.push("b");
-        assert_eq!(all.once(&[3, 3]).map(|once| once.joined(" ")).as_deref(), Some("a b"));
+        assert_eq!(all.once(&joints).map(|once| once.joined(" ")).as_deref(), Some("a b"));
+        // what is told whole keeps each piece of it once, and what its own place puts behind it counts
+        let told = Pieces::of(["a", "a", "b", "b", "c"]);
+        let joints = Joints::of_whole(&told);
+        assert_eq!(told.once(&joints).map(|once| once.joined(" ")).as_deref(), Some("a a b c"));
+        let mut behind = told.clone();
+        behind.push("c");
+        assert_eq!(behind.once(&joints).map(|once| once.joined(" ")).as_deref(), Some("a a b c c"));
+        assert_eq!(
+            behind.once(&joints.and(told.len())).map(|once| once.joined(" ")).as_deref(),
+            Some("a a b c")
+        );
     }
 
     #[test]
@@ -204,6 +275,7 @@ mod tests {
         );
         assert!(
             !long.begins_with_both(&one, &Pieces::of(["e"]))
+                && !long.begins_with_both(&Pieces::default(), &Pieces::of(["a"]))
                 && !one.begins_with_both(&two, &Pieces::of(["d"]))
         );
         assert!(long.is_near(&two) && one.is_near(&long) && !one.is_near(&Pieces::of(["b"])));

@@ -2,7 +2,7 @@
 
 mod standing;
 
-use super::Pieces;
+use super::{Joints, Pieces};
 use standing::Entry;
 pub(crate) use standing::Standing;
 use std::{cmp::Reverse, sync::Arc};
@@ -62,8 +62,8 @@ pub(crate) struct Version {
     /// 0 for what one place told from its beginning, 1 from its middle, and 2 more for each other place that its reader went on in. Of more than are
     /// remembered those of the most places are given up.
     places: usize,
-    /// Where in it, in bytes, its reader went on in another place.
-    joints: Vec<usize>,
+    /// Where in it, in bytes, its reader went on in another place, and the end of what was told whole.
+    joints: Joints,
     /// It began as the beginning of another one, or that of it, so that it is given up where that is over, and where bytes are short.
     near: bool,
     /// What who reads everywhere has, in the order in which it passed; never given up.
@@ -82,18 +82,13 @@ impl Version {
             Some(known) => {
                 known.origin = known.origin.min(self.origin);
                 known.places = known.places.min(self.places);
-                known.joints = fewer(std::mem::take(&mut known.joints), self.joints);
+                known.joints = std::mem::take(&mut known.joints).fewer(self.joints);
                 known.near &= self.near;
                 known.order |= self.order;
             }
             None => all.push(self),
         }
     }
-}
-
-/// Of two ways in which a text was put together the one of fewer places.
-fn fewer(one: Vec<usize>, other: Vec<usize>) -> Vec<usize> {
-    if other.len() < one.len() { other } else { one }
 }
 
 /// How much is remembered of what readers may hold of one artifact.
@@ -128,16 +123,24 @@ pub(crate) enum Beyond {
 impl Held {
     /// A text that is told whole.
     pub(crate) fn whole(text: impl Into<Arc<Pieces>>) -> Self {
+        let text = text.into();
         let version = Version {
-            text: text.into(),
+            joints: Joints::of_whole(&text),
+            text,
             begun: 0,
             origin: Origin::Own,
             places: 0,
-            joints: Vec::new(),
             near: false,
             order: false,
         };
         Self { versions: vec![version], seen: 0 }
+    }
+
+    /// A text that is told in pieces.
+    pub(crate) fn in_pieces(text: Pieces) -> Self {
+        let mut held = Self::whole(text);
+        held.versions.iter_mut().for_each(|version| version.joints = Joints::default());
+        held
     }
 
     /// What the reader was told by itself.
@@ -150,8 +153,8 @@ impl Held {
     }
 
     /// Each, and where in it its reader went on in another place ([`Pieces::once`]).
-    pub(crate) fn joined(&self) -> impl Iterator<Item = (&Pieces, &[usize])> {
-        self.versions.iter().map(|version| (&*version.text, &*version.joints))
+    pub(crate) fn joined(&self) -> impl Iterator<Item = (&Pieces, &Joints)> {
+        self.versions.iter().map(|version| (&*version.text, &version.joints))
     }
 
     /// Whether there is any text.
@@ -248,9 +251,9 @@ impl Held {
         let same = |text: &Arc<Pieces>| **text == *entry.text;
         let beside =
             |text: &Arc<Pieces>| text.begins_with(&entry.text) || entry.text.begins_with_both(text, added);
-        // what came of one that was behind or ahead is between its reader and those who read nothing else
+        // what came of one that was behind or ahead is between its reader and those who may hold what it goes on from
         entry.at > self.seen
-            && (!entry.near || self.own().is_some_and(|own| entry.text.begins_with(own)))
+            && (!entry.near || self.texts().any(|text| entry.text.begins_with(text)))
             && !self.texts().any(same)
             && (entry.begun > self.seen || !self.texts().any(beside))
     }
@@ -261,7 +264,7 @@ impl Held {
     /// What `behind` says of one.
     pub(crate) fn put<E>(
         mut self,
-        behind: impl Fn(&Pieces, &[usize]) -> Result<Arc<Pieces>, E>,
+        behind: impl Fn(&Pieces, &Joints) -> Result<Arc<Pieces>, E>,
     ) -> Result<Self, E> {
         let mut all: Vec<Version> = Vec::with_capacity(self.versions.len());
         for version in self.versions {

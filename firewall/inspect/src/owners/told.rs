@@ -109,6 +109,10 @@ impl Kept for Telling {
     }
 }
 
+/// How often as much is kept of a task or a stream as is judged together at once: what readers of two places have who are behind each other is longer
+/// than either has.
+const KEPT: usize = 2;
+
 /// What one task, or one stream, may hold.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TextBounds {
@@ -124,7 +128,8 @@ impl TextBounds {
     pub(crate) const fn of(limits: &InspectLimits) -> Self {
         let versions =
             Most { versions: limits.told_versions, mixed: limits.told_mixed, order: limits.told_order };
-        Self { bytes: limits.appended_text, artifacts: limits.text_artifacts, versions }
+        let bytes = limits.appended_text.saturating_mul(KEPT);
+        Self { bytes, artifacts: limits.text_artifacts, versions }
     }
 }
 

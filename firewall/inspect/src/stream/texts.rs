@@ -6,7 +6,9 @@ use crate::{
     case::Case,
     conform::Said,
     decide::{Decided, again},
-    owners::{Beyond, By, Held, Known, Moved, Pieces, Reader, Standing, Telling, TextBounds, Texts, Turn},
+    owners::{
+        Beyond, By, Held, Joints, Known, Moved, Pieces, Reader, Standing, Telling, TextBounds, Texts, Turn,
+    },
     together::BETWEEN,
 };
 use semgate_contexts::json;
@@ -246,7 +248,7 @@ impl Heard {
             return Ok(before.without.is_some().then(|| before.on_its_way()));
         }
         let most = decided.case().limits.appended_text;
-        let whole = Held::whole(behind(decided, texts, (text, &[]), most)?);
+        let whole = Held::in_pieces(behind(decided, texts, (text, &Joints::default()), most)?);
         if earlier.is_some() {
             // both come in one event
             return Ok(Some(Telling { text: Some(whole), without: before.without.clone() }));
@@ -385,7 +387,7 @@ pub(super) fn bounds(case: &Case<'_>) -> TextBounds {
 fn behind(
     decided: &Decided<'_, '_>,
     texts: &[Part<'_, '_, '_>],
-    (before, joints): (&Pieces, &[usize]),
+    (before, joints): (&Pieces, &Joints),
     most: usize,
 ) -> Result<Pieces, Refusal> {
     let boundary = |text: &str| text.len().saturating_add(usize::from(!text.is_empty()));
@@ -407,7 +409,7 @@ fn behind(
 fn every_way(
     decided: &Decided<'_, '_>,
     (said, instance): Part<'_, '_, '_>,
-    (whole, joints): (&Pieces, &[usize]),
+    (whole, joints): (&Pieces, &Joints),
 ) -> Result<(), Refusal> {
     let ways = if whole.is_one() { 1 } else { BETWEEN.len() };
     let mut ways = BETWEEN.iter().take(ways);

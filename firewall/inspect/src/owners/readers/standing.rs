@@ -1,8 +1,8 @@
 //! What anybody may hold of one artifact, and what of it is given up for want of room.
 
-use super::{By, GONE_ON, Held, Less, MIDDLE, Most, Origin, Reader, Version, fewer};
+use super::{By, GONE_ON, Held, Less, MIDDLE, Most, Origin, Reader, Version};
 use crate::Delivered;
-use crate::owners::{Kept, Pieces};
+use crate::owners::{Joints, Kept, Pieces};
 use std::{
     cmp::Reverse,
     sync::{Arc, Weak},
@@ -35,7 +35,7 @@ pub(super) struct Entry {
     pub(super) begun: u64,
     pub(super) at: u64,
     pub(super) places: usize,
-    pub(super) joints: Vec<usize>,
+    pub(super) joints: Joints,
     pub(super) near: bool,
     /// An answer told it, and no later one that goes on from it.
     pub(super) answered: bool,
@@ -73,12 +73,9 @@ impl Entry {
 
     /// The same, of who has this beginning of it.
     fn went_on_behind(&self, text: Arc<Pieces>) -> Version {
-        let Version { places, mut joints, .. } = self.version();
-        joints.retain(|joint| *joint < text.len());
-        if !text.is_empty() {
-            joints.push(text.len());
-        }
-        Version { text, places: places.saturating_add(GONE_ON), joints, ..self.version() }
+        let version = self.version();
+        let (places, joints) = (version.places.saturating_add(GONE_ON), version.joints.and(text.len()));
+        Version { text, places, joints, ..version }
     }
 
     fn holder(&mut self, reader: &Reader) -> Option<&mut Holder> {
@@ -169,7 +166,7 @@ impl Standing {
             let text =
                 if told.places == 0 { Arc::clone(&told.text) } else { Arc::new(told.text.last(most.order)) };
             let origin = Origin::Order;
-            let joints = Vec::new();
+            let joints = Joints::default();
             self.order =
                 Some(Version { text, begun, origin, places: GONE_ON, joints, near: true, order: true });
         }
@@ -192,7 +189,7 @@ impl Standing {
             entry.at = at;
             entry.begun = entry.begun.max(if version.begun == 0 { at } else { version.begun });
             entry.places = entry.places.min(version.places);
-            entry.joints = fewer(std::mem::take(&mut entry.joints), version.joints.clone());
+            entry.joints = std::mem::take(&mut entry.joints).fewer(version.joints.clone());
             entry.near &= version.near;
             match by {
                 By::Answer => entry.answered = true,

@@ -33,7 +33,7 @@ impl House {
     }
 
     fn appends(&mut self, by: By<'_>, held: &mut Held, text: &str) -> Result<Vec<String>, Beyond> {
-        let behind = |before: &Pieces, _: &[usize]| {
+        let behind = |before: &Pieces, _: &Joints| {
             let mut whole = before.clone();
             whole.push(text);
             Ok(Arc::new(whole))

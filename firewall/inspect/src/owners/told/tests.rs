@@ -1,6 +1,7 @@
 //! What was told, what may be missing of it, and how much of it is remembered.
 
 use super::*;
+use crate::owners::Joints;
 
 const MOST: Most = Most { versions: 3, mixed: 3, order: 1_024 };
 const EACH: TextBounds = TextBounds { bytes: 20, artifacts: 2, versions: MOST };
@@ -61,7 +62,7 @@ fn attack_two_streams_of_a_task_at_once() {
         let Known::Told(standing) = &seen else { panic!("nothing was told") };
         let added = Pieces::of([text]);
         let held = Held::default().beside(standing, &added, MOST).unwrap();
-        let behind = |before: &Pieces, _: &[usize]| {
+        let behind = |before: &Pieces, _: &Joints| {
             let mut whole = before.clone();
             whole.push(text);
             Ok::<_, ()>(Arc::new(whole))
