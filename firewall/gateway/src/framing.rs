@@ -46,7 +46,7 @@ pub enum FramingFault {
     TransferEncoding,
     /// `Content-Length` and `Transfer-Encoding` in one request.
     BothLengths,
-    /// `Upgrade`, `HTTP2-Settings`, or `Connection: upgrade`.
+    /// `Upgrade`, `HTTP2-Settings`, or `Connection: upgrade`, but for all that belongs to an offer of HTTP/2, which is passed over.
     Upgrade,
     /// A `Trailer` header, or bytes after the last chunk.
     Trailers,
@@ -238,6 +238,23 @@ struct Facts {
     /// `Upgrade: websocket`, and `Connection: upgrade`.
     websocket: bool,
     upgrade: bool,
+    h2c: Offer,
+}
+
+/// The parts of an offer to go on in HTTP/2 (RFC 7540 §3.2), which clients without TLS make with each request, and which a server may pass over
+/// (RFC 9110 §7.8). Whoever shows some of them alone is no such client.
+#[derive(Default, PartialEq, Eq)]
+struct Offer {
+    /// `Upgrade: h2c`.
+    upgrade: bool,
+    /// One `HTTP2-Settings`.
+    settings: bool,
+    /// `Connection: HTTP2-Settings`.
+    named: bool,
+}
+
+impl Offer {
+    const WHOLE: Self = Self { upgrade: true, settings: true, named: true };
 }
 
 impl Facts {
@@ -266,19 +283,29 @@ impl Facts {
                 (!value.eq_ignore_ascii_case(b"100-continue"), FramingFault::Expect)
             }
             7 if name.eq_ignore_ascii_case(b"upgrade") => {
-                let other = !value.eq_ignore_ascii_case(b"websocket");
-                (other || std::mem::replace(&mut self.websocket, true), FramingFault::Upgrade)
+                let asked = match () {
+                    () if value.eq_ignore_ascii_case(b"websocket") => &mut self.websocket,
+                    () if value.eq_ignore_ascii_case(b"h2c") => &mut self.h2c.upgrade,
+                    () => return Err(FramingFault::Upgrade),
+                };
+                (std::mem::replace(asked, true), FramingFault::Upgrade)
             }
             7 if name.eq_ignore_ascii_case(b"trailer") => (true, FramingFault::Trailers),
             10 if name.eq_ignore_ascii_case(b"connection") => {
-                let mut options = value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
-                self.upgrade |= options.any(|option| option.eq_ignore_ascii_case(b"upgrade"));
+                for option in value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
+                    self.upgrade |= option.eq_ignore_ascii_case(b"upgrade");
+                    self.h2c.named |= option.eq_ignore_ascii_case(b"http2-settings");
+                }
                 return Ok(());
             }
             14 if name.eq_ignore_ascii_case(b"content-length") => {
                 (self.length.replace(decimal(value)?).is_some(), FramingFault::ContentLength)
             }
-            14 if name.eq_ignore_ascii_case(b"http2-settings") => (true, FramingFault::Upgrade),
+            14 if name.eq_ignore_ascii_case(b"http2-settings") => {
+                // token68: what it says is never looked at
+                let other = value.is_empty() || !value.iter().copied().all(is_token);
+                (other || std::mem::replace(&mut self.h2c.settings, true), FramingFault::Upgrade)
+            }
             17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {
                 let other = !value.eq_ignore_ascii_case(b"chunked");
                 (other || std::mem::replace(&mut self.chunked, true), FramingFault::TransferEncoding)
@@ -292,7 +319,8 @@ impl Facts {
         if !self.host {
             return Err(FramingFault::Host);
         }
-        if self.websocket || self.upgrade {
+        let is_offer = self.h2c == Offer::WHOLE && self.upgrade && !self.websocket;
+        if !is_offer && (self.websocket || self.upgrade || self.h2c != Offer::default()) {
             let asks = self.websocket && self.upgrade && self.length.is_none_or(|length| length == 0);
             return if websocket && asks && !self.chunked {
                 Ok(Body::Upgrade)

@@ -22,6 +22,16 @@ fn a_plain_head_tells_where_it_ends_and_what_follows() {
     assert_eq!(with("").map(body), Ok(Some(Body::Length(0))));
 }
 
+/// As the HTTP client of the JDK sends with each request without TLS, and `curl --http2`.
+#[test]
+fn bug_a_client_that_offers_http2_was_refused() {
+    let offer = "Connection: Upgrade, HTTP2-Settings\r\nContent-Length: 5\r\nHTTP2-Settings: AAEAAEAAAAIAAAAB\r\nUpgrade: h2c\r\n";
+    assert_eq!(with(offer).map(body), Ok(Some(Body::Length(5))));
+    let sockets = HeadLimits { websocket: true, ..LIMITS };
+    let head = format!("POST / HTTP/1.1\r\nHost: a\r\n{offer}\r\n");
+    assert_eq!(scan_head(head.as_bytes(), 0, &sockets).map(body), Ok(Some(Body::Length(5))));
+}
+
 fn body(head: Head) -> Option<Body> {
     match head {
         Head::Complete { body, .. } => Some(body),
@@ -57,6 +67,22 @@ fn each_smuggling_spelling_has_its_own_fault() {
         ("Upgrade: h2c\r\n", FramingFault::Upgrade),
         ("Connection: keep-alive, Upgrade\r\n", FramingFault::Upgrade),
         ("HTTP2-Settings: AAMAAABkAAQ\r\n", FramingFault::Upgrade),
+        ("Connection: HTTP2-Settings\r\n", FramingFault::Upgrade),
+        ("Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n", FramingFault::Upgrade),
+        ("Connection: Upgrade\r\nUpgrade: h2c\r\nHTTP2-Settings: AAM\r\n", FramingFault::Upgrade),
+        ("Connection: HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAM\r\n", FramingFault::Upgrade),
+        (
+            "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c, websocket\r\nHTTP2-Settings: AAM\r\n",
+            FramingFault::Upgrade,
+        ),
+        (
+            "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAM\r\nHTTP2-Settings: AAM\r\n",
+            FramingFault::Upgrade,
+        ),
+        (
+            "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: a b\r\n",
+            FramingFault::Upgrade,
+        ),
         ("Trailer: Semgate-Sender\r\n", FramingFault::Trailers),
         ("Expect: 200-maybe\r\n", FramingFault::Expect),
     ];

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 use http::HeaderValue;
-use http::header::CONNECTION;
+use http::header::{CONNECTION, UPGRADE};
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::{HttpService, service_fn};
@@ -185,6 +185,14 @@ impl Listener {
     }
 }
 
+/// Takes an offer of HTTP/2 out of a head of HTTP/1.1, which the guard let pass whole or not at all: it is not taken up, and goes no further.
+fn pass_over_offer(parts: &mut http::request::Parts) {
+    if parts.headers.get(UPGRADE).is_some_and(|to| to.as_bytes().eq_ignore_ascii_case(b"h2c")) {
+        parts.headers.remove(UPGRADE);
+        parts.headers.remove("http2-settings");
+    }
+}
+
 /// One request, by whose it is.
 async fn serve(
     face: Face,
@@ -194,7 +202,8 @@ async fn serve(
     request: http::Request<hyper::body::Incoming>,
 ) -> Answer {
     let shared = Arc::clone(&lane.shared);
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
+    pass_over_offer(&mut parts);
     let mut body = Unread::of(&parts, body);
     let mut answer = match face {
         Face::Callers => path::serve(lane, identity, serving, (&parts, &mut body)).await,
