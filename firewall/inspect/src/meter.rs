@@ -90,7 +90,7 @@ impl Meters {
                 .with_retry_after(wait)
                 .with_quotas(vec![Quota { left: Some(left), ..self.messages.clone() }])
                 .with_facts(Facts {
-                    limited: vec![Limited::plain("arrivals", self.arrivals.clone(), 1, Some(wait))],
+                    limited: vec![Limited::plain("arrivals", self.arrivals.clone(), (1, 0), Some(wait))],
                     ..Facts::default()
                 })
         })
@@ -119,13 +119,13 @@ pub(crate) fn meter<'c, 'j>(decided: Decided<'c, 'j>, meters: &Meters) -> Result
     if asked > 0 {
         match meters.ambiguity.ask(case.sender_key(), asked, case.now.monotonic_ms) {
             Ok(units) => quotas.push(ambiguity(meters, Left { units, more_in: None })),
-            Err(TooAmbiguous { wait }) => {
+            Err(TooAmbiguous { wait, left }) => {
                 let most = meters.ambiguity.most();
                 let wait = (asked <= most).then_some(wait);
-                let limited = vec![Limited::plain("ambiguity", format!("{most}/minute"), asked, wait)];
-                return Err(
-                    too_ambiguous(meters, asked, wait).with_facts(Facts { limited, ..decided.facts() })
-                );
+                let limited =
+                    vec![Limited::plain("ambiguity", format!("{most}/minute"), (asked, left), wait)];
+                let refusal = too_ambiguous(meters, (asked, left), wait);
+                return Err(refusal.with_facts(Facts { limited, ..decided.facts() }));
             }
         }
     }
@@ -154,9 +154,9 @@ fn ambiguity(meters: &Meters, left: Left) -> Quota {
 }
 
 /// Without a wait: more than may ever be asked at once.
-fn too_ambiguous(meters: &Meters, asked: usize, wait: Option<Duration>) -> Refusal {
+fn too_ambiguous(meters: &Meters, (asked, left): (usize, u64), wait: Option<Duration>) -> Refusal {
     let most = meters.ambiguity.most();
-    let left = Left { units: 0, more_in: wait.map(seconds) };
+    let left = Left { units: left, more_in: wait.map(seconds) };
     let refusal = Refusal::new(
         Code::AmbiguityLimited,
         format!("more than {most} ambiguous questions of this agent within 60 seconds"),

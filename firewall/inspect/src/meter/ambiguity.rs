@@ -26,6 +26,8 @@ struct Times(Vec<u64>);
 pub struct TooAmbiguous {
     /// When the same number of questions could pass.
     pub wait: Duration,
+    /// How many could be asked now.
+    pub left: u64,
 }
 
 impl AmbiguityMeter {
@@ -56,11 +58,11 @@ impl AmbiguityMeter {
         let idle = |times: &Times| times.idle(now_ms);
         let admit = |times: &mut Times| {
             times.admit(asked, self.most, now_ms)?;
-            Ok(u64::try_from(self.most.saturating_sub(times.within(now_ms))).unwrap_or(u64::MAX))
+            Ok(times.left(self.most, now_ms))
         };
         match self.agents.with(agent, now_ms, idle, admit) {
             Ok(verdict) => verdict,
-            Err(Full) => Err(TooAmbiguous { wait: Duration::from_secs(1) }),
+            Err(Full) => Err(TooAmbiguous { wait: Duration::from_secs(1), left: 0 }),
         }
     }
 
@@ -82,8 +84,10 @@ impl Times {
         if asked == 0 {
             return Ok(());
         }
+        let too_ambiguous =
+            |wait| TooAmbiguous { wait: Duration::from_millis(wait), left: self.left(most, now_ms) };
         if asked > most {
-            return Err(TooAmbiguous { wait: Duration::from_millis(WINDOW_MS) });
+            return Err(too_ambiguous(WINDOW_MS));
         }
         // of the last `most` times, as many as are asked for now must have left the window
         let kept = self.0.len();
@@ -92,7 +96,7 @@ impl Times {
             // strictly more than 60 000: two times that were cut to milliseconds lie up to one less apart
             let free_at = newest_to_leave.saturating_add(WINDOW_MS + 1);
             if now_ms < free_at {
-                return Err(TooAmbiguous { wait: Duration::from_millis(free_at - now_ms) });
+                return Err(too_ambiguous(free_at - now_ms));
             }
         }
         self.0.drain(..must_leave.min(kept));
@@ -101,9 +105,10 @@ impl Times {
         Ok(())
     }
 
-    /// How many stand in the window that ends now.
-    fn within(&self, now_ms: u64) -> usize {
-        self.0.iter().filter(|time| now_ms <= time.saturating_add(WINDOW_MS)).count()
+    /// How many more could be asked now.
+    fn left(&self, most: usize, now_ms: u64) -> u64 {
+        let within = self.0.iter().filter(|time| now_ms <= time.saturating_add(WINDOW_MS)).count();
+        u64::try_from(most.saturating_sub(within)).unwrap_or(u64::MAX)
     }
 
     fn give_back(&mut self, asked: usize, at_ms: u64) {

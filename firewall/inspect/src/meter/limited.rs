@@ -44,14 +44,19 @@ impl Limited {
     }
 
     /// One of the two limits that are not of policies: so many in so many seconds, each agent by itself. Without a wait it never passes.
-    pub(super) fn plain(kind: &'static str, rate: String, cost: usize, wait: Option<Duration>) -> Self {
+    pub(super) fn plain(
+        kind: &'static str,
+        rate: String,
+        (cost, left): (usize, u64),
+        wait: Option<Duration>,
+    ) -> Self {
         Self {
             kind,
             name: kind.into(),
             rate,
             per: semgate_policies::RateKey::default().to_string(),
             cost: cost as u64,
-            left: 0,
+            left,
             again_in: wait.map(seconds),
         }
     }

@@ -12,9 +12,22 @@ fn f0_43_ten_pass_and_the_eleventh_does_not() {
     for n in 0..10 {
         assert_eq!(meter.admit(&asker, 1, n * 10), Ok(()));
     }
-    assert_eq!(meter.admit(&asker, 1, 100), Err(TooAmbiguous { wait: Duration::from_millis(59_901) }));
+    assert_eq!(
+        meter.admit(&asker, 1, 100),
+        Err(TooAmbiguous { wait: Duration::from_millis(59_901), left: 0 })
+    );
     // another agent has ten of its own
     assert_eq!(meter.admit(&agent("b"), 10, 100), Ok(()));
+}
+
+#[test]
+fn bug_whoever_asked_too_much_at_once_was_told_that_nothing_is_left() {
+    let meter = AmbiguityMeter::new(10, 100);
+    let asker = agent("a");
+    assert_eq!(meter.admit(&asker, 11, 0), Err(TooAmbiguous { wait: Duration::from_mins(1), left: 10 }));
+    assert_eq!(meter.admit(&asker, 8, 0), Ok(()));
+    assert_eq!(meter.admit(&asker, 3, 0), Err(TooAmbiguous { wait: Duration::from_millis(60_001), left: 2 }));
+    assert_eq!(meter.ask(&asker, 2, 0), Ok(0));
 }
 
 #[test]
@@ -22,7 +35,7 @@ fn a_place_is_free_only_when_more_than_sixty_seconds_are_over() {
     let meter = AmbiguityMeter::new(10, 100);
     let asker = agent("a");
     assert_eq!(meter.admit(&asker, 10, 1_000), Ok(()));
-    assert_eq!(meter.admit(&asker, 1, 61_000), Err(TooAmbiguous { wait: Duration::from_millis(1) }));
+    assert_eq!(meter.admit(&asker, 1, 61_000), Err(TooAmbiguous { wait: Duration::from_millis(1), left: 0 }));
     assert_eq!(meter.admit(&asker, 1, 61_001), Ok(()));
 }
 
