@@ -52,6 +52,8 @@ pub(crate) struct Agents {
     credentials: BTreeSet<String>,
     /// Where groups first stand that no list `groups` names, since there is none.
     unlisted: BTreeMap<String, String>,
+    /// The same of credentials.
+    undeclared: BTreeMap<String, String>,
     /// How many of the entries, the last ones, are not in the file.
     kept_out: usize,
 }
@@ -123,12 +125,19 @@ impl Agents {
                         }
                     }
                 }
-                for held in &entry.credentials {
-                    if self.credentials.insert(held.clone())
-                        && let Some(declared) = &credentials
-                    {
-                        let of = ("credential", "credentials");
-                        faults.push(undeclared(item, &pointer, of, held, declared));
+                for (place, held) in entry.credentials.iter().enumerate() {
+                    if !self.credentials.insert(held.clone()) {
+                        continue;
+                    }
+                    match &credentials {
+                        Some(declared) => {
+                            let of = ("credential", "credentials");
+                            faults.push(undeclared(item, &pointer, of, held, declared));
+                        }
+                        None => {
+                            let at = format!("{pointer}/credentials/{place}");
+                            drop(self.undeclared.insert(held.clone(), at));
+                        }
                     }
                 }
                 self.add(entry, &pointer, faults);
@@ -193,29 +202,18 @@ impl Agents {
         faults
     }
 
-    /// The groups of agents that nothing names and that are one slip of typing away from one that something names: what is asked of that one
-    /// is not asked of them. Only where there is no list `groups`, which says what is meant.
-    pub fn misspelt(&self, named: &BTreeSet<String>, bytes: &[u8]) -> Vec<PolicyFault> {
-        // two names one slip apart are the same without one letter of each: the work grows with the names, not with their pairs
-        let mut shorter: HashMap<String, &str> = HashMap::new();
-        for name in named {
-            shorter.extend(without_one(name).map(|less| (less, name.as_str())));
-        }
-        let letters = |name: &str| name.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
-        // `team-1` and `team-2` are two names
-        let slip = |group: &str, meant: &str| is_near(group, meant) && letters(group) != letters(meant);
-        let told = |(group, pointer): (&String, &String)| {
-            if named.contains(group) {
-                return None;
-            }
-            let mut near = without_one(group).filter_map(|less| shorter.get(&less).copied());
-            let meant = near.find(|meant| slip(group, meant))?;
-            let why = format!(
-                "nothing names the group `{group}`: did you mean `{meant}`? if not, list all groups in `groups`"
-            );
-            Some(at(pointer, why))
-        };
-        let mut faults: Vec<PolicyFault> = self.unlisted.iter().filter_map(told).collect();
+    /// The groups and credentials of agents that nothing names and that are one slip of typing away from one that something names: what is asked
+    /// of that one is not asked of them. Only where there is no list `groups`, or `credentials`, which says what is meant.
+    pub fn misspelt(
+        &self,
+        groups: &BTreeSet<String>,
+        credentials: &BTreeSet<String>,
+        bytes: &[u8],
+    ) -> Vec<PolicyFault> {
+        // a text of a policy is the name of a credential where somebody has that
+        let credentials = credentials.intersection(&self.credentials).cloned().collect();
+        let mut faults = near_misses(&self.unlisted, groups, ("group", "groups"));
+        faults.extend(near_misses(&self.undeclared, &credentials, ("credential", "credentials")));
         spots::placed(FILE, bytes, &mut faults);
         faults
     }
@@ -261,6 +259,34 @@ impl Agents {
     pub fn groups(&self) -> &BTreeSet<String> {
         &self.groups
     }
+}
+
+/// Of these names with their places those that are not among the named ones, and one slip away from one.
+fn near_misses(
+    all: &BTreeMap<String, String>,
+    named: &BTreeSet<String>,
+    (kind, list): (&str, &str),
+) -> Vec<PolicyFault> {
+    // two names one slip apart are the same without one letter of each: the work grows with the names, not with their pairs
+    let mut shorter: HashMap<String, &str> = HashMap::new();
+    for name in named {
+        shorter.extend(without_one(name).map(|less| (less, name.as_str())));
+    }
+    let letters = |name: &str| name.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    // `team-1` and `team-2` are two names
+    let slip = |name: &str, meant: &str| is_near(name, meant) && letters(name) != letters(meant);
+    let told = |(name, pointer): (&String, &String)| {
+        if named.contains(name) {
+            return None;
+        }
+        let mut near = without_one(name).filter_map(|less| shorter.get(&less).copied());
+        let meant = near.find(|meant| slip(name, meant))?;
+        let why = format!(
+            "nothing names the {kind} `{name}`: did you mean `{meant}`? if not, list all {kind}s in `{list}`"
+        );
+        Some(at(pointer, why))
+    };
+    all.iter().filter_map(told).collect()
 }
 
 /// A name, and the name without each of its letters in turn.

@@ -10,7 +10,7 @@ use miette::Diagnostic;
 use crate::agents::Agents;
 use crate::catalogue::Catalogue;
 use crate::parse::{Written, help, place_of, words};
-use crate::sense::World;
+use crate::sense::{World, texts};
 use crate::{Place, PolicyFault};
 pub(crate) use meant::{member_elsewhere, unknown_type};
 
@@ -48,6 +48,11 @@ impl<'a> Texts<'a> {
         let named = self.written.iter().flat_map(|written| written.policy.entity_literals());
         let groups = named.filter(|uid| uid.type_name().to_string() == "Group");
         groups.map(|uid| uid.id().unescaped().to_owned()).collect()
+    }
+
+    /// Every text that a condition has.
+    pub fn literals(&self) -> BTreeSet<String> {
+        texts(self.written.iter().flat_map(|written| written.judged.iter()))
     }
 
     fn unknown_name(&self, written: &Written, uid: &EntityUid, agents: &Agents) -> Option<PolicyFault> {
@@ -224,8 +229,14 @@ fn agent_hint(id: &str, agents: &Agents) -> Option<String> {
     {
         return Some(format!("`{near}` is an alias: write `Agent::\"{}\"`", entry.id));
     }
-    closest(id, agents.entries().iter().map(|entry| entry.id.as_str()))
-        .map(|near| format!("did you mean `Agent::\"{near}\"`?"))
+    closest_agent(id, agents).map(|near| format!("did you mean `Agent::\"{near}\"`?"))
+}
+
+/// The same of agents, whose names have most in common anyway: what differs is held against the last part of the name alone.
+pub(crate) fn closest_agent<'a>(id: &str, agents: &'a Agents) -> Option<&'a str> {
+    let near = closest(id, agents.entries().iter().map(|entry| entry.id.as_str()))?;
+    let own = id.rsplit('/').next().unwrap_or(id);
+    (near.eq_ignore_ascii_case(id) || distance(id, near) * 3 <= own.chars().count()).then_some(near)
 }
 
 /// The nearest of the known names, if it is near: at most a third of the letters differ, or the case alone.
@@ -261,7 +272,27 @@ fn distance(a: &str, b: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{closest, distance};
+    use super::{Agents, closest, closest_agent, distance};
+
+    #[test]
+    fn bug_another_agent_was_suggested_for_what_agents_names_have_in_common() {
+        let id = |name: &str| format!("spiffe://semgate.test/agent/{name}");
+        let entries = ["courier-5", "operator", "retailer-7"]
+            .map(|name| format!(r#"{{"id":"{}","groups":[],"credentials":[]}}"#, id(name)));
+        let document = format!(r#"{{"agents":[{}]}}"#, entries.join(","));
+        let agents = Agents::read(document.as_bytes(), &crate::PolicyLimits::default()).unwrap();
+        for (asked, near) in [
+            ("retialer-7", Some("retailer-7")),
+            ("Operator", Some("operator")),
+            ("bank-9", None),
+            ("abc", None),
+            ("shop-3", None),
+        ] {
+            assert_eq!(closest_agent(&id(asked), &agents), near.map(id).as_deref(), "{asked}");
+        }
+        let elsewhere = closest_agent("spiffe://semgate.tset/agent/courier-5", &agents);
+        assert_eq!(elsewhere, Some(id("courier-5").as_str()));
+    }
 
     #[test]
     fn near_names_are_found_and_far_ones_are_not() {

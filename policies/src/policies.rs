@@ -234,7 +234,7 @@ impl Policies {
             warnings.extend(idle);
             warnings.extend(agents.elsewhere(world.met().map(|met| &**met), &source.entities));
             let named = texts.groups().into_iter().chain(spent.named.groups().cloned()).collect();
-            warnings.extend(agents.misspelt(&named, &source.entities));
+            warnings.extend(agents.misspelt(&named, &texts.literals(), &source.entities));
         }
         faults.extend(unfit);
         faults.extend(budgets::known(&spent, source.limits.as_deref().unwrap_or_default(), contexts));

@@ -37,6 +37,7 @@ use cedar_policy::{ActionConstraint, EntityUid, PrincipalConstraint};
 use semgate_contexts::{Performative, PerformativeSet, Version};
 
 pub(crate) use around::may_have_beside;
+pub(crate) use never::texts;
 pub(crate) use replies::may_be_asked;
 pub(crate) use world::World;
 

@@ -8,7 +8,7 @@ use semgate_contexts::json::{self, Json, Object};
 
 use super::{Budget, Budgets, Selector};
 use crate::agents::Agents;
-use crate::check::closest;
+use crate::check::{closest, closest_agent};
 use crate::lived::Whom;
 use crate::{Lived, PolicyFault, PolicyLimits, Rate, RateKey, spots};
 
@@ -309,8 +309,7 @@ impl Reader<'_> {
                 None if self.is_gone(Whom::Agent, id, &format!("{pointer}/agents/{n}")) => {}
                 None => {
                     let near = self.agents.by_alias(id).map(|entry| entry.id.as_str());
-                    let near =
-                        near.or_else(|| closest(id, self.agents.entries().iter().map(|one| one.id.as_str())));
+                    let near = near.or_else(|| closest_agent(id, &self.agents));
                     let why = unknown_name("agent", near);
                     self.fault(&format!("{pointer}/agents/{n}"), why);
                 }

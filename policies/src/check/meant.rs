@@ -131,7 +131,16 @@ fn meant(error: &ValidationError, catalogue: &Catalogue) -> Option<String> {
         ValidationError::UnexpectedType(_) | ValidationError::IncompatibleTypes(_)
             if text.contains("decimal") =>
         {
-            Some("a decimal is compared as in `resource.amount.greaterThan(decimal(\"10000.0\"))`".to_owned())
+            let decimal = "a decimal is compared as in `resource.amount.greaterThan(decimal(\"10000.0\"))`";
+            // where a decimal was looked for and a whole number found, either may be what is wrong
+            let is_either =
+                text.contains("saw Long") || (text.contains("Long") && !text.contains("saw decimal"));
+            let whole = if is_either {
+                ", and a whole number as in `resource.quantity > 100`, without a point"
+            } else {
+                ""
+            };
+            Some(format!("{decimal}{whole}"))
         }
         // of a function's argument
         ValidationError::UnexpectedType(_) if text.contains("expected String but saw Long") => {

@@ -11,7 +11,7 @@ use semgate_contexts::Line;
 use super::{Names, PublisherAct, PublisherPolicies, SCHEMA};
 use crate::agents::Agents;
 use crate::annotations::policy_id;
-use crate::check::{closest, in_order};
+use crate::check::{closest, closest_agent, in_order};
 use crate::lived::{Said, agents_gone};
 use crate::parse::{Alone, each_of, help, place, place_of, words};
 use crate::{Lived, Place, PolicyFault, PolicyLimits, PolicySource};
@@ -172,7 +172,7 @@ fn unknown(one: &Kept<'_>, agents: &Agents) -> Vec<PolicyFault> {
         };
         match uid.type_name().to_string().as_str() {
             "Agent" if agents.position(id).is_none() => {
-                let near = closest(id, agents.entries().iter().map(|entry| entry.id.as_str()));
+                let near = closest_agent(id, agents);
                 faults.push(missing(near.map(|near| format!("did you mean `Agent::\"{near}\"`?"))));
             }
             "Group" if !agents.groups().contains(id) => {

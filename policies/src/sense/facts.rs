@@ -9,7 +9,7 @@ use semgate_contexts::PerformativeSet;
 use super::compared::named_action;
 use super::derived::{as_liked, computed, is_made, is_there, made_of, said_there};
 use super::members::path_of;
-use super::possible::{Known, Looking};
+use super::possible::{Known, Looking, is_version};
 use super::sums::{less, shifted};
 use super::values::Values;
 use crate::numbers::Numbers;
@@ -149,6 +149,9 @@ impl Looking<'_, '_> {
     /// What is known where an expression is true, or false; none if that is never so.
     pub(super) fn narrowed(&mut self, expr: &Expr, truth: bool, here: &Where) -> Option<Where> {
         if !self.world.steps().spend(1) {
+            return Some(here.clone());
+        }
+        if self.is_version_bound(expr) {
             return Some(here.clone());
         }
         match expr {
@@ -344,6 +347,13 @@ impl Looking<'_, '_> {
         let is = |action| listed.iter().any(|set| set.contains(action));
         let actions: PerformativeSet = here.actions.iter().filter(|action| is(*action) == truth).collect();
         (!actions.is_empty()).then(|| Where { actions, ..here.clone() })
+    }
+
+    /// Whether it asks for the versions below or above one, where a version to come is left open.
+    fn is_version_bound(&self, expr: &Expr) -> bool {
+        use BinaryOp::{Greater, GreaterEq, Less, LessEq};
+        matches!(expr, Expr::BinaryOp { op: Less | LessEq | Greater | GreaterEq, left, right }
+            if !self.known.follows() && (is_version(left) || is_version(right)))
     }
 
     /// Whether it counts whom this names: agents are who they are, and who is in a group may be another tomorrow.

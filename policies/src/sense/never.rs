@@ -49,6 +49,16 @@ pub(crate) fn before(clauses: &[Clause], literal: &Literally) -> usize {
     same.map(|(_, at)| *at).position(|at| std::ptr::eq(at, literal.at)).unwrap_or(0)
 }
 
+/// Every text that these conditions hold.
+pub(crate) fn texts<'c>(clauses: impl Iterator<Item = &'c Clause>) -> BTreeSet<String> {
+    let mut all = Vec::new();
+    for clause in clauses {
+        let (Clause::When(condition) | Clause::Unless(condition)) = clause;
+        literals(condition, &mut all);
+    }
+    all.into_iter().map(|(text, _)| text).collect()
+}
+
 fn literals(expr: &Arc<Expr>, all: &mut Vec<(String, *const Expr)>) {
     walk::each(expr, &mut |part| {
         if let Expr::Literal(Literal::String(text)) = &**part {

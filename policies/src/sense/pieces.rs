@@ -186,8 +186,9 @@ impl<'e, 'w, 'a> Search<'e, 'w, 'a> {
             Expr::IfThenElse { cond, then_expr, else_expr } => {
                 self.never(cond, &Place { of: None, wanted: true, has_to_be: None, here });
                 let inner = Place { of: None, wanted, has_to_be: None, here };
-                self.behind((cond, true), then_expr, &inner);
-                self.behind((cond, false), else_expr, &inner);
+                // that a branch says again what it is a branch of is no mistake
+                self.never(then_expr, &inner);
+                self.never(else_expr, &inner);
             }
             _ => {}
         }
@@ -199,12 +200,18 @@ impl<'e, 'w, 'a> Search<'e, 'w, 'a> {
         }
     }
 
-    /// The same behind something that is so, or not, if it ever is.
+    /// The same behind something that is so, or not, if it ever is. Behind `||` a narrower alternative says nothing new, and hides nothing either: only what
+    /// members are counts there.
     fn behind(&mut self, (before, truth): (&'e Arc<Expr>, bool), expr: &'e Arc<Expr>, place: &Place<'_>) {
         let Some(here) = self.looking().narrowed(before, truth, place.here) else { return };
-        self.standing.before.push(Part { expr: before, truth });
-        self.never(expr, &Place { here: &here, ..*place });
-        self.standing.before.pop();
+        let place = Place { here: &here, ..*place };
+        if truth {
+            self.standing.before.push(Part { expr: before, truth });
+            self.never(expr, &place);
+            self.standing.before.pop();
+        } else {
+            self.never(expr, &place);
+        }
     }
 
     /// The same of what a policy asks not to be.

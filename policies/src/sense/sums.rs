@@ -66,10 +66,11 @@ impl Looking<'_, '_> {
         }
     }
 
-    /// The end of a session beside the clock: it is told only while it is to come (`docs/policy.md`, the context record).
+    /// The end of a session beside the clock: it is told only while it is to come (`docs/policy.md`, the context record). That a part says
+    /// so again is no mistake.
     pub(super) fn ends(&self, op: BinaryOp, left: &Expr, right: &Expr) -> Option<Values> {
         let later = match () {
-            () if !self.known.is_full() => return None,
+            () if self.known != Known::All => return None,
             () if is_end(left) && is_now(right) => true,
             () if is_now(left) && is_end(right) => false,
             () => return None,

@@ -452,3 +452,31 @@ fn a_group_of_an_agent_that_is_one_slip_from_one_that_policies_name_is_told() {
     }
     assert_eq!(told("\"planners\"", ""), Vec::<String>::new());
 }
+
+/// The permit said nothing for the agent whose credential was misspelt, and nobody said so.
+#[test]
+fn a_credential_of_an_agent_that_is_one_slip_from_one_that_policies_name_is_told() {
+    let told = |credential: &str, list: &str| {
+        let entities = format!(
+            r#"{{"agents":[{{"id":"spiffe://semgate.test/agent/a","groups":[],"credentials":["high-value-authorized"]}},
+              {{"id":"spiffe://semgate.test/agent/b","groups":[],"credentials":["{credential}"]}}]{list}}}"#
+        );
+        let text = "permit (principal, action, resource is payment::transfer)\nwhen { principal.credentials.contains(\"high-value-authorized\") };";
+        let source = PolicySource { entities: entities.into_bytes(), ..super::alone(text) };
+        let house = House::load(&source, super::shipped_contexts()).unwrap();
+        house.policies.warnings().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    for slip in ["high-value-authorised", "high-value-autorized", "High-value-authorized"] {
+        let why = format!(
+            "nothing names the credential `{slip}`: did you mean `high-value-authorized`? if not, list all credentials in `credentials`"
+        );
+        let found = told(slip, "");
+        assert!(found.len() == 1 && found[0].contains(&why), "{slip}: {found:?}");
+        assert!(found[0].starts_with("entities.json:2:"), "{found:?}");
+        let listed = format!(r#","credentials":["high-value-authorized","{slip}"]"#);
+        assert_eq!(told(slip, &listed), Vec::<String>::new(), "what is listed is meant");
+    }
+    for other in ["high-value-authorized", "high-value-authorized-2", "auditor"] {
+        assert_eq!(told(other, ""), Vec::<String>::new(), "{other}");
+    }
+}

@@ -141,7 +141,8 @@ impl Said {
     /// Every message that differs from this one in nothing but what these ask for, and is as all of them ask.
     fn as_told(&self, atoms: &[String]) -> Vec<Self> {
         let mut all = BTreeSet::from([self.clone()]);
-        for atom in atoms {
+        // what would have to stay is left alone, unless something else of the same is asked for
+        for atom in atoms.iter().filter(|atom| !atom.contains("would have to stay")) {
             all = all.iter().flat_map(|said| said.varied(atom)).collect();
         }
         all.into_iter().filter(|said| atoms.iter().all(|atom| said.is(atom))).collect()
