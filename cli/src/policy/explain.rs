@@ -173,6 +173,23 @@ fn decision(id: &str, log: &std::path::Path, explainer: &Explainer) -> Result<Ve
     }
 }
 
+/// Of a decision whose record does not hold what was asked, and which has this code.
+fn not_asked(code: Option<&str>) -> Fault {
+    const OF_POLICIES: [&str; 4] = ["policy_denied", "approval_required", "reply_refused", "policy_error"];
+    match code {
+        Some("policy_denied") => Fault::new(
+            "the record does not hold what was asked: no policy lets this sender use contexts of this line, which is asked before any condition, or the gateway keeps nothing (`[audit_values]`)",
+        )
+        .hint("`--message FILE` explains the message itself; values are kept from the next message on where firewall.toml ends with `[audit_values]`"),
+        Some(code) if !OF_POLICIES.contains(&code) => {
+            Fault::new(format_args!("it was refused as `{code}` before policies were asked, so that none decided"))
+                .hint("the record's `detail` and docs/refusals.md say what that code means and what to send instead")
+        }
+        _ => Fault::new("the record does not hold what was asked: the gateway keeps nothing of it (`[audit_values]`)")
+            .hint("put `[audit_values]`, even without a line below it, at the end of firewall.toml (of `up`: .semgate/firewall.toml) and start again"),
+    }
+}
+
 fn of_entry(entry: &Entry<'_>, explainer: &Explainer) -> Result<Told, Fault> {
     let code = entry.text("code").map_or_else(String::new, |code| format!(" ({code})"));
     let direction = match entry.text("direction") {
@@ -194,8 +211,7 @@ fn of_entry(entry: &Entry<'_>, explainer: &Explainer) -> Result<Told, Fault> {
         if !limits.is_empty() || sets.as_ref().is_some_and(|sets| sets.stood_in) {
             return Ok(Told { sets, headline, limits, recalled: Vec::new() });
         }
-        let why = "the record does not hold what was asked: it was refused before the policies' conditions, or the gateway keeps nothing (`[audit_values]`)";
-        return Err(Fault::new(why).hint("put `[audit_values]`, even without a line below it, at the end of firewall.toml (of `up`: .semgate/firewall.toml) and start again"));
+        return Err(not_asked(entry.text("code")));
     };
     let redacted: Vec<&str> = entry.names("redacted").collect();
     let recorded = Recorded { redacted: &redacted, by_these: sets.as_ref().is_some_and(Sets::same) };

@@ -77,6 +77,7 @@ impl Replay {
             false => inputs::explainer(&self.policies, &contexts, json)?,
         };
         let mut report = Report::default();
+        let own = explainer.policies().digest().to_string();
         audit::each(&self.log, |entry| {
             match entry.asked() {
                 None => report.unasked += 1,
@@ -86,7 +87,9 @@ impl Replay {
                 Some(asked) if asks_nothing(asked) => report.unasked += 1,
                 Some(asked) => {
                     let redacted: Vec<&str> = entry.names("redacted").collect();
-                    let recorded = Recorded { redacted: &redacted, by_these: false };
+                    // what the candidate decided itself, it decides again
+                    let by_these = entry.text("policy_digest") == Some(own.as_str());
+                    let recorded = Recorded { redacted: &redacted, by_these };
                     let parties = entry.parties();
                     let disabled =
                         |id: &&str| explainer.policies().agent(id).is_some_and(|agent| agent.disabled);
