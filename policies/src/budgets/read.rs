@@ -309,7 +309,7 @@ impl Reader<'_> {
                 None if self.is_gone(Whom::Agent, id, &format!("{pointer}/agents/{n}")) => {}
                 None => {
                     let near = self.agents.by_alias(id).map(|entry| entry.id.as_str());
-                    let near = near.or_else(|| closest_agent(id, &self.agents));
+                    let near = near.or_else(|| closest_agent(id, self.agents));
                     let why = unknown_name("agent", near);
                     self.fault(&format!("{pointer}/agents/{n}"), why);
                 }
