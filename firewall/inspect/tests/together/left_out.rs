@@ -69,6 +69,15 @@ fn attack_a_word_is_told_in_turn_to_who_leaves_out_what_other_places_told_betwee
         "t:z0 u:DEL s:z1 g:z2 u:E t:z3 s:z4 v:z5 m:TE",
         "m:z0 u:DEL g:z2 u:E s:T m:z3 u:z4 p:E",
         "m:z0 s:z1 u:DEL g:z2 t:z3 u:E v:z4 w:z5 m:z6 x:TE",
+        // who began in the middle behind several texts has each of them, and not the first alone
+        "m:DE s:z1 t:L m:E t:TE",
+        "m:DE p:z1 q:L m:E q:TE",
+        "m:z0 s:z1 t:z2 u:DEL m:z4 t:ETE",
+        "m:z0 s:DE m:L s:E t:z4 m:TE",
+        "m:z0 g:DE s:z2 t:LE m:TE",
+        // what stands within a longer piece was not told by itself
+        "m:D s:ELET m:E",
+        "m:x s:ETE_DEL m:ETE",
     ] {
         let house = house();
         let mut places = Places::of(&house);
