@@ -207,6 +207,24 @@ fn what_the_agent_behind_may_not_say_is_refused_as_delivered() {
     }
 }
 
+/// As the HTTP client of the JDK makes it with each request without TLS.
+#[test]
+fn bug_a_client_that_offers_http2_was_refused() {
+    let house = house();
+    let agent = Agent::saying(&reply());
+    let gateway = Gateway::start(house.config(&plain_route(agent.port), ""));
+    let offer = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAAB\r\n";
+    let body = message().to_string();
+    let answer = gateway.post("plain", offer, body.as_bytes());
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert_eq!(answer.json(), reply());
+    let seen = agent.seen();
+    assert_eq!(seen[0].body, body.as_bytes());
+    for gone in ["upgrade", "http2-settings", "connection"] {
+        assert_eq!(seen[0].header(gone), None, "{gone}");
+    }
+}
+
 #[test]
 fn bytes_that_are_no_http_are_an_invalid_reply_and_not_an_absent_agent() {
     let house = house();
