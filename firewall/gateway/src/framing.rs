@@ -319,10 +319,11 @@ impl Facts {
         if !self.host {
             return Err(FramingFault::Host);
         }
-        let is_offer = self.h2c == Offer::WHOLE && self.upgrade && !self.websocket;
-        if !is_offer && (self.websocket || self.upgrade || self.h2c != Offer::default()) {
+        let offers = self.h2c != Offer::default();
+        let is_whole = self.h2c == Offer::WHOLE && self.upgrade && !self.websocket;
+        if !is_whole && (self.websocket || self.upgrade || offers) {
             let asks = self.websocket && self.upgrade && self.length.is_none_or(|length| length == 0);
-            return if websocket && asks && !self.chunked {
+            return if websocket && asks && !offers && !self.chunked {
                 Ok(Body::Upgrade)
             } else {
                 Err(FramingFault::Upgrade)

@@ -22,6 +22,25 @@ fn a_plain_head_tells_where_it_ends_and_what_follows() {
     assert_eq!(with("").map(body), Ok(Some(Body::Length(0))));
 }
 
+/// The guard would wait for a socket, and the path would see none.
+#[test]
+fn attack_a_socket_is_asked_for_beside_an_offer_of_http2() {
+    let sockets = HeadLimits { websocket: true, ..LIMITS };
+    let scan = |headers: &str| {
+        let head = format!("GET / HTTP/1.1\r\nHost: a\r\n{headers}\r\n");
+        scan_head(head.as_bytes(), 0, &sockets).map(body)
+    };
+    assert_eq!(scan("Connection: Upgrade\r\nUpgrade: websocket\r\n"), Ok(Some(Body::Upgrade)));
+    for both in [
+        "Connection: Upgrade\r\nUpgrade: h2c\r\nUpgrade: websocket\r\n",
+        "Connection: Upgrade\r\nUpgrade: websocket\r\nHTTP2-Settings: AAM\r\n",
+        "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: websocket\r\n",
+        "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nUpgrade: websocket\r\nHTTP2-Settings: AAM\r\n",
+    ] {
+        assert_eq!(scan(both), Err(FramingFault::Upgrade), "{both:?}");
+    }
+}
+
 /// As the HTTP client of the JDK sends with each request without TLS, and `curl --http2`.
 #[test]
 fn bug_a_client_that_offers_http2_was_refused() {
