@@ -3,6 +3,7 @@
 
 mod changes;
 mod digests;
+mod formula;
 mod line;
 mod matrix;
 mod places;
@@ -10,8 +11,11 @@ mod recall;
 mod recorded;
 mod scene;
 mod scope;
-mod supposed;
+mod telling;
+mod touched;
 mod truth;
+mod ways;
+mod wish;
 
 #[cfg(test)]
 mod tests;
@@ -30,6 +34,7 @@ use crate::ask::Found;
 use crate::fields::dotted;
 use crate::parse::{self, Written};
 use crate::reads::{self, Reads};
+use crate::sense::Together;
 use crate::{Floors, Place, Policies, PolicyFault, PolicyLimits, PolicySource, Question, Texts, Verdict};
 use scene::Scene;
 use scope::Fit;
@@ -213,8 +218,10 @@ impl Explainer {
         let mut policies: Vec<Weighed> = near.map(|one| self.weighed(one, &deciding, scene)).collect();
         policies.sort_by(|a, b| (a.part, &a.id).cmp(&(b.part, &b.id)));
         let to_pass = match &verdict {
-            Some(Verdict::Denied { .. }) => changes::to_pass(against, scene),
-            Some(verdict @ Verdict::Permitted { .. }) if asks(verdict) => changes::to_pass(against, scene),
+            Some(verdict) if matches!(verdict, Verdict::Denied { .. }) || asks(verdict) => {
+                let together = Together::of(&self.policies.asker().catalogue, &found.info.name);
+                changes::to_pass(against, scene, together)
+            }
             _ => ToPass::default(),
         };
         Explanation { verdict, policies, to_pass }
@@ -328,16 +335,6 @@ impl<'w> Against<'w> {
     /// Whether it applies and keeps the message from passing: it forbids it, or asks a human, and nobody can be asked yet.
     fn stops(&self) -> bool {
         self.truth == Truth::True && self.written.stops()
-    }
-
-    /// Whether it is about what comes into the scope of this permit.
-    fn reaches(&self, permit: &Self) -> bool {
-        let [sender, action, _] = &self.scope;
-        let [moved, another, _] = &permit.scope;
-        let comes = |own: &Fit, other: &Fit, within: fn(&Written, &Written) -> bool| {
-            *own == Fit::Yes || (*other != Fit::Yes && within(permit.written, self.written))
-        };
-        comes(sender, moved, scope::senders_within) && comes(action, another, scope::actions_within)
     }
 }
 

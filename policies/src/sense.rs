@@ -25,6 +25,7 @@ mod sets;
 mod shadow;
 mod steps;
 mod sums;
+mod together;
 pub(crate) mod tokens;
 mod values;
 mod walk;
@@ -39,6 +40,7 @@ use semgate_contexts::{Performative, PerformativeSet, Version};
 pub(crate) use around::may_have_beside;
 pub(crate) use never::texts;
 pub(crate) use replies::may_be_asked;
+pub(crate) use together::{Together, condition};
 pub(crate) use world::World;
 
 use crate::PolicyFault;

@@ -3,7 +3,7 @@
 use semgate_contexts::Line;
 
 use super::scope::{self, Fit};
-use super::{Explainer, Explanation, Part, Recalled, ToPass, Weighed, changes};
+use super::{Explainer, Explanation, Part, Recalled, ToPass, Weighed, changes, wish};
 use crate::catalogue::TypeInfo;
 use crate::parse::Written;
 
@@ -31,7 +31,7 @@ impl Explainer {
         let needs = |written: &Written| {
             let scope = misfits(written).into_iter();
             let asks = if written.asks() { changes::ASKS } else { "" };
-            scope.chain(changes::conditions(&written.clauses, None)).collect::<Vec<_>>().join("; and ") + asks
+            scope.chain(wish::conditions(&written.clauses)).collect::<Vec<_>>().join("; and ") + asks
         };
         // nothing passes by one that asks a human, so that it is told where there is no other
         let alike = |written: &&Written| permits().all(Written::asks) || !written.asks();

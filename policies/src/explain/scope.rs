@@ -97,23 +97,3 @@ pub(crate) fn principal(written: &Written, id: &str, entry: Option<&AgentEntry>)
         PrincipalConstraint::In(uid) | PrincipalConstraint::IsIn(_, uid) => within(&uid),
     }
 }
-
-/// Whether whoever comes into the scope of one policy comes into that of the other too.
-pub(crate) fn senders_within(one: &Written, other: &Written) -> bool {
-    let (own, all) = (one.policy.principal_constraint(), other.policy.principal_constraint());
-    own == all || matches!(all, PrincipalConstraint::Any | PrincipalConstraint::Is(_))
-}
-
-/// The same of performatives.
-pub(crate) fn actions_within(one: &Written, other: &Written) -> bool {
-    let listed = |written: &Written| match written.policy.action_constraint() {
-        ActionConstraint::Any => None,
-        ActionConstraint::Eq(uid) => Some(vec![uid]),
-        ActionConstraint::In(uids) => Some(uids),
-    };
-    match (listed(one), listed(other)) {
-        (_, None) => true,
-        (Some(own), Some(all)) => own.iter().all(|uid| all.contains(uid)),
-        (None, Some(_)) => false,
-    }
-}

@@ -1,6 +1,7 @@
 //! What is explained is what is decided.
 
 mod approvals;
+mod interplay;
 mod recalled;
 mod recorded;
 mod redacted;
@@ -26,7 +27,7 @@ fn explainer(source: &PolicySource) -> Explainer {
 }
 
 fn all_of(needs: &[&str]) -> ToPass {
-    ToPass { all: needs.iter().map(|need| (*need).to_owned()).collect(), one_of: Vec::new() }
+    ToPass { all: needs.iter().map(|need| (*need).to_owned()).collect(), ..ToPass::default() }
 }
 
 fn explained(source: &PolicySource, ask: Ask<'_>) -> Explanation {

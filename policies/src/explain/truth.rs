@@ -164,7 +164,7 @@ pub(crate) fn truth(expr: &Arc<Expr>, scene: &Scene) -> Truth {
 }
 
 /// `if` with an open condition.
-fn either(cond: Open, then: Truth, otherwise: Truth) -> Truth {
+pub(crate) fn either(cond: Open, then: Truth, otherwise: Truth) -> Truth {
     if then == otherwise && !cond.may_fail && !matches!(then, Truth::Open(_)) {
         return then;
     }
@@ -174,6 +174,13 @@ fn either(cond: Open, then: Truth, otherwise: Truth) -> Truth {
         Truth::True | Truth::False => Open::default(),
     };
     Truth::Open(cond.with(open(then)).with(open(otherwise)))
+}
+
+/// Whether an expression could fail for some values of what it reads.
+pub(crate) fn may_fail(expr: &Expr, scene: &Scene) -> bool {
+    let mut open = Open::default();
+    visit(expr, scene, &mut open);
+    open.may_fail
 }
 
 /// Notes what an expression reads of what is not known and whether it could fail; true if everything that it reads is known.

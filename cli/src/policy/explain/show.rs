@@ -136,6 +136,9 @@ fn show_ways(Explanation { to_pass, .. }: &Explanation) {
         );
         to_pass.one_of.iter().for_each(|way| out!("    {way}"));
     }
+    if to_pass.more {
+        out!("  there may be more ways than these");
+    }
 }
 
 fn show_policies(same: &[&&Weighed]) {
@@ -184,7 +187,7 @@ fn as_json(recalled: &Recalled) -> Value {
         "then_redacted": recalled.then_redacted,
         "missing": recalled.missing,
         "policies": policies,
-        "to_pass": {"all": to_pass.all, "one_of": to_pass.one_of},
+        "to_pass": {"all": to_pass.all, "one_of": to_pass.one_of, "more": to_pass.more},
     })
 }
 

@@ -70,7 +70,7 @@ fn what_the_same_policies_decided_is_what_the_record_says_also_of_what_was_not_k
         [
             "so that `p.cedar#high` does not apply: `resource.amount` would have to be at most 10000.0",
             "so that `p.cedar#eur` does not apply: `resource.currency` would have to be other than `EUR`",
-            "so that `p.cedar#gbp` does not apply: `resource.currency` would have to be other than `GBP`",
+            "so that `p.cedar#gbp` still does not apply: `resource.currency` would have to be other than `GBP`",
         ],
         "against all that refused, and what would refuse then"
     );

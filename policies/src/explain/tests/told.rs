@@ -22,22 +22,29 @@ struct Said {
 }
 
 const CURRENCIES: [&str; 4] = ["EUR", "USD", "GBP", "CHF"];
-const AMOUNTS: [i64; 7] = [1, 10, 11, 40, 100, 101, 300];
-const ACTIONS: [Performative; 2] = [Performative::Request, Performative::Inform];
+const AMOUNTS: [i64; 7] = [1, 10, 11, 12, 100, 101, 300];
+const ACTIONS: [Performative; 3] = [Performative::Request, Performative::Inform, Performative::Agree];
 
 /// What is not known to make a difference to any policy here.
-const ATOMS: [&str; 10] = [
+const ATOMS: [&str; 14] = [
     r#"resource.amount.greaterThan(decimal("10.0"))"#,
     r#"resource.amount.greaterThan(decimal("100.0"))"#,
     r#"resource.amount.lessThanOrEqual(decimal("100.0"))"#,
-    r#"resource.amount.lessThan(decimal("11.0"))"#,
+    r#"resource.amount.lessThan(decimal("12.0"))"#,
     r#"resource.currency == "USD""#,
     r#"resource.currency != "EUR""#,
     r#"context.direction == "reply""#,
     r#"context.direction == "request""#,
     r#"principal.credentials.contains("c")"#,
     r#"context.receiver in Group::"a""#,
+    r#"principal in Group::"b""#,
+    r#"principal in [Group::"a", Group::"b"]"#,
+    LIKE,
+    LISTED,
 ];
+
+const LIKE: &str = r#"resource.currency like "U*""#;
+const LISTED: &str = r#"["USD", "GBP"].contains(resource.currency)"#;
 
 /// Numbers without chance, so that a failure comes again.
 struct Numbers(u64);
@@ -53,7 +60,13 @@ impl Numbers {
     }
 
     fn condition(&mut self, depth: usize) -> String {
-        match self.below(if depth == 0 { 1 } else { 5 }) {
+        match self.below(if depth == 0 { 1 } else { 6 }) {
+            5 => format!(
+                "(if {} then {} else {})",
+                self.condition(depth - 1),
+                self.condition(depth - 1),
+                self.condition(depth - 1)
+            ),
             0..=1 => (*self.one(&ATOMS)).to_owned(),
             2 => format!("!({})", self.condition(depth - 1)),
             3 => format!("({} && {})", self.condition(depth - 1), self.condition(depth - 1)),
@@ -151,6 +164,9 @@ impl Said {
     fn varied(&self, atom: &str) -> Vec<Self> {
         let [a, b, c] = self.sender;
         let of = |sender| Self { sender, ..self.clone() };
+        if atom.contains("principal in [") {
+            return [[true, b, c], [false, b, c], [a, !b, c], [!a, !b, c]].map(of).to_vec();
+        }
         if atom.contains("resource.amount") {
             AMOUNTS.iter().map(|amount| Self { amount: *amount, ..self.clone() }).collect()
         } else if atom.contains("resource.currency") {
@@ -175,6 +191,15 @@ impl Said {
     fn is(&self, atom: &str) -> bool {
         let word = |at: usize| atom.split('`').nth(at).unwrap();
         let would = !atom.contains("must not");
+        for (text, is) in [
+            (LIKE, self.currency.starts_with('U')),
+            (LISTED, ["USD", "GBP"].contains(&self.currency)),
+            (r#"principal in [Group::"a", Group::"b"]"#, self.sender[0] || self.sender[1]),
+        ] {
+            if atom.starts_with(&format!("`{text}` would have to ")) {
+                return is == atom.ends_with(" true");
+            }
+        }
         if atom.contains("in the group") {
             let is = match (atom.starts_with("the receiver"), word(1)) {
                 (true, "a") => self.receiver,
@@ -188,7 +213,7 @@ impl Said {
             return self.sender[2] == would;
         }
         if atom.contains("performative") {
-            return word(1) == self.action.as_str();
+            return (word(1) == self.action.as_str()) == would;
         }
         let be = atom.split_once("would have to be ").or_else(|| atom.split_once("would have to stay "));
         let than = be.unwrap_or_else(|| panic!("{atom}")).1;
@@ -296,7 +321,13 @@ fn what_is_told_to_pass_does_pass_with_and_without_approvals() {
             assert_eq!(told.to_pass.is_empty(), passes(&verdict), "{text}{said:?}\n{:?}", told.to_pass);
             asked += usize::from(super::super::asks(&verdict));
             for way in followed(&told.to_pass) {
-                for other in said.as_told(&way) {
+                let others = said.as_told(&way);
+                assert!(
+                    !others.is_empty(),
+                    "nobody can do that:\n{text}{said:?}\n{:#?}\n{way:?}",
+                    told.to_pass
+                );
+                for other in others {
                     done += 1;
                     let verdict = other.ask(|ask| house.ask(ask));
                     if !passes(&verdict) {

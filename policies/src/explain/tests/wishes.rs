@@ -4,6 +4,7 @@ use semgate_contexts::Performative;
 
 use super::super::{Explanation, Part};
 use super::{all_of, explained};
+use crate::PolicySource;
 use crate::tests::{Ask, one_file, transfer};
 
 fn told(policies: &str, amount: &str) -> Explanation {
@@ -64,9 +65,10 @@ fn what_a_forbid_would_then_refuse_is_not_advised() {
     assert_eq!(
         all(&one),
         all_of(&[
-            "so that `p.cedar#p` applies: `resource.currency` would have to be `USD`; but `p.cedar#f` would then forbid it, and would have to be another"
+            "so that `p.cedar#p` applies: `resource.currency` would have to be `USD`",
+            "so that `p.cedar#f` still does not apply: `context.direction` would have to be other than `request`"
         ]),
-        "the only way is told with the forbid that stands against it"
+        "where there is no other way, what a forbid would refuse is told with what keeps that from applying"
     );
     for (condition, stands) in [
         (r#"resource.currency like "U*""#, true),
@@ -78,7 +80,8 @@ fn what_a_forbid_would_then_refuse_is_not_advised() {
             r#"@id("f") forbid {transfers} when {{ {condition} && context.direction == "request" }};"#
         );
         let told = told(&format!("{one}\n{forbid}"), "7").to_pass;
-        assert_eq!(told.all[0].contains("`p.cedar#f` would then forbid it"), stands, "{condition}: {told:?}");
+        let forbids = told.all.iter().any(|way| way.contains("`p.cedar#f` still does not apply"));
+        assert_eq!(forbids, stands, "{condition}: {told:?}");
     }
 }
 
@@ -88,7 +91,7 @@ fn a_forbid_without_a_condition_is_told_as_that() {
     let all = format!(
         "{permit}@id(\"f\") forbid (principal, action, resource is payment::transfer) when {{ true }};\n"
     );
-    assert!(told(&all, "1").to_pass.all[0].contains("`p.cedar#f` does not apply"));
+    assert!(told(&all, "1").to_pass.all[0].starts_with("`p.cedar#f` would have to be another: "));
     let one = format!(
         "{permit}@id(\"f\") forbid (principal, action == Action::\"REQUEST\", resource is payment::transfer);\n"
     );
@@ -133,4 +136,44 @@ fn what_a_policy_obliges_to_is_told_with_it() {
         ..Ask::default()
     };
     assert_eq!(explained(&one_file(redacts), ask).policies[0].redacts, ["booking_reference"]);
+}
+
+#[test]
+fn of_many_forbids_that_ask_for_the_same_members_the_ways_are_told_together() {
+    let transfers = "(principal, action, resource is payment::transfer)";
+    let mut text = format!("permit {transfers};\n");
+    let currencies = ["AUD", "CAD", "CHF", "CNY", "DKK", "GBP", "JPY", "NOK", "NZD", "SEK"];
+    for at in 1..=60 {
+        let currency = currencies[at % 10];
+        text += &format!(
+            "@id(\"f{at}\") forbid {transfers} when {{ resource.amount.greaterThan(decimal(\"{at}.0\")) && (resource.currency != \"{currency}\" || \
+             resource.amount.lessThan(decimal(\"{at}.5\")) || context.receiver in Group::\"planners\") }};\n"
+        );
+    }
+    let told = told(&text, "70").to_pass;
+    let first = told.one_of.first().map(String::as_str).unwrap_or_default();
+    assert!(first.starts_with("so that `p.cedar#f1`, `p.cedar#f2`, "), "{told:?}");
+    assert!(
+        first.ends_with(" and `p.cedar#f60` do not apply: `resource.amount` would have to be at most 1.0"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn where_there_are_more_ways_than_can_be_told_some_are_and_it_is_said() {
+    let transfers = "(principal, action, resource is payment::transfer)";
+    let held = |at: usize| format!("principal.credentials.contains(\"c{at}\")");
+    let mut text = format!("permit {transfers};\n");
+    for at in 0..10 {
+        text +=
+            &format!("@id(\"f{at}\") forbid {transfers} unless {{ {} || {} }};\n", held(at), held(at + 10));
+    }
+    let names: Vec<String> = (0..20).map(|at| format!("\"c{at}\"")).collect();
+    let entities = format!("{{\"agents\":[],\"credentials\":[{}]}}", names.join(","));
+    let source = PolicySource { entities: entities.into_bytes(), ..one_file(&text) };
+    let told = explained(&source, Ask { value: &transfer("1"), ..Ask::default() }).to_pass;
+    assert!(told.more && told.one_of.is_empty(), "{told:?}");
+    assert_eq!(told.all.len(), 10, "one for each forbid: {told:?}");
+    assert!(told.all[0].ends_with("the sender would have to hold the credential `c0`"), "{told:?}");
+    assert!(told.all[9].ends_with("`c9`; or the sender would have to hold the credential `c19`"), "{told:?}");
 }

@@ -1,0 +1,72 @@
+//! What is told where conditions of several policies come to something together.
+
+use super::super::ToPass;
+use super::{all_of, explained};
+use crate::tests::{Ask, one_file, transfer};
+
+fn told(policies: &[&str], amount: &str) -> ToPass {
+    let text = policies.join("\n").replace("SCOPE", "(principal, action, resource is payment::transfer)");
+    explained(&one_file(&text), Ask { value: &transfer(amount), ..Ask::default() }).to_pass
+}
+
+#[test]
+fn of_two_parts_of_a_condition_that_asks_a_human_the_one_that_another_permit_needs_is_left() {
+    // the permit needs an amount of 10, so that of the two parts only the currency can be another
+    let asks = r#"@id("a") @approve("sign") permit SCOPE when { resource.currency == "EUR" && resource.amount.lessThan(decimal("50.0")) };"#;
+    let ten = r#"@id("t") permit SCOPE when { resource.amount == decimal("10.0") };"#;
+    assert_eq!(
+        told(&[asks, ten], "20"),
+        all_of(&[
+            "so that `p.cedar#a` does not apply (it asks a human, and nobody can be asked yet): `resource.currency` would have to be other than `EUR`",
+            "so that `p.cedar#t` applies: `resource.amount` would have to be 10.0",
+        ])
+    );
+}
+
+#[test]
+fn a_group_that_one_policy_needs_and_another_wants_left_is_no_way() {
+    let in_group =
+        r#"@id("p") permit (principal in Group::"planners", action, resource is payment::transfer);"#;
+    let other = r#"@id("q") permit SCOPE when { resource.currency == "USD" };"#;
+    let forbid = r#"@id("f") forbid SCOPE when { resource.currency == "EUR" } unless { !(principal in Group::"planners") && context.direction == "reply" };"#;
+    assert_eq!(
+        told(&[in_group, other, forbid], "1"),
+        ToPass {
+            // for the one the reply, which needs a sender outside the group, is no way; for the other it would only be more
+            all: vec![
+                "so that `p.cedar#f` does not apply: `resource.currency` would have to be other than `EUR`"
+                    .to_owned()
+            ],
+            one_of: vec![
+                "so that `p.cedar#p` applies: the sender would have to be in the group `planners`".to_owned(),
+                "so that `p.cedar#q` applies: `resource.currency` would have to be `USD`".to_owned(),
+            ],
+            ..ToPass::default()
+        }
+    );
+}
+
+#[test]
+fn an_if_is_told_by_its_branches() {
+    let permit = "@id(\"p\") permit SCOPE;";
+    let forbid = r#"@id("f") forbid SCOPE when { if resource.currency == "EUR" then resource.amount.greaterThan(decimal("10.0")) else context.direction == "request" };"#;
+    assert_eq!(
+        told(&[permit, forbid], "20"),
+        all_of(&[
+            "so that `p.cedar#f` does not apply: `resource.amount` would have to be at most 10.0; or `resource.currency` would have to be other than `EUR` and `context.direction` would have to be other than `request`"
+        ])
+    );
+}
+
+#[test]
+fn what_a_way_changes_and_another_forbid_asks_too_stays_within_both() {
+    let permit = r#"@id("p") permit SCOPE when { resource.amount.lessThan(decimal("100.0")) };"#;
+    let forbid = r#"@id("f") forbid SCOPE when { context.direction == "reply" || resource.amount.lessThanOrEqual(decimal("1.0")) };"#;
+    assert_eq!(
+        told(&[permit, forbid], "500"),
+        all_of(&[
+            "so that `p.cedar#p` applies: `resource.amount` would have to be less than 100.0",
+            "so that `p.cedar#f` still does not apply: `resource.amount` would have to stay more than 1.0",
+        ])
+    );
+}

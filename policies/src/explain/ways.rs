@@ -1,0 +1,312 @@
+//! Ways for a message to pass: what would have to come out otherwise, looked for until it follows that one permit applies and nothing
+//! stops it, whatever else the message is. What a way changes is not known any more wherever else it is asked, so that a way says also
+//! what must stay.
+
+use std::cell::Cell;
+
+use super::formula::{Formula, Need, Parts, Supposed};
+use super::truth::Truth;
+use crate::parse::Written;
+
+/// The most ways that are looked for. More than anybody reads; told together, three forbids with six ways each are one line each.
+const MOST_WAYS: usize = 256;
+
+/// The most looks at a policy. A look takes some microseconds, so that this is a second.
+const MOST_LOOKS: usize = 200_000;
+
+/// A policy against the message.
+pub(super) struct Held<'w> {
+    pub written: &'w Written,
+    /// What its scope asks, as conditions.
+    pub scope: Vec<Formula>,
+    /// What its clauses ask.
+    pub clauses: Vec<Formula>,
+    /// Whether at most one part of its scope does not fit.
+    pub near: bool,
+    /// What it comes to for the message as it is.
+    pub now: Truth,
+}
+
+/// Why something is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Aim {
+    /// So that a forbid that applies does not.
+    Avoids,
+    /// The same of a permit that asks a human.
+    AsksNobody,
+    /// So that a permit applies that does.
+    Keeps,
+    /// So that one does that does not.
+    Applies,
+    /// So that what does not stop it goes on not to.
+    StaysAway,
+}
+
+/// What is needed for one or more policies.
+#[derive(Debug, Clone)]
+pub(super) struct Step {
+    pub aim: Aim,
+    /// Which, by their places among those that are held against the message.
+    pub policies: Vec<usize>,
+    pub needs: Vec<Need>,
+}
+
+/// All that is needed for the message to pass.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Way<'w> {
+    pub steps: Vec<Step>,
+    /// What stops the message all the same, and would have to be another; and whether it does now.
+    pub another: Vec<(&'w Written, bool)>,
+    /// A permit that asks a human, and would have to ask nobody.
+    pub asking: Option<&'w Written>,
+    /// Whether a permit would have to be written.
+    pub unwritten: bool,
+    supposed: Supposed,
+}
+
+/// What was found.
+pub(super) struct Found<'w> {
+    pub ways: Vec<Way<'w>>,
+    /// Whether there may be more.
+    pub more: bool,
+}
+
+/// What may permit the message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Permits {
+    /// Those that ask nobody.
+    Plain,
+    /// Those that ask a human, since no other is near.
+    Asking,
+    /// None that there is.
+    Unwritten,
+}
+
+/// How far a search goes: each further only where none before found anything.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Reach {
+    /// Whether what does not stop the message now, and would, is passed by in a way that makes something else another.
+    beyond: bool,
+    /// How many policies may be told to have to be others.
+    others: usize,
+}
+
+/// Looks for ways.
+struct Search<'a, 's, 'w> {
+    parts: &'a Parts<'s>,
+    held: &'a [Held<'w>],
+    permits: Permits,
+    /// How far it goes.
+    reach: Reach,
+    ways: Vec<Way<'w>>,
+    looks: Cell<usize>,
+    more: bool,
+}
+
+impl<'w> Way<'w> {
+    /// All that it needs, in order.
+    pub fn needs(&self) -> &[Need] {
+        &self.supposed.needs
+    }
+
+    fn excuses(&self, written: &Written) -> bool {
+        let mut others = self.another.iter().map(|(other, _)| *other).chain(self.asking);
+        others.any(|other| other.id == written.id)
+    }
+}
+
+impl<'w> Held<'w> {
+    fn stops_now(&self) -> bool {
+        self.written.stops() && self.now == Truth::True
+    }
+
+    fn asked(&self) -> impl DoubleEndedIterator<Item = &Formula> {
+        self.scope.iter().chain(&self.clauses)
+    }
+}
+
+/// The ways in which a message passes: all where there are few. What stops it whatever is in it (`always`) is passed over.
+pub(super) fn ways<'w>(parts: &Parts<'_>, held: &[Held<'w>], always: &[&'w Written]) -> Found<'w> {
+    let plain = held.iter().any(|one| one.near && one.written.permits() && !one.written.asks());
+    let asking = held.iter().any(|one| one.near && one.written.asks() && !one.stops_now());
+    let first = match (plain, asking) {
+        (true, _) => Permits::Plain,
+        (false, true) => Permits::Asking,
+        (false, false) => Permits::Unwritten,
+    };
+    let stops = held.iter().filter(|one| one.written.stops()).count();
+    let near = Reach { beyond: false, others: 0 };
+    let reaches = || [near].into_iter().chain((0..=stops).map(|others| Reach { beyond: true, others }));
+    let mut search = Search {
+        parts,
+        held,
+        permits: first,
+        reach: near,
+        ways: Vec::new(),
+        looks: Cell::new(0),
+        more: false,
+    };
+    for permits in [first, Permits::Unwritten] {
+        for reach in reaches() {
+            let reach = Reach { others: reach.others + always.len(), ..reach };
+            (search.permits, search.reach) = (permits, reach);
+            let another = always.iter().map(|one| (*one, true)).collect();
+            search.look(Way { another, ..Way::default() });
+            if !search.ways.is_empty() || search.is_spent() {
+                return Found { more: search.more || search.is_spent(), ways: least(search.ways, parts) };
+            }
+        }
+    }
+    Found { ways: Vec::new(), more: search.more }
+}
+
+/// Without those that need all that another one does, and more.
+fn least<'w>(ways: Vec<Way<'w>>, parts: &Parts<'_>) -> Vec<Way<'w>> {
+    let within = |one: &Way<'_>, other: &Way<'_>| parts.follow_from(one.needs(), &other.supposed);
+    let less = |one: &Way<'_>, other: &Way<'_>| {
+        within(one, other) && (!within(other, one) || one.needs().len() < other.needs().len())
+    };
+    let kept: Vec<bool> = ways.iter().map(|way| !ways.iter().any(|other| less(other, way))).collect();
+    ways.into_iter().zip(kept).filter_map(|(way, kept)| kept.then_some(way)).collect()
+}
+
+impl<'w> Search<'_, '_, 'w> {
+    fn is_spent(&self) -> bool {
+        self.looks.get() >= MOST_LOOKS
+    }
+
+    /// What a policy comes to.
+    fn truth(&self, one: &Held<'w>, supposed: &Supposed) -> Truth {
+        self.looks.set(self.looks.get() + 1);
+        one.asked().fold(Truth::True, |so_far, formula| so_far.and(|| self.parts.truth(formula, supposed)))
+    }
+
+    fn look(&mut self, way: Way<'w>) {
+        if self.is_spent() || self.ways.len() >= MOST_WAYS {
+            self.more = true;
+            return;
+        }
+        // what stops it now comes first, then what could
+        for first in [true, false] {
+            let stops = |one: &Held<'_>| one.written.stops() && one.stops_now() == first;
+            for (at, one) in self.held.iter().enumerate().filter(|(_, one)| stops(one)) {
+                if !way.excuses(one.written) && self.truth(one, &way.supposed) != Truth::False {
+                    return self.pass_by((at, one), &way);
+                }
+            }
+        }
+        if way.unwritten {
+            return self.ways.push(self.attributed(way));
+        }
+        let asks = self.permits == Permits::Asking;
+        let permits = || {
+            let held = self.held.iter().enumerate().filter(|(_, one)| one.near && one.written.permits());
+            held.filter(|(_, one)| one.written.asks() == asks && !one.stops_now())
+        };
+        if self.permits == Permits::Unwritten {
+            return self.look(Way { unwritten: true, ..way });
+        }
+        if permits().any(|(_, one)| self.truth(one, &way.supposed) == Truth::True) {
+            return self.ways.push(self.attributed(way));
+        }
+        let before = self.ways.len();
+        let permits: Vec<(usize, &Held<'w>)> = permits().collect();
+        // one that applies is kept, and only where none can be, another one made to apply
+        for kept in [true, false] {
+            for (at, one) in permits.iter().filter(|(_, one)| (one.now == Truth::True) == kept) {
+                let aim = if kept { Aim::Keeps } else { Aim::Applies };
+                let asking = asks.then_some(one.written);
+                let ways = self.met(one, &way.supposed);
+                self.each(ways, (aim, *at), &Way { asking, ..way.clone() });
+            }
+            if self.ways.len() > before {
+                return;
+            }
+        }
+    }
+
+    /// What makes a permit apply.
+    fn met(&self, one: &Held<'w>, supposed: &Supposed) -> Vec<Vec<Need>> {
+        let mut all = vec![Vec::new()];
+        for formula in one.asked() {
+            let mut next = Vec::new();
+            for way in &all {
+                let Some(supposed) = self.parts.supposing(supposed, way) else { continue };
+                for more in self.parts.ways(formula, true, &supposed, MOST_WAYS) {
+                    if next.len() < MOST_WAYS {
+                        next.push([way.as_slice(), more.as_slice()].concat());
+                    }
+                }
+            }
+            all = next;
+        }
+        all
+    }
+
+    /// What stops the message is passed by, or kept away.
+    fn pass_by(&mut self, (at, one): (usize, &Held<'w>), way: &Way<'w>) {
+        let before = self.ways.len();
+        let of = |formulas: &[Formula]| -> Vec<Vec<Need>> {
+            formulas
+                .iter()
+                .flat_map(|formula| self.parts.ways(formula, false, &way.supposed, MOST_WAYS))
+                .collect()
+        };
+        let mut ways = of(&one.clauses);
+        if !one.stops_now() {
+            ways.extend(of(&one.scope));
+        }
+        let aim = match (one.stops_now(), one.written.asks()) {
+            (false, _) => Aim::StaysAway,
+            (true, true) => Aim::AsksNobody,
+            (true, false) => Aim::Avoids,
+        };
+        // what does not apply stays as it is where it can, and what is not known is as it has to be
+        let stays = |way: &Vec<Need>| way.iter().all(|need| self.parts.may_be_so(*need));
+        let (stay, change): (Vec<_>, Vec<_>) = ways.into_iter().partition(stays);
+        let beyond = self.reach.beyond || one.stops_now();
+        for ways in [stay, if beyond { change } else { Vec::new() }] {
+            self.each(ways, (aim, at), way);
+            if self.ways.len() > before {
+                return;
+            }
+        }
+        if way.another.len() < self.reach.others {
+            let another = way.another.iter().copied().chain([(one.written, one.stops_now())]).collect();
+            self.look(Way { another, ..way.clone() });
+        }
+    }
+
+    fn each(&mut self, ways: Vec<Vec<Need>>, (aim, at): (Aim, usize), way: &Way<'w>) {
+        for needs in ways {
+            let Some(supposed) = self.parts.supposing(&way.supposed, &needs) else { continue };
+            let mut next = Way { supposed, ..way.clone() };
+            let same = |step: &&mut Step| step.policies.contains(&at);
+            match next.steps.iter_mut().find(same) {
+                Some(step) => step.needs.extend(needs),
+                None => next.steps.push(Step { aim, policies: vec![at], needs }),
+            }
+            self.look(next);
+        }
+    }
+
+    /// With what each step does for those that stop the message now and have no step of their own.
+    fn attributed(&self, mut way: Way<'w>) -> Way<'w> {
+        for (at, one) in self.held.iter().enumerate().filter(|(_, one)| one.stops_now()) {
+            let has = |step: &Step| step.policies.contains(&at);
+            if way.excuses(one.written) || way.steps.iter().any(has) {
+                continue;
+            }
+            let does = |step: &Step| {
+                let alone = self.parts.supposing(&Supposed::default(), &step.needs);
+                alone.is_some_and(|alone| self.truth(one, &alone) == Truth::False)
+            };
+            let aim = if one.written.asks() { Aim::AsksNobody } else { Aim::Avoids };
+            if let Some(step) = way.steps.iter_mut().find(|step| step.aim == aim && does(step)) {
+                step.policies.push(at);
+            }
+        }
+        way.steps.iter_mut().for_each(|step| step.policies.sort_unstable());
+        way
+    }
+}
