@@ -39,6 +39,7 @@ use crate::{Floors, Place, Policies, PolicyFault, PolicyLimits, PolicySource, Qu
 use scene::Scene;
 use scope::Fit;
 use truth::{Truth, Unknown};
+use ways::Bounds;
 
 /// A policy set with the text that it came from. Larger than [`Policies`] alone, and slow: for the command line.
 #[derive(Debug)]
@@ -47,6 +48,7 @@ pub struct Explainer {
     written: Vec<Written>,
     files: Vec<(String, String)>,
     contexts: Vec<Arc<Context>>,
+    bounds: Bounds,
 }
 
 /// Why a question got its verdict.
@@ -166,7 +168,13 @@ impl Explainer {
         limits: &PolicyLimits,
     ) -> Result<Self, Vec<PolicyFault>> {
         let written = parse::parse(&source.files, limits)?;
-        Ok(Self { policies, written, files: source.files.clone(), contexts: contexts.to_vec() })
+        Ok(Self {
+            policies,
+            written,
+            files: source.files.clone(),
+            contexts: contexts.to_vec(),
+            bounds: Bounds::of(limits),
+        })
     }
 
     /// The policies.
@@ -220,7 +228,7 @@ impl Explainer {
         let to_pass = match &verdict {
             Some(verdict) if matches!(verdict, Verdict::Denied { .. }) || asks(verdict) => {
                 let together = Together::of(&self.policies.asker().catalogue, &found.info.name);
-                changes::to_pass(against, scene, together)
+                changes::to_pass(against, scene, together, self.bounds)
             }
             _ => ToPass::default(),
         };

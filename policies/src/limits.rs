@@ -30,6 +30,11 @@ pub struct PolicyLimits {
     /// Looks at a policy that a matrix may take: agents that policies tell apart, times performatives of concepts, times policies. One takes
     /// about half a microsecond, so a matrix ends within a minute or is refused at once.
     pub max_matrix_looks: usize,
+    /// Ways to pass that are told one by one of a message; what does not depend on anything else is told together and not counted. Sixteen times
+    /// as many are looked for. More than sixteen nobody reads.
+    pub max_ways: usize,
+    /// Looks at a policy that looking for these ways may take. One takes some ten microseconds, so that it ends within seconds.
+    pub max_way_looks: usize,
     /// How often loading tries again without a context, when policies do not validate with all of them. A try types the
     /// contexts and validates the invalid policies: some 20 ms for 100 contexts.
     pub max_left_out_tries: usize,
@@ -85,6 +90,8 @@ impl Default for PolicyLimits {
             remembered_verdicts: 1 << 14,
             max_budgets: 1_024,
             max_matrix_looks: 100_000_000,
+            max_ways: 16,
+            max_way_looks: 200_000,
             max_left_out_tries: 512,
             max_line_looks: 100_000,
             max_shadow_pairs: 100_000,

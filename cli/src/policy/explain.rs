@@ -55,6 +55,12 @@ pub struct Explain {
     policies: PathBuf,
     #[command(flatten)]
     contexts: Contexts,
+    /// Most ways to pass that are told one by one
+    #[arg(long, value_name = "NUMBER")]
+    max_ways: Option<usize>,
+    /// Most looks at a policy that looking for these ways may take
+    #[arg(long, value_name = "NUMBER")]
+    max_looks: Option<usize>,
 }
 
 /// What is told of a message, or of one record of a decision.
@@ -85,7 +91,10 @@ impl Explain {
     /// Files that cannot be read, a decision that is not in the log or of which nothing was kept.
     pub fn run(&self, json: bool) -> Result<u8, Fault> {
         let contexts = self.contexts.read()?;
-        let explainer = inputs::live_explainer(&self.policies, &contexts, json)?;
+        let mut limits = PolicyLimits::default();
+        limits.max_ways = self.max_ways.unwrap_or(limits.max_ways);
+        limits.max_way_looks = self.max_looks.unwrap_or(limits.max_way_looks);
+        let explainer = inputs::bounded_explainer(&self.policies, &contexts, &limits, json)?;
         let told = match (&self.message, &self.decision, &self.audit) {
             (Some(message), ..) => {
                 let (source, floors) = (inputs::source(&self.policies)?, self.contexts.floors());

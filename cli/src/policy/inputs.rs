@@ -110,8 +110,21 @@ pub fn explainer(dir: &Path, contexts: &[Arc<Context>], json: bool) -> Result<Ex
 /// # Errors
 /// They would be loaded nowhere; every fault is printed, a line each.
 pub fn live_explainer(dir: &Path, contexts: &[Arc<Context>], json: bool) -> Result<Explainer, Fault> {
-    let explainer = Explainer::load_as_live(&source(dir)?, contexts, &PolicyLimits::default())
-        .map_err(|faults| rejected(&faults, json))?;
+    bounded_explainer(dir, contexts, &PolicyLimits::default(), json)
+}
+
+/// The same with other limits.
+///
+/// # Errors
+/// The same.
+pub fn bounded_explainer(
+    dir: &Path,
+    contexts: &[Arc<Context>],
+    limits: &PolicyLimits,
+    json: bool,
+) -> Result<Explainer, Fault> {
+    let explainer =
+        Explainer::load_as_live(&source(dir)?, contexts, limits).map_err(|faults| rejected(&faults, json))?;
     let policies = explainer.policies();
     for warning in policies.warnings().iter().chain(policies.advice()) {
         tell!("warning: {warning}");

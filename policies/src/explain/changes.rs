@@ -8,7 +8,7 @@ use super::scene::Scene;
 use super::scope::Fit;
 use super::telling::Telling;
 use super::truth::Truth;
-use super::ways::{self, Held};
+use super::ways::{self, Bounds, Held};
 use crate::parse::Written;
 use crate::sense::{self, Together};
 
@@ -63,13 +63,18 @@ pub(super) const ASKS: &str =
 
 /// What a message that does not pass would need: every forbid that applies passed by, and every permit that asks a human, and one permit that
 /// asks nobody.
-pub(super) fn to_pass(against: &[Against<'_>], scene: &Scene, together: Together<'_>) -> ToPass {
+pub(super) fn to_pass(
+    against: &[Against<'_>],
+    scene: &Scene,
+    together: Together<'_>,
+    bounds: Bounds,
+) -> ToPass {
     let mut parts = Parts::new(scene, together);
     let held: Vec<Held<'_>> = against.iter().map(|one| held(one, &mut parts)).collect();
     let stops = against.iter().filter(|one| one.stops() && one.clauses.is_empty());
     let always: Vec<&Written> = stops.map(|one| one.written).collect();
-    let found = ways::ways(&parts, &held, &always);
-    let told = Telling { parts: &parts, held: &held, always: always.len() }.told(found);
+    let found = ways::ways(&parts, &held, &always, bounds);
+    let told = Telling { parts: &parts, held: &held, always: always.len(), most: bounds.told() }.told(found);
     let all = always.iter().map(|one| unconditional(one)).chain(told.all).collect();
     ToPass { all, ..told }
 }

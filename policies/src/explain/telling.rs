@@ -7,9 +7,6 @@ use super::formula::{Need, Parts};
 use super::ways::{Aim, Found, Held, Way};
 use super::wish::wish;
 
-/// The most ways that are told one by one. More than anybody reads; what is told by itself is not counted.
-const MOST_TOLD: usize = 16;
-
 const UNWRITTEN: &str = "a permit for it would have to be written: none is near";
 const TOO_MUCH: &str = "what these policies ask of one another is more than can be told";
 
@@ -31,6 +28,8 @@ pub(super) struct Telling<'a, 's, 'w> {
     pub held: &'a [Held<'w>],
     /// How many policies stop the message whatever is in it, of which something is said already.
     pub always: usize,
+    /// The most ways that are told one by one.
+    pub most: usize,
 }
 
 impl Telling<'_, '_, '_> {
@@ -56,8 +55,8 @@ impl Telling<'_, '_, '_> {
         if ways.is_empty() {
             told.all.push(TOO_MUCH.to_owned());
         }
-        told.more |= told.one_of.len() > MOST_TOLD;
-        told.one_of.truncate(MOST_TOLD);
+        told.more |= told.one_of.len() > self.most;
+        told.one_of.truncate(self.most);
         told
     }
 

@@ -6,13 +6,34 @@ use std::cell::Cell;
 
 use super::formula::{Formula, Need, Parts, Supposed};
 use super::truth::Truth;
+use crate::PolicyLimits;
 use crate::parse::Written;
 
-/// The most ways that are looked for. More than anybody reads; told together, three forbids with six ways each are one line each.
-const MOST_WAYS: usize = 256;
+/// How many ways are looked for, for each that is told by itself: those of two forbids with four ways each are two lines.
+const LOOKED_FOR: usize = 16;
 
-/// The most looks at a policy. A look takes some microseconds, so that this is a second.
-const MOST_LOOKS: usize = 200_000;
+/// How far ways are looked for and told.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    told: usize,
+    looks: usize,
+}
+
+impl Bounds {
+    /// As the limits have it.
+    pub const fn of(limits: &PolicyLimits) -> Self {
+        Self { told: limits.max_ways, looks: limits.max_way_looks }
+    }
+
+    /// The most ways that are told one by one.
+    pub const fn told(self) -> usize {
+        self.told
+    }
+
+    const fn ways(self) -> usize {
+        self.told.saturating_mul(LOOKED_FOR)
+    }
+}
 
 /// A policy against the message.
 pub(super) struct Held<'w> {
@@ -95,6 +116,7 @@ struct Reach {
 struct Search<'a, 's, 'w> {
     parts: &'a Parts<'s>,
     held: &'a [Held<'w>],
+    bounds: Bounds,
     permits: Permits,
     /// How far it goes.
     reach: Reach,
@@ -126,7 +148,12 @@ impl<'w> Held<'w> {
 }
 
 /// The ways in which a message passes: all where there are few. What stops it whatever is in it (`always`) is passed over.
-pub(super) fn ways<'w>(parts: &Parts<'_>, held: &[Held<'w>], always: &[&'w Written]) -> Found<'w> {
+pub(super) fn ways<'w>(
+    parts: &Parts<'_>,
+    held: &[Held<'w>],
+    always: &[&'w Written],
+    bounds: Bounds,
+) -> Found<'w> {
     let plain = held.iter().any(|one| one.near && one.written.permits() && !one.written.asks());
     let asking = held.iter().any(|one| one.near && one.written.asks() && !one.stops_now());
     let first = match (plain, asking) {
@@ -140,6 +167,7 @@ pub(super) fn ways<'w>(parts: &Parts<'_>, held: &[Held<'w>], always: &[&'w Writt
     let mut search = Search {
         parts,
         held,
+        bounds,
         permits: first,
         reach: near,
         ways: Vec::new(),
@@ -172,7 +200,7 @@ fn least<'w>(ways: Vec<Way<'w>>, parts: &Parts<'_>) -> Vec<Way<'w>> {
 
 impl<'w> Search<'_, '_, 'w> {
     fn is_spent(&self) -> bool {
-        self.looks.get() >= MOST_LOOKS
+        self.looks.get() >= self.bounds.looks
     }
 
     /// What a policy comes to.
@@ -182,7 +210,7 @@ impl<'w> Search<'_, '_, 'w> {
     }
 
     fn look(&mut self, way: Way<'w>) {
-        if self.is_spent() || self.ways.len() >= MOST_WAYS {
+        if self.is_spent() || self.ways.len() >= self.bounds.ways() {
             self.more = true;
             return;
         }
@@ -232,8 +260,8 @@ impl<'w> Search<'_, '_, 'w> {
             let mut next = Vec::new();
             for way in &all {
                 let Some(supposed) = self.parts.supposing(supposed, way) else { continue };
-                for more in self.parts.ways(formula, true, &supposed, MOST_WAYS) {
-                    if next.len() < MOST_WAYS {
+                for more in self.parts.ways(formula, true, &supposed, self.bounds.ways()) {
+                    if next.len() < self.bounds.ways() {
                         next.push([way.as_slice(), more.as_slice()].concat());
                     }
                 }
@@ -249,7 +277,7 @@ impl<'w> Search<'_, '_, 'w> {
         let of = |formulas: &[Formula]| -> Vec<Vec<Need>> {
             formulas
                 .iter()
-                .flat_map(|formula| self.parts.ways(formula, false, &way.supposed, MOST_WAYS))
+                .flat_map(|formula| self.parts.ways(formula, false, &way.supposed, self.bounds.ways()))
                 .collect()
         };
         let mut ways = of(&one.clauses);

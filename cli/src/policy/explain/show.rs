@@ -137,7 +137,7 @@ fn show_ways(Explanation { to_pass, .. }: &Explanation) {
         to_pass.one_of.iter().for_each(|way| out!("    {way}"));
     }
     if to_pass.more {
-        out!("  there may be more ways than these");
+        out!("  there may be more ways than these: allow more with `--max-ways` or `--max-looks`");
     }
 }
 
