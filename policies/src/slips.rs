@@ -2,8 +2,15 @@
 //! file was read with what was meant in its stead and the parser went past it, so that a hint is never a guess; what stands behind the first
 //! slip is told too.
 
+mod asks;
 mod brackets;
+mod calls;
+mod clauses;
+mod entities;
+mod foreign;
+mod lists;
 mod marks;
+mod numbers;
 mod quotes;
 mod scope;
 mod spot;
@@ -74,6 +81,9 @@ pub(crate) fn told(text: &str) -> Vec<(usize, String)> {
     if !marks.is_empty() {
         return marks;
     }
+    if let Some(other) = foreign::told(text, &tokens::all(text)) {
+        return vec![other];
+    }
     let mut now = Mended { text: text.to_owned(), moved: Vec::new() };
     let mut wrong = wrong(text);
     let (mut told, mut tries) = (Vec::new(), 0);
@@ -143,10 +153,16 @@ fn mend(text: &str, all: &[Wrong], tries: &mut usize) -> Option<(Wrong, Slip, Ve
 /// What could have been meant, the likeliest first.
 fn slips(spot: &Spot<'_>) -> Vec<Slip> {
     let rules = [
+        asks::rules(spot),
         marks::rules(spot),
+        numbers::rules(spot),
+        calls::rules(spot),
         quotes::rules(spot),
+        entities::rules(spot),
+        lists::rules(spot),
         scope::rules(spot),
         variables::rules(spot),
+        clauses::rules(spot),
         brackets::rules(spot),
     ];
     rules.into_iter().flatten().collect()

@@ -38,7 +38,7 @@ fn condition(spot: &Spot<'_>) -> Option<Slip> {
         return None;
     }
     if spot.on(0) == "(" {
-        let close = spot.closed(spot.here)?;
+        let close = spot.closed(spot.here).filter(|close| spot.clause_end(spot.here) == close + 1)?;
         let edits = vec![(here.clone(), "{".to_owned()), (spot.range(close, close), "}".to_owned())];
         let hint = format!("a condition stands in braces: `{} {{ … }}`", spot.before(1));
         return Some(Slip::tried(here.start, edits, hint));

@@ -1,6 +1,7 @@
 //! Operators and comments of other languages, signs that only look like those of Cedar, and numbers.
 
-use super::spot::{Spot, is_digits, is_name};
+use super::calls::PATTERN;
+use super::spot::{Spot, is_name};
 use super::{Edit, Slip};
 
 /// What operators are made of here and elsewhere.
@@ -37,16 +38,7 @@ const ALIKE: [(char, char); 26] = [
 ];
 
 pub(super) fn rules(spot: &Spot<'_>) -> Vec<Slip> {
-    let one = [
-        operator(spot),
-        word(spot),
-        not_in(spot),
-        comment(spot),
-        look_alike(spot),
-        number(spot),
-        choice(spot),
-        escape(spot),
-    ];
+    let one = [operator(spot), word(spot), comment(spot), look_alike(spot), choice(spot), escape(spot)];
     one.into_iter().flatten().collect()
 }
 
@@ -77,6 +69,7 @@ fn operator(spot: &Spot<'_>) -> Option<Slip> {
     let meant = match text((from, to)) {
         "=" | "===" | ":=" => "==",
         "<>" | "~=" | "!==" | "≠" => "!=",
+        "=~" | "!~" => return Some(Slip::sure(spot.range(from, to).start, PATTERN)),
         "=>" | "≥" => ">=",
         "=<" | "≤" => "<=",
         "&" | "∧" => "&&",
@@ -95,31 +88,16 @@ fn word(spot: &Spot<'_>) -> Option<Slip> {
     let (at, meant, by) = match () {
         () if is(spot.here, "and") => (spot.here, "&&", "&&"),
         () if is(spot.here, "or") => (spot.here, "||", "||"),
-        () if is(spot.here, "not") && spot.on(1) != "in" => (spot.here, "!", "!"),
+        () if is(spot.here, "not") => (spot.here, "!", "!"),
         () => (before.filter(|at| is(*at, "not"))?, "!", "!"),
     };
-    let range = spot.range(at, at);
-    Some(Slip::tried(range.start, vec![(range, by.to_owned())], format!("did you mean `{meant}`?")))
-}
-
-/// `principal not in Group::"x"`.
-fn not_in(spot: &Spot<'_>) -> Option<Slip> {
-    if !spot.on(0).eq_ignore_ascii_case("not") || spot.on(1) != "in" {
+    // of another question than a truth: `is not`, `not in`, `has not`
+    let asks = |word: &str| matches!(word, "in" | "is" | "has" | "like");
+    if meant == "!" && (asks(spot.word(at.checked_sub(1))) || asks(spot.word(Some(at + 1)))) {
         return None;
     }
-    let mut from = spot.here.checked_sub(1).filter(|at| is_name(spot.word(Some(*at))))?;
-    while from > 1 && spot.word(Some(from - 1)) == "." && is_name(spot.word(Some(from - 2))) {
-        from -= 2;
-    }
-    let mut to = spot.here + 2;
-    while spot.word(Some(to + 1)) == "::" {
-        to += 2;
-    }
-    let left = spot.text.get(spot.range(from, spot.here - 1))?;
-    let right = spot.text.get(spot.range(spot.here + 2, to))?;
-    let meant = format!("!({left} in {right})");
-    let hint = format!("did you mean `{meant}`?");
-    Some(Slip::tried(spot.range(spot.here, spot.here).start, vec![(spot.range(from, to), meant)], hint))
+    let range = spot.range(at, at);
+    Some(Slip::tried(range.start, vec![(range, by.to_owned())], format!("did you mean `{meant}`?")))
 }
 
 fn comment(spot: &Spot<'_>) -> Option<Slip> {
@@ -201,25 +179,6 @@ pub(crate) fn latin(c: char) -> char {
     let wide = char::from_u32(u32::from(c).wrapping_sub(0xfee0)).filter(char::is_ascii_graphic);
     let alike = || ALIKE.iter().find(|(other, _)| *other == c).map(|(_, own)| *own);
     wide.or_else(alike).unwrap_or(c)
-}
-
-/// `10000.0` and `10_000`.
-fn number(spot: &Spot<'_>) -> Option<Slip> {
-    if spot.before(1) == "." && is_digits(spot.before(2)) && is_digits(spot.on(0)) {
-        let range = spot.range(spot.here - 2, spot.here);
-        let text = format!("decimal(\"{}\")", spot.text.get(range.clone())?);
-        let hint = format!(
-            "a number with a point is `{text}`, and compared by `lessThan`, `greaterThan` and the like"
-        );
-        return Some(Slip::tried(range.start, vec![(range, text)], hint));
-    }
-    let digits = spot.on(0).replace('_', "");
-    (spot.on(0).contains('_') && spot.on(0).starts_with(|c: char| c.is_ascii_digit()) && is_digits(&digits))
-        .then(|| {
-            let range = spot.range(spot.here, spot.here);
-            let hint = format!("a number is written without `_`: did you mean `{digits}`?");
-            Slip::tried(range.start, vec![(range, digits)], hint)
-        })
 }
 
 /// `a ? b : c`, and `if` without `else`.

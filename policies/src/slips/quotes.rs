@@ -12,7 +12,7 @@ fn other(spot: &Spot<'_>) -> Option<Slip> {
     if !spot.why.starts_with("invalid token") {
         return None;
     }
-    let rest = spot.text.get(spot.at..)?;
+    let rest = spot.text.get(spot.at..).filter(|rest| !rest.starts_with("```"))?;
     let first = rest.chars().next()?;
     let closers: &[char] = match first {
         '\'' => &['\''],

@@ -5,9 +5,13 @@ use super::spot::{Spot, is_name, is_text};
 use crate::check::closest;
 
 /// The form of a scope.
-const FORM: &str = "the scope is `(principal, action, resource)`, in this order; what else is asked stands behind it, in `when { … }`";
+pub(super) const FORM: &str = "the scope is `(principal, action, resource)`, in this order; what else is asked stands behind it, in `when { … }`";
 /// How several are asked for.
-const ONE: &str = "the scope takes one: write a policy for each, or ask for several in `when { … }`";
+pub(super) const ONE: &str =
+    "the scope takes one: write a policy for each, or ask for several in `when { … }`";
+/// What is not meant.
+pub(super) const NOT: &str =
+    "the scope says who and what is meant; what is not meant stands behind it, in `unless { … }`";
 
 /// What stands in a scope without being the name of somebody.
 const WORDS: [&str; 9] =
@@ -42,12 +46,24 @@ fn effect(spot: &Spot<'_>) -> Option<Slip> {
 
 fn clause(spot: &Spot<'_>) -> Option<Slip> {
     let clause = last_word(spot, "invalid policy condition: ")?;
+    let is = |names: &[&str]| names.iter().any(|name| clause.eq_ignore_ascii_case(name));
+    let (_, range) = at_word(spot, clause)?;
+    if is(&["and", "also"]) {
+        let edit = vec![(range.clone(), "when".to_owned())];
+        return Some(Slip::tried(range.start, edit, "a further condition begins with `when` or `unless`"));
+    }
+    if is(&["or"]) {
+        return Some(Slip::sure(range.start, "alternatives stand in one condition: `when { … || … }`"));
+    }
+    if is(&["else", "otherwise"]) {
+        let hint = "what else may be is another policy; what must not be is `unless { … }`";
+        return Some(Slip::sure(range.start, hint));
+    }
     let meant = match clause.to_ascii_lowercase().as_str() {
         "if" | "where" | "given" | "provided" => "when",
         "except" => "unless",
         _ => closest(clause, ["when", "unless"].into_iter())?,
     };
-    let (_, range) = at_word(spot, clause)?;
     let hint = format!("did you mean `{meant}`?");
     Some(Slip::tried(range.start, vec![(range, meant.to_owned())], hint))
 }
@@ -55,8 +71,11 @@ fn clause(spot: &Spot<'_>) -> Option<Slip> {
 /// A text, or a bare name, where the scope takes an agent, a group or an action.
 fn text_for_name(spot: &Spot<'_>) -> Option<Slip> {
     // a word of the language, or a kind of entity whose name is missing, is nobody's name
-    let bare = is_name(spot.on(0)) && !WORDS.contains(&spot.on(0)) && matches!(spot.on(1), "," | ")");
-    if !spot.why.starts_with("expected an entity uid") || !(bare || is_text(spot.on(0))) {
+    let bare = is_name(spot.on(0)) && !WORDS.contains(&spot.on(0)) && matches!(spot.on(1), "," | ")" | "]");
+    if !spot.why.starts_with("expected an entity uid")
+        || !(bare || is_text(spot.on(0)))
+        || spot.on(0) == "\"*\""
+    {
         return None;
     }
     let text = &if bare { format!("\"{}\"", spot.on(0)) } else { spot.on(0).to_owned() };
@@ -130,16 +149,12 @@ fn type_name(spot: &Spot<'_>) -> Option<Slip> {
 fn form(spot: &Spot<'_>) -> Option<Slip> {
     let says = |text: &str| spot.why.contains(text);
     if says("invalid operator in the policy scope: !=") {
-        return Some(Slip::sure(
-            spot.at,
-            "the scope says who and what is meant; what is not meant stands behind it, in `unless { … }`",
-        ));
+        return Some(Slip::sure(spot.at, NOT));
     }
     if says("found a `||` expression") && spot.in_scope() {
         return Some(Slip::sure(spot.at, ONE));
     }
     let order =
         says("where the variable `") || says("variable in the scope") || says("extra element in the scope");
-    let joined = says("unexpected token `&&`") && spot.in_scope();
-    (order || joined).then(|| Slip::sure(spot.at, FORM))
+    order.then(|| Slip::sure(spot.at, FORM))
 }

@@ -81,6 +81,49 @@ impl<'t> Spot<'t> {
         })
     }
 
+    /// The first word of a member that ends with the word at a position: of `resource.memo` the variable.
+    pub fn member(&self, last: usize) -> usize {
+        let mut from = last;
+        while from > 1 && self.word(Some(from - 1)) == "." && is_name(self.word(Some(from - 2))) {
+            from -= 2;
+        }
+        from
+    }
+
+    /// The last word of a name with `::` that begins at a position, or of a text, or of a list in brackets.
+    pub fn name_end(&self, first: usize) -> usize {
+        if matches!(self.word(Some(first)), "[" | "(") {
+            return self.closed(first).unwrap_or(first);
+        }
+        let mut last = first;
+        while self.word(Some(last + 1)) == "::" {
+            last += 2;
+        }
+        last
+    }
+
+    /// The text from one word to another, both included.
+    pub fn slice(&self, from: usize, to: usize) -> &'t str {
+        self.text.get(self.range(from, to)).unwrap_or_default()
+    }
+
+    /// Where the clause or the policy ends that a position stands in: a semicolon, or the next `when` or `unless`.
+    pub fn clause_end(&self, from: usize) -> usize {
+        let mut depth = 0_usize;
+        let ends = |word: &str| matches!(word, ";" | "when" | "unless");
+        let mut at = from;
+        while let Some(word) = self.words.get(at) {
+            match word.text {
+                "(" | "[" | "{" => depth += 1,
+                ")" | "]" | "}" => depth = depth.saturating_sub(1),
+                word if depth == 0 && ends(word) => break,
+                _ => {}
+            }
+            at += 1;
+        }
+        at
+    }
+
     /// The bytes between the semicolons around.
     pub fn statement(&self) -> Range<usize> {
         let is_end = |word: &&Token<'_>| word.text == ";";
@@ -95,6 +138,14 @@ impl<'t> Spot<'t> {
         let first = open.first().filter(|_| open.len() == 1);
         first
             .is_some_and(|first| self.word(Some(*first)) == "(" && is_effect(self.word(first.checked_sub(1))))
+    }
+
+    /// Whether it stands in brackets that stand there.
+    pub fn in_set_of_scope(&self) -> bool {
+        let open = self.open();
+        matches!(open[..], [first, list] if self.word(Some(list)) == "["
+            && self.word(Some(first)) == "("
+            && is_effect(self.word(first.checked_sub(1))))
     }
 
     /// The variables of the scope before this word, which say what stands here: 0 for the first.
@@ -133,6 +184,11 @@ pub(super) fn is_name(word: &str) -> bool {
 /// Whether a word is a text in quotation marks.
 pub(super) fn is_text(word: &str) -> bool {
     word.len() > 1 && word.starts_with('"') && word.ends_with('"')
+}
+
+/// Whether a word is a kind of entity that has names.
+pub(super) fn is_kind(word: &str) -> bool {
+    matches!(word, "Agent" | "Group" | "Action")
 }
 
 /// Whether a word is a whole number.

@@ -3,40 +3,15 @@
 use semgate_contexts::Performative;
 
 use super::Slip;
-use super::spot::{Spot, is_name};
+use super::calls::PATTERN;
+use super::spot::{Spot, is_kind, is_name};
 use crate::catalogue::CONTEXT_MEMBERS;
 use crate::check::closest;
 
 /// The variables of Cedar.
 const VARIABLES: [&str; 4] = ["principal", "action", "resource", "context"];
-/// What Cedar has for values of these kinds.
-const METHODS: [&str; 22] = [
-    "contains",
-    "containsAll",
-    "containsAny",
-    "isEmpty",
-    "lessThan",
-    "lessThanOrEqual",
-    "greaterThan",
-    "greaterThanOrEqual",
-    "isIpv4",
-    "isIpv6",
-    "isLoopback",
-    "isMulticast",
-    "isInRange",
-    "toDate",
-    "toTime",
-    "toMilliseconds",
-    "toSeconds",
-    "toMinutes",
-    "toHours",
-    "toDays",
-    "offset",
-    "durationSince",
-];
-
 pub(super) fn rules(spot: &Spot<'_>) -> Vec<Slip> {
-    [variable(spot), method(spot), infix(spot)].into_iter().flatten().collect()
+    [variable(spot), infix(spot), access(spot)].into_iter().flatten().collect()
 }
 
 fn variable(spot: &Spot<'_>) -> Option<Slip> {
@@ -81,8 +56,17 @@ fn variable(spot: &Spot<'_>) -> Option<Slip> {
     if let Some(near) = closest(name, VARIABLES.into_iter()).filter(|_| asked) {
         return by(near);
     }
-    if let Some(kind) = kind_of(spot, name).filter(|_| next != "::" && next != ".") {
+    if let Some(kind) = kind_of(spot, name).filter(|_| next != "::" && next != "." && !is_kind(name)) {
         return by(&format!("{kind}::\"{name}\""));
+    }
+    let named = match name {
+        "Agent" => "an agent is named as in `Agent::\"spiffe://…\"`",
+        "Group" => "a group is named as in `Group::\"partners\"`",
+        "Action" => "an action is named as in `Action::\"REQUEST\"`",
+        _ => "",
+    };
+    if !named.is_empty() && next != "::" {
+        return Some(Slip::sure(range.start, named));
     }
     let hint = format!(
         "a text stands in quotation marks, as in `\"{name}\"`, and a member behind its variable, as in `resource.{name}`"
@@ -105,10 +89,7 @@ fn kind_of(spot: &Spot<'_>, name: &str) -> Option<&'static str> {
 fn nothing(spot: &Spot<'_>) -> Option<Slip> {
     let unequal = spot.follows(&["!", "="]);
     let member = spot.here.checked_sub(3)?;
-    let mut from = member;
-    while from > 1 && spot.word(Some(from - 1)) == "." && is_name(spot.word(Some(from - 2))) {
-        from -= 2;
-    }
+    let from = spot.member(member);
     if !(unequal || spot.follows(&["=", "="])) || from == member {
         return None;
     }
@@ -119,46 +100,44 @@ fn nothing(spot: &Spot<'_>) -> Option<Slip> {
     Some(Slip::tried(spot.at, vec![(spot.range(from, spot.here), meant)], hint))
 }
 
-fn method(spot: &Spot<'_>) -> Option<Slip> {
-    let reserved =
-        spot.why.starts_with("this identifier is reserved") && spot.on(0) == "has" && spot.before(1) == ".";
-    if reserved {
-        return Some(Slip::sure(spot.at, "whether a member is there is asked as in `resource has memo`"));
-    }
-    let name = spot.why.ends_with("is not a valid method").then(|| spot.quoted())?;
-    let called = |at: usize| spot.word(Some(at)) == "." && spot.word(Some(at + 1)) == name;
-    let at = (spot.here..spot.words.len()).find(|at| called(*at))? + 1;
-    let range = spot.range(at, at);
-    let hint = match name.to_ascii_lowercase().replace('_', "").as_str() {
-        "startswith" | "hasprefix" => "how a text begins is asked as in `resource.memo like \"abc*\"`",
-        "endswith" | "hassuffix" => "how a text ends is asked as in `resource.memo like \"*abc\"`",
-        "matches" | "match" | "test" => {
-            "a text is held against a pattern, as in `resource.memo like \"a*c\"`; there are no regular expressions"
-        }
-        "includes" | "include" => "did you mean `contains`?",
-        "equals" | "eq" => "did you mean `==`?",
-        _ => {
-            let near = closest(name, METHODS.into_iter())?;
-            return Some(Slip::tried(
-                range.start,
-                vec![(range, near.to_owned())],
-                format!("did you mean `{near}`?"),
-            ));
-        }
-    };
-    Some(Slip::sure(range.start, hint))
-}
-
 /// Operators of other languages that are words.
 fn infix(spot: &Spot<'_>) -> Option<Slip> {
     if !spot.why.starts_with("unexpected token") {
         return None;
     }
     let hint = match spot.on(0) {
-        "matches" | "regex" => {
-            "a text is held against a pattern, as in `resource.memo like \"a*c\"`; there are no regular expressions"
-        }
+        "matches" | "regex" => PATTERN,
+        "between" => "what lies between is asked as in `context.major >= 1 && context.major <= 2`",
+        "xor" => "that one of two is true and the other is not is asked by `!=`",
         "contains" => "what is in a set is asked as in `principal.credentials.contains(\"auditor\")`",
+        _ => return None,
+    };
+    Some(Slip::sure(spot.at, hint))
+}
+
+/// `resource->currency`, `resource?.memo` and `resource.memo ?? ""`; what is compared twice; and what only divides.
+fn access(spot: &Spot<'_>) -> Option<Slip> {
+    let arrow = [Some(spot.here), spot.here.checked_sub(1)]
+        .into_iter()
+        .flatten()
+        .find(|at| spot.word(Some(*at)) == "-" && spot.joined(*at) && spot.word(Some(at + 1)) == ">");
+    if let Some(at) = arrow {
+        let range = spot.range(at, at + 1);
+        return Some(Slip::tried(range.start, vec![(range, ".".to_owned())], "did you mean `.`?"));
+    }
+    let hint = match (spot.on(0), spot.on(1)) {
+        ("?", "." | "?") => {
+            "what need not be there is asked for first: `resource has memo && resource.memo == \"x\"`"
+        }
+        _ if spot.why.starts_with("multiple relational operators") => {
+            "each is compared by itself, as in `1 < context.major && context.major < 3`"
+        }
+        _ if spot.why.starts_with("division is not") || spot.why.starts_with("remainder/modulo is not") => {
+            "whole numbers have `+`, `-` and `*` alone"
+        }
+        _ if spot.why.ends_with("condition clause cannot be empty") => {
+            "leave it out, or say in it what has to be so"
+        }
         _ => return None,
     };
     Some(Slip::sure(spot.at, hint))

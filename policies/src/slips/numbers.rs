@@ -1,0 +1,84 @@
+//! Numbers as other languages and people write them.
+
+use super::Slip;
+use super::spot::{Spot, is_digits};
+
+pub(super) fn rules(spot: &Spot<'_>) -> Vec<Slip> {
+    [pointed(spot), parted(spot), thousands(spot), short(spot), sign(spot)].into_iter().flatten().collect()
+}
+
+/// `10000.0`.
+fn pointed(spot: &Spot<'_>) -> Option<Slip> {
+    if spot.before(1) != "." || !is_digits(spot.before(2)) || !is_digits(spot.on(0)) {
+        return None;
+    }
+    let range = spot.range(spot.here - 2, spot.here);
+    let text = format!("decimal(\"{}\")", spot.text.get(range.clone())?);
+    let hint =
+        format!("a number with a point is `{text}`, and compared by `lessThan`, `greaterThan` and the like");
+    Some(Slip::tried(range.start, vec![(range, text)], hint))
+}
+
+/// `10_000`.
+fn parted(spot: &Spot<'_>) -> Option<Slip> {
+    let digits = spot.on(0).replace('_', "");
+    (spot.on(0).contains('_') && spot.on(0).starts_with(|c: char| c.is_ascii_digit()) && is_digits(&digits))
+        .then(|| {
+            let range = spot.range(spot.here, spot.here);
+            let hint = format!("a number is written without `_`: did you mean `{digits}`?");
+            Slip::tried(range.start, vec![(range, digits)], hint)
+        })
+}
+
+/// `1,000` and `1'000`, where no list goes on by a comma.
+fn thousands(spot: &Spot<'_>) -> Option<Slip> {
+    let mark = spot.on(0);
+    let listed = spot.open().last().is_some_and(|open| matches!(spot.word(Some(*open)), "(" | "["));
+    if !(mark == "'" || (mark == "," && !listed)) || !is_digits(spot.before(1)) {
+        return None;
+    }
+    let first = spot.here.checked_sub(1)?;
+    let mut last = first;
+    while spot.word(Some(last + 1)) == mark
+        && spot.joined(last)
+        && spot.joined(last + 1)
+        && is_digits(spot.word(Some(last + 2)))
+        && spot.word(Some(last + 2)).len() == 3
+    {
+        last += 2;
+    }
+    let range = spot.range(first, last);
+    let digits = spot.slice(first, last).replace(mark, "");
+    let hint = format!("a number is written without `{mark}`: did you mean `{digits}`?");
+    (last > first).then(|| Slip::tried(range.start, vec![(range, digits)], hint))
+}
+
+/// `10k`, `1e6`: a number and letters that belong to it.
+fn short(spot: &Spot<'_>) -> Option<Slip> {
+    let word = spot.words.get(spot.here)?;
+    let letters = spot.text.get(spot.at..word.range().end)?;
+    let number = spot.text.get(word.at..spot.at).filter(|number| is_digits(number))?;
+    let zeros = match (letters, letters.strip_prefix(['e', 'E']).map(str::parse::<usize>)) {
+        (_, Some(Ok(zeros))) if zeros <= 18 => zeros,
+        ("k" | "K", _) => 3,
+        ("m" | "M", _) => 6,
+        _ => return None,
+    };
+    let whole = format!("{number}{}", "0".repeat(zeros));
+    let hint = format!("a number is written out: did you mean `{whole}`?");
+    Some(Slip::tried(word.at, vec![(word.range(), whole)], hint))
+}
+
+/// `$10000`, `10%`.
+fn sign(spot: &Spot<'_>) -> Option<Slip> {
+    let (at, sign) = match (spot.on(0), spot.before(1)) {
+        (sign @ ("$" | "€" | "£"), _) if spot.joined(spot.here) && is_digits(spot.on(1)) => {
+            (spot.here, sign)
+        }
+        (_, "%") if is_digits(spot.before(2)) => (spot.here.checked_sub(1)?, "%"),
+        _ => return None,
+    };
+    let range = spot.range(at, at);
+    let hint = format!("a number stands alone: take `{sign}` out");
+    Some(Slip::tried(range.start, vec![(range, String::new())], hint))
+}
