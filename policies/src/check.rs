@@ -1,10 +1,14 @@
 //! Does every policy fit the schema, and does everything that it names exist? In words that say what was meant.
 
 mod meant;
+mod said;
+mod strangers;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use cedar_policy::{EntityUid, PolicySet, Schema, ValidationMode, ValidationWarning, Validator};
+use cedar_policy::{
+    EntityUid, PolicySet, Schema, ValidationError, ValidationMode, ValidationWarning, Validator,
+};
 use miette::Diagnostic;
 
 use crate::agents::Agents;
@@ -13,6 +17,7 @@ use crate::parse::{Written, help, place_of, words};
 use crate::sense::{World, texts};
 use crate::{Place, PolicyFault};
 pub(crate) use meant::{member_elsewhere, unknown_type};
+pub(crate) use strangers::told_once;
 
 /// Policies and the files that they stand in.
 #[derive(Clone, Copy)]
@@ -75,6 +80,7 @@ impl<'a> Texts<'a> {
             name if name == "Action" || name.ends_with("::Action") => return None,
             // and says of one that is misspelt what was meant
             name if closest(name, ["Agent", "Group", "Action"].into_iter()).is_some() => return None,
+            name if strangers::is_one(name) => return Some(self.stranger(written, uid, agents)),
             name => {
                 return Some(PolicyFault::Invalid {
                     place: self.place_of_name(written, uid),
@@ -106,7 +112,7 @@ impl<'a> Texts<'a> {
         let by_id: HashMap<&str, &Written> = self.written.iter().map(|w| (&*w.id, w)).collect();
         let find = |id: &cedar_policy::PolicyId| by_id.get(AsRef::<str>::as_ref(id)).copied();
         let mut faults: Vec<PolicyFault> = Vec::new();
-        for error in result.validation_errors() {
+        for error in self.one_for_a_comparison(result.validation_errors(), find) {
             if let Some(written) = find(error.policy_id()) {
                 push_new(&mut faults, self.fault(written, error, self.meant(written, error, catalogue)));
             }
@@ -134,6 +140,40 @@ impl<'a> Texts<'a> {
         faults
     }
 
+    /// These without what is told of the right side of a comparison whose left side is of another type than is asked for: that is one mistake.
+    fn one_for_a_comparison<'e>(
+        &self,
+        errors: impl Iterator<Item = &'e ValidationError>,
+        find: impl Fn(&cedar_policy::PolicyId) -> Option<&'a Written>,
+    ) -> Vec<&'e ValidationError> {
+        let all: Vec<&ValidationError> = errors.collect();
+        let side = |error: &ValidationError| match error {
+            ValidationError::UnexpectedType(_) => {
+                Some((find(error.policy_id())?, error.labels()?.next()?.offset()))
+            }
+            _ => None,
+        };
+        // Cedar looks at a policy many times, and finds the same each time
+        let mut sides: HashMap<&str, (&Written, BTreeSet<usize>)> = HashMap::new();
+        for (written, at) in all.iter().filter_map(|error| side(error)) {
+            sides.entry(&written.id).or_insert_with(|| (written, BTreeSet::new())).1.insert(at);
+        }
+        let mut right: HashSet<(&str, usize)> = HashSet::new();
+        for (id, (written, places)) in &sides {
+            let text = self.file(written).1;
+            for (left, at) in places.iter().zip(places.iter().skip(1)) {
+                let between = text.get(*left..*at).unwrap_or_default();
+                if !between.contains(['&', '|', ';', '{', '}', '(']) {
+                    right.insert((id, *at));
+                }
+            }
+        }
+        let is_right = |error: &ValidationError| {
+            side(error).is_some_and(|(written, at)| right.contains(&(&*written.id, at)))
+        };
+        all.into_iter().filter(|error| !is_right(error)).collect()
+    }
+
     fn fault(&self, written: &Written, diagnostic: &dyn Diagnostic, meant: Option<String>) -> PolicyFault {
         let (file, text) = self.file(written);
         let why = words(diagnostic);
@@ -142,7 +182,7 @@ impl<'a> Texts<'a> {
         PolicyFault::Invalid {
             place: place_of(file, text, diagnostic, written.start),
             policy: written.id.to_string(),
-            why: whatever_action(why),
+            why: said::plainly(why),
             hint: meant.or_else(|| help(diagnostic).filter(|help| is_near(why, help))),
         }
     }
@@ -190,15 +230,6 @@ pub(crate) fn policy_in(fault: &PolicyFault) -> Option<&str> {
         | PolicyFault::Stopped { policy, .. } => Some(policy),
         _ => None,
     }
-}
-
-/// What is said of a member of the context record is said once, and not once for each action.
-fn whatever_action(why: &str) -> String {
-    let without = why.split_once(" in context for Action::\"").and_then(|(before, rest)| {
-        let (_, after) = rest.split_once('"')?;
-        Some(format!("{before} in context{after}"))
-    });
-    without.unwrap_or_else(|| why.to_owned())
 }
 
 /// Cedar suggests the least distant of all names, however far it is, and of several another one each time: of types and actions that are not

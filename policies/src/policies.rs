@@ -10,7 +10,7 @@ use crate::agents::Agents;
 use crate::ask::Asker;
 use crate::budgets;
 use crate::catalogue::Catalogue;
-use crate::check::{Texts as Checked, closest, place_in, policy_in};
+use crate::check::{Texts as Checked, closest, place_in, policy_in, told_once};
 use crate::fit::fit;
 use crate::index::Index;
 use crate::lived::{Said, agents_gone};
@@ -236,7 +236,7 @@ impl Policies {
             let named = texts.groups().into_iter().chain(spent.named.groups().cloned()).collect();
             warnings.extend(agents.misspelt(&named, &texts.literals(), &source.entities));
         }
-        faults.extend(unfit);
+        told_once(&mut faults, unfit);
         faults.extend(budgets::known(&spent, source.limits.as_deref().unwrap_or_default(), contexts));
         if !faults.is_empty() {
             faults.sort_by(|a, b| place_in(a).cmp(&place_in(b)));

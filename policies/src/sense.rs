@@ -154,13 +154,11 @@ impl Texts<'_> {
                 PolicyFault::Invalid { place, policy, why, hint: Some(hint) }
             }
             None if found.is_empty() => {
-                let place = self.place_of_clause(written, None);
-                PolicyFault::Invalid {
-                    place,
-                    policy,
-                    why: "its scope holds for no message".to_owned(),
-                    hint: None,
-                }
+                let (place, hint) = match self.no_message(written) {
+                    Some((place, hint)) => (place, Some(hint)),
+                    None => (self.place_of_clause(written, None), None),
+                };
+                PolicyFault::Invalid { place, policy, why: "its scope holds for no message".to_owned(), hint }
             }
             None => self.never_true(written, at, self.why_never(written, world), None),
         }

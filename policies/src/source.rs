@@ -11,6 +11,7 @@ use semgate_contexts::Digest;
 
 pub use located::Located;
 
+use crate::parse::place;
 use crate::{PolicyFault, PolicyLimits};
 
 /// The one file of a set that holds no policies and that no set is without.
@@ -130,7 +131,7 @@ impl PolicySource {
                 ENTITIES => entities.replace(bytes).is_some(),
                 LIMITS => source.limits.replace(bytes).is_some(),
                 _ => {
-                    let text = String::from_utf8(bytes).map_err(|_| fault(&"not UTF-8"))?;
+                    let text = String::from_utf8(bytes).map_err(|why| not_utf8(&name, &why))?;
                     let twice = source.files.iter().any(|(known, _)| *known == name);
                     source.files.push((name.clone(), text));
                     twice
@@ -194,6 +195,22 @@ impl PolicySource {
 
 fn unreadable(path: &Path, why: &dyn std::fmt::Display) -> PolicyFault {
     PolicyFault::Unreadable { path: path.display().to_string(), why: why.to_string() }
+}
+
+/// Where a file is not UTF-8: another program wrote it, or saved it in an encoding of its own.
+fn not_utf8(name: &str, why: &std::string::FromUtf8Error) -> PolicyFault {
+    let upto = why.utf8_error().valid_up_to();
+    let bytes = why.as_bytes();
+    let before = bytes.get(..upto).unwrap_or_default();
+    let hint = match bytes {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "save the file as UTF-8 and not as UTF-16",
+        _ => "save the file as UTF-8",
+    };
+    let byte = bytes.get(upto).copied().unwrap_or_default();
+    PolicyFault::Syntax {
+        place: place(name, &String::from_utf8_lossy(before), before.len()),
+        why: format!("byte 0x{byte:02x} is not UTF-8 ({hint})"),
+    }
 }
 
 fn too_many(files: usize, limits: &PolicyLimits) -> Result<(), PolicyFault> {

@@ -134,6 +134,7 @@ fn a_file_whose_name_is_nearly_one_of_a_set_keeps_it_from_being_loaded() {
             assert_eq!(status, 1, "{shown}{errors}");
             let fault = format!("`{name}` would not be read (did you mean `{meant}`?)");
             assert!(errors.contains(&fault), "{errors}");
+            assert!(errors.contains("are read, in small letters: rename the file"), "{errors}");
         }
         // a directory of such a name is none of its files
         std::fs::remove_file(dir.path().join(name)).unwrap();

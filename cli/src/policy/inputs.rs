@@ -66,8 +66,16 @@ impl Contexts {
 /// # Errors
 /// It cannot be read.
 pub fn source(dir: &Path) -> Result<PolicySource, Fault> {
-    PolicySource::read_dir(dir)
-        .map_err(|e| Fault::new(e).hint("name a directory with `*.cedar` files and `entities.json`"))
+    PolicySource::read_dir(dir).map_err(|why| {
+        let hint = match &why {
+            PolicyFault::NearlyNamed { .. } => {
+                "of a set `*.cedar`, `entities.json` and `limits.json` are read, in small letters: rename the file, or move it out of the directory"
+            }
+            PolicyFault::Syntax { .. } => "save the file again, or take it from where it was good last",
+            _ => "name a directory with `*.cedar` files and `entities.json`",
+        };
+        Fault::new(&why).hint(hint)
+    })
 }
 
 /// The policies of a directory, as a gateway would load them.

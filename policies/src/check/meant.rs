@@ -1,5 +1,8 @@
 //! What was probably meant by what does not fit the schema.
 
+mod kinds;
+mod members;
+
 use cedar_policy::ValidationError;
 use miette::Diagnostic as _;
 use semgate_contexts::Performative;
@@ -7,6 +10,8 @@ use semgate_contexts::Performative;
 use super::{Texts, closest};
 use crate::catalogue::Catalogue;
 use crate::parse::Written;
+use kinds::{Found, SEVERAL};
+pub(crate) use members::member_elsewhere;
 
 impl Texts<'_> {
     /// What was probably meant, where we can tell better than Cedar.
@@ -16,88 +21,42 @@ impl Texts<'_> {
         error: &ValidationError,
         catalogue: &Catalogue,
     ) -> Option<String> {
-        let own = self.text_at(written, error);
-        elsewhere(error, own).or_else(|| meant(error, catalogue))
+        let around = self.text_around(written, error);
+        elsewhere(error, around, catalogue).or_else(|| meant(error, catalogue))
     }
 
-    /// The text that a diagnostic points at, to the end of its file.
-    fn text_at(&self, written: &Written, error: &ValidationError) -> &str {
+    /// The text before what a diagnostic points at, and from there on to the end of its file.
+    fn text_around(&self, written: &Written, error: &ValidationError) -> (&str, &str) {
         let at = error.labels().and_then(|mut labels| labels.next()).map(|label| label.offset());
-        at.and_then(|at| self.file(written).1.get(at..)).unwrap_or_default()
+        at.and_then(|at| self.file(written).1.split_at_checked(at)).unwrap_or_default()
     }
 }
 
-/// What has another name here than elsewhere, or is asked in another way; `own` is the text that the error points at.
-fn elsewhere(error: &ValidationError, own: &str) -> Option<String> {
+/// What has another name here than elsewhere, or is asked in another way, by the text before and behind the place of the error.
+fn elsewhere(error: &ValidationError, (before, own): (&str, &str), catalogue: &Catalogue) -> Option<String> {
     let text = said(error);
     let hint = match error {
         ValidationError::UnsafeAttributeAccess(_) => {
             let (name, of) = text.split_once("attribute `")?.1.split_once('`')?;
-            return member_elsewhere(name, of);
+            return member_elsewhere(name, of.trim_start(), catalogue);
         }
         ValidationError::IncompatibleTypes(_) if text.contains("types String and Agent") => {
             "an agent is written `Agent::\"spiffe://…\"`"
         }
         ValidationError::IncompatibleTypes(_) if text.contains("Set<") && is_one_of(own) => SEVERAL,
-        ValidationError::UnexpectedType(_) if text.contains("AnyEntity but saw Set<String>") => SEVERAL,
-        ValidationError::UnexpectedType(_) if text.contains("AnyEntity but saw String") => {
-            match own.strip_prefix('"').and_then(|own| own.split_once('"')) {
-                Some((name, _)) if name.contains("://") => "an agent is written `Agent::\"spiffe://…\"`",
-                Some((name, _)) => return Some(format!("a group is written as in `Group::\"{name}\"`")),
-                None => SEVERAL,
-            }
-        }
-        ValidationError::UnexpectedType(_) if text.contains("OpenRecord{} but saw Set<") => {
-            "a set has no members: it is asked with `contains`, `containsAny`, `containsAll` and `isEmpty`"
+        ValidationError::UnexpectedType(_) => {
+            let (expected, saw) = text.split_once(": expected ")?.1.split_once(" but saw ")?;
+            return Found { expected, saw, own, before }.meant();
         }
         _ => return None,
     };
     Some(hint.to_owned())
 }
-
-/// How a text is held against several.
-const SEVERAL: &str =
-    "whether a text is one of several is asked as in `[\"EUR\", \"USD\"].contains(resource.currency)`";
 
 /// Whether a member is compared with a set that is written out.
 fn is_one_of(own: &str) -> bool {
     let condition = own.split([';', '&', '|', '}']).next().unwrap_or_default();
     condition.split_once("==").is_some_and(|(_, right)| right.trim_start().starts_with('['))
-}
-
-/// What a member that is not there is called.
-pub(crate) fn member_elsewhere(name: &str, of: &str) -> Option<String> {
-    let agent = of.contains("entity type `Agent`");
-    let hint = match name {
-        "id" | "name" | "uri" | "eid" | "identity" | "spiffe_id" if agent => {
-            "who it is is asked as in `principal == Agent::\"spiffe://…\"`"
-        }
-        "group" | "groups" | "role" | "roles" if agent => {
-            "a group is asked as in `principal in Group::\"partners\"`"
-        }
-        _ if of.contains("entity type `Action`") => {
-            "which it is is asked as in `action == Action::\"REQUEST\"`"
-        }
-        "time" | "timestamp" | "date" | "datetime" | "clock" if of.contains("context") => {
-            "the time is `context.now`"
-        }
-        "protocol" if of.contains("context") => "the protocol is `context.binding`",
-        "version" if of.contains("context") => "the version is `context.major` and `context.minor`",
-        "expires" if of.contains("context") => {
-            "the end of a session is `context.session.expires`, behind `context has session &&`"
-        }
-        "text_length" | "message_bytes" | "concepts" | "ambiguous" if of.contains("context") => {
-            return Some(format!("did you mean `context.scores.{name}`?"));
-        }
-        "sender" if !agent => "the sender is `principal`",
-        "receiver" if !agent => "the receiver is `context.receiver`",
-        "performative" if !agent => "the performative is `action`",
-        "type" | "concept" if !agent && of.contains("entity type") => {
-            "what it is is asked as in `resource is payment::transfer`"
-        }
-        _ => return None,
-    };
-    Some(hint.to_owned())
 }
 
 /// What is wrong, without the name of the policy, which may hold any word.
@@ -114,8 +73,10 @@ fn meant(error: &ValidationError, catalogue: &Catalogue) -> Option<String> {
     match error {
         ValidationError::UnrecognizedEntityType(_) => {
             let name = text.split('`').rev().nth(1)?;
-            let own = || closest(name, ["Agent", "Group", "Action"].into_iter());
-            unknown_type(name, catalogue).or_else(|| Some(format!("did you mean `{}`?", own()?)))
+            let own = closest(name, ["Agent", "Group", "Action"].into_iter());
+            unknown_type(name, catalogue)
+                .or_else(|| Some(format!("did you mean `{}`?", own?)))
+                .or_else(|| no_type(name, catalogue))
         }
         ValidationError::UnrecognizedActionId(_) => {
             let name = text.split('"').nth(1)?;
@@ -142,14 +103,10 @@ fn meant(error: &ValidationError, catalogue: &Catalogue) -> Option<String> {
             };
             Some(format!("{decimal}{whole}"))
         }
-        // of a function's argument
-        ValidationError::UnexpectedType(_) if text.contains("expected String but saw Long") => {
-            Some("it stands in quotation marks, as in `decimal(\"10000.0\")`".to_owned())
-        }
-        _ if typed && text.contains("datetime") && !text.contains("datetime, or ") => {
+        _ if typed && text.contains("datetime") && !text.contains("datetime, or ") && !text.contains('{') => {
             Some("a time is written as in `datetime(\"2030-01-01T00:00:00Z\")`".to_owned())
         }
-        _ if typed && text.contains("duration") && !text.contains(" or ") => {
+        _ if typed && text.contains("duration") && !text.contains(" or ") && !text.contains('{') => {
             Some("a length of time is written as in `duration(\"8h\")`".to_owned())
         }
         ValidationError::IncompatibleTypes(_) if pair("Bool", "String") => {
@@ -202,6 +159,28 @@ pub(crate) fn unknown_type(name: &str, catalogue: &Catalogue) -> Option<String> 
     }
     closest(name, catalogue.types.iter().map(|info| info.name.as_str()))
         .map(|near| format!("did you mean `{near}`?"))
+}
+
+/// What was meant by a name that is none of a type, and is near to none.
+fn no_type(name: &str, catalogue: &Catalogue) -> Option<String> {
+    let within = format!("{name}::");
+    let mut of_line = catalogue.types.iter().filter(|info| info.name.starts_with(&within));
+    if let Some(info) = of_line.next() {
+        return Some(format!(
+            "`{name}` is a line: write a type of it, as in `resource is {}`, or leave `resource` open and ask `context.line == \"{}\"`",
+            info.name, info.line
+        ));
+    }
+    let hint = match name.to_ascii_lowercase().as_str() {
+        "null" | "nil" | "none" | "undefined" => {
+            "what is not there is nothing at all: it is asked as in `!(resource has memo)`"
+        }
+        "not" => "what is not so is asked as in `!(principal in Group::\"partners\")`",
+        // types of a line that is not known come with it
+        _ if name.contains("::") => return None,
+        _ => super::strangers::of_type(name),
+    };
+    Some(hint.to_owned())
 }
 
 fn some_versions() -> String {

@@ -18,6 +18,9 @@ const AGENT: [&str; 2] = ["credentials", "trust_domain"];
 /// Members of `context.session`.
 const SESSION: [&str; 1] = ["expires"];
 
+/// Bytes of names that are told where none of them is near.
+const MAX_TOLD: usize = 200;
+
 impl Looking<'_, '_> {
     /// Notes a member that nothing can have of what it is asked of; whether it did.
     pub(super) fn unknown(&mut self, of: &Expr, name: &str, here: &Where) -> bool {
@@ -76,7 +79,14 @@ fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> Opti
     let known: BTreeSet<&str> = known.collect();
     let folded = known.iter().find(|one| one.eq_ignore_ascii_case(name));
     let near = folded.copied().or_else(|| closest(name, known.iter().copied()));
-    near.map(|near| format!("did you mean `{near}`?"))
+    near.map(|near| format!("did you mean `{near}`?")).or_else(|| there_are(&known))
+}
+
+/// All of a few names, with what is not seen in them by its codes: whoever publishes a context writes them.
+fn there_are(known: &BTreeSet<&str>) -> Option<String> {
+    let all: Vec<String> = known.iter().map(|name| format!("`{}`", name.escape_debug())).collect();
+    let all = all.join(", ");
+    (!all.is_empty() && all.len() <= MAX_TOLD).then(|| format!("it has {all}"))
 }
 
 /// The variable that a member begins with, else what it is asked of.

@@ -198,7 +198,7 @@ impl Texts<'_> {
             Never::Unknown { member, of, near, at } => {
                 let why = format!("attribute `{member}` {of} not found");
                 let place = self.place_of_variable(written, Some(at));
-                let hint = member_elsewhere(&member, &of).or(near);
+                let hint = member_elsewhere(&member, &of, world.catalogue).or(near);
                 return PolicyFault::Invalid { place, policy: written.id.to_string(), why, hint };
             }
             Never::Hidden { member, of_type } => {
@@ -224,7 +224,7 @@ impl Texts<'_> {
         self.file(written).1.get(written.start..).unwrap_or_default()
     }
 
-    pub(super) fn words(&self, written: &Written) -> Vec<tokens::Token<'_>> {
+    pub(crate) fn words(&self, written: &Written) -> Vec<tokens::Token<'_>> {
         tokens::of(self.text(written))
     }
 
@@ -241,7 +241,7 @@ impl Texts<'_> {
         self.place_at(written, clause.and_then(|at| all.get(at)).copied().unwrap_or_default())
     }
 
-    pub(super) fn place_at(&self, written: &Written, within: usize) -> Place {
+    pub(crate) fn place_at(&self, written: &Written, within: usize) -> Place {
         let (file, text) = self.file(written);
         place(file, text, written.start + within)
     }

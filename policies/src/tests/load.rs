@@ -372,7 +372,21 @@ fn a_directory_is_read_as_it_is() {
     std::fs::write(dir.join("notes.txt"), "not a policy").unwrap();
     assert_eq!(PolicySource::read_dir(&dir), Ok(shipped));
     std::fs::write(dir.join("bytes.cedar"), [0xff]).unwrap();
-    assert!(matches!(PolicySource::read_dir(&dir), Err(PolicyFault::Unreadable { .. })), "not UTF-8");
+    let told = PolicySource::read_dir(&dir).unwrap_err().to_string();
+    assert_eq!(told, "bytes.cedar:1:1: byte 0xff is not UTF-8 (save the file as UTF-8)");
+    // bug: it was told without a place
+    for (bytes, told) in [
+        (
+            &b"permit (principal,\n  action, // \xc3\xa4 gr\xfc\xdfe"[..],
+            "2:18: byte 0xfc is not UTF-8 (save the file as UTF-8)",
+        ),
+        (b"\xff\xfep\0e\0", "1:1: byte 0xff is not UTF-8 (save the file as UTF-8 and not as UTF-16)"),
+        (b"permit (\xc3", "1:9: byte 0xc3 is not UTF-8 (save the file as UTF-8)"),
+    ] {
+        std::fs::write(dir.join("bytes.cedar"), bytes).unwrap();
+        let fault = PolicySource::read_dir(&dir).unwrap_err().to_string();
+        assert_eq!(fault, format!("bytes.cedar:{told}"));
+    }
     std::fs::remove_file(dir.join("bytes.cedar")).unwrap();
     let limits = PolicyLimits { max_file_bytes: 10, ..PolicyLimits::default() };
     assert!(matches!(PolicySource::read_dir_within(&dir, &limits), Err(PolicyFault::TooLarge { .. })));

@@ -75,7 +75,7 @@ fn where_the_resource_is_open_some_type_that_it_can_be_must_have_the_field() {
     );
     refused(
         "permit (principal, action, resource)\nwhen { context.locked || (resource is payment::transfer && resource has quantity) };",
-        "2:60: policy `p.cedar#1`: attribute `quantity` on entity type `payment::transfer` not found",
+        "2:60: policy `p.cedar#1`: attribute `quantity` on entity type `payment::transfer` not found (it has `amount`, `currency`, `receiver_id`, `sender_id`)",
     );
     loads(
         "forbid (principal, action, resource) when { resource has amount && resource.amount.greaterThan(decimal(\"1.0\")) };",
@@ -186,7 +186,7 @@ fn a_line_that_no_context_has_is_named_with_what_was_meant() {
     );
     refused(
         &open("when { context.line == \"payment\" && resource has quantity }"),
-        "2:37: policy `p.cedar#1`: attribute `quantity` on entity type `payment::transfer` not found",
+        "2:37: policy `p.cedar#1`: attribute `quantity` on entity type `payment::transfer` not found (it has `amount`, `currency`, `receiver_id`, `sender_id`)",
     );
     loads(&open("when { context.line == \"payment\" && context.major == 2 }"));
     loads(&open("when { context.line == \"payment\" || context.line == \"learnt\" }"));
@@ -250,5 +250,9 @@ fn bug_what_is_near_to_nothing_was_told_to_mean_another_action_each_time() {
     }
     assert!(faults(text) == told);
     let far = faults("permit (principal, action, resource) when { resource is zzzzzzzz };");
-    assert_eq!(far, ["p.cedar:1:57: policy `p.cedar#1`: unrecognized entity type `zzzzzzzz`"]);
+    let hint = "a message is asked for by line and concept, as in `resource is payment::transfer`";
+    assert_eq!(
+        far,
+        [format!("p.cedar:1:57: policy `p.cedar#1`: unrecognized entity type `zzzzzzzz` ({hint})")]
+    );
 }

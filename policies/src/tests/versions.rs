@@ -184,7 +184,10 @@ fn beside_a_version_that_splits_a_type_only_the_policy_that_is_wrong_is_told() {
     for policies in [format!("{good}\n{wrong}"), format!("{wrong}\n{good}")] {
         let faults = load(&policies, contexts()).err().unwrap();
         assert_eq!(faults.len(), 1, "{faults:#?}");
-        assert!(faults[0].ends_with("attribute `xx` on entity type `demo::note` not found"), "{faults:#?}");
+        assert!(
+            faults[0].ends_with("attribute `xx` on entity type `demo::note` not found (it has `x`)"),
+            "{faults:#?}"
+        );
     }
 }
 
