@@ -29,12 +29,27 @@ pub(crate) fn is_everything(written: &Written) -> bool {
         && matches!(policy.resource_constraint(), ResourceConstraint::Any)
 }
 
+/// What is said of a member of a message whose type is open.
+const OPEN: &str = "any entity type that `resource` can be here";
+
 /// What does not fit, with the members that nothing has: of those is not said again what only follows from them.
 pub(crate) fn told(
     unfit: Vec<PolicyFault>,
     unknown: Vec<PolicyFault>,
     catalogue: &Catalogue,
 ) -> Vec<PolicyFault> {
+    // of what a type has that is not known, nothing is known either
+    let apart: HashSet<String> = unfit
+        .iter()
+        .filter(|fault| unknown_space(fault, catalogue).is_some())
+        .filter_map(|fault| policy_in(fault).map(str::to_owned))
+        .collect();
+    let is_of_it = |fault: &PolicyFault| match fault {
+        PolicyFault::Invalid { policy, why, .. } => apart.contains(policy) && why.contains(OPEN),
+        _ => false,
+    };
+    let unfit: Vec<PolicyFault> = unfit.into_iter().filter(|fault| !is_of_it(fault)).collect();
+    let unknown: Vec<PolicyFault> = unknown.into_iter().filter(|fault| !is_of_it(fault)).collect();
     let unfit = once_for_each_line(unfit, catalogue);
     let follows = |fault: &PolicyFault| {
         unknown.iter().any(|first| match (first, fault) {

@@ -306,11 +306,39 @@ pub(super) fn has_literal(expr: &Expr) -> bool {
     }
 }
 
-/// The first variable of a piece, by which it is found in the text.
-pub(super) fn first_variable(expr: &Arc<Expr>) -> Option<*const Expr> {
+/// By what a piece is found in the text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Begin {
+    /// Its first variable.
+    pub variable: *const Expr,
+    /// The word that it begins with before that: of a written list, of `if`, and of what a function makes of a text.
+    pub word: Option<&'static str>,
+}
+
+/// Where a piece begins.
+pub(super) fn begin(expr: &Arc<Expr>) -> Option<Begin> {
     let mut all = Vec::new();
     variables(expr, &mut all);
-    all.first().copied()
+    all.first().map(|variable| Begin { variable: *variable, word: first_word(expr) })
+}
+
+fn first_word(expr: &Expr) -> Option<&'static str> {
+    match expr {
+        Expr::BinaryOp { left, .. } => first_word(left),
+        Expr::GetAttr { expr, .. }
+        | Expr::HasAttr { expr, .. }
+        | Expr::Like { expr, .. }
+        | Expr::Is { expr, .. } => first_word(expr),
+        Expr::IfThenElse { .. } => Some("if"),
+        Expr::Set(_) => Some("["),
+        Expr::UnaryOp { op: UnaryOp::Decimal, .. } => Some("decimal"),
+        Expr::UnaryOp { op: UnaryOp::Datetime, .. } => Some("datetime"),
+        Expr::UnaryOp { op: UnaryOp::Duration, .. } => Some("duration"),
+        Expr::UnaryOp { op: UnaryOp::Ip, .. } => Some("ip"),
+        Expr::UnaryOp { op: UnaryOp::Not, .. } => None,
+        Expr::UnaryOp { expr, .. } => first_word(expr),
+        _ => None,
+    }
 }
 
 /// A piece as policies write it.

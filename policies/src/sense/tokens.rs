@@ -137,6 +137,30 @@ pub(crate) fn literal(tokens: &[Token<'_>], value: &str, before: usize) -> Optio
     found.get(before).or(found.first()).copied()
 }
 
+/// Where the nearest such word stands before a place: `if`, a function that is called, or a list that something is asked of.
+pub(crate) fn before(tokens: &[Token<'_>], place: usize, word: &str) -> Option<usize> {
+    let behind = |position: usize| tokens.get(position + 1).map_or("", |token| token.text);
+    let closed = |position: usize| {
+        let mut depth = 0_usize;
+        tokens.iter().enumerate().skip(position).find_map(|(at, token)| {
+            match token.text {
+                "[" => depth += 1,
+                "]" => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            (depth == 0).then_some(at)
+        })
+    };
+    let is_one = |position: &usize| match word {
+        "[" => closed(*position).is_some_and(|end| matches!(behind(end), "." | "=" | "!")),
+        "if" => true,
+        _ => behind(*position) == "(",
+    };
+    let upto = tokens.iter().take_while(|token| token.at <= place).count();
+    let found = tokens.iter().enumerate().take(upto).rev();
+    found.filter(|(_, token)| token.text == word).find(|(at, _)| is_one(at)).map(|(_, token)| token.at)
+}
+
 /// The clauses (`when`, `unless`), where each begins.
 pub(crate) fn clauses(tokens: &[Token<'_>]) -> Vec<usize> {
     let mut depth = 0_usize;

@@ -12,7 +12,7 @@ use super::compared::{is_credentials, written};
 use super::derived::letter;
 use super::facts::{Side, Where};
 use super::members::path_of;
-use super::pieces::{Standing, first_variable, shown};
+use super::pieces::{Begin, Standing, begin, shown};
 use super::possible::{Looking, is_same_member};
 use super::sums::moved_by;
 use super::values::Values;
@@ -33,13 +33,16 @@ const MAX_PARTS: usize = 32;
 /// Parts that are named, and agents.
 const MAX_NAMED: usize = 3;
 
+/// What the end of a session is beside the clock.
+const UNTIL: &str = "a session is there until it expires";
+
 /// What the day of an instant is, and a date.
 const MIDNIGHT: &str = "a day begins at `0h` of UTC";
 
 /// Parts that are never true together.
 pub(super) struct Why {
-    /// The first variable of the last of them.
-    pub at: Option<*const Expr>,
+    /// Where the last of them begins.
+    pub at: Option<Begin>,
     /// Which they are, and what is known of what they ask for.
     pub text: String,
 }
@@ -85,7 +88,12 @@ pub(super) fn of_piece(piece: &Arc<Expr>, here: &Where, standing: &Standing<'_, 
         let mut all = standing.sure();
         all.extend(own.iter().cloned());
         let nothing = || "what stands before it leaves nothing of that".to_owned();
-        Some(told(&all, start).unwrap_or_else(nothing))
+        // what is known there of the members that it asks for, where not even several parts together say it
+        let known = || match &own[..] {
+            [one] => Finding { here, world, can: &|_| false }.reason(one),
+            _ => None,
+        };
+        Some(told(&all, start).or_else(known).unwrap_or_else(nothing))
     })
 }
 
@@ -131,7 +139,7 @@ impl Finding<'_, '_> {
                 None => together(parts),
             },
         };
-        Some(Why { at: first_variable(left.last()?.expr), text })
+        Some(Why { at: begin(left.last()?.expr), text })
     }
 
     /// These without what can be left out; none where they can hold, or are too many.
@@ -192,6 +200,15 @@ impl Finding<'_, '_> {
                 known.push(one);
             }
         });
+        // of the end of a session beside something else than the clock that is no reason
+        if !asks_the_clock(part.expr)
+            && let Some(until) = known.iter_mut().find(|one| *one == UNTIL)
+        {
+            "`context.session.expires` is in whole seconds".clone_into(until);
+            if known.len() > 1 {
+                known.retain(|one| !one.ends_with("is in whole seconds"));
+            }
+        }
         known.truncate(MAX_NAMED);
         (!known.is_empty()).then(|| known.join(", "))
     }
@@ -263,6 +280,11 @@ impl Finding<'_, '_> {
                 let text: String = pattern.iter().filter_map(letter).collect();
                 Some(format!("of `{}` {}", written(expr), rules.first()?.asks(&text)))
             }
+            Expr::HasAttr { expr, attrs }
+                if matches!(**expr, Expr::Var(Var::Context)) && attrs.first() == "session" =>
+            {
+                Some("a session is there where `context.locked` is true, and nowhere else".to_owned())
+            }
             Expr::Var(Var::Action) => {
                 let all: Vec<String> = self.here.actions.iter().map(|action| format!("`{action}`")).collect();
                 (all.len() < Performative::ALL.len()).then(|| format!("`action` is {}", one_of(&all)))
@@ -280,7 +302,7 @@ impl Finding<'_, '_> {
             Expr::GetAttr { .. } => {
                 let (var, path) = path_of(part)?;
                 if var == Var::Context && path.iter().eq(["session", "expires"]) {
-                    return Some("a session is there until it expires".to_owned());
+                    return Some(UNTIL.to_owned());
                 }
                 let family = match self.world.family(&path, self.here).truth() {
                     (true, false) => Some("4"),
@@ -393,6 +415,15 @@ pub(super) fn given_by_entries(credentials: &Expr, here: &Where, world: &World<'
     let whose = world.whose(credentials, here)?;
     let all = world.entries(&whose, MAX_NAMED)?;
     Some(all.into_iter().map(told).collect::<Vec<_>>().join(", "))
+}
+
+/// Whether it looks at the clock.
+fn asks_the_clock(expr: &Arc<Expr>) -> bool {
+    let mut found = false;
+    walk::each(expr, &mut |part| {
+        found |= path_of(part).is_some_and(|(var, path)| var == Var::Context && path == ["now"]);
+    });
+    found
 }
 
 /// The credentials that an expression asks for first.

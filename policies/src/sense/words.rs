@@ -7,6 +7,7 @@ use semgate_contexts::Version;
 
 use super::facts::Where;
 use super::never::{self, Never, before};
+use super::pieces::Begin;
 use super::why::Why;
 use super::{World, pieces, tokens};
 use crate::check::{Texts, closest, member_elsewhere};
@@ -31,7 +32,7 @@ impl Texts<'_> {
             (format!("`{shown}` is true for no message that comes to it"), format!("{because}{hint}"))
         };
         PolicyFault::Invalid {
-            place: self.place_of_variable(written, pieces::first_variable(idle.piece)),
+            place: self.place_of_piece(written, pieces::begin(idle.piece)),
             policy: written.id.to_string(),
             why,
             hint: Some(hint),
@@ -40,14 +41,22 @@ impl Texts<'_> {
 
     /// Where a variable of the conditions stands.
     pub(super) fn place_of_variable(&self, written: &Written, variable: Option<*const Expr>) -> Place {
+        self.place_of_piece(written, variable.map(|variable| Begin { variable, word: None }))
+    }
+
+    /// Where a piece of the conditions begins.
+    pub(super) fn place_of_piece(&self, written: &Written, begin: Option<Begin>) -> Place {
         let mut all = Vec::new();
         for clause in written.judged.iter() {
             let (Clause::When(condition) | Clause::Unless(condition)) = clause;
             pieces::variables(condition, &mut all);
         }
-        let number = variable.and_then(|one| all.iter().position(|other| std::ptr::eq(*other, one)));
+        let number = |begin: Begin| all.iter().position(|other| std::ptr::eq(*other, begin.variable));
         let words = self.words(written);
-        let at = number.and_then(|number| tokens::variables(&words).get(number).copied());
+        let at = begin.and_then(|begin| {
+            let variable = tokens::variables(&words).get(number(begin)?).copied()?;
+            Some(begin.word.and_then(|word| tokens::before(&words, variable, word)).unwrap_or(variable))
+        });
         match at {
             Some(at) => self.place_at(written, at),
             None => self.place_of_clause(written, Some(0)),
@@ -63,7 +72,7 @@ impl Texts<'_> {
         behind: Option<String>,
     ) -> PolicyFault {
         let place = match why.as_ref().and_then(|why| why.at) {
-            Some(at) => self.place_of_variable(written, Some(at)),
+            Some(at) => self.place_of_piece(written, Some(at)),
             None => self.place_of_clause(written, clause),
         };
         let what = if clause.is_some() { "condition is" } else { "conditions together are" };

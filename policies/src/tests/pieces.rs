@@ -198,3 +198,44 @@ fn bug_a_part_that_is_never_true_was_told_without_why() {
         assert!(told.len() == 1 && told[0].contains(&why), "{condition}: {told:?}");
     }
 }
+
+#[test]
+fn bug_a_piece_that_begins_with_a_list_or_a_choice_was_told_at_its_first_variable() {
+    for (condition, column) in [
+        (r#"["USD"].contains(resource.currency) && ["EUR"].contains(resource.currency)"#, 40),
+        (r#"["EUR", "USD"].containsAll([resource.currency]) && resource.currency == "GBP""#, 52),
+        (r#"resource.currency == "USD" && ["EUR"].containsAny([resource.currency])"#, 31),
+        (
+            r#"resource.currency == "USD" && (if context.locked then resource.currency == "EUR" else false)"#,
+            32,
+        ),
+        (r#"context.locked && decimal("0.0").greaterThan(resource.amount)"#, 19),
+    ] {
+        let place =
+            format!("p.cedar:2:{}: policy `p.cedar#1`: its condition is true for no message", column + 7);
+        let told = super::faults(&typed(&format!("when {{ {condition} }}")));
+        assert!(told.len() == 1 && told[0].starts_with(&place), "{condition}: {told:?}");
+    }
+}
+
+#[test]
+fn bug_what_a_member_is_by_what_stands_before_it_was_not_told_behind_what_keeps_it_out() {
+    for (condition, because) in [
+        (
+            "when { context.direction == \"request\" && !(context.direction == \"reply\") }",
+            "`context.direction` is `\"request\"` by what stands before it; ",
+        ),
+        (
+            "when { context.direction == \"request\" } unless { context.direction == \"reply\" }",
+            "`context.direction` is `\"request\"` by what stands before it; ",
+        ),
+        (
+            "when { !context.locked || !(context has session) }",
+            "a session is there where `context.locked` is true, and nowhere else; ",
+        ),
+    ] {
+        let told = super::faults(&typed(condition));
+        let why = format!("is true for no message that comes to it ({because}a part that is never true");
+        assert!(told.len() == 1 && told[0].contains(&why), "{condition}: {told:?}");
+    }
+}

@@ -256,3 +256,15 @@ fn bug_what_is_near_to_nothing_was_told_to_mean_another_action_each_time() {
         [format!("p.cedar:1:57: policy `p.cedar#1`: unrecognized entity type `zzzzzzzz` ({hint})")]
     );
 }
+
+#[test]
+fn bug_a_member_of_a_type_of_a_line_that_is_not_known_was_told_beside_the_line() {
+    for (text, column) in [
+        ("permit (principal, action, resource is supply::x) when { resource.foo == 1 };", 40),
+        ("permit (principal, action, resource) when { resource is supply::x && resource.foo == 1 };", 57),
+    ] {
+        let told = faults(text);
+        let line = format!("p.cedar:1:{column}: no context is known that has types of `supply`");
+        assert!(told.len() == 1 && told[0].starts_with(&line), "{told:?}");
+    }
+}

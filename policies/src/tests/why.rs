@@ -180,12 +180,34 @@ fn bug_a_time_or_a_day_that_never_comes_was_told_with_a_reason_that_was_none() {
             "forbid (principal, action, resource is travel::bookFlight)\nwhen {{ {asks}{condition} }};"
         );
         let told = faults(&text);
-        let variable =
-            ["context.", "resource."].iter().filter_map(|name| condition.find(name)).min().unwrap();
         let expected = format!(
             "p.cedar:2:{}: policy `p.cedar#1`: its condition is true for no message (`{condition}`: {why})",
-            "when { ".len() + asks.len() + variable + 1
+            "when { ".len() + asks.len() + 1
         );
         assert_eq!(told.first(), Some(&expected), "{told:?}");
+    }
+}
+
+#[test]
+fn bug_that_a_session_is_there_until_it_expires_was_told_where_it_is_no_reason() {
+    for (condition, told) in [
+        (
+            "context.session.expires.offset(duration(\"500ms\")) == datetime(\"2030-01-01\")",
+            "`context.session.expires` is in whole seconds",
+        ),
+        (
+            "context.session.expires.durationSince(context.session.expires) > duration(\"1s\")",
+            "`context.session.expires` is compared with itself",
+        ),
+        ("context.session.expires <= context.now", "a session is there until it expires"),
+        (
+            "context.now.durationSince(context.session.expires) > duration(\"1h\")",
+            "a session is there until it expires",
+        ),
+    ] {
+        assert_eq!(
+            why(&format!("when {{ context has session && {condition} }}")),
+            format!(" (`{condition}`: {told})")
+        );
     }
 }
