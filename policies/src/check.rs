@@ -260,13 +260,18 @@ fn agent_hint(id: &str, agents: &Agents) -> Option<String> {
     {
         return Some(format!("`{near}` is an alias: write `Agent::\"{}\"`", entry.id));
     }
-    closest_agent(id, agents).map(|near| format!("did you mean `Agent::\"{near}\"`?"))
+    let near = closest_agent(id, agents).map(|near| format!("did you mean `Agent::\"{near}\"`?"));
+    let form = || format!("{AGENT}, as in `Agent::\"spiffe://…\"`");
+    near.or_else(|| (!id.starts_with("spiffe://")).then(form))
 }
+
+/// How agents are named.
+const AGENT: &str = "an agent is named by the SPIFFE id of its certificate";
 
 /// The same of agents, whose names have most in common anyway: what differs is held against the last part of the name alone.
 pub(crate) fn closest_agent<'a>(id: &str, agents: &'a Agents) -> Option<&'a str> {
     let near = closest(id, agents.entries().iter().map(|entry| entry.id.as_str()))?;
-    let own = id.rsplit('/').next().unwrap_or(id);
+    let own = id.trim_end_matches('/').rsplit('/').next().unwrap_or(id);
     (near.eq_ignore_ascii_case(id) || distance(id, near) * 3 <= own.chars().count()).then_some(near)
 }
 

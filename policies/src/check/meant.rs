@@ -127,6 +127,10 @@ fn meant(error: &ValidationError, catalogue: &Catalogue) -> Option<String> {
         ValidationError::FunctionArgumentValidation(_) if text.contains("decimal") => {
             Some("a decimal has one to four digits behind its point, as in `decimal(\"10000.0\")`".to_owned())
         }
+        ValidationError::NonLitExtConstructor(_) => Some(
+            "it takes a text that is written out in quotation marks, as in `datetime(\"2030-01-01\")`"
+                .to_owned(),
+        ),
         ValidationError::UnsafeAttributeAccess(_) => {
             hidden(&text, catalogue).or_else(|| is_in_some_versions(&text, catalogue).then(some_versions))
         }

@@ -2,7 +2,7 @@
 
 use cedar_policy::{EntityUid, PrincipalConstraint, ResourceConstraint};
 
-use super::{Texts, agent_hint, closest, place_in, policy_in};
+use super::{AGENT, Texts, agent_hint, closest, place_in, policy_in};
 use crate::agents::Agents;
 use crate::parse::Written;
 use crate::sense::tokens::Token;
@@ -47,6 +47,22 @@ pub(super) fn of_type(kind: &str) -> &'static str {
             "every sender is an agent, so that `principal` alone is enough; a group is asked as in `principal in Group::\"partners\"`"
         }
         Stranger::Group => "a group is asked as in `principal in Group::\"partners\"`",
+        _ if matches!(
+            kind,
+            "String"
+                | "Long"
+                | "Bool"
+                | "Boolean"
+                | "Set"
+                | "Record"
+                | "decimal"
+                | "datetime"
+                | "duration"
+                | "ipaddr"
+        ) =>
+        {
+            "`is` asks what an entity is; of which type a member is, `semgate policy check --schema` prints"
+        }
         _ => "a message is asked for by line and concept, as in `resource is payment::transfer`",
     }
 }
@@ -65,12 +81,14 @@ impl Texts<'_> {
             )
         };
         let sender = || {
-            let form = "agents are named as in `Agent::\"spiffe://…\"`";
+            let form = "agents are `Agent::\"spiffe://…\"`";
             match agents.position(id) {
-                Some(_) => format!("agents are `Agent::\"spiffe://…\"`: did you mean `Agent::\"{id}\"`?"),
-                None => {
-                    agent_hint(id, agents).map_or_else(|| form.to_owned(), |near| format!("{form}: {near}"))
-                }
+                Some(_) => format!("{form}: did you mean `Agent::\"{id}\"`?"),
+                None => match agent_hint(id, agents) {
+                    Some(near) if near.starts_with(AGENT) => near,
+                    Some(near) => format!("{form}: {near}"),
+                    None => form.to_owned(),
+                },
             }
         };
         let asked = |kind: Stranger| match kind {

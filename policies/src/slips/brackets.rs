@@ -13,9 +13,18 @@ pub(super) fn rules(spot: &Spot<'_>) -> Vec<Slip> {
 
 /// `in ("a", "b")` and `in {…}`.
 fn set(spot: &Spot<'_>) -> Option<Slip> {
-    let open = *spot.open().last().filter(|_| spot.on(0) == ",")?;
-    if spot.word(open.checked_sub(1)) != "in" || spot.word(Some(open)) == "[" {
+    let open = *spot.open().last().filter(|_| matches!(spot.on(0), "," | "}"))?;
+    let word = spot.word(Some(open));
+    if spot.word(open.checked_sub(1)) != "in" || word == "[" || (spot.on(0) == "}" && word != "{") {
         return None;
+    }
+    if spot.open().len() == 2
+        && spot.word(open.checked_sub(2)) == "principal"
+        && spot.word(spot.open().first().copied()) == "("
+    {
+        let range = spot.range(open, spot.closed(open)?);
+        let first = spot.slice(open + 1, spot.name_end(open + 1)).to_owned();
+        return Some(Slip::tried(range.start, vec![(range, first)], super::scope::ONE));
     }
     let (first, last) = (spot.range(open, open), spot.closed(open)?);
     let edits = vec![(first.clone(), "[".to_owned()), (spot.range(last, last), "]".to_owned())];
@@ -120,8 +129,11 @@ fn bracket(spot: &Spot<'_>) -> Vec<Slip> {
             .iter()
             .any(|at| matches!((spot.word(Some(*at)), spot.on(0)), ("(", ")") | ("[", "]") | ("{", "}")));
     if wanted {
+        let extra = format!("nothing is open that this `{}` closes", spot.on(0));
+        let extra = Slip::tried(here.start, vec![(here.clone(), String::new())], extra);
         let hint = format!("a `{word}` is closed by `{closer}`");
-        return vec![Slip::tried(here.start, vec![(here, closer.to_owned())], hint)];
+        let other = Slip::tried(here.start, vec![(here, closer.to_owned())], hint);
+        return vec![Slip { whole: true, ..extra }, other];
     }
     vec![missing]
 }

@@ -180,19 +180,22 @@ fn function(spot: &Spot<'_>) -> Option<Slip> {
 
 /// `contains(principal.credentials, "x")`.
 fn bare_method(spot: &Spot<'_>) -> Option<Slip> {
-    if !spot.why.ends_with("is a method, not a function") {
-        return None;
-    }
-    let hint = match spot.quoted() {
+    let name = spot.why.ends_with("is a method, not a function").then(|| spot.quoted())?;
+    Some(Slip::sure(spot.at, called_as(name)?))
+}
+
+/// How a method is called.
+pub(super) fn called_as(name: &str) -> Option<&'static str> {
+    Some(match name {
         "contains" | "containsAll" | "containsAny" | "isEmpty" => {
             "it stands behind what is asked, as in `principal.credentials.contains(\"auditor\")`"
         }
         "lessThan" | "lessThanOrEqual" | "greaterThan" | "greaterThanOrEqual" => {
             "it stands behind what is asked, as in `resource.amount.greaterThan(decimal(\"10000.0\"))`"
         }
-        _ => "it stands behind what is asked, as in `context.now.toTime()`",
-    };
-    Some(Slip::sure(spot.at, hint))
+        _ if METHODS.contains(&name) => "it stands behind what is asked, as in `context.now.toTime()`",
+        _ => return None,
+    })
 }
 
 /// `resource.amount.lessThan()`: Cedar says which, and not where.

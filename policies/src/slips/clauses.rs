@@ -13,8 +13,16 @@ pub(super) fn rules(spot: &Spot<'_>) -> Vec<Slip> {
     if !spot.why.starts_with("unexpected") {
         return fence(spot).into_iter().collect();
     }
-    let rules =
-        [braces(spot), between(spot), scope(spot), annotation(spot), twice(spot), part(spot), begin(spot)];
+    let rules = [
+        braces(spot),
+        between(spot),
+        scope(spot),
+        annotation(spot),
+        twice(spot),
+        part(spot),
+        side(spot),
+        begin(spot),
+    ];
     rules.into_iter().flatten().collect()
 }
 
@@ -159,6 +167,16 @@ fn part(spot: &Spot<'_>) -> Option<Slip> {
     let hint = format!("{JOINED}: one is missing before `{}`", spot.on(0));
     let slip = Slip::tried(here.start, vec![(here.start..here.start, "&& ".to_owned())], hint);
     Some(Slip { whole: true, ..slip })
+}
+
+/// `a && }`, `{ && a`.
+fn side(spot: &Spot<'_>) -> Option<Slip> {
+    let joins = |word: &str| matches!(word, "&" | "|");
+    let behind = joins(spot.before(1)) && (matches!(spot.on(0), "}" | ")" | ";") || joins(spot.on(0)));
+    let before = joins(spot.on(0)) && matches!(spot.before(1), "{" | "(");
+    let sign = if behind { spot.before(1) } else { spot.on(0) };
+    ((behind || before) && !spot.in_scope())
+        .then(|| Slip::sure(spot.at, format!("a part of the condition is missing beside `{sign}{sign}`")))
 }
 
 /// Marks around code in a page.

@@ -1,7 +1,7 @@
 //! Several where a scope takes one, without brackets or with other words, and stars for everybody.
 
 use super::Slip;
-use super::scope::{FORM, NOT, ONE};
+use super::scope::{FORM, NOT, ONE, is_everybody};
 use super::spot::{Spot, is_effect, is_kind, is_name, is_text};
 
 /// The variables of a scope.
@@ -75,7 +75,7 @@ fn types(spot: &Spot<'_>) -> Option<Slip> {
 /// `*`, `principal == *`, `principal == "*"`, `resource is payment::*`.
 fn star(spot: &Spot<'_>) -> Option<Slip> {
     let place = spot.commas();
-    let variable = VARIABLES.get(place).filter(|_| matches!(spot.on(0), "*" | "\"*\""))?;
+    let variable = VARIABLES.get(place).filter(|_| is_everybody(spot.on(0)))?;
     if spot.before(1) == "::" && place == 2 {
         let line = spot.before(2);
         let hint = format!(

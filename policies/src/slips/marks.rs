@@ -72,8 +72,8 @@ fn operator(spot: &Spot<'_>) -> Option<Slip> {
         "=~" | "!~" => return Some(Slip::sure(spot.range(from, to).start, PATTERN)),
         "=>" | "≥" => ">=",
         "=<" | "≤" => "<=",
-        "&" | "∧" => "&&",
-        "|" | "∨" => "||",
+        "&" | "∧" | "&&&" => "&&",
+        "|" | "∨" | "|||" => "||",
         "¬" => "!",
         _ => return None,
     };

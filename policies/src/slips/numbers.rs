@@ -12,8 +12,19 @@ fn pointed(spot: &Spot<'_>) -> Option<Slip> {
     if spot.before(1) != "." || !is_digits(spot.before(2)) || !is_digits(spot.on(0)) {
         return None;
     }
-    let range = spot.range(spot.here - 2, spot.here);
-    let text = format!("decimal(\"{}\")", spot.text.get(range.clone())?);
+    let mut first = spot.here - 2;
+    // `1,000.0`
+    while first > 1
+        && spot.word(Some(first)).len() == 3
+        && spot.word(Some(first - 1)) == ","
+        && spot.joined(first - 1)
+        && spot.joined(first - 2)
+        && is_digits(spot.word(Some(first - 2)))
+    {
+        first -= 2;
+    }
+    let range = spot.range(first, spot.here);
+    let text = format!("decimal(\"{}\")", spot.text.get(range.clone())?.replace(',', ""));
     let hint =
         format!("a number with a point is `{text}`, and compared by `lessThan`, `greaterThan` and the like");
     Some(Slip::tried(range.start, vec![(range, text)], hint))

@@ -22,6 +22,22 @@ pub(super) fn rules(spot: &Spot<'_>) -> Vec<Slip> {
     one.into_iter().flatten().collect()
 }
 
+/// Whether a word stands for whoever or whatever it is elsewhere.
+pub(super) fn is_everybody(word: &str) -> bool {
+    matches!(
+        word,
+        "*" | "\"*\""
+            | "any"
+            | "anyone"
+            | "anybody"
+            | "all"
+            | "everyone"
+            | "everybody"
+            | "\"any\""
+            | "\"all\""
+    )
+}
+
 /// The word behind the last colon of the parser's.
 fn last_word<'t>(spot: &Spot<'t>, prefix: &str) -> Option<&'t str> {
     spot.why.strip_prefix(prefix)?.split(',').next()
@@ -74,7 +90,7 @@ fn text_for_name(spot: &Spot<'_>) -> Option<Slip> {
     let bare = is_name(spot.on(0)) && !WORDS.contains(&spot.on(0)) && matches!(spot.on(1), "," | ")" | "]");
     if !spot.why.starts_with("expected an entity uid")
         || !(bare || is_text(spot.on(0)))
-        || spot.on(0) == "\"*\""
+        || is_everybody(spot.on(0))
     {
         return None;
     }
@@ -125,13 +141,18 @@ fn type_name(spot: &Spot<'_>) -> Option<Slip> {
         let hint = format!("a type stands without quotation marks: did you mean `{name}`?");
         return good.then(|| Slip::tried(range.start, vec![(range, name.to_owned())], hint));
     }
-    if spot.why.contains("found name `") && spot.follows(&["=", "="]) && spot.commas() == 2 {
-        let range = spot.range(spot.here - 2, spot.here - 1);
+    let asked = if spot.follows(&["=", "="]) { 2 } else { usize::from(spot.before(1) == "in") };
+    if spot.why.contains("found name `") && asked > 0 && spot.commas() == 2 {
+        let range = spot.range(spot.here - asked, spot.here - 1);
         return Some(Slip::tried(
             range.start,
             vec![(range, "is".to_owned())],
             "did you mean `resource is …`?",
         ));
+    }
+    if spot.why.starts_with("type constraints using `:`") && spot.before(1) == ":" {
+        let range = spot.range(spot.here - 1, spot.here - 1);
+        return Some(Slip::tried(range.start, vec![(range, " is".to_owned())], "did you mean `is`?"));
     }
     // the sign between two names, with `is` or a kind of entity before them
     let sign = [Some(spot.here), spot.here.checked_sub(1), Some(spot.here + 1)].into_iter().flatten();

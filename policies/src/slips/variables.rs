@@ -3,7 +3,7 @@
 use semgate_contexts::Performative;
 
 use super::Slip;
-use super::calls::PATTERN;
+use super::calls::{PATTERN, called_as};
 use super::spot::{Spot, is_kind, is_name};
 use crate::catalogue::CONTEXT_MEMBERS;
 use crate::check::closest;
@@ -109,8 +109,10 @@ fn infix(spot: &Spot<'_>) -> Option<Slip> {
         "matches" | "regex" => PATTERN,
         "between" => "what lies between is asked as in `context.major >= 1 && context.major <= 2`",
         "xor" => "that one of two is true and the other is not is asked by `!=`",
-        "contains" => "what is in a set is asked as in `principal.credentials.contains(\"auditor\")`",
-        _ => return None,
+        "contains" => {
+            "what is in a set is asked as in `principal.credentials.contains(\"auditor\")`, and what a text holds as in `resource.memo like \"*abc*\"`"
+        }
+        word => called_as(word)?,
     };
     Some(Slip::sure(spot.at, hint))
 }
