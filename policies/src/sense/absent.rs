@@ -2,6 +2,7 @@
 //! meets nobody of. To switch an agent off must never keep a set from being loaded, so this is told and refused by `policy check` alone.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::facts::Where;
 use super::possible::Looking;
@@ -39,10 +40,14 @@ impl Texts<'_> {
                 uid.map_or_else(|| self.place_at(written, 0), |uid| self.place_of_name(written, &uid));
             return Some(fault(place, why));
         }
-        if !written.reads.types.iter().any(|name| name == "Group" || name == "Agent") {
+        let asks = written.reads.types.iter().any(|name| name == "Group" || name == "Agent");
+        if !asks && !written.reads.principal.wants("credentials") {
             return None;
         }
-        let here = Where { coming: true, ..scope(written, world).here() };
+        let mut here = Where { coming: true, ..scope(written, world).here() };
+        if let Some(who) = &mut here.sender.can_be {
+            *who = Arc::new(who.intersection(coming).copied().collect());
+        }
         let mut all = around(written, &here, world).into_iter();
         let holds = all.any(|here| Looking::new(world).clauses(&written.judged, &here));
         let why = "its condition is true only with agents that never come: disabled ones, or of a trust domain that is not configured";

@@ -18,7 +18,6 @@ use super::sums::moved_by;
 use super::values::Values;
 use super::words::listed;
 use super::{World, walk};
-use crate::AgentEntry;
 use crate::catalogue::TypeInfo;
 use crate::moments::{DAY, SECOND};
 use crate::numbers::{DECIMAL_PLACES, Numbers};
@@ -407,14 +406,8 @@ impl Finding<'_, '_> {
 
 /// What the entries of the agents whose credentials these are give, where it counts today.
 pub(super) fn given_by_entries(credentials: &Expr, here: &Where, world: &World<'_>) -> Option<String> {
-    let told = |(place, entry): (String, &AgentEntry)| {
-        let given: Vec<String> = entry.credentials.iter().map(|name| format!("`{name}`")).collect();
-        let given = if given.is_empty() { "no credential".to_owned() } else { given.join(", ") };
-        format!("`{place}` gives `{}` {given}", entry.id)
-    };
     let whose = world.whose(credentials, here)?;
-    let all = world.entries(&whose, MAX_NAMED)?;
-    Some(all.into_iter().map(told).collect::<Vec<_>>().join(", "))
+    world.told_given(&whose, MAX_NAMED)
 }
 
 /// Whether it looks at the clock.

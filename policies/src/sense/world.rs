@@ -1,5 +1,7 @@
 //! What is there when policies are loaded: types and their versions, agents and their credentials, floors.
 
+mod given;
+
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -8,7 +10,7 @@ use cedar_policy::pst::{Expr, Literal, Var};
 use semgate_contexts::Version;
 
 use super::around::can_be_bound;
-use super::facts::{Side, Where};
+use super::facts::Where;
 use super::steps::Steps;
 use super::values::Values;
 use crate::agents::Agents;
@@ -41,6 +43,8 @@ pub(crate) struct World<'a> {
     pub shadow_pairs: usize,
     /// The agents that can come, where some cannot.
     coming: OnceCell<Option<BTreeSet<u32>>>,
+    /// Who is given each credential, once somebody asks.
+    holders: OnceCell<HashMap<&'a str, BTreeSet<u32>>>,
     /// What may still be looked at: of the policy at hand, and of all.
     steps: Steps,
     /// Whether who is in a group, and what which entry gives, is taken into account as it is today.
@@ -93,6 +97,7 @@ impl<'a> World<'a> {
             met: None,
             shadow_pairs: 0,
             coming: OnceCell::new(),
+            holders: OnceCell::new(),
             steps: Steps::new(&PolicyLimits::default()),
             groups_count: true,
             now: None,
@@ -227,48 +232,6 @@ impl<'a> World<'a> {
     pub fn held(&self, name: &str) -> bool {
         credentials::can_be_shown(name)
             || self.agents.is_none_or(|(agents, _)| agents.credentials().contains(name))
-    }
-
-    /// The agents, by position, whose credentials these are, where it is one that the policy names: who is in a group may be another tomorrow.
-    pub(super) fn whose(&self, credentials: &Expr, here: &Where) -> Option<Arc<BTreeSet<u32>>> {
-        let Expr::GetAttr { expr, .. } = credentials else { return None };
-        if let Some(side) = Side::of(expr) {
-            return here.end(side).can_be.clone().filter(|_| here.end(side).named);
-        }
-        self.agents_of(expr)
-    }
-
-    /// These agents, if they are few and what their entries give counts, each with the place of its credentials in `entities.json`.
-    pub(super) fn entries(
-        &self,
-        who: &BTreeSet<u32>,
-        few: usize,
-    ) -> Option<Vec<(String, &'a crate::AgentEntry)>> {
-        let agents = self.agents().filter(|_| self.groups_count && (1..=few).contains(&who.len()))?;
-        let one = |at: &u32| Some((self.in_file(*at), agents.at(*at)?));
-        who.iter().map(one).collect()
-    }
-
-    fn in_file(&self, at: u32) -> String {
-        let places = self
-            .places
-            .get_or_init(|| self.agents().map(|all| all.places(self.entities)).unwrap_or_default());
-        let place = usize::try_from(at).ok().and_then(|at| places.get(at));
-        place.map_or_else(|| "entities.json".to_owned(), ToString::to_string)
-    }
-
-    /// Whether whoever is asked can have a credential. One that nobody has today is held by nobody yet, if it is declared; what agents show
-    /// comes later.
-    pub(super) fn may_have(&self, credentials: &Expr, name: &str, here: &Where) -> bool {
-        // who has what may be otherwise tomorrow, as who is in a group
-        if !self.groups_count {
-            return true;
-        }
-        let (Some(whose), Some(agents)) = (self.whose(credentials, here), self.agents()) else { return true };
-        let has = |entry: &crate::AgentEntry| entry.credentials.iter().any(|own| own == name);
-        credentials::is_shown(name)
-            || whose.iter().filter_map(|at| agents.at(*at)).any(has)
-            || !agents.entries().iter().any(has)
     }
 
     /// Whether a policy that reads these could ask for something that it does not see.

@@ -1,5 +1,7 @@
 //! A policy about one agent that asks for a credential which its entry does not give today.
 
+mod groups;
+
 use super::{House, loads, one_file, shipped_contexts};
 use crate::{Policies, PolicyLimits, PolicySource};
 
