@@ -3,6 +3,8 @@
 
 #[path = "policy/cases.rs"]
 mod cases;
+#[path = "policy/explained.rs"]
+mod explained;
 #[path = "policy/matrix.rs"]
 mod matrix;
 #[path = "policy/mistakes.rs"]

@@ -66,12 +66,26 @@ pub struct Explain {
 /// What is told of a message, or of one record of a decision.
 #[derive(Default)]
 struct Told {
+    /// Of a recorded decision, which of its records.
+    of: Option<Of>,
     /// Of a recorded decision, which set decided it.
     sets: Option<Sets>,
     headline: String,
     /// The limits that stopped it, a sentence each.
     limits: Vec<String>,
+    /// Why no policy is told, where that is so.
+    untold: Option<String>,
     recalled: Vec<Recalled>,
+}
+
+/// A record of a decision: a request and its reply have one each, and so has each event of a stream.
+struct Of {
+    n: i64,
+    direction: String,
+    verdict: String,
+    code: Option<String>,
+    /// Others behind it of which the same is told.
+    more: usize,
 }
 
 /// Which policies decided, and which explain.
@@ -110,8 +124,13 @@ impl Explain {
                     .status(2));
             }
         };
-        for one in told {
-            if json { out!("{}", one.as_json()) } else { one.show() }
+        let several = told.len() > 1;
+        for (at, one) in told.iter().enumerate() {
+            match (json, several) {
+                (true, _) => out!("{}", one.as_json()),
+                (false, true) => one.show_headed(at == 0),
+                (false, false) => one.show(),
+            }
         }
         Ok(0)
     }
@@ -168,62 +187,80 @@ fn decision(id: &str, log: &std::path::Path, explainer: &Explainer) -> Result<Ve
         return Err(Fault::new(format_args!("`{}` holds no decision of that id", log.display()))
             .hint("logs rotate: look in the older ones too"));
     }
-    // a request and its reply are one decision, and a record that kept nothing hides none that did
-    let (mut told, mut fault) = (Vec::new(), None);
-    for one in found {
-        match one {
-            Ok(one) => told.push(one),
-            Err(why) => fault = Some(why),
+    // a request and its reply are one decision, and a record that kept nothing hides none that did, nor is it hidden
+    if found.iter().all(|(_, fault)| fault.is_some()) {
+        let refused = found.iter().position(|(told, _)| told.was_refused());
+        let told = found.into_iter().nth(refused.unwrap_or_default());
+        return Err(told.and_then(|(_, fault)| fault).unwrap_or_else(|| not_asked(None, "")));
+    }
+    let mut all: Vec<Told> = Vec::new();
+    for (told, _) in found {
+        match all.last_mut().filter(|last| last.untold.is_some() && last.says_what(&told)) {
+            Some(Told { of: Some(of), .. }) => of.more += 1,
+            _ => all.push(told),
         }
     }
-    match fault {
-        Some(why) if told.is_empty() => Err(why),
-        _ => Ok(told),
-    }
+    Ok(all)
 }
 
-/// Of a decision whose record does not hold what was asked, and which has this code.
-fn not_asked(code: Option<&str>) -> Fault {
+/// Of a decision whose record does not hold what was asked, and which has this code; `what` is empty or `reply `.
+fn not_asked(code: Option<&str>, what: &str) -> Fault {
     const OF_POLICIES: [&str; 4] = ["policy_denied", "approval_required", "reply_refused", "policy_error"];
     match code {
         Some("policy_denied") => Fault::new(
             "the record does not hold what was asked: no policy lets this sender use contexts of this line, which is asked before any condition, or the gateway keeps nothing (`[audit_values]`)",
         )
         .hint("`--message FILE` explains the message itself; values are kept from the next message on where firewall.toml ends with `[audit_values]`"),
+        Some("reply_refused") => Fault::new(
+            "the record does not hold what was asked: the reply was refused before any condition was looked at (the `cause` of the answer says for what), or the gateway keeps nothing of it (`[audit_values]`)",
+        )
+        .hint("the gateway's log says under this id what was refused; values are kept from the next message on where firewall.toml ends with `[audit_values]`"),
         Some(code) if !OF_POLICIES.contains(&code) => {
-            Fault::new(format_args!("it was refused as `{code}` before policies were asked, so that none decided"))
+            let it = if what.is_empty() { "it" } else { "the reply" };
+            Fault::new(format_args!("{it} was refused as `{code}` before policies were asked, so that none decided"))
                 .hint("the record's `detail` and docs/refusals.md say what that code means and what to send instead")
         }
-        _ => Fault::new("the record does not hold what was asked: the gateway keeps nothing of it (`[audit_values]`)")
+        _ => Fault::new("the record does not hold what was asked: the message has no concept, or the gateway keeps nothing of it (`[audit_values]`)")
             .hint("put `[audit_values]`, even without a line below it, at the end of firewall.toml (of `up`: .semgate/firewall.toml) and start again"),
     }
 }
 
-fn of_entry(entry: &Entry<'_>, explainer: &Explainer) -> Result<Told, Fault> {
-    let code = entry.text("code").map_or_else(String::new, |code| format!(" ({code})"));
-    let direction = match entry.text("direction") {
+/// What is told of a record, and what ends the command where that is all that there is.
+fn of_entry(entry: &Entry<'_>, explainer: &Explainer) -> (Told, Option<Fault>) {
+    let text = |name| entry.text(name).map(str::to_owned);
+    let (verdict, code) = (text("verdict").unwrap_or_else(|| "?".to_owned()), text("code"));
+    let what = match entry.text("direction") {
         Some("reply") => "reply ",
         _ => "",
     };
-    let headline = format!(
-        "{direction}{}{code}, as it was decided; explained by the policies named here",
-        entry.text("verdict").unwrap_or("?")
-    );
     let limits = limited::sentences(entry);
-    let decided = entry.text("policy_digest").map(str::to_owned);
-    let sets = Some(Sets {
+    let decided = text("policy_digest");
+    let sets = Sets {
         stood_in: decided.is_none() && entry.names("policies").next().is_some(),
         explains: explainer.policies().digest().to_string(),
         decided,
-    });
-    let Some(asked) = entry.asked() else {
-        if !limits.is_empty() || sets.as_ref().is_some_and(|sets| sets.stood_in) {
-            return Ok(Told { sets, headline, limits, recalled: Vec::new() });
-        }
-        return Err(not_asked(entry.text("code")));
     };
     let redacted: Vec<&str> = entry.names("redacted").collect();
-    let recorded = Recorded { redacted: &redacted, by_these: sets.as_ref().is_some_and(Sets::same) };
-    let recalled = explainer.recall(entry.parties(), asked, recorded).map_err(Fault::new)?;
-    Ok(Told { sets, headline, limits, recalled })
+    let recorded = Recorded { redacted: &redacted, by_these: sets.same() };
+    let recalled = match entry.asked() {
+        Some(asked) => explainer.recall(entry.parties(), asked, recorded).map_err(Fault::new),
+        None if !limits.is_empty() || sets.stood_in => Ok(Vec::new()),
+        None => Err(not_asked(code.as_deref(), what)),
+    };
+    let came = code.as_ref().map_or_else(|| verdict.clone(), |code| format!("{verdict} ({code})"));
+    let of = Of {
+        n: entry.number(),
+        direction: text("direction").unwrap_or_else(|| "request".to_owned()),
+        verdict,
+        code,
+        more: 0,
+    };
+    let (recalled, fault) = match recalled {
+        Ok(recalled) => (recalled, None),
+        Err(fault) => (Vec::new(), Some(fault)),
+    };
+    let explained = if fault.is_none() { "; explained by the policies named here" } else { "" };
+    let headline = format!("{what}{came}, as it was decided{explained}");
+    let untold = fault.as_ref().map(|fault| fault.what().to_owned());
+    (Told { of: Some(of), sets: Some(sets), headline, limits, untold, recalled }, fault)
 }

@@ -3,15 +3,28 @@
 use semgate_policies::{Explanation, Holds, Part, Recalled, Weighed};
 use serde_json::{Value, json};
 
-use super::{Sets, Told};
+use super::{Of, Sets, Told};
 
 impl Told {
+    /// Prints it below a heading, as one of several records.
+    pub(super) fn show_headed(&self, first: bool) {
+        if !first {
+            out!("");
+        }
+        if let Some(of) = &self.of {
+            out!("{}:", of.heading());
+        }
+        self.show();
+    }
+
     /// Prints it.
     pub(super) fn show(&self) {
-        if let Some(sets) = &self.sets {
+        // without what was asked no set explains anything
+        if let (Some(sets), None) = (&self.sets, &self.untold) {
             out!("{}", sets.sentence());
         }
         out!("{}", self.headline);
+        self.untold.iter().for_each(|why| out!("  {why}"));
         self.limits.iter().for_each(|limit| out!("  {limit}"));
         folded(&self.recalled, alike).iter().for_each(|same| show(same));
     }
@@ -20,11 +33,43 @@ impl Told {
     pub(super) fn as_json(&self) -> Value {
         let questions: Vec<Value> = self.recalled.iter().map(as_json).collect();
         let mut told = json!({"verdict": self.headline, "limits": self.limits, "questions": questions});
-        if let (Some(sets), Some(told)) = (&self.sets, told.as_object_mut()) {
+        let Some(members) = told.as_object_mut() else { return told };
+        let mut add = |name: &str, value: Value| drop(members.insert(name.to_owned(), value));
+        if let Some(sets) = &self.sets {
             let (Sets { decided, explains, .. }, same) = (sets, sets.same());
-            told.insert("sets".to_owned(), json!({"decided": decided, "explains": explains, "same": same}));
+            add("sets", json!({"decided": decided, "explains": explains, "same": same}));
+        }
+        if let Some(Of { n, direction, verdict, code, more }) = &self.of {
+            let of =
+                json!({"n": n, "direction": direction, "verdict": verdict, "code": code, "more_alike": more});
+            add("record", of);
+        }
+        if let Some(why) = &self.untold {
+            add("untold", json!(why));
         }
         told
+    }
+
+    /// Whether the record says that it was refused.
+    pub(super) fn was_refused(&self) -> bool {
+        self.of.as_ref().is_some_and(|of| of.code.is_some())
+    }
+
+    /// Whether the same is told of another record, of which no policy is told either.
+    pub(super) fn says_what(&self, other: &Self) -> bool {
+        let direction = |told: &Self| told.of.as_ref().map(|of| of.direction.clone());
+        (&self.headline, &self.untold, direction(self)) == (&other.headline, &other.untold, direction(other))
+    }
+}
+
+impl Of {
+    /// Which record it is.
+    fn heading(&self) -> String {
+        let more = match self.more {
+            0 => String::new(),
+            more => format!(" and {more} more of which the same is told"),
+        };
+        format!("the {}, record {}{more}", self.direction, self.n)
     }
 }
 

@@ -1,0 +1,124 @@
+//! `policy explain --decision` of a decision with several records: the request, and the reply that was refused.
+
+use super::support::gateway::{Gateway, Scripted};
+use super::support::{Up, wait_for};
+use super::{policy, word};
+use serde_json::{Value, json};
+
+/// What `explain` says of the first request that gets this reply, with these words besides.
+struct Said {
+    up: Up,
+    gateway: Gateway,
+    id: String,
+}
+
+impl Said {
+    fn of(reply: &Value, more: &str, keep: &str, expected: &str) -> Self {
+        let up = Up::start();
+        if !more.is_empty() {
+            std::fs::write(up.path("/policies").join("more.cedar"), more).unwrap();
+        }
+        let message = |from: &str, to: &str, content: &Value| {
+            json!({"protocol": "L8/1.0", "message_id": "m-1", "performative": "INFORM", "sender_id": from, "receiver_id": to,
+                "context": "urn:contexts:supplyChain:v1.0", "content": content})
+            .to_string()
+        };
+        let behind = Scripted::saying(message("wholesaler-1", "retailer-7", reply));
+        let gateway = Gateway::before(&up, behind.address, keep);
+        let request = json!({"concept": "current_decision", "item_id": "beer", "quantity": 1});
+        let answer = gateway.post(&message("retailer-7", "wholesaler-1", &request));
+        assert_eq!((answer.status, answer.code().as_str()), (502, "reply_refused"));
+        let records: Vec<Value> = wait_for("the records", || {
+            let text = std::fs::read_to_string(&gateway.audit).ok()?;
+            let lines: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+            (lines.len() == 2).then_some(lines)
+        });
+        let told = |record: &Value| {
+            ["direction", "verdict", "code"].map(|name| record[name].as_str().unwrap_or_default().to_owned())
+        };
+        assert_eq!(told(&records[0]), ["request", "allowed", ""]);
+        assert_eq!(told(&records[1]), ["reply", "refused", expected]);
+        assert_eq!(records[0]["decision_id"], records[1]["decision_id"]);
+        let id = records[0]["decision_id"].as_str().unwrap().to_owned();
+        Self { up, gateway, id }
+    }
+
+    fn explain(&self, more: &[&str]) -> (i32, String, String) {
+        let policies = self.up.path("/policies");
+        let words = ["explain", "--decision", &self.id, "--audit", word(&self.gateway.audit), "--policies"];
+        policy(&[&words[..], &[word(&policies)], more].concat())
+    }
+}
+
+const KEEP: &str = "[audit_values]\n\"supplyChain::current_decision.quantity\" = \"values\"\n";
+
+fn decision(quantity: &Value) -> Value {
+    json!({"concept": "current_decision", "item_id": "beer", "quantity": quantity})
+}
+
+#[test]
+fn bug_a_reply_that_was_refused_before_policies_were_asked_was_not_told() {
+    let said = Said::of(&decision(&json!("many")), "", KEEP, "reply_refused");
+    let (status, shown, errors) = said.explain(&[]);
+    assert_eq!(status, 0, "{errors}");
+    assert!(
+        shown.starts_with("the request, record 1:\nexplained by the policies that decided it, "),
+        "{shown}"
+    );
+    let behind = shown.split_once("\n\nthe reply, record 2:\n").unwrap_or_else(|| panic!("{shown}")).1;
+    assert!(
+        shown.contains("\nallowed, as it was decided; explained by the policies named here\n"),
+        "{shown}"
+    );
+    let why = "  the record does not hold what was asked: the reply was refused before any condition was looked at (the `cause` of the \
+               answer says for what), or the gateway keeps nothing of it (`[audit_values]`)";
+    let lines: Vec<&str> = behind.lines().collect();
+    assert_eq!(lines, ["reply refused (reply_refused), as it was decided", why], "{shown}");
+
+    let (status, shown, errors) = said.explain(&["--json"]);
+    assert_eq!(status, 0, "{errors}");
+    let told: Vec<Value> = shown.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let record = |n: u8, direction: &str, verdict: &str, code: Value| json!({"n": n, "direction": direction, "verdict": verdict, "code": code, "more_alike": 0});
+    assert_eq!(told.len(), 2, "{shown}");
+    assert_eq!(told[0]["record"], record(1, "request", "allowed", Value::Null));
+    assert_eq!(told[1]["record"], record(2, "reply", "refused", json!("reply_refused")));
+    assert!(told[0]["untold"].is_null() && told[0]["questions"][0]["verdict"] == "permitted", "{shown}");
+    assert_eq!((told[1]["untold"].as_str(), &told[1]["questions"]), (Some(why.trim()), &json!([])));
+}
+
+#[test]
+fn a_reply_that_a_policy_refused_is_explained_below_its_request() {
+    let forbid = "@id(\"few\") forbid (principal, action, resource is supplyChain::current_decision)\n\
+                  when { context.direction == \"reply\" && resource.quantity > 100 };\n";
+    let said = Said::of(&decision(&json!(120)), forbid, KEEP, "reply_refused");
+    let (status, shown, errors) = said.explain(&[]);
+    assert_eq!(status, 0, "{errors}");
+    let (request, reply) =
+        shown.split_once("\n\nthe reply, record 2:\n").unwrap_or_else(|| panic!("{shown}"));
+    assert!(
+        request.starts_with("the request, record 1:\n")
+            && request.contains("supplyChain::current_decision: permitted"),
+        "{shown}"
+    );
+    assert!(
+        !request.contains(
+            "forbid more.cedar#few (more.cedar:1:1)\n      more.cedar:2:1 when resource.quantity > 100: true"
+        ),
+        "{shown}"
+    );
+    for line in [
+        "reply refused (reply_refused), as it was decided; explained by the policies named here",
+        "supplyChain::current_decision: denied",
+        "    forbid more.cedar#few (more.cedar:1:1)",
+    ] {
+        assert!(reply.lines().any(|shown| shown == line), "no `{line}` in:\n{shown}");
+    }
+}
+
+#[test]
+fn bug_of_a_reply_that_was_refused_and_of_which_nothing_is_kept_the_request_alone_was_told() {
+    let said = Said::of(&decision(&json!("many")), "", "", "reply_refused");
+    let (status, shown, errors) = said.explain(&[]);
+    assert_eq!((status, shown.as_str()), (1, ""));
+    assert!(errors.contains("the reply was refused before any condition was looked at"), "{errors}");
+}
