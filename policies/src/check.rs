@@ -208,6 +208,7 @@ pub(crate) fn place_in(fault: &PolicyFault) -> Option<&Place> {
         | PolicyFault::NobodyComes { place, .. }
         | PolicyFault::Stopped { place, .. }
         | PolicyFault::OtherMajor { place, .. }
+        | PolicyFault::Waiting { place, .. }
         | PolicyFault::NoPermit { place }
         | PolicyFault::UnknownIssuer { place, .. }
         | PolicyFault::UnknownLine { place, .. }
@@ -227,6 +228,7 @@ pub(crate) fn policy_in(fault: &PolicyFault) -> Option<&str> {
         | PolicyFault::UnknownEntity { policy, .. }
         | PolicyFault::NobodyComes { policy, .. }
         | PolicyFault::OtherMajor { policy, .. }
+        | PolicyFault::Waiting { policy, .. }
         | PolicyFault::Stopped { policy, .. } => Some(policy),
         _ => None,
     }

@@ -129,6 +129,15 @@ pub enum PolicyFault {
         /// Which major passes, and by which permit.
         why: String,
     },
+    /// A `@limit` or `@redact` beside `@approve`, which does nothing until somebody can be asked. Advice, like [`Self::OtherMajor`].
+    Waiting {
+        /// Where the annotation stands.
+        place: Place,
+        /// The permit, `file#id`.
+        policy: String,
+        /// Which of the two.
+        why: String,
+    },
     /// A policy names an agent or a group that `entities.json` does not have.
     UnknownEntity {
         /// Where.
@@ -240,7 +249,9 @@ impl fmt::Display for PolicyFault {
                 write!(f, "{place}: policy `{policy}`: {why}")?;
                 with_hint(f, hint)
             }
-            Self::BelowFloor { place, policy, why } | Self::NobodyComes { place, policy, why } => {
+            Self::BelowFloor { place, policy, why }
+            | Self::NobodyComes { place, policy, why }
+            | Self::Waiting { place, policy, why } => {
                 write!(f, "{place}: policy `{policy}`: {why}")
             }
             Self::OtherMajor { place, policy, why } => write!(

@@ -242,7 +242,8 @@ impl Policies {
             faults.sort_by(|a, b| place_in(a).cmp(&place_in(b)));
             return Err(faults);
         }
-        let advice = texts.past_by_version(&world);
+        let mut advice = texts.past_by_version(&world);
+        advice.extend(texts.waiting());
         let schema_fault = |why| vec![PolicyFault::Schema { why }];
         let actions = crate::ask::actions().map_err(schema_fault)?;
         let rules: Result<Vec<Rule>, String> = written.iter().map(Rule::new).collect();
@@ -331,7 +332,7 @@ impl Policies {
     }
 
     /// What may be meant and is told all the same: forbids that name majors of a concept, past which another one gets, now or once it is
-    /// published ([`PolicyFault::OtherMajor`]). No reason for `policy check` to end otherwise.
+    /// published ([`PolicyFault::OtherMajor`]), and what does nothing beside `@approve` yet ([`PolicyFault::Waiting`]). No reason for `policy check` to end otherwise.
     #[must_use]
     pub fn advice(&self) -> &[PolicyFault] {
         &self.advice

@@ -28,6 +28,7 @@ mod sums;
 mod together;
 pub(crate) mod tokens;
 mod values;
+mod waiting;
 mod walk;
 mod why;
 mod words;

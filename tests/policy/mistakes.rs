@@ -120,6 +120,19 @@ fn a_permit_that_the_next_major_would_pass_by_is_told_and_the_set_is_good() {
 }
 
 #[test]
+fn a_limit_that_counts_nothing_until_somebody_can_be_asked_is_told_and_the_set_is_good() {
+    let dir = super::copied();
+    let text = "@id(\"large\") @limit(\"10/day\") @approve(\"who signs\")\n\
+                permit (principal in Group::\"partners\", action == Action::\"REQUEST\", resource is payment::transfer);\n";
+    std::fs::write(dir.path().join("large.cedar"), text).unwrap();
+    let (status, shown, errors) = policy(&["check", word(dir.path())]);
+    assert_eq!(status, 0, "{shown}{errors}");
+    let told = "warning: large.cedar:1:14: policy `large.cedar#large`: `@limit` counts nothing yet: beside `@approve` nothing passes \
+                until somebody can be asked";
+    assert_eq!(shown.lines().next(), Some(told), "{shown}");
+}
+
+#[test]
 fn a_file_whose_name_is_nearly_one_of_a_set_keeps_it_from_being_loaded() {
     for (name, meant) in [
         ("limit.json", "limits.json"),
