@@ -232,6 +232,8 @@ impl Policies {
             let idle: Vec<PolicyFault> =
                 texts.about_nobody(&world).into_iter().filter(|fault| !told(fault)).collect();
             warnings.extend(idle);
+            let bytes = source.limits.as_deref().unwrap_or_default();
+            warnings.extend(budgets::unspent(&spent, bytes, &texts, &world));
             warnings.extend(agents.elsewhere(world.met().map(|met| &**met), &source.entities));
             let named = texts.groups().into_iter().chain(spent.named.groups().cloned()).collect();
             warnings.extend(agents.misspelt(&named, &texts.literals(), &source.entities));
@@ -324,7 +326,7 @@ impl Policies {
 
     /// Policies that are live and do nothing at present: a floor rose above all that they can match, all whom they are about never come
     /// (disabled, or of a trust domain that is not configured), or those who are in a group today, or the clock, leave them nothing to decide; and those
-    /// of the generation before that would be refused as new ones. Also the agents of such trust domains, and names in `limits.json` that
+    /// of the generation before that would be refused as new ones. Also the agents of such trust domains, budgets that nobody spends, and names in `limits.json` that
     /// nobody has any more.
     #[must_use]
     pub fn warnings(&self) -> &[PolicyFault] {

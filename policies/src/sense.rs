@@ -23,6 +23,7 @@ mod relative;
 mod replies;
 mod sets;
 mod shadow;
+mod spenders;
 mod steps;
 mod sums;
 mod together;

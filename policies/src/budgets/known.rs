@@ -6,10 +6,12 @@ use semgate_contexts::{Context, Performative, PerformativeSet, Term};
 
 use super::read::{FILE, Read};
 use super::{Selector, Spoken};
-use crate::check::closest;
+use crate::check::{Texts, closest};
+use crate::parse::Written;
+use crate::sense::World;
 use crate::sense::protocols::is_asked;
 use crate::spots::Spots;
-use crate::{Place, PolicyFault};
+use crate::{Place, PolicyFault, spots};
 
 /// Lines, concepts and performatives that no context has, or that are never requests; costs that no budget pays, and budgets that nothing costs anything of.
 /// `bytes` are those that were read.
@@ -29,6 +31,26 @@ pub(crate) fn known(read: &Read, bytes: &[u8], contexts: &[Arc<Context>]) -> Vec
         PolicyFault::UnknownToContexts { place, why: format!("at `{at}`: {why}"), hint }
     };
     found.into_iter().map(fault).collect()
+}
+
+/// Budgets for agents of whom no permit lets anybody request something: requests alone are counted, so that these are never spent. That it may
+/// be otherwise once somebody is put into a group is no fault, and it is told.
+pub(crate) fn unspent(read: &Read, bytes: &[u8], texts: &Texts<'_>, world: &World<'_>) -> Vec<PolicyFault> {
+    // nobody is in it yet, or everybody is disabled, which is told
+    let mut some = read.whom.iter().filter(|(_, whom)| !whom.is_empty()).peekable();
+    if some.peek().is_none() || !texts.written.iter().any(Written::permits) {
+        return Vec::new();
+    }
+    let Some(may) = texts.may_request(world) else { return Vec::new() };
+    let never = some.filter(|(_, whom)| whom.is_disjoint(&may)).map(|(at, _)| at.clone());
+    let fault = |pointer| PolicyFault::Limits {
+        place: spots::unplaced(FILE),
+        pointer,
+        why: "no permit lets anybody whom it names request anything, so that it is never spent".to_owned(),
+    };
+    let mut told: Vec<PolicyFault> = never.map(fault).collect();
+    spots::placed(FILE, bytes, &mut told);
+    told
 }
 
 /// What a selector names and no context has, and what was meant.

@@ -41,6 +41,8 @@ pub(crate) struct Read {
     pub costs: Named,
     /// Of each budget, with its own pointer; empty: all.
     pub paid: Vec<(String, Named)>,
+    /// Of each budget that names agents or groups, the agents whom it is for, by position, but for those who are disabled.
+    pub whom: Vec<(String, BTreeSet<u32>)>,
     /// Agents that it names and that have no entry any more.
     pub gone: BTreeSet<String>,
     /// Whom it names, gone or not.
@@ -337,6 +339,9 @@ impl Reader<'_> {
             self.fault(pointer, "is for nobody: leave `agents` and `groups` out to mean everybody");
         }
         self.spent_by_nobody(&whom, pointer);
+        let each = (0..).zip(whom.iter().zip(self.agents.entries()));
+        let enabled = each.filter(|(_, (is, entry))| **is && !entry.disabled).map(|(at, _)| at).collect();
+        self.read.whom.push((pointer.to_owned(), enabled));
         Some(whom)
     }
 

@@ -305,3 +305,74 @@ fn bug_a_budget_of_what_is_never_a_request_was_taken_and_counted_nothing() {
         "everything that this budget pays for is free",
     );
 }
+
+/// What is warned of where agents `a` and `b` are in the groups of their names, `c` in none, and nobody in `empty`; the budget of each test is
+/// for `whom`.
+#[track_caller]
+fn unspent(policies: &str, whom: &str, entities: fn(String) -> String) -> Vec<String> {
+    let entry = |name: &str, groups: &str| {
+        format!(r#"{{"id":"spiffe://semgate.test/agent/{name}","groups":[{groups}],"credentials":[]}}"#)
+    };
+    let agents = [entry("a", r#""a""#), entry("b", r#""b""#), entry("c", "")].join(",");
+    let document = format!(r#"{{"groups":["a","b","empty"],"agents":[{agents}]}}"#);
+    let budgets = format!("{{\"budgets\": [\n {{\"name\": \"one\", \"limit\": \"9/hour\", {whom}}}]}}");
+    let source = PolicySource {
+        entities: entities(document).into(),
+        limits: Some(budgets.into()),
+        ..crate::tests::one_file(policies)
+    };
+    let loaded = Policies::load(&source, &crate::tests::shipped_contexts(), &PolicyLimits::default());
+    let loaded = loaded.unwrap_or_else(|faults| panic!("{policies}: {faults:?}"));
+    loaded.warnings().iter().map(ToString::to_string).collect()
+}
+
+const A_GROUP: &str = r#""groups": ["a"]"#;
+
+#[test]
+fn bug_a_budget_for_agents_of_whom_no_permit_is_loaded_without_a_word() {
+    let why = "limits.json:2:2: at `/budgets/0`: no permit lets anybody whom it names request anything, so that it is never spent";
+    let (a, b) = ("spiffe://semgate.test/agent/a", "spiffe://semgate.test/agent/b");
+    let of_agent = format!(r#""agents": ["{a}"]"#);
+    for permits in [
+        "permit (principal in Group::\"b\", action, resource is payment::transfer);".to_owned(),
+        format!("permit (principal == Agent::\"{b}\", action, resource is payment::transfer);"),
+        format!("permit (principal, action, resource is payment::transfer) when {{ principal == Agent::\"{b}\" && resource.amount.lessThan(decimal(\"9.0\")) }};"),
+        format!("permit (principal, action, resource is payment::transfer) when {{ principal in [Group::\"b\"] && principal != Agent::\"{a}\" }};"),
+        // who answers is not counted
+        "permit (principal in Group::\"b\", action, resource is payment::transfer);\n\
+         permit (principal, action, resource is travel::bookFlight_results) when { context.direction == \"reply\" };".to_owned(),
+    ] {
+        assert_eq!(unspent(&permits, A_GROUP, |same| same), [why], "{permits}");
+        assert_eq!(unspent(&permits, &of_agent, |same| same), [why], "{permits}");
+        assert_eq!(unspent(&permits, r#""groups": ["a", "b"]"#, |same| same), [""; 0], "one of them is spent by: {permits}");
+        assert_eq!(unspent(&permits, r#""groups": ["empty"]"#, |same| same), [""; 0], "nobody is in it yet");
+        assert_eq!(unspent(&permits, r#""per": "pair""#, |same| same), [""; 0], "it is for everybody");
+    }
+}
+
+#[test]
+fn a_budget_for_agents_whom_some_permit_may_let_request_is_nobodys_mistake() {
+    let of_b = "permit (principal in Group::\"b\", action, resource is payment::transfer);\n";
+    for permit in [
+        "permit (principal, action, resource is travel::bookFlight);",
+        "permit (principal is Agent, action, resource is travel::bookFlight);",
+        "permit (principal in Group::\"a\", action, resource is travel::bookFlight);",
+        "permit (principal == Agent::\"spiffe://semgate.test/agent/a\", action, resource is travel::bookFlight);",
+        "permit (principal, action, resource is travel::bookFlight) when { principal in Group::\"a\" || principal in Group::\"b\" };",
+        "permit (principal, action, resource is travel::bookFlight) unless { principal in Group::\"b\" };",
+        "permit (principal, action, resource is travel::bookFlight) when { context.direction == \"request\" };",
+        "permit (principal, action, resource is travel::bookFlight) when { principal.trust_domain == \"semgate.test\" };",
+        "permit (principal in Group::\"a\", action, resource is travel::bookFlight) when { principal.credentials.contains(\"token:hr:b\") };",
+        "permit (principal in Group::\"empty\", action, resource is travel::bookFlight);",
+    ] {
+        assert_eq!(unspent(&format!("{of_b}{permit}"), A_GROUP, |same| same), [""; 0], "{permit}");
+    }
+    // a set that lets nothing pass on purpose says so itself
+    assert_eq!(unspent("forbid (principal, action, resource); // permit", A_GROUP, |same| same), [""; 0]);
+    let disabled =
+        unspent(of_b, A_GROUP, |entities| entities.replacen(r#"/a","#, r#"/a","disabled":true,"#, 1));
+    assert_eq!(
+        disabled,
+        ["limits.json:2:2: at `/budgets/0`: everybody whom it names is disabled, so that it is never spent"]
+    );
+}
