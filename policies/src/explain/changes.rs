@@ -63,10 +63,10 @@ pub(super) const ASKS: &str =
 
 /// What a message that does not pass would need: every forbid that applies passed by, and every permit that asks a human, and one permit that
 /// asks nobody.
-pub(super) fn to_pass(
+pub(super) fn to_pass<'s>(
     against: &[Against<'_>],
-    scene: &Scene,
-    together: Together<'_>,
+    scene: &'s Scene,
+    together: Together<'s>,
     bounds: Bounds,
 ) -> ToPass {
     let mut parts = Parts::new(scene, together);
