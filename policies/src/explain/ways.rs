@@ -299,7 +299,9 @@ impl<'w> Search<'_, '_, 'w> {
                 return;
             }
         }
-        if way.another.len() < self.reach.others {
+        // what was passed by before, and begins to stop the message again, is told as another from the beginning, without what was for it
+        let again = way.steps.iter().any(|step| step.policies.contains(&at));
+        if !again && way.another.len() < self.reach.others {
             let another = way.another.iter().copied().chain([(one.written, one.stops_now())]).collect();
             self.look(Way { another, ..way.clone() });
         }

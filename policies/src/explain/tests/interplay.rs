@@ -70,3 +70,16 @@ fn what_a_way_changes_and_another_forbid_asks_too_stays_within_both() {
         ])
     );
 }
+
+#[test]
+fn what_cannot_be_passed_by_is_told_as_that_without_what_would_pass_it_by_alone() {
+    let asks = r#"@id("a") @approve("sign") permit SCOPE unless { context.direction == "reply" && resource.amount.greaterThanOrEqual(decimal("100.0")) };"#;
+    let ten = r#"@id("t") permit SCOPE when { resource.amount == decimal("10.0") };"#;
+    assert_eq!(
+        told(&[asks, ten], "1000"),
+        all_of(&[
+            "so that `p.cedar#t` applies: `resource.amount` would have to be 10.0",
+            "`p.cedar#a` would have to be another: nothing that would let the message pass otherwise keeps it from applying",
+        ])
+    );
+}
