@@ -104,8 +104,10 @@ fn held<'w>(one: &Against<'w>, parts: &mut Parts<'_>) -> Held<'w> {
             scope.push(Formula::Part(parts.part(&expr, fits(fit))));
         }
     }
-    let clauses = one.clauses.iter().map(|clause| parts.clause(clause)).collect();
-    Held { written: one.written, scope, clauses, near: one.is_near(), now: one.truth.clone() }
+    let clauses: Vec<Formula> = one.clauses.iter().map(|clause| parts.clause(clause)).collect();
+    scope.extend(clauses.iter().cloned());
+    let (asks, clauses) = (Parts::all(scope), Parts::all(clauses));
+    Held { written: one.written, asks, clauses, near: one.is_near(), now: one.truth.clone() }
 }
 
 /// A policy that stops everything that it is about, whatever is in it.

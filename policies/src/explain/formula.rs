@@ -103,6 +103,11 @@ impl<'s> Parts<'s> {
         Formula::Part(self.part(expr, now))
     }
 
+    /// All of these.
+    pub fn all(formulas: Vec<Formula>) -> Option<Formula> {
+        formulas.into_iter().reduce(|left, right| Formula::And(Box::new(left), Box::new(right)))
+    }
+
     /// The number of a part of which it is known what it comes to now.
     pub fn part(&mut self, expr: &Arc<Expr>, now: Truth) -> usize {
         let next = self.all.len();
@@ -245,7 +250,12 @@ impl<'s> Parts<'s> {
             Formula::Or(left, right) if !wanted => self.both((left, false), (right, false), supposed, most),
             Formula::And(left, right) | Formula::Or(left, right) => {
                 let mut ways = self.ways(left, wanted, supposed, most);
-                ways.extend(self.ways(right, wanted, supposed, most));
+                // what could fail has to come out otherwise for the other side to be looked at
+                if may_fail(&self.truth(left, supposed)) {
+                    ways.extend(self.both((left, !wanted), (right, wanted), supposed, most));
+                } else {
+                    ways.extend(self.ways(right, wanted, supposed, most));
+                }
                 ways
             }
             Formula::If(cond, then, otherwise) => {
@@ -274,6 +284,11 @@ impl<'s> Parts<'s> {
         }
         all
     }
+}
+
+/// Whether nothing is known of what follows.
+const fn may_fail(truth: &Truth) -> bool {
+    matches!(truth, Truth::Error(_) | Truth::Open(Open { may_fail: true, .. }))
 }
 
 /// What comes out so.

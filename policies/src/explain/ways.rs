@@ -38,10 +38,10 @@ impl Bounds {
 /// A policy against the message.
 pub(super) struct Held<'w> {
     pub written: &'w Written,
-    /// What its scope asks, as conditions.
-    pub scope: Vec<Formula>,
+    /// What its scope and its clauses ask; none where that is nothing.
+    pub asks: Option<Formula>,
     /// What its clauses ask.
-    pub clauses: Vec<Formula>,
+    pub clauses: Option<Formula>,
     /// Whether at most one part of its scope does not fit.
     pub near: bool,
     /// What it comes to for the message as it is.
@@ -141,10 +141,6 @@ impl<'w> Held<'w> {
     fn stops_now(&self) -> bool {
         self.written.stops() && self.now == Truth::True
     }
-
-    fn asked(&self) -> impl DoubleEndedIterator<Item = &Formula> {
-        self.scope.iter().chain(&self.clauses)
-    }
 }
 
 /// The ways in which a message passes: all where there are few. What stops it whatever is in it (`always`) is passed over.
@@ -206,7 +202,7 @@ impl<'w> Search<'_, '_, 'w> {
     /// What a policy comes to.
     fn truth(&self, one: &Held<'w>, supposed: &Supposed) -> Truth {
         self.looks.set(self.looks.get() + 1);
-        one.asked().fold(Truth::True, |so_far, formula| so_far.and(|| self.parts.truth(formula, supposed)))
+        one.asks.as_ref().map_or(Truth::True, |asks| self.parts.truth(asks, supposed))
     }
 
     fn look(&mut self, way: Way<'w>) {
@@ -244,7 +240,7 @@ impl<'w> Search<'_, '_, 'w> {
             for (at, one) in permits.iter().filter(|(_, one)| (one.now == Truth::True) == kept) {
                 let aim = if kept { Aim::Keeps } else { Aim::Applies };
                 let asking = asks.then_some(one.written);
-                let ways = self.met(one, &way.supposed);
+                let ways = self.so(one.asks.as_ref(), true, &way);
                 self.each(ways, (aim, *at), &Way { asking, ..way.clone() });
             }
             if self.ways.len() > before {
@@ -253,37 +249,18 @@ impl<'w> Search<'_, '_, 'w> {
         }
     }
 
-    /// What makes a permit apply.
-    fn met(&self, one: &Held<'w>, supposed: &Supposed) -> Vec<Vec<Need>> {
-        let mut all = vec![Vec::new()];
-        for formula in one.asked() {
-            let mut next = Vec::new();
-            for way in &all {
-                let Some(supposed) = self.parts.supposing(supposed, way) else { continue };
-                for more in self.parts.ways(formula, true, &supposed, self.bounds.ways()) {
-                    if next.len() < self.bounds.ways() {
-                        next.push([way.as_slice(), more.as_slice()].concat());
-                    }
-                }
-            }
-            all = next;
-        }
-        all
+    /// The ways in which it comes out so.
+    fn so(&self, asked: Option<&Formula>, wanted: bool, way: &Way<'w>) -> Vec<Vec<Need>> {
+        let most = self.bounds.ways();
+        asked.map_or_else(Vec::new, |asked| self.parts.ways(asked, wanted, &way.supposed, most))
     }
 
     /// What stops the message is passed by, or kept away.
     fn pass_by(&mut self, (at, one): (usize, &Held<'w>), way: &Way<'w>) {
         let before = self.ways.len();
-        let of = |formulas: &[Formula]| -> Vec<Vec<Need>> {
-            formulas
-                .iter()
-                .flat_map(|formula| self.parts.ways(formula, false, &way.supposed, self.bounds.ways()))
-                .collect()
-        };
-        let mut ways = of(&one.clauses);
-        if !one.stops_now() {
-            ways.extend(of(&one.scope));
-        }
+        // what is about the message is passed by in what is in it, and what is not yet, in either
+        let asked = if one.stops_now() { &one.clauses } else { &one.asks };
+        let ways = self.so(asked.as_ref(), false, way);
         let aim = match (one.stops_now(), one.written.asks()) {
             (false, _) => Aim::StaysAway,
             (true, true) => Aim::AsksNobody,
@@ -310,6 +287,10 @@ impl<'w> Search<'_, '_, 'w> {
     fn each(&mut self, ways: Vec<Vec<Need>>, (aim, at): (Aim, usize), way: &Way<'w>) {
         for needs in ways {
             let Some(supposed) = self.parts.supposing(&way.supposed, &needs) else { continue };
+            // what needs nothing more and is not so all the same never will be
+            if supposed.needs == way.supposed.needs {
+                continue;
+            }
             let mut next = Way { supposed, ..way.clone() };
             let same = |step: &&mut Step| step.policies.contains(&at);
             match next.steps.iter_mut().find(same) {

@@ -83,3 +83,19 @@ fn what_cannot_be_passed_by_is_told_as_that_without_what_would_pass_it_by_alone(
         ])
     );
 }
+
+#[test]
+fn bug_a_part_that_could_fail_before_one_that_is_false_was_looked_at_without_end() {
+    let permit = r#"@id("p") permit SCOPE when { context.now > datetime("2030-01-01") && resource.currency == "USD" };"#;
+    let forbid = r#"@id("f") forbid SCOPE when { context.now.toDate() < datetime("2035-01-01") && resource.currency == "EUR" };"#;
+    let needs = |now: &str, day: &str| {
+        format!(
+            "so that `p.cedar#p` applies: {now}`resource.currency` would have to be `USD`; and so that `p.cedar#f` does not apply: \
+             `context.now.toDate() < datetime(\"2035-01-01\")` would have to {day}"
+        )
+    };
+    let past = "`context.now` would have to be more than 2030-01-01; and ";
+    let stays = "stay true; and `resource.currency` would have to be other than `EUR`";
+    let one_of = vec![needs("", "be false"), needs(past, stays)];
+    assert_eq!(told(&[permit, forbid], "1"), ToPass { one_of, ..ToPass::default() });
+}
