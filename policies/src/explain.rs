@@ -228,7 +228,7 @@ impl Explainer {
         let to_pass = match &verdict {
             Some(verdict) if matches!(verdict, Verdict::Denied { .. }) || asks(verdict) => {
                 let together = Together::of(&self.policies.asker().catalogue, &found.info.name);
-                changes::to_pass(against, scene, together, self.bounds)
+                changes::to_pass(against, scene, (together, &self.policies.asker().agents.list), self.bounds)
             }
             _ => ToPass::default(),
         };
@@ -338,11 +338,6 @@ impl<'w> Against<'w> {
     fn is_near(&self) -> bool {
         let misfits = self.scope.iter().filter(|fit| **fit != Fit::Yes).count();
         misfits <= usize::from(self.written.permits())
-    }
-
-    /// Whether it applies and keeps the message from passing: it forbids it, or asks a human, and nobody can be asked yet.
-    fn stops(&self) -> bool {
-        self.truth == Truth::True && self.written.stops()
     }
 }
 

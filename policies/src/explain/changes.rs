@@ -9,6 +9,7 @@ use super::scope::Fit;
 use super::telling::Telling;
 use super::truth::Truth;
 use super::ways::{self, Bounds, Held};
+use crate::agents::Agents;
 use crate::parse::Written;
 use crate::sense::{self, Together};
 
@@ -66,17 +67,13 @@ pub(super) const ASKS: &str =
 pub(super) fn to_pass<'s>(
     against: &[Against<'_>],
     scene: &'s Scene,
-    together: Together<'s>,
+    (together, agents): (Together<'s>, &'s Agents),
     bounds: Bounds,
 ) -> ToPass {
-    let mut parts = Parts::new(scene, together);
+    let mut parts = Parts::new(scene, together, agents);
     let held: Vec<Held<'_>> = against.iter().map(|one| held(one, &mut parts)).collect();
-    let stops = against.iter().filter(|one| one.stops() && one.clauses.is_empty());
-    let always: Vec<&Written> = stops.map(|one| one.written).collect();
-    let found = ways::ways(&parts, &held, &always, bounds);
-    let told = Telling { parts: &parts, held: &held, always: always.len(), most: bounds.told() }.told(found);
-    let all = always.iter().map(|one| unconditional(one)).chain(told.all).collect();
-    ToPass { all, ..told }
+    let found = ways::ways(&parts, &held, bounds);
+    Telling { parts: &parts, held: &held, most: bounds.told() }.told(found)
 }
 
 /// A policy with its scope and its clauses as formulas.
@@ -98,37 +95,17 @@ fn held<'w>(one: &Against<'w>, parts: &mut Parts<'_>) -> Held<'w> {
         }
     };
     let fits = |fit: &Fit| if *fit == Fit::Yes { Truth::True } else { Truth::False };
-    let mut scope = Vec::new();
+    // what is in a message is told before whose it is
+    let clauses: Vec<Formula> = one.clauses.iter().map(|clause| parts.clause(clause)).collect();
+    let mut asks = Vec::new();
     for (text, fit) in [(who, sender), (what, action)] {
         if let Some(expr) = text.and_then(|text| sense::condition(&text)) {
-            scope.push(Formula::Part(parts.part(&expr, fits(fit))));
+            asks.push(Formula::Part(parts.part(&expr, fits(fit))));
         }
     }
-    let clauses: Vec<Formula> = one.clauses.iter().map(|clause| parts.clause(clause)).collect();
-    scope.extend(clauses.iter().cloned());
-    let (asks, clauses) = (Parts::all(scope), Parts::all(clauses));
-    Held { written: one.written, asks, clauses, near: one.is_near(), now: one.truth.clone() }
-}
-
-/// A policy that stops everything that it is about, whatever is in it.
-fn unconditional(written: &Written) -> String {
-    let mut others = Vec::new();
-    if !matches!(written.policy.principal_constraint(), PrincipalConstraint::Any) {
-        others.push("come from another sender");
-    }
-    if !matches!(written.policy.action_constraint(), ActionConstraint::Any) {
-        others.push("have another performative");
-    }
-    let others = match others.as_slice() {
-        [] => String::new(),
-        ways => format!("it would have to {}, or ", ways.join(", or to ")),
-    };
-    let does = if written.asks() {
-        "asks a human whatever is in it, and nobody can be asked yet"
-    } else {
-        "forbids this whatever is in it"
-    };
-    format!("`{}` {does}: {others}the policy would have to be another", written.id)
+    asks.extend(clauses);
+    let asks = Parts::all(asks);
+    Held { written: one.written, asks, near: one.is_near(), now: one.truth.clone() }
 }
 
 /// Policies of which the same is to be said, in the order in which they come first.

@@ -11,6 +11,8 @@ use cedar_policy::pst::{BinaryOp, Clause, Expr, UnaryOp};
 use super::scene::Scene;
 use super::touched::{Agent, Members};
 use super::truth::{self, Open, Truth};
+use crate::AgentEntry;
+use crate::agents::Agents;
 use crate::sense::Together;
 
 /// A condition, with its parts by their numbers.
@@ -32,6 +34,8 @@ struct Part {
     /// What it comes to for the message as it is.
     now: Truth,
     looks_at: Members,
+    /// What of the message is another where it comes out otherwise.
+    changes: Members,
     may_fail: bool,
 }
 
@@ -39,6 +43,7 @@ struct Part {
 pub(super) struct Parts<'s> {
     scene: &'s Scene,
     together: Together<'s>,
+    agents: &'s Agents,
     all: Vec<Part>,
     numbers: HashMap<String, usize>,
     /// What was asked of needs together, by needs.
@@ -54,8 +59,8 @@ pub(super) struct Supposed {
 
 impl<'s> Parts<'s> {
     /// None yet.
-    pub fn new(scene: &'s Scene, together: Together<'s>) -> Self {
-        Self { scene, together, all: Vec::new(), numbers: HashMap::new(), asked: RefCell::default() }
+    pub fn new(scene: &'s Scene, together: Together<'s>, agents: &'s Agents) -> Self {
+        Self { scene, together, agents, all: Vec::new(), numbers: HashMap::new(), asked: RefCell::default() }
     }
 
     /// A clause as what must hold.
@@ -114,7 +119,8 @@ impl<'s> Parts<'s> {
         let number = *self.numbers.entry(expr.to_string()).or_insert(next);
         if number == next {
             let (looks_at, may_fail) = (Members::of(expr), truth::may_fail(expr, self.scene));
-            self.all.push(Part { expr: Arc::clone(expr), now, looks_at, may_fail });
+            let changes = looks_at.clone().with_all_that_changes();
+            self.all.push(Part { expr: Arc::clone(expr), now, looks_at, changes, may_fail });
         }
         number
     }
@@ -148,7 +154,7 @@ impl<'s> Parts<'s> {
         let mut next = supposed.clone();
         for need in needs {
             if let (false, Some(part)) = (self.is_so(*need), self.all.get(need.0)) {
-                next.changed.add(&part.looks_at);
+                next.changed.add(&part.changes);
             }
             if !next.needs.contains(need) {
                 next.needs.push(*need);
@@ -192,6 +198,11 @@ impl<'s> Parts<'s> {
         if let Some((_, wanted)) = supposed.needs.iter().find(|need| need.0 == number) {
             return Some(*wanted);
         }
+        if let Some(so) =
+            self.entries(&supposed.needs).find_map(|(who, entry)| who.by_entry(&part.expr, entry))
+        {
+            return Some(so);
+        }
         let of_the_same = |need: &&Need| {
             self.all.get(need.0).is_some_and(|other| other.looks_at.change_with(&part.looks_at))
         };
@@ -215,7 +226,13 @@ impl<'s> Parts<'s> {
     /// Whether some message may be so; what cannot be told, may be.
     fn can_be(&self, needs: Vec<Need>) -> bool {
         let opposed = |(number, wanted): &Need| needs.contains(&(*number, !wanted));
-        if needs.iter().any(opposed) {
+        let barred = |(who, entry): (Agent, &AgentEntry)| {
+            let otherwise = |(number, wanted): &Need| {
+                self.expr(*number).and_then(|expr| who.by_entry(expr, entry)) == Some(!wanted)
+            };
+            entry.disabled || needs.iter().any(otherwise)
+        };
+        if needs.iter().any(opposed) || self.entries(&needs).any(barred) {
             return false;
         }
         if let Some(told) = self.asked.borrow().get(&needs) {
@@ -228,6 +245,14 @@ impl<'s> Parts<'s> {
         let told = self.together.may_hold(&needs.iter().filter_map(clause).collect());
         self.asked.borrow_mut().insert(needs, told);
         told
+    }
+
+    /// The entries of those who sender and receiver are needed to be.
+    fn entries<'n>(&'n self, needs: &'n [Need]) -> impl Iterator<Item = (Agent, &'n AgentEntry)> {
+        needs.iter().filter(|need| need.1).filter_map(|need| {
+            let (who, id) = Agent::named(self.expr(need.0)?)?;
+            Some((who, self.agents.at(self.agents.position(id)?)?))
+        })
     }
 
     /// The ways in which a formula comes out as it is wanted, each as what is needed beside what is supposed; as many as `most`.

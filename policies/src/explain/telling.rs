@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::changes::{ASKS, ToPass, listed};
 use super::formula::{Need, Parts};
+use super::truth::Truth;
 use super::ways::{Aim, Found, Held, Way};
 use super::wish::wish;
 
@@ -19,22 +20,21 @@ type Steps = BTreeMap<For, Vec<Need>>;
 /// What is needed for these policies, each of the alternatives enough, whatever is done for others.
 type Each = BTreeMap<For, Vec<Vec<Need>>>;
 
-/// What would have to be otherwise in the policies themselves: what is said of it alone, and what behind the rest.
-type End = (Vec<String>, String);
+/// What would have to be otherwise in the policies themselves: what is said of it alone, whether a permit would have to be written, and
+/// what is said behind the rest.
+type End = (Vec<String>, bool, String);
 
 /// Puts ways into words.
 pub(super) struct Telling<'a, 's, 'w> {
     pub parts: &'a Parts<'s>,
     pub held: &'a [Held<'w>],
-    /// How many policies stop the message whatever is in it, of which something is said already.
-    pub always: usize,
     /// The most ways that are told one by one.
     pub most: usize,
 }
 
 impl Telling<'_, '_, '_> {
     /// What was found, in words.
-    pub fn told(&self, Found { ways, more }: Found<'_>) -> ToPass {
+    pub fn told(&self, Found { ways, more }: Found) -> ToPass {
         let mut by_end: BTreeMap<End, BTreeSet<Steps>> = BTreeMap::new();
         for way in &ways {
             by_end.entry(self.end(way)).or_default().insert(steps(way));
@@ -61,38 +61,44 @@ impl Telling<'_, '_, '_> {
     }
 
     /// Ways with one end: what is needed in all of them, and what is one of several.
-    fn group(&self, ways: BTreeSet<Steps>, (alone, words): &End) -> (Vec<String>, Vec<String>) {
+    fn group(&self, ways: BTreeSet<Steps>, (alone, unwritten, words): &End) -> (Vec<String>, Vec<String>) {
         let (each, rest) = apart(alike(ways));
-        let mut all: Vec<String> = each.iter().map(|(aim, ways)| self.step(aim, ways, false)).collect();
+        let mut all = alone.clone();
+        all.extend(each.iter().map(|(aim, ways)| self.step(aim, ways, false)));
         let mut one_of = self.entries(rest);
         if one_of.len() == 1 {
             all.append(&mut one_of);
         }
-        all.extend(alone.iter().cloned());
+        all.extend(unwritten.then(|| UNWRITTEN.to_owned()));
         let last = all.iter_mut().next_back().filter(|_| one_of.is_empty());
         one_of.iter_mut().chain(last).for_each(|said| said.push_str(words));
         (all, one_of)
     }
 
-    fn end(&self, way: &Way<'_>) -> End {
+    fn end(&self, way: &Way) -> End {
         let (mut alone, mut words) = (Vec::new(), String::new());
-        for (written, applies) in way.another.iter().skip(self.always) {
-            let id = &written.id;
-            match (applies, written.asks()) {
-                (true, _) => alone.push(format!(
+        for one in way.another.iter().filter_map(|at| self.held.get(*at)) {
+            let (id, asks) = (&one.written.id, one.written.asks());
+            match (&one.asks, one.now == Truth::True) {
+                (None, _) if asks => {
+                    alone.push(format!("`{id}` asks a human whatever the message is, and would have to be another"));
+                }
+                (None, _) => {
+                    alone.push(format!("`{id}` forbids whatever the message is, and would have to be another"));
+                }
+                (_, true) => alone.push(format!(
                     "`{id}` would have to be another: nothing that would let the message pass otherwise keeps it from applying"
                 )),
-                (false, true) => {
+                (_, false) if asks => {
                     words += &format!("; but `{id}` would then ask a human, and would have to be another");
                 }
-                (false, false) => {
+                (_, false) => {
                     words += &format!("; but `{id}` would then forbid it, and would have to be another");
                 }
             }
         }
         words += way.asking.map_or("", |_| ASKS);
-        alone.extend(way.unwritten.then(|| UNWRITTEN.to_owned()));
-        (alone, words)
+        (alone, way.unwritten, words)
     }
 
     /// What is one of several, by the permit that it is for.
@@ -186,7 +192,7 @@ fn alone(way: Steps) -> Each {
 }
 
 /// A way by what is needed for which policies.
-fn steps(way: &Way<'_>) -> Steps {
+fn steps(way: &Way) -> Steps {
     let mut steps = Steps::new();
     for step in &way.steps {
         let needs = steps.entry((step.aim, step.policies.clone())).or_default();

@@ -6,14 +6,26 @@ use std::sync::Arc;
 
 use cedar_policy::pst::{BinaryOp, Clause, EntityUID, Expr, Literal, UnaryOp, Var};
 
+use crate::AgentEntry;
+use crate::credentials::is_shown;
 use crate::reads::Reads;
 
 /// Who the sender is, with all that it brings along.
 const SENDER: &str = "principal";
 const GROUPS: &str = "principal.groups";
 const CREDENTIALS: &str = "principal.credentials";
+const TRUST_DOMAIN: &str = "principal.trust_domain";
+const RESOURCE: &str = "resource";
+const CONTEXT: &str = "context";
 const RECEIVER: &str = "context.receiver";
 const ACTION: &str = "action";
+
+/// What is never another without the rest: a version of a protocol is one of its binding, and a version of a context one of its line.
+const TOGETHER: [&[&str]; 3] = [
+    &["context.binding", "context.binding_version"],
+    &["context.locked", "context.session"],
+    &["context.line", "context.major", "context.minor"],
+];
 
 /// Members of a message, of which one may be a part of another: a group or a credential of who the sender is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,6 +35,20 @@ impl Members {
     /// What an expression looks at: members of the instance and of the context record, a credential or a group of the sender, the action.
     pub fn of(expr: &Arc<Expr>) -> Self {
         Self(members(expr))
+    }
+
+    /// The same with what is another too once one of these is.
+    pub fn with_all_that_changes(mut self) -> Self {
+        for together in TOGETHER {
+            if together.iter().any(|name| self.0.contains(*name)) {
+                self.0.extend(together.iter().map(|name| (*name).to_owned()));
+            }
+        }
+        // nobody is of another trust domain and stays who it is
+        if self.0.contains(TRUST_DOMAIN) {
+            self.0.insert(SENDER.to_owned());
+        }
+        self
     }
 
     /// These too.
@@ -39,6 +65,11 @@ impl Members {
                 || within(own, other)
                 || within(other, own)
                 || (other == SENDER && own.starts_with("principal."))
+                || [RESOURCE, CONTEXT].iter().any(|all| {
+                    let of_it =
+                        |name: &str| name.strip_prefix(*all).is_some_and(|rest| rest.starts_with('.'));
+                    (own == *all && of_it(other)) || (other == *all && of_it(own))
+                })
         };
         self.0.iter().any(|own| changed.0.iter().any(|other| with(own, other)))
     }
@@ -67,17 +98,36 @@ fn members(expr: &Arc<Expr>) -> BTreeSet<String> {
     let of = |whose: &'static str, names: BTreeSet<String>| {
         names.into_iter().map(move |name| format!("{whose}.{name}"))
     };
-    let agents = ["Agent", "Group"].iter().any(|kind| reads.types.contains(*kind));
+    let asks_sender = reads.principal.all || asks_who(expr);
     let whole = [
-        agents.then_some(SENDER),
-        reads.types.contains("Group").then_some(GROUPS),
+        asks_sender.then_some(SENDER),
+        (asks_sender && reads.types.contains("Group")).then_some(GROUPS),
         reads.types.contains("Action").then_some(ACTION),
+        reads.resource.all.then_some(RESOURCE),
+        reads.context.all.then_some(CONTEXT),
     ];
     of("resource", reads.resource.names)
         .chain(of("context", reads.context.names))
         .chain(of("principal", reads.principal.names))
         .chain(whole.into_iter().flatten().map(str::to_owned))
         .collect()
+}
+
+/// Whether an expression asks who the sender is, and not for what it has.
+fn asks_who(expr: &Expr) -> bool {
+    let any = |parts: &[&Arc<Expr>]| parts.iter().any(|part| asks_who(part));
+    match expr {
+        Expr::Var(var) => *var == Var::Principal,
+        Expr::GetAttr { expr, .. } | Expr::HasAttr { expr, .. } => {
+            !matches!(**expr, Expr::Var(_)) && asks_who(expr)
+        }
+        Expr::UnaryOp { expr, .. } | Expr::Like { expr, .. } | Expr::Is { expr, .. } => asks_who(expr),
+        Expr::BinaryOp { left, right, .. } => any(&[left, right]),
+        Expr::IfThenElse { cond, then_expr, else_expr } => any(&[cond, then_expr, else_expr]),
+        Expr::Set(items) => items.iter().any(|item| asks_who(item)),
+        Expr::Literal(_) => false,
+        _ => true,
+    }
 }
 
 /// What is asked of the sender where it is asked to be in this.
@@ -114,6 +164,39 @@ impl Agent {
             Expr::Var(Var::Principal) => Some(Self::Sender),
             Expr::GetAttr { expr, attr } if matches!(&**expr, Expr::Var(Var::Context)) => {
                 (attr == "receiver").then_some(Self::Receiver)
+            }
+            _ => None,
+        }
+    }
+
+    /// Of an expression that asks for one agent, which of the two, and who.
+    pub fn named(expr: &Expr) -> Option<(Self, &str)> {
+        match expr {
+            Expr::BinaryOp { op: BinaryOp::Eq | BinaryOp::In, left, right } => match &**right {
+                Expr::Literal(Literal::EntityUID(uid)) if uid.ty.to_string() == "Agent" => {
+                    Some((Self::of(left)?, &uid.eid))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// What an expression comes to of it where it is the agent of this entry; none where that does not tell.
+    pub fn by_entry(self, expr: &Expr, entry: &AgentEntry) -> Option<bool> {
+        if let Some((who, id)) = Self::named(expr) {
+            return (who == self).then(|| id == entry.id);
+        }
+        let Expr::BinaryOp { op, left, right } = expr else { return None };
+        match (op, &**right) {
+            (BinaryOp::In, Expr::Literal(Literal::EntityUID(group))) if Self::of(left) == Some(self) => {
+                Some(entry.groups.iter().any(|name| *name == *group.eid))
+            }
+            (BinaryOp::Contains, Expr::Literal(Literal::String(name)))
+                if credentials_of(left) == Some(self) =>
+            {
+                let given = entry.credentials.iter().any(|one| *one == **name);
+                (given || !is_shown(name)).then_some(given)
             }
             _ => None,
         }

@@ -40,8 +40,6 @@ pub(super) struct Held<'w> {
     pub written: &'w Written,
     /// What its scope and its clauses ask; none where that is nothing.
     pub asks: Option<Formula>,
-    /// What its clauses ask.
-    pub clauses: Option<Formula>,
     /// Whether at most one part of its scope does not fit.
     pub near: bool,
     /// What it comes to for the message as it is.
@@ -74,20 +72,20 @@ pub(super) struct Step {
 
 /// All that is needed for the message to pass.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Way<'w> {
+pub(super) struct Way {
     pub steps: Vec<Step>,
-    /// What stops the message all the same, and would have to be another; and whether it does now.
-    pub another: Vec<(&'w Written, bool)>,
+    /// What stops the message all the same, and would have to be another, by its place too.
+    pub another: Vec<usize>,
     /// A permit that asks a human, and would have to ask nobody.
-    pub asking: Option<&'w Written>,
+    pub asking: Option<usize>,
     /// Whether a permit would have to be written.
     pub unwritten: bool,
     supposed: Supposed,
 }
 
 /// What was found.
-pub(super) struct Found<'w> {
-    pub ways: Vec<Way<'w>>,
+pub(super) struct Found {
+    pub ways: Vec<Way>,
     /// Whether there may be more.
     pub more: bool,
 }
@@ -120,20 +118,19 @@ struct Search<'a, 's, 'w> {
     permits: Permits,
     /// How far it goes.
     reach: Reach,
-    ways: Vec<Way<'w>>,
+    ways: Vec<Way>,
     looks: Cell<usize>,
     more: bool,
 }
 
-impl<'w> Way<'w> {
+impl Way {
     /// All that it needs, in order.
     pub fn needs(&self) -> &[Need] {
         &self.supposed.needs
     }
 
-    fn excuses(&self, written: &Written) -> bool {
-        let mut others = self.another.iter().map(|(other, _)| *other).chain(self.asking);
-        others.any(|other| other.id == written.id)
+    fn excuses(&self, at: usize) -> bool {
+        self.another.contains(&at) || self.asking == Some(at)
     }
 }
 
@@ -143,13 +140,8 @@ impl<'w> Held<'w> {
     }
 }
 
-/// The ways in which a message passes: all where there are few. What stops it whatever is in it (`always`) is passed over.
-pub(super) fn ways<'w>(
-    parts: &Parts<'_>,
-    held: &[Held<'w>],
-    always: &[&'w Written],
-    bounds: Bounds,
-) -> Found<'w> {
+/// The ways in which a message passes: all where there are few.
+pub(super) fn ways<'w>(parts: &Parts<'_>, held: &[Held<'w>], bounds: Bounds) -> Found {
     let plain = held.iter().any(|one| one.near && one.written.permits() && !one.written.asks());
     let asking = held.iter().any(|one| one.near && one.written.asks() && !one.stops_now());
     let first = match (plain, asking) {
@@ -172,10 +164,8 @@ pub(super) fn ways<'w>(
     };
     for permits in [first, Permits::Unwritten] {
         for reach in reaches() {
-            let reach = Reach { others: reach.others + always.len(), ..reach };
             (search.permits, search.reach) = (permits, reach);
-            let another = always.iter().map(|one| (*one, true)).collect();
-            search.look(Way { another, ..Way::default() });
+            search.look(Way::default());
             if !search.ways.is_empty() || search.is_spent() {
                 return Found { more: search.more || search.is_spent(), ways: least(search.ways, parts) };
             }
@@ -185,9 +175,9 @@ pub(super) fn ways<'w>(
 }
 
 /// Without those that need all that another one does, and more.
-fn least<'w>(ways: Vec<Way<'w>>, parts: &Parts<'_>) -> Vec<Way<'w>> {
-    let within = |one: &Way<'_>, other: &Way<'_>| parts.follow_from(one.needs(), &other.supposed);
-    let less = |one: &Way<'_>, other: &Way<'_>| {
+fn least(ways: Vec<Way>, parts: &Parts<'_>) -> Vec<Way> {
+    let within = |one: &Way, other: &Way| parts.follow_from(one.needs(), &other.supposed);
+    let less = |one: &Way, other: &Way| {
         within(one, other) && (!within(other, one) || one.needs().len() < other.needs().len())
     };
     let kept: Vec<bool> = ways.iter().map(|way| !ways.iter().any(|other| less(other, way))).collect();
@@ -205,7 +195,7 @@ impl<'w> Search<'_, '_, 'w> {
         one.asks.as_ref().map_or(Truth::True, |asks| self.parts.truth(asks, supposed))
     }
 
-    fn look(&mut self, way: Way<'w>) {
+    fn look(&mut self, way: Way) {
         if self.is_spent() || self.ways.len() >= self.bounds.ways() {
             self.more = true;
             return;
@@ -214,7 +204,7 @@ impl<'w> Search<'_, '_, 'w> {
         for first in [true, false] {
             let stops = |one: &Held<'_>| one.written.stops() && one.stops_now() == first;
             for (at, one) in self.held.iter().enumerate().filter(|(_, one)| stops(one)) {
-                if !way.excuses(one.written) && self.truth(one, &way.supposed) != Truth::False {
+                if !way.excuses(at) && self.truth(one, &way.supposed) != Truth::False {
                     return self.pass_by((at, one), &way);
                 }
             }
@@ -239,7 +229,7 @@ impl<'w> Search<'_, '_, 'w> {
         for kept in [true, false] {
             for (at, one) in permits.iter().filter(|(_, one)| (one.now == Truth::True) == kept) {
                 let aim = if kept { Aim::Keeps } else { Aim::Applies };
-                let asking = asks.then_some(one.written);
+                let asking = asks.then_some(*at);
                 let ways = self.so(one.asks.as_ref(), true, &way);
                 self.each(ways, (aim, *at), &Way { asking, ..way.clone() });
             }
@@ -250,21 +240,19 @@ impl<'w> Search<'_, '_, 'w> {
     }
 
     /// The ways in which it comes out so.
-    fn so(&self, asked: Option<&Formula>, wanted: bool, way: &Way<'w>) -> Vec<Vec<Need>> {
+    fn so(&self, asked: Option<&Formula>, wanted: bool, way: &Way) -> Vec<Vec<Need>> {
         let most = self.bounds.ways();
         asked.map_or_else(Vec::new, |asked| self.parts.ways(asked, wanted, &way.supposed, most))
     }
 
     /// What stops the message is passed by, or kept away.
-    fn pass_by(&mut self, (at, one): (usize, &Held<'w>), way: &Way<'w>) {
+    fn pass_by(&mut self, (at, one): (usize, &Held<'w>), way: &Way) {
         let before = self.ways.len();
-        // what is about the message is passed by in what is in it, and what is not yet, in either
-        let asked = if one.stops_now() { &one.clauses } else { &one.asks };
-        let ways = self.so(asked.as_ref(), false, way);
-        let aim = match (one.stops_now(), one.written.asks()) {
-            (false, _) => Aim::StaysAway,
-            (true, true) => Aim::AsksNobody,
-            (true, false) => Aim::Avoids,
+        let ways = self.so(one.asks.as_ref(), false, way);
+        let aim = match (&one.now, one.written.asks()) {
+            (Truth::False, _) => Aim::StaysAway,
+            (_, true) => Aim::AsksNobody,
+            (_, false) => Aim::Avoids,
         };
         // what does not apply stays as it is where it can, and what is not known is as it has to be
         let stays = |way: &Vec<Need>| way.iter().all(|need| self.parts.may_be_so(*need));
@@ -279,12 +267,12 @@ impl<'w> Search<'_, '_, 'w> {
         // what was passed by before, and begins to stop the message again, is told as another from the beginning, without what was for it
         let again = way.steps.iter().any(|step| step.policies.contains(&at));
         if !again && way.another.len() < self.reach.others {
-            let another = way.another.iter().copied().chain([(one.written, one.stops_now())]).collect();
+            let another = way.another.iter().copied().chain([at]).collect();
             self.look(Way { another, ..way.clone() });
         }
     }
 
-    fn each(&mut self, ways: Vec<Vec<Need>>, (aim, at): (Aim, usize), way: &Way<'w>) {
+    fn each(&mut self, ways: Vec<Vec<Need>>, (aim, at): (Aim, usize), way: &Way) {
         for needs in ways {
             let Some(supposed) = self.parts.supposing(&way.supposed, &needs) else { continue };
             // what needs nothing more and is not so all the same never will be
@@ -302,10 +290,10 @@ impl<'w> Search<'_, '_, 'w> {
     }
 
     /// With what each step does for those that stop the message now and have no step of their own.
-    fn attributed(&self, mut way: Way<'w>) -> Way<'w> {
+    fn attributed(&self, mut way: Way) -> Way {
         for (at, one) in self.held.iter().enumerate().filter(|(_, one)| one.stops_now()) {
             let has = |step: &Step| step.policies.contains(&at);
-            if way.excuses(one.written) || way.steps.iter().any(has) {
+            if way.excuses(at) || way.steps.iter().any(has) {
                 continue;
             }
             let does = |step: &Step| {

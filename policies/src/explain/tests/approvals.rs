@@ -18,7 +18,7 @@ const ALL: &str = r#"@id("all") permit SCOPE;"#;
 const USD: &str = r#"@id("usd") permit SCOPE when { resource.currency == "USD" };"#;
 const NO_EUR: &str = r#"@id("eur") forbid SCOPE when { resource.currency == "EUR" };"#;
 
-const ASKS_WHATEVER: &str = "`p.cedar#a` asks a human whatever is in it, and nobody can be asked yet: the policy would have to be another";
+const ASKS_WHATEVER: &str = "`p.cedar#a` asks a human whatever the message is, and would have to be another";
 const NOT_LARGE: &str = "so that `p.cedar#large` does not apply (it asks a human, and nobody can be asked yet): \
     `resource.amount` would have to be at most 100.0";
 const NOT_EUR: &str =
@@ -37,8 +37,7 @@ fn what_waits_for_an_approval_is_told_what_would_have_to_change() {
     let neither = NOT_LARGE.replace("`p.cedar#large` does not", "`p.cedar#large` and `p.cedar#too` do not");
     assert_eq!(told(&[LARGE, &both, ALL], "500"), all_of(&[&neither]));
     let only = r#"@id("r") @approve("sign") permit (principal, action == Action::"REQUEST", resource is payment::transfer);"#;
-    let other = "`p.cedar#r` asks a human whatever is in it, and nobody can be asked yet: it would have to have another performative, \
-        or the policy would have to be another";
+    let other = "so that `p.cedar#r` does not apply (it asks a human, and nobody can be asked yet): the performative must not be `REQUEST`";
     assert_eq!(told(&[only, USD], "1"), all_of(&[other, USD_APPLIES]));
 }
 

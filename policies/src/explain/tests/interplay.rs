@@ -78,8 +78,8 @@ fn what_cannot_be_passed_by_is_told_as_that_without_what_would_pass_it_by_alone(
     assert_eq!(
         told(&[asks, ten], "1000"),
         all_of(&[
-            "so that `p.cedar#t` applies: `resource.amount` would have to be 10.0",
             "`p.cedar#a` would have to be another: nothing that would let the message pass otherwise keeps it from applying",
+            "so that `p.cedar#t` applies: `resource.amount` would have to be 10.0",
         ])
     );
 }
@@ -98,4 +98,60 @@ fn bug_a_part_that_could_fail_before_one_that_is_false_was_looked_at_without_end
     let stays = "stay true; and `resource.currency` would have to be other than `EUR`";
     let one_of = vec![needs("", "be false"), needs(past, stays)];
     assert_eq!(told(&[permit, forbid], "1"), ToPass { one_of, ..ToPass::default() });
+}
+
+#[test]
+fn what_changes_together_is_not_taken_for_what_it_was() {
+    for (permit, forbid, told_too) in [
+        (r#"context.binding == "a2a""#, r#"context.binding_version == "1.0""#, "context.binding_version"),
+        (
+            "context.locked",
+            "context has session && context.session.expires > context.now.offset(duration(\"1h\"))",
+            "session",
+        ),
+        (
+            "context.major > 1",
+            "context.minor == 0 && resource.amount.greaterThan(decimal(\"10.0\"))",
+            "resource.amount",
+        ),
+        ("principal == context.receiver", "principal in Group::\"planners\"", "`planners`"),
+    ] {
+        let permit = format!("@id(\"p\") permit SCOPE when {{ {permit} }};");
+        let forbid = format!("@id(\"f\") forbid SCOPE when {{ {forbid} }};");
+        let text = [permit, forbid]
+            .join("\n")
+            .replace("SCOPE", "(principal, action, resource is payment::transfer)");
+        let ask = Ask { urn: "payment:v1.1", value: &transfer("100"), ..Ask::default() };
+        let told = explained(&one_file(&text), ask).to_pass;
+        let all: Vec<&String> = told.all.iter().chain(&told.one_of).collect();
+        assert!(
+            all.iter().any(|said| said.contains("`p.cedar#f`") && said.contains(told_too)),
+            "{text}: {told:?}"
+        );
+    }
+}
+
+#[test]
+fn of_an_agent_that_is_named_its_entry_says_the_rest() {
+    let treasurer = crate::tests::TREASURER;
+    let permit = format!("@id(\"p\") permit SCOPE when {{ principal == Agent::\"{treasurer}\" }};");
+    let held = r#"@id("f") forbid SCOPE when { principal.credentials.contains("high-value-authorized") } unless { principal in Group::"planners" };"#;
+    let told = told(&[&permit, held], "1");
+    let is = format!("so that `p.cedar#p` applies: the sender would have to be `{treasurer}`");
+    assert_eq!(told, all_of(&[&is]), "who is in the group, and need not be without the credential");
+}
+
+#[test]
+fn the_scope_of_what_applies_is_a_way_past_it_too() {
+    let permit = r#"@id("p") permit (principal, action in [Action::"REQUEST", Action::"INFORM"], resource is payment::transfer);"#;
+    let forbid = r#"@id("f") forbid (principal, action == Action::"REQUEST", resource is payment::transfer) when { resource.currency == "EUR" };"#;
+    let told = told(&[permit, forbid], "1");
+    let two = "so that `p.cedar#f` does not apply: `resource.currency` would have to be other than `EUR`";
+    let all: Vec<&str> = told.all.iter().chain(&told.one_of).map(String::as_str).collect();
+    assert!(all.iter().any(|said| said.starts_with(two)), "{told:?}");
+    assert!(
+        all.iter().any(|said| said.contains("the performative must not be `REQUEST`")
+            && said.contains("would have to stay one of `REQUEST`, `INFORM`")),
+        "{told:?}"
+    );
 }

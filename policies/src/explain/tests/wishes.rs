@@ -97,9 +97,7 @@ fn a_forbid_without_a_condition_is_told_as_that() {
     );
     assert_eq!(
         told(&one, "1").to_pass,
-        all_of(&[
-            "`p.cedar#f` forbids this whatever is in it: it would have to have another performative, or the policy would have to be another"
-        ])
+        all_of(&["so that `p.cedar#f` does not apply: the performative must not be `REQUEST`"])
     );
 }
 
