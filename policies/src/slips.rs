@@ -33,6 +33,9 @@ const MAX_SLIPS: usize = 16;
 /// How often a file is read again to see whether a slip was what the parser stopped at. A file of 1 MiB takes some 0.3 s to be read.
 const MAX_TRIES: usize = 48;
 
+/// How many places of a file are looked at for what was meant, again after each slip: each look may go over the whole file.
+const MAX_LOOKS: usize = 96;
+
 /// Something that does not parse.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Wrong {
@@ -75,6 +78,15 @@ struct Mended {
     moved: Vec<Vec<Edit>>,
 }
 
+/// What was done for one file.
+#[derive(Debug, Default)]
+struct Tries {
+    /// How often it was read again.
+    reads: usize,
+    /// How many places were looked at.
+    looks: usize,
+}
+
 /// Why a file does not parse, each with its byte offset, in the order of the file; nothing if it does.
 pub(crate) fn told(text: &str) -> Vec<(usize, String)> {
     let marks = conflicts(text);
@@ -86,7 +98,7 @@ pub(crate) fn told(text: &str) -> Vec<(usize, String)> {
     }
     let mut now = Mended { text: text.to_owned(), moved: Vec::new() };
     let mut wrong = wrong(text);
-    let (mut told, mut tries) = (Vec::new(), 0);
+    let (mut told, mut tries) = (Vec::new(), Tries::default());
     while !wrong.is_empty() && told.len() < MAX_SLIPS {
         let Some((found, slip, left)) = mend(&now.text, &wrong, &mut tries) else { break };
         told.push((now.original(slip.at), said(&found, &slip)));
@@ -94,13 +106,17 @@ pub(crate) fn told(text: &str) -> Vec<(usize, String)> {
         wrong = left;
     }
     let words = tokens::all(&now.text);
-    told.extend(wrong.iter().map(|one| {
-        let slip = slips(&Spot::of(&now.text, &words, one)).into_iter().find(|slip| slip.sure);
-        match slip {
+    let mut hints = told.len();
+    for (looks, one) in wrong.iter().enumerate() {
+        let looked = hints < MAX_SLIPS && looks < MAX_LOOKS;
+        let all = if looked { slips(&Spot::of(&now.text, &words, one)) } else { Vec::new() };
+        let slip = all.into_iter().find(|slip| slip.sure);
+        hints += usize::from(slip.is_some());
+        told.push(match slip {
             Some(slip) => (now.original(slip.at), said(one, &slip)),
             None => (now.original(one.at), one.why.clone()),
-        }
-    }));
+        });
+    }
     told.sort_by_key(|(at, _)| *at);
     told.dedup();
     told
@@ -126,15 +142,19 @@ fn said(wrong: &Wrong, slip: &Slip) -> String {
 }
 
 /// The first slip that the parser goes past once it is mended, and what is wrong then.
-fn mend(text: &str, all: &[Wrong], tries: &mut usize) -> Option<(Wrong, Slip, Vec<Wrong>)> {
+fn mend(text: &str, all: &[Wrong], tries: &mut Tries) -> Option<(Wrong, Slip, Vec<Wrong>)> {
     let words = tokens::all(text);
     for one in all {
+        if tries.looks == MAX_LOOKS {
+            return None;
+        }
+        tries.looks += 1;
         let spot = Spot::of(text, &words, one);
         for slip in slips(&spot).into_iter().filter(|slip| !slip.edits.is_empty()) {
-            if *tries == MAX_TRIES {
+            if tries.reads == MAX_TRIES {
                 return None;
             }
-            *tries += 1;
+            tries.reads += 1;
             let left = wrong(&edited(text, &slip.edits));
             let before = |other: &Wrong| Wrong { at: back(&slip.edits, other.at), why: other.why.clone() };
             let stays = |other: Wrong| {

@@ -63,3 +63,16 @@ const PUT: [&str; 24] = [
     "", "=", "'", "#", "\"", "“", "and ", "not ", "(", ")", "{", "}", ";", ",", "[", "]", "/*", "--", " if ",
     "null", "permit", "（", "с", "@",
 ];
+
+#[test]
+fn bug_each_of_thousands_of_slips_was_looked_at() {
+    // each look goes over the whole file: without a bound this takes minutes
+    let slip = "permit (principal, action, resource is payment::transfer) when { context.locked = true };\n";
+    let unknown = "permit (principal, action, resource is payment::transfer) when { foo() };\n";
+    for line in [slip, unknown] {
+        let told = crate::slips::told(&line.repeat(1000));
+        assert_eq!(told.len(), 1000, "{line}");
+        let hints = told.iter().filter(|(_, why)| why.ends_with(')')).count();
+        assert_eq!(hints, 16, "{line}");
+    }
+}
