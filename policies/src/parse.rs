@@ -182,8 +182,10 @@ fn parse_file(
             }
         };
         let id = alone.id(name, annotations.id.as_deref());
-        let clauses = clauses(policy)
-            .map_err(|why| vec![PolicyFault::Syntax { place: place(name, text, start), why }])?;
+        let clauses = clauses(policy).map_err(|why| {
+            let (at, why) = slips::counted(&alone.text, why);
+            vec![PolicyFault::Syntax { place: place(name, text, start + at), why }]
+        })?;
         let reads = Reads::of(&clauses);
         let bucket = || {
             let said = said(policy, &alone.text);

@@ -122,6 +122,16 @@ pub(crate) fn told(text: &str) -> Vec<(usize, String)> {
     told
 }
 
+/// Where in a policy a function takes more or less than is said, which Cedar tells of the whole.
+pub(crate) fn counted(policy: &str, why: String) -> (usize, String) {
+    let wrong = Wrong { at: 0, why };
+    let slip = calls::arguments(&Spot::of(policy, &tokens::all(policy), &wrong));
+    match slip {
+        Some(slip) => (slip.at, said(&wrong, &slip)),
+        None => (0, wrong.why),
+    }
+}
+
 /// Where what a merge left to be decided begins: what stands between such marks is two texts, and neither is looked at.
 fn conflicts(text: &str) -> Vec<(usize, String)> {
     let told = "a merge conflict that is not resolved: keep one side, or both, and take the marks `<<<<<<<`, `=======` and `>>>>>>>` out";

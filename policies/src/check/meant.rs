@@ -10,7 +10,8 @@ use semgate_contexts::Performative;
 use super::{Texts, closest};
 use crate::catalogue::Catalogue;
 use crate::parse::Written;
-use kinds::{Found, SEVERAL};
+use crate::sense::tokens;
+use kinds::{Found, NO_ORDER, SEVERAL};
 pub(crate) use members::member_elsewhere;
 
 impl Texts<'_> {
@@ -44,6 +45,11 @@ fn elsewhere(error: &ValidationError, (before, own): (&str, &str), catalogue: &C
             "an agent is written `Agent::\"spiffe://…\"`"
         }
         ValidationError::IncompatibleTypes(_) if text.contains("Set<") && is_one_of(own) => SEVERAL,
+        ValidationError::IncompatibleTypes(_)
+            if text.contains("types Long and String") && adds_texts(own) =>
+        {
+            NO_ORDER
+        }
         ValidationError::UnexpectedType(_) => {
             let (expected, saw) = text.split_once(": expected ")?.1.split_once(" but saw ")?;
             return Found { expected, saw, own, before }.meant();
@@ -59,6 +65,15 @@ fn is_one_of(own: &str) -> bool {
     condition.split_once("==").is_some_and(|(_, right)| right.trim_start().starts_with('['))
 }
 
+/// Whether a text is added to something.
+fn adds_texts(own: &str) -> bool {
+    let words = tokens::all(own.split([';', '&', '|', '}']).next().unwrap_or_default());
+    words.windows(3).any(|three| {
+        matches!(three, [left, sign, right]
+            if sign.text == "+" && (left.text.starts_with('"') || right.text.starts_with('"')))
+    })
+}
+
 /// What is wrong, without the name of the policy, which may hold any word.
 fn said(error: &ValidationError) -> String {
     let text = error.to_string();
@@ -69,7 +84,8 @@ fn said(error: &ValidationError) -> String {
 fn meant(error: &ValidationError, catalogue: &Catalogue) -> Option<String> {
     let text = said(error);
     let typed = matches!(error, ValidationError::UnexpectedType(_) | ValidationError::IncompatibleTypes(_));
-    let pair = |one: &str, other: &str| text.contains(one) && text.contains(other);
+    // a record may have members of both
+    let pair = |one: &str, other: &str| !text.contains('{') && text.contains(one) && text.contains(other);
     match error {
         ValidationError::UnrecognizedEntityType(_) => {
             let name = text.split('`').rev().nth(1)?;

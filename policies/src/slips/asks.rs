@@ -36,7 +36,7 @@ fn is_not(spot: &Spot<'_>) -> Option<Slip> {
     let start = spot.range(is, is).start;
     if is_nothing(spot.word(Some(right))) && from < member {
         let meant = format!("{} has {}", spot.slice(from, member - 2), spot.word(Some(member)));
-        let hint = format!("what is not there is nothing at all: did you mean `{meant}`?");
+        let hint = super::variables::absent(spot, from, member, &meant);
         return Some(Slip::tried(start, vec![(spot.range(from, right), meant)], hint));
     }
     let last = spot.name_end(right);
@@ -121,6 +121,15 @@ fn not_asked(spot: &Spot<'_>) -> Option<Slip> {
     if spot.in_scope() {
         return Some(Slip::sure(spot.at, super::scope::NOT));
     }
+    // values, which no entity is among
+    let listed = spot.on(2) == "[" && (is_text(spot.on(3)) || is_digits(spot.on(3)));
+    let meant = match spot.word(Some(left)) {
+        "principal" | "action" | "resource" | "receiver" | "credentials" if listed => return None,
+        _ if listed && asks == "in" => {
+            format!("!{}.contains({})", spot.slice(spot.here + 2, to), spot.slice(from, left))
+        }
+        _ => meant,
+    };
     let hint = format!("did you mean `{meant}`?");
     Some(Slip::tried(spot.range(spot.here, spot.here).start, vec![(spot.range(from, to), meant)], hint))
 }

@@ -15,6 +15,17 @@ pub(super) fn rules(spot: &Spot<'_>) -> Vec<Slip> {
 fn set(spot: &Spot<'_>) -> Option<Slip> {
     let open = *spot.open().last().filter(|_| matches!(spot.on(0), "," | "}"))?;
     let word = spot.word(Some(open));
+    if let Some(close) = spot.closed(open)
+        && word == "("
+        && spot.on(0) == ","
+        && !is_name(spot.word(open.checked_sub(1)))
+        && spot.word(Some(close + 1)) == "."
+    {
+        let (first, last) = (spot.range(open, open), spot.range(close, close));
+        let hint =
+            format!("a list stands in brackets: did you mean `[{}]`?", spot.slice(open + 1, close - 1));
+        return Some(Slip::tried(first.start, vec![(first, "[".to_owned()), (last, "]".to_owned())], hint));
+    }
     if spot.word(open.checked_sub(1)) != "in" || word == "[" || (spot.on(0) == "}" && word != "{") {
         return None;
     }

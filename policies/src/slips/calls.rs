@@ -1,7 +1,7 @@
 //! Functions and methods by the names that they have elsewhere.
 
 use super::Slip;
-use super::spot::{Spot, is_text};
+use super::spot::{Spot, is_name, is_text};
 use crate::check::closest;
 
 /// What makes a value of a text.
@@ -37,7 +37,10 @@ pub(super) const PATTERN: &str =
 pub(super) const PRESENT: &str = "whether a member is there is asked as in `resource has memo`";
 
 pub(super) fn rules(spot: &Spot<'_>) -> Vec<Slip> {
-    [method(spot), function(spot), bare_method(spot), arguments(spot)].into_iter().flatten().collect()
+    [method(spot), function(spot), bare_method(spot), bare_argument(spot), arguments(spot)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn method(spot: &Spot<'_>) -> Option<Slip> {
@@ -184,6 +187,28 @@ fn bare_method(spot: &Spot<'_>) -> Option<Slip> {
     Some(Slip::sure(spot.at, called_as(name)?))
 }
 
+/// `["EUR"].contains resource.currency`.
+fn bare_argument(spot: &Spot<'_>) -> Option<Slip> {
+    if !lacks_parentheses(spot) {
+        return None;
+    }
+    let last = spot.operand_end(spot.here)?;
+    let (here, end) = (spot.range(spot.here, spot.here), spot.range(last, last).end);
+    let start = spot.range(spot.here - 1, spot.here - 1);
+    let edits = vec![(start.end..here.start, "(".to_owned()), (end..end, ")".to_owned())];
+    let hint = format!("did you mean `{}({})`?", spot.before(1), spot.slice(spot.here, last));
+    Some(Slip::tried(here.start, edits, hint))
+}
+
+/// Whether what a method takes stands behind it without parentheses.
+pub(super) fn lacks_parentheses(spot: &Spot<'_>) -> bool {
+    spot.why.starts_with("unexpected token")
+        && METHODS.contains(&spot.before(1))
+        && spot.before(2) == "."
+        && (is_text(spot.on(0)) || is_name(spot.on(0)) || spot.on(0) == "[")
+        && !matches!(spot.on(0), "in" | "is" | "has" | "like" | "and" | "or" | "then" | "else")
+}
+
 /// How a method is called.
 pub(super) fn called_as(name: &str) -> Option<&'static str> {
     Some(match name {
@@ -199,7 +224,7 @@ pub(super) fn called_as(name: &str) -> Option<&'static str> {
 }
 
 /// `resource.amount.lessThan()`: Cedar says which, and not where.
-fn arguments(spot: &Spot<'_>) -> Option<Slip> {
+pub(super) fn arguments(spot: &Spot<'_>) -> Option<Slip> {
     let rest = spot.why.strip_prefix("function `")?;
     let (name, rest) = rest.split_once("` expects ")?;
     let wanted: usize = rest.split(' ').next()?.parse().ok()?;

@@ -144,7 +144,10 @@ fn part(spot: &Spot<'_>) -> Option<Slip> {
     let of_clause = matches!(spot.word(open.checked_sub(1)), "when" | "unless");
     let grouped =
         spot.word(Some(open)) == "(" && !is_name(spot.word(open.checked_sub(1))) && !spot.in_scope();
-    if !of_clause && !grouped {
+    // a list in parentheses: `("EUR", "USD").contains(…)`
+    let asked = spot.closed(open).is_some_and(|close| spot.word(Some(close + 1)) == ".");
+    let listed = spot.word(Some(open)) == "(" && asked;
+    if (!of_clause && !grouped) || listed || super::calls::lacks_parentheses(spot) {
         return None;
     }
     const JOINED: &str = "parts of a condition are joined by `&&` or `||`";

@@ -66,6 +66,15 @@ fn operator(spot: &Spot<'_>) -> Option<Slip> {
         };
         ends(at)
     };
+    // a function of one's own: `c => c == "x"`
+    let alone = from.checked_sub(1).is_some_and(|left| {
+        let word = spot.word(Some(left));
+        is_name(word) && spot.word(left.checked_sub(1)) != "." && !matches!(word, "true" | "false")
+    });
+    if text((from, to)) == "=>" && alone {
+        let hint = "what is in a set is asked with `contains`, `containsAny` and `containsAll`, without functions of one's own";
+        return Some(Slip::sure(spot.range(from, to).start, hint));
+    }
     let meant = match text((from, to)) {
         "=" | "===" | ":=" => "==",
         "<>" | "~=" | "!==" | "≠" => "!=",
@@ -96,8 +105,38 @@ fn word(spot: &Spot<'_>) -> Option<Slip> {
     if meant == "!" && (asks(spot.word(at.checked_sub(1))) || asks(spot.word(Some(at + 1)))) {
         return None;
     }
+    if meant == "!"
+        && let Some(slip) = not_compared(spot, at)
+    {
+        return Some(slip);
+    }
     let range = spot.range(at, at);
     Some(Slip::tried(range.start, vec![(range, by.to_owned())], format!("did you mean `{meant}`?")))
+}
+
+/// `not resource.currency == "EUR"`: `!` alone would be said of the member.
+fn not_compared(spot: &Spot<'_>, not: usize) -> Option<Slip> {
+    let operand = spot.operand_end(not + 1)?;
+    if !matches!(spot.word(Some(operand + 1)), "=" | "!" | "<" | ">" | "in" | "is" | "has" | "like") {
+        return None;
+    }
+    let mut last = operand + 1;
+    let ends = |word: &str| {
+        matches!(word, "" | "&" | "|" | ")" | "]" | "}" | ";" | "," | "then" | "else")
+            || word.eq_ignore_ascii_case("and")
+            || word.eq_ignore_ascii_case("or")
+    };
+    while !ends(spot.word(Some(last + 1))) {
+        last += 1;
+        if matches!(spot.word(Some(last)), "(" | "[" | "{") {
+            last = spot.closed(last)?;
+        }
+    }
+    let (range, end) = (spot.range(not, not), spot.range(last, last).end);
+    let open = range.start..spot.range(not + 1, not + 1).start;
+    let edits = vec![(open, "!(".to_owned()), (end..end, ")".to_owned())];
+    let hint = format!("did you mean `!({})`?", spot.slice(not + 1, last));
+    Some(Slip::tried(range.start, edits, hint))
 }
 
 fn comment(spot: &Spot<'_>) -> Option<Slip> {

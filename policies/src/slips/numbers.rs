@@ -2,6 +2,7 @@
 
 use super::Slip;
 use super::spot::{Spot, is_digits};
+use crate::catalogue::SCORES;
 
 pub(super) fn rules(spot: &Spot<'_>) -> Vec<Slip> {
     [pointed(spot), parted(spot), thousands(spot), short(spot), sign(spot)].into_iter().flatten().collect()
@@ -24,10 +25,41 @@ fn pointed(spot: &Spot<'_>) -> Option<Slip> {
         first -= 2;
     }
     let range = spot.range(first, spot.here);
+    if let Some(member) = whole_beside(spot, first) {
+        let digits = spot.slice(first, spot.here - 2).replace(',', "");
+        if spot.on(0).bytes().any(|digit| digit != b'0') {
+            return Some(Slip::sure(range.start, format!("`{member}` is a whole number")));
+        }
+        let hint = format!("`{member}` is a whole number: did you mean `{digits}`?");
+        return Some(Slip::tried(range.start, vec![(range, digits)], hint));
+    }
     let text = format!("decimal(\"{}\")", spot.text.get(range.clone())?.replace(',', ""));
     let hint =
         format!("a number with a point is `{text}`, and compared by `lessThan`, `greaterThan` and the like");
     Some(Slip::tried(range.start, vec![(range, text)], hint))
+}
+
+/// A whole number of the context that the number from a position up to here is compared with.
+fn whole_beside<'t>(spot: &Spot<'t>, first: usize) -> Option<&'t str> {
+    let sign = |at: usize| matches!(spot.word(Some(at)), "=" | "!" | "<" | ">");
+    let mut left = first.checked_sub(1)?;
+    let compared = sign(left);
+    while compared && sign(left) {
+        left = left.checked_sub(1)?;
+    }
+    let mut right = spot.here + 1;
+    while sign(right) {
+        right += 1;
+    }
+    let (from, to) = match () {
+        () if compared => (spot.member(left), left),
+        () if right > spot.here + 1 => (right, spot.operand_end(right)?),
+        () => return None,
+    };
+    let member = spot.slice(from, to);
+    let whole = matches!(member, "context.major" | "context.minor")
+        || SCORES.iter().any(|score| member.strip_prefix("context.scores.") == Some(score));
+    whole.then_some(member)
 }
 
 /// `10_000`.

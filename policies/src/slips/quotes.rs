@@ -1,7 +1,7 @@
 //! Quotation marks of other languages, and those that are missing.
 
 use super::Slip;
-use super::spot::{Spot, is_name, is_text};
+use super::spot::{Spot, is_digits, is_name, is_text};
 
 pub(super) fn rules(spot: &Spot<'_>) -> Vec<Slip> {
     [other(spot), unclosed(spot), id(spot), annotation(spot)].into_iter().flatten().collect()
@@ -81,6 +81,12 @@ fn annotation(spot: &Spot<'_>) -> Option<Slip> {
         let text = spot.here + usize::from(matches!(spot.on(0), "=" | ":"));
         let own = spot.word(Some(text));
         (spot.range(at, text), is_text(own).then(|| own.to_owned())?)
+    };
+    let number = own.trim_matches('"');
+    let own = match name {
+        "limit" if is_digits(number) => format!("\"{number}/minute\""),
+        "limit" if !number.contains('/') => return None,
+        _ => own,
     };
     let meant = format!("@{name}({own})");
     let hint = format!("did you mean `{meant}`?");

@@ -102,6 +102,23 @@ impl<'t> Spot<'t> {
         last
     }
 
+    /// The last word of what is compared and begins at a position: a member with what is called of it, a text, a number or a list.
+    pub fn operand_end(&self, first: usize) -> Option<usize> {
+        let word = self.word(Some(first));
+        let mut last = match word {
+            "[" | "(" => self.closed(first)?,
+            word if is_name(word) || is_text(word) || is_digits(word) => first,
+            _ => return None,
+        };
+        loop {
+            last = match (self.word(Some(last + 1)), self.word(Some(last + 2))) {
+                ("." | "::", _) => last + 2,
+                ("(", _) if is_name(self.word(Some(last))) => self.closed(last + 1)?,
+                _ => return Some(last),
+            };
+        }
+    }
+
     /// The text from one word to another, both included.
     pub fn slice(&self, from: usize, to: usize) -> &'t str {
         self.text.get(self.range(from, to)).unwrap_or_default()

@@ -30,6 +30,9 @@ fn variable(spot: &Spot<'_>) -> Option<Slip> {
     if scope.is_some() {
         return VARIABLES.get(spot.commas()).filter(|_| spot.commas() < 3).and_then(|meant| by(meant));
     }
+    if let Some(slip) = dotted(spot, name).or_else(|| hyphened(spot)) {
+        return Some(slip);
+    }
     if let Some(same) = VARIABLES.iter().chain(&["true", "false"]).find(|own| own.eq_ignore_ascii_case(name))
     {
         return by(same);
@@ -76,13 +79,68 @@ fn variable(spot: &Spot<'_>) -> Option<Slip> {
 
 /// What a bare name stands for behind what asks for a group or an action: `principal in partners`, `action == INFORM`.
 fn kind_of(spot: &Spot<'_>, name: &str) -> Option<&'static str> {
-    let of_group = spot.follows(&["principal", "in"]) || spot.follows(&["context", ".", "receiver", "in"]);
-    let of_action = ["=", "!"].iter().any(|sign| spot.follows(&["action", sign, "="]));
+    // in a list, or alone
+    let listed = spot.open().last().copied().filter(|open| spot.word(Some(*open)) == "[");
+    let left = Spot { here: listed.unwrap_or(spot.here), ..*spot };
+    let of_group = left.follows(&["principal", "in"]) || left.follows(&["context", ".", "receiver", "in"]);
+    let of_action =
+        ["=", "!"].iter().any(|sign| spot.follows(&["action", sign, "="])) || left.follows(&["action", "in"]);
     match (of_group, of_action && name.parse::<Performative>().is_ok()) {
         (true, _) => Some("Group"),
         (_, true) => Some("Action"),
         _ => None,
     }
+}
+
+/// `Action.REQUEST`, `Group.partners`.
+fn dotted(spot: &Spot<'_>, kind: &str) -> Option<Slip> {
+    let name = Some(spot.on(2)).filter(|name| spot.on(1) == "." && is_name(name) && spot.on(3) != "(")?;
+    let known = match kind {
+        "Action" => name.parse::<Performative>().is_ok(),
+        _ => kind == "Group",
+    };
+    let meant = format!("{kind}::\"{name}\"");
+    let hint = format!("did you mean `{meant}`?");
+    known.then(|| Slip::tried(spot.at, vec![(spot.range(spot.here, spot.here + 2), meant)], hint))
+}
+
+/// `context.free-text`, `resource.sender-id`.
+fn hyphened(spot: &Spot<'_>) -> Option<Slip> {
+    let (mut first, mut last) = (spot.here, spot.here);
+    let tight = |at: usize| spot.joined(at) && spot.joined(at + 1);
+    while first > 1
+        && spot.word(Some(first - 1)) == "-"
+        && tight(first - 2)
+        && is_name(spot.word(Some(first - 2)))
+    {
+        first -= 2;
+    }
+    while spot.word(Some(last + 1)) == "-" && tight(last) && is_name(spot.word(Some(last + 2))) {
+        last += 2;
+    }
+    let own = spot.slice(first, last).replace('-', "_");
+    let of = spot.word(first.checked_sub(2));
+    let member = first < spot.here && spot.word(first.checked_sub(1)) == ".";
+    let known = member && (of == "resource" || (of == "context" && CONTEXT_MEMBERS.contains(&own.as_str())));
+    let hint = format!("no member has a `-` in its name: did you mean `{of}.{own}`?");
+    let range = spot.range(first, last);
+    known.then(|| Slip::tried(range.start, vec![(range, own)], hint))
+}
+
+/// What is said where a member is asked whether it is nothing, and what asks that instead.
+pub(super) fn absent(spot: &Spot<'_>, from: usize, member: usize, meant: &str) -> String {
+    let (of, name) = (spot.word(Some(from)), spot.word(Some(member)));
+    let direct = member == from + 2;
+    let always = match of {
+        "context" => CONTEXT_MEMBERS.contains(&name) && name != "session",
+        "principal" => matches!(name, "credentials" | "trust_domain"),
+        _ => false,
+    };
+    if direct && always {
+        return format!("`{of}.{name}` is always there");
+    }
+    let optional = if of == "resource" { ", of an optional member" } else { "" };
+    format!("what is not there is nothing at all: did you mean `{meant}`{optional}?")
 }
 
 /// `resource.memo != null`.
@@ -96,7 +154,7 @@ fn nothing(spot: &Spot<'_>) -> Option<Slip> {
     let of = spot.text.get(spot.range(from, member - 2))?;
     let asks = format!("{of} has {}", spot.word(Some(member)));
     let meant = if unequal { asks } else { format!("!({asks})") };
-    let hint = format!("what is not there is nothing at all: did you mean `{meant}`?");
+    let hint = absent(spot, from, member, &meant);
     Some(Slip::tried(spot.at, vec![(spot.range(from, spot.here), meant)], hint))
 }
 
@@ -122,7 +180,9 @@ fn access(spot: &Spot<'_>) -> Option<Slip> {
     let arrow = [Some(spot.here), spot.here.checked_sub(1)]
         .into_iter()
         .flatten()
-        .find(|at| spot.word(Some(*at)) == "-" && spot.joined(*at) && spot.word(Some(at + 1)) == ">");
+        .find(|at| spot.word(Some(*at)) == "-" && spot.joined(*at) && spot.word(Some(at + 1)) == ">")
+        // of what one part of a condition says of another
+        .filter(|at| is_name(spot.word(Some(at + 2))) && !VARIABLES.contains(&spot.word(Some(at + 2))));
     if let Some(at) = arrow {
         let range = spot.range(at, at + 1);
         return Some(Slip::tried(range.start, vec![(range, ".".to_owned())], "did you mean `.`?"));

@@ -7,6 +7,11 @@ pub(super) const SEVERAL: &str =
     "whether a text is one of several is asked as in `[\"EUR\", \"USD\"].contains(resource.currency)`";
 /// How a set is asked.
 const HOLDS: &str = "what is in a set is asked as in `principal.credentials.contains(\"auditor\")`";
+/// What texts lack.
+pub(super) const NO_ORDER: &str =
+    "texts have no order and no sum: they are compared by `==`, `!=` and `like`";
+/// What times have instead of signs.
+const MOVED: &str = "times have no `+`, `-` and `*`: one is moved as in `context.now.offset(duration(\"1h\"))`, and what lies between two is asked as in `context.now.durationSince(datetime(\"2030-01-01\")) > duration(\"1h\")`";
 const AGENT: &str = "an agent is written `Agent::\"spiffe://…\"`";
 
 /// Bytes of a condition that are looked at.
@@ -58,8 +63,12 @@ impl Found<'_> {
             ("Long", "String") | ("datetime, or duration, or Long", "String")
                 if !self.own.starts_with('"') =>
             {
-                "texts have no order and no sum: they are compared by `==`, `!=` and `like`"
+                NO_ORDER
             }
+            ("Long", "String") if behind.first() == Some(&"+") || self.before.trim_end().ends_with('+') => {
+                NO_ORDER
+            }
+            ("Long", "datetime" | "duration") if self.moves() => MOVED,
             ("duration", "datetime") => {
                 "that is asked of a length of time; the time of day of a time is one: `context.now.toTime()`"
             }
@@ -104,7 +113,11 @@ impl Found<'_> {
                 "a group is written as in `Group::\"partners\"`"
             }
             "Set<String>" if self.own.starts_with('[') => SEVERAL,
-            saw if self.own.starts_with('[') && saw.starts_with("Set<") => NUMBERS,
+            "Set<Long>" if self.own.starts_with('[') => NUMBERS,
+            "Set<Bool>" if self.own.starts_with('[') && asks("action") => {
+                "several stand with commas, as in `action in [Action::\"QUERY\", Action::\"REQUEST\"]`"
+            }
+            saw if self.own.starts_with('[') && saw.starts_with("Set<") => return None,
             saw if saw.starts_with("Set<") => HOLDS,
             "String" => match self.own.strip_prefix('"').and_then(|own| own.split_once('"')) {
                 Some((name, _)) if name.contains("://") => AGENT,
@@ -120,6 +133,20 @@ impl Found<'_> {
             _ => return None,
         };
         Some(hint.to_owned())
+    }
+
+    /// Whether the part of the condition around adds, takes off or multiplies something else than two numbers, as in `2030-01-01`.
+    fn moves(&self) -> bool {
+        let ends = [';', '{', '}', '&', '|'];
+        let before = self.before.rsplit(ends).next().unwrap_or_default();
+        let own = self.own.split(ends).next().unwrap_or_default();
+        let part = format!("{before}{own}");
+        let words = tokens::all(&part);
+        let number = |word: &str| word.starts_with(|first: char| first.is_ascii_digit());
+        words.windows(3).any(|three| {
+            matches!(three, [left, sign, right]
+                if matches!(sign.text, "+" | "-" | "*") && !(number(left.text) && number(right.text)))
+        })
     }
 
     /// What a function takes.
