@@ -43,6 +43,28 @@ impl Said {
         Self { up, gateway, id }
     }
 
+    /// What `explain` says of a request about payments whose sender may use nothing of that line, by the policies of its gateway.
+    fn of_a_closed_line(keep: &str) -> Self {
+        let up = Up::start();
+        let policies = up.path("/policies");
+        let behind = Scripted::saying(String::new());
+        let lines = std::fs::read_to_string(policies.join("entities.json")).unwrap();
+        let entry = "\"alias\": \"retailer-7\",\n      \"groups\": [\"partners\"]";
+        assert!(lines.contains(entry), "{lines}");
+        let stranger = lines.replace(entry, &entry.replace("\"partners\"", "\"no-free-text\""));
+        std::fs::write(policies.join("entities.json"), stranger).unwrap();
+        let gateway = Gateway::before(&up, behind.address, keep);
+        let answer = gateway.post(PAYMENT);
+        assert_eq!((answer.status, answer.code().as_str()), (403, "policy_denied"));
+        let record: Value = wait_for("the record", || {
+            let text = std::fs::read_to_string(&gateway.audit).ok()?;
+            serde_json::from_str(text.lines().next()?).ok()
+        });
+        assert_eq!((&record["digest"], &record["asked"]), (&Value::Null, &Value::Null), "{record}");
+        let id = record["decision_id"].as_str().unwrap().to_owned();
+        Self { up, gateway, id }
+    }
+
     fn explain(&self, more: &[&str]) -> (i32, String, String) {
         let policies = self.up.path("/policies");
         let words = ["explain", "--decision", &self.id, "--audit", word(&self.gateway.audit), "--policies"];
@@ -50,6 +72,9 @@ impl Said {
     }
 }
 
+const PAYMENT: &str = r#"{"protocol": "L8/1.0", "message_id": "m-1", "performative": "REQUEST", "sender_id": "retailer-7",
+    "receiver_id": "wholesaler-1", "context": "urn:contexts:payment:v1.1",
+    "content": {"concept_type": "transfer", "sender_id": "a", "receiver_id": "b", "amount": 5, "currency": "USD"}}"#;
 const KEEP: &str = "[audit_values]\n\"supplyChain::current_decision.quantity\" = \"values\"\n";
 
 fn decision(quantity: &Value) -> Value {
@@ -121,4 +146,39 @@ fn bug_of_a_reply_that_was_refused_and_of_which_nothing_is_kept_the_request_alon
     let (status, shown, errors) = said.explain(&[]);
     assert_eq!((status, shown.as_str()), (1, ""));
     assert!(errors.contains("the reply was refused before any condition was looked at"), "{errors}");
+}
+
+#[test]
+fn bug_of_a_line_that_is_closed_to_its_sender_it_was_told_that_nothing_is_kept() {
+    for keep in [KEEP, ""] {
+        let said = Said::of_a_closed_line(keep);
+        let (status, shown, errors) = said.explain(&[]);
+        assert_eq!(status, 0, "{errors}");
+        let (sets, behind) = shown.split_once('\n').unwrap();
+        assert!(sets.starts_with("explained by the policies that decided it, "), "{shown}");
+        let (headline, near) = behind.split_once('\n').unwrap();
+        assert_eq!(
+            headline,
+            "refused (policy_denied), as it was decided; it did not come to the policies' conditions"
+        );
+        let way = "    so that `lines.cedar#transfers` applies: the sender would have to be in the group `partners`";
+        assert!(near.lines().any(|line| line == way), "{shown}");
+
+        // word for word what is told of the message itself
+        let file = said.up.dir.join("payment.json");
+        std::fs::write(&file, PAYMENT).unwrap();
+        let policies = said.up.path("/policies");
+        let message =
+            ["explain", "--message", word(&file), "--sender", "retailer-7", "--receiver", "wholesaler-1"];
+        let (status, told, errors) = policy(&[&message[..], &["--policies", word(&policies)]].concat());
+        assert_eq!((status, told.split_once('\n').unwrap().1), (0, near), "{errors}");
+
+        // another set that lets its sender use the line has conditions to look at
+        let open = policies.join("open.cedar");
+        std::fs::write(&open, "permit (principal in Group::\"no-free-text\", action == Action::\"REQUEST\", resource is payment::transfer);\n").unwrap();
+        let (status, shown, errors) = said.explain(&[]);
+        assert_eq!((status, shown.as_str()), (1, ""), "{errors}");
+        let why = "the line was refused to this sender before any condition was looked at, and these policies do not refuse `payment` so";
+        assert!(errors.contains(why) && errors.contains("ask again with `--message`"), "{errors}");
+    }
 }

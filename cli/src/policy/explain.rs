@@ -17,6 +17,9 @@ use super::stage::{Sent, Stage};
 use crate::fault::{Doing, Fault};
 use crate::system::read_bytes;
 
+/// What is said of a message of whose line no condition was looked at.
+const UNCONDITIONED: &str = "; it did not come to the policies' conditions";
+
 /// Which decision, and the policies that are asked.
 #[derive(Debug, Args)]
 pub struct Explain {
@@ -152,7 +155,7 @@ impl Explain {
         let headline = format!("{}{why}", outcome.verdict);
         let (sender, receiver) = stage.parties(&sent)?;
         let Some(asked) = outcome.asked else {
-            let headline = format!("{headline}; it did not come to the policies' conditions");
+            let headline = format!("{headline}{UNCONDITIONED}");
             let urn = outcome.context.filter(|_| outcome.verdict == Code::PolicyDenied.as_str());
             let line = urn.and_then(|urn| ContextUrn::parse(&urn, &Prefix::default()).ok());
             let near = line.map(|urn| explainer.refused_line(&sender, urn.line()));
@@ -207,10 +210,6 @@ fn decision(id: &str, log: &std::path::Path, explainer: &Explainer) -> Result<Ve
 fn not_asked(code: Option<&str>, what: &str) -> Fault {
     const OF_POLICIES: [&str; 4] = ["policy_denied", "approval_required", "reply_refused", "policy_error"];
     match code {
-        Some("policy_denied") => Fault::new(
-            "the record does not hold what was asked: no policy lets this sender use contexts of this line, which is asked before any condition, or the gateway keeps nothing (`[audit_values]`)",
-        )
-        .hint("`--message FILE` explains the message itself; values are kept from the next message on where firewall.toml ends with `[audit_values]`"),
         Some("reply_refused") => Fault::new(
             "the record does not hold what was asked: the reply was refused before any condition was looked at (the `cause` of the answer says for what), or the gateway keeps nothing of it (`[audit_values]`)",
         )
@@ -222,6 +221,28 @@ fn not_asked(code: Option<&str>, what: &str) -> Fault {
         }
         _ => Fault::new("the record does not hold what was asked: the message has no concept, or the gateway keeps nothing of it (`[audit_values]`)")
             .hint("put `[audit_values]`, even without a line below it, at the end of firewall.toml (of `up`: .semgate/firewall.toml) and start again"),
+    }
+}
+
+/// The line of a recorded request that was refused as a whole: its context was not looked at either, so that it has no digest. None of
+/// any other record.
+fn closed_line(entry: &Entry<'_>) -> Option<ContextUrn> {
+    let denied = entry.text("code") == Some(Code::PolicyDenied.as_str()) && entry.asked().is_none();
+    let context = entry.text("context").filter(|_| denied && entry.text("digest").is_none())?;
+    ContextUrn::parse(context, &Prefix::default()).ok()
+}
+
+/// What these policies make of a request whose line was refused as a whole.
+fn refused_line(entry: &Entry<'_>, urn: &ContextUrn, explainer: &Explainer) -> Result<Vec<Recalled>, Fault> {
+    let sender = entry.parties().sender;
+    match explainer.policies().may_use_line(sender, urn.line()) {
+        Err(_) => Ok(explainer.refused_line(sender, urn.line())),
+        // by another set, or for the line of a vocabulary that the message uses beside its context
+        Ok(_) => Err(Fault::new(format_args!(
+            "the line was refused to this sender before any condition was looked at, and these policies do not refuse `{}` so",
+            urn.line()
+        ))
+        .hint("ask again with `--message`")),
     }
 }
 
@@ -242,10 +263,14 @@ fn of_entry(entry: &Entry<'_>, explainer: &Explainer) -> (Told, Option<Fault>) {
     };
     let redacted: Vec<&str> = entry.names("redacted").collect();
     let recorded = Recorded { redacted: &redacted, by_these: sets.same() };
+    let closed = closed_line(entry);
     let recalled = match entry.asked() {
         Some(asked) => explainer.recall(entry.parties(), asked, recorded).map_err(Fault::new),
         None if !limits.is_empty() || sets.stood_in => Ok(Vec::new()),
-        None => Err(not_asked(code.as_deref(), what)),
+        None => match &closed {
+            Some(urn) => refused_line(entry, urn, explainer),
+            None => Err(not_asked(code.as_deref(), what)),
+        },
     };
     let came = code.as_ref().map_or_else(|| verdict.clone(), |code| format!("{verdict} ({code})"));
     let of = Of {
@@ -259,7 +284,11 @@ fn of_entry(entry: &Entry<'_>, explainer: &Explainer) -> (Told, Option<Fault>) {
         Ok(recalled) => (recalled, None),
         Err(fault) => (Vec::new(), Some(fault)),
     };
-    let explained = if fault.is_none() { "; explained by the policies named here" } else { "" };
+    let explained = match (&fault, &closed) {
+        (None, Some(_)) => UNCONDITIONED,
+        (None, None) => "; explained by the policies named here",
+        (Some(_), _) => "",
+    };
     let headline = format!("{what}{came}, as it was decided{explained}");
     let untold = fault.as_ref().map(|fault| fault.what().to_owned());
     (Told { of: Some(of), sets: Some(sets), headline, limits, untold, recalled }, fault)
