@@ -202,8 +202,9 @@ impl Agents {
         faults
     }
 
-    /// The groups and credentials of agents that nothing names and that are one slip of typing away from one that something names: what is asked
-    /// of that one is not asked of them. Only where there is no list `groups`, or `credentials`, which says what is meant.
+    /// The groups and credentials of agents that nothing names and that are one slip of typing away from one that something names, or typed
+    /// otherwise in case, hyphens and underscores alone: what is asked of that one is not asked of them. Only where there is no list `groups`,
+    /// or `credentials`, which says what is meant.
     pub fn misspelt(
         &self,
         groups: &BTreeSet<String>,
@@ -261,7 +262,7 @@ impl Agents {
     }
 }
 
-/// Of these names with their places those that are not among the named ones, and one slip away from one.
+/// Of these names with their places those that are not among the named ones, and one slip away from one or the same but for its writing.
 fn near_misses(
     all: &BTreeMap<String, String>,
     named: &BTreeSet<String>,
@@ -269,8 +270,10 @@ fn near_misses(
 ) -> Vec<PolicyFault> {
     // two names one slip apart are the same without one letter of each: the work grows with the names, not with their pairs
     let mut shorter: HashMap<String, &str> = HashMap::new();
+    let mut alike: HashMap<String, &str> = HashMap::new();
     for name in named {
         shorter.extend(without_one(name).map(|less| (less, name.as_str())));
+        alike.entry(unwritten(name)).or_insert(name);
     }
     let letters = |name: &str| name.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
     // `team-1` and `team-2` are two names
@@ -280,13 +283,28 @@ fn near_misses(
             return None;
         }
         let mut near = without_one(name).filter_map(|less| shorter.get(&less).copied());
-        let meant = near.find(|meant| slip(name, meant))?;
+        let same = alike.get(&unwritten(name)).copied();
+        let meant = same.or_else(|| near.find(|meant| slip(name, meant)))?;
         let why = format!(
             "nothing names the {kind} `{name}`: did you mean `{meant}`? if not, list all {kind}s in `{list}`"
         );
         Some(at(pointer, why))
     };
     all.iter().filter_map(told).collect()
+}
+
+/// A name without what people write in different ways: `No-Free-Text`, `no_free_text` and `nofreetext` are one. Between two digits a hyphen
+/// stays, since `v1-2` and `v12` are two.
+fn unwritten(name: &str) -> String {
+    let mut all = String::new();
+    for part in name.split(['-', '_']).filter(|part| !part.is_empty()) {
+        let digits = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+        if digits(all.chars().next_back()) && digits(part.chars().next()) {
+            all.push('-');
+        }
+        all.extend(part.chars().flat_map(char::to_lowercase));
+    }
+    all
 }
 
 /// A name, and the name without each of its letters in turn.

@@ -467,6 +467,59 @@ fn a_group_of_an_agent_that_is_one_slip_from_one_that_policies_name_is_told() {
     assert_eq!(told("\"planners\"", ""), Vec::<String>::new());
 }
 
+/// The forbid said nothing of the agent whose group was typed in another case or with other hyphens, more than one slip away.
+#[test]
+fn a_group_or_credential_that_is_only_written_otherwise_is_told() {
+    let told = |groups: &str, credentials: &str, list: &str| {
+        let entities = format!(
+            r#"{{"agents":[{{"id":"spiffe://semgate.test/agent/a","groups":["no-free-text"],"credentials":[]}},
+              {{"id":"spiffe://semgate.test/agent/c","groups":["team-1"],"credentials":["high-value-2"]}},
+              {{"id":"spiffe://semgate.test/agent/b","groups":[{groups}],"credentials":[{credentials}]}}]{list}}}"#
+        );
+        let text = "permit (principal in Group::\"team-1\", action, resource is payment::transfer)\nwhen { principal.credentials.contains(\"high-value-2\") };\nforbid (principal in Group::\"no-free-text\", action, resource);";
+        let source = PolicySource { entities: entities.into_bytes(), ..super::alone(text) };
+        let house = House::load(&source, super::shipped_contexts()).unwrap();
+        house.policies.warnings().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    for (slip, meant) in [
+        ("No-Free-Text", "no-free-text"),
+        ("no_free_text", "no-free-text"),
+        ("nofreetext", "no-free-text"),
+        ("NO_FREETEXT", "no-free-text"),
+        ("Team_1", "team-1"),
+        ("TEAM1", "team-1"),
+    ] {
+        let why = format!(
+            "nothing names the group `{slip}`: did you mean `{meant}`? if not, list all groups in `groups`"
+        );
+        let found = told(&format!("\"{slip}\""), "", "");
+        assert!(found.len() == 1 && found[0].contains(&why), "{slip}: {found:?}");
+        assert!(found[0].starts_with("entities.json:3:"), "{found:?}");
+        let listed = format!(r#","groups":["no-free-text","team-1","{slip}"]"#);
+        assert_eq!(
+            told(&format!("\"{slip}\""), "", &listed),
+            Vec::<String>::new(),
+            "what is listed is meant"
+        );
+    }
+    for slip in ["High-Value-2", "high_value_2", "highvalue2"] {
+        let why = format!(
+            "nothing names the credential `{slip}`: did you mean `high-value-2`? if not, list all credentials in `credentials`"
+        );
+        let found = told("", &format!("\"{slip}\""), "");
+        assert!(found.len() == 1 && found[0].contains(&why), "{slip}: {found:?}");
+        let listed = format!(r#","credentials":["high-value-2","{slip}"]"#);
+        assert_eq!(
+            told("", &format!("\"{slip}\""), &listed),
+            Vec::<String>::new(),
+            "what is listed is meant"
+        );
+    }
+    for other in ["Team-2", "TEAM-11", "free-text", "Team-1-1"] {
+        assert_eq!(told(&format!("\"{other}\""), "", ""), Vec::<String>::new(), "{other}");
+    }
+}
+
 /// The permit said nothing for the agent whose credential was misspelt, and nobody said so.
 #[test]
 fn a_credential_of_an_agent_that_is_one_slip_from_one_that_policies_name_is_told() {
