@@ -6,13 +6,14 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use cedar_policy::{EntityId, EntityTypeName, EntityUid, Schema};
-use semgate_contexts::{Context, Digest, Line, Performative, PerformativeSet, Shape, Version};
+use semgate_contexts::{Context, Digest, Line, Performative, PerformativeSet, Shape, Term, Version};
 use serde_json::{Map, Value, json};
 
 use crate::kinds::Attributes;
 use crate::learnt;
 use crate::names::{namespace, type_name};
 use crate::openness::Place;
+use crate::sense::protocols::is_tool;
 use crate::spaces::{After, Holder, Spaces};
 use crate::{LeftOut, PolicyFault};
 
@@ -48,6 +49,8 @@ pub(crate) struct TypeInfo {
     pub attributes: Attributes,
     /// Whether an instance of some version may hold free text.
     pub free_text: bool,
+    /// Whether it is what a tool of MCP takes or gives in some version: a signed context says nothing else there (`docs/spec/mcp-binding.md`).
+    pub of_tool: bool,
     /// The one resource of this type; instances have no names.
     pub uid: EntityUid,
 }
@@ -219,6 +222,7 @@ impl Catalogue {
             performatives,
             attributes,
             free_text: false,
+            of_tool: false,
             uid,
         });
         Some(self.types.len() - 1)
@@ -228,6 +232,8 @@ impl Catalogue {
         let version = context.urn().version();
         let mut infos = Vec::new();
         let document = document(context);
+        let tools = context.terms().filter(|term| is_tool(term)).flat_map(Term::shapes);
+        let tools: BTreeSet<&str> = tools.map(Shape::name).collect();
         for shape in context.shapes() {
             let key = (shape.name().to_owned(), version.major);
             let Some(of_type) = places.get(&key).copied() else {
@@ -235,6 +241,7 @@ impl Catalogue {
             };
             if let Some(info) = self.types.get_mut(of_type) {
                 info.free_text |= shape.may_have_free_text();
+                info.of_tool |= tools.contains(shape.name());
             }
             let attributes = attributes(&document, shape);
             infos.push(ShapeInfo {
@@ -259,11 +266,8 @@ impl Catalogue {
         let Ok(line) = Line::parse(learnt::SPACE) else { return };
         for own in names {
             let name = format!("{}::{own}", learnt::SPACE);
-            let performatives = Performative::ALL.into_iter().collect();
+            let performatives = learnt::PERFORMATIVES.into_iter().collect();
             if let Some(of_type) = self.add_type(name.clone(), &line, learnt::attributes(), performatives) {
-                if let Some(info) = self.types.get_mut(of_type) {
-                    info.free_text = true;
-                }
                 let so_far: usize = self.shapes.values().map(Vec::len).sum::<usize>() + self.learnt.len();
                 self.learnt.push(learnt::shape(name, u32::try_from(so_far).unwrap_or(u32::MAX), of_type));
             }

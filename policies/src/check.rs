@@ -209,6 +209,7 @@ pub(crate) fn place_in(fault: &PolicyFault) -> Option<&Place> {
         | PolicyFault::Stopped { place, .. }
         | PolicyFault::OtherMajor { place, .. }
         | PolicyFault::Waiting { place, .. }
+        | PolicyFault::OffRoutes { place, .. }
         | PolicyFault::NoPermit { place }
         | PolicyFault::UnknownIssuer { place, .. }
         | PolicyFault::UnknownLine { place, .. }
@@ -229,6 +230,7 @@ pub(crate) fn policy_in(fault: &PolicyFault) -> Option<&str> {
         | PolicyFault::NobodyComes { policy, .. }
         | PolicyFault::OtherMajor { policy, .. }
         | PolicyFault::Waiting { policy, .. }
+        | PolicyFault::OffRoutes { policy, .. }
         | PolicyFault::Stopped { policy, .. } => Some(policy),
         _ => None,
     }

@@ -129,6 +129,15 @@ pub enum PolicyFault {
         /// Which major passes, and by which permit.
         why: String,
     },
+    /// A policy is about no message that the routes of the configuration carry. Advice, like [`Self::OtherMajor`].
+    OffRoutes {
+        /// Where its condition begins, or itself.
+        place: Place,
+        /// The policy, `file#id`.
+        policy: String,
+        /// What no route has.
+        why: String,
+    },
     /// A `@limit` or `@redact` beside `@approve`, which does nothing until somebody can be asked. Advice, like [`Self::OtherMajor`].
     Waiting {
         /// Where the annotation stands.
@@ -253,6 +262,12 @@ impl fmt::Display for PolicyFault {
             | Self::NobodyComes { place, policy, why }
             | Self::Waiting { place, policy, why } => {
                 write!(f, "{place}: policy `{policy}`: {why}")
+            }
+            Self::OffRoutes { place, policy, why } => {
+                write!(
+                    f,
+                    "{place}: policy `{policy}`: it is about no message on the routes of the configuration: {why}"
+                )
             }
             Self::OtherMajor { place, policy, why } => write!(
                 f,

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cedar_policy::ResourceConstraint;
-use semgate_contexts::Line;
+use semgate_contexts::{Line, Performative};
 
 use crate::catalogue::{ShapeInfo, TypeInfo};
 use crate::kinds::{Attribute, Attributes, Kind};
@@ -17,6 +17,10 @@ pub(crate) const SPACE: &str = "learnt";
 
 /// The one member of every learnt concept that policies see: one of the codes that were settled.
 pub(crate) const VALUE: &str = "value";
+
+/// What it takes: what tells and what answers, nothing that asks for something to be done (`docs/spec/clarification.md`).
+pub(crate) const PERFORMATIVES: [Performative; 3] =
+    [Performative::Inform, Performative::Publish, Performative::Agree];
 
 /// The Cedar name of a learnt concept.
 pub(crate) fn full_name(concept: &str) -> String {

@@ -71,7 +71,7 @@ pub use explain::{
 };
 pub use fault::{LeftOut, Place, PolicyFault};
 pub use fields::{FieldPath, has_field};
-pub use limits::{PolicyLimits, ScoreBounds};
+pub use limits::{PolicyLimits, Route, ScoreBounds};
 pub use lived::{Lived, NotLived};
 pub use policies::{Floors, Policies, schema_text};
 pub use publishers::{PublisherAct, PublisherPolicies, Ruling};

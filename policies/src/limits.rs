@@ -63,8 +63,22 @@ pub struct PolicyLimits {
     /// The most that the gateway's own bounds let scores be: a policy that asks for more is told, and loads. `None` where no configuration is
     /// known.
     pub scores: Option<ScoreBounds>,
+    /// What the routes of a gateway carry: a policy that is about nothing of it is told as advice, and loads. `None` where no configuration is
+    /// known.
+    pub routes: Option<Vec<Route>>,
     /// The clock, in seconds since 1970: a policy whose time is over when it is loaded is told, and loads. `None` where nobody reads one.
     pub now: Option<u64>,
+}
+
+/// What a route of a gateway carries: messages to one agent, and its replies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// The SPIFFE id of the agent behind.
+    pub receiver: String,
+    /// What is spoken, as `context.binding` has it.
+    pub binding: &'static str,
+    /// The versions of it that are taken, as `context.binding_version` has them; empty: all that there are.
+    pub versions: BTreeSet<String>,
 }
 
 /// The most that scores can be, since a gateway refuses what is more before it asks policies.
@@ -101,6 +115,7 @@ impl Default for PolicyLimits {
             token_issuers: None,
             trust_domains: None,
             scores: None,
+            routes: None,
             now: None,
         }
     }

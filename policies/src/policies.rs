@@ -246,6 +246,10 @@ impl Policies {
         }
         let mut advice = texts.past_by_version(&world);
         advice.extend(texts.waiting());
+        if let Some(routes) = &limits.routes {
+            let off = texts.off_routes(&world, routes).into_iter();
+            advice.extend(off.filter(|fault| !warnings.iter().any(|one| policy_in(one) == policy_in(fault))));
+        }
         let schema_fault = |why| vec![PolicyFault::Schema { why }];
         let actions = crate::ask::actions().map_err(schema_fault)?;
         let rules: Result<Vec<Rule>, String> = written.iter().map(Rule::new).collect();

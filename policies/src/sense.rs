@@ -21,6 +21,7 @@ mod ranges;
 mod records;
 mod relative;
 mod replies;
+mod routes;
 mod sets;
 mod shadow;
 mod spenders;
@@ -455,7 +456,7 @@ fn each_way(reads: impl Fn(&str) -> bool, here: &Where, world: &World<'_>) -> Ve
     fn each(all: &[&'static str], read: bool) -> Vec<Option<&'static str>> {
         if read { all.iter().copied().map(Some).collect() } else { vec![None] }
     }
-    let bindings = each(&world.bindings(here), reads("binding") || reads("binding_version"));
+    let bindings = each(&world.bindings(here, false), reads("binding") || reads("binding_version"));
     let of = |direction| {
         bindings.iter().map(move |binding| Where { direction, binding: *binding, ..here.clone() })
     };

@@ -76,6 +76,7 @@ impl Check {
             beside.limits.token_issuers = Some(config.token_issuers());
             beside.limits.trust_domains = Some(config.met_domains());
             beside.limits.scores = Some(config.limits.scores());
+            beside.limits.routes = Some(config.carried());
             beside.remembered(&config, contexts);
             beside.own.extend(config.floors.into_iter().filter(|(line, _)| !told.contains_key(line)));
         }

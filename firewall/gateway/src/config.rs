@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use semgate_contexts::{Line, Prefix, Version};
-use semgate_policies::{Keep, KeepAs, PolicyLimits};
+use semgate_policies::{Keep, KeepAs, PolicyLimits, Route};
 
 pub use address::{Listen, Place, Upstream};
 pub use choices::{Admit, CardChoice, GroupChoice, HandshakeChoice, RouteChoices, StreamChoices, Transport};
@@ -258,6 +258,7 @@ impl Config {
             token_issuers: Some(self.token_issuers()),
             trust_domains: Some(self.met_domains()),
             scores: Some(self.limits.scores()),
+            routes: Some(self.carried()),
             ..self.limits.policies()
         }
     }
@@ -277,6 +278,21 @@ impl Config {
             self.routes.iter().flat_map(|route| [Some(&route.receiver), route.plain_sender.as_ref()]);
         let known = self.trust_domains.iter().map(|domain| domain.name.clone());
         known.chain(agents.flatten().filter_map(|id| of_id(id))).collect()
+    }
+
+    /// What the routes carry, each agent behind them with its binding; a group's messages are those of the routes to its members.
+    #[must_use]
+    pub fn carried(&self) -> Vec<Route> {
+        let alone = self.routes.iter().filter(|route| route.choices.group.is_none());
+        let of = |route: &RouteConfig| {
+            let versions = route.choices.versions.iter().filter(|_| route.protocol == Protocol::A2a);
+            Route {
+                receiver: route.receiver.clone(),
+                binding: route.protocol.as_str(),
+                versions: versions.map(|version| version.as_str().to_owned()).collect(),
+            }
+        };
+        alone.map(of).collect()
     }
 
     /// Reads and checks a file. Relative paths in it are relative to its own directory.

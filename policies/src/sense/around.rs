@@ -22,8 +22,11 @@ pub(super) const DIRECTIONS: [&str; 2] = ["reply", "request"];
 /// What `context.binding` can be.
 pub(super) const BINDINGS: [&str; 3] = ["a2a", "l8", "mcp"];
 
+/// The binding in which of a signed context only tools are said, and what they give.
+const MCP: &str = "mcp";
+
 /// The binding in which free text may stand beside every instance: what client and server say of themselves.
-const SAYS_BESIDE: &str = "mcp";
+const SAYS_BESIDE: &str = MCP;
 
 /// The least that a score ever is, by what it counts: an instance counts itself.
 pub(super) fn least(score: &str) -> i64 {
@@ -52,10 +55,19 @@ impl World<'_> {
     pub fn circumstance(&self, member: &str, here: &Where, settled: bool) -> Values {
         match member {
             "direction" => texts(&self.directions(here)),
-            "binding" => texts(&self.bindings(here)),
-            "binding_version" => self.binding_versions(here),
+            "binding" => texts(&self.bindings(here, settled)),
+            "binding_version" => self.binding_versions(here, settled),
             "line" => self.lines(here),
             "free_text" => self.free_text(here, settled),
+            // what was settled is so within a session alone
+            "locked"
+                if here
+                    .of_type
+                    .and_then(|at| self.catalogue.types.get(at))
+                    .is_some_and(learnt::is_learnt) =>
+            {
+                super::values::only(true)
+            }
             // what begins or ends at a time is meant to do nothing before or after
             "now" if settled => Values::Moments(Numbers::whole(SECOND)),
             "now" => self.clock(),
@@ -120,13 +132,14 @@ impl World<'_> {
         protocol_of(info, self.versions(at))
     }
 
-    /// The bindings by which what the resource can be is said.
-    pub fn bindings(&self, here: &Where) -> Vec<&'static str> {
+    /// The bindings by which what the resource can be is said; `settled` leaves open which tasks a version to come makes tools.
+    pub fn bindings(&self, here: &Where, settled: bool) -> Vec<&'static str> {
         let mut all = BTreeSet::new();
         for (at, info) in self.types_here(here) {
+            let is_said = |binding: &&str| *binding != MCP || info.of_tool || settled;
             match self.protocol(at, info) {
                 Some(binding) => drop(all.insert(binding)),
-                None => all.extend(BINDINGS),
+                None => all.extend(BINDINGS.into_iter().filter(is_said)),
             }
             if all.len() == BINDINGS.len() {
                 break;
@@ -148,8 +161,8 @@ impl World<'_> {
 
     /// The versions of a protocol, as it writes them: of every protocol that it can be here, and of one method of it those in which it comes
     /// the way that is known.
-    fn binding_versions(&self, here: &Where) -> Values {
-        let bindings = self.bindings(here);
+    fn binding_versions(&self, here: &Where, settled: bool) -> Values {
+        let bindings = self.bindings(here, settled);
         let can_be = |binding: &str| bindings.contains(&binding) && can_be_bound(here, binding);
         let of = BINDING_VERSIONS.iter().filter(|(binding, _)| can_be(binding));
         let mut all: BTreeSet<&str> = of.flat_map(|(_, versions)| versions.iter().copied()).collect();
@@ -250,7 +263,7 @@ fn protocol_of(info: &TypeInfo, versions: &[Version]) -> Option<&'static str> {
 
 /// Whether free text may stand beside an instance of a type that is of these versions, in some binding.
 pub(crate) fn may_have_beside(info: &TypeInfo, versions: &[Version]) -> bool {
-    protocol_of(info, versions).is_none_or(|protocol| protocol == SAYS_BESIDE)
+    !learnt::is_learnt(info) && protocol_of(info, versions).is_none_or(|protocol| protocol == SAYS_BESIDE)
 }
 
 /// Whether the binding can be this one, by what is looked at and what conditions say.

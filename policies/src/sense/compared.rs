@@ -207,8 +207,9 @@ impl Looking<'_, '_> {
         if is_domain(member) && !is_trust_domain(&literal.text) {
             return self.never_domain(member, &literal.text);
         }
-        // who is in a group may be another tomorrow
-        let known = if is_domain(member) && self.known == Known::All { Known::Structure } else { self.known };
+        // who is in a group, and which task is a tool, may be otherwise tomorrow
+        let may_change = is_domain(member) || is_binding(member);
+        let known = if may_change && self.known == Known::All { Known::Structure } else { self.known };
         let looking = Self::knowing(self.world, known);
         if let Some(values) = path_of(member).map(|(var, path)| looking.by_schema(&var, &path, here)) {
             self.can_be_text(member, literal, values);
@@ -311,6 +312,12 @@ fn is_domain(expr: &Expr) -> bool {
         },
         _ => false,
     }
+}
+
+/// The binding of a message, or the version of it.
+fn is_binding(expr: &Expr) -> bool {
+    matches!(expr, Expr::GetAttr { expr, attr }
+        if matches!(**expr, Expr::Var(Var::Context)) && matches!(attr.as_str(), "binding" | "binding_version"))
 }
 
 /// Whether it has the form of a trust domain (SPIFFE-ID §2.1).

@@ -83,7 +83,10 @@ impl Looking<'_, '_> {
             return only(true);
         }
         if (&var, path.as_slice(), names.first()) == (&Var::Context, &[], Some(&"session")) {
-            return here.fact(&var, &["locked"]).cloned().unwrap_or(EITHER);
+            return match self.known_of(&var, &["locked".to_owned()], here) {
+                locked @ Values::Bool { .. } => locked,
+                _ => EITHER,
+            };
         }
         if var != Var::Resource || self.known.is_bare() {
             return EITHER;

@@ -1,7 +1,7 @@
 //! Which way each method and each card of MCP and A2A comes, and in which versions of its protocol: the tables of `docs/spec/mcp-binding.md`
 //! and `docs/spec/a2a-binding.md`. A test in the room that reads messages holds them against what is read there.
 
-use semgate_contexts::Version;
+use semgate_contexts::{Term, TermKind, Version};
 
 /// The bindings that have a vocabulary of their own: a line of this name and version, which that binding alone says
 /// (`docs/policy.md`, protocols).
@@ -10,6 +10,17 @@ pub(super) const PROTOCOLS: [(&str, Version); 2] = [("a2a", Version::new(1, 0)),
 /// What `context.binding_version` can be, by the binding.
 pub(super) const BINDING_VERSIONS: [(&str, &[&str]); 3] =
     [("a2a", &["0.3", "1.0"]), ("l8", &[""]), ("mcp", &["2025-11-25", "2026-07-28"])];
+
+/// What the `$comment` of a task's parameters begins with where the task is signed as a tool (`docs/spec/mcp-binding.md`, tools).
+const TOOL_MARK: &str = "mcp-tool";
+
+/// Whether a term is a tool of MCP: the one thing that a signed context says there.
+pub(crate) fn is_tool(term: &Term) -> bool {
+    let comment = || term.shapes().next()?.schema().get("$comment")?.as_str();
+    let words =
+        |comment: &str| comment.split(' ').nth(1).is_some() && comment.split(' ').next() == Some(TOOL_MARK);
+    term.kind() == TermKind::Task && comment().is_some_and(words)
+}
 
 /// Whether a concept of a line can be a request in a version of the line: what a protocol alone says and what always answers cannot.
 pub(crate) fn is_asked(line: &str, version: Version, concept: &str) -> bool {

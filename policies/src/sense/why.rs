@@ -38,6 +38,9 @@ const UNTIL: &str = "a session is there until it expires";
 /// What the day of an instant is, and a date.
 const MIDNIGHT: &str = "a day begins at `0h` of UTC";
 
+/// Why a concept does not come by MCP.
+const NO_TOOL: &str = ": MCP says tools of signed contexts alone, and this is none";
+
 /// Parts that are never true together.
 pub(super) struct Why {
     /// Where the last of them begins.
@@ -317,10 +320,18 @@ impl Finding<'_, '_> {
                     let is = is.trim_start_matches("always ");
                     return Some(format!("`{}` is {is} by what stands before it", written(part)));
                 }
-                Some(format!("`{}` is {is}{}", written(part), self.by_limits(&var, &path)))
+                let by = if self.lacks_tools(&var, &path) { NO_TOOL } else { &self.by_limits(&var, &path) };
+                Some(format!("`{}` is {is}{by}", written(part)))
             }
             _ => None,
         }
+    }
+
+    /// Whether that is what is known of the binding, or of its version: nothing that the resource can be is a tool, or said by one protocol alone.
+    fn lacks_tools(&self, var: &Var, path: &[String]) -> bool {
+        let asked = matches!(path, [one] if matches!(one.as_str(), "binding" | "binding_version"));
+        let bare = Where { facts: None, binding: None, ..self.here.clone() };
+        *var == Var::Context && asked && self.world.bindings(&bare, false) == ["a2a", "l8"]
     }
 
     /// What a time of day can be, whatever stands before it.

@@ -125,11 +125,11 @@ fn a_version_is_within_its_binding() {
     );
     within(
         PAYMENT,
-        "context.binding_version == \"2025-11-25\"",
-        "unless context.binding == \"a2a\" || context.binding == \"l8\"",
+        "context.binding_version == \"0.3\"",
+        "unless context.binding_version == \"1.0\" || context.binding == \"l8\"",
     );
     within(PAYMENT, "context.binding_version == \"\"", "context.binding == \"l8\"");
-    apart(PAYMENT, "context.binding_version == \"0.3\"", "context.binding == \"mcp\"");
+    apart(PAYMENT, "context.binding_version == \"0.3\"", "context.binding == \"l8\"");
     loads(&set(PAYMENT, "context.binding == \"a2a\"", &["context.binding_version == \"0.3\""]));
 }
 
@@ -218,11 +218,7 @@ fn several_forbids_that_leave_nothing_of_a_permit_cover_it() {
         &[&amount("lessThan"), &amount("greaterThanOrEqual")],
     );
     covered(PAYMENT, "", &["context.direction == \"request\"", "context.direction == \"reply\""]);
-    covered(
-        PAYMENT,
-        "",
-        &["context.binding == \"l8\"", "context.binding == \"a2a\"", "context.binding == \"mcp\""],
-    );
+    covered(PAYMENT, "", &["context.binding == \"l8\"", "context.binding == \"a2a\""]);
     covered(
         BOOKED,
         "",
@@ -249,7 +245,7 @@ fn several_forbids_that_leave_nothing_of_a_permit_cover_it() {
             "",
             ["resource.amount.lessThan(decimal(\"50.0\"))", "resource.amount.greaterThan(decimal(\"50.0\"))"],
         ),
-        (PAYMENT, "", ["context.binding == \"l8\"", "context.binding == \"a2a\""]),
+        (PAYMENT, "", ["context.binding == \"l8\"", "context.binding_version == \"1.0\""]),
         (DECISION, "", ["resource.quantity < 10 && context.locked", "resource.quantity >= 10"]),
         (DECISION, "", ["resource.quantity < 10", "resource.quantity > 10"]),
         (BOOKED, "", ["resource.status == \"confirmed\"", "resource.status == \"waitlisted\""]),

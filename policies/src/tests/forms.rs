@@ -212,11 +212,63 @@ fn what_one_protocol_alone_says_comes_by_no_other() {
     }
     loads(&typed("a2a::GetTask", "context.binding == \"a2a\" && context.binding_version == \"1.0\""));
     loads(&typed("mcp::ListTools", "context.binding_version == \"2026-07-28\""));
-    loads(&typed("payment::transfer", "context.binding == \"mcp\""));
     loads(&typed("snl::HELLO", "context.binding == \"a2a\""));
     loads(
         "permit (principal, action, resource)\nwhen { context.binding == \"a2a\" && resource is a2a::GetTask };",
     );
+}
+
+/// A guard against transfers through MCP loaded and was about no message.
+#[test]
+fn of_a_signed_context_mcp_says_tools_and_what_they_give_alone() {
+    let none = ": MCP says tools of signed contexts alone, and this is none";
+    never(
+        "payment::transfer",
+        "context.binding == \"mcp\"",
+        8,
+        &format!(
+            "its condition is true for no message (`context.binding == \"mcp\"`: `context.binding` is one of `\"a2a\"`, `\"l8\"`{none})"
+        ),
+    );
+    let shop = |comment: &str| {
+        let shape = r#""type":"object","properties":{"item":{"type":"string"}},"additionalProperties":false"#;
+        super::context(&format!(
+            r#"{{"context":"urn:contexts:shop:v1.0","concepts":{{"order":{{{shape}}}}},
+                "tasks":{{"buy":{{"parameters":{{"$comment":"{comment}",{shape}}},"results":{{{shape}}}}}}}}}"#
+        ))
+    };
+    let faults = |comment: &str, text: &str| {
+        let contexts = [super::shipped_contexts(), vec![shop(comment)]].concat();
+        super::House::load(&super::alone(text), contexts).err().unwrap_or_default()
+    };
+    let asks = |name: &str, asks: &str| {
+        format!("permit (principal, action, resource is shop::{name}) when {{ context.{asks} }};")
+    };
+    let by_mcp = ["binding == \"mcp\"", "binding_version == \"2026-07-28\"", "binding_version != \"\""];
+    for asked in by_mcp {
+        for tool in ["buy", "buy_results"] {
+            assert_eq!(faults("mcp-tool buy sha-256:00", &asks(tool, asked)), Vec::<String>::new());
+        }
+    }
+    for comment in ["mcp-tool", "mcp-tools buy", "a tool", ""] {
+        for (name, asked) in
+            [("buy", by_mcp[0]), ("buy_results", by_mcp[0]), ("order", by_mcp[0]), ("buy", by_mcp[1])]
+        {
+            let told = faults(comment, &asks(name, asked));
+            assert!(told.len() == 1 && told[0].contains(none), "{comment} {name}: {told:?}");
+        }
+    }
+    // one of several may be a tool
+    assert_eq!(
+        faults(
+            "mcp-tool buy",
+            "permit (principal, action, resource) when { context.line == \"shop\" && context.binding == \"mcp\" };"
+        ),
+        Vec::<String>::new()
+    );
+    assert_eq!(faults("", "permit (principal, action, resource) when { context.line == \"shop\" && context.binding == \"mcp\" };").len(), 1);
+    // a version to come may make it one: what says so beside other bindings does no harm
+    assert_eq!(faults("", &asks("buy", "binding != \"mcp\"")), Vec::<String>::new());
 }
 
 #[test]

@@ -97,3 +97,36 @@ fn only_what_a_policy_names_can_be_learnt_and_it_opens_no_line() {
     let line = semgate_contexts::Line::parse("learnt").unwrap();
     assert!(house.policies.may_use_line(RETAILER, &line).is_err());
 }
+
+/// Permits of what is never said of these loaded, and did nothing.
+#[test]
+fn what_a_learnt_concept_never_is_is_refused() {
+    let told = |scope: &str, condition: &str| {
+        let text =
+            format!("permit (principal, {scope}, resource is learnt::my_mood) when {{ {condition} }};");
+        House::with(&text).err().unwrap_or_default()
+    };
+    for action in Performative::ALL {
+        let faults = told(&format!("action == Action::\"{action}\""), "true");
+        let takes = matches!(action, Performative::Inform | Performative::Publish | Performative::Agree);
+        assert_eq!(faults.is_empty(), takes, "{action}: {faults:?}");
+    }
+    for (never, why) in [
+        ("context.binding == \"mcp\"", "and this is none"),
+        ("context.binding_version == \"2026-07-28\"", "and this is none"),
+        ("!context.locked", "its condition is true for no message"),
+        ("!(context has session)", "its condition is true for no message"),
+        ("context.free_text", "its condition is true for no message"),
+    ] {
+        let faults = told("action", never);
+        assert!(faults.len() == 1 && faults[0].contains(why), "{never}: {faults:?}");
+    }
+    for fine in [
+        "context.locked",
+        "context.locked && resource.value == \"x\"",
+        "context has session",
+        "!context.free_text",
+    ] {
+        assert_eq!(told("action", fine), Vec::<String>::new());
+    }
+}

@@ -31,6 +31,7 @@ mod pieces;
 mod records;
 mod redundant;
 mod remembered;
+mod routes;
 mod senseless;
 mod shadowed;
 mod slips;

@@ -42,9 +42,9 @@ fn conditions_that_exclude_one_another_are_found_in_the_whole() {
         );
     }
     refused(
-        &typed("when { context.binding == \"mcp\" && context.binding_version == \"0.3\" }"),
+        &typed("when { context.binding == \"a2a\" && context.binding_version == \"2025-11-25\" }"),
         &[
-            "p.cedar:2:63: policy `p.cedar#1`: `context.binding_version` is never `\"0.3\"` (it is one of `\"2025-11-25\"`, `\"2026-07-28\"`)",
+            "p.cedar:2:63: policy `p.cedar#1`: `context.binding_version` is never `\"2025-11-25\"` (it is one of `\"0.3\"`, `\"1.0\"`)",
         ],
     );
     for condition in [
@@ -54,7 +54,7 @@ fn conditions_that_exclude_one_another_are_found_in_the_whole() {
         "when { principal.credentials.isEmpty() || !principal.credentials.isEmpty() && context.locked }",
         "when { resource.currency like \"E*\" } unless { context.locked && resource.currency like \"E*\" }",
         "when { context.binding == \"a2a\" && context.binding_version == \"0.3\" }",
-        "when { context.binding == \"mcp\" && context.binding_version == \"2025-11-25\" }",
+        "when { context.binding == \"l8\" && context.binding_version == \"\" }",
     ] {
         loads(&typed(condition));
     }

@@ -24,6 +24,7 @@ use crate::sense::World;
 use crate::{
     Circumstances, Credentials, Floors, PolicyFault, PolicyLimits, PolicySource, Question, Scores, Session,
 };
+use semgate_contexts::Shape;
 use semgate_contexts::json::{self, Json};
 
 const SCOPES: [&str; 6] = [
@@ -125,8 +126,13 @@ fn readings() -> Vec<String> {
 /// Urn, term, value and the bindings by which it comes.
 fn sayings() -> Vec<(&'static str, &'static str, String, &'static [&'static str])> {
     let all: &[&str] = &["l8", "a2a", "mcp"];
-    let mut sayings: Vec<_> =
-        readings().into_iter().map(|reading| ("grid:v1.0", "reading", reading, all)).collect();
+    let mut sayings: Vec<_> = readings()
+        .into_iter()
+        .cycle()
+        .take(6)
+        .map(|reading| ("grid:v1.0", "reading", reading, all))
+        .collect();
+    let signed: &[&str] = &["l8", "a2a"];
     for (urn, amount, currency, sender) in [
         ("payment:v1.0", "0", "EUR", "a"),
         ("payment:v2.0", "100", "USD", "b"),
@@ -136,12 +142,12 @@ fn sayings() -> Vec<(&'static str, &'static str, String, &'static [&'static str]
         let value = format!(
             r#"{{"sender_id":"{sender}","receiver_id":"b","amount":{amount},"currency":"{currency}"}}"#
         );
-        sayings.push((urn, "transfer", value, all));
+        sayings.push((urn, "transfer", value, signed));
     }
     sayings.push(("a2a:v1.0", "GetTask", r#"{"id":"t1"}"#.to_owned(), &["a2a"]));
     for text in ["", "more"] {
         let value = format!(r#"{{"if_condition_text":"","then_change_text":"{text}"}}"#);
-        sayings.push(("supplyChain:v1.0", "decision_contingency", value, all));
+        sayings.push(("supplyChain:v1.0", "decision_contingency", value, signed));
     }
     sayings
 }
@@ -168,7 +174,8 @@ fn requests(house: &House) -> Vec<Asked> {
     let (mut all, mut n) = (Vec::new(), 0_usize);
     for (urn, term, value, bindings) in sayings() {
         for action in [Performative::Request, Performative::Query, Performative::Inform] {
-            if house.context(urn).term(term).unwrap().side(action).is_err() {
+            // what a tool gives has another shape
+            if house.context(urn).term(term).unwrap().side(action).map(Shape::name) != Ok(term) {
                 continue;
             }
             for sender in senders {
@@ -206,7 +213,7 @@ fn ground() -> &'static Ground {
     GROUND.get_or_init(|| {
         let mut contexts = shipped_contexts();
         contexts.push(context(
-            r#"{"context":"urn:contexts:grid:v1.0","concepts":{"reading":{"type":"object","properties":{
+            r#"{"context":"urn:contexts:grid:v1.0","tasks":{"reading":{"parameters":{"$comment":"mcp-tool reading","type":"object","properties":{
             "level":{"type":"integer","enum":[1,2,30]},"percent":{"type":"integer","minimum":0,"maximum":100},
             "code":{"type":"string","minLength":2,"maxLength":3,"pattern":"^[A-Zb][A-Zb-]+$|^x-b$"},
             "name":{"type":"string","maxLength":40,"x-free-text":true},
@@ -216,7 +223,7 @@ fn ground() -> &'static Ground {
             "load":{"type":"integer","multipleOf":100},
             "spot":{"type":"object","properties":{"unit":{"type":"string","enum":["V","A"]},"n":{"type":"integer"}},"required":["unit","n"],"additionalProperties":false},
             "rows":{"type":"array","items":{"type":"object","properties":{"unit":{"type":"string","enum":["V","A"]},"n":{"type":"integer","maximum":9}},"required":["unit","n"],"additionalProperties":false}}},
-           "required":["level","percent","code","name","day","at","unit","tags","marks","ip","ttl","load","spot","rows"],"additionalProperties":false}}}"#,
+           "required":["level","percent","code","name","day","at","unit","tags","marks","ip","ttl","load","spot","rows"],"additionalProperties":false},"results":{"type":"object","properties":{},"additionalProperties":false}}}}"#,
         ));
         let house = House::load(&one_file("permit (principal, action, resource);"), contexts).unwrap();
         let catalogue = Catalogue::build(&house.contexts);
