@@ -33,6 +33,11 @@ impl Texts<'_> {
     fn off(&self, written: &Written, world: &World<'_>, routes: &[Route]) -> Option<PolicyFault> {
         world.steps().begin();
         let start = Where { sender: named(written, world), ..scope(written, world).here() };
+        // a protocol that is not spoken at all is no slip of a policy for its methods
+        let spoken = |binding: &&str| routes.iter().any(|route| route.binding == *binding);
+        if start.of_type.is_some() && !world.bindings(&start, false).iter().any(spoken) {
+            return None;
+        }
         let holds = |of: Of| {
             let there = |route: &Route| ways(&start, route, of, world);
             routes.iter().flat_map(there).any(|here| Looking::new(world).clauses(&written.judged, &here))
@@ -69,8 +74,7 @@ fn asks(written: &Written, world: &World<'_>) -> bool {
         written.policy.principal_constraint(),
         PrincipalConstraint::Any | PrincipalConstraint::Is(_)
     ) || written.reads.types.iter().any(|name| name == "Group" || name == "Agent");
-    let one_protocol = here.of_type.is_some() && world.bindings(&here, false).len() == 1;
-    one_protocol || (replies && names)
+    replies && names
 }
 
 /// A message as a route carries it, each way.
