@@ -238,6 +238,39 @@ fn floors_that_a_gateway_remembers_of_its_authorities_are_judged_and_what_it_doe
     assert!(shown.lines().any(told), "{shown}");
 }
 
+/// A rule for an agent behind another gateway, or for a protocol that is not spoken there, was accepted and told nowhere.
+#[test]
+fn what_no_route_carries_is_told_where_the_routes_are_known_and_keeps_no_set_out() {
+    let up = super::support::Up::start();
+    let text = "forbid (principal, action, resource is payment::transfer)\nwhen { context.direction == \"request\" && context.receiver == Agent::\"spiffe://semgate.test/agent/retailer-7\" };\n\
+                @id(\"far\") forbid (principal, action, resource) when { context.binding == \"mcp\" };\n";
+    let policies = up.path("/policies");
+    std::fs::write(policies.join("routes.cedar"), text).unwrap();
+    let off = |place: &str, id: &str, why: &str| {
+        format!(
+            "routes.cedar:{place}: policy `routes.cedar#{id}`: it is about no message on the routes of the configuration: {why}"
+        )
+    };
+    let told = [
+        off("2:8", "1", "no route leads to anybody who receives this, or replies it"),
+        off("3:52", "far", "no route has a binding, or a version of one, by which this comes"),
+    ];
+    let config = up.path("/firewall_config");
+    let (status, shown, errors) = policy(&["check", word(&policies), "--config", word(&config)]);
+    assert_eq!(status, 0, "{shown}{errors}");
+    for told in &told {
+        assert!(shown.lines().any(|line| line == format!("warning: {told}")), "{shown}");
+    }
+    let (status, shown, errors) = policy(&["check", word(&policies)]);
+    assert!(status == 0 && !shown.contains("on the routes"), "{shown}{errors}");
+    // the gateway takes the set, and says the same
+    let status = || {
+        let url = format!("{}/status", up.text("/admin_url"));
+        super::support::plain_get(&url).json()
+    };
+    wait_for("the policies to be live", || (status()["policies"]["warnings"] == json!(told)).then_some(()));
+}
+
 #[test]
 fn a_permit_until_a_day_that_is_past_is_told_and_one_until_a_day_to_come_is_good() {
     let dir = super::copied();
