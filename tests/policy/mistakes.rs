@@ -243,7 +243,7 @@ fn floors_that_a_gateway_remembers_of_its_authorities_are_judged_and_what_it_doe
 fn what_no_route_carries_is_told_where_the_routes_are_known_and_keeps_no_set_out() {
     let up = super::support::Up::start();
     let text = "forbid (principal, action, resource is payment::transfer)\nwhen { context.direction == \"request\" && context.receiver == Agent::\"spiffe://semgate.test/agent/retailer-7\" };\n\
-                @id(\"far\") forbid (principal, action, resource) when { context.binding == \"mcp\" };\n";
+                @id(\"far\") forbid (principal, action, resource) when { context.binding == \"mcp\" && context.free_text };\n";
     let policies = up.path("/policies");
     std::fs::write(policies.join("routes.cedar"), text).unwrap();
     let off = |place: &str, id: &str, why: &str| {
@@ -252,8 +252,8 @@ fn what_no_route_carries_is_told_where_the_routes_are_known_and_keeps_no_set_out
         )
     };
     let told = [
-        off("2:8", "1", "no route leads to anybody who receives this, or replies it"),
-        off("3:52", "far", "no route has a binding, or a version of one, by which this comes"),
+        off("2:1", "1", "no route leads to anybody who receives this, or replies it"),
+        off("3:49", "far", "no route has a binding, or a version of one, by which this comes"),
     ];
     let config = up.path("/firewall_config");
     let (status, shown, errors) = policy(&["check", word(&policies), "--config", word(&config)]);
