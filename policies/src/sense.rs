@@ -228,6 +228,9 @@ impl Texts<'_> {
     fn condition(&self, written: &Written, world: &World<'_>) -> Vec<PolicyFault> {
         let found = &written.judged;
         let scope = scope(written, world);
+        if let Some(fault) = self.never_learnt(written, &scope, world) {
+            return vec![fault];
+        }
         let here = scope.here();
         let mut looking = Looking::new(world);
         let each = looking.clauses_all(found, &here);
@@ -278,6 +281,20 @@ impl Texts<'_> {
             }
             None => self.all_below(written, &here, world).into_iter().collect(),
         }
+    }
+
+    /// A learnt concept of a name that the control vocabulary has: in a message it is always that.
+    fn never_learnt(&self, written: &Written, scope: &Scope, world: &World<'_>) -> Option<PolicyFault> {
+        let info = world.catalogue.types.get(scope.of_type?)?;
+        let own = info.name.rsplit("::").next().filter(|_| crate::learnt::is_learnt(info))?;
+        let signed = format!("snl::{own}");
+        world.of_name(&signed)?;
+        Some(PolicyFault::Invalid {
+            place: self.place_of_clause(written, None),
+            policy: written.id.to_string(),
+            why: format!("`{}` is never learnt: the name is that of `{signed}`", info.name),
+            hint: Some(format!("did you mean `resource is {signed}`?")),
+        })
     }
 
     /// A `@limit_key` that counts apart what the scope and the conditions leave one of.

@@ -28,6 +28,9 @@ const MCP: &str = "mcp";
 /// The binding in which free text may stand beside every instance: what client and server say of themselves.
 const SAYS_BESIDE: &str = MCP;
 
+/// What `context.scores.ambiguous` counts, itself included.
+const QUESTION: &str = "snl::ambiguous_parameter";
+
 /// The least that a score ever is, by what it counts: an instance counts itself.
 pub(super) fn least(score: &str) -> i64 {
     i64::from(score == "concepts")
@@ -87,7 +90,12 @@ impl World<'_> {
     pub fn score(&self, score: &str, here: &Where, settled: bool) -> Values {
         let most = self.most().filter(|_| !settled).and_then(|most| bound_of(score, most));
         let most = most.map_or(i64::MAX, |(most, _)| i64::try_from(most).unwrap_or(i64::MAX));
-        let whole = Numbers::Between(least_judged(score), most);
+        let asks = here
+            .of_type
+            .and_then(|at| self.catalogue.types.get(at))
+            .is_some_and(|info| info.name == QUESTION);
+        let least = if asks && score == "ambiguous" { 1 } else { least_judged(score) };
+        let whole = Numbers::Between(least, most);
         if score != "text_length" {
             return Values::Numbers(whole);
         }

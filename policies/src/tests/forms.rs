@@ -218,6 +218,20 @@ fn what_one_protocol_alone_says_comes_by_no_other() {
     );
 }
 
+/// A question counts itself.
+#[test]
+fn a_message_with_an_ambiguous_question_has_one_at_least() {
+    never(
+        "snl::ambiguous_parameter",
+        "context.scores.ambiguous == 0",
+        8,
+        "`context.scores.ambiguous` is never `0` (it is at least `1`)",
+    );
+    loads(&typed("snl::ambiguous_parameter", "context.scores.ambiguous < 2"));
+    loads(&typed("snl::parameter_options", "context.scores.ambiguous == 0"));
+    loads("permit (principal, action, resource) when { context.scores.ambiguous == 0 };");
+}
+
 /// A guard against transfers through MCP loaded and was about no message.
 #[test]
 fn of_a_signed_context_mcp_says_tools_and_what_they_give_alone() {

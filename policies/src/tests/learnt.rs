@@ -130,3 +130,12 @@ fn what_a_learnt_concept_never_is_is_refused() {
         assert_eq!(told("action", fine), Vec::<String>::new());
     }
 }
+
+/// A concept of the control vocabulary is always that, also where a name would be learnt.
+#[test]
+fn what_the_control_vocabulary_has_is_never_learnt() {
+    let text = "permit (principal, action, resource is learnt::ambiguous_parameter);";
+    let why = "p.cedar:1:1: policy `p.cedar#1`: `learnt::ambiguous_parameter` is never learnt: the name is that of `snl::ambiguous_parameter` \
+               (did you mean `resource is snl::ambiguous_parameter`?)";
+    super::refused(text, &[why]);
+}
