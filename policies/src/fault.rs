@@ -138,6 +138,15 @@ pub enum PolicyFault {
         /// What no route has.
         why: String,
     },
+    /// A text has signs of the patterns of another language, which stand for themselves. Advice, like [`Self::OtherMajor`].
+    PlainSigns {
+        /// Where it stands.
+        place: Place,
+        /// The policy, `file#id`.
+        policy: String,
+        /// Which, and what is written instead.
+        why: String,
+    },
     /// A `@limit` or `@redact` beside `@approve`, which does nothing until somebody can be asked. Advice, like [`Self::OtherMajor`].
     Waiting {
         /// Where the annotation stands.
@@ -260,6 +269,7 @@ impl fmt::Display for PolicyFault {
             }
             Self::BelowFloor { place, policy, why }
             | Self::NobodyComes { place, policy, why }
+            | Self::PlainSigns { place, policy, why }
             | Self::Waiting { place, policy, why } => {
                 write!(f, "{place}: policy `{policy}`: {why}")
             }

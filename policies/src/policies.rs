@@ -246,6 +246,7 @@ impl Policies {
         }
         let mut advice = texts.past_by_version(&world);
         advice.extend(texts.waiting());
+        advice.extend(texts.plain_signs());
         if let Some(routes) = &limits.routes {
             let off = texts.off_routes(&world, routes).into_iter();
             advice.extend(off.filter(|fault| !warnings.iter().any(|one| policy_in(one) == policy_in(fault))));

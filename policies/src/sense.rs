@@ -15,6 +15,7 @@ mod members;
 mod never;
 mod owners;
 mod pieces;
+mod plain_signs;
 mod possible;
 pub(crate) mod protocols;
 mod ranges;

@@ -28,6 +28,7 @@ mod order;
 mod paper;
 mod parts;
 mod pieces;
+mod plain_signs;
 mod records;
 mod redundant;
 mod remembered;
