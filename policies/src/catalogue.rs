@@ -68,8 +68,12 @@ pub(crate) struct ShapeInfo {
     pub major: u32,
     /// Version of its context.
     pub minor: u32,
+    /// Performatives under which this version uses it.
+    pub performatives: PerformativeSet,
     /// What this version shows of an instance.
     pub attributes: Attributes,
+    /// Whether an instance of this version may hold free text.
+    pub free_text: bool,
     /// Whether each instance is checked for values that policies cannot be shown exactly.
     pub checked: bool,
 }
@@ -250,8 +254,10 @@ impl Catalogue {
                 of_type,
                 major: version.major,
                 minor: version.minor,
+                performatives: shape.performatives(),
                 checked: attributes.may_misfit(),
                 attributes,
+                free_text: shape.may_have_free_text(),
             });
         }
         let so_far: usize = self.shapes.values().map(Vec::len).sum();
@@ -287,13 +293,19 @@ impl Catalogue {
 
     /// The versions of each type, lowest first; of learnt ones v0.0.
     pub fn versions(&self) -> Vec<Vec<Version>> {
-        let mut all = vec![BTreeSet::new(); self.types.len()];
+        self.by_version().into_iter().map(|all| all.into_keys().collect()).collect()
+    }
+
+    /// The same with the shape of each, where it has one alone.
+    pub fn by_version(&self) -> Vec<BTreeMap<Version, Option<&ShapeInfo>>> {
+        let mut all = vec![BTreeMap::new(); self.types.len()];
         for shape in self.shapes.values().flatten().chain(&self.learnt) {
             if let Some(versions) = all.get_mut(shape.of_type) {
-                versions.insert(Version::new(shape.major, shape.minor));
+                let version = Version::new(shape.major, shape.minor);
+                versions.entry(version).and_modify(|one| *one = None).or_insert(Some(shape));
             }
         }
-        all.into_iter().map(|versions| versions.into_iter().collect()).collect()
+        all
     }
 
     /// Whether the context of that digest is typed.

@@ -59,5 +59,17 @@ pub(crate) fn is_learnt(info: &TypeInfo) -> bool {
 /// The shape of one, with a number of its own.
 pub(crate) fn shape(name: String, number: u32, of_type: usize) -> ShapeInfo {
     let attributes = attributes();
-    ShapeInfo { name, number, of_type, major: 0, minor: 0, checked: attributes.may_misfit(), attributes }
+    let checked = attributes.may_misfit();
+    let performatives = Performative::ALL.into_iter().collect();
+    ShapeInfo {
+        name,
+        number,
+        of_type,
+        major: 0,
+        minor: 0,
+        performatives,
+        attributes,
+        free_text: true,
+        checked,
+    }
 }

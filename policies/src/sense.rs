@@ -31,6 +31,7 @@ mod sums;
 mod together;
 pub(crate) mod tokens;
 mod values;
+mod versions;
 mod waiting;
 mod walk;
 mod why;
@@ -54,6 +55,7 @@ use crate::parse::{Written, annotated, clauses};
 use facts::{End, Where};
 use never::Never;
 use possible::Looking;
+use versions::Found;
 use why::Why;
 
 /// What the scope of a policy leaves open.
@@ -171,18 +173,10 @@ impl Texts<'_> {
     /// Which parts of its conditions are why a policy is true for no message.
     fn why_never(&self, written: &Written, world: &World<'_>) -> Option<Why> {
         let scope = scope(written, world);
+        let here = scope.here();
         let can = |clauses: &[Clause]| {
-            let holds = |version: Option<&Version>| {
-                let version = version.map(|version| (version.major, version.minor));
-                let here = Where { version, ..scope.here() };
-                let mut all = around(written, &here, world).into_iter();
-                all.any(|here| Looking::new(world).clauses(clauses, &here))
-            };
-            let some = match scope.of_type {
-                Some(of_type) => world.versions(of_type).iter().any(|version| holds(Some(version))),
-                None => holds(None),
-            };
-            some && !implied::contradict(clauses, world)
+            let found = versions::of(clauses, (written, &here), world);
+            !matches!(found, Found::Nothing) && !implied::contradict(clauses, world)
         };
         // whoever the scope names
         let here = Where { sender: named(written, world), ..scope.here() };
@@ -240,26 +234,13 @@ impl Texts<'_> {
             return faults;
         }
         let holds = |here: Where| Looking::new(world).clauses(found, &here);
-        let can = |version: Option<&Version>| {
-            let here =
-                Where { version: version.map(|version| (version.major, version.minor)), ..here.clone() };
-            around(written, &here, world).into_iter().any(holds)
-        };
         let broken = || each.iter().position(|can| !can).or((found.len() == 1).then_some(0));
-        let asked = match scope.of_type {
-            Some(of_type) => {
-                let all = world.versions(of_type);
-                let asked: Vec<Version> = all.iter().filter(|version| can(Some(version))).copied().collect();
-                if asked.is_empty() { None } else { Some(asked) }
-            }
-            None => can(None).then(Vec::new),
-        };
+        let asked = versions::of(found, (written, &here), world);
         let never_true = || {
             let behind = self.behind(written, &here, world);
             vec![self.never_true(written, broken(), self.why_never(written, world), behind)]
         };
-        let Some(asked) = asked else { return never_true() };
-        if implied::contradict(found, world) {
+        if matches!(asked, Found::Nothing) || implied::contradict(found, world) {
             return never_true();
         }
         if let Some(fault) = self.never_there(written, world).or_else(|| self.needless_key(written, world)) {
@@ -272,16 +253,14 @@ impl Texts<'_> {
         if written.notice.is_some() && only_replies(written, (&here, world), holds) {
             return vec![self.notice_of_replies(written)];
         }
-        match scope.of_type {
-            Some(of_type) => {
-                let floor = world.floor(of_type).filter(|floor| asked.iter().all(|version| version < floor));
-                floor
-                    .map(|floor| self.below_floor(written, of_type, (&asked, floor), world))
-                    .into_iter()
-                    .collect()
+        let below = match asked {
+            Found::Below { of_type, asked, floor } => {
+                Some(self.below_floor(written, of_type, (&asked, floor), world))
             }
-            None => self.all_below(written, &here, world).into_iter().collect(),
-        }
+            _ if scope.of_type.is_none() => self.all_below(written, &here, world),
+            _ => None,
+        };
+        below.into_iter().collect()
     }
 
     /// A learnt concept of a name that the control vocabulary has: in a message it is always that.
@@ -329,13 +308,20 @@ impl Texts<'_> {
     /// A member that is taken out of replies, where the conditions ask that it is not there, or that what holds it is not.
     fn never_there(&self, written: &Written, world: &World<'_>) -> Option<PolicyFault> {
         let mut taken = written.obligation.as_ref()?.redact.iter();
-        let here = around(written, &scope(written, world).here(), world);
+        let each = versions::each(&scope(written, world).here(), world).into_iter();
+        let here: Vec<Where> = each.flat_map(|here| around(written, &here, world)).collect();
         let path = taken.find(|path| {
             let is_there = there(path);
             let with = |there: &[Clause]| [&*written.judged, there].concat();
             let all = with(&is_there.concat());
-            let can = |here: &Where| Looking::new(world).case_by_case(&again::parts(&all), here);
-            is_there.iter().any(|there| implied::contradict(&with(there), world)) || !here.iter().any(can)
+            let can = |here: &&Where| Looking::new(world).case_by_case(&again::parts(&all), here);
+            // nor has any version the member that the conditions leave
+            let first: Vec<String> = path.iter().take(1).map(ToString::to_string).collect();
+            let has = |here: &Where| {
+                !world.absent(&first, here) && Looking::new(world).clauses(&written.judged, here)
+            };
+            is_there.iter().any(|there| implied::contradict(&with(there), world))
+                || !here.iter().filter(can).any(has)
         })?;
         Some(PolicyFault::Invalid {
             place: self.place_at(written, annotated(self.text(written), "redact")),

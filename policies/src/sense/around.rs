@@ -74,7 +74,7 @@ impl World<'_> {
             // what begins or ends at a time is meant to do nothing before or after
             "now" if settled => Values::Moments(Numbers::whole(SECOND)),
             "now" => self.clock(),
-            "major" | "minor" => match self.possible_versions(here) {
+            "major" | "minor" => match self.possible_versions(here, settled) {
                 Some(all) => {
                     let of = |(major, minor): &(u32, u32)| if member == "major" { *major } else { *minor };
                     let numbers: BTreeSet<i64> = all.iter().map(|version| i64::from(of(version))).collect();
@@ -122,7 +122,8 @@ impl World<'_> {
                 || (settled && self.protocol(at, info).is_none())
         };
         let mut all = self.types_here(here).peekable();
-        let some = all.peek().is_none() || all.any(|(at, info)| info.free_text || beside(at, info));
+        let some =
+            all.peek().is_none() || all.any(|(at, info)| self.has_prose(info, here) || beside(at, info));
         let (yes, no) = (said.0 && length.0 && some, said.1 && length.1);
         // what is contradictory is found where it is said
         if yes || no { Values::Bool { yes, no } } else { Values::Any }

@@ -17,7 +17,7 @@ use super::possible::{Looking, is_same_member};
 use super::sums::moved_by;
 use super::values::Values;
 use super::words::listed;
-use super::{World, walk};
+use super::{World, versions, walk};
 use crate::catalogue::TypeInfo;
 use crate::moments::{DAY, SECOND};
 use crate::numbers::{DECIMAL_PLACES, Numbers};
@@ -129,15 +129,16 @@ struct Finding<'f, 'w> {
 impl Finding<'_, '_> {
     fn told(&self, parts: Vec<Part<'_>>) -> Option<Why> {
         let left = self.fewest(parts)?;
+        let by_version = || versions::told(&left, self.here, self.world);
         let text = match &left[..] {
-            [one] => match self.reason(one) {
+            [one] => match by_version().or_else(|| self.reason(one)) {
                 // of a truth the reason says all
-                Some(reason) if reason.starts_with(&format!("`{}` is ", one.shown())) => reason,
+                Some(reason) if reason.starts_with(&format!("`{}` ", one.shown())) => reason,
                 Some(reason) => format!("`{}`: {reason}", one.shown()),
                 None => self.sides(one).unwrap_or_else(|| format!("`{}` is never true", one.shown())),
             },
-            parts => match self.given(parts) {
-                Some(given) => format!("{}: {given}", together(parts)),
+            parts => match self.given(parts).or_else(by_version) {
+                Some(known) => format!("{}: {known}", together(parts)),
                 None => together(parts),
             },
         };
@@ -472,7 +473,7 @@ fn are_alternatives(parts: &[Part<'_>]) -> bool {
 }
 
 impl Part<'_> {
-    fn shown(&self) -> String {
+    pub fn shown(&self) -> String {
         if self.truth {
             return shown(self.expr);
         }

@@ -7,14 +7,14 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use cedar_policy::pst::{Expr, Literal, Var};
-use semgate_contexts::Version;
+use semgate_contexts::{PerformativeSet, Version};
 
 use super::around::can_be_bound;
 use super::facts::Where;
 use super::steps::Steps;
 use super::values::Values;
 use crate::agents::Agents;
-use crate::catalogue::{Catalogue, TypeInfo};
+use crate::catalogue::{Catalogue, ShapeInfo, TypeInfo};
 use crate::kinds::{Attributes, Kind};
 use crate::moments::{DAY, SECOND};
 use crate::numbers::Numbers;
@@ -30,7 +30,10 @@ pub(crate) struct World<'a> {
     /// With their floors; `None` while it is asked which contexts fit.
     agents: Option<(&'a Agents, &'a Floors)>,
     names: HashMap<&'a str, usize>,
+    /// The versions of each type, lowest first.
     versions: Vec<Vec<Version>>,
+    /// In the same order what each of them says of its own, where one shape says it.
+    shapes: Vec<Vec<Option<&'a ShapeInfo>>>,
     /// Types by a member of theirs that policies do not see, or that holds one.
     unseen: HashMap<&'a str, Vec<usize>>,
     /// Of policies whose resource is open, over all types.
@@ -80,11 +83,13 @@ impl<'a> World<'a> {
                 }
             }
         }
+        let versions = catalogue.by_version();
         Self {
             catalogue,
             agents: None,
             names: types().map(|(at, info)| (info.name.as_str(), at)).collect(),
-            versions: catalogue.versions(),
+            versions: versions.iter().map(|all| all.keys().copied().collect()).collect(),
+            shapes: versions.into_iter().map(|all| all.into_values().collect()).collect(),
             unseen,
             known: RefCell::default(),
             lines: Arc::new(
@@ -212,6 +217,33 @@ impl<'a> World<'a> {
         self.versions.get(of_type).map_or(&[], Vec::as_slice)
     }
 
+    /// What the version that is looked at by itself says of its own.
+    fn own(&self, here: &Where) -> Option<&'a ShapeInfo> {
+        let ((major, minor), of_type) = (here.version?, here.of_type?);
+        let at = self.versions(of_type).binary_search(&Version::new(major, minor)).ok()?;
+        *self.shapes.get(of_type)?.get(at)?
+    }
+
+    /// What takes the place of a type where one version of it is looked at by itself: its actions, and whether it may hold free text.
+    pub fn takes(&self, info: &TypeInfo, here: &Where) -> PerformativeSet {
+        self.own(here).map_or(info.performatives, |own| own.performatives)
+    }
+
+    /// Whether an instance may hold free text.
+    pub fn has_prose(&self, info: &TypeInfo, here: &Where) -> bool {
+        self.own(here).map_or(info.free_text, |own| own.free_text)
+    }
+
+    /// What the names that lead from an instance mean in what the resource is: in the version that is looked at by itself, and in its type
+    /// where that version does not have them.
+    fn found(&self, path: &[String], here: &Where) -> Option<Found<'a>> {
+        let info = self.info(here.of_type?)?;
+        match self.own(here).map(|own| find(&own.attributes, path)) {
+            Some(found @ Found::There(..)) => Some(found),
+            _ => Some(find(&info.attributes, path)),
+        }
+    }
+
     /// The floor of a type's line.
     pub fn floor(&self, of_type: usize) -> Option<Version> {
         let info = self.info(of_type).filter(|info| !learnt::is_learnt(info))?;
@@ -239,8 +271,9 @@ impl<'a> World<'a> {
         reads.all || reads.names.iter().any(|name| self.unseen.contains_key(name.as_str()))
     }
 
-    /// The versions of what the resource can be, as the conditions before have it; none where that is not known.
-    pub(super) fn possible_versions(&self, here: &Where) -> Option<BTreeSet<(u32, u32)>> {
+    /// The versions of what the resource can be, as the conditions before have it; none where that is not known. `settled` leaves open which
+    /// actions a version may come to take.
+    pub(super) fn possible_versions(&self, here: &Where, settled: bool) -> Option<BTreeSet<(u32, u32)>> {
         if let Some(one) = here.version {
             return Some(BTreeSet::from([one]));
         }
@@ -250,32 +283,36 @@ impl<'a> World<'a> {
         };
         let mut all = BTreeSet::new();
         let members = here.members();
-        let has = |info: &TypeInfo| {
-            members.iter().all(|path| !matches!(find(&info.attributes, path), Found::Absent))
-        };
-        for (at, _) in self.types_here(here).filter(|(_, info)| has(info)) {
+        for (at, info) in self.types_here(here) {
             let floor = if here.above { self.floor(at) } else { None };
-            let versions =
-                self.versions(at).iter().filter(|version| floor.is_none_or(|floor| **version >= floor));
-            all.extend(versions.map(|version| (version.major, version.minor)));
+            let comes = |version: &Version, own: Option<&ShapeInfo>| {
+                let attributes = own.map_or(&info.attributes, |own| &own.attributes);
+                let takes = own.filter(|_| !settled).map_or(info.performatives, |own| own.performatives);
+                floor.is_none_or(|floor| *version >= floor)
+                    && !takes.and(here.actions).is_empty()
+                    && members.iter().all(|path| !matches!(find(attributes, path), Found::Absent))
+            };
+            let own = self.shapes.get(at).into_iter().flatten();
+            let coming = self.versions(at).iter().zip(own).filter(|(version, own)| comes(version, **own));
+            all.extend(coming.map(|(version, _)| (version.major, version.minor)));
         }
         all.retain(|(major, minor)| fits("major", *major) && fits("minor", *minor));
         (!all.is_empty()).then_some(all)
     }
 
-    /// Whether a version is asked for of which no type has the members that are said to be there. Each type takes a step for each of them; past
-    /// the steps that are left it is taken as one that has them.
+    /// Whether a version is asked for that no type has with the members that are said to be there. Each version of a type takes a step for each
+    /// of them; past the steps that are left it is taken as one that has them.
     pub(super) fn is_memberless(&self, here: &Where) -> bool {
         let asked = ["major", "minor"].iter().any(|name| here.fact(&Var::Context, &[*name]).is_some());
         let members = here.members().len();
         if here.of_type.is_some() || members == 0 || !asked {
             return false;
         }
-        let steps = self.catalogue.types.len().saturating_mul(members);
+        let steps = self.versions.iter().map(Vec::len).sum::<usize>().saturating_mul(members);
         self.steps.spend(u64::try_from(steps).unwrap_or(u64::MAX))
-            && self.possible_versions(here).is_none()
+            && self.possible_versions(here, false).is_none()
             // of a version that nobody knows nothing is said
-            && self.possible_versions(&here.without_members()).is_some()
+            && self.possible_versions(&here.without_members(), false).is_some()
     }
 
     /// The types that the resource can be: by the scope, the actions, and what the conditions before say of its type and its line.
@@ -297,7 +334,7 @@ impl<'a> World<'a> {
                 && above
                 && bound
                 && self.goes(at, info, here)
-                && !info.performatives.and(here.actions).is_empty()
+                && !self.takes(info, here).and(here.actions).is_empty()
         };
         let chosen: &'a [TypeInfo] = match here.of_type {
             Some(at) => self.catalogue.types.get(at..=at).unwrap_or_default(),
@@ -383,11 +420,11 @@ impl<'a> World<'a> {
 
     /// What a member can be.
     pub fn member(&self, path: &[String], here: &Where) -> Values {
-        if let Some(of_type) = here.of_type {
-            return self.info(of_type).map_or(Values::Any, |info| match find(&info.attributes, path) {
-                Found::There(kind, _) => of_kind(kind),
-                Found::Absent | Found::Hidden => Values::Any,
-            });
+        if here.of_type.is_some() {
+            return match self.found(path, here) {
+                Some(Found::There(kind, _)) => of_kind(kind),
+                _ => Values::Any,
+            };
         }
         let every = here.fact(&Var::Context, &["line"]).is_none();
         if let Some(known) = self.known.borrow().get(path).filter(|_| every) {
@@ -420,8 +457,7 @@ impl<'a> World<'a> {
 
     /// The kind of what a set holds.
     pub fn kind_of_items(&self, path: &[String], here: &Where) -> Option<&'a Kind> {
-        let info = self.info(here.of_type?)?;
-        match find(&info.attributes, path) {
+        match self.found(path, here)? {
             Found::There(Kind::Set(items, _), _) => Some(&**items),
             _ => None,
         }
@@ -429,8 +465,7 @@ impl<'a> World<'a> {
 
     /// Whether a set can be empty, and whether it can hold anything.
     pub fn emptiness(&self, path: &[String], here: &Where) -> Values {
-        let info = here.of_type.and_then(|of_type| self.info(of_type));
-        match info.map(|info| find(&info.attributes, path)) {
+        match self.found(path, here) {
             Some(Found::There(Kind::Set(_, count), _)) => {
                 Values::Bool { yes: count.contains(0), no: count.ends().1 > 0 }
             }
@@ -440,8 +475,7 @@ impl<'a> World<'a> {
 
     /// Whether an address is one of IPv4.
     pub fn family(&self, path: &[String], here: &Where) -> Values {
-        let info = here.of_type.and_then(|of_type| self.info(of_type));
-        match info.map(|info| find(&info.attributes, path)) {
+        match self.found(path, here) {
             Some(Found::There(Kind::IpAddress(Some(v4)), _)) => super::values::only(*v4),
             _ => Values::Any,
         }
@@ -463,14 +497,13 @@ impl<'a> World<'a> {
 
     /// Whether no instance has the member.
     pub fn absent(&self, path: &[String], here: &Where) -> bool {
-        let info = here.of_type.and_then(|at| self.info(at));
-        info.is_some_and(|info| matches!(find(&info.attributes, path), Found::Absent))
+        let own = self.own(here).is_some_and(|own| matches!(find(&own.attributes, path), Found::Absent));
+        own || matches!(self.found(path, here), Some(Found::Absent))
     }
 
     /// Whether every instance has it.
     pub fn present(&self, path: &[String], here: &Where) -> bool {
-        let info = here.of_type.and_then(|at| self.info(at));
-        info.is_some_and(|info| matches!(find(&info.attributes, path), Found::There(_, true)))
+        matches!(self.found(path, here), Some(Found::There(_, true)))
     }
 }
 

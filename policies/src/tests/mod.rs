@@ -4,6 +4,7 @@ mod again;
 mod around;
 mod beside;
 mod bounds;
+mod by_version;
 mod cases;
 mod cedar;
 mod circumstances;
