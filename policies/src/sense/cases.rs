@@ -11,7 +11,7 @@ use super::implied;
 use super::never::Never;
 use super::pieces::has_literal;
 use super::possible::{Known, Looking};
-use super::{World, each_way, walk};
+use super::{World, each_way, versions, walk};
 use crate::parse::Written;
 
 impl Looking<'_, '_> {
@@ -87,7 +87,10 @@ pub(super) fn cover(
     wholes.iter().for_each(|whole| split(whole, false, &mut left));
     let all = by.iter().copied().chain([covered]);
     let reads = |name: &str| all.clone().any(|one| one.reads.context.wants(name));
-    let places = each_way(reads, here, world);
+    // each version by what it has of its own, where they are told apart and what one has today counts
+    let apart = known == Known::All && (reads("major") || reads("minor"));
+    let each = if apart { versions::each(here, world) } else { vec![here.clone()] };
+    let places: Vec<Where> = each.iter().flat_map(|here| each_way(reads, here, world)).collect();
     let can = |parts: &[Part<'_>]| {
         places.iter().any(|here| {
             let mut looking = Looking::knowing(world, known);

@@ -218,8 +218,17 @@ impl<'w, 'a> Forbids<'w, 'a> {
         let actions: PerformativeSet =
             given.there.actions.iter().filter(|action| forbid.actions.contains(*action)).collect();
         let other = forbid.written;
+        // what a permit asks of a member may be so of some versions alone
+        let of_several = || given.scope.of_type.is_some_and(|at| self.world.versions(at).len() > 1);
+        let asks = |name: &&str| other.reads.context.wants(name);
+        let apart = || {
+            let is = permit.permits() && ["major", "minor"].iter().any(asks) && of_several();
+            let left = self.unlike.get();
+            self.unlike.set(left.saturating_sub(usize::from(is)));
+            is && left > 0
+        };
         given.all_hold(&other.judged)
-            || (have_in_common(other, permit) && given.is_covered(permit, &[other], actions))
+            || ((have_in_common(other, permit) || apart()) && given.is_covered(permit, &[other], actions))
     }
 
     /// Those of several forbids with conditions that only together cover a permit for these actions.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use cedar_policy::{PolicySet, Schema};
+use cedar_policy::{Decision, PolicySet, Schema};
 use proptest::prelude::*;
 use semgate_contexts::{Context, Line, Performative, Version};
 
@@ -33,16 +33,18 @@ fn versions() -> Vec<Arc<Context>> {
         "code":{"type":"string","pattern":"^A[0-9]{2}$"},"at":{"type":"string","format":"date"},
         "ok":{"type":"boolean","const":true},"ip":{"type":"string","format":"ipv4"},
         "tags":{"type":"array","items":{"type":"string","enum":["red"]},"minItems":1},
-        "spot":{"type":"object","properties":{"unit":{"type":"string","enum":["V"]}},"required":["unit"],"additionalProperties":false}"#;
+        "spot":{"type":"object","properties":{"unit":{"type":"string","enum":["V"]}},"required":["unit"],"additionalProperties":false},
+        "rest":{"type":"object","properties":{"k":{"type":"integer"}},"additionalProperties":false}"#;
     let new = r#""currency":{"type":"string","enum":["EUR","USD"]},"quantity":{"type":"integer","minimum":20},
         "price":{"type":"number","multipleOf":0.5,"minimum":50},
         "code":{"type":"string","pattern":"^B[0-9]{2}$"},"at":{"type":"string","format":"date-time"},
         "ok":{"type":"boolean","const":false},"ip":{"type":"string","format":"ipv6"},
         "tags":{"type":"array","items":{"type":"string","enum":["blue"]}},
-        "spot":{"type":"object","properties":{"unit":{"type":"string","enum":["A"]},"n":{"type":"integer"}},"required":["unit"],"additionalProperties":false},
+        "spot":{"type":"object","properties":{"unit":{"type":"string","enum":["A"]}},"required":["unit"],"additionalProperties":false},
+        "rest":{"type":"object","properties":{"k":{"type":"integer"},"n":{"type":"integer"}},"additionalProperties":false},
         "text":{"type":"string","x-free-text":true,"maxLength":99}"#;
     let note = r#","note":{"type":"string","enum":["a","b"]}"#;
-    let all = r#""currency","quantity","price","code","at","ok","ip","tags","spot""#;
+    let all = r#""currency","quantity","price","code","at","ok","ip","tags","spot","rest""#;
     vec![
         shop("v1.0", old, all, r#""INFORM","REQUEST""#),
         shop("v1.1", &format!("{old}{note}"), all, r#""INFORM","REQUEST","PROPOSE""#),
@@ -95,7 +97,7 @@ const OF_ORDERS: [&str; 39] = [
     "!(resource.tags.isEmpty())",
     "resource.spot.unit == \"V\"",
     "resource.spot == {unit: \"A\"}",
-    "resource has spot.n",
+    "resource.rest has n",
     "resource has note",
     "!(resource has note)",
     "resource has note && resource.note == \"a\"",
@@ -120,8 +122,7 @@ fn orders() -> Vec<(&'static str, String)> {
     let one = |currency: &str, quantity: &str, price: &str, rest: &str| {
         format!(r#"{{"currency":"{currency}","quantity":{quantity},"price":{price},{rest}}}"#)
     };
-    let old =
-        r#""code":"A01","at":"2027-01-15","ok":true,"ip":"10.0.0.1","tags":["red"],"spot":{"unit":"V"}"#;
+    let old = r#""code":"A01","at":"2027-01-15","ok":true,"ip":"10.0.0.1","tags":["red"],"spot":{"unit":"V"},"rest":{}"#;
     for (currency, quantity, price) in [("EUR", "10", "49.99"), ("SGD", "-4", "50.01"), ("SGD", "7", "100")] {
         all.push(("v1.0", one(currency, quantity, price, old)));
         for note in ["", ",\"note\":\"a\"", ",\"note\":\"b\""] {
@@ -134,9 +135,9 @@ fn orders() -> Vec<(&'static str, String)> {
             ("2027-01-15T00:00:00Z", "\"blue\"", "b", ",\"text\":\"t\""),
             ("2027-01-16T10:00:00Z", "\"blue\"", "a", ",\"text\":\"\""),
         ] {
-            let n = if more.is_empty() { "" } else { ",\"n\":1" };
+            let n = if more.is_empty() { "" } else { "\"n\":1" };
             let rest = format!(
-                r#""code":"B01","at":"{at}","ok":false,"ip":"::1","tags":[{tags}],"spot":{{"unit":"A"{n}}},"note":"{note}"{more}"#
+                r#""code":"B01","at":"{at}","ok":false,"ip":"::1","tags":[{tags}],"spot":{{"unit":"A"}},"rest":{{{n}}},"note":"{note}"{more}"#
             );
             all.push(("v2.0", one(currency, quantity, price, &rest)));
         }
@@ -200,11 +201,15 @@ thread_local! {
 
 /// Whether it is refused as one that is true for no message, as loading finds it.
 fn is_vain(text: &str) -> bool {
+    is_told(text, |why| why.ends_with("true for no message"))
+}
+
+fn is_told(text: &str, says: impl Fn(&str) -> bool) -> bool {
     let files = [("p.cedar".to_owned(), text.to_owned())];
     let written = parse(&files, &ground().limits).unwrap();
     let texts = Texts { files: &files, written: &written };
     let says = |fault: PolicyFault| match fault {
-        PolicyFault::Invalid { why, .. } => why.ends_with("true for no message"),
+        PolicyFault::Invalid { why, .. } => says(&why),
         _ => false,
     };
     WORLD.with(|world| texts.senseless(world)).into_iter().any(says)
@@ -249,6 +254,33 @@ fn what_two_members_have_in_no_version_together_is_refused_and_nothing_else() {
     assert!(vain > 200, "{vain}");
 }
 
+/// A message that passes.
+fn passing(set: &PolicySet) -> Option<&'static str> {
+    let passes = |asked: &Prepared| asked.of(set).decision() == Decision::Allow;
+    ground().asked.iter().find(|(_, asked)| passes(asked)).map(|(said, _)| said.as_str())
+}
+
+fn is_covered(text: &str) -> bool {
+    is_told(text, |why| why.starts_with("it permits nothing: "))
+}
+
+#[test]
+fn a_permit_for_what_only_versions_have_that_are_forbidden_permits_nothing() {
+    let mut covered = 0;
+    for permit in OF_ORDERS {
+        for forbid in OF_VERSIONS {
+            let text = format!(
+                "permit (principal, action, resource is shop::order) when {{ {permit} }};\nforbid (principal, action, resource is shop::order) when {{ {forbid} }};"
+            );
+            let set: PolicySet = text.parse().unwrap();
+            let (shown, is_covered) = (passing(&set), is_covered(&text));
+            assert_eq!(is_covered, shown.is_none(), "{text}: {shown:?}");
+            covered += usize::from(is_covered);
+        }
+    }
+    assert!(covered > 100, "{covered}");
+}
+
 fn condition() -> impl Strategy<Value = String> {
     let leaf =
         prop_oneof![prop::sample::select(OF_VERSIONS.to_vec()), prop::sample::select(OF_ORDERS.to_vec())];
@@ -274,6 +306,20 @@ proptest! {
         let text = form.replace("ALL", &condition).replacen("action,", &format!("{action},"), 1);
         if is_vain(&text) {
             prop_assert_eq!(shown(&text), None, "{}", text);
+        }
+    }
+
+    #[test]
+    fn no_permit_is_called_covered_by_which_a_message_of_some_version_passes(
+        (permit, forbid) in (condition(), condition()),
+        form in prop::sample::select(FORMS.to_vec()),
+        version in prop::sample::select(OF_VERSIONS.to_vec()),
+    ) {
+        let own = FORMS[0].replace("ALL", &permit);
+        let forbids = [forbid, version.to_owned()].map(|all| form.replace("permit", "forbid").replace("ALL", &all));
+        let text = format!("{own}\n{}\n{}", forbids[0], forbids[1]);
+        if is_covered(&text) {
+            prop_assert_eq!(passing(&text.parse().unwrap()), None, "{}", text);
         }
     }
 }
