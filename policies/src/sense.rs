@@ -369,6 +369,7 @@ impl Scope {
             of_type: self.of_type,
             actions: self.actions,
             version: None,
+            apart: false,
             direction: None,
             binding: None,
             above: false,

@@ -54,6 +54,8 @@ pub(crate) struct Where {
     pub actions: PerformativeSet,
     /// The version of its context, if it is looked at by itself.
     pub version: Option<(u32, u32)>,
+    /// Whether only what that version says of its own counts, and not what others of the type do.
+    pub apart: bool,
     /// The direction and the binding, if they are looked at by themselves.
     pub direction: Option<&'static str>,
     pub binding: Option<&'static str>,

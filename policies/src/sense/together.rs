@@ -28,6 +28,7 @@ impl<'c> Together<'c> {
             of_type,
             actions: of_type.and_then(|at| catalogue.types.get(at)).map_or(all, |info| info.performatives),
             version: None,
+            apart: false,
             direction: None,
             binding: None,
             above: false,

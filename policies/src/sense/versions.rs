@@ -65,7 +65,7 @@ pub(super) fn each(scope: &Where, world: &World<'_>) -> Vec<Where> {
 /// One version of a type by itself; none where it takes none of the actions.
 pub(super) fn one(of_type: usize, version: Version, scope: &Where, world: &World<'_>) -> Option<Where> {
     let version = Some((version.major, version.minor));
-    let here = Where { of_type: Some(of_type), version, ..scope.clone() };
+    let here = Where { of_type: Some(of_type), version, apart: true, ..scope.clone() };
     let actions = world.takes(world.catalogue.types.get(of_type)?, &here).and(here.actions);
     // that nothing takes them is told of the scope
     (!actions.is_empty() || scope.actions.is_empty()).then_some(Where { actions, ..here })

@@ -217,9 +217,9 @@ impl<'a> World<'a> {
         self.versions.get(of_type).map_or(&[], Vec::as_slice)
     }
 
-    /// What the version that is looked at by itself says of its own.
+    /// What the version that is looked at by itself says of its own, where only that counts.
     fn own(&self, here: &Where) -> Option<&'a ShapeInfo> {
-        let ((major, minor), of_type) = (here.version?, here.of_type?);
+        let ((major, minor), of_type) = (here.version.filter(|_| here.apart)?, here.of_type?);
         let at = self.versions(of_type).binary_search(&Version::new(major, minor)).ok()?;
         *self.shapes.get(of_type)?.get(at)?
     }
