@@ -116,6 +116,9 @@ const FORMS: [&str; 4] = [
     "permit (principal, action, resource) when { context.line == \"shop\" && resource has currency && ALL };",
 ];
 
+/// One about two lines, of which the other has orders with less in them.
+const OF_LINES: &str = "permit (principal, action, resource) when { [\"shop\", \"other\"].contains(context.line) && resource has currency && ALL };";
+
 /// Orders of each version, with every value of what a condition asks for, each valid.
 fn orders() -> Vec<(&'static str, String)> {
     let mut all = Vec::new();
@@ -157,7 +160,13 @@ struct Ground {
 fn ground() -> &'static Ground {
     static GROUND: OnceLock<Ground> = OnceLock::new();
     GROUND.get_or_init(|| {
-        let house = load("permit (principal, action, resource);", versions()).unwrap();
+        let other = context(
+            r#"{"context":"urn:contexts:other:v2.1","concepts":{"order":{"type":"object","properties":{"currency":{"type":"string",
+                "enum":["SGD"]},"note":{"type":"string"}},"required":["currency"],"additionalProperties":false,
+                "x-performatives":["PROPOSE"]}}}"#,
+        );
+        let contexts = versions().into_iter().chain([other]).collect();
+        let house = load("permit (principal, action, resource);", contexts).unwrap();
         assert_eq!(house.policies.left_out(), []);
         let catalogue = Catalogue::build(&house.contexts);
         assert!(catalogue.types.iter().any(|info| info.name == "shop::order"));
@@ -173,9 +182,11 @@ fn ground() -> &'static Ground {
 
 fn messages(house: &House, typed: &(Catalogue, Schema)) -> Vec<(String, Prepared)> {
     let mut all = Vec::new();
-    for (version, value) in orders() {
+    let of_others = [r#"{"currency":"SGD"}"#, r#"{"currency":"SGD","note":"a"}"#]
+        .map(|value| ("other:v2.1".to_owned(), value.to_owned()));
+    let orders = orders().into_iter().map(|(version, value)| (format!("shop:{version}"), value));
+    for (urn, value) in orders.chain(of_others) {
         for action in Performative::ALL {
-            let urn = format!("shop:{version}");
             let term = house.context(&urn).term("order").unwrap();
             if term.side(action).is_err() {
                 continue;
@@ -183,10 +194,10 @@ fn messages(house: &House, typed: &(Catalogue, Schema)) -> Vec<(String, Prepared
             let ask = Ask { action, urn: &urn, term: "order", value: &value, ..Ask::default() };
             let ready = house.question(ask, |question| {
                 let fits = question.shape.conform(question.value, None);
-                fits.unwrap_or_else(|why| panic!("{version} {value}: {why}"));
+                fits.unwrap_or_else(|why| panic!("{urn} {value}: {why}"));
                 prepared(typed, house.policies.agents(), question)
             });
-            all.push((format!("{action} {version} {value}"), ready));
+            all.push((format!("{action} {urn} {value}"), ready));
         }
     }
     all
@@ -281,6 +292,25 @@ fn a_permit_for_what_only_versions_have_that_are_forbidden_permits_nothing() {
     assert!(covered > 100, "{covered}");
 }
 
+#[test]
+fn of_several_lines_what_any_of_them_has_in_the_version_loads() {
+    let of = |condition: &str| OF_LINES.replace("ALL", condition);
+    let some = [
+        "context.major == 2 && resource.currency == \"SGD\"",
+        "context.major == 2 && action == Action::\"PROPOSE\"",
+    ];
+    let none = [
+        "context.minor == 1 && resource.currency == \"USD\"",
+        "context.minor == 0 && action == Action::\"PROPOSE\"",
+    ];
+    for condition in some {
+        assert!(!is_vain(&of(condition)) && shown(&of(condition)).is_some(), "{condition}");
+    }
+    for condition in none {
+        assert!(is_vain(&of(condition)) && shown(&of(condition)).is_none(), "{condition}");
+    }
+}
+
 fn condition() -> impl Strategy<Value = String> {
     let leaf =
         prop_oneof![prop::sample::select(OF_VERSIONS.to_vec()), prop::sample::select(OF_ORDERS.to_vec())];
@@ -299,7 +329,7 @@ proptest! {
 
     #[test]
     fn no_policy_is_refused_that_a_message_of_some_version_satisfies(
-        form in prop::sample::select(FORMS.to_vec()),
+        form in prop::sample::select([&FORMS[..], &[OF_LINES]].concat()),
         condition in condition(),
         action in prop::sample::select(vec!["action", "action == Action::\"QUERY\"", "action == Action::\"PROPOSE\""]),
     ) {
