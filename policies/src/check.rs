@@ -210,6 +210,7 @@ pub(crate) fn place_in(fault: &PolicyFault) -> Option<&Place> {
         | PolicyFault::OtherMajor { place, .. }
         | PolicyFault::Waiting { place, .. }
         | PolicyFault::OffRoutes { place, .. }
+        | PolicyFault::NoTool { place, .. }
         | PolicyFault::PlainSigns { place, .. }
         | PolicyFault::NoPermit { place }
         | PolicyFault::UnknownIssuer { place, .. }
@@ -232,6 +233,7 @@ pub(crate) fn policy_in(fault: &PolicyFault) -> Option<&str> {
         | PolicyFault::OtherMajor { policy, .. }
         | PolicyFault::Waiting { policy, .. }
         | PolicyFault::OffRoutes { policy, .. }
+        | PolicyFault::NoTool { policy, .. }
         | PolicyFault::PlainSigns { policy, .. }
         | PolicyFault::Stopped { policy, .. } => Some(policy),
         _ => None,

@@ -147,6 +147,13 @@ pub enum PolicyFault {
         /// Which, and what is written instead.
         why: String,
     },
+    /// A forbid keeps away from MCP what is no tool of it. Advice, like [`Self::OtherMajor`].
+    NoTool {
+        /// Where its condition begins.
+        place: Place,
+        /// The forbid, `file#id`.
+        policy: String,
+    },
     /// A `@limit` or `@redact` beside `@approve`, which does nothing until somebody can be asked. Advice, like [`Self::OtherMajor`].
     Waiting {
         /// Where the annotation stands.
@@ -273,6 +280,10 @@ impl fmt::Display for PolicyFault {
             | Self::Waiting { place, policy, why } => {
                 write!(f, "{place}: policy `{policy}`: {why}")
             }
+            Self::NoTool { place, policy } => write!(
+                f,
+                "{place}: policy `{policy}`: it does nothing before a version makes a tool of it: MCP says tools of signed contexts alone"
+            ),
             Self::OffRoutes { place, policy, why } => {
                 write!(
                     f,

@@ -60,7 +60,7 @@ pub(crate) fn is_learnt(info: &TypeInfo) -> bool {
 pub(crate) fn shape(name: String, number: u32, of_type: usize) -> ShapeInfo {
     let attributes = attributes();
     let checked = attributes.may_misfit();
-    let performatives = Performative::ALL.into_iter().collect();
+    let performatives = PERFORMATIVES.into_iter().collect();
     ShapeInfo {
         name,
         number,
@@ -69,7 +69,7 @@ pub(crate) fn shape(name: String, number: u32, of_type: usize) -> ShapeInfo {
         minor: 0,
         performatives,
         attributes,
-        free_text: true,
+        free_text: false,
         checked,
     }
 }

@@ -247,6 +247,8 @@ impl Policies {
         let mut advice = texts.past_by_version(&world);
         advice.extend(texts.waiting());
         advice.extend(texts.plain_signs());
+        let guards = texts.before_tools(&world).into_iter();
+        advice.extend(guards.filter(|fault| !warnings.iter().any(|one| policy_in(one) == policy_in(fault))));
         if let Some(routes) = &limits.routes {
             let off = texts.off_routes(&world, routes).into_iter();
             advice.extend(off.filter(|fault| !warnings.iter().any(|one| policy_in(one) == policy_in(fault))));

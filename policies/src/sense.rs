@@ -30,6 +30,7 @@ mod steps;
 mod sums;
 mod together;
 pub(crate) mod tokens;
+mod tools;
 mod values;
 mod versions;
 mod waiting;
@@ -69,6 +70,8 @@ struct Scope {
     actions: PerformativeSet,
     /// Who the sender can be.
     sender: End,
+    /// Whether it forbids.
+    guards: bool,
 }
 
 impl Texts<'_> {
@@ -374,6 +377,7 @@ impl Scope {
             binding: None,
             above: false,
             coming: false,
+            guards: self.guards,
             sender: self.sender.clone(),
             receiver: End::default(),
             facts: None,
@@ -429,7 +433,8 @@ fn scope(written: &Written, world: &World<'_>) -> Scope {
         ActionConstraint::Eq(uid) => parsed(&uid).into_iter().collect(),
         ActionConstraint::In(uids) => uids.iter().filter_map(parsed).collect(),
     };
-    Scope { of_type, asked, actions: asked.and(takes), sender: sender(written, world) }
+    let guards = !written.permits();
+    Scope { of_type, asked, actions: asked.and(takes), sender: sender(written, world), guards }
 }
 
 /// The agents whom the scope names, where it is known who they are and the conditions ask.

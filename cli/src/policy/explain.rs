@@ -158,7 +158,7 @@ impl Explain {
             let headline = format!("{headline}{UNCONDITIONED}");
             let urn = outcome.context.filter(|_| outcome.verdict == Code::PolicyDenied.as_str());
             let line = urn.and_then(|urn| ContextUrn::parse(&urn, &Prefix::default()).ok());
-            let near = line.map(|urn| explainer.refused_line(&sender, urn.line()));
+            let near = line.map(|urn| explainer.refused_line(&sender, urn.line(), outcome.performative));
             let recalled = near.into_iter().flatten().collect();
             return Ok(Told { headline, recalled, ..Told::default() });
         };
@@ -235,8 +235,9 @@ fn closed_line(entry: &Entry<'_>) -> Option<ContextUrn> {
 /// What these policies make of a request whose line was refused as a whole.
 fn refused_line(entry: &Entry<'_>, urn: &ContextUrn, explainer: &Explainer) -> Result<Vec<Recalled>, Fault> {
     let sender = entry.parties().sender;
+    let performative = entry.text("performative").and_then(|name| name.parse().ok());
     match explainer.policies().may_use_line(sender, urn.line()) {
-        Err(_) => Ok(explainer.refused_line(sender, urn.line())),
+        Err(_) => Ok(explainer.refused_line(sender, urn.line(), performative)),
         // by another set, or for the line of a vocabulary that the message uses beside its context
         Ok(_) => Err(Fault::new(format_args!(
             "the line was refused to this sender before any condition was looked at, and these policies do not refuse `{}` so",

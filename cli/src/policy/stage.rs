@@ -38,6 +38,8 @@ pub struct Outcome {
     pub why: String,
     /// The context that it names, if that is known.
     pub context: Option<String>,
+    /// Its performative, if that is known.
+    pub performative: Option<Performative>,
     /// What was asked of the policies, with every value; none where it did not come to that.
     pub asked: Option<Arc<str>>,
     /// What policies took out of the reply.
@@ -217,6 +219,7 @@ impl Stage {
                 policies: BTreeSet::new(),
                 why,
                 context: None,
+                performative: None,
                 asked: None,
                 redacted: Vec::new(),
             });
@@ -277,6 +280,7 @@ impl Outcome {
             policies: ids(facts),
             why: String::new(),
             context: facts.context.clone(),
+            performative: facts.performative,
             asked: facts.asked.clone(),
             redacted: facts.redacted.clone(),
         }
@@ -293,6 +297,7 @@ impl Outcome {
             policies: ids(facts),
             why,
             context: facts.context.clone(),
+            performative: facts.performative,
             asked: facts.asked.clone(),
             redacted: facts.redacted.clone(),
         }
@@ -317,7 +322,15 @@ impl Outcome {
                 format!("`{path}` does not fit the rule `{rule}`"),
             ),
         };
-        Self { verdict: code, policies, why, context: None, asked: None, redacted: Vec::new() }
+        Self {
+            verdict: code,
+            policies,
+            why,
+            context: None,
+            performative: None,
+            asked: None,
+            redacted: Vec::new(),
+        }
     }
 }
 

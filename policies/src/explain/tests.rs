@@ -250,11 +250,42 @@ fn what_is_open_stays_open_unless_every_value_of_it_comes_to_the_same() {
     assert_eq!(open(false).or(failed), open(true));
 }
 
+/// A permit for another line was told as a way, and the line that the message has as one that it would have to have.
+#[test]
+fn of_a_refused_line_what_the_message_has_is_not_asked_for_and_permits_for_another_line_are_no_way() {
+    let text = "@id(\"other\") permit (principal in Group::\"partners\", action, resource) when { context.line == \"travel\" };\n\
+                @id(\"own\") permit (principal in Group::\"partners\", action, resource) when { context.line == \"payment\" && context.locked };\n\
+                @id(\"typed\") permit (principal in Group::\"partners\", action, resource) when { resource is travel::bookFlight || context.line != \"payment\" };\n\
+                @id(\"done\") permit (principal in Group::\"partners\", action, resource) when { [Action::\"REQUEST\", Action::\"QUERY\"].contains(action) };\n\
+                @id(\"asks\") permit (principal in Group::\"partners\", action == Action::\"PROPOSE\", resource is payment::transfer);";
+    let source =
+        PolicySource { files: vec![("p.cedar".to_owned(), text.to_owned())], ..PolicySource::shipped() };
+    let payment = semgate_contexts::Line::parse("payment").unwrap();
+    let of = |action| explainer(&source).refused_line(STRANGER, &payment, action);
+    let told = of(Some(semgate_contexts::Performative::Request));
+    let transfer = told.iter().find(|one| one.concept == "payment::transfer").unwrap();
+    let group = "the sender would have to be in the group `partners`";
+    let near: Vec<&str> = transfer.explanation.policies.iter().map(|one| one.id.as_str()).collect();
+    assert_eq!(near, ["p.cedar#asks", "p.cedar#done", "p.cedar#own"], "{transfer:#?}");
+    let ways = &transfer.explanation.to_pass.one_of;
+    let own = format!("so that `p.cedar#own` applies: {group}; and `context.locked` would have to be true");
+    assert!(ways.contains(&own), "{ways:?}");
+    assert!(ways.contains(&format!("so that `p.cedar#done` applies: {group}")), "{ways:?}");
+    let asks = |performative: &str| format!("so that `p.cedar#asks` applies: {group}{performative}");
+    let other = asks("; and the performative would have to be `PROPOSE`");
+    assert!(ways.contains(&other), "{ways:?}");
+    for (action, way) in [(None, other), (Some(semgate_contexts::Performative::Propose), asks(""))] {
+        let ways: Vec<String> =
+            of(action).iter().flat_map(|one| one.explanation.to_pass.one_of.clone()).collect();
+        assert!(ways.contains(&way), "{ways:?}");
+    }
+}
+
 #[test]
 fn a_line_that_is_refused_as_a_whole_is_explained_by_the_permits_that_come_near() {
     let explainer = explainer(&PolicySource::shipped());
     let payment = semgate_contexts::Line::parse("payment").unwrap();
-    let told = explainer.refused_line(STRANGER, &payment);
+    let told = explainer.refused_line(STRANGER, &payment, None);
     let transfer = told.iter().find(|one| one.concept == "payment::transfer").unwrap();
     let near: Vec<&str> = transfer.explanation.policies.iter().map(|one| one.id.as_str()).collect();
     assert!(near.contains(&"lines.cedar#transfers"), "{near:?}");
@@ -269,7 +300,9 @@ fn a_line_that_is_refused_as_a_whole_is_explained_by_the_permits_that_come_near(
         (reply.id.as_str(), &reply.conditions[0].holds),
         ("lines.cedar#reply-transfers", &Holds::Unasked)
     );
-    assert!(explainer.refused_line(STRANGER, &semgate_contexts::Line::parse("nothing").unwrap()).is_empty());
+    assert!(
+        explainer.refused_line(STRANGER, &semgate_contexts::Line::parse("nothing").unwrap(), None).is_empty()
+    );
 }
 
 #[test]

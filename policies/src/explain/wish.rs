@@ -20,8 +20,8 @@ pub(super) fn wish(expr: &Expr, wanted: bool, stays: bool) -> String {
     said.unwrap_or_else(|| format!("`{expr}` would have to {be} {wanted}"))
 }
 
-/// What conditions ask for to be met, all of it, whatever the message is.
-pub(super) fn conditions(clauses: &[Clause]) -> Vec<String> {
+/// What conditions ask for to be met, all of it, whatever the message is but for what is known of it.
+pub(super) fn conditions(clauses: &[Clause], known: impl Fn(&Arc<Expr>) -> Option<bool>) -> Vec<String> {
     let mut needs = Vec::new();
     for clause in clauses {
         let need = match clause {
@@ -30,6 +30,7 @@ pub(super) fn conditions(clauses: &[Clause]) -> Vec<String> {
         };
         flat(need, true, &mut needs);
     }
+    needs.retain(|(expr, wanted)| known(expr) != Some(*wanted));
     needs.iter().map(|need| if needs.len() > 1 { grouped(*need) } else { nested(*need).0 }).collect()
 }
 

@@ -145,7 +145,7 @@ impl World<'_> {
     pub fn bindings(&self, here: &Where, settled: bool) -> Vec<&'static str> {
         let mut all = BTreeSet::new();
         for (at, info) in self.types_here(here) {
-            let is_said = |binding: &&str| *binding != MCP || info.of_tool || settled;
+            let is_said = |binding: &&str| *binding != MCP || info.of_tool || settled || here.guards;
             match self.protocol(at, info) {
                 Some(binding) => drop(all.insert(binding)),
                 None => all.extend(BINDINGS.into_iter().filter(is_said)),
@@ -161,11 +161,17 @@ impl World<'_> {
         if left.is_empty() { known } else { left }
     }
 
-    /// Whether there is what the line and the type leave, and not with these actions, by this binding and from the floors on.
-    pub(super) fn is_unsaid(&self, here: &Where) -> bool {
+    /// Whether there is what the line and the type leave, and not with these actions, by this binding and from the floors on; `settled` as in
+    /// [`Self::bindings`].
+    pub(super) fn is_unsaid(&self, here: &Where, settled: bool) -> bool {
+        let said = |(at, info): (usize, &TypeInfo)| {
+            let others = BINDINGS.into_iter().any(|binding| binding != MCP && can_be_bound(here, binding));
+            others || settled || here.guards || info.of_tool || self.protocol(at, info).is_some()
+        };
         let some = |here: &Where| self.types_here(here).next().is_some();
         let actions = Performative::ALL.into_iter().collect();
-        !some(here) && some(&Where { actions, binding: None, above: false, ..here.clone() })
+        !self.types_here(here).any(said)
+            && some(&Where { actions, binding: None, above: false, ..here.clone() })
     }
 
     /// The versions of a protocol, as it writes them: of every protocol that it can be here, and of one method of it those in which it comes
@@ -259,6 +265,8 @@ impl World<'_> {
         };
         match &end.can_be {
             Some(who) if by_groups || end.named => Values::Texts(Arc::new(of(who))),
+            // a guard for where others are met does no harm where nobody else is
+            _ if by_groups => Values::Any,
             _ => self.met().map_or(Values::Any, |domains| Values::Texts(Arc::clone(domains))),
         }
     }
@@ -270,7 +278,8 @@ fn protocol_of(info: &TypeInfo, versions: &[Version]) -> Option<&'static str> {
     versions.iter().all(|own| own == version).then_some(*line)
 }
 
-/// Whether free text may stand beside an instance of a type that is of these versions, in some binding.
+/// Whether free text may stand beside an instance of a type that is of these versions, in some binding; of a task or concept that is no tool
+/// today too, since a version may make it one, and a guard against text should stand before that.
 pub(crate) fn may_have_beside(info: &TypeInfo, versions: &[Version]) -> bool {
     !learnt::is_learnt(info) && protocol_of(info, versions).is_none_or(|protocol| protocol == SAYS_BESIDE)
 }

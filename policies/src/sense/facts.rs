@@ -63,6 +63,8 @@ pub(crate) struct Where {
     pub above: bool,
     /// Whether only agents come that can come at all.
     pub coming: bool,
+    /// Whether what a version may make a tool of MCP counts as one: of a forbid, which should stand before that.
+    pub guards: bool,
     pub sender: End,
     pub receiver: End,
     /// What the conditions before say.

@@ -86,7 +86,12 @@ impl<'w, 'a> Looking<'w, 'a> {
         let behind = match here.about(&behind) {
             None => behind,
             // nothing of the line takes what the conditions leave of the actions
-            Some(about) if self.world.is_unsaid(&Where { actions: self.taken(&behind), ..about.clone() }) => {
+            Some(about)
+                if self.world.is_unsaid(
+                    &Where { actions: self.taken(&behind), ..about.clone() },
+                    self.known != Known::All,
+                ) =>
+            {
                 return false;
             }
             Some(about) => match self.one_by_one(clauses, &about) {

@@ -33,6 +33,7 @@ impl<'c> Together<'c> {
             binding: None,
             above: false,
             coming: false,
+            guards: false,
             sender: End::default(),
             receiver: End::default(),
             facts: None,

@@ -394,7 +394,7 @@ fn it_is_told_with_both_parts_and_the_versions_that_have_one() {
         (
             "context.major == 1 && context.binding == \"l8\" && context.free_text",
             "1:109",
-            "`context.major == 1`, `context.binding == \"l8\"`, `context.free_text` are never true together: what the others ask for can be so in `v2.0` only",
+            "`context.major == 1` and `context.free_text` are never true together",
         ),
     ] {
         told(&FORMS[0].replace("ALL", condition), &[&never(at, why)]);

@@ -126,7 +126,7 @@ fn a_version_is_within_its_binding() {
     within(
         PAYMENT,
         "context.binding_version == \"0.3\"",
-        "unless context.binding_version == \"1.0\" || context.binding == \"l8\"",
+        "unless context.binding_version == \"1.0\" || [\"l8\", \"mcp\"].contains(context.binding)",
     );
     within(PAYMENT, "context.binding_version == \"\"", "context.binding == \"l8\"");
     apart(PAYMENT, "context.binding_version == \"0.3\"", "context.binding == \"l8\"");

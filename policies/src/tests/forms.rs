@@ -281,6 +281,31 @@ fn of_a_signed_context_mcp_says_tools_and_what_they_give_alone() {
         Vec::<String>::new()
     );
     assert_eq!(faults("", "permit (principal, action, resource) when { context.line == \"shop\" && context.binding == \"mcp\" };").len(), 1);
+    // in whichever order and by its version, too
+    for asked in ["binding_version == \"2025-11-25\"", "binding_version like \"2025*\""] {
+        for all in [
+            format!("context.line == \"payment\" && context.{asked}"),
+            format!("context.{asked} && context.line == \"payment\""),
+        ] {
+            let told = faults("", &format!("permit (principal, action, resource) when {{ {all} }};"));
+            assert!(told.len() == 1 && told[0].contains("for no message"), "{all}: {told:?}");
+        }
+    }
+    // a forbid stands before a version makes it one, and is told
+    for condition in ["context.binding == \"mcp\"", "context.binding_version == \"2026-07-28\""] {
+        for scope in ["resource is payment::transfer", "resource"] {
+            let line = if scope == "resource" { "context.line == \"payment\" && " } else { "" };
+            let text = format!(
+                "permit (principal, action, resource);\nforbid (principal, action, {scope})\nwhen {{ {line}{condition} }};"
+            );
+            let house = super::House::with(&text).unwrap();
+            let told: Vec<String> = house.policies.advice().iter().map(ToString::to_string).collect();
+            let advice = "p.cedar:3:1: policy `p.cedar#2`: it does nothing before a version makes a tool of it: MCP says tools of signed contexts alone";
+            assert_eq!(told, [advice], "{text}");
+        }
+    }
+    let all = "permit (principal, action, resource);\nforbid (principal, action, resource)\nwhen { context.binding == \"mcp\" && context.locked };";
+    assert_eq!(super::House::with(all).unwrap().policies.advice(), []);
     // a version to come may make it one: what says so beside other bindings does no harm
     assert_eq!(faults("", &asks("buy", "binding != \"mcp\"")), Vec::<String>::new());
 }
