@@ -1,6 +1,7 @@
 //! Does every policy fit the schema, and does everything that it names exist? In words that say what was meant.
 
 mod meant;
+mod once;
 mod said;
 mod strangers;
 
@@ -16,7 +17,7 @@ use crate::catalogue::Catalogue;
 use crate::parse::{Written, help, place_of, words};
 use crate::sense::{World, texts};
 use crate::{Place, PolicyFault};
-pub(crate) use meant::{member_elsewhere, unknown_type};
+pub(crate) use meant::{kind, member_elsewhere, unknown_type};
 pub(crate) use strangers::told_once;
 
 /// Policies and the files that they stand in.
@@ -112,9 +113,14 @@ impl<'a> Texts<'a> {
         let by_id: HashMap<&str, &Written> = self.written.iter().map(|w| (&*w.id, w)).collect();
         let find = |id: &cedar_policy::PolicyId| by_id.get(AsRef::<str>::as_ref(id)).copied();
         let mut faults: Vec<PolicyFault> = Vec::new();
-        for error in self.one_for_a_comparison(result.validation_errors(), find) {
-            if let Some(written) = find(error.policy_id()) {
-                push_new(&mut faults, self.fault(written, error, self.meant(written, error, catalogue)));
+        let mut told = once::Told::default();
+        let mut errors = self.one_for_a_comparison(result.validation_errors(), find);
+        once::in_order(&mut errors);
+        for error in errors {
+            let Some(written) = find(error.policy_id()) else { continue };
+            let meant = self.meant(written, error, catalogue);
+            if !told.again(&written.id, self.file(written).1, error, meant.as_deref()) {
+                push_new(&mut faults, self.fault(written, error, meant));
             }
         }
         let world = World::of_contexts(catalogue);
@@ -183,7 +189,10 @@ impl<'a> Texts<'a> {
             place: place_of(file, text, diagnostic, written.start),
             policy: written.id.to_string(),
             why: said::plainly(why),
-            hint: meant.or_else(|| help(diagnostic).filter(|help| is_near(why, help))),
+            hint: meant.or_else(|| {
+                let help = help(diagnostic).filter(|help| is_near(why, help))?;
+                Some(help.strip_prefix(&prefix).map_or_else(|| help.clone(), str::to_owned))
+            }),
         }
     }
 }

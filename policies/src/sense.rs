@@ -157,7 +157,7 @@ impl Texts<'_> {
         }
         let broken = found.iter().position(|clause| !Looking::new(world).clause(clause, &scope));
         let at = broken.or((found.len() == 1).then_some(0));
-        match self.action_as_text(written) {
+        match self.action_as_text(written).or_else(|| self.is_group(written)) {
             Some((place, hint)) => {
                 let why = "its condition is true for no message".to_owned();
                 PolicyFault::Invalid { place, policy, why, hint: Some(hint) }

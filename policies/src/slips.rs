@@ -11,8 +11,10 @@ mod foreign;
 mod lists;
 mod marks;
 mod numbers;
+mod present;
 mod quotes;
 mod scope;
+mod speech;
 mod spot;
 mod variables;
 
@@ -23,6 +25,7 @@ use miette::Diagnostic as _;
 
 use crate::parse::words;
 use crate::sense::tokens;
+pub(crate) use calls::{NO_WEEKDAY, SPAN, is_weekday};
 pub(crate) use marks::latin;
 use spot::Spot;
 
@@ -183,6 +186,8 @@ fn mend(text: &str, all: &[Wrong], tries: &mut Tries) -> Option<(Wrong, Slip, Ve
 /// What could have been meant, the likeliest first.
 fn slips(spot: &Spot<'_>) -> Vec<Slip> {
     let rules = [
+        speech::rules(spot),
+        present::rules(spot),
         asks::rules(spot),
         marks::rules(spot),
         numbers::rules(spot),

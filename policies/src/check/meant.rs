@@ -2,6 +2,8 @@
 
 mod kinds;
 mod members;
+mod times;
+mod written;
 
 use cedar_policy::ValidationError;
 use miette::Diagnostic as _;
@@ -11,8 +13,10 @@ use super::{Texts, closest};
 use crate::catalogue::Catalogue;
 use crate::parse::Written;
 use crate::sense::tokens;
-use kinds::{Found, NO_ORDER, SEVERAL};
+pub(super) use kinds::is_of_several;
+use kinds::{Found, NO_ORDER, NOT, SEVERAL};
 pub(crate) use members::member_elsewhere;
+pub(crate) use written::kind;
 
 impl Texts<'_> {
     /// What was probably meant, where we can tell better than Cedar.
@@ -39,12 +43,32 @@ fn elsewhere(error: &ValidationError, (before, own): (&str, &str), catalogue: &C
     let hint = match error {
         ValidationError::UnsafeAttributeAccess(_) => {
             let (name, of) = text.split_once("attribute `")?.1.split_once('`')?;
-            return member_elsewhere(name, of.trim_start(), catalogue);
+            return kind(own, catalogue).or_else(|| member_elsewhere(name, of.trim_start(), catalogue));
+        }
+        ValidationError::IncompatibleTypes(_) if own.starts_with('!') && text.contains("types Bool and") => {
+            NOT
+        }
+        ValidationError::IncompatibleTypes(_) if text.contains("types String and Action") => {
+            "an action is written as in `Action::\"REQUEST\"`"
+        }
+        ValidationError::IncompatibleTypes(_)
+            if text.contains("types Bool and String") && is_beside_one_of(own) =>
+        {
+            kinds::EACH
         }
         ValidationError::IncompatibleTypes(_) if text.contains("types String and Agent") => {
             "an agent is written `Agent::\"spiffe://…\"`"
         }
         ValidationError::IncompatibleTypes(_) if text.contains("Set<") && is_one_of(own) => SEVERAL,
+        ValidationError::IncompatibleTypes(_) if text.contains("Set<") => return written::held(own),
+        ValidationError::FunctionArgumentValidation(_) => {
+            let literal = text.rsplit('"').nth(1)?;
+            return match () {
+                () if text.contains("as a duration") => times::duration(literal, of_day(before, own)),
+                () if text.contains("as a datetime") => times::datetime(literal),
+                () => None,
+            };
+        }
         ValidationError::IncompatibleTypes(_)
             if text.contains("types Long and String") && adds_texts(own) =>
         {
@@ -63,6 +87,21 @@ fn elsewhere(error: &ValidationError, (before, own): (&str, &str), catalogue: &C
 fn is_one_of(own: &str) -> bool {
     let condition = own.split([';', '&', '|', '}']).next().unwrap_or_default();
     condition.split_once("==").is_some_and(|(_, right)| right.trim_start().starts_with('['))
+}
+
+/// Whether a member is compared with several in parentheses, joined as if each were asked.
+fn is_beside_one_of(own: &str) -> bool {
+    let condition = own.split([';', '}']).next().unwrap_or_default();
+    let right = condition.split_once("==").and_then(|(_, right)| right.trim_start().strip_prefix('('));
+    right.is_some_and(|right| right.trim_start().starts_with('"'))
+}
+
+/// Whether this part of a condition asks for the time of day.
+fn of_day(before: &str, own: &str) -> bool {
+    let ends = [';', '{', '}', '&', '|'];
+    let before = before.rsplit(ends).next().unwrap_or_default();
+    let own = own.split(ends).next().unwrap_or_default();
+    before.contains("toTime") || own.contains("toTime")
 }
 
 /// Whether a text is added to something.
@@ -191,10 +230,11 @@ fn no_type(name: &str, catalogue: &Catalogue) -> Option<String> {
             info.name, info.line
         ));
     }
+    if name.parse::<Performative>().is_ok() {
+        return Some(format!("did you mean `action == Action::\"{name}\"`?"));
+    }
     let hint = match name.to_ascii_lowercase().as_str() {
-        "null" | "nil" | "none" | "undefined" => {
-            "what is not there is nothing at all: it is asked as in `!(resource has memo)`"
-        }
+        "null" | "nil" | "none" | "undefined" => kinds::NOTHING,
         "not" => "what is not so is asked as in `!(principal in Group::\"partners\")`",
         // types of a line that is not known come with it
         _ if name.contains("::") => return None,

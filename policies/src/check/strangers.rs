@@ -67,6 +67,10 @@ pub(super) fn of_type(kind: &str) -> &'static str {
     }
 }
 
+/// What is said of a sender that would be a group.
+const NO_GROUP: &str =
+    "every sender is an `Agent`: who is in a group is asked as in `principal in Group::\"partners\"`";
+
 impl Texts<'_> {
     /// What is told of an entity of such a type.
     pub(super) fn stranger(&self, written: &Written, uid: &EntityUid, agents: &Agents) -> PolicyFault {
@@ -153,18 +157,33 @@ impl Texts<'_> {
         if let ResourceConstraint::Is(name) = policy.resource_constraint() {
             let name = name.to_string();
             let hint = "`resource` is the message: who sends it is `principal`, and who receives it `context.receiver`";
-            return matches!(name.as_str(), "Agent" | "Group" | "Action")
-                .then(|| (self.place_of_type(written, "resource", &name), hint.to_owned()));
+            if matches!(name.as_str(), "Agent" | "Group" | "Action") {
+                return Some((self.place_of_type(written, "resource", &name), hint.to_owned()));
+            }
         }
         if let PrincipalConstraint::Is(name) | PrincipalConstraint::IsIn(name, _) =
             policy.principal_constraint()
         {
             let name = name.to_string();
-            let hint = "every sender is an `Agent`: who is in a group is asked as in `principal in Group::\"partners\"`";
             return (name != "Agent")
-                .then(|| (self.place_of_type(written, "principal", &name), hint.to_owned()));
+                .then(|| (self.place_of_type(written, "principal", &name), NO_GROUP.to_owned()));
         }
         None
+    }
+
+    /// Where a condition asks whether a sender or a receiver is a group, with what was meant: in words that nothing turns round.
+    pub(crate) fn is_group(&self, written: &Written) -> Option<(Place, String)> {
+        let words = self.words(written);
+        if words.iter().any(|word| matches!(word.text, "unless" | "!" | "|" | "if")) {
+            return None;
+        }
+        let asks = |three: &&[Token<'_>]| {
+            matches!(three, [who, is, kind]
+                if matches!(who.text, "principal" | "receiver") && is.text == "is" && kind.text == "Group")
+        };
+        let conditions = words.iter().position(|word| word.text == "when")?;
+        let kind = words.get(conditions..)?.windows(3).find(asks)?.last()?;
+        Some((self.place_at(written, kind.at), NO_GROUP.to_owned()))
     }
 }
 

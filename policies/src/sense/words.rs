@@ -10,7 +10,7 @@ use super::never::{self, Never, before};
 use super::pieces::Begin;
 use super::why::Why;
 use super::{World, pieces, tokens};
-use crate::check::{Texts, closest, member_elsewhere};
+use crate::check::{Texts, closest, kind, member_elsewhere};
 use crate::credentials::{is_left_out, is_shown};
 use crate::parse::{Written, annotated, place};
 use crate::{Place, PolicyFault};
@@ -207,7 +207,22 @@ impl Texts<'_> {
             Never::Unknown { member, of, near, at } => {
                 let why = format!("attribute `{member}` {of} not found");
                 let place = self.place_of_variable(written, Some(at));
-                let hint = member_elsewhere(&member, &of, world.catalogue).or(near);
+                let quoted = format!("\"{member}\"");
+                let behind = |words: &[&str]| self.offset_of(written, words);
+                let is_has = behind(&["has", &member]).or_else(|| behind(&["has", &quoted])).is_some();
+                // what a sender has, or where one belongs, is no member
+                let other = near.as_deref().is_some_and(|near| near.ends_with("`trust_domain`?"));
+                let has = (is_has && !other && of.ends_with("entity type `Agent`")).then(|| {
+                    let named =
+                        if matches!(member.as_str(), "credential" | "credentials") { "auditor" } else { &member };
+                    format!(
+                        "a credential is asked as in `principal.credentials.contains(\"{named}\")`, and a group as in `principal in Group::\"partners\"`"
+                    )
+                });
+                let own = behind(&["resource", ".", &member]).and_then(|at| self.text(written).get(at..));
+                let kind = own.and_then(|own| kind(own, world.catalogue));
+                let elsewhere = || member_elsewhere(&member, &of, world.catalogue);
+                let hint = kind.or_else(elsewhere).or(has).or(near);
                 return PolicyFault::Invalid { place, policy: written.id.to_string(), why, hint };
             }
             Never::Hidden { member, of_type } => {

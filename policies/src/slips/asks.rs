@@ -2,13 +2,73 @@
 
 use super::Slip;
 use super::calls::{PATTERN, PRESENT};
+use super::present::is_nothing;
 use super::spot::{Spot, is_digits, is_kind, is_name, is_text};
 
 pub(super) fn rules(spot: &Spot<'_>) -> Vec<Slip> {
-    [is_not(spot), is_value(spot), is_action(spot), not_asked(spot), has_not(spot), pattern(spot)]
-        .into_iter()
-        .flatten()
-        .collect()
+    let rules = [
+        is_not(spot),
+        is_value(spot),
+        is_action(spot),
+        not_asked(spot),
+        in_not(spot),
+        called(spot),
+        has_not(spot),
+        pattern(spot),
+    ];
+    rules.into_iter().flatten().collect()
+}
+
+/// How a list of values that is written out is asked for the member from one word to another; nothing where an entity may stand there.
+pub(super) fn one_of(spot: &Spot<'_>, (from, left): (usize, usize), list: usize) -> Option<String> {
+    let first = spot.word(Some(list + 1));
+    let listed = spot.word(Some(list)) == "[" && (is_text(first) || is_digits(first));
+    let entity =
+        matches!(spot.word(Some(left)), "principal" | "action" | "resource" | "receiver" | "credentials");
+    (listed && !entity && is_name(spot.word(Some(left))))
+        .then(|| format!("{}.contains({})", spot.slice(list, spot.name_end(list)), spot.slice(from, left)))
+}
+
+/// How credentials are asked for what stands behind `in`, or before it, and what is said of that.
+pub(super) fn held(
+    spot: &Spot<'_>,
+    (from, left): (usize, usize),
+    right: usize,
+    not: bool,
+) -> Option<(String, String)> {
+    let sign = if not { "!" } else { "" };
+    let by = |held: &str, text: &str| {
+        let meant = format!("{sign}{held}.contains({text})");
+        let hint = format!("did you mean `{meant}`?");
+        Some((meant, hint))
+    };
+    if is_text(spot.word(Some(left))) && from == left {
+        let last = spot.operand_end(right)?;
+        let held = spot.slice(right, last);
+        return by(held, spot.word(Some(left))).filter(|_| held.ends_with(".credentials"));
+    }
+    let (held, first) = (spot.slice(from, left), spot.word(Some(right + 1)));
+    if spot.word(Some(left)) != "credentials" || from == left {
+        return None;
+    }
+    if is_text(spot.word(Some(right))) {
+        return by(held, spot.word(Some(right)));
+    }
+    if spot.word(Some(right)) != "[" || !is_text(first) {
+        return None;
+    }
+    let last = spot.closed(right)?;
+    if last == right + 2 {
+        return by(held, first);
+    }
+    let meant = format!("{sign}{held}.containsAny({})", spot.slice(right, last));
+    let hint = match not {
+        true => format!("that none of several is held is asked as in `{meant}`"),
+        false => format!(
+            "that one of several is held is asked as in `{meant}`, and that all are with `containsAll`"
+        ),
+    };
+    Some((meant, hint))
 }
 
 /// The last `is` before the word here, with nothing but what it asks between.
@@ -20,29 +80,33 @@ fn is_value_word(word: &str) -> bool {
     is_text(word) || is_digits(word) || matches!(word, "true" | "false" | "-")
 }
 
-/// Whether a name stands for nothing elsewhere.
-fn is_nothing(word: &str) -> bool {
-    matches!(word, "null" | "nil" | "None" | "undefined")
+/// `is` or `isnt` before the word here with `not`, if that is so, and the first word behind.
+fn not_is(spot: &Spot<'_>) -> Option<(usize, usize)> {
+    let lower = |at: usize| spot.word(Some(at)).to_ascii_lowercase();
+    let near = (0..=3).filter_map(|less| spot.here.checked_sub(less));
+    near.into_iter().find_map(|at| match (lower(at).as_str(), lower(at + 1).as_str()) {
+        ("is", "not") => Some((at, at + 2)),
+        ("isnt" | "isnot", _) => Some((at, at + 1)),
+        ("isn", "'" | "’") if lower(at + 2) == "t" => Some((at, at + 3)),
+        _ => None,
+    })
 }
 
-/// `resource.currency is not "CHF"`, `resource is not payment::transfer`.
+/// `resource.currency is not "CHF"`, `resource is not payment::transfer`, `context.locked isnt true`.
 fn is_not(spot: &Spot<'_>) -> Option<Slip> {
-    let is = is_before(spot)
-        .or_else(|| Some(spot.here).filter(|at| spot.word(Some(*at)) == "is"))
-        .filter(|at| spot.word(Some(at + 1)).eq_ignore_ascii_case("not"))?;
+    let (is, right) = not_is(spot)?;
     let member = is.checked_sub(1)?;
     let from = spot.member(member);
-    let right = is + 2;
     let start = spot.range(is, is).start;
     if is_nothing(spot.word(Some(right))) && from < member {
         let meant = format!("{} has {}", spot.slice(from, member - 2), spot.word(Some(member)));
-        let hint = super::variables::absent(spot, from, member, &meant);
+        let hint = super::present::absent(spot, from, member, &meant);
         return Some(Slip::tried(start, vec![(spot.range(from, right), meant)], hint));
     }
     let last = spot.name_end(right);
     let entity = is_kind(spot.word(Some(right))) && is_text(spot.word(Some(last)));
     if is_value_word(spot.word(Some(right))) || (entity && spot.word(Some(right)) != "Group") {
-        let edit = (spot.range(is, is + 1), "!=".to_owned());
+        let edit = (spot.range(is, right - 1), "!=".to_owned());
         return Some(Slip::tried(start, vec![edit], "did you mean `!=`?"));
     }
     let (asks, right) = match () {
@@ -110,28 +174,96 @@ fn is_action(spot: &Spot<'_>) -> Option<Slip> {
 
 /// `principal not in Group::"x"`, `resource not has memo`.
 fn not_asked(spot: &Spot<'_>) -> Option<Slip> {
-    let asks = spot.on(1);
-    if !spot.on(0).eq_ignore_ascii_case("not") || !matches!(asks, "in" | "has" | "like" | "is") {
+    let asks = spot.on(1).to_ascii_lowercase();
+    if !spot.on(0).eq_ignore_ascii_case("not") || !matches!(asks.as_str(), "in" | "has" | "like" | "is") {
         return None;
     }
-    let left = spot.here.checked_sub(1).filter(|at| is_name(spot.word(Some(*at))))?;
+    let right = spot.here + 2;
+    let left = spot.here.checked_sub(1)?;
     let from = spot.member(left);
-    let to = spot.name_end(spot.here + 2);
-    let meant = format!("!({} {asks} {})", spot.slice(from, left), spot.slice(spot.here + 2, to));
+    let range = spot.range(spot.here, spot.here);
     if spot.in_scope() {
         return Some(Slip::sure(spot.at, super::scope::NOT));
     }
+    if let Some((meant, hint)) = held(spot, (from, left), right, true).filter(|_| asks == "in") {
+        let whole = spot.range(from, spot.operand_end(right)?);
+        return Some(Slip::tried(range.start, vec![(whole, meant)], hint));
+    }
+    if !is_name(spot.word(Some(left))) {
+        return None;
+    }
+    let to = spot.name_end(right);
     // values, which no entity is among
     let listed = spot.on(2) == "[" && (is_text(spot.on(3)) || is_digits(spot.on(3)));
-    let meant = match spot.word(Some(left)) {
-        "principal" | "action" | "resource" | "receiver" | "credentials" if listed => return None,
-        _ if listed && asks == "in" => {
-            format!("!{}.contains({})", spot.slice(spot.here + 2, to), spot.slice(from, left))
+    let pattern = super::speech::starred(spot.on(2)).filter(|_| spot.on(1) == "LIKE");
+    let meant = match one_of(spot, (from, left), right).filter(|_| asks == "in") {
+        Some(meant) => format!("!{meant}"),
+        None if listed => return None,
+        None => {
+            let right = pattern.as_deref().unwrap_or(spot.slice(right, to));
+            format!("!({} {asks} {right})", spot.slice(from, left))
         }
-        _ => meant,
     };
     let hint = format!("did you mean `{meant}`?");
-    Some(Slip::tried(spot.range(spot.here, spot.here).start, vec![(spot.range(from, to), meant)], hint))
+    Some(Slip::tried(range.start, vec![(spot.range(from, to), meant)], hint))
+}
+
+/// `principal in not Group::"x"`.
+fn in_not(spot: &Spot<'_>) -> Option<Slip> {
+    let not = [Some(spot.here), spot.here.checked_sub(1)].into_iter().flatten();
+    let not = not.into_iter().find(|at| {
+        spot.word(Some(*at)).eq_ignore_ascii_case("not") && spot.word(at.checked_sub(1)) == "in"
+    })?;
+    let left = not.checked_sub(2).filter(|left| is_name(spot.word(Some(*left))) && !spot.in_scope())?;
+    let (from, to) = (spot.member(left), spot.name_end(not + 1));
+    let entity = is_kind(spot.word(Some(not + 1))) && is_text(spot.word(Some(to)));
+    let meant = format!("!({} in {})", spot.slice(from, left), spot.slice(not + 1, to));
+    let hint = format!("did you mean `{meant}`?");
+    let start = spot.range(not, not).start;
+    entity.then(|| Slip::tried(start, vec![(spot.range(from, to), meant)], hint))
+}
+
+/// `resource.memo.like("a*")`, `like(resource.memo, "a*")`, `principal.in(Group::"x")`.
+fn called(spot: &Spot<'_>) -> Option<Slip> {
+    let asks = spot.why.strip_prefix("this identifier is reserved and cannot be used: ")?;
+    if !matches!(asks, "like" | "in" | "is") || spot.on(0) != asks || spot.on(1) != "(" {
+        return None;
+    }
+    let close = spot.closed(spot.here + 1)?;
+    let (from, left, right) = match spot.before(1) {
+        "." => {
+            let left = spot.here.checked_sub(2)?;
+            (spot.member(left), left, spot.here + 2)
+        }
+        _ => {
+            let left = spot.operand_end(spot.here + 2).filter(|left| spot.word(Some(left + 1)) == ",")?;
+            (spot.here + 2, left, left + 2)
+        }
+    };
+    let list = format!("[{}]", spot.slice(right, close - 1));
+    if asks == "in"
+        && (right..close).all(|at| is_text(spot.word(Some(at))) || spot.word(Some(at)) == ",")
+        && right < close
+        && spot.before(1) == "."
+        && from < left
+    {
+        let meant = format!("{list}.contains({})", spot.slice(from, left));
+        let hint = format!("did you mean `{meant}`?");
+        return Some(Slip::tried(spot.at, vec![(spot.range(from, close), meant)], hint));
+    }
+    let one = spot.operand_end(right) == close.checked_sub(1);
+    let first = if spot.before(1) == "." { from } else { spot.here };
+    let (word, last) = (spot.word(Some(right)), spot.word(close.checked_sub(1)));
+    let fits = match asks {
+        "like" => is_text(word) && right + 1 == close,
+        "in" => is_kind(word) && is_text(last),
+        _ => is_name(word) && is_name(last),
+    };
+    let meant = format!("{} {asks} {}", spot.slice(from, left), spot.slice(right, close - 1));
+    let hint = format!("did you mean `{meant}`?");
+    let start = spot.range(spot.here, spot.here).start;
+    (one && fits && is_name(spot.word(Some(left))))
+        .then(|| Slip::tried(start, vec![(spot.range(first, close), meant)], hint))
 }
 
 /// `resource has not memo`, `resource hasnot memo`.

@@ -36,6 +36,28 @@ pub(super) const PATTERN: &str =
     "a text is held against a pattern, as in `resource.memo like \"a*c\"`; there are no regular expressions";
 pub(super) const PRESENT: &str = "whether a member is there is asked as in `resource has memo`";
 
+/// What times lack.
+pub(crate) const NO_WEEKDAY: &str = "there is no day of the week: a day is asked as in `context.now.toDate() == datetime(\"2030-01-01\")`, and the time of day as in `context.now.toTime() < duration(\"20h\")`, in UTC";
+/// How longer spans are asked.
+pub(crate) const SPAN: &str =
+    "a month or a year is asked by where it begins and ends, as in `context.now >= datetime(\"2030-01-01\")`";
+
+/// Whether a name is that of a day of the week elsewhere.
+pub(crate) fn is_weekday(name: &str) -> bool {
+    matches!(
+        plain(name).as_str(),
+        "weekday"
+            | "dayofweek"
+            | "dow"
+            | "getday"
+            | "isweekday"
+            | "isweekend"
+            | "weekend"
+            | "isoweekday"
+            | "dayname"
+    )
+}
+
 pub(super) fn rules(spot: &Spot<'_>) -> Vec<Slip> {
     [method(spot), function(spot), bare_method(spot), bare_argument(spot), arguments(spot)]
         .into_iter()
@@ -47,7 +69,9 @@ fn method(spot: &Spot<'_>) -> Option<Slip> {
     let reserved =
         spot.why.starts_with("this identifier is reserved") && spot.on(0) == "has" && spot.before(1) == ".";
     if reserved {
-        return Some(Slip::sure(spot.at, PRESENT));
+        let group = is_text(spot.before(2)) && spot.before(3) == "::";
+        let hint = if group { "a group is asked as in `principal in Group::\"partners\"`" } else { PRESENT };
+        return Some(Slip::sure(spot.at, hint));
     }
     let name = spot.why.ends_with("is not a valid method").then(|| spot.quoted())?;
     let called = |at: usize| spot.word(Some(at)) == "." && spot.word(Some(at + 1)) == name;
@@ -124,9 +148,11 @@ fn asked_elsewhere(name: &str) -> Option<&'static str> {
         "hour" | "hours" | "gethour" | "gethours" | "minute" | "timeofday" => {
             "a time of day is asked as in `context.now.toTime() < duration(\"20h\")`, in UTC"
         }
-        "day" | "date" | "getday" | "today" => {
+        _ if is_weekday(name) => NO_WEEKDAY,
+        "day" | "date" | "today" | "dayofmonth" | "getdate" => {
             "a day is asked as in `context.now.toDate() == datetime(\"2030-01-01\")`, in UTC"
         }
+        "month" | "year" | "getmonth" | "getyear" | "getfullyear" | "week" | "quarter" => SPAN,
         "in" | "isin" | "memberof" | "ismember" | "ismemberof" | "ingroup" | "isingroup" | "hasrole"
         | "hasgroup" => "a group is asked as in `principal in Group::\"partners\"`",
         "hasmember" | "hasattribute" | "hasattr" | "hasfield" | "hasproperty" | "haskey" | "exists"

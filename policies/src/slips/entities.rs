@@ -4,7 +4,7 @@ use super::Slip;
 use super::spot::{Spot, is_kind, is_name, is_text};
 
 pub(super) fn rules(spot: &Spot<'_>) -> Vec<Slip> {
-    [called(spot), apart(spot), performative(spot), hyphen(spot)].into_iter().flatten().collect()
+    [called(spot), holds(spot), apart(spot), performative(spot), hyphen(spot)].into_iter().flatten().collect()
 }
 
 /// `Group("x")`, `Group["x"]`.
@@ -21,6 +21,16 @@ fn called(spot: &Spot<'_>) -> Option<Slip> {
     let meant = format!("{kind}::{}", spot.on(2));
     let hint = format!("did you mean `{meant}`?");
     Some(Slip::tried(spot.at, vec![(spot.range(spot.here, spot.here + 3), meant)], hint))
+}
+
+/// `Group::"partners" contains principal`.
+fn holds(spot: &Spot<'_>) -> Option<Slip> {
+    let group = spot.here.checked_sub(3).filter(|at| spot.word(Some(*at)) == "Group")?;
+    let asks = matches!(spot.on(0), "contains" | "includes") && is_text(spot.before(1));
+    let last = spot.operand_end(spot.here + 1).filter(|_| asks && is_name(spot.on(1)))?;
+    let meant = format!("{} in {}", spot.slice(spot.here + 1, last), spot.slice(group, group + 2));
+    let hint = format!("did you mean `{meant}`?");
+    Some(Slip::tried(spot.at, vec![(spot.range(group, last), meant)], hint))
 }
 
 /// `Group "x"`, `group "x"`.

@@ -1,7 +1,8 @@
 //! Operators and comments of other languages, signs that only look like those of Cedar, and numbers.
 
 use super::calls::PATTERN;
-use super::spot::{Spot, is_name};
+use super::speech::IMPLIES;
+use super::spot::{Spot, is_digits, is_name, is_text};
 use super::{Edit, Slip};
 
 /// What operators are made of here and elsewhere.
@@ -38,8 +39,56 @@ const ALIKE: [(char, char); 26] = [
 ];
 
 pub(super) fn rules(spot: &Spot<'_>) -> Vec<Slip> {
-    let one = [operator(spot), word(spot), comment(spot), look_alike(spot), choice(spot), escape(spot)];
+    let one = [
+        parted(spot),
+        operator(spot),
+        word(spot),
+        comment(spot),
+        look_alike(spot),
+        choice(spot),
+        escape(spot),
+    ];
     one.into_iter().flatten().collect()
+}
+
+/// `> =` and `& &`: one sign with a blank in it.
+fn parted(spot: &Spot<'_>) -> Option<Slip> {
+    let is_one = |at: &usize| {
+        let two = (spot.word(Some(*at)), spot.word(Some(at + 1)));
+        let known = matches!(two, ("=" | "!" | "<" | ">", "=") | ("&", "&") | ("|", "|"));
+        let end = spot.range(*at, *at).end;
+        let between = spot.text.get(end..spot.range(at + 1, at + 1).start).unwrap_or_default();
+        let alone = |sign: &str| !MADE_OF.contains(&sign);
+        known
+            && !between.is_empty()
+            && between.trim().is_empty()
+            && alone(spot.word(at.checked_sub(1)))
+            && alone(spot.word(Some(at + 2)))
+    };
+    let near = [Some(spot.here), spot.here.checked_sub(1)].into_iter().flatten();
+    let near =
+        near.chain(spot.why.starts_with("'='").then_some(spot.here..spot.words.len()).into_iter().flatten());
+    let at = near.into_iter().take_while(|at| spot.word(Some(*at)) != ";").find(is_one)?;
+    let (range, meant) =
+        (spot.range(at, at + 1), format!("{}{}", spot.word(Some(at)), spot.word(Some(at + 1))));
+    let hint = format!("did you mean `{meant}`, without a blank?");
+    Some(Slip::tried(range.start, vec![(range, meant)], hint))
+}
+
+/// What `=>` is between two parts of a condition: at least, or what follows from something; nothing where it may be either.
+fn arrow(spot: &Spot<'_>, from: usize, to: usize) -> Option<&'static str> {
+    let (left, right) = (spot.word(from.checked_sub(1)), spot.word(Some(to + 1)));
+    let compares = |word: &str| matches!(word, "=" | "!" | "<" | ">" | "in" | "is" | "has" | "like");
+    let value = is_digits(right) || right == "-" || matches!(right, "datetime" | "duration" | "decimal");
+    let behind = spot.operand_end(to + 1).map_or("", |last| spot.word(Some(last + 1)));
+    let member = from.checked_sub(1).map_or(0, |last| spot.member(last));
+    match () {
+        () if value && !compares(behind) => Some(">="),
+        () if matches!(left, "locked" | "free_text" | "true" | "false") => Some("||"),
+        () if matches!(right, "!" | "true" | "false") || compares(behind) => Some("||"),
+        () if compares(spot.word(member.checked_sub(1))) => Some("||"),
+        () => None,
+    }
 }
 
 fn operator(spot: &Spot<'_>) -> Option<Slip> {
@@ -57,7 +106,10 @@ fn operator(spot: &Spot<'_>) -> Option<Slip> {
     };
     let text = |(from, to): (usize, usize)| spot.text.get(spot.range(from, to)).unwrap_or_default();
     let (from, to) = if spot.why.starts_with("'='") {
-        (spot.here..spot.words.len()).filter(|at| is_part(*at)).map(ends).find(|run| text(*run) == "=")?
+        (spot.here..spot.words.len())
+            .filter(|at| is_part(*at))
+            .map(ends)
+            .find(|run| matches!(text(*run), "=" | "=!"))?
     } else {
         let at = if is_part(spot.here) {
             spot.here
@@ -78,8 +130,20 @@ fn operator(spot: &Spot<'_>) -> Option<Slip> {
     let meant = match text((from, to)) {
         "=" | "===" | ":=" => "==",
         "<>" | "~=" | "!==" | "≠" => "!=",
-        "=~" | "!~" => return Some(Slip::sure(spot.range(from, to).start, PATTERN)),
-        "=>" | "≥" => ">=",
+        "=~" | "!~" | "~" | "~~" => return Some(Slip::sure(spot.range(from, to).start, PATTERN)),
+        // `!` may belong to what stands behind
+        "=!" if is_digits(spot.word(Some(to + 1))) || is_text(spot.word(Some(to + 1))) => "!=",
+        "=>" => match arrow(spot, from, to) {
+            Some(">=") => ">=",
+            Some(_) => return Some(implied(spot.range(from, to))),
+            None => {
+                let hint = format!("at least is `>=`, and {IMPLIES}");
+                let range = spot.range(from, to);
+                return Some(Slip::tried(range.start, vec![(range, ">=".to_owned())], hint));
+            }
+        },
+        "==>" => return Some(implied(spot.range(from, to))),
+        "≥" => ">=",
         "=<" | "≤" => "<=",
         "&" | "∧" | "&&&" => "&&",
         "|" | "∨" | "|||" => "||",
@@ -88,6 +152,10 @@ fn operator(spot: &Spot<'_>) -> Option<Slip> {
     };
     let range = spot.range(from, to);
     Some(Slip::tried(range.start, vec![(range, meant.to_owned())], format!("did you mean `{meant}`?")))
+}
+
+fn implied(range: std::ops::Range<usize>) -> Slip {
+    Slip::tried(range.start, vec![(range, "||".to_owned())], IMPLIES)
 }
 
 /// `and`, `or` and `not`.
@@ -101,7 +169,7 @@ fn word(spot: &Spot<'_>) -> Option<Slip> {
         () => (before.filter(|at| is(*at, "not"))?, "!", "!"),
     };
     // of another question than a truth: `is not`, `not in`, `has not`
-    let asks = |word: &str| matches!(word, "in" | "is" | "has" | "like");
+    let asks = |word: &str| matches!(word.to_ascii_lowercase().as_str(), "in" | "is" | "has" | "like");
     if meant == "!" && (asks(spot.word(at.checked_sub(1))) || asks(spot.word(Some(at + 1)))) {
         return None;
     }
@@ -117,7 +185,8 @@ fn word(spot: &Spot<'_>) -> Option<Slip> {
 /// `not resource.currency == "EUR"`: `!` alone would be said of the member.
 fn not_compared(spot: &Spot<'_>, not: usize) -> Option<Slip> {
     let operand = spot.operand_end(not + 1)?;
-    if !matches!(spot.word(Some(operand + 1)), "=" | "!" | "<" | ">" | "in" | "is" | "has" | "like") {
+    let sign = spot.word(Some(operand + 1)).to_ascii_lowercase();
+    if !matches!(sign.as_str(), "=" | "!" | "<" | ">" | "in" | "is" | "has" | "like") {
         return None;
     }
     let mut last = operand + 1;

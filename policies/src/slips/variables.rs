@@ -4,6 +4,7 @@ use semgate_contexts::Performative;
 
 use super::Slip;
 use super::calls::{PATTERN, called_as};
+use super::present::{is_nothing, nothing};
 use super::spot::{Spot, is_kind, is_name};
 use crate::catalogue::CONTEXT_MEMBERS;
 use crate::check::closest;
@@ -37,7 +38,7 @@ fn variable(spot: &Spot<'_>) -> Option<Slip> {
     {
         return by(same);
     }
-    if matches!(name, "null" | "nil" | "None" | "undefined") {
+    if is_nothing(name) {
         return nothing(spot);
     }
     let next = spot.on(1);
@@ -127,37 +128,6 @@ fn hyphened(spot: &Spot<'_>) -> Option<Slip> {
     known.then(|| Slip::tried(range.start, vec![(range, own)], hint))
 }
 
-/// What is said where a member is asked whether it is nothing, and what asks that instead.
-pub(super) fn absent(spot: &Spot<'_>, from: usize, member: usize, meant: &str) -> String {
-    let (of, name) = (spot.word(Some(from)), spot.word(Some(member)));
-    let direct = member == from + 2;
-    let always = match of {
-        "context" => CONTEXT_MEMBERS.contains(&name) && name != "session",
-        "principal" => matches!(name, "credentials" | "trust_domain"),
-        _ => false,
-    };
-    if direct && always {
-        return format!("`{of}.{name}` is always there");
-    }
-    let optional = if of == "resource" { ", of an optional member" } else { "" };
-    format!("what is not there is nothing at all: did you mean `{meant}`{optional}?")
-}
-
-/// `resource.memo != null`.
-fn nothing(spot: &Spot<'_>) -> Option<Slip> {
-    let unequal = spot.follows(&["!", "="]);
-    let member = spot.here.checked_sub(3)?;
-    let from = spot.member(member);
-    if !(unequal || spot.follows(&["=", "="])) || from == member {
-        return None;
-    }
-    let of = spot.text.get(spot.range(from, member - 2))?;
-    let asks = format!("{of} has {}", spot.word(Some(member)));
-    let meant = if unequal { asks } else { format!("!({asks})") };
-    let hint = absent(spot, from, member, &meant);
-    Some(Slip::tried(spot.at, vec![(spot.range(from, spot.here), meant)], hint))
-}
-
 /// Operators of other languages that are words.
 fn infix(spot: &Spot<'_>) -> Option<Slip> {
     if !spot.why.starts_with("unexpected token") {
@@ -181,7 +151,7 @@ fn access(spot: &Spot<'_>) -> Option<Slip> {
         .into_iter()
         .flatten()
         .find(|at| spot.word(Some(*at)) == "-" && spot.joined(*at) && spot.word(Some(at + 1)) == ">")
-        // of what one part of a condition says of another
+        // what follows from something is told by another rule
         .filter(|at| is_name(spot.word(Some(at + 2))) && !VARIABLES.contains(&spot.word(Some(at + 2))));
     if let Some(at) = arrow {
         let range = spot.range(at, at + 1);

@@ -49,7 +49,7 @@ fn a_misspelt_circumstance_or_attribute_of_an_agent_is_named_with_what_was_meant
         ),
         (
             "unless { principal has credential }",
-            "2:10: policy `p.cedar#1`: attribute `credential` on entity type `Agent` not found (did you mean `credentials`?)",
+            "2:10: policy `p.cedar#1`: attribute `credential` on entity type `Agent` not found (a credential is asked as in `principal.credentials.contains(\"auditor\")`, and a group as in `principal in Group::\"partners\"`)",
         ),
         (
             "unless { context.receiver has trustdomain }",
