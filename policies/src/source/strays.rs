@@ -29,8 +29,9 @@ const SNAPSHOT: &str = "matrix.txt";
 const TRIALS: [&str; 2] = ["tests", "cases"];
 
 impl PolicySource {
-    /// What lies in the directory, or one below it as a policy, and is not read: a line of words for each name, sorted. Not told are
-    /// names that begin with a dot, `*.md`, `*.cedarschema`, `matrix.txt`, and directories without policies, or of tests and cases.
+    /// What lies in the directory, or one below it as a policy, and is not read: a line of words for each name, sorted. A file of a set
+    /// that is hidden (`.pay.cedar`) or has a further ending (`pay.cedar.md`) is told. Not told are other names that begin with a dot,
+    /// `*.md`, `*.cedarschema`, `matrix.txt`, and directories without policies, or of tests and cases.
     #[must_use]
     pub fn strays(dir: &Path) -> Vec<String> {
         let unread = names(dir).into_iter().filter(|name| !Self::takes(name));
@@ -57,11 +58,17 @@ impl PolicySource {
 }
 
 fn stray(dir: &Path, name: &str) -> Option<String> {
-    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    if name.starts_with('.') || name == SNAPSHOT || BESIDE.contains(&ending) {
+    let (own, ending) = name.rsplit_once('.').unwrap_or((name, ""));
+    let path = dir.join(name);
+    if name.starts_with('.') {
+        let hidden = is_hidden(name) && !path.is_dir();
+        return hidden.then(|| format!("`{name}` is not read: its name begins with a dot"));
+    }
+    // a page that is named after a policy may as well be one that an editor gave another ending
+    let beside = BESIDE.contains(&ending) && !is_policy(own);
+    if beside || name == SNAPSHOT {
         return None;
     }
-    let path = dir.join(name);
     if !path.is_dir() {
         return Some(format!(
             "`{name}` is not read: files of a set end in `.cedar`, or are `entities.json` and `limits.json`"
@@ -70,6 +77,18 @@ fn stray(dir: &Path, name: &str) -> Option<String> {
     let within = names(&path).into_iter().filter(|name| name.ends_with(".cedar")).count();
     (within > 0 && !TRIALS.contains(&name))
         .then(|| format!("`{name}/` holds {within} `*.cedar` and is not read: subdirectories are not"))
+}
+
+/// Whether a name ends as that of a policy, in any case.
+fn is_policy(name: &str) -> bool {
+    name.to_ascii_lowercase().strip_suffix(CEDAR).is_some_and(|own| own.len() > 1 && own.ends_with('.'))
+}
+
+/// Whether a name would be one of a set but for the dot before it. Locks of Emacs (`.#w.cedar`), what macOS keeps beside a copy (`._w.cedar`) and
+/// unfinished copies (`.~w.cedar`) are none.
+fn is_hidden(name: &str) -> bool {
+    let own = name.strip_prefix('.').filter(|own| !own.starts_with(['.', '#', '_', '~']));
+    own.is_some_and(|own| PolicySource::takes(own) || is_policy(own))
 }
 
 /// The names in a directory, sorted; none if it cannot be read.
@@ -250,5 +269,34 @@ mod tests {
         }
         let told = super::stray(std::path::Path::new("nowhere"), "w.cedar_").unwrap_or_default();
         assert!(told.starts_with("`w.cedar_` is not read"), "{told}");
+    }
+
+    #[test]
+    fn bug_a_policy_that_was_hidden_or_had_an_ending_of_a_page_was_passed_over_in_silence() {
+        let told = |name: &str| super::stray(std::path::Path::new("nowhere"), name);
+        for name in [".w.cedar", ".W.CEDAR", ".entities.json", ".limits.json"] {
+            let why = told(name).unwrap_or_default();
+            assert_eq!(why, format!("`{name}` is not read: its name begins with a dot"));
+        }
+        for name in [
+            "w.cedar.md",
+            "W.CEDAR.md",
+            "w.cedar.cedarschema",
+            "w.cedar.bak",
+            "w.cedar~",
+            "#w.cedar#",
+            "w.cedar.json",
+        ] {
+            let why = told(name).unwrap_or_default();
+            assert!(
+                why.starts_with(&format!("`{name}` is not read: files of a set end in `.cedar`")),
+                "{name}: {why}"
+            );
+        }
+        let others = ".#w.cedar ._w.cedar .~w.cedar ..data ..2026_11_23_10_00_00.123456789 .w.cedar.swp .w.cedar.tmp12 .w.cedar.Xq81Zc \
+                      .nfs0000000000a1b2c3 .git .gitignore .cedar .md README.md w.md cedar.md .cedar.md w.cedarschema matrix.txt";
+        for name in others.split_whitespace() {
+            assert_eq!(told(name), None, "{name}");
+        }
     }
 }
