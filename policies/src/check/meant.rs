@@ -61,6 +61,9 @@ fn elsewhere(error: &ValidationError, (before, own): (&str, &str), catalogue: &C
         }
         ValidationError::IncompatibleTypes(_) if text.contains("Set<") && is_one_of(own) => SEVERAL,
         ValidationError::IncompatibleTypes(_) if text.contains("Set<") => return written::held(own),
+        ValidationError::NonLitExtConstructor(_) if is_of_a_member(own) => {
+            "a member is compared as it is: of which type it is, `semgate policy check --schema` prints"
+        }
         ValidationError::FunctionArgumentValidation(_) => {
             let literal = text.rsplit('"').nth(1)?;
             return match () {
@@ -94,6 +97,13 @@ fn is_beside_one_of(own: &str) -> bool {
     let condition = own.split([';', '}']).next().unwrap_or_default();
     let right = condition.split_once("==").and_then(|(_, right)| right.trim_start().strip_prefix('('));
     right.is_some_and(|right| right.trim_start().starts_with('"'))
+}
+
+/// Whether a function is called with a member.
+fn is_of_a_member(own: &str) -> bool {
+    let words = tokens::all(own.split([';', '}']).next().unwrap_or_default());
+    matches!(words.get(1..4), Some([open, variable, point])
+        if open.text == "(" && point.text == "." && matches!(variable.text, "resource" | "context" | "principal"))
 }
 
 /// Whether this part of a condition asks for the time of day.

@@ -1,6 +1,6 @@
 //! One slip that Cedar finds at several places is told at the first of them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use cedar_policy::ValidationError;
 use miette::Diagnostic as _;
@@ -11,11 +11,14 @@ use super::meant::is_of_several;
 #[derive(Debug, Default)]
 pub(super) struct Told<'a> {
     places: HashMap<(&'a str, String), Vec<usize>>,
+    /// Where a value could not be made: of what type it is is not told besides.
+    made: HashSet<(&'a str, usize)>,
 }
 
 /// These by their place, and at one place by what they say: Cedar finds them in another order each time.
 pub(super) fn in_order(errors: &mut [&ValidationError]) {
-    errors.sort_by_cached_key(|error| (offset(error), error.to_string()));
+    let is_made = |error: &ValidationError| !matches!(error, ValidationError::NonLitExtConstructor(_));
+    errors.sort_by_cached_key(|error| (offset(error), is_made(error), error.to_string()));
 }
 
 fn offset(error: &ValidationError) -> Option<usize> {
@@ -38,6 +41,12 @@ impl<'a> Told<'a> {
                 | ValidationError::IncompatibleTypes(_)
                 | ValidationError::UnrecognizedEntityType(_)
         );
+        if let (ValidationError::NonLitExtConstructor(_), Some(at)) = (error, offset(error)) {
+            self.made.insert((policy, at));
+        }
+        if typed && offset(error).is_some_and(|at| self.made.contains(&(policy, at))) {
+            return true;
+        }
         let (Some(hint), Some(at), true) = (hint, offset(error), typed) else { return false };
         let several = is_of_several(hint);
         let parts = |c: char| matches!(c, ';' | '{' | '}') || (!several && matches!(c, '&' | '|'));

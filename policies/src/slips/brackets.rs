@@ -16,7 +16,7 @@ fn set(spot: &Spot<'_>) -> Option<Slip> {
     let open = *spot.open().last().filter(|_| matches!(spot.on(0), "," | "}"))?;
     let word = spot.word(Some(open));
     if let Some(close) = spot.closed(open)
-        && word == "("
+        && matches!(word, "(" | "{")
         && spot.on(0) == ","
         && !is_name(spot.word(open.checked_sub(1)))
         && spot.word(Some(close + 1)) == "."
@@ -51,6 +51,12 @@ fn condition(spot: &Spot<'_>) -> Option<Slip> {
     let is_clause = |word: &str| matches!(word, "when" | "unless");
     let here = spot.range(spot.here, spot.here);
     if spot.on(0) == "{" && spot.open().is_empty() && matches!(spot.before(1), ")" | "}") {
+        if spot.on(1) == "}" {
+            let edit = (spot.range(spot.here, spot.here + 1), String::new());
+            let hint =
+                "nothing stands in these braces: leave them out, or write what has to be so behind `when`";
+            return Some(Slip::tried(here.start, vec![edit], hint));
+        }
         let edit = (here.start..here.start, "when ".to_owned());
         return Some(Slip::tried(here.start, vec![edit], "a condition begins with `when` or `unless`"));
     }
@@ -91,6 +97,13 @@ fn semicolon(spot: &Spot<'_>) -> Option<Slip> {
         ));
     }
     let here = spot.range(spot.here, spot.here);
+    let first = spot.open().first().copied().unwrap_or_default();
+    let of_clause = matches!(spot.word(first.checked_sub(1)), "when" | "unless");
+    let goes_on = matches!(spot.on(1), "principal" | "action" | "resource" | "context" | "!" | "(");
+    if spot.on(0) == ";" && spot.open().len() == 1 && of_clause && goes_on {
+        let hint = "within a condition stands no `;`: its parts are joined by `&&` or `||`";
+        return Some(Slip::tried(here.start, vec![(here, "&&".to_owned())], hint));
+    }
     (spot.on(0) == ";" && open && spot.on(1) == "}")
         .then(|| Slip::tried(here.start, vec![(here, String::new())], "within a condition stands no `;`"))
 }

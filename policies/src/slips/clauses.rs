@@ -15,6 +15,8 @@ pub(super) fn rules(spot: &Spot<'_>) -> Vec<Slip> {
     }
     let rules = [
         braces(spot),
+        worded(spot),
+        ended(spot),
         between(spot),
         scope(spot),
         annotation(spot),
@@ -51,6 +53,42 @@ fn braces(spot: &Spot<'_>) -> Option<Slip> {
     Some(Slip::tried(range.start, edits, hint))
 }
 
+/// `where context.locked;`, `and (context.locked);`, `unless;`.
+fn worded(spot: &Spot<'_>) -> Option<Slip> {
+    let clause = spot.here.checked_sub(1)?;
+    let word = spot.word(Some(clause));
+    let ends = matches!(spot.word(clause.checked_sub(1)), ")" | "}");
+    if !ends || !spot.open().is_empty() || !spot.why.ends_with("expected `{`") {
+        return None;
+    }
+    if matches!((word, spot.on(0)), ("when" | "unless", ";" | "")) {
+        return Some(Slip::sure(spot.at, format!("a condition stands in braces: `{word} {{ … }}`")));
+    }
+    let meant = match word {
+        "where" | "if" | "given" | "provided" => "when",
+        "except" => "unless",
+        "and" | "also" if super::scope::clause_before(spot, clause) == "when" => "when",
+        _ => return None,
+    };
+    let last = spot.clause_end(spot.here).checked_sub(1).filter(|last| *last >= spot.here)?;
+    let (range, end) = (spot.range(clause, clause), spot.range(last, last).end);
+    let edits = vec![(range.clone(), format!("{meant} {{")), (end..end, " }".to_owned())];
+    let hint = format!("a condition begins with `when` or `unless` and stands in braces: `{meant} {{ … }}`");
+    Some(Slip::tried(range.start, edits, hint))
+}
+
+/// `@id("x");`.
+fn ended(spot: &Spot<'_>) -> Option<Slip> {
+    let from = spot.here.checked_sub(5)?;
+    let annotates = spot.on(0) == ";"
+        && spot.word(Some(from)) == "@"
+        && spot.before(1) == ")"
+        && (is_effect(spot.on(1)) || spot.on(1) == "@");
+    let range = spot.range(spot.here, spot.here);
+    let hint = "an annotation ends without a `;`: it belongs to the policy behind it";
+    annotates.then(|| Slip::tried(range.start, vec![(range, String::new())], hint))
+}
+
 /// `) && { … }` and `), when { … }`.
 fn between(spot: &Spot<'_>) -> Option<Slip> {
     if !spot.open().is_empty() || !matches!(spot.before(1), ")" | "}") {
@@ -62,13 +100,11 @@ fn between(spot: &Spot<'_>) -> Option<Slip> {
             let hint = format!("no `{}` stands before a condition", spot.on(0));
             Some(Slip::tried(range.start, vec![(range, String::new())], hint))
         }
-        ("&", "&", "{") => {
-            let range = spot.range(spot.here, spot.here + 1);
-            let edit = (range.clone(), "when".to_owned());
-            Some(Slip::tried(range.start, vec![edit], "a further condition begins with `when` or `unless`"))
-        }
+        ("&", "&", "{") => Some(super::scope::also(spot, spot.here, spot.range(spot.here, spot.here + 1))),
         ("|", "|", "{") => {
-            Some(Slip::sure(range.start, "alternatives stand in one condition: `when { … || … }`"))
+            let before = super::scope::clause_before(spot, spot.here);
+            let hint = format!("alternatives stand in one condition: `{before} {{ … || … }}`");
+            Some(Slip::sure(range.start, hint))
         }
         _ => None,
     }
@@ -86,6 +122,10 @@ fn scope(spot: &Spot<'_>) -> Option<Slip> {
         spot.word(Some(effect))
     );
     let edits = match spot.on(0) {
+        // `forbid all;`
+        word if super::scope::is_everybody(word) && matches!(spot.on(1), ";" | "when" | "unless") => {
+            vec![(here.clone(), "(principal, action, resource)".to_owned())]
+        }
         ";" | "when" | "unless" => {
             vec![(here.start..here.start, "(principal, action, resource) ".to_owned())]
         }

@@ -30,6 +30,12 @@ fn pointed(spot: &Spot<'_>) -> Option<Slip> {
         if spot.on(0).bytes().any(|digit| digit != b'0') {
             return Some(Slip::sure(range.start, format!("`{member}` is a whole number")));
         }
+        // where a point parts the thousands it is another number
+        if spot.on(0).len() == 3 {
+            let whole = format!("{digits}{}", spot.on(0));
+            let hint = format!("`{member}` is a whole number, which has no point: `{digits}`, or `{whole}`");
+            return Some(Slip::tried(range.start, vec![(range, digits)], hint));
+        }
         let hint = format!("`{member}` is a whole number: did you mean `{digits}`?");
         return Some(Slip::tried(range.start, vec![(range, digits)], hint));
     }

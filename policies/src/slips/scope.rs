@@ -1,7 +1,7 @@
 //! The parentheses behind `permit` and `forbid`, and the words before them.
 
 use super::Slip;
-use super::spot::{Spot, is_name, is_text};
+use super::spot::{Spot, is_effect, is_name, is_text};
 use crate::check::closest;
 
 /// The form of a scope.
@@ -12,6 +12,9 @@ pub(super) const ONE: &str =
 /// What is not meant.
 pub(super) const NOT: &str =
     "the scope says who and what is meant; what is not meant stands behind it, in `unless { … }`";
+
+/// The variables of a scope in their order.
+const SCOPE: [&str; 3] = ["principal", "action", "resource"];
 
 /// What stands in a scope without being the name of somebody.
 const WORDS: [&str; 9] =
@@ -60,16 +63,41 @@ fn effect(spot: &Spot<'_>) -> Option<Slip> {
     Some(Slip { sure: true, ..slip })
 }
 
+/// The word of the condition that ends before a position.
+pub(super) fn clause_before<'t>(spot: &Spot<'t>, at: usize) -> &'t str {
+    let mut depth = 0_usize;
+    for before in (0..at).rev() {
+        match spot.word(Some(before)) {
+            ")" | "]" | "}" => depth += 1,
+            "(" | "[" | "{" => depth = depth.saturating_sub(1),
+            "unless" if depth == 0 => return "unless",
+            ";" | "when" if depth == 0 => break,
+            _ => {}
+        }
+    }
+    "when"
+}
+
+/// A further condition with another word than `when` or `unless` before it. Two that must not hold together are one condition.
+pub(super) fn also(spot: &Spot<'_>, at: usize, range: std::ops::Range<usize>) -> Slip {
+    let hint = match clause_before(spot, at) {
+        "unless" => "what must not hold together stands in one condition: `unless { … && … }`",
+        _ => "a further condition begins with `when` or `unless`",
+    };
+    Slip::tried(range.start, vec![(range, "when".to_owned())], hint)
+}
+
 fn clause(spot: &Spot<'_>) -> Option<Slip> {
     let clause = last_word(spot, "invalid policy condition: ")?;
     let is = |names: &[&str]| names.iter().any(|name| clause.eq_ignore_ascii_case(name));
-    let (_, range) = at_word(spot, clause)?;
+    let (at, range) = at_word(spot, clause)?;
     if is(&["and", "also"]) {
-        let edit = vec![(range.clone(), "when".to_owned())];
-        return Some(Slip::tried(range.start, edit, "a further condition begins with `when` or `unless`"));
+        return Some(also(spot, at, range));
     }
     if is(&["or"]) {
-        return Some(Slip::sure(range.start, "alternatives stand in one condition: `when { … || … }`"));
+        let before = clause_before(spot, at);
+        let hint = format!("alternatives stand in one condition: `{before} {{ … || … }}`");
+        return Some(Slip::sure(range.start, hint));
     }
     if is(&["else", "otherwise"]) {
         let hint = "what else may be is another policy; what must not be is `unless { … }`";
@@ -177,5 +205,33 @@ fn form(spot: &Spot<'_>) -> Option<Slip> {
     }
     let order =
         says("where the variable `") || says("variable in the scope") || says("extra element in the scope");
-    order.then(|| Slip::sure(spot.at, FORM))
+    let again = || {
+        let (range, meant) = ordered(spot)?;
+        Some(Slip::tried(spot.at, vec![(range, meant)], FORM))
+    };
+    order.then(|| again().unwrap_or_else(|| Slip::sure(spot.at, FORM)))
+}
+
+/// The scope around in the order that it has to have, with variables that are missing: where nothing else stands in it.
+fn ordered(spot: &Spot<'_>) -> Option<(std::ops::Range<usize>, String)> {
+    let opens = |at: &usize| spot.word(Some(*at)) == "(" && is_effect(spot.word(at.checked_sub(1)));
+    let open = (0..=spot.here.min(spot.words.len())).rev().find(opens)?;
+    let close = spot.closed(open)?;
+    let mut own: [Option<&str>; 3] = [None; 3];
+    let (mut from, mut depth) = (open + 1, 0_usize);
+    for at in open + 1..=close {
+        match spot.word(Some(at)) {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" if at < close => depth = depth.saturating_sub(1),
+            "," | ")" if depth == 0 => {
+                let place = SCOPE.iter().position(|name| *name == spot.word(Some(from)))?;
+                let part = own.get_mut(place).filter(|part| part.is_none())?;
+                *part = Some(spot.slice(from, at - 1));
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    let all = own.iter().zip(SCOPE).map(|(part, name)| part.unwrap_or(name));
+    Some((spot.range(open + 1, close - 1), all.collect::<Vec<_>>().join(", ")))
 }

@@ -11,8 +11,22 @@ use crate::check::closest;
 
 /// The variables of Cedar.
 const VARIABLES: [&str; 4] = ["principal", "action", "resource", "context"];
+
+const BETWEEN: &str = "what lies between is asked as in `context.major >= 1 && context.major <= 2`";
+
 pub(super) fn rules(spot: &Spot<'_>) -> Vec<Slip> {
-    [variable(spot), infix(spot), access(spot)].into_iter().flatten().collect()
+    [
+        separated(spot),
+        of_type(spot),
+        dotted_text(spot),
+        variable(spot),
+        infix(spot),
+        between(spot),
+        access(spot),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn variable(spot: &Spot<'_>) -> Option<Slip> {
@@ -78,6 +92,100 @@ fn variable(spot: &Spot<'_>) -> Option<Slip> {
     (alone.is_some() && next != "::").then(|| Slip::sure(range.start, hint))
 }
 
+/// `resource::currency`, `resource:currency`, `resource..currency`, `$resource.currency`.
+fn separated(spot: &Spot<'_>) -> Option<Slip> {
+    let near = [Some(spot.here), spot.here.checked_sub(1), Some(spot.here + 1)].into_iter().flatten();
+    let near: Vec<usize> = near.collect();
+    let dollar = near.iter().copied().find(|at| {
+        spot.word(Some(*at)) == "$" && spot.joined(*at) && VARIABLES.contains(&spot.word(Some(at + 1)))
+    });
+    if let Some(at) = dollar {
+        let range = spot.range(at, at);
+        let hint = "a variable stands by its name alone: take `$` out";
+        return Some(Slip::tried(range.start, vec![(range, String::new())], hint));
+    }
+    let at = near.into_iter().find(|at| {
+        let (sign, left) = (spot.word(Some(*at)), spot.word(at.checked_sub(1)));
+        let member = matches!(left, "principal" | "resource" | "context") && is_name(spot.word(Some(at + 1)));
+        member && matches!(sign, "::" | ":") && *at > 0 && spot.joined(at - 1) && spot.joined(*at)
+    });
+    let (from, to) = match at {
+        Some(at) if !spot.in_scope() => (at, at),
+        // `..`, the second of which is found
+        None if spot.on(0) == "." && spot.before(1) == "." => (spot.here - 1, spot.here),
+        _ => return None,
+    };
+    let range = spot.range(from, to);
+    let meant = format!("{}.{}", spot.word(from.checked_sub(1)), spot.word(Some(to + 1)));
+    Some(Slip::tried(range.start, vec![(range, ".".to_owned())], format!("did you mean `{meant}`?")))
+}
+
+/// `resource == payment::transfer` and `resource in payment::transfer`.
+fn of_type(spot: &Spot<'_>) -> Option<Slip> {
+    let name = spot.why.strip_prefix("invalid variable: ")?;
+    let signs = match () {
+        () if spot.follows(&["resource", "=", "="]) || spot.follows(&["resource", "!", "="]) => 2,
+        () if spot.follows(&["resource", "in"]) => 1,
+        () => return None,
+    };
+    if !name.contains("::") {
+        let hint = "what it is is asked as in `resource is payment::transfer`";
+        return (is_name(name) && signs == 2).then(|| Slip::sure(spot.at, hint));
+    }
+    let last = spot.name_end(spot.here);
+    let not = spot.word(Some(spot.here - signs)) == "!";
+    let is = format!("resource is {}", spot.slice(spot.here, last));
+    let meant = if not { format!("!({is})") } else { is };
+    let range = spot.range(spot.here - signs - 1, last);
+    let hint = format!("did you mean `{meant}`?");
+    Some(Slip::tried(spot.range(spot.here - signs, spot.here).start, vec![(range, meant)], hint))
+}
+
+/// `principal.trust_domain == semgate.test`.
+fn dotted_text(spot: &Spot<'_>) -> Option<Slip> {
+    if !spot.why.starts_with("invalid member access")
+        || VARIABLES.contains(&spot.on(0))
+        || is_kind(spot.on(0))
+    {
+        return None;
+    }
+    let mut last = spot.here;
+    while matches!(spot.word(Some(last + 1)), "." | "-")
+        && spot.joined(last)
+        && is_name(spot.word(Some(last + 2)))
+    {
+        last += 2;
+    }
+    let beside = spot.follows(&["trust_domain", "=", "="]) || spot.follows(&["trust_domain", "!", "="]);
+    let meant = format!("\"{}\"", spot.slice(spot.here, last));
+    let hint = format!("a text stands in quotation marks: did you mean `{meant}`?");
+    beside.then(|| Slip::tried(spot.at, vec![(spot.range(spot.here, last), meant)], hint))
+}
+
+/// `a between 1 and 2`.
+fn between(spot: &Spot<'_>) -> Option<Slip> {
+    let left = spot.here.checked_sub(1).filter(|_| spot.on(0) == "between")?;
+    let from = if spot.word(Some(left)) == ")" {
+        return None;
+    } else {
+        spot.member(left)
+    };
+    let low = spot.operand_end(spot.here + 1)?;
+    let joins = match spot.word(Some(low + 1)) {
+        "and" | "AND" => low + 1,
+        "&" if spot.word(Some(low + 2)) == "&" => low + 2,
+        _ => return None,
+    };
+    let high = spot.operand_end(joins + 1)?;
+    let asked = spot.slice(from, left);
+    let meant = format!(
+        "{asked} >= {} && {asked} <= {}",
+        spot.slice(spot.here + 1, low),
+        spot.slice(joins + 1, high)
+    );
+    Some(Slip::tried(spot.at, vec![(spot.range(from, high), meant)], BETWEEN))
+}
+
 /// What a bare name stands for behind what asks for a group or an action: `principal in partners`, `action == INFORM`.
 fn kind_of(spot: &Spot<'_>, name: &str) -> Option<&'static str> {
     // in a list, or alone
@@ -135,7 +243,8 @@ fn infix(spot: &Spot<'_>) -> Option<Slip> {
     }
     let hint = match spot.on(0) {
         "matches" | "regex" => PATTERN,
-        "between" => "what lies between is asked as in `context.major >= 1 && context.major <= 2`",
+        "between" => BETWEEN,
+        "instanceof" => "what it is is asked as in `resource is payment::transfer`",
         "xor" => "that one of two is true and the other is not is asked by `!=`",
         "contains" => {
             "what is in a set is asked as in `principal.credentials.contains(\"auditor\")`, and what a text holds as in `resource.memo like \"*abc*\"`"
@@ -166,6 +275,9 @@ fn access(spot: &Spot<'_>) -> Option<Slip> {
         }
         _ if spot.why.starts_with("division is not") || spot.why.starts_with("remainder/modulo is not") => {
             "whole numbers have `+`, `-` and `*` alone"
+        }
+        _ if spot.why.starts_with("invalid string literal") && spot.before(1) == "[" => {
+            "a set has no order, and what is in it is asked as in `principal.credentials.contains(\"auditor\")`"
         }
         _ if spot.why.ends_with("condition clause cannot be empty") => {
             "leave it out, or say in it what has to be so"

@@ -232,7 +232,9 @@ fn left_of(behind: &[&str], saw: &str, own: &str) -> Option<String> {
         (["is", ..], _) => "`is` asks what an entity is; values are compared by `==`",
         (["in", "[", ..], "String") => SEVERAL,
         (["in", "[", ..], "Long") => NUMBERS,
-        (["in", ..], "String") if own.starts_with('"') => HOLDS,
+        (["in", ..], "String") if own.starts_with('"') => {
+            "what is in a set is asked as in `principal.credentials.contains(\"auditor\")`, and what a text holds as in `resource.memo like \"*abc*\"`"
+        }
         (["in", ..], saw) if saw.starts_with("Set<") => HOLDS,
         (["in", ..], _) => {
             "`in` asks whether somebody is in a group, as in `principal in Group::\"partners\"`"

@@ -40,6 +40,9 @@ pub(crate) fn member_elsewhere(name: &str, of: &str, catalogue: &Catalogue) -> O
         "expires" if of.contains("context") => {
             "the end of a session is `context.session.expires`, behind `context has session &&`"
         }
+        "principal" if context => "the sender is `principal`",
+        "action" if context => "the performative is `action`",
+        "resource" if context => "the message is `resource`",
         "sender" | "subject" | "caller" if !agent => "the sender is `principal`",
         "receiver" => "the receiver is `context.receiver`",
         "performative" => "the performative is `action`",
