@@ -260,6 +260,7 @@ fn called(spot: &Spot<'_>) -> Option<Slip> {
         _ => is_name(word) && is_name(last),
     };
     let meant = format!("{} {asks} {}", spot.slice(from, left), spot.slice(right, close - 1));
+    let meant = spot.enclosed(first, close, meant);
     let hint = format!("did you mean `{meant}`?");
     let start = spot.range(spot.here, spot.here).start;
     (one && fits && is_name(spot.word(Some(left))))

@@ -69,8 +69,15 @@ fn method(spot: &Spot<'_>) -> Option<Slip> {
     let reserved =
         spot.why.starts_with("this identifier is reserved") && spot.on(0) == "has" && spot.before(1) == ".";
     if reserved {
-        let group = is_text(spot.before(2)) && spot.before(3) == "::";
-        let hint = if group { "a group is asked as in `principal in Group::\"partners\"`" } else { PRESENT };
+        let hint = match spot.before(2) {
+            text if is_text(text) && spot.before(3) == "::" => {
+                "a group is asked as in `principal in Group::\"partners\"`"
+            }
+            "principal" | "receiver" => {
+                "a credential is asked as in `principal.credentials.contains(\"auditor\")`, and a group as in `principal in Group::\"partners\"`"
+            }
+            _ => PRESENT,
+        };
         return Some(Slip::sure(spot.at, hint));
     }
     let name = spot.why.ends_with("is not a valid method").then(|| spot.quoted())?;

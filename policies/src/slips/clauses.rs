@@ -67,13 +67,21 @@ fn worded(spot: &Spot<'_>) -> Option<Slip> {
     let meant = match word {
         "where" | "if" | "given" | "provided" => "when",
         "except" => "unless",
-        "and" | "also" if super::scope::clause_before(spot, clause) == "when" => "when",
+        "and" | "also" if matches!(spot.on(0), "when" | "unless") => {
+            let range = spot.range(clause, clause);
+            let hint = "a further condition begins with `when` or `unless`";
+            return Some(Slip::tried(range.start, vec![(range, String::new())], hint));
+        }
+        "and" | "also" => super::scope::clause_before(spot, clause),
         _ => return None,
     };
     let last = spot.clause_end(spot.here).checked_sub(1).filter(|last| *last >= spot.here)?;
     let (range, end) = (spot.range(clause, clause), spot.range(last, last).end);
     let edits = vec![(range.clone(), format!("{meant} {{")), (end..end, " }".to_owned())];
-    let hint = format!("a condition begins with `when` or `unless` and stands in braces: `{meant} {{ … }}`");
+    let hint = match (word, meant) {
+        ("and" | "also", "unless") => super::scope::TOGETHER.to_owned(),
+        _ => format!("a condition begins with `when` or `unless` and stands in braces: `{meant} {{ … }}`"),
+    };
     Some(Slip::tried(range.start, edits, hint))
 }
 

@@ -29,6 +29,7 @@ fn holds(spot: &Spot<'_>) -> Option<Slip> {
     let asks = matches!(spot.on(0), "contains" | "includes") && is_text(spot.before(1));
     let last = spot.operand_end(spot.here + 1).filter(|_| asks && is_name(spot.on(1)))?;
     let meant = format!("{} in {}", spot.slice(spot.here + 1, last), spot.slice(group, group + 2));
+    let meant = spot.enclosed(group, last, meant);
     let hint = format!("did you mean `{meant}`?");
     Some(Slip::tried(spot.at, vec![(spot.range(group, last), meant)], hint))
 }

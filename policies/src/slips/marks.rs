@@ -143,7 +143,8 @@ fn operator(spot: &Spot<'_>) -> Option<Slip> {
             }
         },
         "==>" => return Some(implied(spot.range(from, to))),
-        "≥" => ">=",
+        ">==" | "≥" => ">=",
+        "<==" => "<=",
         "=<" | "≤" => "<=",
         "&" | "∧" | "&&&" => "&&",
         "|" | "∨" | "|||" => "||",
@@ -186,8 +187,13 @@ fn word(spot: &Spot<'_>) -> Option<Slip> {
 fn not_compared(spot: &Spot<'_>, not: usize) -> Option<Slip> {
     let operand = spot.operand_end(not + 1)?;
     let sign = spot.word(Some(operand + 1)).to_ascii_lowercase();
-    if !matches!(sign.as_str(), "=" | "!" | "<" | ">" | "in" | "is" | "has" | "like") {
+    if !matches!(sign.as_str(), "=" | "!" | "<" | ">" | "in" | "is" | "has" | "like" | "between") {
         return None;
+    }
+    if sign == "between" {
+        let hint = "what is not so is asked as in `!(context.major >= 1 && context.major <= 2)`";
+        let range = spot.range(not, not);
+        return Some(Slip::tried(range.start, vec![(range, "!".to_owned())], hint));
     }
     let mut last = operand + 1;
     let ends = |word: &str| {

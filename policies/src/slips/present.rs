@@ -92,10 +92,12 @@ fn asked(spot: &Spot<'_>, at: usize, (first, last): (usize, usize), of: &str, na
         return None;
     }
     let meant = if is_name(plain) { format!("{of} has {plain}") } else { format!("{of} has \"{plain}\"") };
+    let meant = spot.enclosed(first, last, meant);
     let hint = match (is_always(of, plain), variable) {
         (true, _) => format!("`{of}.{plain}` is always there"),
         // what a sender may have is no member
         (_, "principal") => return None,
+        _ if of == "context.receiver" => return None,
         _ => format!("did you mean `{meant}`?"),
     };
     Some(Slip::tried(spot.range(at, at).start, vec![(spot.range(first, last), meant)], hint))

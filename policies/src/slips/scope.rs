@@ -13,6 +13,9 @@ pub(super) const ONE: &str =
 pub(super) const NOT: &str =
     "the scope says who and what is meant; what is not meant stands behind it, in `unless { … }`";
 
+/// Two that must not be so at once.
+pub(super) const TOGETHER: &str = "what must not hold together stands in one condition: `unless { … && … }`";
+
 /// The variables of a scope in their order.
 const SCOPE: [&str; 3] = ["principal", "action", "resource"];
 
@@ -36,6 +39,8 @@ pub(super) fn is_everybody(word: &str) -> bool {
             | "all"
             | "everyone"
             | "everybody"
+            | "everything"
+            | "anything"
             | "\"any\""
             | "\"all\""
     )
@@ -81,7 +86,7 @@ pub(super) fn clause_before<'t>(spot: &Spot<'t>, at: usize) -> &'t str {
 /// A further condition with another word than `when` or `unless` before it. Two that must not hold together are one condition.
 pub(super) fn also(spot: &Spot<'_>, at: usize, range: std::ops::Range<usize>) -> Slip {
     let hint = match clause_before(spot, at) {
-        "unless" => "what must not hold together stands in one condition: `unless { … && … }`",
+        "unless" => TOGETHER,
         _ => "a further condition begins with `when` or `unless`",
     };
     Slip::tried(range.start, vec![(range, "when".to_owned())], hint)

@@ -119,6 +119,16 @@ impl<'t> Spot<'t> {
         }
     }
 
+    /// What a question that is joined by a sign reads like in place of the words from one to another: in parentheses, where `!` or a
+    /// comparison stands beside them.
+    pub fn enclosed(&self, first: usize, last: usize, asks: String) -> String {
+        let before = self.word(first.checked_sub(1));
+        let turned = matches!(before, "!" | "=" | "<" | ">") || before.eq_ignore_ascii_case("not");
+        let behind = self.word(Some(last + 1));
+        let compared = matches!(behind, "=" | "!" | "<" | ">" | "in" | "is" | "has" | "like" | ".");
+        if turned || compared { format!("({asks})") } else { asks }
+    }
+
     /// The text from one word to another, both included.
     pub fn slice(&self, from: usize, to: usize) -> &'t str {
         self.text.get(self.range(from, to)).unwrap_or_default()

@@ -65,7 +65,7 @@ impl Found<'_> {
             ("Set<__cedar::internal::Any>", "String") => {
                 "what a text holds is asked as in `resource.memo like \"*abc*\"`"
             }
-            ("Set<__cedar::internal::Any>", "Group") => return Some(written::group(self.own)),
+            ("Set<__cedar::internal::Any>", "Group") => return Some(written::group(self.before, self.own)),
             ("String", "Bool") if self.own.starts_with('!') => {
                 "`!` stands before parentheses, as in `!(resource.memo like \"*abc*\")`"
             }

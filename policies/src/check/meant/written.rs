@@ -7,8 +7,18 @@ use crate::sense::tokens;
 
 /// The words from a place on, up to the end of this part of a condition.
 fn part(own: &str) -> Vec<&str> {
-    let ends = |word: &str| matches!(word, ";" | "&" | "|" | "}");
-    tokens::all(own).into_iter().map(|token| token.text).take_while(|word| !ends(word)).collect()
+    let mut depth = 0_usize;
+    let within = |word: &&str| {
+        match *word {
+            "(" | "[" => depth += 1,
+            ")" | "]" if depth == 0 => return false,
+            ")" | "]" => depth -= 1,
+            ";" | "&" | "|" | "}" => return false,
+            _ => {}
+        }
+        true
+    };
+    tokens::all(own).into_iter().map(|token| token.text).take_while(within).collect()
 }
 
 fn is_text(word: &str) -> bool {
@@ -52,7 +62,9 @@ pub(super) fn held(own: &str) -> Option<String> {
         ["has", name] => by(not, of, &format!("\"{name}\"")),
         // what is not, said twice
         ["!", "=", text] if is_text(text) && not.is_empty() => by("!", of, text),
-        ["in", "[", list @ .., "]"] if list.iter().all(|word| is_text(word) || *word == ",") => {
+        ["in", "[", list @ .., "]"]
+            if !list.is_empty() && list.iter().all(|word| is_text(word) || *word == ",") =>
+        {
             let any = format!("{not}{of}.containsAny([{}])", list.join("").replace(',', ", "));
             Some(match not {
                 "" => format!(
@@ -66,14 +78,15 @@ pub(super) fn held(own: &str) -> Option<String> {
 }
 
 /// `Group::"partners".contains(principal)`.
-pub(super) fn group(own: &str) -> String {
+pub(super) fn group(before: &str, own: &str) -> String {
     let words = part(own);
+    let (open, close) = if before.ends_with('!') { ("(", ")") } else { ("", "") };
     let meant = match words.as_slice() {
         ["Group", "::", name, ".", "contains", "(", rest @ .., ")"] if is_text(name) => member(rest)
             .filter(|(of, taken)| {
                 *taken == rest.len() && matches!(of.as_str(), "principal" | "context.receiver")
             })
-            .map(|(of, _)| format!("did you mean `{of} in Group::{name}`?")),
+            .map(|(of, _)| format!("did you mean `{open}{of} in Group::{name}{close}`?")),
         _ => None,
     };
     meant.unwrap_or_else(|| "who is in a group is asked as in `principal in Group::\"partners\"`".to_owned())
