@@ -185,18 +185,12 @@ fn joined(spot: &Spot<'_>) -> Option<Slip> {
     if !of_clause || !starts || !ends(spot.before(1)) || matches!(spot.before(1), "then" | "else" | "if") {
         return None;
     }
+    let find = |word: &str| (spot.here..spot.clause_end(spot.here)).find(|at| spot.word(Some(*at)) == word);
+    let other = find("else").filter(|_| word == "if");
     let hint = match word {
         "where" | "when" | "given" | "provided" | "also" | "but" => "did you mean `&&`?".to_owned(),
         // of one part and another it may be said in two ways
-        "if" if spot
-            .words
-            .iter()
-            .skip(spot.here)
-            .take_while(|word| word.text != ";")
-            .any(|w| w.text == "else") =>
-        {
-            "a choice is written `if … then … else …`".to_owned()
-        }
+        "if" if other.is_some() => "a choice is written `if … then … else …`".to_owned(),
         "if" => format!("{JOINED}; {IMPLIES}"),
         "unless" => format!(
             "{JOINED}; what must not hold stands behind the braces, in `unless {{ … }}`, or behind `!`"
@@ -204,5 +198,9 @@ fn joined(spot: &Spot<'_>) -> Option<Slip> {
         _ => return None,
     };
     let range = spot.range(spot.here, spot.here);
-    Some(Slip::tried(range.start, vec![(range, "&&".to_owned())], hint))
+    let start = range.start;
+    // `a if b else c`, of which neither word can stay
+    let other = other.filter(|_| find("then").is_none()).map(|at| spot.range(at, at));
+    let edits = [Some(range), other].into_iter().flatten().map(|range| (range, "&&".to_owned()));
+    Some(Slip::tried(start, edits.collect(), hint))
 }
