@@ -80,6 +80,15 @@ fn method(spot: &Spot<'_>) -> Option<Slip> {
         };
         return Some(Slip::sure(spot.at, hint));
     }
+    // a member without its variable
+    let bare =
+        spot.why.starts_with("attempted to call `").then_some(spot.on(0)).filter(|name| {
+            is_name(name) && spot.why.ends_with(&format!("`{name}` does not have any methods"))
+        });
+    if let Some(name) = bare {
+        let hint = format!("a member stands behind its variable, as in `resource.{name}`");
+        return Some(Slip::sure(spot.at, hint));
+    }
     let name = spot.why.ends_with("is not a valid method").then(|| spot.quoted())?;
     let called = |at: usize| spot.word(Some(at)) == "." && spot.word(Some(at + 1)) == name;
     let at = (spot.here..spot.words.len()).find(|at| called(*at))? + 1;

@@ -202,8 +202,14 @@ fn type_name(spot: &Spot<'_>) -> Option<Slip> {
 
 fn form(spot: &Spot<'_>) -> Option<Slip> {
     let says = |text: &str| spot.why.contains(text);
-    if says("invalid operator in the policy scope: !=") {
+    if says("invalid operator in the policy scope: !=") || says("invalid operator in the action scope: !=") {
         return Some(Slip::sure(spot.at, NOT));
+    }
+    if says("found a `+/-` expression") && spot.in_scope() && spot.commas() == 0 {
+        return Some(Slip::sure(
+            spot.at,
+            "an agent is named as in `Agent::\"spiffe://…\"`, and a group as in `Group::\"partners\"`",
+        ));
     }
     if says("found a `||` expression") && spot.in_scope() {
         return Some(Slip::sure(spot.at, ONE));

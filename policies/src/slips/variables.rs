@@ -59,11 +59,19 @@ fn variable(spot: &Spot<'_>) -> Option<Slip> {
     let asked = matches!(next, "." | "in" | "is" | "has");
     match name {
         "sender" | "subject" | "user" | "agent" | "caller"
-            if next == "in" || (next == "." && matches!(spot.on(2), "credentials" | "trust_domain")) =>
+            if next == "in"
+                || (next == "." && matches!(spot.on(2), "credentials" | "trust_domain"))
+                || (matches!(next, "=" | "!") && (spot.on(2), spot.on(3)) == ("=", "Agent")) =>
         {
             return by("principal");
         }
         "message" | "object" | "instance" | "concept" | "payload" if asked => return by("resource"),
+        "content" | "body" | "data" | "params" | "arguments" if next == "." => return by("resource"),
+        "time" | "clock" | "today" | "timestamp"
+            if matches!(next, "<" | ">") && [2, 3].iter().any(|by| spot.on(*by) == "datetime") =>
+        {
+            return by("context.now");
+        }
         "performative" if next == "in" || next == "=" => return by("action"),
         "ctx" | "circumstances" if next == "." => return by("context"),
         _ => {}
