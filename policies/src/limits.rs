@@ -45,6 +45,9 @@ pub struct PolicyLimits {
     /// Pairs of a permit and a forbid with conditions that are held against each other in one load, to find permits that forbids cover; of
     /// those past it nothing is said. One takes some ten microseconds.
     pub max_shadow_pairs: usize,
+    /// Looks at one policy beside one route, one way, in one load, to find policies that no route carries; of those past it nothing is said. One
+    /// takes some ten microseconds, so that many routes hold no set up for more than two seconds.
+    pub max_route_looks: usize,
     /// How deep a policy may nest, as its text tells: operators of a chain, and eight for each bracket. What walks a policy calls itself for
     /// each, and threads have stacks of 2 MiB; a longer list of values is written as a set.
     pub max_nesting: usize,
@@ -109,6 +112,7 @@ impl Default for PolicyLimits {
             max_left_out_tries: 512,
             max_line_looks: 100_000,
             max_shadow_pairs: 100_000,
+            max_route_looks: 200_000,
             max_nesting: 500,
             max_policy_steps: 2_000_000,
             max_steps: 200_000_000,

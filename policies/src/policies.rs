@@ -250,7 +250,7 @@ impl Policies {
         let guards = texts.before_tools(&world).into_iter();
         advice.extend(guards.filter(|fault| !warnings.iter().any(|one| policy_in(one) == policy_in(fault))));
         if let Some(routes) = &limits.routes {
-            let off = texts.off_routes(&world, routes).into_iter();
+            let off = texts.off_routes(&world, routes, limits.max_route_looks).into_iter();
             advice.extend(off.filter(|fault| !warnings.iter().any(|one| policy_in(one) == policy_in(fault))));
         }
         let schema_fault = |why| vec![PolicyFault::Schema { why }];

@@ -220,7 +220,7 @@ fn cases_may_set_a_lock_and_what_both_ends_show() {
 #[test]
 fn fault_a_case_of_one_ambiguous_question_was_decided_as_if_none_were_asked() {
     let dir = copied();
-    let forbid = r#"@id("none") forbid (principal, action, resource) when { context.scores.ambiguous > 0 };"#;
+    let forbid = r#"@id("none") forbid (principal, action, resource) when { context.scores.ambiguous > 0 && !context.locked };"#;
     std::fs::write(dir.path().join("scores.cedar"), forbid).unwrap();
     let case = json!({"shows": "an ambiguous question", "sender": "retailer-7", "receiver": "wholesaler-1", "context": "snl:v1.0",
         "concept": "ambiguous_parameter", "performative": "QUERY", "content": {"parameter": "dest_code", "value": "Paris"},

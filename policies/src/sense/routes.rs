@@ -24,13 +24,21 @@ struct Of {
 }
 
 impl Texts<'_> {
-    /// The policies that are about nothing on these routes, by whom they lead to and what is spoken there.
-    pub fn off_routes(&self, world: &World<'_>, routes: &[Route]) -> Vec<PolicyFault> {
+    /// The policies that are about nothing on these routes, by whom they lead to and what is spoken there; of policies past so many looks at one
+    /// beside a route nothing is told.
+    pub fn off_routes(&self, world: &World<'_>, routes: &[Route], looks: usize) -> Vec<PolicyFault> {
+        let mut left = looks;
         let each = self.written.iter().filter(|written| asks(written, world));
-        each.filter_map(|written| self.off(written, world, routes)).collect()
+        each.filter_map(|written| self.off(written, world, routes, &mut left)).collect()
     }
 
-    fn off(&self, written: &Written, world: &World<'_>, routes: &[Route]) -> Option<PolicyFault> {
+    fn off(
+        &self,
+        written: &Written,
+        world: &World<'_>,
+        routes: &[Route],
+        left: &mut usize,
+    ) -> Option<PolicyFault> {
         world.steps().begin();
         let start = Where { sender: named(written, world), ..scope(written, world).here() };
         // a protocol that is not spoken at all is no slip of a policy for its methods
@@ -38,9 +46,14 @@ impl Texts<'_> {
         if start.of_type.is_some() && !world.bindings(&start, false).iter().any(spoken) {
             return None;
         }
-        let holds = |of: Of| {
+        // what is not looked at any more may be so
+        let mut holds = |of: Of| {
             let there = |route: &Route| ways(&start, route, of, world);
-            routes.iter().flat_map(there).any(|here| Looking::new(world).clauses(&written.judged, &here))
+            routes.iter().flat_map(there).any(|here| {
+                let looked = left.checked_sub(1);
+                *left = looked.unwrap_or_default();
+                looked.is_none() || Looking::new(world).clauses(&written.judged, &here)
+            })
         };
         if holds(Of { ends: true, binding: true }) {
             return None;

@@ -214,6 +214,8 @@ pub struct Limits {
     pub policy_line_looks: usize,
     /// Pairs of a permit and a forbid with conditions that one load holds against each other ([`PolicyLimits::max_shadow_pairs`]).
     pub policy_shadow_pairs: usize,
+    /// Looks at one policy beside one route in one load ([`PolicyLimits::max_route_looks`]).
+    pub policy_route_looks: usize,
     /// How deep a policy may nest ([`PolicyLimits::max_nesting`]).
     pub policy_nesting: usize,
     /// Steps of judging one policy ([`PolicyLimits::max_policy_steps`]).
@@ -316,6 +318,7 @@ impl Default for Limits {
             policy_left_out_tries: 512,
             policy_line_looks: 100_000,
             policy_shadow_pairs: 100_000,
+            policy_route_looks: 200_000,
             policy_nesting: 500,
             policy_steps: 2_000_000,
             policies_steps: 200_000_000,
@@ -362,6 +365,7 @@ impl Limits {
             max_left_out_tries: self.policy_left_out_tries,
             max_line_looks: self.policy_line_looks,
             max_shadow_pairs: self.policy_shadow_pairs,
+            max_route_looks: self.policy_route_looks,
             max_nesting: self.policy_nesting,
             max_policy_steps: self.policy_steps,
             max_steps: self.policies_steps,
@@ -483,6 +487,7 @@ file_limits! {
         policy_left_out_tries: usize = 0..=1_000_000,
         policy_line_looks: usize = 0..=1_000_000_000,
         policy_shadow_pairs: usize = 0..=1_000_000_000,
+        policy_route_looks: usize = 0..=1_000_000_000,
         policy_nesting: usize = 16..=500,
         policy_steps: u64 = 1_000..=1_000_000_000_000,
         policies_steps: u64 = 1_000..=1_000_000_000_000,
