@@ -102,10 +102,13 @@ fn many_policies_beside_many_routes_are_looked_at_as_often_as_the_limit_says() {
     let text: String = (0..20)
         .map(|n| format!("permit (principal, action, resource) when {{ context.binding == \"mcp\" && context.scores.concepts == {} }};\n", n + 1))
         .collect();
-    let routes: Vec<Route> = (0..50).map(|n| route(&format!("spiffe://semgate.test/agent/r{n}"), "l8", &[])).collect();
+    let routes: Vec<Route> =
+        (0..50).map(|n| route(&format!("spiffe://semgate.test/agent/r{n}"), "l8", &[])).collect();
     let told = |looks: usize| {
-        let limits = PolicyLimits { routes: Some(routes.clone()), max_route_looks: looks, ..PolicyLimits::default() };
-        let policies = Policies::load_above(&alone(&text), &shipped_contexts(), &Floors::new(), &limits).unwrap();
+        let limits =
+            PolicyLimits { routes: Some(routes.clone()), max_route_looks: looks, ..PolicyLimits::default() };
+        let policies =
+            Policies::load_above(&alone(&text), &shipped_contexts(), &Floors::new(), &limits).unwrap();
         policies.advice().len()
     };
     assert_eq!((told(0), told(usize::MAX)), (0, 20));
