@@ -249,7 +249,9 @@ impl Texts<'_> {
         if let Some(fault) = self.never_there(written, world).or_else(|| self.needless_key(written, world)) {
             return vec![fault];
         }
-        let idle = pieces::idle(found, &here, scope.asked, world);
+        // a part may stand before a version makes a tool of what it is about
+        let open = Where { guards: true, ..here.clone() };
+        let idle = pieces::idle(found, &open, scope.asked, world);
         if !idle.is_empty() {
             return idle.iter().map(|idle| self.idle(written, idle)).collect();
         }
@@ -271,7 +273,8 @@ impl Texts<'_> {
         let info = world.catalogue.types.get(scope.of_type?)?;
         let own = info.name.rsplit("::").next().filter(|_| crate::learnt::is_learnt(info))?;
         let signed = format!("snl::{own}");
-        world.of_name(&signed)?;
+        // names mean what the first version has
+        world.versions(world.of_name(&signed)?).contains(&Version::new(1, 0)).then_some(())?;
         Some(PolicyFault::Invalid {
             place: self.place_of_clause(written, None),
             policy: written.id.to_string(),

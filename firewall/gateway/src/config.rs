@@ -280,19 +280,26 @@ impl Config {
         known.chain(agents.flatten().filter_map(|id| of_id(id))).collect()
     }
 
-    /// What the routes carry, each agent behind them with its binding; a group's messages are those of the routes to its members.
+    /// What the routes carry, each agent behind them with its binding, and handshakes in native L8 whatever that is; a group's messages are
+    /// those of the routes to its members.
     #[must_use]
     pub fn carried(&self) -> Vec<Route> {
         let alone = self.routes.iter().filter(|route| route.choices.group.is_none());
         let of = |route: &RouteConfig| {
             let versions = route.choices.versions.iter().filter(|_| route.protocol == Protocol::A2a);
-            Route {
+            let own = Route {
                 receiver: route.receiver.clone(),
                 binding: route.protocol.as_str(),
                 versions: versions.map(|version| version.as_str().to_owned()).collect(),
-            }
+            };
+            let shaken = route.choices.handshake.is_some().then(|| Route {
+                binding: Protocol::L8.as_str(),
+                versions: BTreeSet::new(),
+                ..own.clone()
+            });
+            std::iter::once(own).chain(shaken)
         };
-        alone.map(of).collect()
+        alone.flat_map(of).collect()
     }
 
     /// Reads and checks a file. Relative paths in it are relative to its own directory.

@@ -145,7 +145,9 @@ impl World<'_> {
     pub fn bindings(&self, here: &Where, settled: bool) -> Vec<&'static str> {
         let mut all = BTreeSet::new();
         for (at, info) in self.types_here(here) {
-            let is_said = |binding: &&str| *binding != MCP || info.of_tool || settled || here.guards;
+            let is_said = |binding: &&str| {
+                *binding != MCP || info.of_tool || settled || (here.guards && !learnt::is_learnt(info))
+            };
             match self.protocol(at, info) {
                 Some(binding) => drop(all.insert(binding)),
                 None => all.extend(BINDINGS.into_iter().filter(is_said)),
@@ -166,7 +168,11 @@ impl World<'_> {
     pub(super) fn is_unsaid(&self, here: &Where, settled: bool) -> bool {
         let said = |(at, info): (usize, &TypeInfo)| {
             let others = BINDINGS.into_iter().any(|binding| binding != MCP && can_be_bound(here, binding));
-            others || settled || here.guards || info.of_tool || self.protocol(at, info).is_some()
+            others
+                || settled
+                || (here.guards && !learnt::is_learnt(info))
+                || info.of_tool
+                || self.protocol(at, info).is_some()
         };
         let some = |here: &Where| self.types_here(here).next().is_some();
         let actions = Performative::ALL.into_iter().collect();
@@ -266,8 +272,7 @@ impl World<'_> {
         match &end.can_be {
             Some(who) if by_groups || end.named => Values::Texts(Arc::new(of(who))),
             // a guard for where others are met does no harm where nobody else is
-            _ if by_groups => Values::Any,
-            _ => self.met().map_or(Values::Any, |domains| Values::Texts(Arc::clone(domains))),
+            _ => Values::Any,
         }
     }
 }

@@ -211,7 +211,13 @@ impl Looking<'_, '_> {
         let may_change = is_domain(member) || is_binding(member);
         let known = if may_change && self.known == Known::All { Known::Structure } else { self.known };
         let looking = Self::knowing(self.world, known);
-        if let Some(values) = path_of(member).map(|(var, path)| looking.by_schema(&var, &path, here)) {
+        let values = path_of(member).map(|(var, path)| looking.by_schema(&var, &path, here));
+        // a domain is named that nobody of is met
+        let values = match (values, self.world.met()) {
+            (Some(Values::Any), Some(met)) if is_domain(member) => Some(Values::Texts(Arc::clone(met))),
+            (values, _) => values,
+        };
+        if let Some(values) = values {
             self.can_be_text(member, literal, values);
         }
     }

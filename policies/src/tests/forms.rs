@@ -306,6 +306,16 @@ fn of_a_signed_context_mcp_says_tools_and_what_they_give_alone() {
     }
     let all = "permit (principal, action, resource);\nforbid (principal, action, resource)\nwhen { context.binding == \"mcp\" && context.locked };";
     assert_eq!(super::House::with(all).unwrap().policies.advice(), []);
+    // so does a part of a permit
+    for guard in [
+        "unless { context.binding == \"mcp\" }",
+        "when { !(context.binding == \"mcp\") }",
+        "when { context.binding == \"l8\" || context.binding == \"mcp\" }",
+        "unless { context.binding_version == \"2026-07-28\" && context.locked }",
+        "when { if context.binding == \"mcp\" then context.locked else true }",
+    ] {
+        loads(&format!("permit (principal, action, resource is payment::transfer)\n{guard};"));
+    }
     // a version to come may make it one: what says so beside other bindings does no harm
     assert_eq!(faults("", &asks("buy", "binding != \"mcp\"")), Vec::<String>::new());
 }

@@ -115,3 +115,39 @@ fn many_policies_beside_many_routes_are_looked_at_as_often_as_the_limit_says() {
     let some = told(1_000);
     assert!((1..20).contains(&some), "{some}");
 }
+
+/// A set that guards against other domains was refused by a gateway that meets one alone.
+#[test]
+fn a_guard_by_a_domain_that_is_met_loads_where_nobody_of_another_one_is() {
+    let load = |policy: &str| {
+        let domains = BTreeSet::from(["semgate.test".to_owned()]);
+        let limits = PolicyLimits { trust_domains: Some(domains), ..PolicyLimits::default() };
+        let text = format!("permit (principal, action, resource);\n{policy};");
+        let loaded = Policies::load_above(&alone(&text), &shipped_contexts(), &Floors::new(), &limits);
+        loaded.map(|policies| policies.warnings().iter().map(ToString::to_string).collect::<Vec<_>>())
+    };
+    let scope = "(principal, action, resource)";
+    for guard in [
+        "unless { principal.trust_domain == \"semgate.test\" }",
+        "unless { principal.trust_domain == context.receiver.trust_domain }",
+        "when { principal.trust_domain != \"semgate.test\" }",
+        "when { !(principal.trust_domain == \"semgate.test\") && context.locked }",
+        "when { !(principal.trust_domain like \"*.test\") }",
+        "when { ![\"semgate.test\"].contains(principal.trust_domain) }",
+        "when { principal.trust_domain != context.receiver.trust_domain }",
+        "unless { [\"semgate.test\"].contains(context.receiver.trust_domain) }",
+    ] {
+        assert_eq!(load(&format!("forbid {scope} {guard}")).unwrap(), Vec::<String>::new(), "{guard}");
+    }
+    let permit = format!("permit {scope} unless {{ context.receiver.trust_domain != \"semgate.test\" }}");
+    assert_eq!(load(&permit).unwrap(), Vec::<String>::new());
+    for foreign in ["== \"elsewhere.test\"", "!= \"elsewhere.test\""] {
+        let faults =
+            load(&format!("forbid {scope} when {{ principal.trust_domain {foreign} }}")).unwrap_err();
+        let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        assert!(
+            told.len() == 1 && told[0].contains("`principal.trust_domain` is never `\"elsewhere.test\"`"),
+            "{told:?}"
+        );
+    }
+}
