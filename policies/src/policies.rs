@@ -247,12 +247,12 @@ impl Policies {
         let mut advice = texts.past_by_version(&world);
         advice.extend(texts.waiting());
         advice.extend(texts.plain_signs());
-        let guards = texts.before_tools(&world).into_iter();
-        advice.extend(guards.filter(|fault| !warnings.iter().any(|one| policy_in(one) == policy_in(fault))));
+        let mut idle = texts.before_tools(&world);
         if let Some(routes) = &limits.routes {
-            let off = texts.off_routes(&world, routes, limits.max_route_looks).into_iter();
-            advice.extend(off.filter(|fault| !warnings.iter().any(|one| policy_in(one) == policy_in(fault))));
+            idle.extend(texts.off_routes(&world, routes, limits.max_route_looks));
         }
+        idle.retain(|fault| !warnings.iter().any(|one| policy_in(one) == policy_in(fault)));
+        advice.extend(idle);
         let schema_fault = |why| vec![PolicyFault::Schema { why }];
         let actions = crate::ask::actions().map_err(schema_fault)?;
         let rules: Result<Vec<Rule>, String> = written.iter().map(Rule::new).collect();

@@ -145,9 +145,7 @@ impl World<'_> {
     pub fn bindings(&self, here: &Where, settled: bool) -> Vec<&'static str> {
         let mut all = BTreeSet::new();
         for (at, info) in self.types_here(here) {
-            let is_said = |binding: &&str| {
-                *binding != MCP || info.of_tool || settled || (here.guards && !learnt::is_learnt(info))
-            };
+            let is_said = |binding: &&str| *binding != MCP || may_be_tool(info, here, settled);
             match self.protocol(at, info) {
                 Some(binding) => drop(all.insert(binding)),
                 None => all.extend(BINDINGS.into_iter().filter(is_said)),
@@ -168,11 +166,7 @@ impl World<'_> {
     pub(super) fn is_unsaid(&self, here: &Where, settled: bool) -> bool {
         let said = |(at, info): (usize, &TypeInfo)| {
             let others = BINDINGS.into_iter().any(|binding| binding != MCP && can_be_bound(here, binding));
-            others
-                || settled
-                || (here.guards && !learnt::is_learnt(info))
-                || info.of_tool
-                || self.protocol(at, info).is_some()
+            others || may_be_tool(info, here, settled) || self.protocol(at, info).is_some()
         };
         let some = |here: &Where| self.types_here(here).next().is_some();
         let actions = Performative::ALL.into_iter().collect();
@@ -275,6 +269,11 @@ impl World<'_> {
             _ => Values::Any,
         }
     }
+}
+
+/// Whether a type of a signed context is of a tool of MCP, or counts as one since a version may make it one.
+fn may_be_tool(info: &TypeInfo, here: &Where, settled: bool) -> bool {
+    info.of_tool || settled || (here.guards && !learnt::is_learnt(info))
 }
 
 /// The binding that alone says the names of a type that is of these versions.
