@@ -13,6 +13,7 @@ use crate::convert::{self, Misfit};
 use crate::credentials::Window;
 use crate::index::Index;
 use crate::memory::{Key, Memory};
+use crate::pace;
 use crate::rule::{Wants, bit};
 use crate::{AgentEntry, Credentials, Question, Texts, Verdict};
 
@@ -42,6 +43,12 @@ pub(crate) fn actions() -> Result<Vec<EntityUid>, String> {
     Ok(Performative::ALL.into_iter().map(uid).collect())
 }
 
+impl Drop for Known {
+    fn drop(&mut self) {
+        pace::scatter(std::mem::take(&mut self.entities));
+    }
+}
+
 impl Known {
     /// Prepares the entity of every agent.
     pub fn new(list: Agents) -> Result<Self, String> {
@@ -49,6 +56,7 @@ impl Known {
         let (agent_type, group_type): (EntityTypeName, EntityTypeName) = (parse("Agent")?, parse("Group")?);
         let mut known = Self { list, entities: Vec::new(), agent_type, group_type };
         for entry in known.list.entries() {
+            pace::rest();
             let parents = entry.groups.iter().map(|group| known.group(group)).collect();
             let entity = known.entity(&entry.id, entry.credentials.iter().map(String::as_str), parents)?;
             let alone = Entities::from_entities([entity.clone()], None).map_err(|e| e.to_string())?;

@@ -16,7 +16,7 @@ use crate::agents::Agents;
 use crate::catalogue::Catalogue;
 use crate::parse::{Written, help, place_of, words};
 use crate::sense::{World, texts};
-use crate::{Place, PolicyFault};
+use crate::{Place, PolicyFault, pace};
 pub(crate) use meant::{kind, member_elsewhere, unknown_type};
 pub(crate) use strangers::told_once;
 
@@ -37,6 +37,7 @@ impl<'a> Texts<'a> {
     pub fn unknown_names(&self, agents: &Agents) -> Vec<PolicyFault> {
         let mut faults = Vec::new();
         for written in self.written {
+            pace::rest();
             let mut seen = Vec::new();
             for uid in written.policy.entity_literals() {
                 if seen.contains(&uid) {

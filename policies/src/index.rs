@@ -11,6 +11,7 @@ use semgate_contexts::Performative;
 use crate::agents::Agents;
 use crate::catalogue::{Catalogue, TypeInfo};
 use crate::learnt;
+use crate::pace;
 use crate::rule::{Rule, Wants};
 use crate::scope::{Action, Key, Lot, Scopes};
 
@@ -53,6 +54,13 @@ impl<'i> Chosen<'i> {
     }
 }
 
+impl Drop for Index {
+    /// Nearly all of a set is in its rules.
+    fn drop(&mut self) {
+        pace::scatter(std::mem::take(&mut self.rules));
+    }
+}
+
 impl Index {
     /// Builds the index; the error is a name that Cedar does not take, which reading the agents has excluded.
     pub fn build(
@@ -75,6 +83,7 @@ impl Index {
         let mut numbers: HashMap<Box<[u32]>, u32> = HashMap::from([(strangers, 0)]);
         let mut of_agent = Vec::with_capacity(agents.entries().len());
         for entry in agents.entries() {
+            pace::rest();
             let groups = entry.groups.iter().map(|id| uid(&group, id));
             let keys = scopes.principal_keys(&Key::holding(&uid(&agent, &entry.id), groups));
             let next = u32::try_from(classes.len()).map_err(|e| e.to_string())?;
@@ -148,6 +157,7 @@ fn reach(rules: &[Rule], catalogue: &Catalogue, scopes: &Scopes, actions: &[Acti
         catalogue.types.iter().map(|info| (info.uid.type_name(), info)).collect();
     let mut all: HashMap<u32, Reach> = HashMap::new();
     for rule in rules.iter().filter(|rule| rule.effect == cedar_policy::Effect::Permit) {
+        pace::rest();
         for key in scopes.principal_keys(std::slice::from_ref(&rule.scope.principal)) {
             let reach = all.entry(key).or_default();
             match &rule.scope.resource {

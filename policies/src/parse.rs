@@ -11,6 +11,7 @@ use miette::Diagnostic;
 use crate::annotations::{Annotations, Obligation};
 use crate::judged::judged;
 use crate::nesting;
+use crate::pace;
 use crate::reads::Reads;
 use crate::sense::tokens;
 use crate::{Place, PolicyFault, PolicyLimits, slips};
@@ -158,6 +159,7 @@ pub(crate) fn each_of(name: &str, text: &str, max_nesting: usize) -> Result<Vec<
         let own = policy.to_cedar().unwrap_or_default();
         let start = text.get(from..).and_then(|rest| rest.find(&own)).map_or(from, |at| from + at);
         from = start + own.len();
+        pace::rest();
         found.push(Alone { position: position + 1, start, text: own, policy: policy.clone() });
     }
     Ok(found)
@@ -171,6 +173,7 @@ fn parse_file(
     let (mut found, mut faults) = (Vec::new(), Vec::new());
     let mut nameless: HashMap<Digest, usize> = HashMap::new();
     for alone in each_of(name, text, limits.max_nesting)? {
+        pace::rest();
         let (policy, start) = (&alone.policy, alone.start);
         let annotations = match Annotations::of(policy) {
             Ok(annotations) => annotations,

@@ -15,16 +15,19 @@ use std::sync::PoisonError;
 use cedar_policy::{PolicySet, ResourceConstraint, Schema, ValidationMode, Validator};
 use semgate_contexts::{Performative, PerformativeSet};
 
-use crate::PolicyFault;
 use crate::catalogue::{Catalogue, TypeInfo};
 use crate::check::{Texts, place_in, policy_in};
 use crate::kinds::Kind;
 use crate::parse::Written;
 use crate::sense::World;
+use crate::{PolicyFault, pace};
 
 /// Policies with a fault that are validated against the whole schema, for the sake of its words; a set with more of them is
 /// mended from the first on.
 const SAID_IN_FULL: usize = 64;
+
+/// Policies that are handed to Cedar's validator in one call: a millisecond of them, between two rests.
+const AT_ONCE: usize = 32;
 
 /// What the policies of a part are validated beside.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,6 +60,7 @@ impl Texts<'_> {
             catalogue.types.iter().enumerate().map(|(at, info)| (info.name.as_str(), at)).collect();
         let queue = Mutex::new(parts.into_iter());
         let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let gentle = pace::is_gentle();
         let work = || {
             let mut faults = Vec::new();
             while let Some(part) = next() {
@@ -64,8 +68,9 @@ impl Texts<'_> {
             }
             Ok::<_, PolicyFault>(faults)
         };
+        let other = || if gentle { pace::gently(work) } else { work() };
         let faults = std::thread::scope(|scope| {
-            let others: Vec<_> = (1..workers()).map(|_| scope.spawn(work)).collect();
+            let others: Vec<_> = (1..workers()).map(|_| scope.spawn(other)).collect();
             let mut faults = work()?;
             for other in others {
                 let theirs =
@@ -112,14 +117,16 @@ impl Texts<'_> {
         schema: Schema,
         catalogue: &Catalogue,
     ) -> Result<Vec<PolicyFault>, PolicyFault> {
-        let set = set_of(policies)?;
-        if Validator::new(schema.clone())
-            .validate(&set, ValidationMode::Strict)
-            .validation_passed_without_warnings()
-        {
-            return Ok(Vec::new());
+        // Cedar validates each policy by itself
+        let validator = Validator::new(schema.clone());
+        for some in policies.chunks(AT_ONCE) {
+            pace::rest();
+            let passed = validator.validate(&set_of(some)?, ValidationMode::Strict);
+            if !passed.validation_passed_without_warnings() {
+                return Ok(self.validate(&set_of(policies)?, schema, catalogue));
+            }
         }
-        Ok(self.validate(&set, schema, catalogue))
+        Ok(Vec::new())
     }
 
     /// The same faults in the words that the whole schema gives them, those of the first policies.

@@ -16,6 +16,7 @@ use crate::index::Index;
 use crate::lived::{Said, agents_gone};
 use crate::may::unsaid;
 use crate::memory::Memory;
+use crate::pace;
 use crate::parse::{self, Written};
 use crate::rule::Rule;
 use crate::sense::World;
@@ -199,6 +200,7 @@ impl Policies {
         let texts = Checked { files: &source.files, written: &written };
         let mut said = Said::default();
         for policy in &written {
+            pace::rest();
             said.add(&policy.id, &policy.policy, texts.file(policy).1);
         }
         let same = |fault: &PolicyFault| said.lived(fault, after.lived);
@@ -255,7 +257,11 @@ impl Policies {
         advice.extend(idle);
         let schema_fault = |why| vec![PolicyFault::Schema { why }];
         let actions = crate::ask::actions().map_err(schema_fault)?;
-        let rules: Result<Vec<Rule>, String> = written.iter().map(Rule::new).collect();
+        let rule = |written| {
+            pace::rest();
+            Rule::new(written)
+        };
+        let rules: Result<Vec<Rule>, String> = written.iter().map(rule).collect();
         let rules = rules.map_err(schema_fault)?;
         let index = Index::build(rules, &catalogue, &agents, &actions).map_err(schema_fault)?;
         let redacts = written.iter().filter_map(|policy| policy.obligation.as_ref());

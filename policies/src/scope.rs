@@ -12,6 +12,7 @@ use cedar_policy::{
     ActionConstraint, EntityTypeName, EntityUid, Policy, PrincipalConstraint, ResourceConstraint,
 };
 
+use crate::pace;
 use crate::rule::Wants;
 
 /// What one side of a scope asks for.
@@ -141,6 +142,7 @@ impl Scopes {
         let mut scopes = Self::default();
         let mut entered = Entered::new();
         for (position, (scope, wants, more)) in (0_u32..).zip(rules) {
+            pace::rest();
             let takes = |(_, action): &(u32, &Action)| scope.takes(action);
             let actions = (0_u32..).zip(actions.iter().take(MAX_ACTIONS)).filter(takes);
             let actions = actions.fold(0_u64, |set, (bit, _)| set | 1 << bit);

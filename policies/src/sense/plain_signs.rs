@@ -1,8 +1,8 @@
 //! Texts with the signs of patterns of other languages, which Cedar takes as they are: what asks for them loads, and is hardly ever so.
 
 use super::tokens::Token;
-use crate::PolicyFault;
 use crate::check::Texts;
+use crate::{PolicyFault, pace};
 
 const STAR: &str =
     "`*` stands for itself here: what begins, ends or has something in it is asked with `like`";
@@ -16,6 +16,7 @@ impl Texts<'_> {
     pub fn plain_signs(&self) -> Vec<PolicyFault> {
         let mut found = Vec::new();
         for written in self.written {
+            pace::rest();
             let text = self.text(written);
             // most policies have none of them
             if !["*\"", "\"*", "%", "\"^", "$\"", "context.now"].iter().any(|sign| text.contains(sign)) {

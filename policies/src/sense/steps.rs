@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use crate::PolicyLimits;
+use crate::{PolicyLimits, pace};
 
 /// What may still be looked at.
 #[derive(Debug)]
@@ -47,6 +47,9 @@ const MORE: u64 = 8;
 /// pairs with a forbid.
 const CASES: u64 = 100;
 
+/// Steps between two looks at whether it is time to rest: a tenth of a millisecond.
+const RESTS: u64 = 512;
+
 impl Steps {
     pub const fn new(limits: &PolicyLimits) -> Self {
         let (each, all) = (limits.max_policy_steps, limits.max_steps);
@@ -63,6 +66,7 @@ impl Steps {
 
     /// Another policy is at hand.
     pub fn begin(&self) {
+        pace::rest();
         self.here.set(self.each.min(self.all.get()));
         for purse in [&self.more, &self.pieces, &self.cases] {
             purse.here.set((self.each / purse.part).min(purse.all.get()));
@@ -73,6 +77,10 @@ impl Steps {
     pub fn spend(&self, steps: u64) -> bool {
         self.here.set(self.here.get().saturating_sub(steps));
         self.all.set(self.all.get().saturating_sub(steps));
+        // one policy may take seconds
+        if self.all.get() % RESTS < steps {
+            pace::rest();
+        }
         !self.are_spent()
     }
 
