@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use semgate_contexts::{Context, Digest};
 use semgate_policies::{Floors, Lived, Policies, PolicyFault, PolicyLimits, PolicySource};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 
 #[cfg(feature = "plain-proxy")]
 pub(crate) use first::none;
@@ -22,18 +22,16 @@ pub(crate) use state::{PolicyReport, PolicyState, PolicyStates};
 
 use self::first::by_the_clock;
 use self::place::{Found, Place};
-use self::steady::{Stamp, Steady};
+use self::steady::Stamp;
 use super::Publisher;
+use super::aside::{Aside, Haste};
 use crate::config::Config;
+use crate::fault::RunFault;
 use crate::keep::PolicyMemory;
 
 /// How often a directory that keeps changing is waited for before the operator is told; it is not read until it stands still, since half of
 /// what somebody writes is a set that nobody meant.
 const UNSETTLED: u32 = 5;
-
-/// The nice value of the thread that loads: its ten seconds at most for 10,000 policies must not be taken from messages. At 10 the
-/// kernel gives it about a tenth of a core that others want whole, and all of an idle one.
-const NICE: i32 = 10;
 
 /// What a set is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,13 +52,14 @@ pub(super) struct Task {
     tries: usize,
     limits: PolicyLimits,
     publisher: Rc<Publisher>,
+    aside: Aside,
     state: Arc<PolicyState>,
     /// How the directory stood when it was last read.
     seen: Option<Stamp>,
     /// What was last tried, live or rejected: neither is tried twice.
     tried: Option<Tried>,
     /// What is live, and the contexts beside which it was typed: it is typed anew beside others even if what is on disk is rejected.
-    good: Option<(PolicySource, Vec<Digest>)>,
+    good: Option<(Arc<PolicySource>, Vec<Digest>)>,
     /// What was live last, as it is kept over a restart, and where.
     lived: Lived,
     memory: PolicyMemory,
@@ -115,6 +114,7 @@ impl Task {
             tries: limits.policy_read_tries,
             limits: config.policy_limits(),
             publisher,
+            aside: begun.aside,
             state,
             seen: None,
             tried,
@@ -123,14 +123,23 @@ impl Task {
     }
 
     /// The task of the set that decides beside the live one; that it cannot be loaded stops nothing, not even the start.
-    pub(super) fn shadow(config: &Config, publisher: Rc<Publisher>, state: Arc<PolicyState>) -> Option<Self> {
-        let shadow = config.shadow.as_ref()?;
+    ///
+    /// # Errors
+    /// Its thread cannot be started.
+    pub(super) fn shadow(
+        config: &Config,
+        publisher: Rc<Publisher>,
+        state: Arc<PolicyState>,
+    ) -> Result<Option<Self>, RunFault> {
+        let Some(shadow) = config.shadow.as_ref() else { return Ok(None) };
         let memory = PolicyMemory::shadow(&config.state, &shadow.policies);
         let lived = memory.recall(&config.policy_limits());
         let place = Place::Directory(shadow.policies.clone());
-        let begun = Begun { source: None, place, version: None, lived, floors: Floors::new() };
+        // of its own, so that the live set does not wait for it
+        let aside = Aside::start()?;
+        let begun = Begun { source: None, place, version: None, lived, floors: Floors::new(), aside };
         let task = Self::new(config, begun, publisher, state);
-        Some(Self { seat: Seat::Shadow { one_in: shadow.one_in }, tried: None, memory, ..task })
+        Ok(Some(Self { seat: Seat::Shadow { one_in: shadow.one_in }, tried: None, memory, ..task }))
     }
 
     pub(super) async fn run(mut self) {
@@ -181,35 +190,34 @@ impl Task {
             return;
         }
         let (place, limits, tries) = (self.place.clone(), self.limits.clone(), self.tries);
-        let read = tokio::task::spawn_blocking(move || place.read(&limits, tries)).await;
-        match read {
-            Ok(Ok(Found { steady: Steady { source, stamp }, version })) => {
-                self.seen = Some(stamp);
+        match self.aside.run(self.haste(), move || place.read(&limits, tries)).await {
+            Some(Ok(found)) => {
+                self.seen = Some(found.stamp.clone());
                 let tried = Tried {
-                    set: source.digest(),
-                    version,
+                    set: found.digest,
+                    version: found.version,
                     contexts: digests.clone(),
                     floors: floors.clone(),
                 };
                 if self.tried.as_ref() != Some(&tried) {
                     self.tried = Some(tried);
-                    self.load((source, version), contexts, (digests, floors)).await;
+                    self.load(found, contexts, (digests, floors)).await;
                 }
             }
-            Ok(Err(why)) => {
+            Some(Err(why)) => {
                 // what cannot be read has no stamp to know it by, so it is looked at again and told once
                 (self.seen, self.tried) = (None, None);
                 self.rejected(None, &[why]);
                 self.retype(contexts, digests).await;
             }
-            Err(why) => tracing::error!(%why, "the policy directory could not be read"),
+            None => tracing::error!("the policies could not be read: the thread that reads them panicked"),
         }
     }
 
     async fn stamp(&self) -> Option<Stamp> {
         let (place, limits) = (self.place.clone(), self.limits.clone());
-        let taken = tokio::task::spawn_blocking(move || place.stamp(&limits)).await;
-        taken.ok().and_then(Result::ok)
+        let taken = self.aside.run(self.haste(), move || place.stamp(&limits)).await;
+        taken.and_then(Result::ok)
     }
 
     /// Waits until whoever writes is done: until nothing changed for the time of `policy_settle`.
@@ -228,15 +236,12 @@ impl Task {
 
     async fn load(
         &mut self,
-        (source, version): (PolicySource, Option<u64>),
+        Found { source, digest, version, .. }: Found,
         contexts: Vec<Arc<Context>>,
         (digests, floors): (Vec<Digest>, Floors),
     ) {
-        let digest = source.digest();
-        let live = self.live();
-        // while nothing of the operator's is live there is no message to be kind to, and all wait for this
-        let serving = live.is_some();
-        let (kept, beside) = (source.clone(), contexts.clone());
+        let (live, haste) = (self.live(), self.haste());
+        let (kept, beside) = (Arc::clone(&source), contexts.clone());
         let (nothing_known, limits) = (contexts.is_empty(), by_the_clock(self.limits.clone()));
         let lived = if live.is_none() { self.lived.clone() } else { Lived::default() };
         let load = move || match live {
@@ -244,7 +249,7 @@ impl Task {
             Some(live) => live.reload_above(&source, &contexts, &floors, &limits),
             None => Policies::load_again_above(&source, &contexts, (&lived, &floors), &limits),
         };
-        match aside(serving, load).await {
+        match self.aside.run(haste, load).await {
             Some(Ok(policies)) => match self.place.remember(version, digest) {
                 Ok(()) => {
                     self.good = Some((kept, digests));
@@ -269,7 +274,7 @@ impl Task {
                 self.retype(beside, digests).await;
             }
             None => {
-                let why = "the thread that loads them ended".to_owned();
+                let why = "the thread that loads them panicked".to_owned();
                 (self.seen, self.tried) = (None, None);
                 self.rejected(Some(digest), &[PolicyFault::Schema { why }]);
             }
@@ -281,8 +286,9 @@ impl Task {
     async fn keep(&mut self) {
         let Some(live) = self.live().filter(|live| *live.lived() != self.lived) else { return };
         let (memory, lived, before) = (self.memory.clone(), live.lived().clone(), self.lived.clone());
-        let written = tokio::task::spawn_blocking(move || memory.keep(&lived, &before).map(|()| lived)).await;
-        match written.unwrap_or_else(|why| Err(why.into())) {
+        let write = move || memory.keep(&lived, &before).map(|()| lived);
+        let written = self.aside.run(self.haste(), write).await;
+        match written.unwrap_or_else(|| Err(std::io::Error::other("the thread that writes it panicked"))) {
             Ok(lived) => (self.lived, self.unwritten) = (lived, false),
             Err(why) if !self.unwritten => {
                 let path = self.memory.path().display();
@@ -301,6 +307,13 @@ impl Task {
         })
     }
 
+    fn haste(&self) -> Haste {
+        match self.state.report().live {
+            Some(_) => Haste::GivesWay,
+            None => Haste::Awaited,
+        }
+    }
+
     /// Types what is live beside other contexts, while what is on disk is rejected: a new context must not wait for whoever broke that.
     async fn retype(&mut self, contexts: Vec<Arc<Context>>, digests: Vec<Digest>) {
         let (Some(live), Some((source, with))) = (self.live(), self.good.clone()) else { return };
@@ -308,9 +321,9 @@ impl Task {
             return;
         }
         let (limits, floors) = (by_the_clock(self.limits.clone()), self.publisher.floors());
-        let again = source.clone();
+        let again = Arc::clone(&source);
         let load = move || live.reload_above(&again, &contexts, &floors, &limits);
-        if let Some(Ok(policies)) = aside(true, load).await {
+        if let Some(Ok(policies)) = self.aside.run(self.haste(), load).await {
             self.good = Some((source, digests));
             self.state.retyped(&policies);
             self.go_live(policies);
@@ -403,23 +416,4 @@ impl Task {
         };
         self.publisher.metrics.gauge(name, &[])
     }
-}
-
-/// Runs what takes seconds of a core on a thread of its own, which the kernel lets wait for those that serve if they do. `None` if it
-/// cannot start or panics.
-async fn aside<T: Send + 'static>(serving: bool, job: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    let (done, result) = oneshot::channel();
-    let thread = std::thread::Builder::new().name("semgate-policies".to_owned());
-    let body = move || {
-        // of this thread alone, on Linux; where it is not granted, the load is merely not kinder than others
-        if serving {
-            let _ = rustix::process::setpriority_process(None, NICE);
-        }
-        let _ = done.send(job());
-    };
-    if let Err(why) = thread.spawn(body) {
-        tracing::error!(%why, "a thread for loading policies could not be started");
-        return None;
-    }
-    result.await.ok()
 }

@@ -8,7 +8,7 @@ use semgate_contexts::{Context, DocumentLimits, Prefix, library};
 use semgate_policies::{Floors, Lived, Policies, PolicyFault, PolicyLimits, PolicySource};
 
 use super::place::{Found, Place};
-use super::{PolicyState, Steady};
+use super::{Aside, PolicyState};
 use crate::clock::unix_now;
 use crate::config::Config;
 use crate::fault::RunFault;
@@ -27,13 +27,14 @@ pub(crate) struct First {
     /// What the operator is told of them.
     pub(crate) state: PolicyState,
     /// What was read, for typing it anew beside other contexts; none if it does not fit the first ones.
-    pub(super) source: Option<PolicySource>,
+    pub(super) source: Option<Arc<PolicySource>>,
     pub(super) place: Place,
     pub(super) version: Option<u64>,
     /// What is wrong with the policies beside the contexts that are known, whatever else comes: nothing passes for it.
     pub(crate) wrong: Vec<String>,
     lived: Lived,
     floors: Floors,
+    aside: Aside,
 }
 
 /// The policies that a gateway starts with beside these contexts and above these floors. Of those that were live before it only warns of what a
@@ -51,11 +52,20 @@ pub(crate) fn first(config: &Config, contexts: &[Arc<Context>], floors: Floors) 
     let fault = |faults: &[PolicyFault]| RunFault::Policies { path: path.clone(), why: join(faults) };
     let limits = by_the_clock(config.policy_limits());
     let tries = config.limits.policy_read_tries;
-    let Found { steady: Steady { source, .. }, version } =
-        place.read(&limits, tries).map_err(|why| place.unread(&why))?;
     let state = PolicyState::keeping(config.kept(), config.floors.iter().cloned().collect());
     let lived = PolicyMemory::live(&config.state, place.path()).recall(&limits);
-    match Policies::load_again_above(&source, contexts, (&lived, &floors), &limits) {
+    // by the thread that takes it apart once another is live
+    let aside = Aside::start()?;
+    let panicked = || RunFault::system("policies", "the thread that loads them panicked");
+    let (from, within) = (place.clone(), limits.clone());
+    let read = aside.wait(move || from.read(&within, tries)).ok_or_else(panicked)?;
+    let Found { source, digest, version, .. } = read.map_err(|why| place.unread(&why))?;
+    let load = {
+        let (source, contexts, limits) = (Arc::clone(&source), contexts.to_vec(), limits.clone());
+        let (lived, floors) = (lived.clone(), floors.clone());
+        move || Policies::load_again_above(&source, &contexts, (&lived, &floors), &limits)
+    };
+    match aside.wait(load).ok_or_else(panicked)? {
         Ok(policies) => {
             state.accepted(&policies);
             Ok(First {
@@ -67,15 +77,16 @@ pub(crate) fn first(config: &Config, contexts: &[Arc<Context>], floors: Floors) 
                 wrong: Vec::new(),
                 lived,
                 floors,
+                aside,
             })
         }
         Err(faults) if faults.iter().all(PolicyFault::is_about_contexts) => {
-            state.rejected(Some(source.digest()), &faults);
+            state.rejected(Some(digest), &faults);
             // beside no context every policy is wrong
             let wrong = faults.iter().filter(|fault| !contexts.is_empty() && !fault.waits_for_contexts());
             let wrong = wrong.map(ToString::to_string).collect();
             let policies = waiting(&source, &limits).map_err(|faults| fault(&faults))?;
-            Ok(First { policies, state, source: None, place, version, wrong, lived, floors })
+            Ok(First { policies, state, source: None, place, version, wrong, lived, floors, aside })
         }
         Err(mut faults) => {
             // what may be gone once the contexts are known hides what will not
@@ -105,19 +116,22 @@ impl First {
     /// What the task that keeps it live begins with.
     pub(crate) fn begun(&mut self) -> Begun {
         let (lived, floors) = (std::mem::take(&mut self.lived), std::mem::take(&mut self.floors));
-        Begun { source: self.source.take(), place: self.place.clone(), version: self.version, lived, floors }
+        let (place, aside) = (self.place.clone(), self.aside.clone());
+        Begun { source: self.source.take(), place, version: self.version, lived, floors, aside }
     }
 }
 
 /// See [`First::begun`].
 pub(crate) struct Begun {
-    pub(super) source: Option<PolicySource>,
+    pub(super) source: Option<Arc<PolicySource>>,
     pub(super) place: Place,
     pub(super) version: Option<u64>,
     /// What was live last, before this start.
     pub(super) lived: Lived,
     /// The floors that the start knew.
     pub(super) floors: Floors,
+    /// The thread that did it.
+    pub(in crate::follow) aside: Aside,
 }
 
 /// What is wrong with the shadow policies beside these contexts and above these floors; nothing where there are none.
@@ -128,8 +142,7 @@ pub(crate) fn shadow_faults(config: &Config, contexts: &[Arc<Context>], floors: 
     let faults = match place.read(&limits, config.limits.policy_read_tries) {
         Ok(found) => {
             let lived = PolicyMemory::shadow(&config.state, &shadow.policies).recall(&limits);
-            let loaded =
-                Policies::load_again_above(&found.steady.source, contexts, (&lived, floors), &limits);
+            let loaded = Policies::load_again_above(&found.source, contexts, (&lived, floors), &limits);
             loaded.err().unwrap_or_default()
         }
         Err(fault) => vec![fault],

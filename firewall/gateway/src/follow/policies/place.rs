@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use semgate_certs::SpiffeId;
 use semgate_contexts::Digest;
@@ -41,9 +42,13 @@ pub(super) struct BundlePlace {
     memory: PathBuf,
 }
 
-/// A set as it was read, and the version that it came under if it was signed.
+/// A set as it was read.
 pub(super) struct Found {
-    pub(super) steady: Steady,
+    pub(super) source: Arc<PolicySource>,
+    /// Its digest, which takes milliseconds of a large set.
+    pub(super) digest: Digest,
+    pub(super) stamp: Stamp,
+    /// The version that it came under, if it was signed.
     pub(super) version: Option<u64>,
 }
 
@@ -96,11 +101,11 @@ impl Place {
     pub(super) fn read(&self, limits: &PolicyLimits, tries: usize) -> Result<Found, PolicyFault> {
         match self {
             Self::Directory(path) => {
-                let steady = steady::read(path, limits, tries)?;
+                let Steady { source, stamp } = steady::read(path, limits, tries)?;
                 for why in PolicySource::strays(path) {
                     tracing::warn!(why, "something in the policy directory is no part of the set");
                 }
-                Ok(Found { steady, version: None })
+                Ok(Found { digest: source.digest(), source: Arc::new(source), stamp, version: None })
             }
             Self::Bundle(bundle) => bundle.read(limits, tries),
         }
@@ -158,7 +163,7 @@ impl BundlePlace {
             return Err(unreadable(&self.file, why));
         }
         tracing::debug!(version, signer = signed.signer.as_str(), "a policy bundle is good");
-        Ok(Found { steady: Steady { source, stamp }, version: Some(version) })
+        Ok(Found { source: Arc::new(source), digest: claimed, stamp, version: Some(version) })
     }
 
     fn newest(&self) -> Result<Option<(u64, Digest)>, PolicyFault> {
