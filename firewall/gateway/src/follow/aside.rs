@@ -53,9 +53,11 @@ impl Aside {
         self.give(haste, job).await.ok().flatten()
     }
 
-    /// As [`Aside::run`] of what is awaited, for a thread that has nothing else to do and no runtime.
+    /// As [`Aside::run`] of what is awaited, for a thread that has nothing else to do.
     pub(super) fn wait<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-        self.give(Haste::Awaited, job).blocking_recv().ok().flatten()
+        let (done, result) = mpsc::channel();
+        drop(self.give(Haste::Awaited, move || drop(done.send(job()))));
+        result.recv().ok()
     }
 
     /// Takes this apart there, whenever it comes to it.
