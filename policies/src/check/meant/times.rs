@@ -1,5 +1,7 @@
 //! Times and lengths of time as other languages and people write them, where no other reading of them is likely.
 
+use crate::moments;
+
 /// What was meant by the text of a `duration`, if there is one reading of it. `08:00` is one of the day alone, which is told by what it is compared with.
 pub(super) fn duration(text: &str, of_day: bool) -> Option<String> {
     let units = match clock(text).filter(|_| of_day) {
@@ -70,8 +72,8 @@ pub(super) fn datetime(text: &str) -> Option<String> {
     let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
     let in_order = parts.next().is_none() && year.len() == 4 && month.len() <= 2 && day.len() <= 2;
     let (year, month, day) = (number(year)?, number(month)?, number(day)?);
-    let known = in_order && (1..=12).contains(&month) && (1..=31).contains(&day);
     let whole = format!("{year:04}-{month:02}-{day:02}");
+    let known = in_order && moments::milliseconds(&whole).is_some();
     (known && whole != text).then(|| format!("did you mean `datetime(\"{whole}\")`?"))
 }
 
@@ -116,6 +118,8 @@ mod tests {
         for (text, meant) in [
             ("2030-1-1", Some("2030-01-01")),
             ("2030/12/31", Some("2030-12-31")),
+            ("2030-2-31", None),
+            ("2028-2-29", Some("2028-02-29")),
             ("2030.1.31", Some("2030-01-31")),
             ("01.02.2030", None),
             ("01/02/2030", None),
