@@ -126,6 +126,13 @@ fn an_authority_that_the_operator_distrusts_is_refused_at_once_under_traffic_and
     write(&trusted, &gateway);
     wait_for("trust", || (code(&gateway, known) == "allowed").then_some(()));
     assert!(metrics(&gateway).contains("semgate_config_current 1"));
+
+    // what only a restart takes up is not what the gateway goes by
+    write(&trusted.replace("rate_burst = 1000000", "rate_burst = 1000"), &gateway);
+    wait_for("that it waits", || metrics(&gateway).contains("semgate_config_current 0").then_some(()));
+    assert_eq!(code(&gateway, known), "allowed");
+    write(&trusted, &gateway);
+    wait_for("as before", || metrics(&gateway).contains("semgate_config_current 1").then_some(()));
 }
 
 #[test]

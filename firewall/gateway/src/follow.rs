@@ -192,7 +192,8 @@ impl Publisher {
     /// Takes up whom the operator's file distrusts now. A file that cannot be used changes nothing, and is told.
     fn distrust(&self, config: &Config) {
         let read = config.distrusted_now();
-        self.metrics.gauge("semgate_config_current", &[]).set(f64::from(u8::from(read.is_ok())));
+        let current = matches!(read, Ok((_, true)));
+        self.metrics.gauge("semgate_config_current", &[]).set(f64::from(u8::from(current)));
         match read {
             Ok((names, the_rest)) => {
                 if !the_rest {

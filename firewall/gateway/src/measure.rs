@@ -66,7 +66,7 @@ impl Metrics {
             ("semgate_distrusted", "1 if the operator distrusts the authority."),
             (
                 "semgate_config_current",
-                "1 if the configuration could be read when it last was, 0 if whom it distrusts is not known.",
+                "1 if the configuration, when it was last read, was what the gateway goes by; 0 if it could not be read, or more than `distrusted` waits for a restart.",
             ),
             (
                 "semgate_policy_set_current",

@@ -50,7 +50,7 @@ fn why(words: &[Token<'_>], at: usize) -> Option<String> {
     let said = |why: &str| Some(format!("`{shown}`: {why}"));
     if back(1) == "like" {
         return match inner {
-            inner if inner.starts_with('^') || inner.ends_with(".*$") => said(REGULAR),
+            inner if is_regular(inner) => said(REGULAR),
             inner if !inner.contains('*') && (inner.starts_with('%') || inner.ends_with('%')) => {
                 said(PERCENT)
             }
@@ -60,4 +60,17 @@ fn why(words: &[Token<'_>], at: usize) -> Option<String> {
     let listed = matches!(back(1), "[" | ",") && matches!(on(1), "," | "]");
     let starred = inner.starts_with('*') || inner.ends_with('*');
     if (compared || listed) && starred { said(STAR) } else { None }
+}
+
+/// Whether a pattern has signs that only a regular expression has a use for where they stand.
+fn is_regular(pattern: &str) -> bool {
+    let class = |rest: &str| {
+        let rest = rest.as_bytes();
+        rest.get(1) == Some(&b'-') && rest.get(3..).is_some_and(|rest| rest.contains(&b']'))
+    };
+    pattern.starts_with('^')
+        || pattern.ends_with(".*$")
+        || pattern.strip_prefix(".*").is_some_and(|rest| !rest.is_empty())
+        || pattern.starts_with("(?")
+        || pattern.split('[').skip(1).any(class)
 }

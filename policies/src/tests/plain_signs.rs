@@ -23,6 +23,9 @@ fn a_sign_that_stands_for_itself_is_told_where_it_looks_like_a_pattern() {
         (r#"resource.observed_fact_text like "%urgent%""#, r#""%urgent%""#, percent),
         (r#"resource.observed_fact_text like "^DELETE.*$""#, r#""^DELETE.*$""#, regular),
         (r#"resource.observed_fact_text like "DELETE.*$""#, r#""DELETE.*$""#, regular),
+        (r#"resource.observed_fact_text like ".*urgent.*""#, r#"".*urgent.*""#, regular),
+        (r#"resource.observed_fact_text like "(?i)urgent*""#, r#""(?i)urgent*""#, regular),
+        (r#"resource.observed_fact_text like "[a-z]*""#, r#""[a-z]*""#, regular),
     ] {
         let found = told(condition);
         assert_eq!(found.len(), 1, "{condition}: {found:?}");
@@ -46,6 +49,9 @@ fn signs_that_may_be_meant_are_not_told() {
         r#"resource.observed_fact_text like "a.*""#,
         r#"resource.observed_fact_text like "*^*""#,
         r#"resource.observed_fact_text like "*$""#,
+        r#"resource.observed_fact_text like ".*""#,
+        r#"resource.observed_fact_text like "*[x]*""#,
+        r#"resource.observed_fact_text like "[a-""#,
         r#"resource.observed_fact_text == "*""#,
         r#"resource.observed_fact_text != "a*b""#,
         r#"context.now >= datetime("2030-12-24")"#,
