@@ -1,48 +1,35 @@
-//! Loading beside messages: a thread that loads a set rests now and then, so that whoever waits for its core gets it.
-//!
-//! Once a kernel gave a core to a thread, of however low a priority, it lets it run on until the next tick of its clock: 4 ms on many systems,
-//! 10 on some. A message whose thread waits there waits as long, perhaps more than once on its way. A thread that sleeps gives its core
-//! away at once.
+//! Loading beside messages: whoever loads a set is called between two pieces of work, so that it can let others have the core.
 
 use std::cell::Cell;
-use std::time::{Duration, Instant};
-
-/// The longest that policies are worked on without a rest, but for single calls of Cedar and the parsing of one file. A fifth of what a message is
-/// meant to wait at most, since it may find the thread on its way more than once.
-const WORK: Duration = Duration::from_millis(1);
-
-/// Asked for; what a rest takes is by the system's timers, a tenth of a millisecond on most. So a load takes a tenth longer.
-const REST: Duration = Duration::from_micros(50);
 
 thread_local! {
-    /// When the thread last rested; none if it does not.
-    static RESTED: Cell<Option<Instant>> = const { Cell::new(None) };
+    /// What is called; none where nobody is served meanwhile.
+    static REST: Cell<Option<fn()>> = const { Cell::new(None) };
 }
 
-/// Does this with rests: for loading a set, and for taking one apart, while messages are served. Nothing else is done otherwise.
-pub fn gently<T>(job: impl FnOnce() -> T) -> T {
+/// Does this, and calls `rest` between any two pieces of work on policies: some ten microseconds each, but for single calls of Cedar and the
+/// parsing of one file. On every thread that it is done on; nothing else is done otherwise.
+pub fn gently<T>(rest: fn(), job: impl FnOnce() -> T) -> T {
     /// Puts back what was, also where the job panics.
-    struct Before(Option<Instant>);
+    struct Before(Option<fn()>);
     impl Drop for Before {
         fn drop(&mut self) {
-            RESTED.set(self.0);
+            REST.set(self.0);
         }
     }
-    let _before = Before(RESTED.replace(Some(Instant::now())));
+    let _before = Before(REST.replace(Some(rest)));
     job()
 }
 
-/// Whether this thread rests, for what it starts others for.
-pub(crate) fn is_gentle() -> bool {
-    RESTED.get().is_some()
+/// What this thread calls, for those that it starts.
+pub(crate) fn resting() -> Option<fn()> {
+    REST.get()
 }
 
-/// Rests if it is time to. To be called between two pieces of work, of which each takes some ten microseconds at least.
+/// To be called between two pieces of work.
 pub(crate) fn rest() {
-    let Some(rested) = RESTED.get() else { return };
-    if rested.elapsed() >= WORK {
-        std::thread::sleep(REST);
-        RESTED.set(Some(Instant::now()));
+    if let Some(rest) = REST.get() {
+        rest();
     }
 }
 
@@ -56,36 +43,30 @@ pub(crate) fn scatter<T>(all: impl IntoIterator<Item = T>) {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
-    fn work(time: Duration) {
-        let begun = Instant::now();
-        while begun.elapsed() < time {
-            std::hint::spin_loop();
-        }
+    thread_local! {
+        static RESTS: Cell<usize> = const { Cell::new(0) };
+    }
+
+    fn count() {
+        RESTS.set(RESTS.get() + 1);
     }
 
     #[test]
-    fn it_rests_once_it_worked_long_enough_and_only_where_it_is_asked_to() {
-        work(2 * WORK);
+    fn it_rests_only_where_it_is_asked_to() {
         rest();
-        assert!(!is_gentle());
-        let (begun, rested) = gently(|| {
-            let begun = RESTED.get().unwrap();
-            rest();
-            assert_eq!(RESTED.get(), Some(begun), "not yet");
-            work(2 * WORK);
-            rest();
-            (begun, RESTED.get().unwrap())
-        });
-        assert!(rested >= begun + 2 * WORK + REST, "it slept");
-        assert!(!is_gentle());
+        gently(count, || scatter([1, 2, 3]));
+        rest();
+        assert_eq!(RESTS.get(), 3);
     }
 
     #[test]
     fn a_job_that_panics_leaves_the_thread_as_it_was() {
-        let ended = std::panic::catch_unwind(|| gently(|| assert!(!is_gentle(), "it is")));
+        let ended = std::panic::catch_unwind(|| gently(count, || assert!(resting().is_none(), "it rests")));
         assert!(ended.is_err());
-        assert!(!is_gentle());
+        assert!(resting().is_none());
     }
 }

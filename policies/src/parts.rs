@@ -60,7 +60,7 @@ impl Texts<'_> {
             catalogue.types.iter().enumerate().map(|(at, info)| (info.name.as_str(), at)).collect();
         let queue = Mutex::new(parts.into_iter());
         let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let gentle = pace::is_gentle();
+        let rest = pace::resting();
         let work = || {
             let mut faults = Vec::new();
             while let Some(part) = next() {
@@ -68,7 +68,10 @@ impl Texts<'_> {
             }
             Ok::<_, PolicyFault>(faults)
         };
-        let other = || if gentle { pace::gently(work) } else { work() };
+        let other = || match rest {
+            Some(rest) => pace::gently(rest, work),
+            None => work(),
+        };
         let faults = std::thread::scope(|scope| {
             let others: Vec<_> = (1..workers()).map(|_| scope.spawn(other)).collect();
             let mut faults = work()?;

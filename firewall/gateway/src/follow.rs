@@ -66,7 +66,7 @@ impl Follow {
     /// Spawns every task of the thread on its `LocalSet`; they end with it.
     ///
     /// # Errors
-    /// SIGHUP cannot be listened for, or an authority's roots cannot be used.
+    /// SIGHUP cannot be listened for, a thread cannot be started, or an authority's roots cannot be used.
     pub(crate) fn spawn(mut self) -> Result<(), RunFault> {
         let views = self.followers.iter().map(Follower::view).collect();
         self.metrics.gauge("semgate_config_current", &[]).set(1.0);
@@ -84,7 +84,7 @@ impl Follow {
             reload: watch::Sender::new(()),
             roots: watch::Sender::new(()),
             retired: RefCell::default(),
-            aside: self.begun.aside.clone(),
+            burial: Aside::start("semgate-burial")?,
         });
         for (place, (follower, settings)) in
             self.followers.into_iter().zip(&self.config.authorities).enumerate()
@@ -154,7 +154,7 @@ struct Publisher {
     /// What was in force, until nobody holds it.
     retired: RefCell<Vec<Arc<Generation>>>,
     /// Where that is taken apart.
-    aside: Aside,
+    burial: Aside,
 }
 
 /// The lowest version of each line of which messages come to be judged: the highest of the operator's floor and its authority's.
@@ -252,8 +252,7 @@ impl Publisher {
         self.gauges();
     }
 
-    /// Takes apart what nobody holds any more, on the thread that put it together, where no message waits for it: a set of 10,000 policies
-    /// takes 30 milliseconds.
+    /// Takes apart what nobody holds any more, on a thread where no message waits for it: a set of 10,000 policies takes 30 milliseconds.
     fn bury(&self) {
         let mut retired = self.retired.borrow_mut();
         // what is not in force can be found by nobody anew, so the last holder stays the last
@@ -261,7 +260,7 @@ impl Publisher {
         *retired = held;
         let free: Vec<Arc<Generation>> = free;
         if !free.is_empty() {
-            self.aside.bury(free);
+            self.burial.bury(free);
         }
     }
 

@@ -122,7 +122,7 @@ impl Task {
         }
     }
 
-    /// The task of the set that decides beside the live one; that it cannot be loaded stops nothing, not even the start.
+    /// The task of the set that decides beside the live one; that its policies cannot be loaded stops nothing, not even the start.
     ///
     /// # Errors
     /// Its thread cannot be started.
@@ -136,7 +136,7 @@ impl Task {
         let lived = memory.recall(&config.policy_limits());
         let place = Place::Directory(shadow.policies.clone());
         // of its own, so that the live set does not wait for it
-        let aside = Aside::start()?;
+        let aside = Aside::start("semgate-shadow")?;
         let begun = Begun { source: None, place, version: None, lived, floors: Floors::new(), aside };
         let task = Self::new(config, begun, publisher, state);
         Ok(Some(Self { seat: Seat::Shadow { one_in: shadow.one_in }, tried: None, memory, ..task }))
@@ -308,9 +308,10 @@ impl Task {
     }
 
     fn haste(&self) -> Haste {
-        match self.state.report().live {
-            Some(_) => Haste::GivesWay,
-            None => Haste::Awaited,
+        match self.seat {
+            Seat::Live if self.publisher.waiting.get() => Haste::Awaited,
+            // nobody waits for what only decides beside
+            Seat::Live | Seat::Shadow { .. } => Haste::GivesWay,
         }
     }
 

@@ -8,7 +8,7 @@ fn here() -> ThreadId {
 
 #[tokio::test]
 async fn all_work_is_done_by_one_thread_also_after_a_panic() {
-    let aside = Aside::start().unwrap();
+    let aside = Aside::start("semgate-policies").unwrap();
     let first = aside.run(Haste::Awaited, here).await.unwrap();
     assert_ne!(first, here());
     #[allow(clippy::panic, reason = "this is what is tried")]
@@ -20,7 +20,7 @@ async fn all_work_is_done_by_one_thread_also_after_a_panic() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn it_gives_way_only_once_messages_are_served() {
-    let aside = Aside::start().unwrap();
+    let aside = Aside::start("semgate-policies").unwrap();
     let nice = || rustix::process::getpriority_process(None).unwrap();
     let mine = nice();
     assert_eq!(aside.run(Haste::Awaited, nice).await, Some(mine));
@@ -37,8 +37,20 @@ fn what_is_buried_is_taken_apart_there() {
         }
     }
     let (tell, told) = mpsc::channel();
-    let aside = Aside::start().unwrap();
+    let aside = Aside::start("semgate-policies").unwrap();
     let there = aside.wait(here).unwrap();
     aside.bury(Tells(tell));
     assert_eq!(told.recv(), Ok(there));
+}
+
+#[test]
+fn it_rests_once_it_worked_long_enough_and_not_before() {
+    rest();
+    let begun = RESTED.get().unwrap();
+    while begun.elapsed() < WORK {
+        std::hint::spin_loop();
+    }
+    rest();
+    let rested = RESTED.get().unwrap();
+    assert!(rested >= begun + WORK + REST, "it slept");
 }

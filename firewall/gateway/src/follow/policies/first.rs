@@ -45,7 +45,7 @@ pub(crate) struct First {
 /// then nothing passes.
 ///
 /// # Errors
-/// [`RunFault::Policies`].
+/// [`RunFault::Policies`], of a bundle [`RunFault::Bundle`] where it cannot be read; [`RunFault::System`] where no thread can be started.
 pub(crate) fn first(config: &Config, contexts: &[Arc<Context>], floors: Floors) -> Result<First, RunFault> {
     let place = Place::live(config)?;
     let path = place.path().to_owned();
@@ -54,8 +54,8 @@ pub(crate) fn first(config: &Config, contexts: &[Arc<Context>], floors: Floors) 
     let tries = config.limits.policy_read_tries;
     let state = PolicyState::keeping(config.kept(), config.floors.iter().cloned().collect());
     let lived = PolicyMemory::live(&config.state, place.path()).recall(&limits);
-    // by the thread that takes it apart once another is live
-    let aside = Aside::start()?;
+    // by the thread that will load the next ones
+    let aside = Aside::start("semgate-policies")?;
     let panicked = || RunFault::system("policies", "the thread that loads them panicked");
     let (from, within) = (place.clone(), limits.clone());
     let read = aside.wait(move || from.read(&within, tries)).ok_or_else(panicked)?;
@@ -131,7 +131,7 @@ pub(crate) struct Begun {
     /// The floors that the start knew.
     pub(super) floors: Floors,
     /// The thread that did it.
-    pub(in crate::follow) aside: Aside,
+    pub(super) aside: Aside,
 }
 
 /// What is wrong with the shadow policies beside these contexts and above these floors; nothing where there are none.
