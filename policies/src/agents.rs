@@ -8,7 +8,7 @@ use semgate_contexts::json::{self, Json, Object};
 use crate::check::closest;
 use crate::credentials::is_shown;
 use crate::source::is_near;
-use crate::{Place, PolicyFault, PolicyLimits, spots};
+use crate::{Place, PolicyFault, PolicyLimits, pace, spots};
 
 /// The file, as faults name it.
 const FILE: &str = "entities.json";
@@ -56,6 +56,14 @@ pub(crate) struct Agents {
     undeclared: BTreeMap<String, String>,
     /// How many of the entries, the last ones, are not in the file.
     kept_out: usize,
+}
+
+impl Drop for Agents {
+    fn drop(&mut self) {
+        pace::scatter(std::mem::take(&mut self.entries));
+        pace::scatter(std::mem::take(&mut self.by_id));
+        pace::scatter(std::mem::take(&mut self.by_alias));
+    }
 }
 
 impl Agents {
@@ -110,6 +118,7 @@ impl Agents {
             return;
         }
         for (position, item) in list.iter().enumerate() {
+            pace::rest();
             let pointer = format!("/agents/{position}");
             if let Some(entry) = entry(item, &pointer, limits, faults) {
                 for (place, group) in entry.groups.iter().enumerate() {
@@ -272,6 +281,7 @@ fn near_misses(
     let mut shorter: HashMap<String, &str> = HashMap::new();
     let mut alike: HashMap<String, &str> = HashMap::new();
     for name in named {
+        pace::rest();
         shorter.extend(without_one(name).map(|less| (less, name.as_str())));
         alike.entry(unwritten(name)).or_insert(name);
     }
@@ -279,6 +289,7 @@ fn near_misses(
     // `team-1` and `team-2` are two names
     let slip = |name: &str, meant: &str| is_near(name, meant) && letters(name) != letters(meant);
     let told = |(name, pointer): (&String, &String)| {
+        pace::rest();
         if named.contains(name) {
             return None;
         }

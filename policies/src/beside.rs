@@ -74,9 +74,9 @@ pub fn namesakes(line: &Line, majors: &BTreeSet<u32>) -> Vec<Line> {
 pub fn untyped(new: &Arc<Context>, beside: &[Arc<Context>]) -> Vec<LeftOut> {
     let others: Vec<Arc<Context>> = beside.iter().filter(|other| other.urn() != new.urn()).cloned().collect();
     let with: Vec<Arc<Context>> = others.iter().chain(std::iter::once(new)).cloned().collect();
-    let mut found = Catalogue::build(&with).left_out;
+    let mut found = Catalogue::build(&with).left_out.clone();
     if !found.is_empty() {
-        let before = Catalogue::build(&others).left_out;
+        let before = Catalogue::build(&others).left_out.clone();
         found.retain(|one| !before.iter().any(|other| other.urn == one.urn));
     }
     found

@@ -15,7 +15,7 @@ use crate::names::{namespace, type_name};
 use crate::openness::Place;
 use crate::sense::protocols::is_tool;
 use crate::spaces::{After, Holder, Spaces};
-use crate::{LeftOut, PolicyFault};
+use crate::{LeftOut, PolicyFault, pace};
 
 /// Members of the context record that every request carries.
 pub(crate) const CONTEXT_MEMBERS: [&str; 12] = [
@@ -92,6 +92,13 @@ pub(crate) struct Catalogue {
     pub barred: BTreeSet<String>,
 }
 
+impl Drop for Catalogue {
+    fn drop(&mut self) {
+        pace::scatter(std::mem::take(&mut self.types));
+        pace::scatter(std::mem::take(&mut self.shapes));
+    }
+}
+
 /// The hash of a digest is its first eight bytes: SHA-256 has spread them already.
 #[derive(Debug, Default)]
 struct FirstBytes(u64);
@@ -144,6 +151,7 @@ impl Catalogue {
         let mut taken: HashMap<String, String> = HashMap::new();
         let mut spaces = Spaces::new(&sorted, after);
         for of_line in sorted.chunk_by(|a, b| a.urn().line() == b.urn().line()) {
+            pace::rest();
             catalogue.add_line(of_line, &mut taken, &mut spaces);
         }
         catalogue.held = spaces.held();
@@ -152,7 +160,9 @@ impl Catalogue {
 
     /// These types alone, for the schema that they make.
     pub fn of_types(types: Vec<TypeInfo>) -> Self {
-        Self { types, ..Self::default() }
+        let mut catalogue = Self::default();
+        catalogue.types = types;
+        catalogue
     }
 
     fn add_line(

@@ -5,16 +5,13 @@ mod once;
 mod said;
 mod strangers;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
-use cedar_policy::{
-    EntityUid, PolicySet, Schema, ValidationError, ValidationMode, ValidationWarning, Validator,
-};
+use cedar_policy::{EntityUid, ValidationError, ValidationResult, ValidationWarning};
 use miette::Diagnostic;
 
 use crate::agents::Agents;
-use crate::catalogue::Catalogue;
-use crate::parse::{Written, help, place_of, words};
+use crate::parse::{Written, help, offset, place, words};
 use crate::sense::{World, texts};
 use crate::{Place, PolicyFault, pace};
 pub(crate) use meant::{kind, member_elsewhere, unknown_type};
@@ -28,16 +25,25 @@ pub(crate) struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
+    /// The policies, with a rest before each.
+    pub fn each(&self) -> impl DoubleEndedIterator<Item = &'a Written> + use<'a> {
+        self.written.iter().inspect(|_| pace::rest())
+    }
+
     /// Name and text of the file that a policy stands in.
     pub fn file(&self, written: &Written) -> (&'a str, &'a str) {
         self.files.get(written.file).map_or(("", ""), |(name, text)| (name, text))
     }
 
+    /// The text of that file from where Cedar counts when it says where something is.
+    fn counted(&self, written: &Written) -> &'a str {
+        self.file(written).1.get(written.origin..).unwrap_or_default()
+    }
+
     /// Agents and groups that `entities.json` does not have, and instances named as if they had ids.
     pub fn unknown_names(&self, agents: &Agents) -> Vec<PolicyFault> {
         let mut faults = Vec::new();
-        for written in self.written {
-            pace::rest();
+        for written in self.each() {
             let mut seen = Vec::new();
             for uid in written.policy.entity_literals() {
                 if seen.contains(&uid) {
@@ -52,14 +58,14 @@ impl<'a> Texts<'a> {
 
     /// The groups that policies name.
     pub fn groups(&self) -> BTreeSet<String> {
-        let named = self.written.iter().flat_map(|written| written.policy.entity_literals());
+        let named = self.each().flat_map(|written| written.policy.entity_literals());
         let groups = named.filter(|uid| uid.type_name().to_string() == "Group");
         groups.map(|uid| uid.id().unescaped().to_owned()).collect()
     }
 
     /// Every text that a condition has.
     pub fn literals(&self) -> BTreeSet<String> {
-        texts(self.written.iter().flat_map(|written| written.judged.iter()))
+        texts(self.each().flat_map(|written| written.judged.iter()))
     }
 
     fn unknown_name(&self, written: &Written, uid: &EntityUid, agents: &Agents) -> Option<PolicyFault> {
@@ -107,36 +113,29 @@ impl<'a> Texts<'a> {
         self.place_of_words(written, &words)
     }
 
-    /// Cedar's strict validation; what Cedar only warns of (a policy that can never match, confusable characters) is a
-    /// fault as well.
-    pub fn validate(&self, set: &PolicySet, schema: Schema, catalogue: &Catalogue) -> Vec<PolicyFault> {
-        let result = Validator::new(schema).validate(set, ValidationMode::Strict);
-        let by_id: HashMap<&str, &Written> = self.written.iter().map(|w| (&*w.id, w)).collect();
-        let find = |id: &cedar_policy::PolicyId| by_id.get(AsRef::<str>::as_ref(id)).copied();
+    /// What Cedar's strict validation found in one policy, and what it does not look for; what Cedar only warns of (a policy that can never
+    /// match, confusable characters) is a fault as well.
+    pub fn found(&self, written: &Written, result: &ValidationResult, world: &World<'_>) -> Vec<PolicyFault> {
         let mut faults: Vec<PolicyFault> = Vec::new();
         let mut told = once::Told::default();
-        let mut errors = self.one_for_a_comparison(result.validation_errors(), find);
+        let mut errors = self.one_for_a_comparison(written, result.validation_errors());
         once::in_order(&mut errors);
         for error in errors {
-            let Some(written) = find(error.policy_id()) else { continue };
-            let meant = self.meant(written, error, catalogue);
-            if !told.again(&written.id, self.file(written).1, error, meant.as_deref()) {
+            let meant = self.meant(written, error, world.catalogue);
+            if !told.again(self.counted(written), error, meant.as_deref()) {
                 push_new(&mut faults, self.fault(written, error, meant));
             }
         }
-        let world = World::of_contexts(catalogue);
-        let chosen = |written: &Written| set.policy(written.policy.id()).is_some();
-        faults.extend(self.unseen(chosen, &world));
+        faults.extend(self.unseen([written], world));
         // That a policy can never match mostly follows from an error in it.
-        let wrong: HashSet<String> = faults.iter().filter_map(policy_in).map(str::to_owned).collect();
-        for warning in result.validation_warnings() {
-            if let Some(written) = find(warning.policy_id()).filter(|written| !wrong.contains(&*written.id)) {
+        if faults.is_empty() {
+            for warning in result.validation_warnings() {
                 let never = matches!(
                     warning,
                     ValidationWarning::ImpossiblePolicy(_) | ValidationWarning::InvalidActionApplication(_)
                 );
                 let fault =
-                    if never { self.impossible(written, &world) } else { self.fault(written, warning, None) };
+                    if never { self.impossible(written, world) } else { self.fault(written, warning, None) };
                 push_new(&mut faults, fault);
             }
         }
@@ -150,35 +149,25 @@ impl<'a> Texts<'a> {
     /// These without what is told of the right side of a comparison whose left side is of another type than is asked for: that is one mistake.
     fn one_for_a_comparison<'e>(
         &self,
+        written: &Written,
         errors: impl Iterator<Item = &'e ValidationError>,
-        find: impl Fn(&cedar_policy::PolicyId) -> Option<&'a Written>,
     ) -> Vec<&'e ValidationError> {
-        let all: Vec<&ValidationError> = errors.collect();
+        let mut all: Vec<&ValidationError> = errors.collect();
         let side = |error: &ValidationError| match error {
-            ValidationError::UnexpectedType(_) => {
-                Some((find(error.policy_id())?, error.labels()?.next()?.offset()))
-            }
+            ValidationError::UnexpectedType(_) => offset(error),
             _ => None,
         };
         // Cedar looks at a policy many times, and finds the same each time
-        let mut sides: HashMap<&str, (&Written, BTreeSet<usize>)> = HashMap::new();
-        for (written, at) in all.iter().filter_map(|error| side(error)) {
-            sides.entry(&written.id).or_insert_with(|| (written, BTreeSet::new())).1.insert(at);
-        }
-        let mut right: HashSet<(&str, usize)> = HashSet::new();
-        for (id, (written, places)) in &sides {
-            let text = self.file(written).1;
-            for (left, at) in places.iter().zip(places.iter().skip(1)) {
-                let between = text.get(*left..*at).unwrap_or_default();
-                if !between.contains(['&', '|', ';', '{', '}', '(']) {
-                    right.insert((id, *at));
-                }
-            }
-        }
-        let is_right = |error: &ValidationError| {
-            side(error).is_some_and(|(written, at)| right.contains(&(&*written.id, at)))
+        let sides: BTreeSet<usize> = all.iter().filter_map(|error| side(error)).collect();
+        let text = self.counted(written);
+        let compared = |(left, at): &(&usize, &usize)| {
+            let between = text.get(**left..**at).unwrap_or_default();
+            !between.contains(['&', '|', ';', '{', '}', '('])
         };
-        all.into_iter().filter(|error| !is_right(error)).collect()
+        let right: BTreeSet<usize> =
+            sides.iter().zip(sides.iter().skip(1)).filter(compared).map(|(_, at)| *at).collect();
+        all.retain(|error| side(error).is_none_or(|at| !right.contains(&at)));
+        all
     }
 
     fn fault(&self, written: &Written, diagnostic: &dyn Diagnostic, meant: Option<String>) -> PolicyFault {
@@ -187,7 +176,7 @@ impl<'a> Texts<'a> {
         let prefix = format!("for policy `{}`, ", written.id);
         let why = why.strip_prefix(&prefix).unwrap_or(&why);
         PolicyFault::Invalid {
-            place: place_of(file, text, diagnostic, written.start),
+            place: place(file, text, offset(diagnostic).map_or(written.start, |at| written.origin + at)),
             policy: written.id.to_string(),
             why: said::plainly(why),
             hint: meant.or_else(|| {

@@ -92,7 +92,11 @@ impl Index {
                 next
             }));
         }
-        let of_type = catalogue.types.iter().map(|info| scopes.resource_keys(&held(info))).collect();
+        let keys = |info| {
+            pace::rest();
+            scopes.resource_keys(&held(info))
+        };
+        let of_type = catalogue.types.iter().map(keys).collect();
         let mut index = Self {
             reach: reach(&rules, catalogue, &scopes, &actions),
             rules: rules.into(),

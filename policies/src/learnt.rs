@@ -33,8 +33,8 @@ pub(crate) fn is_reserved(line: &Line) -> bool {
 }
 
 /// The names of the types that the scope of some permit has, without the namespace.
-pub(crate) fn named(written: &[Written]) -> BTreeSet<String> {
-    let of = |policy: &Written| match policy.policy.resource_constraint() {
+pub(crate) fn named<'w>(policies: impl Iterator<Item = &'w Written>) -> BTreeSet<String> {
+    let of = |policy: &'w Written| match policy.policy.resource_constraint() {
         ResourceConstraint::Is(name) | ResourceConstraint::IsIn(name, _) if policy.permits() => {
             let name = name.to_string();
             let own = name.strip_prefix(SPACE)?.strip_prefix("::")?;
@@ -42,7 +42,7 @@ pub(crate) fn named(written: &[Written]) -> BTreeSet<String> {
         }
         _ => None,
     };
-    written.iter().filter_map(of).collect()
+    policies.filter_map(of).collect()
 }
 
 /// What policies see of any of them.

@@ -11,7 +11,7 @@ use semgate_contexts::json::{self, Json};
 use serde_json::json;
 
 use crate::check::policy_in;
-use crate::{PolicyFault, PolicyLimits};
+use crate::{PolicyFault, PolicyLimits, pace};
 
 /// Bytes that one policy takes: a digest in quotation marks and a comma.
 const POLICY_BYTES: usize = 80;
@@ -211,6 +211,12 @@ impl Whom {
 /// What each policy of a set says, by its id.
 #[derive(Debug, Default)]
 pub(crate) struct Said(HashMap<Arc<str>, Digest>);
+
+impl Drop for Said {
+    fn drop(&mut self) {
+        pace::scatter(std::mem::take(&mut self.0));
+    }
+}
 
 impl Said {
     /// Adds a policy and the text of the file that it stands in.

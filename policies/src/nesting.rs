@@ -1,5 +1,7 @@
 //! How deep the tree of a policy can be, told from its text: a tree that is too deep ends the process that walks it, and parsing walks it.
 
+use crate::pace;
+
 /// What one bracket counts as: a parser goes through each rank of operators for it, and a chain of operators through one.
 const BRACKET: usize = 8;
 
@@ -45,6 +47,9 @@ pub(crate) fn beyond(text: &str, limit: usize) -> Option<usize> {
     let mut rest = text.char_indices().peekable();
     while let Some((at, c)) = rest.next() {
         let next = rest.peek().map(|(_, next)| *next);
+        if c == ';' {
+            pace::rest();
+        }
         match c {
             '/' if next == Some('/') => while rest.next_if(|(_, c)| *c != '\n').is_some() {},
             '"' => {

@@ -7,8 +7,9 @@ thread_local! {
     static REST: Cell<Option<fn()>> = const { Cell::new(None) };
 }
 
-/// Does this, and calls `rest` between any two pieces of work on policies: some ten microseconds each, but for single calls of Cedar and the
-/// parsing of one file. On every thread that it is done on; nothing else is done otherwise.
+/// Does this, and calls `rest` between any two pieces of work on policies: some ten microseconds each, and some milliseconds at most of a set of ten
+/// thousand, but for what is rare: a file that does not parse is parsed in one go, and the schema of all contexts is put together in one where a
+/// policy has a fault or uses the instance as a value. On every thread that it is done on; nothing else is done otherwise.
 pub fn gently<T>(rest: fn(), job: impl FnOnce() -> T) -> T {
     /// Puts back what was, also where the job panics.
     struct Before(Option<fn()>);

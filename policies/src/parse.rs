@@ -31,6 +31,8 @@ pub(crate) struct Written {
     pub file: usize,
     /// Byte offset of the policy in its file.
     pub start: usize,
+    /// Byte offset in its file of what Cedar counts from, where it says where in the policy something is.
+    pub origin: usize,
     /// Its conditions. Cedar reads a policy from its text again for each look at its tree, so this is the only look.
     pub clauses: Arc<[Clause]>,
     /// The same as they are judged.
@@ -105,6 +107,8 @@ pub(crate) struct Alone {
     pub position: usize,
     /// Byte offset in the file.
     pub start: usize,
+    /// As [`Written::origin`].
+    pub origin: usize,
     pub text: String,
     pub policy: Policy,
 }
@@ -132,6 +136,11 @@ pub(crate) fn each_of(name: &str, text: &str, max_nesting: usize) -> Result<Vec<
             format!("it nests deeper than {max_nesting}: write a long list as a set, or several policies");
         return Err(vec![PolicyFault::Syntax { place: place(name, text, at), why }]);
     }
+    one_by_one(text).map_or_else(|| together(name, text), Ok)
+}
+
+/// The same of a file that is parsed as a whole.
+pub(crate) fn together(name: &str, text: &str) -> Result<Vec<Alone>, Vec<PolicyFault>> {
     let set: PolicySet = text.parse().map_err(|_: cedar_policy::ParseErrors| {
         let told = slips::told(text).into_iter();
         told.map(|(at, why)| PolicyFault::Syntax { place: place(name, text, at), why }).collect::<Vec<_>>()
@@ -160,9 +169,22 @@ pub(crate) fn each_of(name: &str, text: &str, max_nesting: usize) -> Result<Vec<
         let start = text.get(from..).and_then(|rest| rest.find(&own)).map_or(from, |at| from + at);
         from = start + own.len();
         pace::rest();
-        found.push(Alone { position: position + 1, start, text: own, policy: policy.clone() });
+        found.push(Alone { position: position + 1, start, origin: 0, text: own, policy: policy.clone() });
     }
     Ok(found)
+}
+
+/// The policies of a file that says nothing else, each parsed by itself, so that a rest comes between: the file as a whole takes Cedar many
+/// milliseconds. Where anything is wrong, the whole is to be parsed, which says what.
+pub(crate) fn one_by_one(text: &str) -> Option<Vec<Alone>> {
+    let mut found = Vec::new();
+    for range in tokens::policies(text) {
+        pace::rest();
+        let (start, own) = (range.start, text.get(range)?);
+        let policy = Policy::parse(None, own).ok()?;
+        found.push(Alone { position: found.len() + 1, start, origin: start, text: own.to_owned(), policy });
+    }
+    (!found.is_empty()).then_some(found)
 }
 
 fn parse_file(
@@ -205,6 +227,7 @@ fn parse_file(
             id,
             file: index,
             start,
+            origin: alone.origin,
             judged: judged(&clauses),
             clauses,
             reads,
@@ -234,7 +257,11 @@ fn unreadable(name: &str, text: &str) -> Option<PolicyFault> {
     let mut behind = text.chars().skip(1);
     let mut seen = text.char_indices().map(|(at, c)| (at, c, behind.next()));
     let (at, found, _) = seen.find(|(_, c, next)| match c {
-        '\n' | '\t' => false,
+        '\n' => {
+            pace::rest();
+            false
+        }
+        '\t' => false,
         '\r' => *next != Some('\n'),
         c => is_unseen(*c),
     })?;
@@ -272,11 +299,9 @@ pub(crate) fn place(file: &str, text: &str, offset: usize) -> Place {
     }
 }
 
-/// The place that a Cedar diagnostic points at, else that of `otherwise`.
-pub(crate) fn place_of(file: &str, text: &str, diagnostic: &dyn Diagnostic, otherwise: usize) -> Place {
-    let offset =
-        diagnostic.labels().and_then(|mut labels| labels.next()).map_or(otherwise, |label| label.offset());
-    place(file, text, offset)
+/// Where a Cedar diagnostic points at, from where Cedar counts.
+pub(crate) fn offset(diagnostic: &dyn Diagnostic) -> Option<usize> {
+    Some(diagnostic.labels()?.next()?.offset())
 }
 
 /// A Cedar diagnostic as one line: its message, what the label says, and its help.

@@ -199,8 +199,7 @@ impl Policies {
         };
         let texts = Checked { files: &source.files, written: &written };
         let mut said = Said::default();
-        for policy in &written {
-            pace::rest();
+        for policy in texts.each() {
             said.add(&policy.id, &policy.policy, texts.file(policy).1);
         }
         let same = |fault: &PolicyFault| said.lived(fault, after.lived);
@@ -257,16 +256,14 @@ impl Policies {
         advice.extend(idle);
         let schema_fault = |why| vec![PolicyFault::Schema { why }];
         let actions = crate::ask::actions().map_err(schema_fault)?;
-        let rule = |written| {
-            pace::rest();
-            Rule::new(written)
-        };
-        let rules: Result<Vec<Rule>, String> = written.iter().map(rule).collect();
+        let rules: Result<Vec<Rule>, String> = texts.each().map(Rule::new).collect();
         let rules = rules.map_err(schema_fault)?;
         let index = Index::build(rules, &catalogue, &agents, &actions).map_err(schema_fault)?;
         let redacts = written.iter().filter_map(|policy| policy.obligation.as_ref());
         let redacts = redacts.into_iter().any(|obligation| !obligation.redact.is_empty());
         let ids = written.iter().map(|policy| Arc::clone(&policy.id)).collect();
+        drop(world);
+        pace::rest();
         let asker = Asker {
             agents: crate::ask::Known::new(agents).map_err(schema_fault)?,
             catalogue,
@@ -276,6 +273,7 @@ impl Policies {
         };
         let (digest, budgets, issuers) = (source.digest(), spent.budgets, texts.issuers());
         let lived = spent.named.saying(&said).holding(&asker.catalogue.held);
+        pace::scatter(written);
         Ok(Self { digest, asker, ids, budgets, lived, warnings, advice, redacts, issuers })
     }
 

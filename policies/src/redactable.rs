@@ -36,8 +36,7 @@ impl Texts<'_> {
     /// Members that a `@redact` names and that no reply has, or that every reply of some version must have; and a `@redact` of what may be
     /// a request.
     pub fn unredactable(&self, contexts: &[Arc<Context>], catalogue: &Catalogue) -> Vec<PolicyFault> {
-        let redacting =
-            self.written.iter().filter_map(|written| Some((written, written.obligation.as_ref()?)));
+        let redacting = self.each().filter_map(|written| Some((written, written.obligation.as_ref()?)));
         let mut faults = Vec::new();
         let world = OnceCell::new();
         for (written, obligation) in redacting.filter(|(_, obligation)| !obligation.redact.is_empty()) {

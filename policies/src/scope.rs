@@ -165,6 +165,7 @@ impl Scopes {
         let mut cells: Vec<Vec<(u32, Vec<Lot>)>> = Vec::new();
         cells.resize_with(self.resources.len(), Vec::new);
         for ((resource, principal, actions), (rules, wants)) in entered {
+            pace::rest();
             let lot = Lot { actions, rules: rules.into(), wants };
             let Some(row) = cells.get_mut(resource as usize) else { continue };
             match row.last_mut() {

@@ -76,9 +76,13 @@ struct Scope {
 
 impl Texts<'_> {
     /// Actions that the concept of the scope never takes, and members that are asked for and that policies do not see.
-    pub fn unseen(&self, chosen: impl Fn(&Written) -> bool, world: &World<'_>) -> Vec<PolicyFault> {
+    pub fn unseen<'w>(
+        &self,
+        policies: impl IntoIterator<Item = &'w Written>,
+        world: &World<'_>,
+    ) -> Vec<PolicyFault> {
         let mut faults = Vec::new();
-        for written in self.written.iter().filter(|written| chosen(written)) {
+        for written in policies {
             world.steps().begin();
             faults.extend(self.never_taken(written, world));
             if world.may_ask_unseen(&written.reads.resource) {

@@ -21,9 +21,8 @@ mod variables;
 use std::ops::Range;
 
 use cedar_policy::PolicySet;
-use miette::Diagnostic as _;
 
-use crate::parse::words;
+use crate::parse::{offset, words};
 use crate::sense::tokens;
 pub(crate) use calls::{NO_WEEKDAY, SPAN, is_weekday};
 pub(crate) use marks::latin;
@@ -210,7 +209,7 @@ fn wrong(text: &str) -> Vec<Wrong> {
     };
     let mut all: Vec<Wrong> = Vec::new();
     for error in errors.iter() {
-        let at = error.labels().and_then(|mut labels| labels.next()).map_or(0, |label| label.offset());
+        let at = offset(error).unwrap_or_default();
         all.push(Wrong { at, why: words(error) });
     }
     all

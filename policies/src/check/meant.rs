@@ -6,12 +6,11 @@ mod times;
 mod written;
 
 use cedar_policy::ValidationError;
-use miette::Diagnostic as _;
 use semgate_contexts::Performative;
 
 use super::{Texts, closest};
 use crate::catalogue::Catalogue;
-use crate::parse::Written;
+use crate::parse::{Written, offset};
 use crate::sense::tokens;
 pub(super) use kinds::is_of_several;
 use kinds::{Found, NO_ORDER, NOT, SEVERAL};
@@ -32,7 +31,7 @@ impl Texts<'_> {
 
     /// The text before what a diagnostic points at, and from there on to the end of its file.
     fn text_around(&self, written: &Written, error: &ValidationError) -> (&str, &str) {
-        let at = error.labels().and_then(|mut labels| labels.next()).map(|label| label.offset());
+        let at = offset(error).map(|at| written.origin + at);
         at.and_then(|at| self.file(written).1.split_at_checked(at)).unwrap_or_default()
     }
 }

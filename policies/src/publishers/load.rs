@@ -13,7 +13,7 @@ use crate::agents::Agents;
 use crate::annotations::policy_id;
 use crate::check::{closest, closest_agent, in_order};
 use crate::lived::{Said, agents_gone};
-use crate::parse::{Alone, each_of, help, place, place_of, words};
+use crate::parse::{Alone, each_of, help, offset, place, words};
 use crate::{Lived, Place, PolicyFault, PolicyLimits, PolicySource};
 
 /// A policy with what it is called and where it stands.
@@ -210,7 +210,8 @@ fn validate(set: &PolicySet, kept: &[Kept<'_>]) -> Vec<PolicyFault> {
         let why = words(said);
         let prefix = format!("for policy `{}`, ", one.id);
         let why = why.strip_prefix(&prefix).unwrap_or(&why).to_owned();
-        let at = place_of(one.file.0, one.file.1, said, one.alone.start);
+        let at = offset(said).map_or(one.alone.start, |at| one.alone.origin + at);
+        let at = place(one.file.0, one.file.1, at);
         Some(one.invalid(at, why, help(said)))
     };
     let mut faults: Vec<PolicyFault> = Vec::new();

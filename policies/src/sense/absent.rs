@@ -15,7 +15,7 @@ impl Texts<'_> {
     /// The policies about nobody who comes; each would be good if somebody did.
     pub fn about_nobody(&self, world: &World<'_>) -> Vec<PolicyFault> {
         let Some(coming) = world.coming() else { return Vec::new() };
-        self.written.iter().filter_map(|written| self.nobody(written, world, coming)).collect()
+        self.each().filter_map(|written| self.nobody(written, world, coming)).collect()
     }
 
     fn nobody(&self, written: &Written, world: &World<'_>, coming: &BTreeSet<u32>) -> Option<PolicyFault> {

@@ -17,7 +17,7 @@ impl Texts<'_> {
     /// Every issuer of tokens that some policy asks for, with the first policy that does.
     pub fn issuers(&self) -> BTreeMap<String, String> {
         let mut all = BTreeMap::new();
-        for written in self.written {
+        for written in self.each() {
             for asked in asked(written) {
                 if let Some(issuer) = issuer(&asked.text) {
                     all.entry(issuer.to_owned()).or_insert_with(|| written.id.to_string());
@@ -30,7 +30,7 @@ impl Texts<'_> {
     /// Credentials of issuers that are none of these, so that nobody ever shows them.
     pub fn unknown_issuers(&self, issuers: &BTreeSet<String>) -> Vec<PolicyFault> {
         let mut faults = Vec::new();
-        for written in self.written {
+        for written in self.each() {
             for asked in asked(written) {
                 let Some(issuer) = issuer(&asked.text).filter(|issuer| !issuers.contains(*issuer)) else {
                     continue;

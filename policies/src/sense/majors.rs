@@ -93,7 +93,7 @@ impl Texts<'_> {
     pub fn past_by_version(&self, world: &World<'_>) -> Vec<PolicyFault> {
         let open =
             |written: &&Written| matches!(written.policy.resource_constraint(), ResourceConstraint::Any);
-        let all = self.written.iter().filter(open).filter_map(|written| Scoped::of(written, world));
+        let all = self.each().filter(open).filter_map(|written| Scoped::of(written, world));
         let (permits, forbids): (Vec<_>, Vec<_>) = all.partition(|scoped| scoped.written.permits());
         let asks = |written: &Written, name| written.reads.context.wants(name);
         let of_lines = || {
@@ -103,12 +103,12 @@ impl Texts<'_> {
         let apart = |(written, (major, _)): &(&Written, (Option<u32>, Name))| {
             !written.permits() && (major.is_some() || asks(written, "major"))
         };
-        let some = self.written.iter().filter_map(about).any(|about| apart(&about));
+        let some = self.each().filter_map(about).any(|about| apart(&about));
         if permits.is_empty() || (!some && of_lines().next().is_none()) {
             return Vec::new();
         }
         let (concepts, mut lots) = (concepts(world), BTreeMap::<Name, Lot<'_>>::new());
-        for (written, (major, name)) in self.written.iter().filter_map(about) {
+        for (written, (major, name)) in self.each().filter_map(about) {
             if let (Some(concept), Some(scoped)) = (concepts.get(&name), Scoped::of(written, world)) {
                 let major = (major, name.0.as_str());
                 lots.entry(name.clone()).or_default().enter(scoped, major, (concept, world));

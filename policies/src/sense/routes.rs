@@ -28,7 +28,7 @@ impl Texts<'_> {
     /// beside a route nothing is told.
     pub fn off_routes(&self, world: &World<'_>, routes: &[Route], looks: usize) -> Vec<PolicyFault> {
         let mut left = looks;
-        let each = self.written.iter().filter(|written| asks(written, world));
+        let each = self.each().filter(|written| asks(written, world));
         each.filter_map(|written| self.off(written, world, routes, &mut left)).collect()
     }
 

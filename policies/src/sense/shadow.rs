@@ -124,7 +124,7 @@ impl<'w, 'a> Forbids<'w, 'a> {
             unlike: Cell::default(),
         };
         forbids.begin();
-        for written in texts.written.iter().filter(|written| !written.permits()) {
+        for written in texts.each().filter(|written| !written.permits()) {
             // `true` that is written out silences permits for a while
             if written.judged.iter().any(|clause| has_literal(condition(clause))) {
                 continue;

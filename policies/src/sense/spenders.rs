@@ -14,7 +14,7 @@ impl Texts<'_> {
     /// name, whatever else they ask. `None` where that may be anybody, as of a permit that names nobody.
     pub fn may_request(&self, world: &World<'_>) -> Option<BTreeSet<u32>> {
         let (mut all, mut whole) = (BTreeSet::new(), HashSet::<Who>::new());
-        for written in self.written.iter().filter(|written| written.permits()) {
+        for written in self.each().filter(|written| written.permits()) {
             let who = key(written).map(|(who, _)| who);
             // of a large group that many permits name it is asked once
             if who.as_ref().is_some_and(|who| whole.contains(who)) || !may_be_asked(written, world) {

@@ -78,6 +78,26 @@ pub(crate) fn of(text: &str) -> Vec<Token<'_>> {
     tokens
 }
 
+/// Where each policy of a file stands, with its annotations and its semicolon; the last without one, if something stands behind all others.
+pub(crate) fn policies(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
+    let mut tokens = each(text);
+    std::iter::from_fn(move || {
+        let first = tokens.next()?;
+        let (mut last, mut depth) = (first, 0_usize);
+        loop {
+            match last.text {
+                ";" if depth == 0 => break,
+                "(" | "[" | "{" => depth += 1,
+                ")" | "]" | "}" => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            let Some(next) = tokens.next() else { break };
+            last = next;
+        }
+        Some(first.at..last.range().end)
+    })
+}
+
 /// All words of a file that may not parse, comments left out.
 pub(crate) fn all(text: &str) -> Vec<Token<'_>> {
     each(text).collect()

@@ -8,7 +8,7 @@ impl Texts<'_> {
     /// Each `@limit` and `@redact` of a permit that asks for an approval: nothing passes by it yet, so that nothing is counted or taken out.
     pub fn waiting(&self) -> Vec<PolicyFault> {
         let mut found = Vec::new();
-        for written in self.written {
+        for written in self.each() {
             let Some(asks) = written.obligation.as_ref().filter(|asks| asks.approve.is_some()) else {
                 continue;
             };

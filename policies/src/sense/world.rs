@@ -19,7 +19,7 @@ use crate::kinds::{Attributes, Kind};
 use crate::moments::{DAY, SECOND};
 use crate::numbers::Numbers;
 use crate::strings::Strings;
-use crate::{Floors, PolicyLimits, ScoreBounds, credentials, learnt, reads};
+use crate::{Floors, PolicyLimits, ScoreBounds, credentials, learnt, pace, reads};
 
 /// What a member can be, by the names that lead to it.
 type Members = HashMap<Vec<String>, Values>;
@@ -77,6 +77,7 @@ impl<'a> World<'a> {
         let types = || catalogue.types.iter().enumerate();
         let mut unseen: HashMap<&str, Vec<usize>> = HashMap::new();
         for (at, info) in types() {
+            pace::rest();
             for (name, member) in &info.attributes.members {
                 if member.kind.as_ref().is_none_or(hides) {
                     unseen.entry(name).or_default().push(at);

@@ -1,6 +1,7 @@
 //! The room as a whole: from files and documents to verdicts.
 
 mod again;
+mod apart;
 mod around;
 mod beside;
 mod bounds;

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use cedar_policy::PolicySet;
+use cedar_policy::{PolicySet, ValidationMode, Validator};
 
 use super::shipped_contexts;
 use crate::catalogue::Catalogue;
 use crate::check::{Texts, policy_in};
 use crate::parse::{Written, parse};
+use crate::sense::World;
 use crate::{PolicyFault, PolicyLimits};
 
 const SCOPES: [&str; 9] = [
@@ -59,8 +60,12 @@ fn parts_of_the_schema_find_the_same_policies_invalid_as_the_whole() {
     let written = parse(&files, &PolicyLimits::default()).unwrap();
     let texts = Texts { files: &files, written: &written };
     let catalogue = Catalogue::build(&shipped_contexts());
-    let set = PolicySet::from_policies(written.iter().map(|written| written.policy.clone())).unwrap();
-    let whole = texts.validate(&set, catalogue.schema().unwrap(), &catalogue);
+    let (validator, world) = (Validator::new(catalogue.schema().unwrap()), World::of_contexts(&catalogue));
+    let beside_all = |written: &Written| {
+        let set = PolicySet::from_policies([written.policy.clone()]).unwrap();
+        texts.found(written, &validator.validate(&set, ValidationMode::Strict), &world)
+    };
+    let whole: Vec<PolicyFault> = written.iter().flat_map(beside_all).collect();
     let all: Vec<&Written> = written.iter().collect();
     let parts = texts.validate_all(&all, &catalogue).unwrap();
     assert_eq!(invalid(&parts), invalid(&whole));

@@ -19,7 +19,7 @@ use crate::fault::RunFault;
 /// going live.
 const NICE: i32 = 10;
 
-/// The longest that policies are worked on without a rest, but for single calls of Cedar and the parsing of one file. Once a kernel gave a core
+/// The longest that policies are worked on without a rest, but for pieces that are longer ([`gently`]). Once a kernel gave a core
 /// to a thread, of however low a priority, it lets it run on until the next tick of its clock, 4 ms on many systems and 10 on some, and
 /// a message whose thread waits there waits as long. A fifth of what one is meant to wait at most, since it may meet this more than once.
 const WORK: Duration = Duration::from_millis(1);

@@ -19,7 +19,7 @@ pub(super) fn never_taken(
     forbids: &Forbids<'_, '_>,
 ) -> Vec<PolicyFault> {
     let mut faults = Vec::new();
-    for written in texts.written.iter().filter(|written| written.permits()) {
+    for written in texts.each().filter(|written| written.permits()) {
         let Some(obligation) = &written.obligation else { continue };
         for path in &*obligation.redact {
             world.steps().begin();

@@ -21,7 +21,7 @@ use crate::parse::Written;
 pub(super) fn covered(texts: &Texts<'_>, world: &World<'_>, forbids: &Forbids<'_, '_>) -> Vec<PolicyFault> {
     let mut gone: HashSet<&str> = HashSet::new();
     let mut faults = Vec::new();
-    for written in texts.written.iter().rev().filter(|written| !written.permits()) {
+    for written in texts.each().rev().filter(|written| !written.permits()) {
         world.steps().begin();
         let Some(by) = forbids.wider(written, &gone) else { continue };
         gone.insert(&written.id);
