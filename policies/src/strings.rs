@@ -125,10 +125,16 @@ impl Rule {
 
     /// What a string that is not as it says would have to be, in words.
     pub fn asks(&self, text: &str) -> String {
-        let (least, most) = (self.bounds("minLength").max().unwrap_or(0), self.most());
+        let least = self.bounds("minLength").max().unwrap_or(0);
         if count(text) < least {
             return format!("it has at least {least} character(s)");
         }
+        self.asks_having(text)
+    }
+
+    /// The same of one that has these characters, and perhaps others.
+    pub fn asks_having(&self, text: &str) -> String {
+        let most = self.most();
         if count(text) > most {
             return format!("it has at most {most} character(s)");
         }

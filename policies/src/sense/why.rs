@@ -280,8 +280,10 @@ impl Finding<'_, '_> {
                 let Values::Ruled(rules) = Looking::new(self.world).known_of(&var, &path, self.here) else {
                     return None;
                 };
-                let text: String = pattern.iter().filter_map(letter).collect();
-                Some(format!("of `{}` {}", written(expr), rules.first()?.asks(&text)))
+                let (rule, text) = (rules.first()?, pattern.iter().filter_map(letter).collect::<String>());
+                let wild = pattern.iter().any(|part| letter(part).is_none());
+                let asks = if wild { rule.asks_having(&text) } else { rule.asks(&text) };
+                Some(format!("of `{}` {asks}", written(expr)))
             }
             Expr::HasAttr { expr, attrs }
                 if matches!(**expr, Expr::Var(Var::Context)) && attrs.first() == "session" =>

@@ -3,6 +3,7 @@
 use super::Slip;
 use super::calls::{PATTERN, PRESENT};
 use super::present::is_nothing;
+use super::scope::TYPE;
 use super::spot::{Spot, is_digits, is_kind, is_name, is_text};
 
 pub(super) fn rules(spot: &Spot<'_>) -> Vec<Slip> {
@@ -135,7 +136,6 @@ fn is_value(spot: &Spot<'_>) -> Option<Slip> {
         return None;
     }
     if word.starts_with("\"urn:") {
-        const TYPE: &str = "a type is named by line and concept, as in `resource is payment::transfer`";
         return Some(Slip::sure(spot.at, TYPE));
     }
     let by = |sign: &str| {

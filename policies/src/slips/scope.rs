@@ -6,6 +6,8 @@ use crate::check::closest;
 
 /// The form of a scope.
 pub(super) const FORM: &str = "the scope is `(principal, action, resource)`, in this order; what else is asked stands behind it, in `when { … }`";
+/// How a type is asked for.
+pub(super) const TYPE: &str = "a type is named by line and concept, as in `resource is payment::transfer`";
 /// How several are asked for.
 pub(super) const ONE: &str =
     "the scope takes one: write a policy for each, or ask for several in `when { … }`";
@@ -210,6 +212,9 @@ fn form(spot: &Spot<'_>) -> Option<Slip> {
             spot.at,
             "an agent is named as in `Agent::\"spiffe://…\"`, and a group as in `Group::\"partners\"`",
         ));
+    }
+    if says("found literal") && spot.in_scope() && spot.commas() == 2 {
+        return Some(Slip::sure(spot.at, TYPE));
     }
     if says("found a `||` expression") && spot.in_scope() {
         return Some(Slip::sure(spot.at, ONE));

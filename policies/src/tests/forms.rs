@@ -92,6 +92,21 @@ fn a_text_is_judged_by_every_version_that_is_loaded() {
 }
 
 #[test]
+fn bug_a_pattern_of_few_characters_was_told_as_a_text_too_short() {
+    let code = r#"{"type":"string","minLength":3,"maxLength":20,"pattern":"^[A-Z]{2}[0-9]+$"}"#;
+    let shop = context(&format!(
+        r#"{{"context":"urn:contexts:shop:v1.0","concepts":{{"order":{{"type":"object","properties":{{"code":{code}}},"required":["code"]}}}}}}"#
+    ));
+    for (pattern, asks) in [("*x*", "its `pattern` is"), ("x", "it has at least 3 character(s)")] {
+        let text = format!(
+            "permit (principal, action, resource is shop::order) when {{ resource.code like \"{pattern}\" }};"
+        );
+        let told = House::load(&one_file(&text), vec![shop.clone()]).err().unwrap_or_default().join("\n");
+        assert!(told.contains(&format!(": of `resource.code` {asks}")), "{told}");
+    }
+}
+
+#[test]
 fn an_instant_that_begins_no_day_is_never_a_day() {
     let of = "travel::bookFlight";
     never(

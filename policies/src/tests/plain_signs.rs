@@ -26,6 +26,8 @@ fn a_sign_that_stands_for_itself_is_told_where_it_looks_like_a_pattern() {
         (r#"resource.observed_fact_text like ".*urgent.*""#, r#"".*urgent.*""#, regular),
         (r#"resource.observed_fact_text like "(?i)urgent*""#, r#""(?i)urgent*""#, regular),
         (r#"resource.observed_fact_text like "[a-z]*""#, r#""[a-z]*""#, regular),
+        (r#"resource.observed_fact_text like "(?i)urgent""#, r#""(?i)urgent""#, regular),
+        (r#"resource.observed_fact_text like "[a-z]""#, r#""[a-z]""#, regular),
     ] {
         let found = told(condition);
         assert_eq!(found.len(), 1, "{condition}: {found:?}");
