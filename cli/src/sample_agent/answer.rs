@@ -20,8 +20,8 @@ pub enum Answer {
 /// Answers `content`, said under the context `urn`.
 pub fn answer(urn: &str, content: &Value) -> Answer {
     let instances = instances(content);
-    if let Some(options) = instances.iter().find_map(|i| options_for(i)) {
-        return Answer::Says("INFORM", options);
+    if let Some(question) = instances.iter().find(|i| named(i) == Some("ambiguous_parameter")) {
+        return options_for(question).map_or(Answer::Has, |options| Answer::Says("INFORM", options));
     }
     if instances.iter().any(|i| named(i) == Some("bookFlight")) {
         return Answer::Says(
@@ -47,16 +47,14 @@ fn named(instance: &Map<String, Value>) -> Option<&str> {
     NAMING.iter().find_map(|n| instance.get(*n)).and_then(Value::as_str)
 }
 
-/// F0-27: the options for the parameter that was in doubt. Destinations are the paper's; of anything else it offers what it was asked.
-fn options_for(instance: &Map<String, Value>) -> Option<Value> {
-    if named(instance) != Some("ambiguous_parameter") {
-        return None;
-    }
-    let parameter = instance.get("parameter").and_then(Value::as_str)?;
+/// F0-27: the options for the parameter that was in doubt. It knows the paper's airports; which values another parameter takes is for the
+/// context to say, and an option that it does not know would be refused.
+fn options_for(question: &Map<String, Value>) -> Option<Value> {
+    let parameter = question.get("parameter").and_then(Value::as_str)?;
     let options = match parameter {
         "dest_code" => json!(["JFK", "LGA", "EWR"]),
         "origin_code" => json!(["LAX"]),
-        _ => json!(["unknown"]),
+        _ => return None,
     };
     Some(json!({ "concept": "parameter_options", "parameter": parameter, "options": options }))
 }
@@ -70,6 +68,12 @@ mod tests {
         let asked = json!({"concept": "ambiguous_parameter", "parameter": "dest_code", "value": "New York"});
         let said = json!({"concept": "parameter_options", "parameter": "dest_code", "options": ["JFK", "LGA", "EWR"]});
         assert_eq!(answer("urn:contexts:travel:v2.1", &asked), Answer::Says("INFORM", said));
+    }
+
+    #[test]
+    fn a_question_whose_options_it_does_not_know_gets_none() {
+        let asked = json!({"concept": "ambiguous_parameter", "parameter": "date", "value": "next friday"});
+        assert_eq!(answer("urn:contexts:travel:v2.1", &asked), Answer::Has);
     }
 
     #[test]
