@@ -121,10 +121,8 @@ impl Follow {
         let state = Arc::clone(&self.states.live);
         let task = policies::Task::new(&self.config, self.begun, Rc::clone(&publisher), state);
         tokio::task::spawn_local(task.run());
-        let shadow = self.states.shadow.clone();
-        if let Some(state) = shadow
-            && let Some(task) = policies::Task::shadow(&self.config, Rc::clone(&publisher), state)?
-        {
+        if let (Some(shadow), Some(state)) = (&self.config.shadow, self.states.shadow.clone()) {
+            let task = policies::Task::shadow(&self.config, shadow, Rc::clone(&publisher), state)?;
             tokio::task::spawn_local(task.run());
         }
         tokio::task::spawn_local(upkeep(Rc::clone(&publisher)));

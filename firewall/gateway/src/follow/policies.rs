@@ -25,7 +25,7 @@ use self::place::{Found, Place};
 use self::steady::Stamp;
 use super::Publisher;
 use super::aside::{Aside, Haste};
-use crate::config::Config;
+use crate::config::{Config, ShadowConfig};
 use crate::fault::RunFault;
 use crate::keep::PolicyMemory;
 
@@ -128,10 +128,10 @@ impl Task {
     /// Its thread cannot be started.
     pub(super) fn shadow(
         config: &Config,
+        shadow: &ShadowConfig,
         publisher: Rc<Publisher>,
         state: Arc<PolicyState>,
-    ) -> Result<Option<Self>, RunFault> {
-        let Some(shadow) = config.shadow.as_ref() else { return Ok(None) };
+    ) -> Result<Self, RunFault> {
         let memory = PolicyMemory::shadow(&config.state, &shadow.policies);
         let lived = memory.recall(&config.policy_limits());
         let place = Place::Directory(shadow.policies.clone());
@@ -139,7 +139,7 @@ impl Task {
         let aside = Aside::start("semgate-shadow")?;
         let begun = Begun { source: None, place, version: None, lived, floors: Floors::new(), aside };
         let task = Self::new(config, begun, publisher, state);
-        Ok(Some(Self { seat: Seat::Shadow { one_in: shadow.one_in }, tried: None, memory, ..task }))
+        Ok(Self { seat: Seat::Shadow { one_in: shadow.one_in }, tried: None, memory, ..task })
     }
 
     pub(super) async fn run(mut self) {
