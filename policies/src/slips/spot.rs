@@ -49,10 +49,10 @@ impl<'t> Spot<'t> {
         of(from).start..of(to).end
     }
 
-    /// Whether nothing stands between a word and the next.
+    /// Whether nothing stands between a word and the next; of the last word, and beyond, not.
     pub fn joined(&self, at: usize) -> bool {
-        let end = |at: usize| self.words.get(at).map(|word| word.at + word.text.len());
-        self.words.get(at + 1).map(|word| word.at) == end(at)
+        let pair = self.words.get(at).zip(self.words.get(at + 1));
+        pair.is_some_and(|(word, next)| word.at + word.text.len() == next.at)
     }
 
     /// The brackets before this word that are open there, by position.

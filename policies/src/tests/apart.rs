@@ -5,9 +5,9 @@ use proptest::prelude::*;
 use crate::PolicySource;
 use crate::parse::{Alone, each_of, one_by_one, together};
 
-/// What each says, where it stands, and what Cedar makes of it.
-fn said(found: &[Alone]) -> Vec<(usize, usize, String, serde_json::Value)> {
-    let one = |one: &Alone| (one.position, one.start, one.text.clone(), one.policy.to_json().unwrap());
+/// What each says, and what Cedar makes of it.
+fn said(found: &[Alone]) -> Vec<(usize, String, serde_json::Value)> {
+    let one = |one: &Alone| (one.position, one.text.clone(), one.policy.to_json().unwrap());
     found.iter().map(one).collect()
 }
 
@@ -17,6 +17,13 @@ fn the_shipped_files_are_parsed_one_by_one() {
         let found = one_by_one(&text).unwrap_or_else(|| panic!("{name}"));
         assert_eq!(said(&found), said(&together(&name, &text).unwrap()), "{name}");
     }
+}
+
+#[test]
+fn bug_a_policy_had_the_place_of_a_comment_before_it_that_says_the_same() {
+    let policy = "permit (principal, action, resource);";
+    let found = each_of("p.cedar", &format!("// {policy}\n{policy}"), 64).unwrap();
+    assert_eq!(found.iter().map(|one| one.start).collect::<Vec<_>>(), [policy.len() + 4]);
 }
 
 #[test]
@@ -74,6 +81,7 @@ proptest! {
         if let Some(found) = one_by_one(&text) {
             let whole = together("p.cedar", &text);
             prop_assert!(whole.is_ok(), "only one by one: {text}");
+            prop_assert!(found.iter().all(|one| text[one.start..].starts_with(&one.text)), "{text}");
             prop_assert_eq!(said(&found), said(&whole.unwrap_or_default()));
         } else if let Ok(whole) = together("p.cedar", &text) {
             prop_assert!(false, "{} only as a whole: {text}", whole.len());

@@ -27,6 +27,18 @@ fn bug_what_did_not_parse_was_told_in_words_of_the_parser_alone() {
 }
 
 #[test]
+fn bug_a_file_that_ends_behind_is_was_looked_at_for_ever() {
+    let whole = "@id(\"a\") permit (principal is Agent, action == Action::\"REQUEST\", resource is payment::transfer)\n\
+                 when { resource.memo like x-y.z && principal in Group::a-b && context.line == supply-chain };";
+    for end in 1..whole.len() {
+        let text = &whole[..end];
+        assert!(!crate::slips::told(text).is_empty(), "nothing is said of {text}");
+    }
+    let told = House::load(&alone("permit (principal, action, resource is"), shipped_contexts()).err();
+    assert!(told.is_some_and(|told| told[0].starts_with("p.cedar:1:")), "it is told with its place");
+}
+
+#[test]
 fn bug_a_word_of_the_language_was_told_as_the_name_of_somebody() {
     for scope in ["principal in true", "principal == principal", "principal in Group", "principal == Agent"] {
         let text = format!("permit ({scope}, action, resource);");
