@@ -33,6 +33,14 @@ impl Digest {
         Self(Sha256::digest(bytes).into())
     }
 
+    /// The digest of these parts, one behind the other.
+    #[must_use]
+    pub fn of_parts<P: AsRef<[u8]>>(parts: impl IntoIterator<Item = P>) -> Self {
+        let mut digest = Sha256::new();
+        parts.into_iter().for_each(|part| digest.update(part));
+        Self(digest.finalize().into())
+    }
+
     /// Takes 32 bytes that are a SHA-256 output already.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
@@ -130,6 +138,7 @@ mod tests {
     fn the_published_vector_has_its_one_text_form() {
         let digest = Digest::of(b"abc");
         assert_eq!(digest.to_string(), ABC);
+        assert_eq!(Digest::of_parts(["a", "", "bc"]), digest);
         assert_eq!(Digest::parse(ABC), Ok(digest));
         assert_eq!(Digest::parse_hex(&digest.hex()), Ok(digest));
         assert_eq!(Digest::from_bytes(*digest.as_bytes()), digest);

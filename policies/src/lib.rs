@@ -74,7 +74,7 @@ pub use fault::{LeftOut, Place, PolicyFault};
 pub use fields::{FieldPath, has_field};
 pub use limits::{PolicyLimits, Route, ScoreBounds};
 pub use lived::{Lived, NotLived};
-pub use pace::gently;
+pub use pace::{gently, rest};
 pub use policies::{Floors, Policies, schema_text};
 pub use publishers::{PublisherAct, PublisherPolicies, Ruling};
 pub use rate::{Period, Rate, RateKey};

@@ -27,8 +27,8 @@ pub(crate) fn resting() -> Option<fn()> {
     REST.get()
 }
 
-/// To be called between two pieces of work.
-pub(crate) fn rest() {
+/// To be called between two pieces of work: of a thread that works [`gently`] it calls what was given there, and else it does nothing.
+pub fn rest() {
     if let Some(rest) = REST.get() {
         rest();
     }

@@ -5,6 +5,7 @@ mod strays;
 
 pub(crate) use strays::{is_near, spelt_out};
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use semgate_contexts::Digest;
@@ -12,10 +13,12 @@ use semgate_contexts::Digest;
 pub use located::Located;
 
 use crate::parse::place;
-use crate::{PolicyFault, PolicyLimits};
+use crate::{PolicyFault, PolicyLimits, pace};
 
 /// The one file of a set that holds no policies and that no set is without.
 const ENTITIES: &str = "entities.json";
+/// Bytes that are hashed between two rests: a tenth of a millisecond.
+const HASHED_AT_ONCE: usize = 65_536;
 /// The one file of a set that it may be without.
 const LIMITS: &str = "limits.json";
 
@@ -162,15 +165,14 @@ impl PolicySource {
     /// `docs/policy.md` says.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        let mut bytes = Vec::new();
         let entities = (ENTITIES, self.entities.as_slice());
         let limits = self.limits.as_deref().map(|bytes| (LIMITS, bytes));
         let files = self.files.iter().map(|(n, t)| (n.as_str(), t.as_bytes()));
-        for (name, content) in files.chain([entities]).chain(limits) {
-            bytes.extend_from_slice(format!("{name}\n{}\n", content.len()).as_bytes());
-            bytes.extend_from_slice(content);
-        }
-        Digest::of(&bytes)
+        let parts = files.chain([entities]).chain(limits).flat_map(|(name, content)| {
+            let head = Cow::Owned(format!("{name}\n{}\n", content.len()).into_bytes());
+            std::iter::once(head).chain(content.chunks(HASHED_AT_ONCE).map(Cow::Borrowed))
+        });
+        Digest::of_parts(parts.inspect(|_| pace::rest()))
     }
 
     /// The policies and agents shipped with the program: the paper's three policies and the agents of the demo.
@@ -238,7 +240,19 @@ fn read_at_most(path: &Path, limit: usize, what: &str) -> Result<Vec<u8>, Policy
 
 #[cfg(test)]
 mod tests {
-    use super::read_at_most;
+    use super::{Digest, HASHED_AT_ONCE, PolicySource, read_at_most};
+
+    #[test]
+    fn the_digest_is_over_name_length_and_bytes_of_each_file_however_large() {
+        let long = "x".repeat(2 * HASHED_AT_ONCE + 1);
+        let source = PolicySource {
+            files: vec![("a.cedar".to_owned(), long.clone()), ("b.cedar".to_owned(), String::new())],
+            entities: b"{}".to_vec(),
+            limits: Some(b"[]".to_vec()),
+        };
+        let all = format!("a.cedar\n131073\n{long}b.cedar\n0\nentities.json\n2\n{{}}limits.json\n2\n[]");
+        assert_eq!(source.digest(), Digest::of(all.as_bytes()));
+    }
 
     #[test]
     fn attack_a_file_that_is_swapped_for_a_pipe_once_it_was_looked_at_holds_nobody_up() {

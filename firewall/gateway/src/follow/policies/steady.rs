@@ -110,6 +110,7 @@ impl Stamp {
                 return Err(Missed::Fault(PolicyFault::TooLarge { what, limit }));
             }
             contents.push((file.name.clone(), file.read(limit)?));
+            semgate_policies::rest();
         }
         PolicySource::of(contents, limits).map_err(Missed::Fault)
     }
