@@ -153,7 +153,7 @@ struct Waits {
 /// What the host took of the cores since this machine runs, in hundredths of a second; nothing where it says nothing of it.
 fn stolen() -> Duration {
     let told = std::fs::read_to_string("/proc/stat").unwrap_or_default();
-    let steal = told.lines().next().and_then(|cores| cores.split_whitespace().nth(8)?.parse().ok());
+    let steal = told.lines().next().and_then(|cores| cores.split_whitespace().nth(8)?.parse::<u64>().ok());
     Duration::from_millis(10 * steal.unwrap_or_default())
 }
 
