@@ -35,9 +35,9 @@ impl<'a> Texts<'a> {
         self.files.get(written.file).map_or(("", ""), |(name, text)| (name, text))
     }
 
-    /// The text of that file from where Cedar counts when it says where something is.
+    /// The text of that file from the policy on, where Cedar counts from.
     fn counted(&self, written: &Written) -> &'a str {
-        self.file(written).1.get(written.origin..).unwrap_or_default()
+        self.file(written).1.get(written.start..).unwrap_or_default()
     }
 
     /// Agents and groups that `entities.json` does not have, and instances named as if they had ids.
@@ -176,7 +176,7 @@ impl<'a> Texts<'a> {
         let prefix = format!("for policy `{}`, ", written.id);
         let why = why.strip_prefix(&prefix).unwrap_or(&why);
         PolicyFault::Invalid {
-            place: place(file, text, offset(diagnostic).map_or(written.start, |at| written.origin + at)),
+            place: place(file, text, offset(diagnostic).map_or(written.start, |at| written.start + at)),
             policy: written.id.to_string(),
             why: said::plainly(why),
             hint: meant.or_else(|| {

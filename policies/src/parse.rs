@@ -29,10 +29,8 @@ pub(crate) struct Written {
     pub obligation: Option<Arc<Obligation>>,
     /// Index of the file.
     pub file: usize,
-    /// Byte offset of the policy in its file.
+    /// Byte offset of the policy in its file, from which Cedar counts where it says where in the policy something is.
     pub start: usize,
-    /// Byte offset in its file of what Cedar counts from, where it says where in the policy something is.
-    pub origin: usize,
     /// Its conditions. Cedar reads a policy from its text again for each look at its tree, so this is the only look.
     pub clauses: Arc<[Clause]>,
     /// The same as they are judged.
@@ -105,10 +103,8 @@ pub(crate) fn parse(
 pub(crate) struct Alone {
     /// From 1.
     pub position: usize,
-    /// Byte offset in the file.
+    /// As [`Written::start`].
     pub start: usize,
-    /// As [`Written::origin`].
-    pub origin: usize,
     pub text: String,
     pub policy: Policy,
 }
@@ -136,55 +132,38 @@ pub(crate) fn each_of(name: &str, text: &str, max_nesting: usize) -> Result<Vec<
             format!("it nests deeper than {max_nesting}: write a long list as a set, or several policies");
         return Err(vec![PolicyFault::Syntax { place: place(name, text, at), why }]);
     }
-    one_by_one(text).map_or_else(|| together(name, text), Ok)
-}
-
-/// The same of a file that is parsed as a whole.
-pub(crate) fn together(name: &str, text: &str) -> Result<Vec<Alone>, Vec<PolicyFault>> {
-    let set: PolicySet = text.parse().map_err(|_: cedar_policy::ParseErrors| {
-        let told = slips::told(text).into_iter();
-        told.map(|(at, why)| PolicyFault::Syntax { place: place(name, text, at), why }).collect::<Vec<_>>()
-    })?;
-    if let Some(template) = set.templates().next() {
-        let start = text.find(template.to_cedar().trim()).unwrap_or(0);
-        return Err(vec![PolicyFault::Syntax {
-            place: place(name, text, start),
-            why: "a template (`?principal`, `?resource`) is not a policy: write the agent or group out"
-                .to_owned(),
-        }]);
-    }
-    if set.num_of_policies() == 0 {
-        return Err(vec![PolicyFault::EmptyFile { name: name.to_owned() }]);
-    }
-    let mut found = Vec::new();
-    let mut from = 0;
-    for position in 0..set.num_of_policies() {
-        let Some(policy) = set.policy(&PolicyId::new(format!("policy{position}"))) else {
-            return Err(vec![PolicyFault::Syntax {
-                place: place(name, text, from),
-                why: "policies cannot be told apart".to_owned(),
-            }]);
-        };
-        let own = policy.to_cedar().unwrap_or_default();
-        let start = text.get(from..).and_then(|rest| rest.find(&own)).map_or(from, |at| from + at);
-        from = start + own.len();
-        pace::rest();
-        found.push(Alone { position: position + 1, start, origin: 0, text: own, policy: policy.clone() });
-    }
-    Ok(found)
+    one_by_one(text).ok_or_else(|| wrong(name, text))
 }
 
 /// The policies of a file that says nothing else, each parsed by itself, so that a rest comes between: the file as a whole takes Cedar many
-/// milliseconds. Where anything is wrong, the whole is to be parsed, which says what.
+/// milliseconds.
 pub(crate) fn one_by_one(text: &str) -> Option<Vec<Alone>> {
     let mut found = Vec::new();
     for range in tokens::policies(text) {
         pace::rest();
         let (start, own) = (range.start, text.get(range)?);
         let policy = Policy::parse(None, own).ok()?;
-        found.push(Alone { position: found.len() + 1, start, origin: start, text: own.to_owned(), policy });
+        found.push(Alone { position: found.len() + 1, start, text: own.to_owned(), policy });
     }
     (!found.is_empty()).then_some(found)
+}
+
+/// What is wrong with a file that is no row of policies; never nothing.
+fn wrong(name: &str, text: &str) -> Vec<PolicyFault> {
+    let syntax = |at: usize, why: String| PolicyFault::Syntax { place: place(name, text, at), why };
+    let told: Vec<PolicyFault> = match text.parse::<PolicySet>() {
+        Err(_) => slips::told(text).into_iter().map(|(at, why)| syntax(at, why)).collect(),
+        Ok(set) => match set.templates().next() {
+            Some(template) => vec![syntax(
+                text.find(template.to_cedar().trim()).unwrap_or(0),
+                "a template (`?principal`, `?resource`) is not a policy: write the agent or group out"
+                    .to_owned(),
+            )],
+            None if set.num_of_policies() == 0 => vec![PolicyFault::EmptyFile { name: name.to_owned() }],
+            None => Vec::new(),
+        },
+    };
+    if told.is_empty() { vec![syntax(0, "policies cannot be told apart".to_owned())] } else { told }
 }
 
 fn parse_file(
@@ -227,7 +206,6 @@ fn parse_file(
             id,
             file: index,
             start,
-            origin: alone.origin,
             judged: judged(&clauses),
             clauses,
             reads,

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
-use cedar_policy::{PolicySet, ResourceConstraint, Schema, ValidationMode, Validator};
+use cedar_policy::{PolicySet, ResourceConstraint, Schema, ValidationMode, ValidationResult, Validator};
 use semgate_contexts::{Performative, PerformativeSet};
 
 use crate::catalogue::{Catalogue, TypeInfo};
@@ -111,18 +111,16 @@ impl Texts<'_> {
         self.validate_each(&part.policies, small.schema()?, catalogue)
     }
 
-    /// The faults of each: Cedar validates a policy by itself, so that they are handed to it one by one.
+    /// The faults of each.
     fn validate_each(
         &self,
         policies: &[&Written],
         schema: Schema,
         catalogue: &Catalogue,
     ) -> Result<Vec<PolicyFault>, PolicyFault> {
-        let (validator, world) = (Validator::new(schema), OnceCell::new());
-        let mut faults = Vec::new();
-        for written in policies {
-            pace::rest();
-            let result = validator.validate(&set_of(written)?, ValidationMode::Strict);
+        let (mut faults, world) = (Vec::new(), OnceCell::new());
+        for validated in one_by_one(policies.iter().copied(), schema) {
+            let (written, result) = validated?;
             if !result.validation_passed_without_warnings() {
                 let world = world.get_or_init(|| World::of_contexts(catalogue));
                 faults.extend(self.found(written, &result, world));
@@ -145,11 +143,9 @@ impl Texts<'_> {
         if again.is_empty() {
             return Ok(faults);
         }
-        let (validator, world) = (Validator::new(catalogue.schema()?), World::of_contexts(catalogue));
-        let mut full = Vec::new();
-        for written in again.values() {
-            pace::rest();
-            let result = validator.validate(&set_of(written)?, ValidationMode::Strict);
+        let (mut full, world) = (Vec::new(), World::of_contexts(catalogue));
+        for validated in one_by_one(again.values().copied(), catalogue.schema()?) {
+            let (written, result) = validated?;
             full.extend(self.found(written, &result, &world));
         }
         let said = |fault: &PolicyFault| policy_in(fault).is_some_and(|policy| again.contains_key(policy));
@@ -158,8 +154,18 @@ impl Texts<'_> {
     }
 }
 
-fn set_of(written: &Written) -> Result<PolicySet, PolicyFault> {
-    PolicySet::from_policies([written.policy.clone()]).map_err(|e| PolicyFault::Schema { why: e.to_string() })
+/// What Cedar finds in each: it validates a policy by itself, so that they are handed to it one by one, with a rest before each.
+fn one_by_one<'w>(
+    policies: impl Iterator<Item = &'w Written>,
+    schema: Schema,
+) -> impl Iterator<Item = Result<(&'w Written, ValidationResult), PolicyFault>> {
+    let validator = Validator::new(schema);
+    policies.map(move |written| {
+        pace::rest();
+        let set = PolicySet::from_policies([written.policy.clone()])
+            .map_err(|e| PolicyFault::Schema { why: e.to_string() })?;
+        Ok((written, validator.validate(&set, ValidationMode::Strict)))
+    })
 }
 
 /// Half of the cores: a directory is reloaded while messages pass.

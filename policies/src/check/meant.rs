@@ -31,7 +31,7 @@ impl Texts<'_> {
 
     /// The text before what a diagnostic points at, and from there on to the end of its file.
     fn text_around(&self, written: &Written, error: &ValidationError) -> (&str, &str) {
-        let at = offset(error).map(|at| written.origin + at);
+        let at = offset(error).map(|at| written.start + at);
         at.and_then(|at| self.file(written).1.split_at_checked(at)).unwrap_or_default()
     }
 }

@@ -210,7 +210,7 @@ fn validate(set: &PolicySet, kept: &[Kept<'_>]) -> Vec<PolicyFault> {
         let why = words(said);
         let prefix = format!("for policy `{}`, ", one.id);
         let why = why.strip_prefix(&prefix).unwrap_or(&why).to_owned();
-        let at = offset(said).map_or(one.alone.start, |at| one.alone.origin + at);
+        let at = offset(said).map_or(one.alone.start, |at| one.alone.start + at);
         let at = place(one.file.0, one.file.1, at);
         Some(one.invalid(at, why, help(said)))
     };
