@@ -241,7 +241,7 @@ pub(crate) fn policy_in(fault: &PolicyFault) -> Option<&str> {
 
 /// Cedar suggests the least distant of all names, however far it is, and of several another one each time: of types and actions that are not
 /// known nothing that it suggests is told.
-fn is_near(why: &str, help: &str) -> bool {
+pub(crate) fn is_near(why: &str, help: &str) -> bool {
     if help.starts_with("did you mean") && why.starts_with("unrecognized") {
         return false;
     }

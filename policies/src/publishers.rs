@@ -26,6 +26,8 @@ entity Version in [Line] = { line: String, major: Long, minor: Long };
 action "publish", "revoke", "suspend", "resume", "retire", "floor", "override"
   appliesTo { principal: [Agent], resource: [Version], context: {} };
 "#;
+/// The entity types of it.
+const TYPES: [&str; 4] = ["Agent", "Group", "Line", "Version"];
 
 /// What somebody asks of an authority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

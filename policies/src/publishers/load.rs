@@ -8,10 +8,10 @@ use cedar_policy::{
 };
 use semgate_contexts::Line;
 
-use super::{Names, PublisherAct, PublisherPolicies, SCHEMA};
+use super::{Names, PublisherAct, PublisherPolicies, SCHEMA, TYPES};
 use crate::agents::Agents;
 use crate::annotations::policy_id;
-use crate::check::{closest, closest_agent, in_order};
+use crate::check::{closest, closest_agent, in_order, is_near};
 use crate::lived::{Said, agents_gone};
 use crate::parse::{Alone, each_of, help, offset, place, words};
 use crate::{Lived, Place, PolicyFault, PolicyLimits, PolicySource};
@@ -212,7 +212,8 @@ fn validate(set: &PolicySet, kept: &[Kept<'_>]) -> Vec<PolicyFault> {
         let why = why.strip_prefix(&prefix).unwrap_or(&why).to_owned();
         let at = offset(said).map_or(one.alone.start, |at| one.alone.start + at);
         let at = place(one.file.0, one.file.1, at);
-        Some(one.invalid(at, why, help(said)))
+        let hint = meant(&why, help(said));
+        Some(one.invalid(at, why, hint))
     };
     let mut faults: Vec<PolicyFault> = Vec::new();
     let mut wrong = HashSet::new();
@@ -228,6 +229,25 @@ fn validate(set: &PolicySet, kept: &[Kept<'_>]) -> Vec<PolicyFault> {
         faults.push(PolicyFault::Schema { why: result.to_string() });
     }
     faults
+}
+
+/// What was probably meant, by what Cedar suggests: of names that are equally far from what is written, another one each time.
+fn meant(why: &str, help: Option<String>) -> Option<String> {
+    let near = |written: &str, names: &[&'static str]| closest(written, names.iter().copied());
+    let asked = |near: String| format!("did you mean `{near}`?");
+    if let Some(written) = between(why, "unrecognized action `Action::\"", "\"`") {
+        let acts = PublisherAct::ALL.map(PublisherAct::as_str);
+        let all = || format!("the actions are {}", acts.map(|act| format!("`{act}`")).join(", "));
+        return Some(near(written, &acts).map_or_else(all, |act| asked(format!("Action::\"{act}\""))));
+    }
+    if let Some(written) = between(why, "unrecognized entity type `", "`") {
+        return near(written, &TYPES).map(|kind| asked(kind.to_owned()));
+    }
+    help.filter(|help| is_near(why, help))
+}
+
+fn between<'t>(text: &'t str, before: &str, behind: &str) -> Option<&'t str> {
+    Some(text.strip_prefix(before)?.split_once(behind)?.0)
 }
 
 /// Persons, or lines, that policies name.

@@ -177,6 +177,26 @@ fn what_could_do_nothing_or_not_what_was_meant_is_no_policy_and_is_told_with_its
 }
 
 #[test]
+fn bug_what_was_meant_by_a_wrong_name_was_far_fetched_and_another_one_each_time() {
+    for (scope, hint) in [
+        ("principal, action == Action::\"publsh\", resource", Some("did you mean `Action::\"publish\"`?")),
+        (
+            "principal, action == Action::\"REQUEST\", resource",
+            Some("the actions are `publish`, `revoke`, `suspend`, `resume`, `retire`, `floor`, `override`"),
+        ),
+        ("principal in Grup::\"staff\", action, resource", Some("did you mean `Group`?")),
+        ("principal, action, resource in supply::\"chain\"", None),
+    ] {
+        let faults = load(&format!("permit ({scope});")).unwrap_err();
+        let told = match &faults[..] {
+            [PolicyFault::Invalid { why, hint, .. }] if why.starts_with("unrecognized ") => hint.as_deref(),
+            _ => panic!("{scope}: {faults:?}"),
+        };
+        assert_eq!(told, hint, "{scope}");
+    }
+}
+
+#[test]
 fn attack_a_publisher_keeps_its_rights_because_a_policy_names_it_and_its_entry_goes() {
     let rules = format!(
         "{RULES}\n@id(\"hers\") permit (principal == Agent::\"{ADA}\", action, resource);\n\
