@@ -13,6 +13,7 @@ pub mod document;
 pub mod json;
 pub mod library;
 pub mod lint;
+mod parameters;
 pub mod performative;
 pub mod schema;
 pub mod term;

@@ -211,6 +211,7 @@ pub(crate) fn place_in(fault: &PolicyFault) -> Option<&Place> {
         | PolicyFault::OffRoutes { place, .. }
         | PolicyFault::NoTool { place, .. }
         | PolicyFault::PlainSigns { place, .. }
+        | PolicyFault::NoParameter { place, .. }
         | PolicyFault::NoPermit { place }
         | PolicyFault::UnknownIssuer { place, .. }
         | PolicyFault::UnknownLine { place, .. }
@@ -234,6 +235,7 @@ pub(crate) fn policy_in(fault: &PolicyFault) -> Option<&str> {
         | PolicyFault::OffRoutes { policy, .. }
         | PolicyFault::NoTool { policy, .. }
         | PolicyFault::PlainSigns { policy, .. }
+        | PolicyFault::NoParameter { policy, .. }
         | PolicyFault::Stopped { policy, .. } => Some(policy),
         _ => None,
     }

@@ -147,6 +147,17 @@ pub enum PolicyFault {
         /// Which, and what is written instead.
         why: String,
     },
+    /// A policy asks for a question about a parameter that no loaded context has. Advice, like [`Self::OtherMajor`].
+    NoParameter {
+        /// Where the parameter stands.
+        place: Place,
+        /// The policy, `file#id`.
+        policy: String,
+        /// The parameter.
+        name: String,
+        /// What was probably meant.
+        hint: Option<String>,
+    },
     /// A forbid keeps away from MCP what is no tool of it. Advice, like [`Self::OtherMajor`].
     NoTool {
         /// Where its condition begins.
@@ -279,6 +290,14 @@ impl fmt::Display for PolicyFault {
             | Self::PlainSigns { place, policy, why }
             | Self::Waiting { place, policy, why } => {
                 write!(f, "{place}: policy `{policy}`: {why}")
+            }
+            Self::NoParameter { place, policy, name, hint } => {
+                write!(
+                    f,
+                    "{place}: policy `{policy}`: no known context has a parameter `{name}`, and what is said about one that the named context \
+                     has not is refused before policies are asked"
+                )?;
+                with_hint(f, hint)
             }
             Self::NoTool { place, policy } => write!(
                 f,

@@ -248,6 +248,7 @@ impl Policies {
         let mut advice = texts.past_by_version(&world);
         advice.extend(texts.waiting());
         advice.extend(texts.plain_signs());
+        advice.extend(texts.no_parameters(contexts));
         let mut idle = texts.before_tools(&world);
         if let Some(routes) = &limits.routes {
             idle.extend(texts.off_routes(&world, routes, limits.max_route_looks));

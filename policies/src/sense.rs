@@ -13,6 +13,7 @@ mod issuers;
 mod majors;
 mod members;
 mod never;
+mod no_parameter;
 mod owners;
 mod pieces;
 mod plain_signs;

@@ -2,13 +2,13 @@
 //! under.
 //!
 //! The control vocabulary says that a parameter is a name and options are codes; which names and which codes, the named context says.
-//! A parameter is a member, at any depth, of a concept or of a task's parameters. One name may be a member of several: then every one
+//! A parameter is a member, at any depth, of a concept or of what a task takes. One name may be a member of several: then every one
 //! of them may be meant, and options must be codes of one of their lists.
 
 mod answer;
 
 use crate::{Code, Refusal, conform::Said};
-use semgate_contexts::{Context, Field, FieldType, Shape, Term, TermKind, json::Json};
+use semgate_contexts::{Context, FieldType, json::Json};
 use semgate_message::Instance;
 use std::collections::{BTreeSet, HashSet};
 
@@ -35,7 +35,14 @@ impl<'c> Parameter<'c> {
     /// What the context says; `None` if it has no parameter of this name.
     pub(crate) fn of(context: &'c Context, name: &str) -> Option<Self> {
         let mut found = Self::default();
-        context.terms().flat_map(asked).for_each(|shape| found.look(shape.fields(), name));
+        context.each_parameter(|own, field| {
+            if own == name {
+                match codes_of(&field.kind) {
+                    Some(list) => drop(found.lists.insert(list)),
+                    None => found.open = true,
+                }
+            }
+        });
         (found.open || !found.lists.is_empty()).then_some(found)
     }
 
@@ -47,30 +54,6 @@ impl<'c> Parameter<'c> {
             _ => None,
         }
     }
-
-    fn look(&mut self, kind: &'c FieldType, name: &str) {
-        match kind.present() {
-            FieldType::Record(fields) => fields.iter().for_each(|(own, field)| self.member(own, field, name)),
-            FieldType::Array(items) => self.look(items, name),
-            _ => {}
-        }
-    }
-
-    fn member(&mut self, own: &str, field: &'c Field, name: &str) {
-        if own == name {
-            match codes_of(&field.kind) {
-                Some(list) => drop(self.lists.insert(list)),
-                None => self.open = true,
-            }
-        }
-        self.look(&field.kind, name);
-    }
-}
-
-/// The shapes that ask for something: concepts, and the parameters of tasks, which come before their results.
-fn asked(term: &Term) -> impl Iterator<Item = &Shape> {
-    let most = if term.kind() == TermKind::Task { 1 } else { usize::MAX };
-    term.shapes().take(most)
 }
 
 /// The list of a code, or of an array of codes.

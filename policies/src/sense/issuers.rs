@@ -90,7 +90,8 @@ fn asked(written: &Written) -> Vec<Literally> {
     all
 }
 
-fn texts(expr: &Arc<Expr>, all: &mut Vec<Literally>) {
+/// The text, or those of a set, that something is compared with.
+pub(super) fn texts(expr: &Arc<Expr>, all: &mut Vec<Literally>) {
     match &**expr {
         Expr::Set(items) => all.extend(items.iter().filter_map(literally)),
         _ => all.extend(literally(expr)),

@@ -25,6 +25,7 @@ mod load;
 mod majors;
 mod may;
 mod mistakes;
+mod no_parameter;
 mod obligations;
 mod order;
 mod paper;

@@ -1,0 +1,83 @@
+//! Questions about a parameter that no context has: such a message is refused before policies are asked (F0-26).
+
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use cedar_policy::ResourceConstraint;
+use cedar_policy::pst::{BinaryOp, Clause, Expr, Var};
+use semgate_contexts::Context;
+
+use super::issuers::texts;
+use super::members::path_of;
+use super::never::{Literally, before};
+use super::{tokens, walk};
+use crate::PolicyFault;
+use crate::check::{Texts, closest};
+use crate::parse::Written;
+
+/// What is about a parameter.
+const ABOUT: [&str; 2] = ["snl::ambiguous_parameter", "snl::parameter_options"];
+/// Its member that names it.
+const PARAMETER: &str = "parameter";
+
+impl Texts<'_> {
+    /// Advice about each text that a policy compares the parameter of a question or of an answer with, and that names none of these contexts: a
+    /// version to come may have it.
+    pub fn no_parameters(&self, contexts: &[Arc<Context>]) -> Vec<PolicyFault> {
+        let (mut found, known) = (Vec::new(), OnceCell::new());
+        for written in self.each().filter(|written| is_about(written)) {
+            let known: &BTreeSet<&str> = known.get_or_init(|| parameters(contexts));
+            for asked in asked(written).into_iter().filter(|asked| !known.contains(asked.text.as_str())) {
+                let words = self.words(written);
+                let at = tokens::literal(&words, &asked.text, before(&written.judged, &asked));
+                found.push(PolicyFault::NoParameter {
+                    place: self.place_at(written, at.unwrap_or_default()),
+                    policy: written.id.to_string(),
+                    hint: closest(&asked.text, known.iter().copied())
+                        .map(|near| format!("did you mean `{near}`?")),
+                    name: asked.text,
+                });
+            }
+        }
+        found
+    }
+}
+
+/// Whether `resource.parameter` is that of a question or of an answer.
+fn is_about(written: &Written) -> bool {
+    let (is, types) = (|name: &str| ABOUT.contains(&name), &written.reads.types);
+    written.reads.resource.wants(PARAMETER)
+        && match written.policy.resource_constraint() {
+            ResourceConstraint::Is(name) => is(&name.to_string()),
+            _ => !types.is_empty() && types.iter().all(|name| is(name)),
+        }
+}
+
+fn parameters(contexts: &[Arc<Context>]) -> BTreeSet<&str> {
+    let mut all = BTreeSet::new();
+    for context in contexts {
+        context.each_parameter(|name, _| {
+            all.insert(name);
+        });
+    }
+    all
+}
+
+/// The texts that the parameter is compared with.
+fn asked(written: &Written) -> Vec<Literally> {
+    let is = |expr: &Expr| path_of(expr) == Some((Var::Resource, vec![PARAMETER.to_owned()]));
+    let mut all = Vec::new();
+    for clause in written.judged.iter() {
+        let (Clause::When(condition) | Clause::Unless(condition)) = clause;
+        walk::each(condition, &mut |part| {
+            let Expr::BinaryOp { op, left, right } = &**part else { return };
+            match op {
+                BinaryOp::Eq | BinaryOp::NotEq if is(left) => texts(right, &mut all),
+                BinaryOp::Eq | BinaryOp::NotEq | BinaryOp::Contains if is(right) => texts(left, &mut all),
+                _ => {}
+            }
+        });
+    }
+    all
+}

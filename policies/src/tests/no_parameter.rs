@@ -1,0 +1,52 @@
+//! F0-26: a policy about questions on a parameter that no context has loads, since a version may bring it, and is told.
+
+use super::House;
+
+fn told(scope: &str, condition: &str) -> Vec<String> {
+    let policy = format!("permit (principal, action, {scope})\nwhen {{ {condition} }};");
+    let house = House::with(&policy).unwrap();
+    house.policies.advice().iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_question_about_a_parameter_that_no_context_has_is_told() {
+    let asks = "resource is snl::ambiguous_parameter";
+    for (scope, condition, name) in [
+        (asks, r#"resource.parameter == "dest_cod""#, "dest_cod"),
+        (asks, r#""dest_cod" != resource.parameter"#, "dest_cod"),
+        (asks, r#"["dest_code", "dest_cod"].contains(resource.parameter)"#, "dest_cod"),
+        (asks, r#"context.locked || !(resource.parameter == "dest_cod")"#, "dest_cod"),
+        ("resource is snl::parameter_options", r#"resource.parameter == "dest_cod""#, "dest_cod"),
+        (
+            "resource",
+            r#"resource is snl::ambiguous_parameter && resource.parameter == "dest_cod""#,
+            "dest_cod",
+        ),
+    ] {
+        let found = told(scope, condition);
+        assert_eq!(found.len(), 1, "{condition}: {found:?}");
+        let at = 8 + condition.find(&format!("\"{name}\"")).unwrap();
+        assert_eq!(
+            found[0],
+            format!(
+                "p.cedar:2:{at}: policy `p.cedar#1`: no known context has a parameter `{name}`, and what is said about one that the named \
+                 context has not is refused before policies are asked (did you mean `dest_code`?)"
+            ),
+        );
+    }
+}
+
+#[test]
+fn parameters_that_some_context_has_and_other_members_of_that_name_are_not_told() {
+    for condition in [
+        // of a task, of a concept, of an object in one
+        r#"resource.parameter == "dest_code""#,
+        r#"["dest_code", "quantity"].contains(resource.parameter)"#,
+        r#"resource.parameter like "dest_cod*""#,
+    ] {
+        let found = told("resource is snl::ambiguous_parameter", condition);
+        assert!(found.is_empty(), "{condition}: {found:?}");
+    }
+    let of_another = r#"resource has parameter && resource.parameter == "dest_cod""#;
+    assert!(told("resource", of_another).is_empty());
+}
