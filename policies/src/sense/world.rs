@@ -371,15 +371,15 @@ impl<'a> World<'a> {
         !self.types_here(here).any(|(_, info)| is_other(info))
     }
 
-    /// The members beside which one was looked for.
+    /// The members beside which one was looked for, without those that policies do not see.
     pub fn members_of(&self, path: &[String], here: &Where) -> BTreeSet<&'a str> {
         let members = |info: &'a TypeInfo| match (path, find(&info.attributes, path)) {
             ([], _) => Some(&info.attributes.members),
             (_, Found::There(Kind::Record(inner), _)) => Some(&inner.members),
             _ => None,
         };
-        let all = self.types_here(here).filter_map(|(_, info)| members(info));
-        all.flat_map(|members| members.keys().map(String::as_str)).collect()
+        let all = self.types_here(here).filter_map(|(_, info)| members(info)).flatten();
+        all.filter(|(_, member)| member.kind.is_some()).map(|(name, _)| name.as_str()).collect()
     }
 
     /// The agents, by position, that an agent, a group or a list of them names; none where that is not known, as of a group that is

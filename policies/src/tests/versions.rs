@@ -191,6 +191,20 @@ fn beside_a_version_that_splits_a_type_only_the_policy_that_is_wrong_is_told() {
     }
 }
 
+#[test]
+fn bug_a_hint_offered_members_that_policies_do_not_see() {
+    let contexts =
+        vec![note("demo:v1.0", "\"x\":{\"type\":\"integer\"},\"dbl\":{\"type\":\"number\"}", "\"x\"")];
+    let policy = |condition: &str| {
+        format!("permit (principal, action, resource is demo::note) when {{ {condition} }};")
+    };
+    let faults = load(&policy("resource.dbl > 1"), contexts.clone()).err().unwrap();
+    assert!(faults[0].contains("`dbl` is not visible to policies"), "{faults:#?}");
+    let faults = load(&policy("resource.weight > 1"), contexts).err().unwrap();
+    assert_eq!(faults.len(), 1, "{faults:#?}");
+    assert!(faults[0].ends_with("not found (it has `x`)"), "{faults:#?}");
+}
+
 /// So many lines that have nothing to do with it.
 pub(super) fn crowd(lines: usize) -> Vec<Arc<Context>> {
     (0..lines).map(|n| note(&format!("l{n}:v1.0"), X_INT, "\"x\"")).collect()
