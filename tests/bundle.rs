@@ -222,7 +222,7 @@ fn a_bundle_whose_version_could_not_be_kept_is_tried_again_and_the_same_set_buri
     std::fs::create_dir(&blocked).unwrap();
     signers.bundle(&b, 6, "signer", &up.dir.join("next.bundle"));
     std::fs::rename(up.dir.join("next.bundle"), &file).unwrap();
-    wait_for("the refusal", || (status(&gateway)["policies"]["current"] == false).then_some(()));
+    wait_for("the refusal", || (status(&gateway)["policies"]["faults"] != json!([])).then_some(()));
     assert_eq!(shown_live(&gateway), [digest_of(&a)]);
     assert_eq!((gateway.post(&decision()).status, gateway.post(&observation()).status), (200, 403));
     std::fs::remove_dir(&blocked).unwrap();
@@ -237,7 +237,7 @@ fn a_bundle_whose_version_could_not_be_kept_is_tried_again_and_the_same_set_buri
     let kept = || std::fs::read_to_string(state.join("policy-bundle.json")).unwrap_or_default();
     wait_for("its version", || kept().contains("\"version\":9").then_some(()));
     put(&a, 8);
-    wait_for("the refusal", || (status(&gateway)["policies"]["current"] == false).then_some(()));
+    wait_for("the refusal", || (status(&gateway)["policies"]["faults"] != json!([])).then_some(()));
     assert_eq!(shown_live(&gateway), [digest_of(&b)]);
 }
 

@@ -105,6 +105,8 @@ fn policies(report: &PolicyReport) -> Value {
     json!({
         "digest": report.live.map(|digest| digest.to_string()),
         "current": report.current,
+        "loading": report.loading.map(|digest| digest.to_string()),
+        "looked": report.looked,
         "rejected": report.rejected.map(|digest| digest.to_string()),
         "faults": report.faults,
         "contexts_left_out": report.left_out,

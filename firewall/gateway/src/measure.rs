@@ -70,9 +70,14 @@ impl Metrics {
             ),
             (
                 "semgate_policy_set_current",
-                "1 if the policies on disk are the live ones, 0 if they were rejected.",
+                "1 if the policies on disk are the live ones, 0 if they were rejected or are being loaded.",
             ),
             ("semgate_shadow_set_current", "The same of the shadow policies."),
+            (
+                "semgate_policy_looked",
+                "Unix time at which the policies on disk were last looked at to the end, loads included.",
+            ),
+            ("semgate_shadow_looked", "The same of the shadow policies."),
             ("semgate_audit_written", "Audit records written since the start."),
             ("semgate_audit_lost", "Audit records that found no room; their messages were refused."),
         ];

@@ -186,7 +186,7 @@ fn policies_are_swapped_whole_and_a_rejected_set_leaves_the_last_good_one_live()
         "permit (principal, action, resource) when { resource.nonsense > 1 };".to_owned(),
     ));
     house.write_policies(&broken);
-    wait("rejected", || gateway.admin("/status").json()["policies"]["current"] == false);
+    wait("rejected", || gateway.admin("/status").json()["policies"]["faults"][0].is_string());
     assert_eq!(code(&gateway), "allowed");
     let status = gateway.admin("/status").json();
     assert_eq!(status["policies"]["digest"], first);

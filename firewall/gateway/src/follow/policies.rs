@@ -25,6 +25,7 @@ use self::place::{Found, Place};
 use self::steady::Stamp;
 use super::Publisher;
 use super::aside::{Aside, Haste};
+use crate::clock::unix_now;
 use crate::config::{Config, ShadowConfig};
 use crate::fault::RunFault;
 use crate::keep::PolicyMemory;
@@ -40,6 +41,13 @@ enum Seat {
     Live,
     /// It decides beside the live one, about one message in so many.
     Shadow { one_in: u64 },
+}
+
+/// What is counted of a seat, by the names of its metrics.
+struct MetricNames {
+    loads: &'static str,
+    current: &'static str,
+    looked: &'static str,
 }
 
 /// The loop of a policy directory.
@@ -147,7 +155,7 @@ impl Task {
             self.count("accepted", 1.0);
             self.keep().await;
         } else {
-            self.current().set(0.0);
+            self.gauge(self.names().current).set(0.0);
             // what the start tried; a set that merely waits for its contexts is no fault yet
             if !self.publisher.contexts().is_empty() {
                 self.tell(self.state.report().faults);
@@ -156,6 +164,7 @@ impl Task {
         let mut asked = true;
         loop {
             self.look(asked).await;
+            self.looked();
             asked = tokio::select! {
                 () = tokio::time::sleep(self.poll) => false,
                 rung = self.reload.changed() => match rung {
@@ -240,6 +249,10 @@ impl Task {
         contexts: Vec<Arc<Context>>,
         (digests, floors): (Vec<Digest>, Floors),
     ) {
+        self.state.loading(digest);
+        if !self.state.report().current {
+            self.gauge(self.names().current).set(0.0);
+        }
         let (live, haste) = (self.live(), self.haste());
         let (kept, beside) = (Arc::clone(&source), contexts.clone());
         let (nothing_known, limits) = (contexts.is_empty(), by_the_clock(self.limits.clone()));
@@ -401,20 +414,36 @@ impl Task {
         self.count("rejected", 0.0);
     }
 
-    fn count(&self, outcome: &'static str, current: f64) {
-        let name = match self.seat {
-            Seat::Live => "semgate_policy_loads_total",
-            Seat::Shadow { .. } => "semgate_shadow_loads_total",
-        };
-        self.publisher.metrics.counter(name, &[("outcome", outcome.to_owned())]).increment(1);
-        self.current().set(current);
+    /// A look has ended: whoever reads the time of the last one knows of one that does not end.
+    #[allow(clippy::cast_precision_loss, reason = "gauges are floats by their format")]
+    fn looked(&self) {
+        let now = unix_now();
+        self.state.looked(now);
+        self.gauge(self.names().looked).set(now as f64);
     }
 
-    fn current(&self) -> metrics::Gauge {
-        let name = match self.seat {
-            Seat::Live => "semgate_policy_set_current",
-            Seat::Shadow { .. } => "semgate_shadow_set_current",
-        };
+    fn count(&self, outcome: &'static str, current: f64) {
+        let names = self.names();
+        self.publisher.metrics.counter(names.loads, &[("outcome", outcome.to_owned())]).increment(1);
+        self.gauge(names.current).set(current);
+    }
+
+    fn gauge(&self, name: &'static str) -> metrics::Gauge {
         self.publisher.metrics.gauge(name, &[])
+    }
+
+    fn names(&self) -> MetricNames {
+        match self.seat {
+            Seat::Live => MetricNames {
+                loads: "semgate_policy_loads_total",
+                current: "semgate_policy_set_current",
+                looked: "semgate_policy_looked",
+            },
+            Seat::Shadow { .. } => MetricNames {
+                loads: "semgate_shadow_loads_total",
+                current: "semgate_shadow_set_current",
+                looked: "semgate_shadow_looked",
+            },
+        }
     }
 }

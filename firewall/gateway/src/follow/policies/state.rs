@@ -32,8 +32,12 @@ pub(crate) struct PolicyState {
 pub(crate) struct PolicyReport {
     /// The digest of what is live; none while nothing of the operator's is.
     pub(crate) live: Option<Digest>,
-    /// Whether what is on disk is what is live.
+    /// Whether what is on disk is what is live, as far as it was looked at.
     pub(crate) current: bool,
+    /// The digest of what is on disk and is being loaded: it is neither live nor rejected yet.
+    pub(crate) loading: Option<Digest>,
+    /// Unix time at which what is on disk was last looked at to the end, loads included; none before the first look.
+    pub(crate) looked: Option<u64>,
     /// The digest of what is on disk and was rejected; none if it could not even be read.
     pub(crate) rejected: Option<Digest>,
     /// Why what is on disk is not live.
@@ -81,14 +85,21 @@ impl PolicyState {
         let left_out = policies.left_out().iter().map(ToString::to_string).collect();
         let live = Some(policies.digest());
         let warnings = self.warnings(policies);
-        self.set(PolicyReport {
-            live,
-            current: true,
-            rejected: None,
-            faults: Vec::new(),
-            left_out,
-            warnings,
-        });
+        let looked = self.report().looked;
+        self.set(PolicyReport { live, current: true, left_out, warnings, looked, ..PolicyReport::default() });
+    }
+
+    /// What is on disk is tried; until that ends, what is told of what was rejected before it stays. What is live already and is tried beside
+    /// other contexts stays current.
+    pub(super) fn loading(&self, digest: Digest) {
+        let before = self.report();
+        let current = before.current && before.live == Some(digest);
+        self.set(PolicyReport { current, loading: Some(digest), ..before });
+    }
+
+    /// A look at what is on disk has ended at this time.
+    pub(super) fn looked(&self, now: u64) {
+        self.set(PolicyReport { looked: Some(now), ..self.report() });
     }
 
     /// What is live was typed anew; what is on disk is as it was.
@@ -100,6 +111,6 @@ impl PolicyState {
     /// What is on disk is not live; what was live is.
     pub(super) fn rejected(&self, digest: Option<Digest>, faults: &[PolicyFault]) {
         let faults = faults.iter().map(ToString::to_string).collect();
-        self.set(PolicyReport { current: false, rejected: digest, faults, ..self.report() });
+        self.set(PolicyReport { current: false, loading: None, rejected: digest, faults, ..self.report() });
     }
 }
