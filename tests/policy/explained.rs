@@ -141,6 +141,22 @@ fn a_reply_that_a_policy_refused_is_explained_below_its_request() {
 }
 
 #[test]
+fn bug_a_refusal_after_policies_had_permitted_was_told_as_if_they_explained_it() {
+    let said = Said::of(&decision(&json!("many")), "", KEEP, "reply_refused");
+    // what policies permitted may still be refused: by the agent behind, or as something that cannot be answered so
+    let text = std::fs::read_to_string(&said.gateway.audit).unwrap();
+    let mut record: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    (record["verdict"], record["code"]) = (json!("refused"), json!("reply_refused"));
+    std::fs::write(&said.gateway.audit, format!("{record}\n")).unwrap();
+    let (status, shown, errors) = said.explain(&[]);
+    assert_eq!(status, 0, "{errors}");
+    let headline = "refused (reply_refused), as it was decided; no policy refused it: docs/refusals.md says what that code means, and the \
+                    gateway's log, under this id, for what it was";
+    assert!(shown.lines().any(|line| line == headline), "{shown}");
+    assert!(shown.lines().any(|line| line == "supplyChain::current_decision: permitted"), "{shown}");
+}
+
+#[test]
 fn bug_of_a_reply_that_was_refused_and_of_which_nothing_is_kept_the_request_alone_was_told() {
     let said = Said::of(&decision(&json!("many")), "", "", "reply_refused");
     let (status, shown, errors) = said.explain(&[]);

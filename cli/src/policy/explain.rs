@@ -13,7 +13,7 @@ use semgate_policies::{Explainer, Parties, Policies, PolicyLimits, Recalled, Rec
 use super::audit::{self, Entry};
 use super::case::Way;
 use super::inputs::{self, Contexts};
-use super::stage::{Sent, Stage};
+use super::stage::{PERMITTED, Sent, Stage};
 use crate::fault::{Doing, Fault};
 use crate::system::read_bytes;
 
@@ -65,6 +65,9 @@ pub struct Explain {
     #[arg(long, value_name = "NUMBER")]
     max_looks: Option<usize>,
 }
+
+/// What is said of a refusal where policies permitted all that was asked and no limit stopped it.
+const NO_POLICY: &str = "; no policy refused it: docs/refusals.md says what that code means, and the gateway's log, under this id, for what it was";
 
 /// What is told of a message, or of one record of a decision.
 #[derive(Default)]
@@ -285,8 +288,10 @@ fn of_entry(entry: &Entry<'_>, explainer: &Explainer) -> (Told, Option<Fault>) {
         Ok(recalled) => (recalled, None),
         Err(fault) => (Vec::new(), Some(fault)),
     };
+    let permitted = !recalled.is_empty() && recalled.iter().all(|one| one.then == PERMITTED);
     let explained = match (&fault, &closed) {
         (None, Some(_)) => UNCONDITIONED,
+        (None, None) if of.code.is_some() && limits.is_empty() && permitted => NO_POLICY,
         (None, None) => "; explained by the policies named here",
         (Some(_), _) => "",
     };
