@@ -294,8 +294,8 @@ impl fmt::Display for PolicyFault {
             Self::NoParameter { place, policy, name, hint } => {
                 write!(
                     f,
-                    "{place}: policy `{policy}`: no known context has a parameter `{name}`, and what is said about one that the named context \
-                     has not is refused before policies are asked"
+                    "{place}: policy `{policy}`: no known context has a parameter `{name}`, so that such a message is refused before policies are \
+                     asked"
                 )?;
                 with_hint(f, hint)
             }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use cedar_policy::pst::{BinaryOp, Clause, Expr};
+use cedar_policy::pst::{BinaryOp, Expr};
 
 use super::compared::is_credentials;
 use super::never::{Literally, before, literally};
@@ -68,25 +68,15 @@ fn issuer(credential: &str) -> Option<&str> {
 /// The texts that credentials are compared with.
 fn asked(written: &Written) -> Vec<Literally> {
     let mut all = Vec::new();
-    for clause in written.judged.iter() {
-        let (Clause::When(condition) | Clause::Unless(condition)) = clause;
-        walk::each(condition, &mut |part| {
-            let Expr::BinaryOp { op, left, right } = &**part else { return };
-            match op {
-                BinaryOp::Contains | BinaryOp::ContainsAll | BinaryOp::ContainsAny
-                    if is_credentials(left) =>
-                {
-                    texts(right, &mut all);
-                }
-                BinaryOp::ContainsAll | BinaryOp::ContainsAny if is_credentials(right) => {
-                    texts(left, &mut all);
-                }
-                BinaryOp::Eq | BinaryOp::NotEq if is_credentials(left) => texts(right, &mut all),
-                BinaryOp::Eq | BinaryOp::NotEq if is_credentials(right) => texts(left, &mut all),
-                _ => {}
-            }
-        });
-    }
+    walk::of_two(&written.judged, |op, left, right| match op {
+        BinaryOp::Contains | BinaryOp::ContainsAll | BinaryOp::ContainsAny if is_credentials(left) => {
+            texts(right, &mut all);
+        }
+        BinaryOp::ContainsAll | BinaryOp::ContainsAny if is_credentials(right) => texts(left, &mut all),
+        BinaryOp::Eq | BinaryOp::NotEq if is_credentials(left) => texts(right, &mut all),
+        BinaryOp::Eq | BinaryOp::NotEq if is_credentials(right) => texts(left, &mut all),
+        _ => {}
+    });
     all
 }
 

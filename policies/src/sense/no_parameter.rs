@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use cedar_policy::ResourceConstraint;
-use cedar_policy::pst::{BinaryOp, Clause, Expr, Var};
+use cedar_policy::pst::{BinaryOp, Expr, Var};
 use semgate_contexts::Context;
 
 use super::issuers::texts;
@@ -68,16 +68,10 @@ fn parameters(contexts: &[Arc<Context>]) -> BTreeSet<&str> {
 fn asked(written: &Written) -> Vec<Literally> {
     let is = |expr: &Expr| path_of(expr) == Some((Var::Resource, vec![PARAMETER.to_owned()]));
     let mut all = Vec::new();
-    for clause in written.judged.iter() {
-        let (Clause::When(condition) | Clause::Unless(condition)) = clause;
-        walk::each(condition, &mut |part| {
-            let Expr::BinaryOp { op, left, right } = &**part else { return };
-            match op {
-                BinaryOp::Eq | BinaryOp::NotEq if is(left) => texts(right, &mut all),
-                BinaryOp::Eq | BinaryOp::NotEq | BinaryOp::Contains if is(right) => texts(left, &mut all),
-                _ => {}
-            }
-        });
-    }
+    walk::of_two(&written.judged, |op, left, right| match op {
+        BinaryOp::Eq | BinaryOp::NotEq if is(left) => texts(right, &mut all),
+        BinaryOp::Eq | BinaryOp::NotEq | BinaryOp::Contains if is(right) => texts(left, &mut all),
+        _ => {}
+    });
     all
 }

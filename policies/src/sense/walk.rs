@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cedar_policy::pst::Expr;
+use cedar_policy::pst::{BinaryOp, Clause, Expr};
 
 /// Shows each part to `see`: the whole before its parts, and those as they are written.
 pub(super) fn each(expr: &Arc<Expr>, see: &mut impl FnMut(&Arc<Expr>)) {
@@ -26,5 +26,17 @@ pub(super) fn each(expr: &Arc<Expr>, see: &mut impl FnMut(&Arc<Expr>)) {
         Expr::Set(items) => items.iter().for_each(|item| each(item, see)),
         Expr::Record(members) => members.values().for_each(|member| each(member, see)),
         _ => {}
+    }
+}
+
+/// Shows each operation of two sides that stands in these conditions.
+pub(super) fn of_two(clauses: &[Clause], mut see: impl FnMut(BinaryOp, &Arc<Expr>, &Arc<Expr>)) {
+    for clause in clauses {
+        let (Clause::When(condition) | Clause::Unless(condition)) = clause;
+        each(condition, &mut |part| {
+            if let Expr::BinaryOp { op, left, right } = &**part {
+                see(*op, left, right);
+            }
+        });
     }
 }

@@ -29,8 +29,8 @@ fn a_question_about_a_parameter_that_no_context_has_is_told() {
         assert_eq!(
             found[0],
             format!(
-                "p.cedar:2:{at}: policy `p.cedar#1`: no known context has a parameter `{name}`, and what is said about one that the named \
-                 context has not is refused before policies are asked (did you mean `dest_code`?)"
+                "p.cedar:2:{at}: policy `p.cedar#1`: no known context has a parameter `{name}`, so that such a message is refused \
+                 before policies are asked (did you mean `dest_code`?)"
             ),
         );
     }
