@@ -119,7 +119,7 @@ impl Texts<'_> {
         catalogue: &Catalogue,
     ) -> Result<Vec<PolicyFault>, PolicyFault> {
         let (mut faults, world) = (Vec::new(), OnceCell::new());
-        for validated in one_by_one(policies.iter().copied(), schema) {
+        for validated in each_validated(policies.iter().copied(), schema) {
             let (written, result) = validated?;
             if !result.validation_passed_without_warnings() {
                 let world = world.get_or_init(|| World::of_contexts(catalogue));
@@ -144,7 +144,7 @@ impl Texts<'_> {
             return Ok(faults);
         }
         let (mut full, world) = (Vec::new(), World::of_contexts(catalogue));
-        for validated in one_by_one(again.values().copied(), catalogue.schema()?) {
+        for validated in each_validated(again.values().copied(), catalogue.schema()?) {
             let (written, result) = validated?;
             full.extend(self.found(written, &result, &world));
         }
@@ -155,7 +155,7 @@ impl Texts<'_> {
 }
 
 /// What Cedar finds in each: it validates a policy by itself, so that they are handed to it one by one, with a rest before each.
-fn one_by_one<'w>(
+fn each_validated<'w>(
     policies: impl Iterator<Item = &'w Written>,
     schema: Schema,
 ) -> impl Iterator<Item = Result<(&'w Written, ValidationResult), PolicyFault>> {

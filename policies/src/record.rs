@@ -88,7 +88,9 @@ impl Policies {
                     Some(format!("`{named}`: policies do not see `{member}`, so nothing of it is kept"))
                 }
                 None => {
-                    let near = closest(member, info.attributes.members.keys().map(String::as_str));
+                    let members = info.attributes.members.iter();
+                    let seen = members.filter(|(_, known)| known.kind.is_some());
+                    let near = closest(member, seen.map(|(name, _)| name.as_str()));
                     let hint = near.map(|near| format!("did you mean `{near}`?")).unwrap_or_default();
                     Some(with_hint(format!("`{named}`: `{of_type}` has no member `{member}`"), &hint))
                 }

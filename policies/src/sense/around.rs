@@ -29,7 +29,7 @@ const MCP: &str = "mcp";
 const SAYS_BESIDE: &str = MCP;
 
 /// What `context.scores.ambiguous` counts, itself included.
-const QUESTION: &str = "snl::ambiguous_parameter";
+pub(super) const QUESTION: &str = "snl::ambiguous_parameter";
 
 /// The least that a score ever is, by what it counts: an instance counts itself.
 pub(super) fn least(score: &str) -> i64 {

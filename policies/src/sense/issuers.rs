@@ -1,12 +1,11 @@
 //! Credentials of tokens that policies ask for, and whether anybody can vouch for them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
-use cedar_policy::pst::{BinaryOp, Expr};
+use cedar_policy::pst::BinaryOp;
 
 use super::compared::is_credentials;
-use super::never::{Literally, before, literally};
+use super::never::{Literally, before, compared_with};
 use super::{tokens, walk};
 use crate::PolicyFault;
 use crate::check::{Texts, closest};
@@ -70,20 +69,14 @@ fn asked(written: &Written) -> Vec<Literally> {
     let mut all = Vec::new();
     walk::of_two(&written.judged, |op, left, right| match op {
         BinaryOp::Contains | BinaryOp::ContainsAll | BinaryOp::ContainsAny if is_credentials(left) => {
-            texts(right, &mut all);
+            compared_with(right, &mut all);
         }
-        BinaryOp::ContainsAll | BinaryOp::ContainsAny if is_credentials(right) => texts(left, &mut all),
-        BinaryOp::Eq | BinaryOp::NotEq if is_credentials(left) => texts(right, &mut all),
-        BinaryOp::Eq | BinaryOp::NotEq if is_credentials(right) => texts(left, &mut all),
+        BinaryOp::ContainsAll | BinaryOp::ContainsAny if is_credentials(right) => {
+            compared_with(left, &mut all)
+        }
+        BinaryOp::Eq | BinaryOp::NotEq if is_credentials(left) => compared_with(right, &mut all),
+        BinaryOp::Eq | BinaryOp::NotEq if is_credentials(right) => compared_with(left, &mut all),
         _ => {}
     });
     all
-}
-
-/// The text, or those of a set, that something is compared with.
-pub(super) fn texts(expr: &Arc<Expr>, all: &mut Vec<Literally>) {
-    match &**expr {
-        Expr::Set(items) => all.extend(items.iter().filter_map(literally)),
-        _ => all.extend(literally(expr)),
-    }
 }

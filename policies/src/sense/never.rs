@@ -75,3 +75,11 @@ pub(super) fn literally(expr: &Arc<Expr>) -> Option<Literally> {
         _ => None,
     }
 }
+
+/// The text, or those of a set, that something is compared with.
+pub(super) fn compared_with(expr: &Arc<Expr>, all: &mut Vec<Literally>) {
+    match &**expr {
+        Expr::Set(items) => all.extend(items.iter().filter_map(literally)),
+        _ => all.extend(literally(expr)),
+    }
+}
