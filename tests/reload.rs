@@ -198,15 +198,10 @@ fn bug_what_was_live_was_shown_as_current_while_another_set_was_loaded() {
     let up = Up::start();
     let behind = Scripted::saying(REPLY.to_owned());
     let a = revision(&up, "a", &[("a.cedar", permit("a", "current_decision")), replies()]);
-    // enough to see the load
-    let items = (0..1_500).map(|at| {
-        format!("forbid (principal, action, resource is supplyChain::current_decision) when {{ resource.item_id == \"i{at}\" }};\n")
-    });
-    let many = ("many.cedar", items.collect::<String>());
-    let b = revision(&up, "b", &[("a.cedar", permit("a", "current_decision")), replies(), many]);
     let link = up.dir.join("current");
     turn(&link, &a);
     let gateway = gateway(&up, &behind, "[limits]\npolicy_poll = \"10ms\"\npolicy_settle = \"10ms\"\n");
+    let told = || status(&gateway)["policies"].clone();
     let shown = || {
         let text = metrics(&gateway);
         let of = |name: &str| {
@@ -215,28 +210,34 @@ fn bug_what_was_live_was_shown_as_current_while_another_set_was_loaded() {
         };
         (of("semgate_policy_set_current"), of("semgate_policy_looked"))
     };
-    let before = wait_for("the first look", || {
-        let told = status(&gateway)["policies"].clone();
-        told["looked"].is_u64().then_some(told)
+    let before = wait_for("the set to be current beside all contexts", || {
+        Some(told()).filter(|told| told["current"] == true && told["loading"].is_null())
     });
-    assert_eq!((&before["current"], &before["loading"]), (&json!(true), &Value::Null), "{before}");
-    turn(&link, &b);
-    let told = wait_for("the load", || {
-        let told = status(&gateway)["policies"].clone();
-        told["loading"].is_string().then_some(told)
+    assert!(before["looked"].is_u64(), "{before}");
+    // so many that the load is seen, and the metrics within it
+    let seen = [1_500, 3_000, 6_000].into_iter().find_map(|count| {
+        let items = (0..count).map(|at| {
+            format!("forbid (principal, action, resource is supplyChain::current_decision) when {{ resource.item_id == \"i{at}\" }};\n")
+        });
+        let many = ("many.cedar", items.collect::<String>());
+        let b = revision(&up, &format!("b{count}"), &[("a.cedar", permit("a", "current_decision")), replies(), many]);
+        let (digest, live) = (digest_of(&b), told()["digest"].clone());
+        turn(&link, &b);
+        let mut seen = None;
+        wait_for("the set", || {
+            let (told, shown, still) = (told(), shown(), told());
+            if told["loading"] == digest.as_str() && still["loading"] == digest.as_str() {
+                assert_eq!((&told["current"], &told["digest"]), (&json!(false), &live), "{told}");
+                assert_eq!(shown.0, 0.0, "{told}");
+                assert_eq!((&json!(shown.1 as u64), &still["looked"]), (&told["looked"], &told["looked"]), "the look has not ended");
+                seen = Some(shown.1);
+            }
+            (still["current"] == true && still["digest"] == digest.as_str()).then_some(())
+        });
+        assert_eq!(told()["loading"], Value::Null);
+        seen
     });
-    assert_eq!(told["loading"], digest_of(&b), "{told}");
-    assert_eq!((&told["current"], &told["digest"]), (&json!(false), &before["digest"]), "{told}");
-    let (current, looked) = shown();
-    if status(&gateway)["policies"]["loading"].is_string() {
-        assert_eq!(current, 0.0);
-        assert_eq!(looked as u64, told["looked"].as_u64().unwrap(), "the look has not ended");
-    }
-    let told = wait_for("the set", || {
-        let told = status(&gateway)["policies"].clone();
-        (told["current"] == true).then_some(told)
-    });
-    assert_eq!((&told["digest"], &told["loading"]), (&json!(digest_of(&b)), &Value::Null), "{told}");
+    let looked = seen.expect("no load was seen");
     wait_for("the looks after it", || (shown() > (1.0, looked)).then_some(()));
 }
 

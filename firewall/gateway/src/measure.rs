@@ -70,7 +70,7 @@ impl Metrics {
             ),
             (
                 "semgate_policy_set_current",
-                "1 if the policies on disk are the live ones, 0 if they were rejected or are being loaded.",
+                "1 if the policies on disk are the live ones, 0 if they were rejected or, being others, are loaded.",
             ),
             ("semgate_shadow_set_current", "The same of the shadow policies."),
             (

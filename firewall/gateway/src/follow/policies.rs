@@ -162,6 +162,8 @@ impl Task {
             }
         }
         let mut asked = true;
+        // a first look that does not end is to be seen too
+        self.looked();
         loop {
             self.look(asked).await;
             self.looked();
@@ -219,7 +221,12 @@ impl Task {
                 self.rejected(None, &[why]);
                 self.retype(contexts, digests).await;
             }
-            None => tracing::error!("the policies could not be read: the thread that reads them panicked"),
+            None => {
+                let why = "the thread that reads them panicked".to_owned();
+                (self.seen, self.tried) = (None, None);
+                self.rejected(None, &[PolicyFault::Schema { why }]);
+                self.retype(contexts, digests).await;
+            }
         }
     }
 
@@ -249,10 +256,10 @@ impl Task {
         contexts: Vec<Arc<Context>>,
         (digests, floors): (Vec<Digest>, Floors),
     ) {
-        self.state.loading(digest);
-        if !self.state.report().current {
+        if !self.state.is_current(digest) {
             self.gauge(self.names().current).set(0.0);
         }
+        self.state.loading(digest);
         let (live, haste) = (self.live(), self.haste());
         let (kept, beside) = (Arc::clone(&source), contexts.clone());
         let (nothing_known, limits) = (contexts.is_empty(), by_the_clock(self.limits.clone()));

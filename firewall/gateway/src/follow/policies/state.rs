@@ -34,9 +34,9 @@ pub(crate) struct PolicyReport {
     pub(crate) live: Option<Digest>,
     /// Whether what is on disk is what is live, as far as it was looked at.
     pub(crate) current: bool,
-    /// The digest of what is on disk and is being loaded: it is neither live nor rejected yet.
+    /// The digest of what is on disk and is being loaded; the live one where that is typed beside other contexts.
     pub(crate) loading: Option<Digest>,
-    /// Unix time at which what is on disk was last looked at to the end, loads included; none before the first look.
+    /// Unix time at which what is on disk was last looked at to the end, loads included, or from which on it is; none before.
     pub(crate) looked: Option<u64>,
     /// The digest of what is on disk and was rejected; none if it could not even be read.
     pub(crate) rejected: Option<Digest>,
@@ -76,41 +76,52 @@ impl PolicyState {
         self.report.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn set(&self, report: PolicyReport) {
-        *self.report.lock().unwrap_or_else(PoisonError::into_inner) = report;
+    fn change(&self, change: impl FnOnce(&mut PolicyReport)) {
+        change(&mut self.report.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Whether this is what is live, and was on disk when that was last looked at.
+    pub(super) fn is_current(&self, digest: Digest) -> bool {
+        let report = self.report();
+        report.current && report.live == Some(digest)
     }
 
     /// These are live, and are what is on disk.
     pub(super) fn accepted(&self, policies: &Policies) {
         let left_out = policies.left_out().iter().map(ToString::to_string).collect();
-        let live = Some(policies.digest());
-        let warnings = self.warnings(policies);
-        let looked = self.report().looked;
-        self.set(PolicyReport { live, current: true, left_out, warnings, looked, ..PolicyReport::default() });
+        let (live, warnings) = (Some(policies.digest()), self.warnings(policies));
+        self.change(|report| {
+            let looked = report.looked;
+            *report =
+                PolicyReport { live, current: true, left_out, warnings, looked, ..PolicyReport::default() };
+        });
     }
 
     /// What is on disk is tried; until that ends, what is told of what was rejected before it stays. What is live already and is tried beside
     /// other contexts stays current.
     pub(super) fn loading(&self, digest: Digest) {
-        let before = self.report();
-        let current = before.current && before.live == Some(digest);
-        self.set(PolicyReport { current, loading: Some(digest), ..before });
+        let current = self.is_current(digest);
+        self.change(|report| (report.current, report.loading) = (current, Some(digest)));
     }
 
     /// A look at what is on disk has ended at this time.
     pub(super) fn looked(&self, now: u64) {
-        self.set(PolicyReport { looked: Some(now), ..self.report() });
+        self.change(|report| report.looked = Some(now));
     }
 
     /// What is live was typed anew; what is on disk is as it was.
     pub(super) fn retyped(&self, policies: &Policies) {
         let left_out = policies.left_out().iter().map(ToString::to_string).collect();
-        self.set(PolicyReport { left_out, warnings: self.warnings(policies), ..self.report() });
+        let warnings = self.warnings(policies);
+        self.change(|report| (report.left_out, report.warnings) = (left_out, warnings));
     }
 
     /// What is on disk is not live; what was live is.
     pub(super) fn rejected(&self, digest: Option<Digest>, faults: &[PolicyFault]) {
         let faults = faults.iter().map(ToString::to_string).collect();
-        self.set(PolicyReport { current: false, loading: None, rejected: digest, faults, ..self.report() });
+        self.change(|report| {
+            (report.current, report.loading) = (false, None);
+            (report.rejected, report.faults) = (digest, faults);
+        });
     }
 }
