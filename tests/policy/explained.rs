@@ -141,17 +141,25 @@ fn a_reply_that_a_policy_refused_is_explained_below_its_request() {
 }
 
 #[test]
-fn bug_a_refusal_after_policies_had_permitted_was_told_as_if_they_explained_it() {
-    let said = Said::of(&decision(&json!("many")), "", KEEP, "reply_refused");
-    // what policies permitted may still be refused: by the agent behind, or as something that cannot be answered so
-    let text = std::fs::read_to_string(&said.gateway.audit).unwrap();
-    let mut record: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
-    (record["verdict"], record["code"]) = (json!("refused"), json!("reply_refused"));
-    std::fs::write(&said.gateway.audit, format!("{record}\n")).unwrap();
+fn bug_a_refusal_after_policies_had_permitted_was_told_as_if_they_were_the_reason() {
+    let up = Up::start();
+    // nobody listens there any more
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let gateway = Gateway::before(&up, gone, KEEP);
+    let request = json!({"protocol": "L8/1.0", "message_id": "m-1", "performative": "INFORM", "sender_id": "retailer-7",
+        "receiver_id": "wholesaler-1", "context": "urn:contexts:supplyChain:v1.0", "content": decision(&json!(1))});
+    let answer = gateway.post(&request.to_string());
+    assert_eq!(answer.code(), "upstream_unavailable");
+    let id = wait_for("the record", || {
+        let text = std::fs::read_to_string(&gateway.audit).ok()?;
+        let record: Value = serde_json::from_str(text.lines().next()?).ok()?;
+        record["decision_id"].as_str().map(str::to_owned)
+    });
+    let said = Said { up, gateway, id };
     let (status, shown, errors) = said.explain(&[]);
     assert_eq!(status, 0, "{errors}");
-    let headline = "refused (reply_refused), as it was decided; no policy refused it: docs/refusals.md says what that code means, and the \
-                    gateway's log, under this id, for what it was";
+    let headline = "refused (upstream_unavailable), as it was decided; policies permitted what was asked and it was refused after that: \
+                    docs/refusals.md says what that code means, and the gateway's log, under this id, for what it was";
     assert!(shown.lines().any(|line| line == headline), "{shown}");
     assert!(shown.lines().any(|line| line == "supplyChain::current_decision: permitted"), "{shown}");
 }

@@ -66,8 +66,9 @@ pub struct Explain {
     max_looks: Option<usize>,
 }
 
-/// What is said of a refusal where policies permitted all that was asked and no limit stopped it.
-const NO_POLICY: &str = "; no policy refused it: docs/refusals.md says what that code means, and the gateway's log, under this id, for what it was";
+/// What is said of a refusal where policies permitted all that was asked and no limit stopped it: the agent behind was not reached, or the
+/// `@redact` of a permit could not be done.
+const AFTERWARDS: &str = "; policies permitted what was asked and it was refused after that: docs/refusals.md says what that code means, and the gateway's log, under this id, for what it was";
 
 /// What is told of a message, or of one record of a decision.
 #[derive(Default)]
@@ -291,7 +292,7 @@ fn of_entry(entry: &Entry<'_>, explainer: &Explainer) -> (Told, Option<Fault>) {
     let permitted = !recalled.is_empty() && recalled.iter().all(|one| one.then == PERMITTED);
     let explained = match (&fault, &closed) {
         (None, Some(_)) => UNCONDITIONED,
-        (None, None) if of.code.is_some() && limits.is_empty() && permitted => NO_POLICY,
+        (None, None) if of.code.is_some() && limits.is_empty() && permitted => AFTERWARDS,
         (None, None) => "; explained by the policies named here",
         (Some(_), _) => "",
     };
