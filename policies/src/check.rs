@@ -12,7 +12,7 @@ use miette::Diagnostic;
 
 use crate::agents::Agents;
 use crate::parse::{Written, help, offset, place, words};
-use crate::sense::{World, texts};
+use crate::sense::{World, texts, tokens};
 use crate::{Place, PolicyFault, pace};
 pub(crate) use meant::{kind, member_elsewhere, unknown_type};
 pub(crate) use strangers::told_once;
@@ -107,10 +107,7 @@ impl<'a> Texts<'a> {
     }
 
     pub(crate) fn place_of_name(&self, written: &Written, uid: &EntityUid) -> Place {
-        let (kind, quoted) = (uid.type_name().to_string(), format!("\"{}\"", uid.id().unescaped()));
-        let mut words: Vec<&str> = kind.split("::").flat_map(|name| [name, "::"]).collect();
-        words.push(&quoted);
-        self.place_of_words(written, &words)
+        self.place_at(written, name_in(self.text(written), uid))
     }
 
     /// What Cedar's strict validation found in one policy, and what it does not look for; what Cedar only warns of (a policy that can never
@@ -185,6 +182,14 @@ impl<'a> Texts<'a> {
             }),
         }
     }
+}
+
+/// Where an entity is named first in the text of a policy; its beginning if that cannot be told.
+pub(crate) fn name_in(text: &str, uid: &EntityUid) -> usize {
+    let (kind, quoted) = (uid.type_name().to_string(), format!("\"{}\"", uid.id().unescaped()));
+    let mut words: Vec<&str> = kind.split("::").flat_map(|name| [name, "::"]).collect();
+    words.push(&quoted);
+    tokens::sequence(&tokens::of(text), &words).unwrap_or_default()
 }
 
 /// Cedar looks at a policy once for each (action, type), so one mistake is found many times.

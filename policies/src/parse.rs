@@ -2,6 +2,7 @@
 
 use semgate_contexts::{Digest, schema::is_unseen};
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use cedar_policy::pst::Clause;
@@ -151,11 +152,13 @@ pub(crate) fn one_by_one(text: &str) -> Option<Vec<Alone>> {
 /// What is wrong with a file that is no row of policies; never nothing.
 fn wrong(name: &str, text: &str) -> Vec<PolicyFault> {
     let syntax = |at: usize, why: String| PolicyFault::Syntax { place: place(name, text, at), why };
+    let is_no_policy =
+        |range: &Range<usize>| text.get(range.clone()).is_none_or(|own| Policy::parse(None, own).is_err());
     let told: Vec<PolicyFault> = match text.parse::<PolicySet>() {
         Err(_) => slips::told(text).into_iter().map(|(at, why)| syntax(at, why)).collect(),
         Ok(set) => match set.templates().next() {
-            Some(template) => vec![syntax(
-                text.find(template.to_cedar().trim()).unwrap_or(0),
+            Some(_) => vec![syntax(
+                tokens::policies(text).find(is_no_policy).map_or(0, |range| range.start),
                 "a template (`?principal`, `?resource`) is not a policy: write the agent or group out"
                     .to_owned(),
             )],

@@ -20,7 +20,7 @@ mod variables;
 
 use std::ops::Range;
 
-use cedar_policy::PolicySet;
+use cedar_policy::{ParseError, PolicySet};
 
 use crate::parse::{offset, words};
 use crate::sense::tokens;
@@ -37,6 +37,10 @@ const MAX_TRIES: usize = 48;
 
 /// How many places of a file are looked at for what was meant, again after each slip: each look may go over the whole file.
 const MAX_LOOKS: usize = 96;
+
+/// Places of one file that are told, more than are looked at; of those behind them the number. A file of 1 MiB can have a million, and nobody
+/// reads so many, nor is the state of a gateway to be so long.
+const MAX_TOLD: usize = 256;
 
 /// Something that does not parse.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,7 +120,7 @@ pub(crate) fn told(text: &str) -> Vec<(usize, String)> {
         hints += usize::from(slip.is_some());
         told.push(match slip {
             Some(slip) => (now.original(slip.at), said(one, &slip)),
-            None => (now.original(one.at), one.why.clone()),
+            None => (now.original(one.at), now.as_written(one)),
         });
     }
     told.sort_by_key(|(at, _)| *at);
@@ -207,11 +211,18 @@ fn wrong(text: &str) -> Vec<Wrong> {
         Ok(_) => return Vec::new(),
         Err(errors) => errors,
     };
-    let mut all: Vec<Wrong> = Vec::new();
-    for error in errors.iter() {
-        let at = offset(error).unwrap_or_default();
-        all.push(Wrong { at, why: words(error) });
+    let mut errors: Vec<_> = errors.iter().map(|error| (offset(error).unwrap_or_default(), error)).collect();
+    let more = errors.len().saturating_sub(MAX_TOLD);
+    if more > 0 {
+        errors.sort_by_key(|(at, _)| *at);
     }
+    let wrong = |(at, error): &(usize, &ParseError)| Wrong { at: *at, why: words(*error) };
+    let mut all: Vec<Wrong> = errors.iter().take(MAX_TOLD).map(wrong).collect();
+    let behind = |(at, _): &(usize, &ParseError)| Wrong {
+        at: *at,
+        why: format!("{more} more that do not parse from here on"),
+    };
+    all.extend(errors.get(MAX_TOLD).map(behind));
     all
 }
 
@@ -226,8 +237,22 @@ fn edited(text: &str, edits: &[Edit]) -> String {
     out
 }
 
+/// Where an offset was before edits.
+enum Before {
+    /// In what they let stand.
+    Kept(usize),
+    /// In what they put in: where that stands.
+    Ours(usize),
+}
+
 /// Where an offset was before these edits.
 fn back(edits: &[Edit], at: usize) -> usize {
+    match before(edits, at) {
+        Before::Kept(at) | Before::Ours(at) => at,
+    }
+}
+
+fn before(edits: &[Edit], at: usize) -> Before {
     // the end of the last edit, before and after it
     let (mut before, mut after) = (0, 0);
     for (range, by) in edits {
@@ -236,11 +261,11 @@ fn back(edits: &[Edit], at: usize) -> usize {
             break;
         }
         if at < start + by.len() {
-            return range.start;
+            return Before::Ours(range.start);
         }
         (before, after) = (range.end, start + by.len());
     }
-    before + (at - after)
+    Before::Kept(before + (at - after))
 }
 
 impl Mended {
@@ -248,6 +273,24 @@ impl Mended {
         self.text = edited(&self.text, &edits);
         self.moved.push(edits);
         self
+    }
+
+    /// The parser's words, without a word at which it stopped and that is not in the file, but was put in where that was mended.
+    fn as_written(&self, wrong: &Wrong) -> String {
+        let mut at = wrong.at;
+        let ours = self.moved.iter().rev().any(|edits| match before(edits, at) {
+            Before::Ours(_) => true,
+            Before::Kept(kept) => {
+                at = kept;
+                false
+            }
+        });
+        match wrong.why.split_once("`, ") {
+            Some((stopped, expected)) if ours && stopped.starts_with("unexpected token `") => {
+                format!("something is missing, {expected}")
+            }
+            _ => wrong.why.clone(),
+        }
     }
 
     /// Where an offset is in the file as it was written.

@@ -11,7 +11,7 @@ use semgate_contexts::Line;
 use super::{Names, PublisherAct, PublisherPolicies, SCHEMA, TYPES};
 use crate::agents::Agents;
 use crate::annotations::policy_id;
-use crate::check::{closest, closest_agent, in_order, is_near};
+use crate::check::{closest, closest_agent, in_order, is_near, name_in};
 use crate::lived::{Said, agents_gone};
 use crate::parse::{Alone, each_of, help, offset, place, words};
 use crate::{Lived, Place, PolicyFault, PolicyLimits, PolicySource};
@@ -24,9 +24,8 @@ struct Kept<'a> {
 }
 
 impl Kept<'_> {
-    fn place_of_name(&self, name: &str) -> Place {
-        let within = self.alone.text.find(name).unwrap_or(0);
-        place(self.file.0, self.file.1, self.alone.start + within)
+    fn place_of_name(&self, uid: &EntityUid) -> Place {
+        place(self.file.0, self.file.1, self.alone.start + name_in(&self.alone.text, uid))
     }
 
     fn invalid(&self, at: Place, why: String, hint: Option<String>) -> PolicyFault {
@@ -163,7 +162,7 @@ fn unknown(one: &Kept<'_>, agents: &Agents) -> Vec<PolicyFault> {
             continue;
         }
         let (id, entity) = (uid.id().unescaped(), uid.to_string());
-        let at = || one.place_of_name(&entity);
+        let at = || one.place_of_name(&uid);
         let missing = |hint: Option<String>| PolicyFault::UnknownEntity {
             place: at(),
             policy: one.id.to_string(),

@@ -177,6 +177,12 @@ fn what_could_do_nothing_or_not_what_was_meant_is_no_policy_and_is_told_with_its
 }
 
 #[test]
+fn bug_a_name_that_nobody_has_had_the_place_of_a_comment_before_it() {
+    let told = told("permit (principal // Group::\"staf\"\n in Group::\"staf\", action, resource);");
+    assert!(told.len() == 1 && told[0].starts_with("publishers.cedar:2:5: "), "{told:?}");
+}
+
+#[test]
 fn bug_what_was_meant_by_a_wrong_name_was_far_fetched_and_another_one_each_time() {
     for (scope, hint) in [
         ("principal, action == Action::\"publsh\", resource", Some("did you mean `Action::\"publish\"`?")),

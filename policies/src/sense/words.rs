@@ -244,7 +244,7 @@ impl Texts<'_> {
         at + (rest.len() - rest.trim_start().len())
     }
 
-    pub(super) fn text(&self, written: &Written) -> &str {
+    pub(crate) fn text(&self, written: &Written) -> &str {
         self.file(written).1.get(written.start..).unwrap_or_default()
     }
 

@@ -43,6 +43,13 @@ fn bug_a_policy_had_the_place_of_a_comment_before_it_that_says_the_same() {
 }
 
 #[test]
+fn bug_a_template_had_the_place_of_a_comment_before_it_that_says_the_same() {
+    let template = "permit (principal == ?principal, action, resource);";
+    let faults = each_of("p.cedar", &format!("// {template}\n  {template}"), 64).err().unwrap();
+    assert!(faults.len() == 1 && faults[0].to_string().starts_with("p.cedar:2:3: a template"), "{faults:?}");
+}
+
+#[test]
 fn what_is_no_row_of_policies_is_refused() {
     for text in [
         "",
