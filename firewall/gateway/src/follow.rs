@@ -18,7 +18,7 @@ pub(crate) use authority::{Memory, open};
 pub(crate) use exchange::{Exchange, MAX_LIST_BYTES};
 #[cfg(feature = "plain-proxy")]
 pub(crate) use policies::none;
-pub(crate) use policies::{Begun, First, PolicyReport, PolicyStates, first, shadow_faults};
+pub(crate) use policies::{Begun, First, PolicyReport, PolicyState, PolicyStates, first, shadow_faults};
 pub(crate) use recognise::Recognisers;
 
 use std::cell::{Cell, RefCell};

@@ -189,6 +189,9 @@ pub struct Limits {
     /// How often the policy directory is read anew where it changed while it was read. 5: a swap of links takes microseconds, so
     /// who is unlucky five times has a directory that never stands still.
     pub policy_read_tries: usize,
+    /// Faults of a rejected set that the log and `/status` tell, and warnings of a live one; of those behind them the number. 256: more than
+    /// anybody mends before they check again, and 10,000 policies can have one each.
+    pub policy_faults_told: usize,
     /// Files of policies. 1000: a file for each of many teams.
     pub policy_files: usize,
     /// Bytes of one file of policies. 1 MiB: some 5,000 policies.
@@ -306,6 +309,7 @@ impl Default for Limits {
             policy_poll: Duration::from_secs(2),
             policy_settle: Duration::from_millis(200),
             policy_read_tries: 5,
+            policy_faults_told: 256,
             policy_files: 1_000,
             policy_file_bytes: 1024 * 1024,
             policy_bundle_bytes: 32 * 1024 * 1024,
@@ -475,6 +479,7 @@ file_limits! {
         audit_queue: usize = 1..=1_000_000,
         audit_asked_bytes: usize = 256..=32_768,
         policy_read_tries: usize = 1..=100,
+        policy_faults_told: usize = 1..=1_000_000,
         policy_files: usize = 1..=1_000_000,
         policy_file_bytes: usize = 64..=1_073_741_824,
         policy_bundle_bytes: usize = 1024..=1_073_741_824,

@@ -382,8 +382,8 @@ impl Task {
     }
 
     fn rejected(&mut self, digest: Option<Digest>, faults: &[PolicyFault]) {
-        self.state.rejected(digest, faults);
-        self.tell(faults.iter().map(ToString::to_string).collect());
+        let told = self.state.rejected(digest, faults);
+        self.tell(told);
     }
 
     /// Tells the log and counts, unless that was the last that was told.

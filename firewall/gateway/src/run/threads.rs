@@ -24,7 +24,7 @@ use crate::config::{CardChoice, Config, GroupChoice, Listen, Protocol, RouteConf
 use crate::decision::Decisions;
 use crate::egress::Egress;
 use crate::fault::RunFault;
-use crate::follow::{Exchange, First, Follow, Memory, PolicyStates};
+use crate::follow::{Exchange, First, Follow, Memory, PolicyState, PolicyStates};
 use crate::identify::Identity;
 use crate::keep::{Keeper, MinimumsKeeper, keep_tools};
 use crate::lane::{Group, Handshakes, Lane, Shared};
@@ -78,7 +78,7 @@ pub(super) fn start(
     let First { policies, state, .. } = first;
     let waiting = state.report().live.is_none();
     let policies = Arc::new(policies);
-    let shadow = config.shadow.as_ref().map(|_| Arc::default());
+    let shadow = config.shadow.as_ref().map(|_| Arc::new(PolicyState::shadow(config)));
     let states = PolicyStates { live: Arc::new(state), shadow, counts: Arc::default() };
     let (audit, writer) =
         Audit::open(config.audit.path.clone(), config.audit.fsync, config.limits.audit_queue)?;

@@ -52,7 +52,7 @@ pub(crate) fn first(config: &Config, contexts: &[Arc<Context>], floors: Floors) 
     let fault = |faults: &[PolicyFault]| RunFault::Policies { path: path.clone(), why: join(faults) };
     let limits = by_the_clock(config.policy_limits());
     let tries = config.limits.policy_read_tries;
-    let state = PolicyState::keeping(config.kept(), config.floors.iter().cloned().collect());
+    let state = PolicyState::live(config);
     let lived = PolicyMemory::live(&config.state, place.path()).recall(&limits);
     // by the thread that will load the next ones
     let aside = Aside::start("semgate-policies")?;

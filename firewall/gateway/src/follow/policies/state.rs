@@ -1,10 +1,13 @@
 //! What the operator is told about a policy set: what is live, what lies on disk, and why the one is not the other.
 
+use std::fmt::Display;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use semgate_contexts::Digest;
 use semgate_inspect::ShadowCounts;
 use semgate_policies::{Floors, Keep, Policies, PolicyFault};
+
+use crate::config::Config;
 
 /// The state of every set, for whoever tells of it.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +28,8 @@ pub(crate) struct PolicyState {
     keep: Option<Keep>,
     /// The operator's own floors.
     floors: Floors,
+    /// `policy_faults_told`.
+    most: usize,
 }
 
 /// What [`PolicyState::report`] tells.
@@ -50,9 +55,25 @@ pub(crate) struct PolicyReport {
 }
 
 impl PolicyState {
-    /// The state of a set of whose questions records keep this, above these floors of the operator.
-    pub(crate) fn keeping(keep: Option<Keep>, floors: Floors) -> Self {
-        Self { keep, floors, ..Self::default() }
+    /// The state of the set that messages are judged by.
+    pub(crate) fn live(config: &Config) -> Self {
+        let floors = config.floors.iter().cloned().collect();
+        Self { keep: config.kept(), floors, ..Self::shadow(config) }
+    }
+
+    /// The state of the set that decides beside it.
+    pub(crate) fn shadow(config: &Config) -> Self {
+        Self { most: config.limits.policy_faults_told, ..Self::default() }
+    }
+
+    /// The first of these, and how many more there are.
+    fn told<T: Display>(&self, mut all: impl Iterator<Item = T>) -> Vec<String> {
+        let mut told: Vec<String> = all.by_ref().take(self.most).map(|one| one.to_string()).collect();
+        let more = all.count();
+        if more > 0 {
+            told.push(format!("{more} more that are not told here (`semgate policy check`)"));
+        }
+        told
     }
 
     /// Floors of the operator that name no line which any context has.
@@ -69,7 +90,7 @@ impl PolicyState {
         let unkept = self.unkept(policies).into_iter().map(|why| format!("audit_values: {why}"));
         let floors = self.floors_of_nothing(policies).into_iter().map(|why| format!("floors: {why}"));
         let told = policies.warnings().iter().chain(policies.advice()).map(ToString::to_string);
-        told.chain(unkept).chain(floors).collect()
+        self.told(told.chain(unkept).chain(floors))
     }
 
     pub(crate) fn report(&self) -> PolicyReport {
@@ -116,12 +137,13 @@ impl PolicyState {
         self.change(|report| (report.left_out, report.warnings) = (left_out, warnings));
     }
 
-    /// What is on disk is not live; what was live is.
-    pub(super) fn rejected(&self, digest: Option<Digest>, faults: &[PolicyFault]) {
-        let faults = faults.iter().map(ToString::to_string).collect();
+    /// What is on disk is not live; what was live is. Gives what is told of it.
+    pub(super) fn rejected(&self, digest: Option<Digest>, faults: &[PolicyFault]) -> Vec<String> {
+        let told = self.told(faults.iter());
         self.change(|report| {
             (report.current, report.loading) = (false, None);
-            (report.rejected, report.faults) = (digest, faults);
+            (report.rejected, report.faults) = (digest, told.clone());
         });
+        told
     }
 }
