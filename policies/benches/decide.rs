@@ -18,6 +18,10 @@ mod many;
 
 use semgate_policies::{Circumstances, Policies, PolicyLimits, PolicySource, Question};
 
+/// The product's: what it takes to give memory back is work between two rests.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const ROUNDS: usize = 15;
 const CALLS: usize = 20_000;
 
