@@ -20,7 +20,7 @@ mod variables;
 
 use std::ops::Range;
 
-use cedar_policy::{ParseError, PolicySet};
+use cedar_policy::PolicySet;
 
 use crate::parse::{offset, words};
 use crate::sense::tokens;
@@ -172,7 +172,8 @@ fn mend(text: &str, all: &[Wrong], tries: &mut Tries) -> Option<(Wrong, Slip, Ve
             }
             tries.reads += 1;
             let left = wrong(&edited(text, &slip.edits));
-            let before = |other: &Wrong| Wrong { at: back(&slip.edits, other.at), why: other.why.clone() };
+            let before =
+                |other: &Wrong| Wrong { at: back(&slip.edits, other.at).place(), why: other.why.clone() };
             let stays = |other: Wrong| {
                 let unread = other.why.starts_with("unexpected") || other.why.starts_with("invalid token");
                 let again = other.at == one.at && (unread || other.why == one.why);
@@ -216,13 +217,11 @@ fn wrong(text: &str) -> Vec<Wrong> {
     if more > 0 {
         errors.sort_by_key(|(at, _)| *at);
     }
-    let wrong = |(at, error): &(usize, &ParseError)| Wrong { at: *at, why: words(*error) };
-    let mut all: Vec<Wrong> = errors.iter().take(MAX_TOLD).map(wrong).collect();
-    let behind = |(at, _): &(usize, &ParseError)| Wrong {
-        at: *at,
-        why: format!("{more} more that do not parse from here on"),
-    };
-    all.extend(errors.get(MAX_TOLD).map(behind));
+    let told = errors.iter().take(MAX_TOLD);
+    let mut all: Vec<Wrong> = told.map(|(at, error)| Wrong { at: *at, why: words(*error) }).collect();
+    if let Some((at, _)) = errors.get(MAX_TOLD) {
+        all.push(Wrong { at: *at, why: format!("{more} more that do not parse from here on") });
+    }
     all
 }
 
@@ -245,14 +244,16 @@ enum Before {
     Ours(usize),
 }
 
-/// Where an offset was before these edits.
-fn back(edits: &[Edit], at: usize) -> usize {
-    match before(edits, at) {
-        Before::Kept(at) | Before::Ours(at) => at,
+impl Before {
+    fn place(&self) -> usize {
+        match self {
+            Self::Kept(at) | Self::Ours(at) => *at,
+        }
     }
 }
 
-fn before(edits: &[Edit], at: usize) -> Before {
+/// Where an offset was before these edits.
+fn back(edits: &[Edit], at: usize) -> Before {
     // the end of the last edit, before and after it
     let (mut before, mut after) = (0, 0);
     for (range, by) in edits {
@@ -277,14 +278,7 @@ impl Mended {
 
     /// The parser's words, without a word at which it stopped and that is not in the file, but was put in where that was mended.
     fn as_written(&self, wrong: &Wrong) -> String {
-        let mut at = wrong.at;
-        let ours = self.moved.iter().rev().any(|edits| match before(edits, at) {
-            Before::Ours(_) => true,
-            Before::Kept(kept) => {
-                at = kept;
-                false
-            }
-        });
+        let ours = matches!(self.before(wrong.at), Before::Ours(_));
         match wrong.why.split_once("`, ") {
             Some((stopped, expected)) if ours && stopped.starts_with("unexpected token `") => {
                 format!("something is missing, {expected}")
@@ -295,6 +289,13 @@ impl Mended {
 
     /// Where an offset is in the file as it was written.
     fn original(&self, at: usize) -> usize {
-        self.moved.iter().rev().fold(at, |at, edits| back(edits, at))
+        self.before(at).place()
+    }
+
+    fn before(&self, at: usize) -> Before {
+        self.moved.iter().rev().fold(Before::Kept(at), |now, edits| match now {
+            Before::Kept(at) => back(edits, at),
+            Before::Ours(at) => Before::Ours(back(edits, at).place()),
+        })
     }
 }
