@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use cedar_policy::pst::BinaryOp;
 
 use super::compared::is_credentials;
-use super::never::{Literally, before, compared_with};
-use super::{tokens, walk};
+use super::never::{Literally, compared_with};
+use super::walk;
 use crate::PolicyFault;
 use crate::check::{Texts, closest};
 use crate::credentials::TOKEN_SPACE;
@@ -34,10 +34,8 @@ impl Texts<'_> {
                 let Some(issuer) = issuer(&asked.text).filter(|issuer| !issuers.contains(*issuer)) else {
                     continue;
                 };
-                let words = self.words(written);
-                let at = tokens::literal(&words, &asked.text, before(&written.judged, &asked));
                 let fault = PolicyFault::UnknownIssuer {
-                    place: self.place_at(written, at.unwrap_or_default()),
+                    place: self.place_of_text(written, &asked),
                     policy: written.id.to_string(),
                     hint: meant(issuer, issuers),
                     credential: asked.text,

@@ -12,8 +12,8 @@ use semgate_contexts::Context;
 use super::again::parts;
 use super::around::QUESTION;
 use super::members::path_of;
-use super::never::{Literally, before, compared_with};
-use super::{tokens, walk};
+use super::never::{Literally, compared_with};
+use super::walk;
 use crate::PolicyFault;
 use crate::check::{Texts, closest};
 use crate::parse::Written;
@@ -29,10 +29,8 @@ impl Texts<'_> {
         for written in self.each().filter(|written| is_about(written)) {
             let known: &BTreeSet<&str> = all.get_or_init(|| parameters(contexts));
             for asked in asked(written).into_iter().filter(|asked| !known.contains(asked.text.as_str())) {
-                let words = self.words(written);
-                let at = tokens::literal(&words, &asked.text, before(&written.judged, &asked));
                 found.push(PolicyFault::NoParameter {
-                    place: self.place_at(written, at.unwrap_or_default()),
+                    place: self.place_of_text(written, &asked),
                     policy: written.id.to_string(),
                     hint: closest(&asked.text, known.iter().copied())
                         .map(|near| format!("did you mean `{near}`?")),

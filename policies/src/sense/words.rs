@@ -133,11 +133,7 @@ impl Texts<'_> {
     }
 
     pub(super) fn never(&self, written: &Written, never: Never, world: &World<'_>) -> PolicyFault {
-        let literal = |literal: &never::Literally| {
-            let words = self.words(written);
-            let at = tokens::literal(&words, &literal.text, before(&written.judged, literal));
-            self.place_at(written, at.unwrap_or_default())
-        };
+        let literal = |literal: &never::Literally| self.place_of_text(written, literal);
         let (place, why, hint) = match never {
             Never::Text { member, literal: text, values } => {
                 let folded =
@@ -258,6 +254,11 @@ impl Texts<'_> {
 
     pub(crate) fn place_of_words(&self, written: &Written, words: &[&str]) -> Place {
         self.place_at(written, self.offset_of(written, words).unwrap_or_default())
+    }
+
+    pub(super) fn place_of_text(&self, written: &Written, text: &never::Literally) -> Place {
+        let at = tokens::literal(&self.words(written), &text.text, before(&written.judged, text));
+        self.place_at(written, at.unwrap_or_default())
     }
 
     pub(super) fn place_of_clause(&self, written: &Written, clause: Option<usize>) -> Place {
