@@ -9,7 +9,7 @@ use semgate_contexts::Digest;
 use semgate_inspect::{Code, Direction, ShadowCounts};
 
 use crate::fault::RunFault;
-use crate::follow::PolicyStates;
+use crate::follow::{PolicyReport, PolicyStates};
 
 /// Seconds; from a tenth of what a decision costs to past the upstream timeout.
 const BUCKETS: &[f64] = &[
@@ -102,15 +102,29 @@ impl Metrics {
 
     /// The text format of Prometheus.
     pub(crate) fn render(&self) -> String {
-        let mut text = self.0.handle.render();
         let PolicyStates { live, shadow, counts } = &self.0.policies;
-        let mut digests = vec![("live", live.report().live)];
+        let (live, shadow) = (live.report(), shadow.as_ref().map(|shadow| shadow.report()));
+        self.stand(&live, "semgate_policy_set_current", "semgate_policy_looked");
+        if let Some(shadow) = &shadow {
+            self.stand(shadow, "semgate_shadow_set_current", "semgate_shadow_looked");
+        }
+        let mut text = self.0.handle.render();
+        let mut digests = vec![("live", live.live)];
         if let Some(shadow) = shadow {
-            digests.push(("shadow", shadow.report().live));
+            digests.push(("shadow", shadow.live));
             text.push_str(&differences(counts));
         }
         text.push_str(&sets(&digests));
         text
+    }
+
+    /// How a set stands, from the first look on.
+    #[allow(clippy::cast_precision_loss, reason = "gauges are floats by their format")]
+    fn stand(&self, report: &PolicyReport, current: &'static str, looked: &'static str) {
+        if let Some(at) = report.looked {
+            self.gauge(current, &[]).set(f64::from(u8::from(report.current)));
+            self.gauge(looked, &[]).set(at as f64);
+        }
     }
 
     /// Folds recorded samples into the buckets, so that memory stays bounded when nobody asks.

@@ -43,13 +43,6 @@ enum Seat {
     Shadow { one_in: u64 },
 }
 
-/// What is counted of a seat, by the names of its metrics.
-struct MetricNames {
-    loads: &'static str,
-    current: &'static str,
-    looked: &'static str,
-}
-
 /// The loop of a policy directory.
 pub(super) struct Task {
     seat: Seat,
@@ -152,10 +145,9 @@ impl Task {
 
     pub(super) async fn run(mut self) {
         if self.state.report().current {
-            self.count("accepted", 1.0);
+            self.count("accepted");
             self.keep().await;
         } else {
-            self.gauge(self.names().current).set(0.0);
             // what the start tried; a set that merely waits for its contexts is no fault yet
             if !self.publisher.contexts().is_empty() {
                 self.tell(self.state.report().faults);
@@ -163,10 +155,10 @@ impl Task {
         }
         let mut asked = true;
         // a first look that does not end is to be seen too
-        self.looked();
+        self.state.looked(unix_now());
         loop {
             self.look(asked).await;
-            self.looked();
+            self.state.looked(unix_now());
             asked = tokio::select! {
                 () = tokio::time::sleep(self.poll) => false,
                 rung = self.reload.changed() => match rung {
@@ -201,8 +193,10 @@ impl Task {
             return;
         }
         let (place, limits, tries) = (self.place.clone(), self.limits.clone(), self.tries);
-        match self.aside.run(self.haste(), move || place.read(&limits, tries)).await {
-            Some(Ok(found)) => {
+        let read = self.aside.run(self.haste(), move || place.read(&limits, tries)).await;
+        let panicked = || Err(PolicyFault::Schema { why: "the thread that reads them panicked".to_owned() });
+        match read.unwrap_or_else(panicked) {
+            Ok(found) => {
                 self.seen = Some(found.stamp.clone());
                 let tried = Tried {
                     set: found.digest,
@@ -215,16 +209,10 @@ impl Task {
                     self.load(found, contexts, (digests, floors)).await;
                 }
             }
-            Some(Err(why)) => {
+            Err(why) => {
                 // what cannot be read has no stamp to know it by, so it is looked at again and told once
                 (self.seen, self.tried) = (None, None);
                 self.rejected(None, &[why]);
-                self.retype(contexts, digests).await;
-            }
-            None => {
-                let why = "the thread that reads them panicked".to_owned();
-                (self.seen, self.tried) = (None, None);
-                self.rejected(None, &[PolicyFault::Schema { why }]);
                 self.retype(contexts, digests).await;
             }
         }
@@ -256,9 +244,6 @@ impl Task {
         contexts: Vec<Arc<Context>>,
         (digests, floors): (Vec<Digest>, Floors),
     ) {
-        if !self.state.is_current(digest) {
-            self.gauge(self.names().current).set(0.0);
-        }
         self.state.loading(digest);
         let (live, haste) = (self.live(), self.haste());
         let (kept, beside) = (Arc::clone(&source), contexts.clone());
@@ -355,7 +340,7 @@ impl Task {
         self.told.clear();
         self.state.accepted(&policies);
         self.go_live(policies);
-        self.count("accepted", 1.0);
+        self.count("accepted");
     }
 
     fn go_live(&self, policies: Policies) {
@@ -418,39 +403,14 @@ impl Task {
             }
         }
         self.told = faults;
-        self.count("rejected", 0.0);
+        self.count("rejected");
     }
 
-    /// A look has ended: whoever reads the time of the last one knows of one that does not end.
-    #[allow(clippy::cast_precision_loss, reason = "gauges are floats by their format")]
-    fn looked(&self) {
-        let now = unix_now();
-        self.state.looked(now);
-        self.gauge(self.names().looked).set(now as f64);
-    }
-
-    fn count(&self, outcome: &'static str, current: f64) {
-        let names = self.names();
-        self.publisher.metrics.counter(names.loads, &[("outcome", outcome.to_owned())]).increment(1);
-        self.gauge(names.current).set(current);
-    }
-
-    fn gauge(&self, name: &'static str) -> metrics::Gauge {
-        self.publisher.metrics.gauge(name, &[])
-    }
-
-    fn names(&self) -> MetricNames {
-        match self.seat {
-            Seat::Live => MetricNames {
-                loads: "semgate_policy_loads_total",
-                current: "semgate_policy_set_current",
-                looked: "semgate_policy_looked",
-            },
-            Seat::Shadow { .. } => MetricNames {
-                loads: "semgate_shadow_loads_total",
-                current: "semgate_shadow_set_current",
-                looked: "semgate_shadow_looked",
-            },
-        }
+    fn count(&self, outcome: &'static str) {
+        let name = match self.seat {
+            Seat::Live => "semgate_policy_loads_total",
+            Seat::Shadow { .. } => "semgate_shadow_loads_total",
+        };
+        self.publisher.metrics.counter(name, &[("outcome", outcome.to_owned())]).increment(1);
     }
 }

@@ -101,12 +101,6 @@ impl PolicyState {
         change(&mut self.report.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Whether this is what is live, and was on disk when that was last looked at.
-    pub(super) fn is_current(&self, digest: Digest) -> bool {
-        let report = self.report();
-        report.current && report.live == Some(digest)
-    }
-
     /// These are live, and are what is on disk.
     pub(super) fn accepted(&self, policies: &Policies) {
         let left_out = policies.left_out().iter().map(ToString::to_string).collect();
@@ -121,8 +115,10 @@ impl PolicyState {
     /// What is on disk is tried; until that ends, what is told of what was rejected before it stays. What is live already and is tried beside
     /// other contexts stays current.
     pub(super) fn loading(&self, digest: Digest) {
-        let current = self.is_current(digest);
-        self.change(|report| (report.current, report.loading) = (current, Some(digest)));
+        self.change(|report| {
+            report.current &= report.live == Some(digest);
+            report.loading = Some(digest);
+        });
     }
 
     /// A look at what is on disk has ended at this time.
