@@ -21,7 +21,7 @@ fn main() {
     let behind = agent.address;
     let up = Up::start();
     let here = tempfile::tempdir().unwrap();
-    let product = Gateway::before(&up, behind, NOT_LIMITED);
+    let product = Gateway::on_one_core(&up, behind, NOT_LIMITED);
     let checked = Proxy::product("semgate, every check on", product.l8, &product);
     let unchecked = Proxy::plain(behind, "/l8");
     let nginx = Proxy::nginx(here.path(), behind, "/l8");

@@ -62,7 +62,7 @@ fn grpc(up: &Up, here: &std::path::Path) {
     let route = format!(
         "[[route]]\nname = \"grpc\"\nlisten = \"{listen}\"\nbinding = \"a2a\"\ntransports = [\"grpc\"]\nupstream_http2 = true\nplain_sender = \"spiffe://semgate.test/agent/retailer-7\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://{agent}\"\ncontexts = [\"*\"]\n"
     );
-    let product = Gateway::before(up, agent, &format!("{NOT_LIMITED}\n{route}"));
+    let product = Gateway::on_one_core(up, agent, &format!("{NOT_LIMITED}\n{route}"));
     println!("A2A 1.0, `SendMessage` over gRPC (h2c), three concepts");
     let asked = calls::framed("SendMessageRequest", &json!({"message": message("m-1", "ROLE_USER")}));
     compare_under(
@@ -75,7 +75,7 @@ fn grpc(up: &Up, here: &std::path::Path) {
 fn a2a(up: &Up, here: &std::path::Path) {
     let said = json!({"jsonrpc": "2.0", "id": "r-1", "result": {"message": message("a-1", "ROLE_AGENT")}});
     let agent = Scripted::saying(said.to_string());
-    let product = Gateway::before(up, agent.address, NOT_LIMITED);
+    let product = Gateway::on_one_core(up, agent.address, NOT_LIMITED);
     println!("A2A 1.0, `SendMessage` over JSON-RPC, three concepts");
     compare(
         &a2a_request("SendMessage"),
@@ -101,7 +101,7 @@ fn mcp(up: &Up, here: &std::path::Path) {
         "[[route]]\nname = \"mcp\"\nlisten = \"{listen}\"\nbinding = \"mcp\"\nplain_sender = \"spiffe://semgate.test/agent/retailer-7\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://{}/mcp\"\ncontexts = [\"*\"]\ndefault_context = \"urn:contexts:sums:v1.0\"\n",
         server.address
     );
-    let product = Gateway::before(up, server.address, &format!("{NOT_LIMITED}\n{route}"));
+    let product = Gateway::on_one_core(up, server.address, &format!("{NOT_LIMITED}\n{route}"));
     println!("MCP 2026-07-28, `tools/call` of one tool with two numbers");
     compare(
         &mcp_request(),
@@ -161,7 +161,7 @@ fn post(more: &str, body: &str) -> Vec<u8> {
 
 fn first_event(up: &Up) {
     let agent = streaming_agent();
-    let product = Gateway::before(up, agent, NOT_LIMITED);
+    let product = Gateway::on_one_core(up, agent, NOT_LIMITED);
     let request = a2a_request("SendStreamingMessage");
     let (mut direct, mut through) = (Timed::connect(agent), Timed::connect(product.a2a));
     // one after the other, so that what else the machine does falls on both

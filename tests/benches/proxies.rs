@@ -12,10 +12,10 @@ use serde_json::json;
 use super::support::gateway::{Gateway, free_address, read_message};
 use super::support::{SEMGATE, wait_for};
 
-/// Connections of the client, each kept alive; two for each core of the machine that the figures are for.
-const CONNECTIONS: usize = 4;
+/// Connections of the client, each kept alive: enough to keep one worker busy.
+const CONNECTIONS: usize = 16;
 /// Requests of each connection in a round: about a second of processor time for each proxy.
-const REQUESTS: usize = 8_000;
+const REQUESTS: usize = 2_000;
 const ROUNDS: usize = 5;
 
 /// The limit for one agent is lifted: the bench is one agent.
@@ -140,7 +140,7 @@ impl Proxy {
         let dir = here.join(format!("nginx-{}", address.port()));
         std::fs::create_dir_all(dir.join("logs")).unwrap();
         let config = format!(
-            "worker_processes 2;\nerror_log stderr error;\npid nginx.pid;\nevents {{ worker_connections 1024; }}\nhttp {{\n  access_log off;\n  keepalive_requests 100000000;\n  client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;\n  upstream agent {{ server {behind}; keepalive 64; keepalive_requests 100000000; }}\n  server {{ {serve} }}\n}}\n"
+            "worker_processes 1;\nerror_log stderr error;\npid nginx.pid;\nevents {{ worker_connections 1024; }}\nhttp {{\n  access_log off;\n  keepalive_requests 100000000;\n  client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;\n  upstream agent {{ server {behind}; keepalive 64; keepalive_requests 100000000; }}\n  server {{ {serve} }}\n}}\n"
         );
         let file = dir.join("nginx.conf");
         std::fs::write(&file, config).unwrap();
@@ -178,7 +178,7 @@ impl Proxy {
         let found =
             Command::new(super::support::python::with_envoy()).args(["-c", where_is]).output().unwrap();
         let child = Command::new(String::from_utf8_lossy(&found.stdout).trim())
-            .args(["--concurrency", "2", "--log-level", "error", "--disable-hot-restart", "-c"])
+            .args(["--concurrency", "1", "--log-level", "error", "--disable-hot-restart", "-c"])
             .arg(&file)
             .spawn()
             .unwrap();

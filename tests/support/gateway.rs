@@ -28,8 +28,21 @@ impl Gateway {
         gateway
     }
 
+    /// Starts one that serves on a single core, as a benchmark beside other proxies of one worker wants it.
+    #[allow(dead_code, reason = "only benchmarks compare workers")]
+    pub fn on_one_core(up: &Up, behind: SocketAddr, more: &str) -> Self {
+        let mut gateway = Self::configured(up, behind, "workers = 1\n", more);
+        gateway.wait();
+        gateway
+    }
+
     /// The same without waiting for it to be ready: it may never be.
     pub fn begun(up: &Up, behind: SocketAddr, more: &str) -> Self {
+        Self::configured(up, behind, "", more)
+    }
+
+    /// `first` stands before all tables of the configuration, `more` after them.
+    fn configured(up: &Up, behind: SocketAddr, first: &str, more: &str) -> Self {
         let [l8, a2a, admin] = [free_address(), free_address(), free_address()];
         let name = format!("gateway-{}", l8.port());
         let config = std::fs::read_to_string(up.path("/firewall_config")).unwrap();
@@ -48,7 +61,8 @@ impl Gateway {
             )
         };
         let path = up.dir.join(format!("{name}.toml"));
-        std::fs::write(&path, head + &route("l8", l8) + &route("a2a", a2a) + more).unwrap();
+        std::fs::write(&path, first.to_owned() + &head + &route("l8", l8) + &route("a2a", a2a) + more)
+            .unwrap();
         std::fs::create_dir_all(up.dir.join(&name)).unwrap();
         let audit = up.dir.join(name).join("audit.jsonl");
         let mut gateway = Self { l8, a2a, admin, audit, child: Self::run(&path), config: path };

@@ -9,7 +9,6 @@ use http::header::{
 };
 use http::{HeaderName, HeaderValue, Method, Request, Response};
 use http_body_util::Full;
-use hyper::body::Incoming;
 use semgate_inspect::{Code, Delivered, Outgoing, Permit, Refusal, Sent};
 use semgate_message::mcp::Verb;
 use semgate_message::{Call, Form};
@@ -27,7 +26,7 @@ use crate::reasons::{ONCE, invalid, timeout, unreachable_agent};
 use crate::receive::{self, Cut, Trailers};
 use crate::record::Recorded;
 use crate::refuse::DECISION;
-use crate::upstream::{Allowed, Lease, Met, Moved, Pool, SendFault};
+use crate::upstream::{Allowed, Lease, Met, Moved, Pool, ReplyBody, SendFault};
 use tokio::time::Instant;
 
 /// RFC 9440.
@@ -181,7 +180,7 @@ pub(crate) struct Answering {
     pub(crate) head: http::response::Parts,
     /// What of its body was read already.
     pub(crate) before: Bytes,
-    pub(crate) body: Incoming,
+    pub(crate) body: ReplyBody,
     pub(crate) lease: Lease,
     pub(crate) deadline: Instant,
 }
@@ -274,7 +273,7 @@ async fn begin(
     allowed: Allowed<'_>,
 ) -> Result<Answering, Refusal> {
     let deadline = Instant::now() + limits.upstream_timeout;
-    let (lease, response): (Lease, Response<Incoming>) =
+    let (lease, response): (Lease, Response<ReplyBody>) =
         match tokio::time::timeout_at(deadline, pool.send(lease, request, allowed)).await {
             Ok(sent) => sent.map_err(lost)?,
             Err(_) => return Err(timeout(Delivered::Unknown)),

@@ -16,7 +16,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http_body_util::BodyExt;
-use hyper::body::{Body, Frame, Incoming};
+use hyper::body::{Body, Frame};
 use semgate_inspect::{Code, Refusal, Sent};
 use tokio::time::{Instant, timeout_at};
 
@@ -24,7 +24,7 @@ use crate::events::{EVENT_STREAM, Event, Item};
 use crate::forward::{Answering, Begun};
 use crate::reasons::invalid;
 use crate::refuse;
-use crate::upstream::Lease;
+use crate::upstream::{Lease, ReplyBody};
 
 pub(crate) use course::{Course, Of, Opened};
 pub(crate) use reader::{Framing, Reader};
@@ -52,7 +52,7 @@ enum More {
 pub(crate) struct Relay {
     course: Course,
     /// `None` once it is over: dropping it tells the agent.
-    from: Option<(Incoming, Lease)>,
+    from: Option<(ReplyBody, Lease)>,
     reader: Reader,
     alive: Option<Instant>,
     /// When the caller was last given something.

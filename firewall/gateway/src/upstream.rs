@@ -5,6 +5,7 @@
 //! the request back, which it does only if none of it was written.
 
 mod connect;
+mod drive;
 mod link;
 mod streams;
 
@@ -16,13 +17,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::Full;
-use hyper::body::Incoming;
 use tokio::time::Instant;
 
 use crate::clock::unix_now;
 use crate::config::Limits;
 
 pub(crate) use connect::{ConnectFault, Connected, Connector, Met};
+pub(crate) use drive::ReplyBody;
 use link::Unanswered;
 pub(crate) use link::{Link, Speak};
 use streams::Carried;
@@ -237,7 +238,7 @@ impl Pool {
         mut lease: Lease,
         mut request: Request<Full<Bytes>>,
         allowed: Allowed<'_>,
-    ) -> Result<(Lease, Response<Incoming>), SendFault> {
+    ) -> Result<(Lease, Response<ReplyBody>), SendFault> {
         if lease.open.link.fits() {
             let mut fault = match lease.open.link.send_while(request, allowed.stands).await {
                 Ok(response) => return Ok((lease, response)),

@@ -12,7 +12,7 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::response::Parts;
 use http::{HeaderMap, HeaderValue};
 use http_body_util::BodyExt;
-use hyper::body::{Body, Frame, Incoming};
+use hyper::body::{Body, Frame};
 use semgate_inspect::Refusal;
 use semgate_message::a2a::grpc;
 
@@ -20,6 +20,7 @@ use super::frame::{FrameFault, Frames};
 use super::head::{ENCODING, MEDIA};
 use super::status::{DETAILS, STATUS};
 use crate::reasons::invalid;
+use crate::upstream::ReplyBody;
 
 /// Messages over the wire are to be padded or not (gRPC over HTTP/2, "Custom-Metadata").
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -128,7 +129,7 @@ impl Messages {
     ///
     /// # Errors
     /// `upstream_invalid`, or what the status says.
-    pub(crate) async fn only(mut self, mut body: Incoming) -> Result<Bytes, Ended> {
+    pub(crate) async fn only(mut self, mut body: ReplyBody) -> Result<Bytes, Ended> {
         let mut only = None;
         while !self.over {
             let frame = body.frame().await.transpose();

@@ -12,7 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::HeaderMap;
 use http_body_util::BodyExt;
-use hyper::body::{Body, Frame, Incoming};
+use hyper::body::{Body, Frame};
 use semgate_contexts::json;
 use semgate_inspect::{Refusal, Written};
 use semgate_message::a2a::Operation;
@@ -27,14 +27,14 @@ use crate::forward::{Answering, Begun};
 use crate::reasons::invalid;
 
 use crate::relay::{Course, Of};
-use crate::upstream::Lease;
+use crate::upstream::{Lease, ReplyBody};
 
 /// One stream on its way.
 pub(crate) struct Relay {
     course: Course,
     operation: Operation,
     /// `None` once it is over: dropping it tells the agent.
-    from: Option<(Incoming, Lease)>,
+    from: Option<(ReplyBody, Lease)>,
     messages: Messages,
     passed: usize,
 }

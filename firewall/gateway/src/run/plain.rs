@@ -36,7 +36,7 @@ use crate::record::Audit;
 use crate::refuse::answer;
 use crate::upstream::Allowed;
 
-/// Forwards everything that comes to `listen`, for ever, with as many threads as the product would use.
+/// Forwards everything that comes to `listen`, for ever, on one core.
 ///
 /// # Errors
 /// `upstream` is no local http address, or the address cannot be bound.
@@ -112,7 +112,7 @@ fn config(listen: SocketAddr, upstream: &str) -> Result<Config, RunFault> {
         admin: listen,
         policies: PolicyPlace::Directory(PathBuf::new()),
         audit: AuditConfig { path: PathBuf::new(), fsync: false, values: None },
-        workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        workers: 1,
         prefix: Prefix::default(),
         lock_secret: None,
         tls: None,

@@ -1,6 +1,7 @@
 //! One connection to an agent, in either HTTP.
 
 use std::cell::RefCell;
+use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,7 +11,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::Full;
-use hyper::body::Incoming;
 use hyper::client::conn::{TrySendError, http1, http2};
 use hyper::rt::{Read, Write};
 use hyper_util::rt::TokioTimer;
@@ -18,6 +18,7 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use super::Moved;
+use super::drive::{Connection, ReplyBody};
 use super::streams::{Carried, Place, Streams, Watching};
 
 /// Response headers read at most: a reply brings a few, and none but the named ones pass.
@@ -47,8 +48,8 @@ pub(crate) enum Speak {
 
 /// The sending end.
 pub(crate) enum Link {
-    /// One message at a time.
-    One(http1::SendRequest<Carried>),
+    /// One message at a time. The connection moves only while the exchange on it is polled.
+    One(http1::SendRequest<Carried>, Connection),
     /// Many at once, each with a place.
     Many(Many),
 }
@@ -62,7 +63,8 @@ pub(crate) struct Many {
 }
 
 impl Link {
-    /// Begins HTTP on a fresh stream, and a task that drives it for as long as it lasts. `freed` is told when there may be a place on it.
+    /// Begins HTTP on a fresh stream. A task drives HTTP/2 and an upgrade; an exchange of HTTP/1.1 drives its own connection. `freed` is
+    /// notified when there may be a place on it.
     pub(super) async fn begin<S>(speak: Speak, stream: S, freed: &Arc<Notify>) -> hyper::Result<Self>
     where
         S: Read + Write + Send + Unpin + 'static,
@@ -74,14 +76,13 @@ impl Link {
                 builder.max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD as usize);
                 let (link, connection) = builder.handshake(stream).await?;
                 tokio::task::spawn_local(async move { drop(connection.with_upgrades().await) });
-                Ok(Self::One(link))
+                Ok(Self::One(link, Connection::elsewhere()))
             }
             Speak::Http1 => {
                 let mut builder = http1::Builder::new();
                 builder.max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD as usize);
                 let (link, connection) = builder.handshake(stream).await?;
-                tokio::task::spawn_local(async move { drop(connection.await) });
-                Ok(Self::One(link))
+                Ok(Self::One(link, Connection::new(connection)))
             }
             Speak::Http2 => {
                 let streams = Streams::new(Arc::clone(freed));
@@ -135,7 +136,7 @@ impl Link {
     /// Whether the agent said how many messages it takes at once, and that it takes any; where it carries one, it does.
     pub(super) fn takes_any(&self) -> bool {
         match self {
-            Self::One(_) => true,
+            Self::One(..) => true,
             Self::Many(many) => many.streams.most() > 0,
         }
     }
@@ -143,14 +144,17 @@ impl Link {
     /// Whether what is sent now goes out now, and is queued nowhere until another message is answered: the agent may have taken back places.
     pub(super) fn fits(&self) -> bool {
         match self {
-            Self::One(_) => true,
+            Self::One(..) => true,
             Self::Many(many) => many.place.is_some() && many.streams.fit(),
         }
     }
 
     pub(super) fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<hyper::Result<()>> {
         match self {
-            Self::One(link) => link.poll_ready(cx),
+            Self::One(link, connection) => {
+                connection.drive(cx);
+                link.poll_ready(cx)
+            }
             Self::Many(many) => many.send.poll_ready(cx),
         }
     }
@@ -165,7 +169,7 @@ impl Link {
 
     pub(super) fn is_closed(&self) -> bool {
         match self {
-            Self::One(link) => link.is_closed(),
+            Self::One(link, _) => link.is_closed(),
             Self::Many(many) => many.send.is_closed(),
         }
     }
@@ -177,7 +181,7 @@ impl Link {
     pub(crate) async fn try_send(
         &mut self,
         request: Request<Full<Bytes>>,
-    ) -> Result<Response<Incoming>, TrySendError<Request<Carried>>> {
+    ) -> Result<Response<ReplyBody>, TrySendError<Request<Carried>>> {
         let place = self.place();
         self.hand_over(request.map(|body| Carried::new(body, place))).await
     }
@@ -191,8 +195,8 @@ impl Link {
         &mut self,
         request: Request<Full<Bytes>>,
         stands: &dyn Fn() -> Result<(), Moved>,
-    ) -> Result<Response<Incoming>, Unanswered> {
-        if matches!(self, Self::One(_)) {
+    ) -> Result<Response<ReplyBody>, Unanswered> {
+        if matches!(self, Self::One(..)) {
             return Ok(self.try_send(request).await?);
         }
         let (head, body) = request.into_parts();
@@ -209,7 +213,7 @@ impl Link {
 
     fn place(&self) -> Option<Rc<Place>> {
         match self {
-            Self::One(_) => None,
+            Self::One(..) => None,
             Self::Many(many) => many.place.clone(),
         }
     }
@@ -217,13 +221,20 @@ impl Link {
     async fn hand_over(
         &mut self,
         request: Request<Carried>,
-    ) -> Result<Response<Incoming>, TrySendError<Request<Carried>>> {
+    ) -> Result<Response<ReplyBody>, TrySendError<Request<Carried>>> {
         match self {
-            Self::One(link) => link.try_send_request(request).await,
+            Self::One(link, connection) => {
+                let mut sent = std::pin::pin!(link.try_send_request(request));
+                let response = std::future::poll_fn(|cx| {
+                    connection.drive(cx);
+                    sent.as_mut().poll(cx)
+                });
+                Ok(response.await?.map(|body| ReplyBody::new(body, connection.clone())))
+            }
             Self::Many(many) => {
                 let sent = many.send.try_send_request(request);
                 many.streams.handed();
-                sent.await
+                Ok(sent.await?.map(|body| ReplyBody::new(body, Connection::elsewhere())))
             }
         }
     }
