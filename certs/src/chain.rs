@@ -1,9 +1,10 @@
 //! Chains and roots, as they come from files, from `x5c` members and from handshakes: read with bounds, not yet believed.
 
-use crate::CrlStore;
 use crate::pem;
 use crate::read::{Facts, Role};
 use crate::twin::twin;
+use crate::verify::fault_of;
+use crate::{ChainFault, CrlStore};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ring::digest::{SHA256, digest};
@@ -57,19 +58,19 @@ pub enum PemFault {
     OtherSection,
     /// Not PEM or base64.
     Malformed,
-    /// The bytes are not a certificate that can serve as a root.
-    BadRoot,
+    /// A certificate that cannot serve as a root, and why.
+    BadRoot(ChainFault),
 }
 
 impl fmt::Display for PemFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            PemFault::BadRoot(fault) => return write!(f, "a certificate cannot serve as a root: {fault}"),
             PemFault::TooLarge => "the certificates are larger than the limit",
             PemFault::TooMany => "there are more certificates than the limit",
             PemFault::Empty => "there is no certificate",
             PemFault::OtherSection => "there is a pem section of another kind",
             PemFault::Malformed => "the text is not pem or base64",
-            PemFault::BadRoot => "a certificate cannot serve as a root",
         })
     }
 }
@@ -233,7 +234,8 @@ impl Roots {
     /// [`Roots::with_prefix`].
     ///
     /// # Errors
-    /// [`PemFault::BadRoot`] for a certificate that is no CA; else as [`Chain::from_pem`].
+    /// [`PemFault::BadRoot`] for a certificate that is no CA that may sign certificates, or has an extension that refuses
+    /// it (a critical one that is not processed); else as [`Chain::from_pem`].
     pub fn from_pem(text: &str, limits: &ChainLimits) -> Result<Roots, PemFault> {
         let sections = pem::sections(text, SectionKind::Certificate, limits.max_pem_bytes)?;
         Roots::from_der(sections.into_iter().map(CertificateDer::from).collect(), limits)
@@ -319,9 +321,12 @@ fn root(der: &CertificateDer<'static>, limits: &ChainLimits) -> Result<Root, Pem
     if der.len() > limits.max_certificate_bytes {
         return Err(PemFault::TooLarge);
     }
-    let facts = Facts::read(der, limits).map_err(|_| PemFault::BadRoot)?;
-    let Role::Issuer { path_length, may_sign: true } = facts.role else { return Err(PemFault::BadRoot) };
-    let anchor = webpki::anchor_from_trusted_cert(der).map_err(|_| PemFault::BadRoot)?.to_owned();
+    let facts = Facts::read(der, limits).map_err(PemFault::BadRoot)?;
+    let Role::Issuer { path_length, may_sign: true } = facts.role else {
+        return Err(PemFault::BadRoot(ChainFault::WrongRole));
+    };
+    let anchor = webpki::anchor_from_trusted_cert(der).map_err(|error| PemFault::BadRoot(fault_of(&error)))?;
+    let anchor = anchor.to_owned();
     let thumbprint = Thumbprint::of(der);
     let (not_before, not_after) = (facts.not_before, facts.not_after);
     Ok(Root { anchor, not_before, not_after, path_length, thumbprint, der: der.clone() })

@@ -13,6 +13,7 @@
 mod chain;
 mod crl;
 mod cross;
+mod extensions;
 mod issue;
 mod key;
 mod key_id;

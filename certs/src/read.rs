@@ -1,5 +1,6 @@
 //! What is read from one certificate, beside what webpki reads for itself.
 
+use crate::extensions;
 use crate::oids::text_of;
 use crate::{ANY_POLICY, ChainFault, ChainLimits, Family, STANDARD_USAGES, Usage};
 use std::collections::BTreeSet;
@@ -114,29 +115,35 @@ impl Marks {
 }
 
 impl Facts {
+    /// The facts of a certificate that is to count: within the limits, and with no extension that refuses it.
     pub(crate) fn read(der: &[u8], limits: &ChainLimits) -> Result<Facts, ChainFault> {
-        if der.len() > limits.max_certificate_bytes {
-            return Err(ChainFault::TooLong);
-        }
-        let (rest, certificate) = X509Certificate::from_der(der).map_err(|_| ChainFault::Malformed)?;
-        if !rest.is_empty() {
-            return Err(ChainFault::Malformed);
-        }
+        let certificate = parsed(der, limits)?;
+        let facts = Facts::of(&certificate, limits)?;
+        extensions::check(&certificate, facts.role)?;
+        Ok(facts)
+    }
+
+    /// The bounds and the form of a certificate that may turn out to be in no path. Its extensions are judged in a path.
+    pub(crate) fn check_form(der: &[u8], limits: &ChainLimits) -> Result<(), ChainFault> {
+        Facts::of(&parsed(der, limits)?, limits).map(|_| ())
+    }
+
+    fn of(certificate: &X509Certificate<'_>, limits: &ChainLimits) -> Result<Facts, ChainFault> {
         let validity = certificate.validity();
         Ok(Facts {
             not_before: seconds(validity.not_before.timestamp())?,
             not_after: seconds(validity.not_after.timestamp())?,
-            role: role(&certificate)?,
-            purposes: purposes(&certificate)?,
-            names: names(&certificate, limits)?,
-            permitted: permitted(&certificate)?,
+            role: role(certificate)?,
+            purposes: purposes(certificate)?,
+            names: names(certificate, limits)?,
+            permitted: permitted(certificate)?,
             spki: certificate.public_key().raw.to_vec(),
             list: match certificate.get_extension_unique(&OID_X509_EXT_CRL_DISTRIBUTION_POINTS) {
                 Ok(Some(_)) => Named::Yes,
                 Ok(None) => Named::No,
                 Err(_) => return Err(ChainFault::Malformed),
             },
-            marks: marks(&certificate, limits)?,
+            marks: marks(certificate, limits)?,
         })
     }
 
@@ -153,6 +160,14 @@ impl Facts {
             _ => None,
         })
     }
+}
+
+fn parsed<'d>(der: &'d [u8], limits: &ChainLimits) -> Result<X509Certificate<'d>, ChainFault> {
+    if der.len() > limits.max_certificate_bytes {
+        return Err(ChainFault::TooLong);
+    }
+    let (rest, certificate) = X509Certificate::from_der(der).map_err(|_| ChainFault::Malformed)?;
+    if rest.is_empty() { Ok(certificate) } else { Err(ChainFault::Malformed) }
 }
 
 fn seconds(timestamp: i64) -> Result<u64, ChainFault> {

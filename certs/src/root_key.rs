@@ -1,7 +1,7 @@
 //! The key of a root certificate as a key that signs by itself: statements of an authority's root.
 
 use crate::read::{Facts, Role};
-use crate::{ChainLimits, PemFault, PublicKey, Thumbprint};
+use crate::{ChainFault, ChainLimits, PemFault, PublicKey, Thumbprint};
 use rustls_pki_types::CertificateDer;
 
 /// A root certificate whose key signs statements. Guarantees: it is a CA that may sign certificates, and its key is one that
@@ -24,9 +24,12 @@ impl RootKey {
         if der.len() > limits.max_certificate_bytes {
             return Err(PemFault::TooLarge);
         }
-        let facts = Facts::read(der, limits).map_err(|_| PemFault::BadRoot)?;
-        let Role::Issuer { may_sign: true, .. } = facts.role else { return Err(PemFault::BadRoot) };
-        let key = PublicKey::from_spki(&facts.spki).map_err(|_| PemFault::BadRoot)?;
+        let facts = Facts::read(der, limits).map_err(PemFault::BadRoot)?;
+        let Role::Issuer { may_sign: true, .. } = facts.role else {
+            return Err(PemFault::BadRoot(ChainFault::WrongRole));
+        };
+        let key = PublicKey::from_spki(&facts.spki);
+        let key = key.map_err(|_| PemFault::BadRoot(ChainFault::UnsupportedAlgorithm))?;
         let (not_before, not_after) = (facts.not_before, facts.not_after);
         Ok(RootKey { der: der.clone(), thumbprint: Thumbprint::of(der), key, not_before, not_after })
     }

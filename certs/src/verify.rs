@@ -160,7 +160,7 @@ pub fn verify_chain(chain: &Chain, roots: &Roots, usage: Usage, at: u64) -> Resu
     }
     let facts = Facts::read(leaf_der, limits)?;
     for der in others {
-        Facts::read(der, limits)?;
+        Facts::check_form(der, limits)?;
     }
     let end = EndEntityCert::try_from(leaf_der).map_err(|error| fault_of(&error))?;
     let looked_up = roots.crls.as_ref().map(|store| LookedUp {

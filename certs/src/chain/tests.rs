@@ -88,8 +88,14 @@ fn only_a_ca_that_may_sign_certificates_serves_as_a_root() {
     let mut params = root_params();
     params.is_ca = IsCa::ExplicitNoCa;
     let no_ca = Forged::root(params).der;
-    for bad in [leaf, no_sign, no_ca, CertificateDer::from(b"\x30\x03abc".to_vec())] {
-        assert_eq!(Roots::from_der(vec![bad], &limits()).map(|_| ()), Err(PemFault::BadRoot));
+    let no_certificate = CertificateDer::from(b"\x30\x03abc".to_vec());
+    for (bad, fault) in [
+        (leaf, ChainFault::WrongRole),
+        (no_sign, ChainFault::WrongRole),
+        (no_ca, ChainFault::WrongRole),
+        (no_certificate, ChainFault::Malformed),
+    ] {
+        assert_eq!(Roots::from_der(vec![bad], &limits()).map(|_| ()), Err(PemFault::BadRoot(fault)));
     }
     assert_eq!(Roots::from_der(Vec::new(), &limits()).map(|_| ()), Err(PemFault::Empty));
     let many = vec![world.root.der.clone(); 65];
@@ -105,7 +111,7 @@ fn only_a_ca_that_may_sign_certificates_serves_as_a_root() {
 #[test]
 fn errors_are_one_lower_case_line() {
     let texts = [
-        PemFault::BadRoot.to_string(),
+        PemFault::BadRoot(ChainFault::UnknownCriticalExtension).to_string(),
         crate::ChainFault::Expired.to_string(),
         crate::PeerFault::NotSpiffe(SpiffeFault::Path).to_string(),
         crate::IssueFault::NotDelegated.to_string(),

@@ -4,6 +4,7 @@
 mod cases;
 mod certtool;
 mod delegation;
+mod extensions;
 mod generated;
 mod names;
 mod openssl;
@@ -13,7 +14,7 @@ mod vectors;
 
 use crate::testing::{Forged, NOW, World, both, instant, leaf_params, root_params};
 use crate::{
-    Chain, ChainFault, ChainLimits, CrlStore, Crls, PeerFault, PeerRoots, Roots, Thumbprint, TrustDomain,
+    Chain, ChainFault, ChainLimits, CrlStore, Crls, PeerFault, PeerRoots, PemFault, Roots, Thumbprint, TrustDomain,
     Usage, verify_chain,
 };
 use rustls_pki_types::CertificateDer;
@@ -102,6 +103,7 @@ impl Case {
     fn judge(&self) -> &'static str {
         let roots = match Roots::from_der(self.roots.clone(), &ChainLimits::default()) {
             Ok(roots) => roots,
+            Err(PemFault::BadRoot(fault)) => return fault.as_str(),
             Err(fault) => panic!("{}: {fault}", self.name),
         };
         let roots = match &self.crls {
@@ -135,6 +137,8 @@ fn all() -> Vec<Case> {
     all.extend(names::lines(&world));
     all.extend(names::peers(&world));
     all.extend(cases::shapes(&world));
+    all.extend(extensions::critical(&world));
+    all.extend(extensions::constraints(&world));
     all.extend(revocation::usages(&world));
     all.extend(revocation::shards(&world));
     all.extend(revocation::issuers(&world));
