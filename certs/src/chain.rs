@@ -325,7 +325,8 @@ fn root(der: &CertificateDer<'static>, limits: &ChainLimits) -> Result<Root, Pem
     let Role::Issuer { path_length, may_sign: true } = facts.role else {
         return Err(PemFault::BadRoot(ChainFault::WrongRole));
     };
-    let anchor = webpki::anchor_from_trusted_cert(der).map_err(|error| PemFault::BadRoot(fault_of(&error)))?;
+    let anchor =
+        webpki::anchor_from_trusted_cert(der).map_err(|error| PemFault::BadRoot(fault_of(&error)))?;
     let anchor = anchor.to_owned();
     let thumbprint = Thumbprint::of(der);
     let (not_before, not_after) = (facts.not_before, facts.not_after);

@@ -45,14 +45,17 @@ const RULES: [(Oid<'static>, Rule); 8] = [
 /// [`ChainFault::UnknownCriticalExtension`]; [`ChainFault::WrongRole`] for name constraints in a leaf.
 pub(crate) fn check(certificate: &X509Certificate<'_>, role: Role) -> Result<(), ChainFault> {
     for extension in certificate.extensions_map().map_err(|_| ChainFault::Malformed)?.values() {
-        let rule = RULES.iter().find(|(oid, _)| *oid == extension.oid).map_or(Rule::Ignored, |(_, rule)| *rule);
+        let rule =
+            RULES.iter().find(|(oid, _)| *oid == extension.oid).map_or(Rule::Ignored, |(_, rule)| *rule);
         match (rule, role) {
             (Rule::Unprocessed, _) if !extension.critical => return Err(ChainFault::Malformed),
             (Rule::Unprocessed | Rule::Ignored, _) if extension.critical => {
                 return Err(ChainFault::UnknownCriticalExtension);
             }
             (Rule::OfIssuers, Role::Leaf { .. }) => return Err(ChainFault::WrongRole),
-            (Rule::OfIssuers, Role::Issuer { .. }) => subtrees(extension.value).ok_or(ChainFault::Malformed)?,
+            (Rule::OfIssuers, Role::Issuer { .. }) => {
+                subtrees(extension.value).ok_or(ChainFault::Malformed)?
+            }
             (Rule::Processed | Rule::Ignored | Rule::Unprocessed, _) => {}
         }
     }
@@ -75,4 +78,3 @@ fn subtrees(value: &[u8]) -> Option<()> {
     }
     Some(())
 }
-

@@ -14,8 +14,8 @@ mod vectors;
 
 use crate::testing::{Forged, NOW, World, both, instant, leaf_params, root_params};
 use crate::{
-    Chain, ChainFault, ChainLimits, CrlStore, Crls, PeerFault, PeerRoots, PemFault, Roots, Thumbprint, TrustDomain,
-    Usage, verify_chain,
+    Chain, ChainFault, ChainLimits, CrlStore, Crls, PeerFault, PeerRoots, PemFault, Roots, Thumbprint,
+    TrustDomain, Usage, verify_chain,
 };
 use rustls_pki_types::CertificateDer;
 use std::collections::BTreeSet;

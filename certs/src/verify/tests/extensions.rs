@@ -8,7 +8,8 @@ use x509_parser::certificate::X509Certificate;
 use x509_parser::prelude::FromDer;
 
 const UNKNOWN: &str = "unknown_critical_extension";
-const FREE: &str = "openssl and certtool do not mind";
+const OF_POLICIES: &str = "openssl and certtool process policies, and only where they are asked to";
+const OF_CONSTRAINTS: &str = "RFC 5280 §4.2.1.10 wants name constraints in CA certificates alone and never empty; openssl and certtool do not ask";
 
 const KEY_IDENTIFIER: &[u64] = &[2, 5, 29, 14];
 const POLICIES: &[u64] = &[2, 5, 29, 32];
@@ -82,18 +83,81 @@ pub(super) fn critical(world: &World) -> Vec<Case> {
     // id-ad-ocsp at http://a/
     let access: &[u8] = b"\x30\x17\x30\x15\x06\x08\x2b\x06\x01\x05\x05\x07\x30\x01\x86\x09http://a/";
     vec![
-        of_leaf("a leaf with a critical authority key identifier", world, &with(without(leaf()), (AUTHORITY_KEY, &by_contexts, true))).refused(UNKNOWN),
-        of_issuing("an issuer with a critical authority key identifier", world, &with(without(issuing()), (AUTHORITY_KEY, &by_root, true))).refused(UNKNOWN),
-        of_root("a root with a critical authority key identifier", world, with(without(root_params()), (AUTHORITY_KEY, &[0x30, 0], true))).refused(UNKNOWN),
-        of_leaf("a leaf with a critical subject key identifier", world, &with(no_ca, (KEY_IDENTIFIER, &key, true))).refused(UNKNOWN),
-        of_leaf("a leaf with critical authority information access", world, &with(leaf(), (AUTHORITY_ACCESS, access, true))).refused(UNKNOWN),
-        of_issuing("an issuer with what nobody knows, critical", world, &with(issuing(), (NOBODYS, &[5, 0], true))).refused(UNKNOWN),
-        of_root("a root with what nobody knows, critical", world, with(root_params(), (NOBODYS, &[5, 0], true))).refused(UNKNOWN),
-        of_root("a root with what nobody knows, not critical", world, with(root_params(), (NOBODYS, &[5, 0], false))),
-        of_root("a root with critical certificate policies", world, with(root_params(), (POLICIES, policies, true))).refused(UNKNOWN),
-        of_issuing("an issuer that requires an explicit policy", world, &with(issuing(), (POLICY_CONSTRAINTS, &[0x30, 3, 0x80, 1, 0], true))).refused(UNKNOWN),
-        of_issuing("an issuer that requires an explicit policy, not critical", world, &with(issuing(), (POLICY_CONSTRAINTS, &[0x30, 3, 0x80, 1, 0], false))).refused("malformed"),
-        of_root("a root that inhibits any policy", world, with(root_params(), (INHIBIT_ANY_POLICY, &[2, 1, 0], true))).refused(UNKNOWN),
+        of_leaf(
+            "a leaf with a critical authority key identifier",
+            world,
+            &with(without(leaf()), (AUTHORITY_KEY, &by_contexts, true)),
+        )
+        .refused(UNKNOWN),
+        of_issuing(
+            "an issuer with a critical authority key identifier",
+            world,
+            &with(without(issuing()), (AUTHORITY_KEY, &by_root, true)),
+        )
+        .refused(UNKNOWN),
+        of_root(
+            "a root with a critical authority key identifier",
+            world,
+            with(without(root_params()), (AUTHORITY_KEY, &[0x30, 0], true)),
+        )
+        .refused(UNKNOWN),
+        of_leaf(
+            "a leaf with a critical subject key identifier",
+            world,
+            &with(no_ca, (KEY_IDENTIFIER, &key, true)),
+        )
+        .refused(UNKNOWN),
+        of_leaf(
+            "a leaf with critical authority information access",
+            world,
+            &with(leaf(), (AUTHORITY_ACCESS, access, true)),
+        )
+        .refused(UNKNOWN),
+        of_issuing(
+            "an issuer with what nobody knows, critical",
+            world,
+            &with(issuing(), (NOBODYS, &[5, 0], true)),
+        )
+        .refused(UNKNOWN),
+        of_root(
+            "a root with what nobody knows, critical",
+            world,
+            with(root_params(), (NOBODYS, &[5, 0], true)),
+        )
+        .refused(UNKNOWN),
+        of_root(
+            "a root with what nobody knows, not critical",
+            world,
+            with(root_params(), (NOBODYS, &[5, 0], false)),
+        ),
+        of_root(
+            "a root with critical certificate policies",
+            world,
+            with(root_params(), (POLICIES, policies, true)),
+        )
+        .refused(UNKNOWN)
+        .differs(OF_POLICIES),
+        of_issuing(
+            "an issuer that requires an explicit policy",
+            world,
+            &with(issuing(), (POLICY_CONSTRAINTS, &[0x30, 3, 0x80, 1, 0], true)),
+        )
+        .refused(UNKNOWN)
+        .differs(OF_POLICIES),
+        of_issuing(
+            "an issuer that requires an explicit policy, not critical",
+            world,
+            &with(issuing(), (POLICY_CONSTRAINTS, &[0x30, 3, 0x80, 1, 0], false)),
+        )
+        .refused("malformed")
+        .differs(OF_POLICIES),
+        of_root(
+            "a root that inhibits any policy",
+            world,
+            with(root_params(), (INHIBIT_ANY_POLICY, &[2, 1, 0], true)),
+        )
+        .refused(UNKNOWN)
+        .differs(OF_POLICIES),
         unused(world),
     ]
 }
@@ -116,21 +180,54 @@ pub(super) fn constraints(world: &World) -> Vec<Case> {
     let mut and_empty = full.clone();
     and_empty[1] += 2;
     and_empty.extend([0xa1, 0]);
-    let (absent, both_empty, empty) = (&[0x30, 0][..], &[0x30, 4, 0xa0, 0, 0xa1, 0][..], &[0x30, 2, 0xa0, 0][..]);
+    let (absent, both_empty, empty) =
+        (&[0x30, 0][..], &[0x30, 4, 0xa0, 0, 0xa1, 0][..], &[0x30, 2, 0xa0, 0][..]);
     let in_leaf = |critical| with(leaf(), (CONSTRAINTS, &full, critical));
     let in_issuing = |value: &[u8], critical| with(unconstrained(), (CONSTRAINTS, value, critical));
     let in_root = |value: &[u8], critical| with(root_params(), (CONSTRAINTS, value, critical));
     vec![
-        of_leaf("a leaf with name constraints", world, &in_leaf(true)).refused("wrong_role"),
-        of_leaf("a leaf with name constraints, not critical", world, &in_leaf(false)).refused("wrong_role"),
-        of_leaf("a leaf with empty name constraints", world, &with(leaf(), (CONSTRAINTS, absent, false))).refused("wrong_role"),
-        of_issuing("an issuer with name constraints of neither kind", world, &in_issuing(absent, true)).refused("malformed"),
-        of_issuing("an issuer with name constraints of neither kind, not critical", world, &in_issuing(absent, false)).refused("malformed"),
-        of_issuing("an issuer with two empty lists of name constraints", world, &in_issuing(both_empty, true)).refused("malformed"),
-        of_issuing("an issuer with one empty list of name constraints", world, &in_issuing(empty, true)).refused("malformed"),
-        of_issuing("an issuer with an empty list of name constraints after a full one", world, &in_issuing(&and_empty, true)).refused("malformed"),
-        of_root("a root with name constraints of neither kind", world, in_root(absent, true)).refused("malformed"),
-        of_root("a root with two empty lists of name constraints", world, in_root(both_empty, false)).refused("malformed"),
+        of_leaf("a leaf with name constraints", world, &in_leaf(true))
+            .refused("wrong_role")
+            .differs(OF_CONSTRAINTS),
+        of_leaf("a leaf with name constraints, not critical", world, &in_leaf(false))
+            .refused("wrong_role")
+            .differs(OF_CONSTRAINTS),
+        of_leaf("a leaf with empty name constraints", world, &with(leaf(), (CONSTRAINTS, absent, false)))
+            .refused("wrong_role")
+            .differs(OF_CONSTRAINTS),
+        of_issuing("an issuer with name constraints of neither kind", world, &in_issuing(absent, true))
+            .refused("malformed")
+            .differs(OF_CONSTRAINTS),
+        of_issuing(
+            "an issuer with name constraints of neither kind, not critical",
+            world,
+            &in_issuing(absent, false),
+        )
+        .refused("malformed")
+        .differs(OF_CONSTRAINTS),
+        of_issuing(
+            "an issuer with two empty lists of name constraints",
+            world,
+            &in_issuing(both_empty, true),
+        )
+        .refused("malformed")
+        .differs(OF_CONSTRAINTS),
+        of_issuing("an issuer with one empty list of name constraints", world, &in_issuing(empty, true))
+            .refused("malformed")
+            .differs(OF_CONSTRAINTS),
+        of_issuing(
+            "an issuer with an empty list of name constraints after a full one",
+            world,
+            &in_issuing(&and_empty, true),
+        )
+        .refused("malformed")
+        .differs(OF_CONSTRAINTS),
+        of_root("a root with name constraints of neither kind", world, in_root(absent, true))
+            .refused("malformed")
+            .differs(OF_CONSTRAINTS),
+        of_root("a root with two empty lists of name constraints", world, in_root(both_empty, false))
+            .refused("malformed")
+            .differs(OF_CONSTRAINTS),
         of_issuing("an issuer with name constraints, not critical", world, &in_issuing(&full, false)),
         of_root("a root with name constraints", world, in_root(&full, true)),
     ]
