@@ -5,6 +5,8 @@
 mod crls;
 #[path = "trust/devices.rs"]
 mod devices;
+#[path = "trust/extensions.rs"]
+mod extensions;
 #[path = "trust/federation.rs"]
 mod federation;
 #[path = "trust/log_keys.rs"]

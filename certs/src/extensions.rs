@@ -41,10 +41,11 @@ const RULES: [(Oid<'static>, Rule); 8] = [
 /// Checks all extensions of a certificate of this role: each at most once, critical only if processed, where it may stand.
 ///
 /// # Errors
-/// [`ChainFault::Malformed`] for a repeated extension and for name constraints without a subtree;
-/// [`ChainFault::UnknownCriticalExtension`]; [`ChainFault::WrongRole`] for name constraints in a leaf.
+/// [`ChainFault::UnknownCriticalExtension`]; [`ChainFault::BadNameConstraints`] in a leaf or without a subtree;
+/// [`ChainFault::Malformed`] for a repeated extension and for a limit on policies that is not critical.
 pub(crate) fn check(certificate: &X509Certificate<'_>, role: Role) -> Result<(), ChainFault> {
-    for extension in certificate.extensions_map().map_err(|_| ChainFault::Malformed)?.values() {
+    certificate.extensions_map().map_err(|_| ChainFault::Malformed)?;
+    for extension in certificate.extensions() {
         let rule =
             RULES.iter().find(|(oid, _)| *oid == extension.oid).map_or(Rule::Ignored, |(_, rule)| *rule);
         match (rule, role) {
@@ -52,9 +53,9 @@ pub(crate) fn check(certificate: &X509Certificate<'_>, role: Role) -> Result<(),
             (Rule::Unprocessed | Rule::Ignored, _) if extension.critical => {
                 return Err(ChainFault::UnknownCriticalExtension);
             }
-            (Rule::OfIssuers, Role::Leaf { .. }) => return Err(ChainFault::WrongRole),
+            (Rule::OfIssuers, Role::Leaf { .. }) => return Err(ChainFault::BadNameConstraints),
             (Rule::OfIssuers, Role::Issuer { .. }) => {
-                subtrees(extension.value).ok_or(ChainFault::Malformed)?
+                subtrees(extension.value).ok_or(ChainFault::BadNameConstraints)?
             }
             (Rule::Processed | Rule::Ignored | Rule::Unprocessed, _) => {}
         }

@@ -41,6 +41,8 @@ pub enum ChainFault {
     FamiliesMixed,
     /// A name lies outside what an issuer was delegated.
     NotPermittedByNameConstraints,
+    /// Name constraints in a leaf, or without a subtree.
+    BadNameConstraints,
     /// An issuing certificate or root that the verifier was told is revoked.
     IssuerRevoked,
     /// The issuing certificate below the root is none of those that the verifier was told of ([`Roots::with_only`]).
@@ -88,6 +90,7 @@ impl ChainFault {
             ChainFault::UsageNotAlone => "usage_not_alone",
             ChainFault::FamiliesMixed => "families_mixed",
             ChainFault::NotPermittedByNameConstraints => "name_constraints",
+            ChainFault::BadNameConstraints => "bad_name_constraints",
             ChainFault::IssuerRevoked => "issuer_revoked",
             ChainFault::IssuerNotListed => "issuer_not_listed",
             ChainFault::Revoked => "revoked",
@@ -119,6 +122,7 @@ impl fmt::Display for ChainFault {
             ChainFault::UsageNotAlone => "the certificate holds more than its one usage",
             ChainFault::FamiliesMixed => "an issuing certificate serves both contexts and connections",
             ChainFault::NotPermittedByNameConstraints => "a name lies outside what an issuer was delegated",
+            ChainFault::BadNameConstraints => "a leaf has name constraints, or they hold no subtree",
             ChainFault::IssuerRevoked => "an issuing certificate or root is revoked",
             ChainFault::IssuerNotListed => "the issuing certificate is not in the trust list",
             ChainFault::Revoked => "the certificate is revoked by its issuer",

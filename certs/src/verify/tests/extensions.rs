@@ -7,6 +7,7 @@ use rcgen::{CertificateParams, CustomExtension, IsCa};
 use x509_parser::certificate::X509Certificate;
 use x509_parser::prelude::FromDer;
 
+const BAD: &str = "bad_name_constraints";
 const UNKNOWN: &str = "unknown_critical_extension";
 const OF_POLICIES: &str = "openssl and certtool process policies, and only where they are asked to";
 const OF_CONSTRAINTS: &str = "RFC 5280 §4.2.1.10 wants name constraints in CA certificates alone and never empty; openssl and certtool do not ask";
@@ -186,47 +187,45 @@ pub(super) fn constraints(world: &World) -> Vec<Case> {
     let in_issuing = |value: &[u8], critical| with(unconstrained(), (CONSTRAINTS, value, critical));
     let in_root = |value: &[u8], critical| with(root_params(), (CONSTRAINTS, value, critical));
     vec![
-        of_leaf("a leaf with name constraints", world, &in_leaf(true))
-            .refused("wrong_role")
-            .differs(OF_CONSTRAINTS),
+        of_leaf("a leaf with name constraints", world, &in_leaf(true)).refused(BAD).differs(OF_CONSTRAINTS),
         of_leaf("a leaf with name constraints, not critical", world, &in_leaf(false))
-            .refused("wrong_role")
+            .refused(BAD)
             .differs(OF_CONSTRAINTS),
         of_leaf("a leaf with empty name constraints", world, &with(leaf(), (CONSTRAINTS, absent, false)))
-            .refused("wrong_role")
+            .refused(BAD)
             .differs(OF_CONSTRAINTS),
         of_issuing("an issuer with name constraints of neither kind", world, &in_issuing(absent, true))
-            .refused("malformed")
+            .refused(BAD)
             .differs(OF_CONSTRAINTS),
         of_issuing(
             "an issuer with name constraints of neither kind, not critical",
             world,
             &in_issuing(absent, false),
         )
-        .refused("malformed")
+        .refused(BAD)
         .differs(OF_CONSTRAINTS),
         of_issuing(
             "an issuer with two empty lists of name constraints",
             world,
             &in_issuing(both_empty, true),
         )
-        .refused("malformed")
+        .refused(BAD)
         .differs(OF_CONSTRAINTS),
         of_issuing("an issuer with one empty list of name constraints", world, &in_issuing(empty, true))
-            .refused("malformed")
+            .refused(BAD)
             .differs(OF_CONSTRAINTS),
         of_issuing(
             "an issuer with an empty list of name constraints after a full one",
             world,
             &in_issuing(&and_empty, true),
         )
-        .refused("malformed")
+        .refused(BAD)
         .differs(OF_CONSTRAINTS),
         of_root("a root with name constraints of neither kind", world, in_root(absent, true))
-            .refused("malformed")
+            .refused(BAD)
             .differs(OF_CONSTRAINTS),
         of_root("a root with two empty lists of name constraints", world, in_root(both_empty, false))
-            .refused("malformed")
+            .refused(BAD)
             .differs(OF_CONSTRAINTS),
         of_issuing("an issuer with name constraints, not critical", world, &in_issuing(&full, false)),
         of_root("a root with name constraints", world, in_root(&full, true)),
