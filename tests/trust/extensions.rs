@@ -65,7 +65,7 @@ fn a_gateway_does_not_start_with_a_root_whose_extensions_refuse_it_and_says_whic
         ("", None),
         ("1.3.6.1.4.1.55738.99=ASN1:NULL\n", None),
         ("1.3.6.1.4.1.55738.99=critical,ASN1:NULL\n", Some(critical)),
-        ("authorityKeyIdentifier=critical,keyid\n", Some(critical)),
+        ("authorityKeyIdentifier=critical,keyid:always\n", Some(critical)),
         ("certificatePolicies=critical,2.5.29.32.0\n", Some(critical)),
         ("nameConstraints=critical,DER:3000\n", Some(empty)),
         ("nameConstraints=critical,DER:3004A000A100\n", Some(empty)),
