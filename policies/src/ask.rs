@@ -245,7 +245,7 @@ fn key(question: &Question<'_>, wants: Wants, found: &Found<'_>) -> Option<(Key,
         None => None,
     };
     let binding = known(const { bit("binding") }, question.binding, &["l8", "a2a", "mcp"])?;
-    let versions = ["", "0.3", "1.0", "2025-11-25", "2026-07-28"];
+    let versions = ["", "0.3", "1.0", "2025-06-18", "2025-11-25", "2026-07-28"];
     let version = known(const { bit("binding_version") }, circumstances.protocol_version, &versions)?;
     let direction = known(const { bit("direction") }, question.direction, &["request", "reply"])?;
     let locked = u128::from(wants.any(const { bit("locked") }) && circumstances.locked().is_some());

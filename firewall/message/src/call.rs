@@ -56,7 +56,7 @@ impl Call {
             Binding::A2a => self.version.as_str(),
             Binding::Mcp => {
                 let named = self.mcp.as_ref().and_then(|head| mcp::Version::parse(head.version.as_deref()?));
-                named.unwrap_or(mcp::Version::V2025_11_25).as_str()
+                named.unwrap_or(mcp::Version::NEWEST_WITH_SESSIONS).as_str()
             }
         }
     }

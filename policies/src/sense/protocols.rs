@@ -9,7 +9,7 @@ pub(super) const PROTOCOLS: [(&str, Version); 2] = [("a2a", Version::new(1, 0)),
 
 /// What `context.binding_version` can be, by the binding.
 pub(super) const BINDING_VERSIONS: [(&str, &[&str]); 3] =
-    [("a2a", &["0.3", "1.0"]), ("l8", &[""]), ("mcp", &["2025-11-25", "2026-07-28"])];
+    [("a2a", &["0.3", "1.0"]), ("l8", &[""]), ("mcp", &["2025-06-18", "2025-11-25", "2026-07-28"])];
 
 /// What the `$comment` of a task's parameters begins with where the task is signed as a tool (`docs/spec/mcp-binding.md`, tools).
 const TOOL_MARK: &str = "mcp-tool";
@@ -72,9 +72,9 @@ fn a2a(concept: &str) -> Option<Comes> {
 }
 
 fn mcp(concept: &str) -> Option<Comes> {
-    const OLD: &[&str] = &["2025-11-25"];
+    const OLD: &[&str] = &["2025-06-18", "2025-11-25"];
     const NEW: &[&str] = &["2026-07-28"];
-    const BOTH: &[&str] = &["2025-11-25", "2026-07-28"];
+    const BOTH: &[&str] = &["2025-06-18", "2025-11-25", "2026-07-28"];
     let (method, answers) = match concept.strip_suffix("_results") {
         Some(method) => (method, true),
         None => (concept, false),
@@ -88,7 +88,7 @@ fn mcp(concept: &str) -> Option<Comes> {
         | "RootsListChanged" => (OLD, &[]),
         "Discover" => (NEW, &[]),
         "Ping" => (OLD, OLD),
-        // the stream of a session is a `Listen` of 2025-11-25
+        // the stream of a session is a `Listen` of the versions with sessions
         "ListTools"
         | "CallTool"
         | "ListResources"

@@ -166,7 +166,7 @@ fn requests(house: &House) -> Vec<Asked> {
     let versions = |binding: &str| -> &'static [&'static str] {
         match binding {
             "a2a" => &["0.3", "1.0"],
-            "mcp" => &["2025-11-25", "2026-07-28"],
+            "mcp" => &["2025-06-18", "2025-11-25", "2026-07-28"],
             _ => &[""],
         }
     };

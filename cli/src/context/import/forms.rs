@@ -75,7 +75,7 @@ pub(super) fn gather(lists: Vec<(&'static str, Vec<Value>)>) -> Result<Vec<Tool>
     }
     let differences = differences.join("; ");
     Err(Fault::new(format_args!("the server describes tools otherwise in one version than in another: {differences}"))
-        .hint("draft what one version has with `--protocol 2025-11-25` or `--protocol 2026-07-28`: calls in the other are refused then; or have the server say the same in both"))
+        .hint("draft what one version has with `--protocol`, such as `--protocol 2025-11-25`: calls in the others are refused then; or have the server say the same in both"))
 }
 
 /// The members in which two definitions differ, beyond what the protocol has in one version only.

@@ -1,4 +1,4 @@
-//! The tools of an MCP server, asked in both versions.
+//! The tools of an MCP server, asked with and without a session.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -19,15 +19,18 @@ use crate::fault::Fault;
 const MAX_PAGES: usize = 32;
 
 const STATELESS: &str = Version::V2026_07_28.as_str();
-const SESSIONS: &str = Version::V2025_11_25.as_str();
+/// Every version, as `--protocol` takes it.
+const VERSIONS: [&str; Version::ALL.len()] =
+    [Version::V2025_06_18.as_str(), Version::V2025_11_25.as_str(), STATELESS];
 
 /// What is asked of a server.
 #[derive(Debug, Args)]
 pub struct FromServer {
     #[command(flatten)]
     pub(super) from: From,
-    /// Ask in this version of the protocol alone; without it in both, which must describe each tool alike
-    #[arg(long, value_name = "VERSION", value_parser = [SESSIONS, STATELESS])]
+    /// Ask in this version of the protocol alone; without it in the newest with sessions that the server speaks and in the one without,
+    /// which must describe each tool alike
+    #[arg(long, value_name = "VERSION", value_parser = VERSIONS)]
     protocol: Option<String>,
     /// A file with a bearer token, which is shown to this server alone
     #[arg(long, value_name = "FILE")]
@@ -66,20 +69,20 @@ pub(super) async fn draft(asked: &FromServer) -> Result<(Draft, String), Fault> 
         demanded |= matches!(why, Unheard::Demands(_));
         draft.warn(format!("the server was not heard in {version}: {why}"));
     };
-    let wanted = |version| asked.protocol.as_deref().is_none_or(|only| only == version);
-    if wanted(STATELESS) {
+    let only = asked.protocol.as_deref().and_then(Version::parse);
+    if only.is_none_or(|only| !only.has_sessions()) {
         match stateless(&place).await {
             Ok(found) => lists.push((STATELESS, found)),
             Err(why) => unheard(STATELESS, &why),
         }
     }
-    if wanted(SESSIONS) {
-        match session(&place).await {
-            Ok((found, server)) => {
-                lists.push((SESSIONS, found));
+    if only.is_none_or(Version::has_sessions) {
+        match session(&place, only).await {
+            Ok((settled, found, server)) => {
+                lists.push((settled.as_str(), found));
                 name = server;
             }
-            Err(why) => unheard(SESSIONS, &why),
+            Err(why) => unheard(only.unwrap_or(Version::NEWEST_WITH_SESSIONS).as_str(), &why),
         }
     }
     let tools = gather(lists)?;
@@ -145,17 +148,24 @@ async fn stateless(place: &Place) -> Result<Vec<Value>, Unheard> {
     pages(place, &headers, Some(meta)).await
 }
 
-async fn session(place: &Place) -> Result<(Vec<Value>, Option<String>), Unheard> {
+/// The tools as a session lists them, in the `only` version that is wanted or the one that the server settles on, with its name.
+async fn session(
+    place: &Place,
+    only: Option<Version>,
+) -> Result<(Version, Vec<Value>, Option<String>), Unheard> {
+    let wanted = only.unwrap_or(Version::NEWEST_WITH_SESSIONS);
     let params = json!({
-        "protocolVersion": SESSIONS, "capabilities": {},
+        "protocolVersion": wanted.as_str(), "capabilities": {},
         "clientInfo": {"name": "semgate", "version": env!("CARGO_PKG_VERSION")},
     });
     let (result, session) = call(place, &[ACCEPT, JSON], "initialize", params).await?;
     let server = result.pointer("/serverInfo/name").and_then(Value::as_str).map(str::to_owned);
-    if result.get("protocolVersion").and_then(Value::as_str) != Some(SESSIONS) {
-        return Err(Unheard::Other("it answered with another version".to_owned()));
-    }
-    let mut headers = vec![ACCEPT, JSON, ("mcp-protocol-version", SESSIONS)];
+    let named = result.get("protocolVersion").unwrap_or(&Value::Null);
+    let settled = named.as_str().and_then(Version::parse).filter(|version| version.has_sessions());
+    let Some(settled) = settled.filter(|settled| only.is_none_or(|only| only == *settled)) else {
+        return Err(Unheard::Other(format!("it settles on the version {named}")));
+    };
+    let mut headers = vec![ACCEPT, JSON, ("mcp-protocol-version", settled.as_str())];
     if let Some(session) = &session {
         headers.push(("mcp-session-id", session));
     }
@@ -166,7 +176,7 @@ async fn session(place: &Place) -> Result<(Vec<Value>, Option<String>), Unheard>
         // the server may keep it, and then it ends by itself
         let _ = place.ask(Method::DELETE, None, &headers, Vec::new()).await;
     }
-    Ok((tools, server))
+    Ok((settled, tools, server))
 }
 
 async fn pages(place: &Place, headers: &[(&str, &str)], meta: Option<Value>) -> Result<Vec<Value>, Unheard> {

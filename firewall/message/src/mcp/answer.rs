@@ -6,7 +6,7 @@ use super::{
     meta, request,
 };
 use crate::{
-    Binding, Message, MessageFault, Reading, RpcId,
+    Binding, FaultKind, Message, MessageFault, Reading, RpcId,
     member::{Read, array, at, object, prefer_duplicate, required, string, unknown},
     model::Vocabulary,
 };
@@ -154,14 +154,12 @@ fn by_server<'j>(
     out: &mut Message<'j>,
 ) -> Read<()> {
     let kind = result.get("resultType").map(|kind| string(kind, PATH, "resultType")).transpose()?;
-    match (asked.version, kind) {
-        // who does not say it means that the result is complete (2026-07-28 "ResultType")
-        (Version::V2026_07_28, Some("complete") | None) | (Version::V2025_11_25, None) => {}
-        (Version::V2026_07_28, Some("input_required")) if asked.operation.takes_input() => {
+    match kind {
+        // who does not say it means that the result is complete (2026-07-28 "ResultType"); clients of sessions pass it over
+        Some("complete") | None => {}
+        Some("input_required") if !asked.version.has_sessions() && asked.operation.takes_input() => {
             return input_required(result, reading, out);
         }
-        // servers of 2025-11-25 may say it, clients of it pass it over
-        (Version::V2025_11_25, Some("complete")) => {}
         _ => {
             return Err(MessageFault::malformed(
                 "/result/resultType",
@@ -186,6 +184,9 @@ fn by_server<'j>(
             }
         }
         Operation::Initialize | Operation::Discover => {
+            if asked.operation == Operation::Initialize {
+                settles(result)?;
+            }
             content::prose(result, "instructions", PATH, reading, out);
             if let Some(server) = result.get("serverInfo") {
                 content::introduced(server, |found| found.other, &at(PATH, "serverInfo"), reading, out);
@@ -194,6 +195,20 @@ fn by_server<'j>(
         _ => {}
     }
     say(Vocabulary::Protocol, asked.operation.concept(), result, Inform, PATH, reading, out)
+}
+
+/// The version that a session is opened in. One of another form is left to the schema of the protocol.
+///
+/// # Errors
+/// [`FaultKind::VersionUnsupported`]: it is not carried, or has no sessions.
+fn settles(result: &Object<'_>) -> Read<()> {
+    let named = result.get("protocolVersion").and_then(Json::as_str);
+    let carried = |name: &str| Version::parse(name).is_some_and(Version::has_sessions);
+    if named.is_none_or(carried) {
+        return Ok(());
+    }
+    let (kind, path) = (FaultKind::VersionUnsupported, at(PATH, "protocolVersion"));
+    Err(MessageFault { kind, path, what: "names no version with sessions that is carried" })
 }
 
 fn list<'j>(result: &'j Object<'j>, member: &str) -> Read<&'j [Json<'j>]> {

@@ -61,7 +61,7 @@ fn read<'j>(
     if subscription.as_ref().is_some_and(|named| !asked.is_some_and(|asked| asked.is_named(named))) {
         return Err(MessageFault::malformed("/params/_meta", "names another subscription than the request"));
     }
-    if version == Version::V2026_07_28 {
+    if !version.has_sessions() {
         subscribed(&said, asked, subscription.as_ref())?;
     }
     Ok(said)

@@ -50,17 +50,17 @@ impl Head {
         if self.version.is_none() {
             match in_body {
                 Some(_) => return Err(mismatch("the `MCP-Protocol-Version` header is missing")),
-                None if method == Operation::Initialize.method() => return Ok(Version::V2025_11_25),
+                None if method == Operation::Initialize.method() => return Ok(Version::NEWEST_WITH_SESSIONS),
                 None => {}
             }
         }
         let version = self.settled()?;
-        match (version, in_body) {
-            (Version::V2026_07_28, Some(named)) if named != version.as_str() => {
-                Err(mismatch("the `MCP-Protocol-Version` header differs from the message"))
-            }
-            (Version::V2025_11_25, Some(_)) => {
+        match in_body {
+            Some(_) if version.has_sessions() => {
                 Err(mismatch("the message names another version than the `MCP-Protocol-Version` header"))
+            }
+            Some(named) if named != version.as_str() => {
+                Err(mismatch("the `MCP-Protocol-Version` header differs from the message"))
             }
             _ => Ok(version),
         }

@@ -49,7 +49,7 @@ pub(super) fn read<'j>(
     for (key, value) in object(json, path)?.iter() {
         match (key, of) {
             // the version before has these in `initialize`, or not at all
-            _ if key.starts_with(OWN) && version != Version::V2026_07_28 => return unknown(path, key),
+            _ if key.starts_with(OWN) && version.has_sessions() => return unknown(path, key),
             (CLAIM, _) => found.performative = claim(value, path, allowed, out)?,
             ("traceparent" | "tracestate", _) => form::trace(value, path, key)?,
             ("progressToken", Of::Request) => found.progress = Some(form::token(value, path, key)?),

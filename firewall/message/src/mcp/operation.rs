@@ -5,6 +5,8 @@ use semgate_contexts::Performative::{self, Inform, Query, Request as Ask, Subscr
 /// The versions that are carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Version {
+    /// Sessions, as in 2025-11-25, which only adds to it: URL-mode elicitation, icons, tools in sampling.
+    V2025_06_18,
     /// Sessions, `initialize`, requests of the server.
     V2025_11_25,
     /// Stateless: every request says by itself what it needs.
@@ -13,11 +15,20 @@ pub enum Version {
 
 impl Version {
     /// Oldest first.
-    pub const ALL: [Self; 2] = [Self::V2025_11_25, Self::V2026_07_28];
+    pub const ALL: [Self; 3] = [Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
+
+    /// The newest version that has sessions. Clients without a header are read under it until `initialize` settles one.
+    pub const NEWEST_WITH_SESSIONS: Self = Self::V2025_11_25;
+
+    /// True where clients open sessions and servers send requests of their own; false where every request stands alone.
+    pub const fn has_sessions(self) -> bool {
+        !matches!(self, Self::V2026_07_28)
+    }
 
     /// As `MCP-Protocol-Version` and configurations write it.
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::V2025_06_18 => "2025-06-18",
             Self::V2025_11_25 => "2025-11-25",
             Self::V2026_07_28 => "2026-07-28",
         }
@@ -49,7 +60,7 @@ pub enum Kind {
     Response,
 }
 
-const OLD: &[Version] = &[Version::V2025_11_25];
+const OLD: &[Version] = &[Version::V2025_06_18, Version::V2025_11_25];
 const NEW: &[Version] = &[Version::V2026_07_28];
 const BOTH: &[Version] = &Version::ALL;
 const NONE: &[Version] = &[];

@@ -83,7 +83,7 @@ fn read<'j>(json: &'j Json<'j>, head: &Head, reading: &Reading<'_>) -> Read<Spok
     let params = or_empty(json.as_object().and_then(|o| o.get("params")).and_then(Json::as_object));
     let operation = spoken.operation;
     let name = operation.named_by().and_then(|member| params.get(member)).and_then(Json::as_str);
-    let strict = version == Version::V2026_07_28 && spoken.kind == Kind::Request;
+    let strict = !version.has_sessions() && spoken.kind == Kind::Request;
     let repeats = strict && operation == Operation::CallTool;
     if !repeats && !head.params.is_empty() {
         return Err(mismatch("an `Mcp-Param` header repeats an argument that is not there"));
@@ -127,7 +127,7 @@ pub(super) fn spoken<'j>(
         reading,
         &mut message,
     )?;
-    if version == Version::V2026_07_28 && kind == Kind::Request && !found.capabilities {
+    if !version.has_sessions() && kind == Kind::Request && !found.capabilities {
         return Err(MessageFault::malformed(
             "/params/_meta",
             "is without `io.modelcontextprotocol/clientCapabilities`",
@@ -170,7 +170,7 @@ pub(super) fn spoken<'j>(
 fn of_its_version(operation: Operation, version: Version, params: &Object<'_>) -> Read<()> {
     let newer = |member: &&&str| params.get(member).is_some();
     let rounds = ["inputResponses", "requestState"];
-    match rounds.iter().find(newer).filter(|_| operation.takes_input() && version != Version::V2026_07_28) {
+    match rounds.iter().find(newer).filter(|_| operation.takes_input() && version.has_sessions()) {
         Some(member) => unknown("/params", member),
         None => Ok(()),
     }

@@ -2,7 +2,7 @@
 //! the server ("Listening for Messages from the Server", "Session Management" and "Sending Messages" of its transports).
 
 use super::{
-    Asked, Head, KNOWN, Kind, Operation, Speaker, Spoken, Verb, Version,
+    Asked, Head, KNOWN, Kind, Operation, Speaker, Spoken, Verb,
     answer::{by_client, parted},
     content::{META, or_empty, say},
     head::mismatch,
@@ -45,7 +45,7 @@ fn not_carried(what: &'static str) -> MessageFault {
 /// has none, and for one without a session: nothing could tell whose stream it is.
 pub fn session<'j>(json: &'j Json<'j>, head: &Head, reading: &Reading<'_>) -> Read<Spoken<'j>> {
     let version = head.settled()?;
-    if version != Version::V2025_11_25 {
+    if !version.has_sessions() {
         return Err(not_carried("this version has no sessions: `subscriptions/listen` is posted"));
     }
     if head.session.is_none() {
@@ -146,13 +146,14 @@ fn read<'j>(
     head: &Head,
     reading: &Reading<'_>,
 ) -> Read<Message<'j>> {
-    if head.settled()? != Version::V2025_11_25 {
+    let version = head.settled()?;
+    if !version.has_sessions() {
         return Err(not_carried("a client of this version answers in `inputResponses`"));
     }
     if head.method.is_some() || head.name.is_some() || !head.params.is_empty() {
         return Err(mismatch("a header of the protocol names a method, and the message has none"));
     }
-    if !operation.versions(Speaker::Server).contains(&Version::V2025_11_25) {
+    if !operation.versions(Speaker::Server).contains(&version) {
         return Err(not_carried("no server asks for this"));
     }
     let parts = parted(json, None)?;
@@ -165,7 +166,7 @@ fn read<'j>(
     let inform = PerformativeSet::EMPTY.with(Inform);
     meta::read(
         result.get(META),
-        (meta::Of::Result, Version::V2025_11_25),
+        (meta::Of::Result, version),
         "/result/_meta",
         inform,
         reading,
