@@ -11,6 +11,7 @@ mod streams;
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::error::Error;
 use std::future::poll_fn;
 use std::time::Duration;
 
@@ -91,6 +92,8 @@ impl Lease {
 pub(crate) enum SendFault {
     /// Not one byte of the message was written; the agent does not have it.
     NotSent,
+    /// The agent said that it did not begin with the message: it ended the connection before, or refused the stream (RFC 9113 §8.7).
+    NotTaken,
     /// It was written in part or whole, and then the connection ended.
     Lost,
     /// The agent did not take all of it while it might still be said.
@@ -102,8 +105,15 @@ pub(crate) enum SendFault {
 impl SendFault {
     /// What hyper says of a request that it did not give back.
     fn of(fault: &hyper::Error) -> Self {
-        // too many bytes or headers count as parsing too
-        if fault.is_parse() { Self::Garbage } else { Self::Lost }
+        let of_stream = fault.source().and_then(|source| source.downcast_ref::<h2::Error>());
+        match of_stream.filter(|of_stream| of_stream.is_remote()) {
+            // past the last id that the agent names, or the connection was retired before the stream began
+            Some(of_stream) if of_stream.is_go_away() => Self::NotTaken,
+            Some(of_stream) if of_stream.reason() == Some(h2::Reason::REFUSED_STREAM) => Self::NotTaken,
+            // too many bytes or headers count as parsing too
+            _ if fault.is_parse() => Self::Garbage,
+            _ => Self::Lost,
+        }
     }
 }
 

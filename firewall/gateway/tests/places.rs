@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use common::h2::{DATA, END_STREAM, HEADERS, RST_STREAM, Raw, code};
-use common::{Answer, Gateway, House, RETAILER, message, reply, route, wait};
+use common::h2::{DATA, END_STREAM, GOAWAY, HEADERS, RST_STREAM, Raw, code};
+use common::{Answer, Gateway, House, RETAILER, message, reply, reset, route, wait};
 use semgate_policies::PolicySource;
 
 /// A while in which a message that may go would have gone.
@@ -88,7 +88,7 @@ fn attack_a_message_whose_caller_left_goes_out_when_a_stream_ends() {
     );
     std::io::Write::write_all(&mut late, format!("{head}{body}").as_bytes()).unwrap();
     assert!(raw.is_silent(WHILE));
-    drop(late);
+    reset(late);
     wait("the record", || house.audit().iter().any(|record| record["verdict"] == "abandoned"));
     raw.answer(stream, &reply());
     assert_eq!(held.join().unwrap().status, 200);
@@ -235,4 +235,60 @@ fn a_message_that_the_agent_took_is_not_taken_back_while_it_thinks() {
         (&refused.json()["cause"], &refused.json()["delivered"]),
         (&"policy_denied".into(), &"yes".into())
     );
+}
+
+/// The agent ends its connection in good order (RFC 9113 §6.8): nothing past this stream is begun.
+fn retire(raw: &mut Raw, last: u32) {
+    raw.send(GOAWAY, 0, 0, &[last.to_be_bytes(), [0; 4]].concat());
+}
+
+#[test]
+fn an_agent_that_retires_its_connection_finishes_what_is_open_and_has_the_next_message_on_another() {
+    for last in ["this", "all"] {
+        let house = house();
+        let (gateway, agent) = before(&house, "upstream_http2_connections = 1");
+        let held = say(&gateway);
+        let mut retired = Raw::accept(&agent, 4);
+        let open = retired.message();
+        retire(&mut retired, if last == "this" { open } else { u32::MAX >> 1 });
+        std::thread::sleep(WHILE);
+        let next = say(&gateway);
+        let mut raw = Raw::accept(&agent, 4);
+        let stream = raw.message();
+        raw.answer(stream, &reply());
+        assert_eq!(next.join().unwrap().status, 200, "last id: {last}");
+        retired.answer(open, &reply());
+        assert_eq!(held.join().unwrap().status, 200, "last id: {last}");
+    }
+}
+
+#[test]
+fn a_message_past_the_last_stream_of_a_retired_connection_was_not_delivered() {
+    let house = house();
+    let (gateway, agent) = before(&house, "upstream_http2_connections = 1");
+    let (first, second) = (say(&gateway), say(&gateway));
+    let mut raw = Raw::accept(&agent, 2);
+    let (one, _) = (raw.message(), raw.message());
+    retire(&mut raw, one);
+    raw.answer(one, &reply());
+    let mut answers = [first.join().unwrap(), second.join().unwrap()];
+    answers.sort_by_key(|answer| answer.status);
+    assert_eq!(answers[0].status, 200);
+    assert_eq!(answers[1].problem(), (502, "upstream_unavailable".to_owned()));
+    assert_eq!(answers[1].json()["delivered"], "no");
+}
+
+#[test]
+fn a_message_whose_stream_the_agent_refuses_was_not_delivered_and_one_that_it_cancels_may_have_been() {
+    for (reason, delivered) in [(7_u32, "no"), (8, "unknown")] {
+        let house = house();
+        let (gateway, agent) = before(&house, "upstream_http2_connections = 1");
+        let held = say(&gateway);
+        let mut raw = Raw::accept(&agent, 1);
+        let stream = raw.message();
+        raw.send(RST_STREAM, 0, stream, &reason.to_be_bytes());
+        let refused = held.join().unwrap();
+        assert_eq!(refused.problem(), (502, "upstream_unavailable".to_owned()));
+        assert_eq!(refused.json()["delivered"], delivered, "reason {reason}");
+    }
 }

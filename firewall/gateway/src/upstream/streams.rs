@@ -27,6 +27,8 @@ pub(crate) struct Streams {
     /// What it had said when that was looked at last.
     seen: Cell<usize>,
     under_way: Cell<UnderWay>,
+    /// Nothing more is sent on the connection. What is open on it goes on to its end.
+    retired: Cell<bool>,
     /// Told when there may be a place.
     freed: Arc<Notify>,
 }
@@ -48,6 +50,7 @@ impl Streams {
             most: OnceCell::new(),
             seen: Cell::new(0),
             under_way: Cell::new(UnderWay::No),
+            retired: Cell::new(false),
             freed,
         })
     }
@@ -64,7 +67,7 @@ impl Streams {
 
     /// A place for one message, if there is one.
     pub(super) fn take(self: &Rc<Self>) -> Option<Rc<Place>> {
-        if self.open.get() >= self.most() {
+        if self.retired.get() || self.open.get() >= self.most() {
             return None;
         }
         self.open.set(self.open.get() + 1);
@@ -88,15 +91,17 @@ impl Streams {
         }
     }
 
-    /// The connection is over.
+    /// The connection takes no more messages: it is over, or the agent retired it (GOAWAY) and finishes what is open.
     pub(super) fn over(&self) {
+        self.retired.set(true);
         self.freed.notify_waiters();
     }
 
     /// The connection was driven. Ready where it has to end: the agent took streams back in the instant in which a message was handed over,
     /// so that message may be queued, and nothing else takes it out of the queue.
     fn driven(&self) -> Poll<()> {
-        let most = self.most();
+        // a retired connection cannot be asked any more, and what it took stays open
+        let most = if self.retired.get() { self.seen.get() } else { self.most() };
         if self.under_way.get() != UnderWay::No && self.open.get() > most {
             return Poll::Ready(());
         }
