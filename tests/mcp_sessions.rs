@@ -150,7 +150,10 @@ fn the_stream_of_a_session_is_its_owners_ends_at_a_refused_event_and_goes_on_beh
     let text = String::from_utf8(first.body).unwrap();
     let events: Vec<&str> = text.split("\n\n").filter(|event| !event.is_empty()).collect();
     assert!(events[0].starts_with("id: g-1\n") && events[0].contains("list_changed"), "{text}");
-    assert!(events[1].starts_with("id: g-2\n"), "who resumes goes on behind what was refused: {text}");
+    assert!(
+        events[1].starts_with("event: message\nid: g-2\n"),
+        "who resumes goes on behind what was refused: {text}"
+    );
     let error: Value = serde_json::from_str(events[1].split_once("data: ").unwrap().1).unwrap();
     assert_eq!((error.get("id"), error.get("method"), events.len()), (None, None, 2), "{text}");
     assert!(error["error"]["message"].as_str().unwrap().starts_with("reply_refused"), "{text}");
@@ -179,7 +182,10 @@ fn a_stream_that_was_cut_is_resumed_and_its_answer_judged_as_the_answer_to_the_c
     assert!(text.contains("id: c-3\n") && text.contains("\"sum\":79"), "{text}");
     let again = client.ask("GET", &[("last-event-id", "c-1")]);
     let text = String::from_utf8(again.body).unwrap();
-    assert!(text.contains("upstream_invalid") && !text.contains("\"sum\""), "it was answered: {text}");
+    assert!(
+        !text.contains("\"sum\"") && !text.contains("error"),
+        "it was answered, and the stream goes on: {text}"
+    );
 }
 
 #[test]

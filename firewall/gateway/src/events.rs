@@ -38,8 +38,17 @@ pub(crate) struct Event {
     pub(crate) id: Option<String>,
     /// Milliseconds that a reader should wait before it connects again.
     pub(crate) retry: Option<u64>,
-    /// Whether it is named `error`, as A2A over REST ends a stream that failed.
-    pub(crate) error: bool,
+    /// Its name, which passes as the agent wrote it: some clients read no event without one.
+    pub(crate) name: Option<Name>,
+}
+
+/// The names that an event can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Name {
+    /// What an event without a name is called (WHATWG HTML §9.2.6).
+    Message,
+    /// How A2A over REST ends a stream that failed.
+    Error,
 }
 
 /// What comes out of the bytes.
@@ -118,12 +127,6 @@ struct Pending {
     name: Option<Name>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Name {
-    Message,
-    Error,
-}
-
 /// One line, the usual case, is not copied.
 #[derive(Debug)]
 enum Data {
@@ -187,15 +190,15 @@ impl Pending {
         self.data.is_none() && self.id.is_none() && self.retry.is_none() && self.name.is_none()
     }
 
-    /// `None` for two empty lines in a row, or an event of nothing but its name, which readers skip.
+    /// `None` for two empty lines in a row, and for an event of nothing but `event: message`, which readers skip.
     fn whole(self) -> Option<Event> {
         let data = self.data.map(|data| match data {
             Data::One(data) => data,
             Data::More(data) => data.freeze(),
         });
-        let error = self.name == Some(Name::Error);
-        let event = Event { data, id: self.id, retry: self.retry, error };
-        (event != Event::default()).then_some(event)
+        let event = Event { data, id: self.id, retry: self.retry, name: self.name };
+        let says = |event: &Event| event.data.is_some() || event.id.is_some() || event.retry.is_some();
+        (says(&event) || event.name == Some(Name::Error)).then_some(event)
     }
 
     fn field(&mut self, line: Bytes) -> Result<(), EventFault> {
@@ -259,8 +262,10 @@ pub(crate) fn write(event: &Event) -> Bytes {
     let data = event.data.as_deref();
     let size = data.map_or(0, <[u8]>::len).saturating_add(event.id.as_ref().map_or(0, String::len));
     let mut out = BytesMut::with_capacity(size.saturating_add(64));
-    if event.error {
-        out.extend_from_slice(b"event: error\n");
+    match event.name {
+        Some(Name::Message) => out.extend_from_slice(b"event: message\n"),
+        Some(Name::Error) => out.extend_from_slice(b"event: error\n"),
+        None => {}
     }
     if let Some(id) = event.id.as_ref().filter(|id| identifier(id)) {
         for piece in [b"id: ", id.as_bytes(), b"\n"] {

@@ -1,5 +1,6 @@
 //! A permit becomes bytes on the connection of its destination: exactly the checked ones, once.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -9,6 +10,7 @@ use http::header::{
 };
 use http::{HeaderName, HeaderValue, Method, Request, Response};
 use http_body_util::Full;
+use hyper::body::Body;
 use semgate_inspect::{Code, Delivered, Outgoing, Permit, Refusal, Sent};
 use semgate_message::mcp::Verb;
 use semgate_message::{Call, Form};
@@ -250,6 +252,28 @@ pub(crate) async fn whole(begun: Begun, lane: &Lane) -> Result<Returned, Refusal
     }
 }
 
+/// How long the body of an answer may take that nobody reads, before its connection is given up.
+const ASIDE: Duration = Duration::from_secs(1);
+
+/// Takes the head of an answer whose body says nothing to the caller. The body is read and thrown away aside, so that its connection is kept.
+pub(crate) fn unread(begun: Begun, lane: &Rc<Lane>) -> Returned {
+    let Begun { sent, answering } = begun;
+    let Answering { head, before, body, lease, .. } = answering;
+    let met = lease.met();
+    let lane = Rc::clone(lane);
+    if body.is_end_stream() {
+        lane.pool.keep(lease);
+    } else {
+        tokio::task::spawn_local(async move {
+            let rest = receive::collect(before, body, lane.shared.limits.reply_bytes, Trailers::Dropped);
+            if let Ok(Ok(_)) = tokio::time::timeout(ASIDE, rest).await {
+                lane.pool.keep(lease);
+            }
+        });
+    }
+    Returned { sent, head, body: Bytes::new(), met }
+}
+
 /// Sends, and reads the whole reply; the connection is kept only then.
 ///
 /// # Errors
@@ -308,6 +332,11 @@ async fn finish(
 fn lost(fault: SendFault) -> Refusal {
     match fault {
         SendFault::NotSent => unreachable_agent(),
+        SendFault::NotTaken => Refusal::new(
+            Code::UpstreamUnavailable,
+            "the agent behind ended its connection before it began with the message",
+        )
+        .with_hint("send it again"),
         SendFault::Lost => Refusal::new(
             Code::UpstreamUnavailable,
             "the connection to the agent behind ended without a reply",

@@ -17,7 +17,7 @@ use http::Uri;
 
 pub(crate) use guard::{Guard, GuardLimits};
 pub(crate) use opening::{Opening, Paced, opening};
-pub(crate) use serving::{Serving, Watch};
+pub(crate) use serving::{Caller, Serving, Watch};
 
 /// Why the bytes of a connection are not one plain HTTP/1.1 request after another. The text is fit for outsiders
 /// and never holds a byte of what was sent.

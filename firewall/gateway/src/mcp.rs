@@ -141,7 +141,7 @@ pub(crate) const fn method(head: &Head) -> Method {
 /// `not_found` for a session that the server does not know any more, which is nobody's from then on; `method_unsupported` where it
 /// has no stream of its own, or does not let sessions be ended.
 pub(crate) fn stands(inspector: &Inspector, sent: &Sent, status: StatusCode) -> Result<(), Refusal> {
-    if !sent.in_session() || sent.mcp().is_some_and(|asked| asked.version != Version::V2025_11_25) {
+    if !sent.in_session() || sent.mcp().is_some_and(|asked| !asked.version.has_sessions()) {
         return Ok(());
     }
     let asks_of_session = sent.opens_session_stream() || sent.ends_session();
@@ -191,7 +191,7 @@ pub(crate) fn own(inspector: &Inspector, sent: &Sent, opened: Option<&HeaderValu
 /// Whose rules the status of an error follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rules {
-    /// 2025-11-25, and whoever names no version, as `initialize` does.
+    /// The versions with sessions, and whoever names no version, as `initialize` does.
     Sessions,
     /// 2026-07-28, and whoever names another version.
     Stateless,
@@ -215,7 +215,9 @@ pub(crate) enum At {
 impl Rules {
     /// Those of a request with this method and these headers for what is at its path.
     pub(crate) fn of(method: &Method, headers: &HeaderMap, at: At) -> Self {
-        let old = |version: &HeaderValue| version == Version::V2025_11_25.as_str();
+        let old = |version: &HeaderValue| {
+            version.to_str().ok().and_then(Version::parse).is_some_and(Version::has_sessions)
+        };
         let version = headers.get(&VERSION);
         if method == Method::POST {
             return if version.is_none_or(old) { Self::Sessions } else { Self::Stateless };

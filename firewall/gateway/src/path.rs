@@ -18,12 +18,12 @@ use std::future::Future;
 use std::rc::Rc;
 use std::time::Instant;
 
-use bytes::Bytes;
 use http::header::{CONNECTION, IF_NONE_MATCH, UPGRADE};
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, StatusCode, Version};
 use semgate_inspect::{
-    Clarification, Delivered, Direction, Facts, HeaderClaims, Notice, Peer, Permit, Quota, Refusal,
+    AnswerRight, Clarification, Delivered, Direction, Facts, HeaderClaims, Notice, Peer, Permit, Quota,
+    Refusal,
 };
 use semgate_message::Form;
 use semgate_message::a2a::Operation;
@@ -36,7 +36,7 @@ use crate::clock::unix_now;
 use crate::decision::DecisionId;
 use crate::events::lines;
 use crate::forward::{self, Begun, Returned, Told};
-use crate::framing::Serving;
+use crate::framing::{Caller, Serving};
 use crate::identify::{Identity, Shown};
 use crate::lane::Lane;
 use crate::mcp;
@@ -63,7 +63,8 @@ pub(crate) async fn serve(
     let upgrades = parts.headers.contains_key(UPGRADE);
     let head_alone = parts.method == Method::HEAD;
     let shown = OnceCell::new();
-    let way = Way { lane: &lane, identity: &identity, shown, manner, decision, began: Instant::now() };
+    let (caller, began) = (serving.caller(), Instant::now());
+    let way = Way { lane: &lane, identity: &identity, caller, shown, manner, decision, began };
     let mut answer = match way.run(&serving, parts, body).await {
         Ok((answer, in_flight)) => answer.map(|body| body.holding(serving, in_flight)),
         Err(stopped) => way.stop(&stopped),
@@ -82,6 +83,7 @@ pub(crate) async fn serve(
 struct Way<'w> {
     lane: &'w Rc<Lane>,
     identity: &'w Rc<Identity>,
+    caller: Caller,
     /// What the head showed beside the certificate, once it was read.
     shown: OnceCell<Shown>,
     manner: Manner,
@@ -109,6 +111,14 @@ impl Stopped {
     /// The same, told in this manner unless it is told in one of its own.
     fn told(self, manner: Manner) -> Self {
         Self { manner: self.manner.or(Some(manner)), ..self }
+    }
+
+    /// The same, as the answer to the request. Where it was answered on another stream, the refusal answers nothing.
+    fn answering(self, right: &AnswerRight) -> Self {
+        if self.refusal.rpc_id().is_none() || right.take() {
+            return self;
+        }
+        Self { refusal: self.refusal.with_rpc_id(None), ..self }
     }
 
     /// The same, telling what is left to the caller whose message had passed. What stopped a reply is its replier's.
@@ -225,9 +235,9 @@ impl Way<'_> {
             sets.iter().for_each(|sent| shared.inspector.declined(sent));
         })?;
         self.lane.metrics.allowed(Direction::Request, self.began.elapsed().as_secs_f64());
-        let quotas = permit.quotas().to_vec();
+        let (quotas, right) = (permit.quotas().to_vec(), permit.right());
         let answered = self.forward(permit, recorded, lease, &admitted).await;
-        let mut answer = answered.map_err(|stopped| stopped.telling(&quotas))?;
+        let mut answer = answered.map_err(|stopped| stopped.telling(&quotas).answering(&right))?;
         quota::tell(&mut answer, quotas);
         Ok(answer)
     }
@@ -307,12 +317,11 @@ impl Way<'_> {
             if let Some(framing) = self.framing(&mut begun, streams).await? {
                 return Ok(Answered::Stream(begun, framing));
             }
-            let mut whole = forward::whole(begun, lane).await?;
-            if whole.sent.ends_session() {
-                // nothing is said about a session that is over
-                whole.body = Bytes::new();
-            }
-            Ok(Answered::Whole(whole))
+            let success = begun.answering.head.status.is_success();
+            Ok(Answered::Whole(match success && begun.sent.is_unanswered() {
+                true => forward::unread(begun, lane),
+                false => forward::whole(begun, lane).await?,
+            }))
         });
         let judged = match answered.await {
             Ok(Answered::Stream(begun, framing)) => {
@@ -413,6 +422,7 @@ impl Way<'_> {
         Of {
             lane: Rc::clone(self.lane),
             identity: Rc::clone(self.identity),
+            caller: self.caller.clone(),
             shown: self.shown().clone(),
             manner: self.manner,
             decision: self.decision,

@@ -7,7 +7,7 @@ mod course;
 mod reader;
 
 use std::collections::VecDeque;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -20,10 +20,11 @@ use hyper::body::{Body, Frame};
 use semgate_inspect::{Code, Refusal, Sent};
 use tokio::time::{Instant, timeout_at};
 
-use crate::events::{EVENT_STREAM, Event, Item};
+use crate::admit::headers::ContentType;
+use crate::events::{EVENT_STREAM, Event, Item, Name};
 use crate::forward::{Answering, Begun};
 use crate::reasons::invalid;
-use crate::refuse;
+use crate::refuse::{self, Manner};
 use crate::upstream::{Lease, ReplyBody};
 
 pub(crate) use course::{Course, Of, Opened};
@@ -35,6 +36,10 @@ const ALIVE_EVERY: Duration = Duration::from_secs(1);
 /// How often a caller of a quiet stream is told that it lasts: as the common libraries have it, and well before anybody between
 /// forgets the connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// How soon a caller who closed its direction of the connection is written to, so that one who left is noticed: at once, soon after, since
+/// the first writing only makes the other side say that nobody is there, and then now and again.
+const PROBES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(50), Duration::from_secs(1)];
 
 /// What came of waiting.
 enum More {
@@ -57,6 +62,10 @@ pub(crate) struct Relay {
     alive: Option<Instant>,
     /// When the caller was last given something.
     spoke: Instant,
+    /// How often the caller was written to since it closed its direction.
+    probes: usize,
+    /// All of it was handed to the caller.
+    whole: bool,
     /// The id of the event that is looked at.
     at: Option<String>,
     /// What was read before the head of the answer went out, see [`Relay::until_answered`].
@@ -91,13 +100,7 @@ impl Relay {
         if head.headers.get_all(CONTENT_ENCODING).iter().any(|value| value != "identity") {
             return fault("the stream of the agent behind is compressed");
         }
-        let mut types = head.headers.get_all(CONTENT_TYPE).iter();
-        let plain = |kind: &http::HeaderValue| {
-            let text = kind.to_str().unwrap_or_default().to_ascii_lowercase();
-            let rest = text.strip_prefix(EVENT_STREAM).unwrap_or("?").replace(' ', "");
-            matches!(rest.as_str(), "" | ";charset=utf-8")
-        };
-        if !types.next().is_some_and(plain) || types.next().is_some() {
+        if ContentType::of(&head.headers).is_none_or(|content| content.kind != EVENT_STREAM) {
             return fault("the stream of the agent behind has no one content type");
         }
         Ok(Self::over(sent, answering, framing, of))
@@ -115,6 +118,8 @@ impl Relay {
             reader,
             alive: None,
             spoke: Instant::now(),
+            probes: 0,
+            whole: false,
             at: None,
             ready: VecDeque::new(),
         }
@@ -140,7 +145,7 @@ impl Relay {
             if held > most && self.course.opens() == Opened::NotYet {
                 let much = invalid("the server says more than an event may have before it answers");
                 let last = self.fail(much.with_rpc_id(self.course.rpc_id()));
-                self.ready.push_back(last);
+                self.ready.extend(last);
                 break;
             }
         }
@@ -159,7 +164,7 @@ impl Relay {
     async fn next(&mut self) -> Option<Bytes> {
         match self.step().await {
             Ok(piece) => piece,
-            Err(refusal) => Some(self.fail(refusal.with_rpc_id(self.course.rpc_id()))),
+            Err(refusal) => self.fail(refusal.with_rpc_id(self.course.rpc_id())),
         }
     }
 
@@ -201,20 +206,41 @@ impl Relay {
         }
     }
 
+    /// How long the caller may be given nothing, where the framing can say that the stream lasts.
+    fn patience(&self) -> Option<Duration> {
+        self.reader.alive()?;
+        if self.course.of().caller.is_shut() {
+            return PROBES.get(self.probes).or(PROBES.last()).copied();
+        }
+        self.course.is_quiet().then_some(KEEP_ALIVE)
+    }
+
     /// Waits for bytes of the agent.
     async fn more(&mut self) -> Result<More, Refusal> {
         loop {
             if self.course.is_over() {
                 return Ok(More::TimeOver);
             }
-            let says_so = self.course.is_quiet() && self.reader.alive().is_some();
-            if says_so && self.spoke.elapsed() >= KEEP_ALIVE {
+            let patience = self.patience();
+            if patience.is_some_and(|patience| self.spoke.elapsed() >= patience) {
+                self.probes += usize::from(self.course.of().caller.is_shut());
                 return Ok(More::Quiet);
             }
             self.course.still()?;
-            let look = self.course.next_look();
+            let quiet = patience.map_or(self.course.next_look(), |patience| self.spoke + patience);
+            let look = self.course.next_look().min(quiet);
+            let caller = self.course.of().caller.clone();
             let Some((body, _)) = &mut self.from else { return Ok(More::End) };
-            match timeout_at(look, body.frame()).await {
+            // whoever drives the connection of the caller polls this, too, when the caller closes its direction
+            let (was_shut, mut frame) = (caller.is_shut(), body.frame());
+            let came = poll_fn(|cx| match Pin::new(&mut frame).poll(cx) {
+                Poll::Pending if caller.is_shut() != was_shut => Poll::Ready(None),
+                frame => frame.map(Some),
+            });
+            let Some(came) = timeout_at(look, came).await.map_or(Some(Err(())), |came| came.map(Ok)) else {
+                continue;
+            };
+            match came {
                 Ok(Some(Ok(frame))) => {
                     let Ok(data) = frame.into_data() else { continue };
                     if !data.is_empty() {
@@ -231,7 +257,8 @@ impl Relay {
     }
 
     fn event(&mut self, event: Event) -> Result<Option<Bytes>, Refusal> {
-        let Event { data, id, retry, error } = event;
+        let Event { data, id, retry, name } = event;
+        let error = name == Some(Name::Error);
         // outside of a session nothing is resumed, and an id would be a word of the agent's that nobody judges
         let (id, retry) = if self.course.resumes() { (id, retry) } else { (None, None) };
         let Some(data) = data.filter(|data| !data.is_empty()) else {
@@ -241,11 +268,17 @@ impl Relay {
                 self.course.told(id.as_deref());
             }
             return Ok(
-                resumes.then(|| self.reader.write(&Event { data: Some(Bytes::new()), id, retry, error }))
+                resumes.then(|| self.reader.write(&Event { data: Some(Bytes::new()), id, retry, name }))
             );
         };
         let permit = match self.course.judge(data) {
             Err(refusal) if self.course.leaves_out(&refusal) => return Ok(None),
+            Err(refusal) if self.course.answers_before(&refusal) => {
+                let of = self.course.of();
+                let said = refuse::say(&refusal, of.manner.read(), of.decision);
+                self.course.told(id.as_deref());
+                return Ok(Some(self.reader.write(&Event { data: Some(said.body), id, retry, name })));
+            }
             judged => judged?,
         };
         if error {
@@ -253,11 +286,11 @@ impl Relay {
         }
         let body = self.course.pass(permit)?;
         self.course.told(id.as_deref());
-        Ok(Some(self.reader.write(&Event { data: Some(body), id, retry, error: false })))
+        Ok(Some(self.reader.write(&Event { data: Some(body), id, retry, name })))
     }
 
-    /// The last event of a stream that may not go on.
-    fn fail(&mut self, refusal: Refusal) -> Bytes {
+    /// The last event of a stream that may not go on; none if the request was answered already.
+    fn fail(&mut self, refusal: Refusal) -> Option<Bytes> {
         self.from = None;
         self.course.refused(&refusal);
         let of = self.course.of();
@@ -271,11 +304,19 @@ impl Relay {
             // who resumes after it goes on with what comes behind
             self.course.told(self.at.as_deref());
             let data = Some(refuse::unasked(&refusal, decision));
-            return self.reader.write(&Event { data, id: self.at.take(), ..Event::default() });
+            let name = Some(Name::Message);
+            return Some(self.reader.write(&Event { data, id: self.at.take(), name, ..Event::default() }));
+        }
+        if !self.course.may_answer() {
+            return None;
         }
         let said = refuse::say(&refusal, of.manner.read(), decision);
-        let error = !of.manner.is_rpc();
-        self.reader.write(&Event { data: Some(said.body), error, ..Event::default() })
+        let name = match of.manner {
+            Manner::Mcp(_) => Some(Name::Message),
+            manner if manner.is_rpc() => None,
+            _ => Some(Name::Error),
+        };
+        Some(self.reader.write(&Event { data: Some(said.body), name, ..Event::default() }))
     }
 }
 
@@ -283,6 +324,8 @@ impl Drop for Relay {
     fn drop(&mut self) {
         if self.from.is_some() {
             self.course.abandoned();
+        } else if self.whole && !self.course.of().caller.is_shut() {
+            self.course.arrived();
         }
     }
 }
@@ -311,7 +354,8 @@ impl Body for Relayed {
         loop {
             match std::mem::replace(this, Self::Over) {
                 Self::Over => return Poll::Ready(None),
-                Self::Resting(relay) if relay.from.is_none() && relay.ready.is_empty() => {
+                Self::Resting(mut relay) if relay.from.is_none() && relay.ready.is_empty() => {
+                    relay.whole = true;
                     return Poll::Ready(None);
                 }
                 Self::Resting(mut relay) => {
@@ -321,10 +365,11 @@ impl Body for Relayed {
                     }));
                 }
                 Self::Working(mut step) => {
-                    let Poll::Ready((relay, piece)) = step.as_mut().poll(cx) else {
+                    let Poll::Ready((mut relay, piece)) = step.as_mut().poll(cx) else {
                         *this = Self::Working(step);
                         return Poll::Pending;
                     };
+                    relay.whole = piece.is_none();
                     *this = Self::Resting(relay);
                     return Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))));
                 }

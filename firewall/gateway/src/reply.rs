@@ -8,7 +8,7 @@ use semgate_inspect::{Inspector, Notice, Now, Peer, Refusal, ReplyPermit, Sent};
 use semgate_message::Binding;
 
 use crate::address::Address;
-use crate::admit::headers::Media;
+use crate::admit::headers::{ContentType, Media};
 use crate::answer::{Answer, AnswerBody};
 use crate::decision::DecisionId;
 use crate::forward::Returned;
@@ -40,7 +40,11 @@ pub(crate) fn judge(
     let Returned { sent, head, body, met } = returned;
     heard.map_err(|refusal| refusal.with_rpc_id(sent.rpc_id().cloned()))?;
     let error = is_error(&sent, head.status.as_u16());
-    let media = form(&head, &body, error).map_err(|refusal| refusal.with_rpc_id(sent.rpc_id().cloned()))?;
+    let media = match head.status.is_success() && sent.is_unanswered() {
+        // no byte of it is read or passes
+        true => Media::Json,
+        false => form(&head, &body, error).map_err(|refusal| refusal.with_rpc_id(sent.rpc_id().cloned()))?,
+    };
     let replier = met.replier(configured);
     let permit = inspector.inspect_reply(&sent, &replier, head.status.as_u16(), body, now)?;
     Ok((sent, Passed { permit, media, replier }))
@@ -74,31 +78,17 @@ fn form(head: &Parts, body: &Bytes, error: bool) -> Result<Media, Refusal> {
     if body.is_empty() {
         return Ok(Media::Json); // whether a reply may be empty is the inspector's question
     }
-    let mut all = headers.get_all(CONTENT_TYPE).iter();
-    let (Some(value), None) = (all.next(), all.next()) else {
-        return Err(invalid("the reply of the agent behind has no one content type"));
-    };
-    let mut parts = value.as_bytes().split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
-    let kind = parts.next().unwrap_or_default();
-    let is = |name: &str| kind.eq_ignore_ascii_case(name.as_bytes());
-    let media = match [Media::Json, Media::A2aJson].into_iter().find(|media| is(media.as_str())) {
-        Some(media) => media,
-        None if error && is("application/problem+json") => Media::Json,
-        None => return Err(invalid("the reply of the agent behind is not json")),
-    };
     // it is handed back without parameters, which must not relabel it
-    if parts.any(foreign_charset) {
-        return Err(invalid("the reply of the agent behind is not utf-8"));
+    let content = ContentType::of(headers);
+    let content =
+        content.ok_or_else(|| invalid("the reply of the agent behind has no one content type of utf-8"))?;
+    match content.kind.as_str() {
+        "application/problem+json" if error => Ok(Media::Json),
+        kind => [Media::Json, Media::A2aJson]
+            .into_iter()
+            .find(|media| media.as_str() == kind)
+            .ok_or_else(|| invalid("the reply of the agent behind is not json")),
     }
-    Ok(media)
-}
-
-fn foreign_charset(parameter: &[u8]) -> bool {
-    let mut halves = parameter.splitn(2, |byte| *byte == b'=').map(<[u8]>::trim_ascii);
-    let charset = halves.next().unwrap_or_default().eq_ignore_ascii_case(b"charset");
-    let value = halves.next().unwrap_or_default();
-    let utf8 = [b"utf-8".as_slice(), b"\"utf-8\""].iter().any(|known| value.eq_ignore_ascii_case(known));
-    charset && !utf8
 }
 
 /// The answer for a reply that passed: the agent's own status and body, the headers ours. A `card` that the gateway wrote stands in the

@@ -4,7 +4,7 @@
 mod common;
 
 use common::agent::{Act, Agent, answer, ok};
-use common::{Answer, Gateway, House, RETAILER, message, plain_route, reply, route, wait};
+use common::{Answer, Gateway, House, RETAILER, message, plain_route, reply, reset, route, wait};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
@@ -350,7 +350,7 @@ fn a_caller_who_leaves_leaves_a_record() {
     );
     stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
     wait("the agent has it", || !agent.seen().is_empty());
-    drop(stream);
+    reset(stream);
     wait("abandoned", || house.audit().len() == 2);
     assert_eq!(house.audit()[1]["verdict"], "abandoned");
     assert_eq!(house.audit()[1]["direction"], "reply");
@@ -373,7 +373,7 @@ fn a_caller_who_leaves_before_the_agent_is_reached_leaves_a_record() {
     );
     stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
     let _held = silent.accept().unwrap();
-    drop(stream);
+    reset(stream);
     wait("abandoned", || house.audit().len() == 1);
     let record = &house.audit()[0];
     assert_eq!((&record["verdict"], &record["direction"]), (&"abandoned".into(), &"request".into()));

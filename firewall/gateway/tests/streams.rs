@@ -223,6 +223,20 @@ fn a_caller_who_leaves_takes_the_agents_stream_along() {
 }
 
 #[test]
+fn a_caller_that_closed_its_direction_hears_the_stream_to_its_end() {
+    let (house, agent) = (house(), Agent::start());
+    let gateway = start(&house, &agent, "");
+    let mut caller = Caller::ask(&gateway, &request());
+    caller.stream.shutdown(std::net::Shutdown::Write).unwrap();
+    agent.event(&status("TASK_STATE_WORKING"));
+    caller.until("WORKING");
+    std::thread::sleep(Duration::from_millis(300));
+    agent.event(&status("TASK_STATE_COMPLETED"));
+    caller.until("COMPLETED");
+    drop(house);
+}
+
+#[test]
 fn a_silent_stream_and_one_that_lasts_too_long_are_ended() {
     for limits in ["stream_idle = \"300ms\"", "stream_time = \"300ms\""] {
         let (house, agent) = (house(), Agent::start());

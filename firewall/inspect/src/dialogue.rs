@@ -8,7 +8,7 @@ mod ids;
 pub(crate) use ids::{Asking, NotFree};
 
 use crate::{
-    Sent,
+    Refusal, Sent, once,
     owners::Scope,
     turn::{Proposal, Side},
 };
@@ -69,6 +69,13 @@ struct ByClient {
     sent: Sent,
 }
 
+impl ByClient {
+    /// Whether it was answered, and the answer cannot come again.
+    fn is_settled(&self) -> bool {
+        self.sent.right.is_settled()
+    }
+}
+
 /// A request of a client outside of sessions, for as long as it waits for its answer.
 struct UnderWay {
     receiver: Box<str>,
@@ -105,7 +112,7 @@ impl OfOne {
     fn is_idle(&self) -> bool {
         let waits = |one: &UnderWay| one.waits.strong_count() > 0;
         self.by_server.is_empty()
-            && self.by_client.is_empty()
+            && self.by_client.iter().all(ByClient::is_settled)
             && self.ids.is_idle()
             && !self.under_way.iter().any(waits)
     }
@@ -232,6 +239,25 @@ impl Open {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotOpen;
 
+/// Why an answer does not pass on the stream of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotHere {
+    /// Nothing is open under its id in the session: it was never asked, or was answered.
+    Nothing,
+    /// The exchange of its request still waits for it.
+    Elsewhere,
+}
+
+impl NotHere {
+    /// The answer is left out, and the stream goes on.
+    pub(crate) fn refusal(self) -> Refusal {
+        once::withheld(match self {
+            Self::Nothing => "the stream answers what is not open in this session",
+            Self::Elsewhere => "the stream answers what waits for its answer on its own exchange",
+        })
+    }
+}
+
 /// There is no room for another agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Full;
@@ -356,14 +382,17 @@ impl Dialogues {
 
     /// An id that was answered, and not taken by the client itself, is its again.
     pub(crate) fn free(&self, agent: &str, place: &Place, id: &RpcId) {
-        self.locked().change(agent, |one| one.ids.forget(place, id));
+        self.locked().change(agent, |one| {
+            one.ids.forget(place, id);
+            one.by_client.retain(|open| open.id != *id || open.place != *place);
+        });
     }
 
     /// A request of the client in a session may pass. Without room it can be answered on its own stream only.
     pub(crate) fn client_asks(&self, sent: &Sent, id: RpcId) {
         let (place, each) = (Place::of(sent), self.bounds.each);
         let _ = self.add(sent, |one| {
-            one.by_client.retain(|open| open.id != id || open.place != place);
+            one.by_client.retain(|open| !open.is_settled() && (open.id != id || open.place != place));
             one.by_client.push_back(ByClient { place, id, sent: sent.clone() });
             if one.by_client.len() > each {
                 one.by_client.pop_front();
@@ -395,12 +424,22 @@ impl Dialogues {
         who.next() == Some(agent) && who.next().is_none()
     }
 
-    /// What the client asked under the id in the session of this stream.
-    pub(crate) fn asked(&self, stream: &Sent, id: &RpcId) -> Option<Sent> {
+    /// What the client asked under the id in the session of this stream. The answer passes on another stream than that of its request
+    /// once that exchange is over, or if this stream resumes one.
+    ///
+    /// # Errors
+    /// [`NotHere`].
+    pub(crate) fn asked(&self, stream: &Sent, id: &RpcId) -> Result<Sent, NotHere> {
         let place = Place::of(stream);
         let all = self.locked();
         let of = |open: &&ByClient| open.id == *id && open.place == place;
-        all.of.get(stream.caller.id())?.by_client.iter().find(of).map(|open| open.sent.clone())
+        let one = all.of.get(stream.caller.id()).ok_or(NotHere::Nothing)?;
+        let open = one.by_client.iter().find(of).filter(|_| one.ids.is_used(&place, id));
+        let open = open.ok_or(NotHere::Nothing)?;
+        if one.ids.is_held(&place, id) && !stream.resumes() {
+            return Err(NotHere::Elsewhere);
+        }
+        Ok(open.sent.clone())
     }
 
     /// The server answered a request of the client.
@@ -410,7 +449,6 @@ impl Dialogues {
         }
         let place = Place::of(sent);
         self.locked().change(sent.caller.id(), |one| {
-            one.by_client.retain(|open| open.id != *id || open.place != place);
             one.counted += 1;
             let resumable = one.told.iter().any(|told| told.place == place);
             one.ids.answered(&place, id, resumable.then_some(one.counted));

@@ -290,6 +290,7 @@ impl Inspector {
             .counted(quotas)
             .subscribed(sent.subscription)
             .waiting(sent.under_way)
+            .answered_by(sent.right)
             .asking(sent.asking)
             .delivering(sent.delivery)
             .over(arrived))

@@ -182,13 +182,14 @@ fn request<'j>(case: &Case<'_>, strict: &'j Strict<'_>) -> Result<Message<'j>, R
 fn of_client<'j>(case: &Case<'_>, strict: &'j Strict<'_>, head: &mcp::Head) -> Result<Message<'j>, Refusal> {
     let reading = reading(case);
     if head.verb != mcp::Verb::Post {
-        let said = mcp::session(&strict.json, head, &reading).map_err(|fault| refused(case, &fault))?;
+        let said = mcp::session(&strict.json, head, &reading);
+        let said = said.map_err(|fault| versions(case, head.version.as_deref(), refused(case, &fault)))?;
         goes_on(case, &head.verb).map_err(|refusal| refusal.with_facts(case.facts()))?;
         return Ok(said.message);
     }
     let Some(id) = mcp::response_id(&strict.json) else {
         let said = mcp::request(&strict.json, head, &reading);
-        let said = said.map_err(|fault| versions(case, head, refused(case, &fault)))?;
+        let said = said.map_err(|fault| versions(case, head.version.as_deref(), refused(case, &fault)))?;
         if said.operation == mcp::Operation::Cancelled {
             cancels(case, head, &strict.json).map_err(|refusal| refusal.with_facts(case.facts()))?;
         }
@@ -198,16 +199,32 @@ fn of_client<'j>(case: &Case<'_>, strict: &'j Strict<'_>, head: &mcp::Head) -> R
     in_session(case).map_err(|refusal| refusal.with_facts(case.facts()))?;
     let open = case.dialogues.asks(asked_at(case), &id, case.turn == Turn::Again);
     let operation = open.map_err(|NotOpen| answers_nothing(case))?;
-    mcp::response(&strict.json, operation, head, &reading).map_err(|fault| refused(case, &fault))
+    let said = mcp::response(&strict.json, operation, head, &reading);
+    said.map_err(|fault| versions(case, head.version.as_deref(), refused(case, &fault)))
 }
 
-/// 2026-07-28 "Protocol Version Negotiation": who names a version that is not carried is told which are, and what it named.
-fn versions(case: &Case<'_>, head: &mcp::Head, refusal: Refusal) -> Refusal {
+/// Names the version that is not carried, and those that are (2026-07-28 "Protocol Version Negotiation"). Other refusals stay as they are.
+fn versions(case: &Case<'_>, named: Option<&str>, refusal: Refusal) -> Refusal {
     if refusal.code() != Code::VersionUnsupported {
         return refusal;
     }
     let spoken = case.tools.spoken(&case.route.receiver);
-    refusal.with_server_data(Some(mcp::ErrorData::unsupported(spoken, head.version.as_deref())))
+    let carried: Vec<_> = spoken.iter().map(|version| format!("`{}`", version.as_str())).collect();
+    let data = mcp::ErrorData::unsupported(spoken, named);
+    let named = match &data {
+        mcp::ErrorData::Supported { requested: Some(named), .. } => format!("the version `{named}` of MCP"),
+        _ => "a version of MCP that is not named".to_owned(),
+    };
+    let reason = format!("{named} is not carried here, but {} are", carried.join(", "));
+    Refusal::new(Code::VersionUnsupported, reason)
+        .with_hint(hint(Code::VersionUnsupported, Binding::Mcp))
+        .with_facts(case.facts())
+        .with_server_data(Some(data))
+}
+
+/// The version of MCP that an answer to `initialize` settles on.
+fn settled<'j>(answer: &'j Json<'_>) -> Option<&'j str> {
+    answer.as_object()?.get("result")?.as_object()?.get("protocolVersion")?.as_str()
 }
 
 /// Outside of sessions a server has one room for the requests of everybody, and ids are small numbers: so a client takes back a request of its own that
@@ -323,7 +340,8 @@ pub(crate) fn said_by_server<'j>(
     } else {
         mcp::answer(&strict.json, asked, mcp::Speaker::Server, &reading)
     };
-    match read.map_err(|fault| refused(case, &fault))? {
+    let read = read.map_err(|fault| versions(case, settled(strict.json()), refused(case, &fault)));
+    match read? {
         mcp::Answer::Said(spoken) => Ok(*spoken),
         mcp::Answer::Error(number, data) => {
             Err(Refusal::of_server(number).with_server_data(data).with_facts(case.facts()))
@@ -518,7 +536,7 @@ const fn hint(code: Code, binding: Binding) -> &'static str {
         }
         _ => match (code, binding) {
             (Code::VersionUnsupported, Binding::Mcp) => {
-                "name a version of MCP that this address speaks: `2026-07-28`, or `2025-11-25` in a session"
+                "name a version of MCP that this address speaks: `2026-07-28`, or in a session `2025-11-25` or `2025-06-18`"
             }
             (Code::VersionUnsupported, _) => {
                 "name a version that this address speaks, such as `A2A-Version: 1.0`"

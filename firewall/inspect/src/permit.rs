@@ -9,10 +9,12 @@ use crate::{
     facts::Facts,
     learnt::{InSession, OfPair},
     meter::{Metered, Quota},
+    once::AnswerRight,
     owners::{About, Kind},
     rounds::Meaning,
     route::Route,
     shadow::Differs,
+    stream::StreamState,
     subscriptions::Subscription,
     turn::Step,
 };
@@ -110,6 +112,8 @@ pub struct Told {
     pub(crate) under_way: Option<Arc<()>>,
     /// The id that a request of MCP has in its session.
     pub(crate) asking: Option<Arc<Asking>>,
+    /// Taken by whoever answers a request of MCP.
+    pub(crate) right: AnswerRight,
     /// What a SUBSCRIBE opened; it ends with the last copy of this.
     pub(crate) subscription: Option<Subscription>,
     /// The token of the push configuration that the request sets, or that a notification was sent under.
@@ -159,6 +163,7 @@ impl Leave {
                 questions: answerable(metered.decided()),
                 under_way: None,
                 asking: None,
+                right: answerable_once(message.mcp.as_ref()),
                 subscription: None,
                 delivery: None,
                 quotas: metered.quotas().to_vec(),
@@ -167,9 +172,9 @@ impl Leave {
         }
     }
 
-    /// The id of a request in a session of MCP 2025-11-25, whose answer may come on another stream.
+    /// The id of a request in a session of MCP, whose answer may come on another stream.
     pub(crate) fn asks_in_session(&self) -> Option<(&RpcId, &Sent)> {
-        let asked = self.sent.mcp.as_ref().filter(|asked| asked.version == mcp::Version::V2025_11_25)?;
+        let asked = self.sent.mcp.as_ref().filter(|asked| asked.version.has_sessions())?;
         crate::dialogue::session(&self.sent)?;
         Some((asked.rpc_id.as_ref()?, &self.sent))
     }
@@ -207,6 +212,12 @@ impl Leave {
         self
     }
 
+    /// The right to answer the message that was let pass first.
+    pub(crate) fn answered_by(mut self, right: AnswerRight) -> Self {
+        self.sent.right = right;
+        self
+    }
+
     /// The id that the request has in its session.
     pub(crate) fn asking(mut self, asking: Option<Arc<Asking>>) -> Self {
         self.sent.asking = asking;
@@ -224,6 +235,12 @@ impl Leave {
         let Self { fresh_until, notice, sent } = self;
         Permit { arrived, fresh_until, notice, sent }
     }
+}
+
+/// The right to answer a request of MCP that has an id.
+fn answerable_once(asked: Option<&mcp::Asked>) -> AnswerRight {
+    let id = asked.and_then(|asked| asked.rpc_id.as_ref());
+    id.map_or_else(AnswerRight::default, |_| AnswerRight::new())
 }
 
 /// Of a request for a list of tools: how often the server had said that they changed. Of no meaning for others.
@@ -274,6 +291,11 @@ impl Permit {
     /// What is left to the caller of the limits that concern it: for the head of its answer.
     pub fn quotas(&self) -> &[Quota] {
         &self.sent.quotas
+    }
+
+    /// The right to answer the request, which an error of the gateway has to take too.
+    pub fn right(&self) -> AnswerRight {
+        self.sent.right.clone()
     }
 
     /// How many bytes will be forwarded.
@@ -359,6 +381,17 @@ impl Sent {
         }
     }
 
+    /// The right to answer the request, which an error of the gateway has to take too.
+    pub fn right(&self) -> &AnswerRight {
+        &self.right
+    }
+
+    /// Whether the request resumes the stream of a session of MCP after an event.
+    pub(crate) fn resumes(&self) -> bool {
+        let verb = self.call.mcp.as_deref().map(|head| &head.verb);
+        matches!(verb, Some(mcp::Verb::Open { last_event: Some(_) }))
+    }
+
     /// The task that the request is about, where it is about one.
     pub(crate) fn asked_task(&self) -> Option<&str> {
         self.threads.iter().find(|(kind, _)| *kind == Kind::Task).map(|(_, id)| id.as_str())
@@ -391,6 +424,12 @@ impl Sent {
     /// What an answer is read against, in MCP; none for what is not answered.
     pub fn mcp(&self) -> Option<&mcp::Asked> {
         self.mcp.as_ref()
+    }
+
+    /// Whether it is a message of MCP that no message answers: a notification, an answer of the client or the end of a session. A success
+    /// keeps its status and loses its body.
+    pub fn is_unanswered(&self) -> bool {
+        self.route.binding == Binding::Mcp && self.mcp.is_none()
     }
 
     /// Whether the request asks for the stream of a session of MCP, which is silent for as long as nothing happens.
@@ -448,6 +487,8 @@ pub struct ReplyPermit {
     written: Written,
     facts: Facts,
     step: Option<Arc<Step>>,
+    /// The right to answer that this reply has taken. It is given back if the permit is dropped unspent.
+    answers: Option<Arc<Step>>,
 }
 
 /// Whose bytes a reply is.
@@ -468,15 +509,21 @@ impl ReplyPermit {
         step: Option<Arc<Step>>,
     ) -> Self {
         let facts = metered.facts();
-        Self { body: answered.body.clone(), status, written: Written::ByAgent, facts, step }
+        Self { body: answered.body.clone(), status, written: Written::ByAgent, facts, step, answers: None }
     }
 
     pub(crate) fn acknowledge(facts: Facts, status: u16) -> Self {
-        Self { body: Bytes::new(), status, written: Written::ByAgent, facts, step: None }
+        Self { body: Bytes::new(), status, written: Written::ByAgent, facts, step: None, answers: None }
     }
 
     pub(crate) fn listed(facts: Facts, status: u16, body: Bytes, written: Written) -> Self {
-        Self { body, status, written, facts, step: None }
+        Self { body, status, written, facts, step: None, answers: None }
+    }
+
+    /// The same reply, which has taken the right to answer its request.
+    pub(crate) fn answering(mut self, answers: Option<Arc<Step>>) -> Self {
+        self.answers = answers;
+        self
     }
 
     /// The same reply, whose bytes the gateway wrote anew without these members.
@@ -527,9 +574,15 @@ impl ReplyPermit {
     /// Spends the permit: status, and the exact bytes that were checked (empty for an acknowledgement).
     /// A proposal that the reply answers is answered then, and open again if the permit is dropped instead.
     pub fn spend(self) -> (u16, Bytes) {
-        if let Some(step) = &self.step {
+        for step in self.step.iter().chain(&self.answers) {
             step.delivered();
         }
         (self.status, self.body)
+    }
+
+    /// Spends the permit of one event of a stream. The answer that it is can be handed on again if the stream breaks.
+    pub fn spend_on(self, stream: &mut StreamState) -> Bytes {
+        stream.carries(self.answers.clone());
+        self.spend().1
     }
 }

@@ -258,6 +258,7 @@ impl Inspector {
             tool_changes: 0,
             under_way: None,
             asking: None,
+            right: crate::AnswerRight::default(),
             route: Arc::clone(route),
             caller: Peer::configured(owner),
             about,

@@ -36,6 +36,8 @@ pub enum Remedy {
     ListTools,
     /// Of an event of a stream: nobody waits for it, so it can be left out and the stream go on.
     LeaveOut,
+    /// Of an event of a stream: it answers a request that was answered. It is left out, and the stream goes on.
+    Withhold,
 }
 
 /// A message was stopped: the code, what the caller may read, and what only the operator may.

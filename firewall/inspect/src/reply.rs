@@ -12,6 +12,9 @@ use semgate_message::{Binding, Form as Written, a2a::Operation};
 /// # Errors
 /// `upstream_invalid` for every status that is neither a success nor an error of the binding.
 pub(crate) fn admissible(sent: &Sent, status: u16, body: &Bytes) -> Result<Form, Refusal> {
+    if sent.is_unanswered() && (200..300).contains(&status) {
+        return Ok(Form::Acknowledgement);
+    }
     let deletes = sent.operation() == Some(Operation::DeleteTaskPushNotificationConfig);
     match (sent.route.binding, status, body.is_empty()) {
         (Binding::L8, 202 | 204, true) => Ok(Form::Acknowledgement),
@@ -19,8 +22,6 @@ pub(crate) fn admissible(sent: &Sent, status: u16, body: &Bytes) -> Result<Form,
         (Binding::L8, 200..300, false) | (_, 200, false) => Ok(Form::Message),
         // in HTTP+JSON something may be created, or accepted
         (Binding::A2a, 201 | 202, false) if matches!(sent.call.form, Written::Rest(_)) => Ok(Form::Message),
-        (Binding::Mcp, 200 | 202 | 204, true) if sent.ends_session() => Ok(Form::Acknowledgement),
-        (Binding::Mcp, 202, true) if sent.mcp().is_none() => Ok(Form::Acknowledgement),
         (Binding::A2a | Binding::Mcp, 400..600, false) => Ok(Form::Error),
         (Binding::L8, 200..300, true) | (_, 200, true) => {
             Err(invalid("the agent behind answered nothing", format!("status {status}, empty body")))
@@ -32,7 +33,7 @@ pub(crate) fn admissible(sent: &Sent, status: u16, body: &Bytes) -> Result<Form,
 /// What kind of reply it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Success without a body: no byte passes, so only replier and context are judged.
+    /// Success without a body, or with one that answers nothing: no byte passes, so only replier and context are judged.
     Acknowledgement,
     /// Bytes to be judged.
     Message,
@@ -84,6 +85,8 @@ pub fn refused(inner: Refusal) -> Refusal {
         }
         _ => (Code::ReplyRefused, "the agent behind answered what it may not say"),
     };
+    // which version an agent settles on is for its operator to know, and holds no word of the message
+    let reason = if cause == Code::VersionUnsupported { inner.reason() } else { reason };
     let mut refusal = Refusal::new(code, reason)
         .with_hint("the message was delivered: do not send it again before you know what became of it")
         .with_detail(format!("{inner}; {}", inner.detail()))

@@ -11,15 +11,18 @@ use crate::{
     case::{Case, Turn},
     inspector::{judged, same_agent, taken},
     meter::meter,
+    once::Carried,
     owners::TextBounds,
     parse::{Reply, read, reply},
     redact,
     reply::refused,
     resolve::still_stands,
     subscriptions, tools,
+    turn::Step,
 };
 use semgate_contexts::Performative;
 use semgate_message::{Binding, Message, a2a::State};
+use std::sync::Arc;
 use texts::{Heard, Way, bounds};
 
 /// What is remembered of one stream while it runs. It is made by [`Inspector::stream`] and ends with the stream.
@@ -32,6 +35,7 @@ pub struct StreamState {
     heard: Heard,
     /// Something came: in MCP on the stream of a subscription, in native L8 on any.
     begun: bool,
+    carried: Carried,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -73,6 +77,16 @@ impl StreamState {
         let receipt = brought.receipt(decided.resolved().message(), &self.heard);
         self.heard.keep(brought, bounds(decided.case()));
         Ok(receipt)
+    }
+
+    /// This answer was handed to the caller on the stream.
+    pub(crate) fn carries(&mut self, answer: Option<Arc<Step>>) {
+        self.carried.add(answer);
+    }
+
+    /// The stream was handed to its caller to the end: no answer on it is handed on again. A stream that is dropped without this broke.
+    pub fn arrived(&mut self) {
+        self.carried.arrived();
     }
 
     /// What became of a notification.
@@ -244,7 +258,9 @@ impl Inspector {
             if inner.is_by_agent() && stream.tells_nothing() {
                 self.declined(sent);
             }
-            refused(inner).with_rpc_id(sent.rpc_id.clone())
+            // on the stream of a session an error can answer a request that was made before
+            let id = inner.rpc_id().or(sent.rpc_id.as_ref()).cloned();
+            refused(inner).with_rpc_id(id)
         })
     }
 
@@ -259,10 +275,8 @@ impl Inspector {
             in_session(case).map_err(|refusal| refusal.with_facts(case.facts()))?;
             let (permit, ends) = tools::judge(self, case, sent, 200, event)?;
             stream.begins(sent, ends).map_err(|refusal| refusal.with_facts(case.facts()))?;
-            if ends == tools::Ends::Answer && std::mem::replace(&mut stream.end, End::Over) == End::Over {
-                return Err(Refusal::new(Code::Malformed, "the stream answers a second time")
-                    .with_hint("a request has one answer")
-                    .with_facts(case.facts()));
+            if ends == tools::Ends::Answer {
+                stream.end = End::Over;
             }
             return Ok(permit);
         }

@@ -4,6 +4,8 @@
 mod common;
 #[path = "mcp_sessions/ids.rs"]
 mod ids;
+#[path = "mcp_sessions/once.rs"]
+mod once;
 
 use bytes::Bytes;
 use common::{
@@ -113,7 +115,8 @@ impl<'h> Stream<'h> {
     }
 
     fn passes(&mut self, message: &Value) {
-        let _ = self.event(message).unwrap();
+        let permit = self.event(message).unwrap();
+        let _ = permit.spend_on(&mut self.state);
     }
 }
 
@@ -280,7 +283,7 @@ fn on_the_stream_of_a_session_nothing_is_answered_but_what_was_asked_in_it() {
         Some(Code::ContentInvalid),
         "judged as the answer to the call"
     );
-    assert!(stream.event(&sum(1)).is_ok(), "resumed");
+    stream.passes(&sum(1));
     assert_eq!(stream.event(&sum(1)).unwrap_err(), Some(Code::Malformed), "answered");
 }
 

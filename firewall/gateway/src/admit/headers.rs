@@ -84,25 +84,51 @@ fn is_proof(value: &[u8]) -> bool {
     filled && parts == 3
 }
 
+/// A media type in lower case, and what stands beside it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ContentType {
+    pub(crate) kind: String,
+    /// A parameter other than `charset` is there.
+    pub(crate) has_others: bool,
+}
+
+impl ContentType {
+    /// Reads a `Content-Type` of UTF-8. An empty parameter says nothing (RFC 9110 §5.6.6). None for another charset, and beyond ASCII.
+    pub(crate) fn read(value: &HeaderValue) -> Option<Self> {
+        let text = value.to_str().ok()?.to_ascii_lowercase();
+        let mut parts = text.split(';').map(str::trim);
+        let kind = parts.next()?.to_owned();
+        let mut has_others = false;
+        for parameter in parts.filter(|part| !part.is_empty()) {
+            let (name, charset) = parameter.split_once('=').unwrap_or((parameter, ""));
+            match (name.trim(), charset.trim()) {
+                ("charset", "utf-8" | "\"utf-8\"") => {}
+                ("charset", _) => return None,
+                _ => has_others = true,
+            }
+        }
+        Some(Self { kind, has_others })
+    }
+
+    /// The one content type of a message; none where there is another number of them.
+    pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
+        let mut all = headers.get_all(CONTENT_TYPE).iter();
+        let value = all.next()?;
+        all.next().is_none().then(|| Self::read(value))?
+    }
+}
+
 /// `application/json`, with `charset=utf-8` or without: JSON knows no other (RFC 8259 §8.1). A2A has a name of its own for it.
 pub(crate) fn content_type(headers: &HeaderMap, protocol: Protocol) -> Result<Media, Refusal> {
     let fault = || {
         malformed("the content type is not `application/json`").with_hint("send json as `application/json`")
     };
-    let mut all = headers.get_all(CONTENT_TYPE).iter();
-    let (Some(value), None) = (all.next(), all.next()) else { return Err(fault()) };
-    if value == "application/json" {
-        return Ok(Media::Json);
+    let content = ContentType::of(headers).filter(|content| !content.has_others).ok_or_else(fault)?;
+    match content.kind.as_str() {
+        "application/json" => Ok(Media::Json),
+        "application/a2a+json" if protocol == Protocol::A2a => Ok(Media::A2aJson),
+        _ => Err(fault()),
     }
-    let text = value.to_str().map_err(|_| fault())?.to_ascii_lowercase();
-    let mut parts = text.split(';').map(str::trim);
-    let json = match parts.next() {
-        Some("application/json") => Media::Json,
-        Some("application/a2a+json") if protocol == Protocol::A2a => Media::A2aJson,
-        _ => return Err(fault()),
-    };
-    let charset = parts.next().is_none_or(|part| matches!(part, "charset=utf-8" | "charset=\"utf-8\""));
-    if charset && parts.next().is_none() { Ok(json) } else { Err(fault()) }
 }
 
 pub(crate) fn content_encoding(headers: &HeaderMap) -> Result<Encoding, Refusal> {

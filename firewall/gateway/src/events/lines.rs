@@ -4,7 +4,7 @@
 //! value is judged as an event is, and a line is written anew with what some readers end a line at as escapes, so that it is one line to all of them.
 
 use bytes::{Bytes, BytesMut};
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use http::header::CONTENT_ENCODING;
 use http::response::Parts;
 use http_body_util::BodyExt;
 use semgate_contexts::json;
@@ -13,7 +13,7 @@ use tokio::time::timeout_at;
 
 use super::line::LineReader;
 use super::{EventFault, EventLimits, one_line};
-use crate::admit::headers::Media;
+use crate::admit::headers::{ContentType, Media};
 use crate::config::Limits;
 use crate::forward::Answering;
 use crate::reasons::{invalid, timeout};
@@ -150,13 +150,9 @@ fn tells(line: &[u8], limits: &Limits) -> bool {
 
 /// A success in plain JSON; whatever else is said of the body is for the judgement of the whole.
 fn plain_json(head: &Parts) -> bool {
-    let mut types = head.headers.get_all(CONTENT_TYPE).iter();
-    let json = types.next().is_some_and(|kind| {
-        let kind = kind.to_str().unwrap_or_default().to_ascii_lowercase().replace(' ', "");
-        matches!(kind.strip_prefix(Media::Json.as_str()), Some("" | ";charset=utf-8"))
-    });
+    let json = ContentType::of(&head.headers).is_some_and(|content| content.kind == Media::Json.as_str());
     let encoded = head.headers.get_all(CONTENT_ENCODING).iter().any(|value| value != "identity");
-    head.status == 200 && json && types.next().is_none() && !encoded
+    head.status == 200 && json && !encoded
 }
 
 #[cfg(test)]

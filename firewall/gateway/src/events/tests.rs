@@ -32,8 +32,12 @@ fn lines_of_data_are_joined_and_comments_say_only_that_someone_is_there() {
 #[test]
 fn ids_names_and_waits_are_read_within_their_form() {
     let items = read(&[b"event: message\nid: 7-a\nretry: 1500\ndata\n\n"]).unwrap();
-    let event =
-        Event { data: Some(Bytes::new()), id: Some("7-a".to_owned()), retry: Some(1500), error: false };
+    let event = Event {
+        data: Some(Bytes::new()),
+        id: Some("7-a".to_owned()),
+        retry: Some(1500),
+        name: Some(Name::Message),
+    };
     assert_eq!(items, vec![Item::Event(event)]);
     for (bytes, fault) in [
         (&b"event: endpoint\ndata: x\n\n"[..], EventFault::Name),
@@ -72,7 +76,7 @@ fn an_event_that_is_cut_too_large_or_one_too_many_ends_the_stream() {
 #[test]
 fn what_is_written_reads_back_alike() {
     let data = Some(Bytes::from_static(b"{\n}"));
-    let event = Event { data, id: Some("7".into()), retry: Some(5), error: true };
+    let event = Event { data, id: Some("7".into()), retry: Some(5), name: Some(Name::Error) };
     let written = write(&event);
     assert_eq!(&written[..], b"event: error\nid: 7\nretry: 5\ndata: {\ndata: }\n\n");
     assert_eq!(read(&[&written]), Ok(vec![Item::Event(event)]));

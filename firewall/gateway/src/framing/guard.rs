@@ -153,6 +153,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Guard<S> {
             }
         }
         match ready!(self.fill_head(cx))? {
+            // half-closed (RFC 9293 §3.6, RFC 8446 §6.1): the request that is at work still has its answer, to the last byte. Its end wakes
+            // whoever waits here
+            Some(0) if self.watch.busy() || self.write_timer.is_some() => {
+                self.watch.shut(cx.waker());
+                Poll::Pending
+            }
             Some(0) => Poll::Ready(Ok(false)),
             Some(_) => Poll::Ready(Ok(true)),
             // silence on a kept connection is no request, so it gets no answer
@@ -254,7 +260,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Guard<S> {
     /// Bounds how long written bytes may sit unread.
     fn written<T>(&mut self, cx: &mut Context<'_>, poll: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if poll.is_ready() {
-            self.write_timer = None;
+            if self.write_timer.take().is_some() {
+                self.watch.wake();
+            }
             return poll;
         }
         let limit = self.limits.write_timeout;

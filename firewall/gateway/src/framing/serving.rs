@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::task::Waker;
 
 use super::FramingFault;
 use super::agreed::Agreed;
@@ -15,6 +16,10 @@ pub(crate) struct Watch {
     begun: Cell<u64>,
     /// Whether the service is at work: then silence is not idleness.
     busy: Cell<bool>,
+    /// Whether the caller closed its direction of the connection, in which its requests came. The other is open for the answer.
+    shut: Cell<bool>,
+    /// Whoever reads the connection after that, until its answer is over.
+    reader: RefCell<Option<Waker>>,
     /// What a request was answered with that is not HTTP any more.
     agreed: RefCell<Option<Agreed>>,
 }
@@ -35,6 +40,20 @@ impl Watch {
 
     pub(super) fn found(&self, number: u64, fault: FramingFault) {
         self.fault.set(Some((number, fault)));
+    }
+
+    /// The caller closed its direction. The reader is woken when the answer is over.
+    pub(super) fn shut(&self, reader: &Waker) {
+        self.shut.set(true);
+        *self.reader.borrow_mut() = Some(reader.clone());
+    }
+
+    /// Wakes whoever waits to read.
+    pub(super) fn wake(&self) {
+        let reader = self.reader.borrow_mut().take();
+        if let Some(reader) = reader {
+            reader.wake();
+        }
     }
 
     pub(super) fn busy(&self) -> bool {
@@ -64,6 +83,14 @@ impl Serving {
         Self(Kind::Stream(fault))
     }
 
+    /// What is seen of the caller while it is answered.
+    pub(crate) fn caller(&self) -> Caller {
+        match &self.0 {
+            Kind::Guarded(busy) => Caller(Some(Rc::clone(&busy.watch))),
+            Kind::Stream(_) => Caller(None),
+        }
+    }
+
     /// Which request of its connection it is, from 1.
     #[cfg(test)]
     pub(super) fn number(&self) -> u64 {
@@ -91,8 +118,20 @@ impl Serving {
     }
 }
 
+/// Whoever waits for an answer. Over HTTP/2 a stream is reset by a caller who leaves, and nothing else is seen.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Caller(Option<Rc<Watch>>);
+
+impl Caller {
+    /// Whether the caller closed its direction of the connection. It may still read, or have left: only writing tells.
+    pub(crate) fn is_shut(&self) -> bool {
+        self.0.as_ref().is_some_and(|watch| watch.shut.get())
+    }
+}
+
 impl Drop for Busy {
     fn drop(&mut self) {
         self.watch.busy.set(false);
+        self.watch.wake();
     }
 }

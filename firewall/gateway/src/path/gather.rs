@@ -80,11 +80,11 @@ impl Way<'_> {
             let (lane, identity) = (Rc::clone(member), Rc::clone(self.identity));
             let one = Received { admitted: same(&admitted, member), bytes: bytes.clone() };
             let (decision, began) = (self.decision, self.began);
-            let shown = self.shown.clone();
+            let (caller, shown) = (self.caller.clone(), self.shown.clone());
             // dropped with the set: whoever is not waited for leaves a record
             asked.spawn_local(async move {
-                let way =
-                    Way { lane: &lane, identity: &identity, shown, manner: Manner::Plain, decision, began };
+                let manner = Manner::Plain;
+                let way = Way { lane: &lane, identity: &identity, caller, shown, manner, decision, began };
                 (at, ask(&way, one).await)
             });
         }

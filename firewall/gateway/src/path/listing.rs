@@ -122,6 +122,7 @@ impl Way<'_> {
         let way = Way {
             lane: self.lane,
             identity: self.identity,
+            caller: self.caller.clone(),
             shown: self.shown.clone(),
             manner: self.manner,
             decision,

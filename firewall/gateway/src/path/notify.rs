@@ -34,7 +34,8 @@ pub(crate) async fn notified(
 ) -> Answer {
     let decision = lane.decisions.next();
     let (manner, shown) = (Manner::Plain, OnceCell::new());
-    let way = Way { lane: &lane, identity: &identity, shown, manner, decision, began: Instant::now() };
+    let (caller, began) = (serving.caller(), Instant::now());
+    let way = Way { lane: &lane, identity: &identity, caller, shown, manner, decision, began };
     match way.notification(&serving, head_and_body).await {
         Ok(()) => refuse::taken(decision),
         Err(refusal) => way.stop(&Stopped { direction: Direction::Reply, ..Stopped::from(refusal) }),

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use crate::clock::unix_now;
 use crate::decision::DecisionId;
+use crate::framing::Caller;
 use crate::identify::{Identity, Shown};
 use crate::lane::Lane;
 use crate::mcp;
@@ -29,6 +30,7 @@ const LOOK: Duration = Duration::from_millis(250);
 pub(crate) struct Of {
     pub(crate) lane: Rc<Lane>,
     pub(crate) identity: Rc<Identity>,
+    pub(crate) caller: Caller,
     /// What the caller's head showed beside its certificate.
     pub(crate) shown: Shown,
     pub(crate) manner: Manner,
@@ -188,7 +190,7 @@ impl Course {
             self.of.opens = None;
         }
         self.of.lane.metrics.allowed(Direction::Reply, self.of.began.elapsed().as_secs_f64());
-        Ok(permit.spend().1)
+        Ok(permit.spend_on(&mut self.state))
     }
 
     fn record(&self, outcome: Outcome, facts: Facts) -> Result<Recorded, NotRecorded> {
@@ -202,13 +204,38 @@ impl Course {
         })
     }
 
-    /// Whether a refused event is left out and the stream goes on: nobody waits for it, and the route says so. It is recorded as refused.
+    /// Whether a refused event is left out and the stream goes on: it answers what was answered, or nobody waits for it and the route says
+    /// so. It is recorded as refused.
     pub(crate) fn leaves_out(&self, refusal: &Refusal) -> bool {
-        let out = refusal.remedy() == Some(Remedy::LeaveOut) && self.of.lane.streams.withhold_stray_progress;
+        let out = match refusal.remedy() {
+            Some(Remedy::Withhold) => true,
+            Some(Remedy::LeaveOut) => self.of.lane.streams.withhold_stray_progress,
+            Some(Remedy::ListTools) | None => false,
+        };
         if out {
             self.stopped(refusal, "an event is left out");
         }
         out
+    }
+
+    /// Whether a refused event is an error that answers a request which was made before, on the stream of its session: that is told, and the
+    /// stream goes on. It is recorded as refused.
+    pub(crate) fn answers_before(&self, refusal: &Refusal) -> bool {
+        let answers = self.is_of_session() && refusal.rpc_id().is_some();
+        if answers {
+            self.stopped(refusal, "a request is answered by an error");
+        }
+        answers
+    }
+
+    /// Takes the right to answer the request by an error of the gateway. False if it was answered, so that nothing more is said to it.
+    pub(crate) fn may_answer(&self) -> bool {
+        self.sent.right().take()
+    }
+
+    /// The caller has the whole stream.
+    pub(crate) fn arrived(&mut self) {
+        self.state.arrived();
     }
 
     /// The agent ended it with an error outside of its events: if it told nothing before, it did nothing.

@@ -116,6 +116,12 @@ impl Ids {
         session.and_then(|session| session.used.get(&*text(id))).is_some_and(Used::is)
     }
 
+    /// Whether the exchange of the request under this id is still open.
+    pub(super) fn is_held(&self, place: &Place, id: &RpcId) -> bool {
+        let used = self.of.get(place).and_then(|session| session.used.get(&*text(id)));
+        used.is_some_and(|used| Arc::strong_count(&used.asking) > 1)
+    }
+
     /// Makes the id free if it may be: it was never sent, or answered, and `replayed` says that the answer cannot come again.
     pub(super) fn free(
         &mut self,

@@ -13,6 +13,7 @@ use crate::{
     input::{self, Needs},
     inspector::judged,
     meter::meter,
+    once,
     parse::{read, said_by_server},
     permit::Written,
     redact,
@@ -271,11 +272,12 @@ pub(crate) fn judge(
         Refusal::new(Code::Malformed, "the stream answers what was not asked in this session")
             .with_facts(case.facts())
     };
-    let before = case.dialogues.asked(sent, &id).ok_or_else(nothing)?;
+    let before = case.dialogues.asked(sent, &id).map_err(|why| why.refusal().with_facts(case.facts()))?;
     let asked = before.mcp.as_ref().ok_or_else(nothing)?;
     let said = (case.sender, case.bytes);
     let case = Case { turn: case.turn, ..inspector.reply_case(case.generation, &before, said, case.now) };
-    let (permit, _) = one(inspector, &case, &before, asked, (status, answered))?;
+    let judged = one(inspector, &case, &before, asked, (status, answered));
+    let (permit, _) = judged.map_err(|refusal| failed_before(&before, id, refusal))?;
     // the stream of a session has no end of its own
     Ok((permit, Ends::Nothing))
 }
@@ -308,12 +310,8 @@ fn one(
     }
     let case = &Case { before: redacted.as_ref().map_or(&[][..], |one| &one.before), ..*case };
     let strict = read(case, &body)?;
-    let said = said_by_server(case, &strict, asked, case.turn == Turn::Event).inspect_err(|refusal| {
-        // an error is an answer too, and there is one
-        if let (Code::AgentError, Some(id)) = (refusal.code(), &asked.rpc_id) {
-            case.dialogues.answered(sent, id);
-        }
-    })?;
+    let said = said_by_server(case, &strict, asked, case.turn == Turn::Event);
+    let said = said.map_err(|refusal| failed(case, sent, asked, refusal))?;
     let (kind, operation, id) = (said.kind, said.operation, said.message.rpc_id.clone());
     // also where nobody may hear of it, what was listed before counts no more
     if operation == Operation::ToolListChanged {
@@ -327,8 +325,10 @@ fn one(
     if needs.any() {
         input::remember(case, sent, asked, &needs).map_err(|refusal| refusal.with_facts(facts.clone()))?;
     }
+    let mut answers = None;
     let ends = match (kind, id) {
         (Kind::Response, Some(id)) => {
+            answers = sent.right.begin().map_err(|refusal| refusal.with_facts(facts.clone()))?;
             case.dialogues.answered(sent, &id);
             if operation == Operation::Discover {
                 case.tools.speaks(&case.route.receiver, spoken(strict.json()));
@@ -346,7 +346,30 @@ fn one(
             if operation == Operation::SubscriptionsAcknowledged { Ends::Waiting } else { Ends::Nothing }
         }
     };
-    Ok((ReplyPermit::listed(facts, status, body.clone(), written), ends))
+    Ok((ReplyPermit::listed(facts, status, body.clone(), written).answering(answers), ends))
+}
+
+/// The refusal of an answer. An error is an answer too, and its right is taken by whoever tells it.
+fn failed(case: &Case<'_>, sent: &Sent, asked: &Asked, refusal: Refusal) -> Refusal {
+    match (refusal.code(), &asked.rpc_id) {
+        (Code::AgentError, Some(_)) if !sent.right.is_open() => {
+            once::withheld(once::ANSWERED).with_facts(case.facts())
+        }
+        (Code::AgentError, Some(id)) => {
+            case.dialogues.answered(sent, id);
+            refusal
+        }
+        _ => refusal,
+    }
+}
+
+/// The refusal of an answer to a request that was made before, on the stream of its session. An error is told under the id of the request.
+fn failed_before(before: &Sent, id: RpcId, refusal: Refusal) -> Refusal {
+    match refusal.code() {
+        Code::AgentError if before.right.take() => refusal.with_rpc_id(Some(id)),
+        Code::AgentError => once::withheld(once::ANSWERED).with_facts(refusal.facts().clone()),
+        _ => refusal,
+    }
 }
 
 /// The versions that a server names, of those that are carried.

@@ -28,7 +28,7 @@ fn a_hint_says_what_a_client_of_mcp_can_do() {
     let mut answered = add.clone();
     answered["inputResponses"] = json!({"q": said("obey")});
     for (refused, code, hint) in [
-        (old, Code::VersionUnsupported, "`2026-07-28`, or `2025-11-25` in a session"),
+        (old, Code::VersionUnsupported, "`2026-07-28`, or in a session `2025-11-25` or `2025-06-18`"),
         (
             ask(&unbound, "retailer-7", "tools/call", add),
             Code::ContextMissing,
