@@ -11,6 +11,7 @@ pub struct Fault {
     message: String,
     hint: Option<String>,
     comparison: Option<Box<Value>>,
+    also: Vec<String>,
     status: u8,
 }
 
@@ -22,7 +23,13 @@ pub const REFUSED: u8 = 3;
 impl Fault {
     /// A failure with the general exit status 1.
     pub fn new(message: impl Display) -> Self {
-        Self { message: one_line(&message.to_string()), hint: None, comparison: None, status: FAILED }
+        Self {
+            message: one_line(&message.to_string()),
+            hint: None,
+            comparison: None,
+            also: Vec::new(),
+            status: FAILED,
+        }
     }
 
     /// Adds what the person can do about it.
@@ -58,6 +65,13 @@ impl Fault {
         self
     }
 
+    /// Adds more that is wrong, a line each: the member `also` of [`Fault::json`].
+    #[must_use]
+    pub fn also(mut self, more: impl Iterator<Item = impl Display>) -> Self {
+        self.also.extend(more.map(|one| one_line(&one.to_string())));
+        self
+    }
+
     /// Replaces the exit status; 0 stays a failure.
     #[must_use]
     pub fn status(mut self, status: u8) -> Self {
@@ -68,6 +82,9 @@ impl Fault {
     /// What scripts read with `--json`.
     pub fn json(&self) -> Value {
         let mut said = serde_json::json!({"error": self.message, "hint": self.hint});
+        if let Some(members) = said.as_object_mut().filter(|_| !self.also.is_empty()) {
+            members.insert("also".to_owned(), serde_json::json!(self.also));
+        }
         if let (Some(comparison), Some(members)) = (&self.comparison, said.as_object_mut()) {
             members.insert("comparison".to_owned(), Value::clone(comparison));
         }
@@ -86,6 +103,7 @@ impl Display for Fault {
         if let Some(comparison) = &self.comparison {
             shown(comparison, f)?;
         }
+        self.also.iter().try_for_each(|more| write!(f, "\n  {more}"))?;
         match &self.hint {
             Some(hint) => write!(f, "\nhint: {hint}"),
             None => Ok(()),

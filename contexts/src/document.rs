@@ -19,6 +19,7 @@ mod terms;
 use envelope::Envelope;
 
 pub use crate::schema::SchemaLimits;
+pub use envelope::RESERVED_NAMES;
 pub use fault::DocumentFault;
 
 /// Bounds of a document, each with its reason.
@@ -140,6 +141,44 @@ impl Context {
             return Err(DocumentFault::NotCanonical);
         }
         Context::build(&value, canonical, prefix, limits, others)
+    }
+
+    /// All that is wrong with a document, as far as one look shows it: empty exactly where [`Context::check_among`] takes it. Faults
+    /// of single schemas come first, in the order of the document and at most 256; a fault of the whole stands alone.
+    pub fn faults(
+        bytes: &[u8],
+        prefix: &Prefix,
+        limits: &DocumentLimits,
+        others: &Referenced<'_>,
+    ) -> Vec<DocumentFault> {
+        let Err(first) = Context::check_among(bytes, prefix, limits, others) else { return Vec::new() };
+        let Ok(value) = json::read(bytes, &limits.reader()).map(|json| json.to_value()) else {
+            return vec![first];
+        };
+        let (mut value, mut faults) = (value, Vec::new());
+        // an unknown or misnamed member is told, and the rest is looked at without it
+        loop {
+            match Envelope::read(&value, prefix, limits) {
+                Ok(_) => break,
+                Err(fault) => {
+                    let gone = fault.path().is_some_and(|path| envelope::remove_part(&mut value, path));
+                    faults.push(fault);
+                    if !gone {
+                        return faults;
+                    }
+                }
+            }
+        }
+        let Ok(envelope) = Envelope::read(&value, prefix, limits) else { return faults };
+        faults.extend(match reference::bundle(&value, &envelope.urn, prefix, limits, others) {
+            Err(fault) => vec![fault],
+            Ok(None) => terms::faults(&envelope, limits),
+            Ok(Some(bundle)) => match envelope.rebound(&bundle) {
+                Err(fault) => vec![fault],
+                Ok(envelope) => terms::faults(&envelope, limits),
+            },
+        });
+        if faults.is_empty() { vec![first] } else { faults }
     }
 
     fn build(

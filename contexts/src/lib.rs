@@ -21,8 +21,8 @@ pub mod urn;
 
 pub use canonical::CanonicalFault;
 pub use digest::{Digest, DigestFault};
-pub use document::{Context, DocumentFault, DocumentLimits, Referenced};
+pub use document::{Context, DocumentFault, DocumentLimits, RESERVED_NAMES, Referenced};
 pub use performative::{Performative, PerformativeSet, UnknownPerformative};
 pub use schema::{ContentFault, SchemaFault, SchemaLimits};
-pub use term::{Field, FieldType, Format, NotTaken, Shape, Term, TermKind};
+pub use term::{Field, FieldType, Format, NAMING_MEMBERS, NotTaken, Shape, Term, TermKind};
 pub use urn::{ContextUrn, Line, Prefix, UrnFault, Version};

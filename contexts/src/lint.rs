@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::document::Context;
 use crate::schema::{each_schema, pointer};
-use crate::term::TermKind;
+use crate::term::{NAMING_MEMBERS, Term, TermKind};
 
 /// One warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,6 +84,7 @@ pub fn lint(context: &Context) -> Vec<Warning> {
             }
         }
     }
+    found.extend(context.terms().flat_map(naming));
     let reached = reached(&mut document, &roots);
     let defs = document.get("$defs").and_then(Value::as_object).into_iter().flatten();
     // nobody relies on a definition that nothing refers to, until something does
@@ -96,6 +97,22 @@ pub fn lint(context: &Context) -> Vec<Warning> {
         schemas(&mut document, &path, &mut |map, path| one(map, path, sides, &mut found));
     }
     found
+}
+
+/// Members of a term that native L8 and A2A read as the name of its type.
+fn naming(term: &Term) -> impl Iterator<Item = Warning> {
+    let section = if term.kind() == TermKind::Concept { "concepts" } else { "tasks" };
+    let sides: &[&str] = if term.kind() == TermKind::Concept { &[""] } else { &["parameters", "results"] };
+    sides.iter().zip(term.shapes()).filter_map(move |(side, shape)| {
+        let member = NAMING_MEMBERS.iter().find(|member| shape.declares(member))?;
+        let path = [section, term.name(), side, "properties", member];
+        let path: Vec<&str> = path.into_iter().filter(|segment| !segment.is_empty()).collect();
+        Some(Warning {
+            pointer: pointer(&path),
+            rule: "names-its-type",
+            what: "this member names the type of content in native L8 and A2A: as an argument it passes in MCP alone",
+        })
+    })
 }
 
 /// By path, who relies on each schema that has a name, by itself or by way of references.

@@ -79,7 +79,9 @@ pub(crate) fn compile<'d>(
     limits: &SchemaLimits,
 ) -> Result<Vec<Compiled>, Located> {
     let source = Source::new(parts.defs, parts.concepts, parts.codes);
-    check_all(&source, parts, wanted, limits)?;
+    if let Some(first) = check_all(&source, parts, wanted, limits).into_iter().next() {
+        return Err(first);
+    }
 
     let mut emitter = emit::Emitter::new(&source, limits);
     let mut roots = Vec::with_capacity(wanted.len());
@@ -128,17 +130,47 @@ pub(crate) fn emitted<'d>(
     Ok((roots, emitter.definitions()))
 }
 
+/// Every fault that one look at the schemas shows, in their order and at most 256: of vocabulary, bounds and references, and of what
+/// closing refuses. Faults of a document as a whole, such as its bounds on work, are looked for by [`compile`] alone.
+pub(crate) fn faults<'d>(parts: &Parts<'d>, wanted: &[Wanted<'d>], limits: &SchemaLimits) -> Vec<Located> {
+    let source = Source::new(parts.defs, parts.concepts, parts.codes);
+    let mut faults = check_all(&source, parts, wanted, limits);
+    // what leads nowhere, or back to itself, cannot be followed
+    let lost = |fault: &SchemaFault| matches!(fault, SchemaFault::Reference { .. } | SchemaFault::Cycle);
+    if faults.iter().any(|located| lost(&located.fault)) {
+        return faults;
+    }
+    let mut emitter = emit::Emitter::new(&source, limits).keeping_faults();
+    for want in wanted {
+        if source.types(want.schema) != types::OBJECT {
+            faults.push(located(want, SchemaFault::NotAnObject));
+            continue;
+        }
+        faults.extend(emitter.root(want.schema, &want.path).err());
+    }
+    for closing in emitter.faults() {
+        // what is refused for its words needs no second reason
+        if faults.len() < check::MAX_FAULTS && faults.iter().all(|known| known.path != closing.path) {
+            faults.push(closing);
+        }
+    }
+    faults
+}
+
 fn check_all<'d>(
     source: &Source<'d>,
     parts: &Parts<'d>,
     wanted: &[Wanted<'d>],
     limits: &SchemaLimits,
-) -> Result<(), Located> {
+) -> Vec<Located> {
     let mut checker = check::Checker::new(source, limits);
     for (name, schema) in parts.defs {
-        checker.schema(schema, &["$defs", name], false)?;
+        checker.schema(schema, &["$defs", name], false);
     }
-    wanted.iter().try_for_each(|want| checker.schema(want.schema, &want.path, want.concept))
+    for want in wanted {
+        checker.schema(want.schema, &want.path, want.concept);
+    }
+    checker.faults()
 }
 
 fn located(want: &Wanted<'_>, fault: SchemaFault) -> Located {

@@ -10,6 +10,9 @@ use crate::json::{Json, Object};
 use crate::performative::{Performative, PerformativeSet};
 use crate::schema::{Casing, ContentFault, FreeText, Validator};
 
+/// The members that name the type of an instance where its binding does not: in native L8 and A2A. They are no part of the instance.
+pub const NAMING_MEMBERS: [&str; 3] = ["concept_type", "concept", "task"];
+
 /// The two kinds of term; both live in one namespace of their document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TermKind {
@@ -105,6 +108,11 @@ impl Shape {
     /// merged. [`FieldType::Record`] unless nothing can be said about the members.
     pub fn fields(&self) -> &FieldType {
         &self.fields
+    }
+
+    /// Whether the schema declares a member of this name, as far as [`Shape::fields`] tells.
+    pub fn declares(&self, member: &str) -> bool {
+        matches!(&self.fields, FieldType::Record(members) if members.contains_key(member))
     }
 
     /// Checks an instance, without its member `without` (the one that names the type), against the schema.

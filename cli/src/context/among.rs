@@ -61,18 +61,31 @@ impl Documents {
     /// Checks the document of a file.
     ///
     /// # Errors
-    /// What is wrong with it, with the path within it.
+    /// All that one look shows to be wrong with it, each with the path within it.
     pub fn file(&self, file: &Path) -> Result<Context, Fault> {
-        self.check(&read_bytes(file)?).map_err(|fault| {
-            let hint = match fault {
-                DocumentFault::ReferenceMissing { .. } => "give the file of that context too, with `--reference`",
-                DocumentFault::Json(_) => {
-                    "a document is JSON read strictly: in UTF-8, each member once, no comments, no comma at the end"
-                }
-                _ => "docs/spec/context-document.md says what a document may hold",
-            };
-            Fault::new(format_args!("`{}`: {fault}", file.display())).hint(hint)
+        let bytes = read_bytes(file)?;
+        self.check(&bytes).map_err(|first| {
+            let find = |urn: &ContextUrn| self.find(urn);
+            let faults = Context::faults(&bytes, &Prefix::default(), &DocumentLimits::default(), &find);
+            let fault = faults.first().unwrap_or(&first);
+            Fault::new(format_args!("`{}`: {fault}", file.display()))
+                .also(faults.iter().skip(1))
+                .hint(hint(fault))
         })
+    }
+}
+
+fn hint(fault: &DocumentFault) -> &'static str {
+    match fault {
+        DocumentFault::ReferenceMissing { .. } => "give the file of that context too, with `--reference`",
+        DocumentFault::TooLarge { .. }
+        | DocumentFault::Json(json::Fault::TooLarge | json::Fault::TooDeep | json::Fault::TooComplex) => {
+            "a document holds 90,000 bytes at most: split it into several contexts, or leave out what is not said"
+        }
+        DocumentFault::Json(_) => {
+            "a document is JSON read strictly: in UTF-8, each member once, no comments, no comma at the end"
+        }
+        _ => "docs/spec/context-document.md says what a document may hold",
     }
 }
 

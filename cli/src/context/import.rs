@@ -5,16 +5,19 @@
 
 mod a2a;
 mod ask;
+mod draft;
 mod forms;
 mod mcp;
+mod names;
+mod refs;
 mod schema;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use semgate_contexts::{Context, DocumentFault, DocumentLimits, Prefix};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use self::draft::{Draft, Naming, Part};
 use crate::fault::{Doing, Fault};
 use crate::system::write_new;
 
@@ -34,7 +37,7 @@ pub enum Import {
 pub struct From {
     /// The server's endpoint, or the agent's address: `https://…`, or `http://` on loopback
     url: String,
-    /// The line of the context; without it, one made of the server's name
+    /// The line of the context; without it, one made of the server's name. Further contexts get `LINE-2`, `LINE-3`
     #[arg(long)]
     line: Option<String>,
     /// The version of the context
@@ -43,36 +46,10 @@ pub struct From {
     /// PEM roots for https
     #[arg(long)]
     roots: Option<PathBuf>,
-    /// Write the draft to this file, and beside it as `….tools.json` what its tools are pinned to; nothing is overwritten
+    /// Write the draft to this file, and the definitions that its tools are pinned to as `….tools.json`; further contexts of a large
+    /// server as `…-2.json`, `…-3.json`. Nothing is overwritten
     #[arg(long)]
     out: Option<PathBuf>,
-}
-
-/// A draft with what a reviewer has to know of it.
-#[derive(Default)]
-struct Draft {
-    tasks: Map<String, Value>,
-    definitions: Map<String, Value>,
-    warnings: Vec<String>,
-    /// What each task that is a tool is pinned to.
-    pinned: Vec<(String, Vec<forms::Form>)>,
-}
-
-impl Draft {
-    fn warn(&mut self, what: impl Into<String>) {
-        self.warnings.push(what.into());
-    }
-
-    fn document(&self, urn: &str, title: &str) -> Value {
-        let mut document = Map::new();
-        document.insert("context".to_owned(), Value::from(urn));
-        document.insert("title".to_owned(), Value::from(title));
-        document.insert("tasks".to_owned(), Value::Object(self.tasks.clone()));
-        if !self.definitions.is_empty() {
-            document.insert("$defs".to_owned(), Value::Object(self.definitions.clone()));
-        }
-        Value::Object(document)
-    }
 }
 
 /// Fetches, drafts, checks and writes.
@@ -90,100 +67,93 @@ pub async fn run(import: Import, json: bool) -> Result<u8, Fault> {
             (from, draft, name)
         }
     };
-    let line = from.line.clone().unwrap_or_else(|| label(&name));
-    let urn = format!("urn:contexts:{line}:{}", from.version);
+    let line = from.line.clone().unwrap_or_else(|| names::label(&name));
     let title = name.chars().filter(|c| !c.is_control()).take(64).collect::<String>();
-    let context = good(&mut draft, &urn, &title)?;
-    forms::unseen(&draft).into_iter().for_each(|line| draft.warn(line));
-    for warning in &draft.warnings {
-        tell!("warning: {warning}");
+    let mut parts = draft.parts(&Naming { line: &line, version: &from.version, title: &title })?;
+    for drafted in parts.iter_mut().flat_map(|part| &mut part.tasks) {
+        forms::unseen(drafted).into_iter().for_each(|line| drafted.warn(line));
     }
-    let text = readable(&draft.document(&urn, &title))?;
-    match &from.out {
-        Some(out) => {
-            let tools = forms::beside(&draft).map(|pinned| (out.with_extension("tools.json"), pinned));
-            if let Some((tools, pinned)) = &tools {
-                write_new(tools, readable(pinned)?.as_bytes(), 0o644)?;
-            }
-            write_new(out, text.as_bytes(), 0o644)?;
-            let mut shown = serde_json::json!({
-                "urn": urn, "digest": context.digest().to_string(), "out": out, "tools": tools.map(|(tools, _)| tools),
-                "warnings": draft.warnings,
-            });
-            if let Value::Object(members) = &mut shown {
-                members.retain(|_, member| !member.is_null());
-            }
-            crate::authority::print_members(&shown, json);
+    let remarks = remarks(&draft, &parts);
+    remarks.iter().for_each(|remark| tell_remark(remark));
+    let Some(out) = &from.out else {
+        let [part] = parts.as_slice() else {
+            let several =
+                format!("the draft needs {} contexts: one holds at most 90 kB and 256 tasks", parts.len());
+            return Err(Fault::new(several).hint(
+                "give `--out FILE.json`: the others are written as FILE-2.json, FILE-3.json; or import fewer tools with `--tool`",
+            ));
+        };
+        out!("{}", readable(&part.document)?.trim_end());
+        return Ok(0);
+    };
+    let written = parts.iter().enumerate().map(|(number, part)| write(out, number, part));
+    let written = written.collect::<Result<Vec<Value>, Fault>>()?;
+    let mut shown = match written.as_slice() {
+        [one] => one.clone(),
+        several => {
+            let urns: Vec<&str> = parts.iter().map(|part| part.urn.as_str()).collect();
+            serde_json::json!({"contexts": several, "default_contexts": urns})
         }
-        None => out!("{}", text.trim_end()),
+    };
+    if let Value::Object(members) = &mut shown {
+        members.insert("warnings".to_owned(), Value::Array(remarks));
     }
+    crate::authority::print_members(&shown, json);
     Ok(0)
 }
 
-/// What is to be reviewed, as JSON in which nothing hides.
+/// Writes one document, and the file with the definitions that its tools are pinned to.
+fn write(out: &Path, number: usize, part: &Part) -> Result<Value, Fault> {
+    let out = match number {
+        0 => out.to_owned(),
+        number => {
+            let stem = out.file_stem().unwrap_or_default().to_string_lossy();
+            let kind = out.extension().map(|kind| format!(".{}", kind.to_string_lossy()));
+            out.with_file_name(format!("{stem}-{}{}", number.saturating_add(1), kind.unwrap_or_default()))
+        }
+    };
+    let tools = forms::pinned(&part.tasks).map(|pinned| (out.with_extension("tools.json"), pinned));
+    if let Some((tools, pinned)) = &tools {
+        write_new(tools, readable(pinned)?.as_bytes(), 0o644)?;
+    }
+    write_new(&out, readable(&part.document)?.as_bytes(), 0o644)?;
+    let mut shown =
+        serde_json::json!({"urn": part.urn, "digest": part.context.digest().to_string(), "out": out});
+    if let (Some((tools, _)), Value::Object(members)) = (tools, &mut shown) {
+        members.insert("tools".to_owned(), serde_json::json!(tools));
+    }
+    Ok(shown)
+}
+
+/// All that a reviewer has to know: of the draft as a whole, of each tool that is left out, and of each tool of the draft.
+fn remarks(draft: &Draft, parts: &[Part]) -> Vec<Value> {
+    let whole = draft.warnings.iter().map(|what| serde_json::json!({"warnings": [what]}));
+    let left_out = draft.left_out.iter();
+    let left_out = left_out.map(|(tool, why)| serde_json::json!({"tool": tool, "left_out": why}));
+    let tasks = parts.iter().flat_map(|part| &part.tasks).filter(|drafted| !drafted.warnings.is_empty());
+    let tasks = tasks.map(|drafted| {
+        serde_json::json!({"tool": drafted.tool, "task": drafted.name, "warnings": drafted.warnings})
+    });
+    whole.chain(left_out).chain(tasks).collect()
+}
+
+fn tell_remark(remark: &Value) {
+    let lines = remark.get("warnings").and_then(Value::as_array).into_iter().flatten();
+    let lines: Vec<&str> = lines.filter_map(Value::as_str).collect();
+    match (remark.get("tool"), remark.get("left_out").and_then(Value::as_str)) {
+        (Some(tool), Some(why)) => tell!("warning: the tool {tool} is left out: {why}"),
+        (Some(tool), None) => {
+            tell!("warning: the tool {tool}:");
+            lines.iter().for_each(|line| tell!("  {line}"));
+        }
+        (None, _) => lines.iter().for_each(|line| tell!("warning: {line}")),
+    }
+}
+
+/// A value for a reviewer, as JSON in which nothing hides.
 fn readable(value: &Value) -> Result<String, Fault> {
     let text = serde_json::to_string_pretty(value).doing("writing the draft")?;
     Ok(crate::screen::json(&text) + "\n")
-}
-
-/// The draft as a context. What the profile refuses is replaced by `false`, place by place; a task that it refuses as a
-/// whole is left out.
-fn good(draft: &mut Draft, urn: &str, title: &str) -> Result<Context, Fault> {
-    /// More faults than one draft of 256 tasks should have.
-    const MOST: usize = 1_024;
-    for _ in 0..MOST {
-        if draft.tasks.is_empty() {
-            return Err(Fault::new("nothing that was found can be a task of a context")
-                .hint("see the warnings; write the context by hand"));
-        }
-        let mut document = draft.document(urn, title);
-        let bytes = serde_json::to_vec(&document).doing("writing the draft")?;
-        let fault = match Context::check(&bytes, &Prefix::default(), &DocumentLimits::default()) {
-            Ok(context) => return Ok(context),
-            Err(fault) => fault,
-        };
-        if let DocumentFault::NameCollision { name } | DocumentFault::ReservedName { name } = &fault
-            && draft.tasks.remove(name).is_some()
-        {
-            draft.warn(format!("`{name}` is left out: {fault}"));
-            continue;
-        }
-        let DocumentFault::Schema { path, .. } = &fault else {
-            return Err(Fault::new(format_args!("the draft is no context: {fault}"))
-                .hint("name it with `--line` and `--version`, or write it by hand"));
-        };
-        let pieces: Vec<&str> = path.split('/').collect();
-        if let ["", "tasks", task, "parameters" | "results"] = pieces.as_slice() {
-            draft.tasks.remove(*task);
-            draft.warn(format!("`{task}` is left out: {fault}"));
-            continue;
-        }
-        let Some(place) = document.pointer_mut(path).filter(|place| !place.is_boolean()) else {
-            return Err(Fault::new(format_args!("the draft is no context: {fault}")));
-        };
-        *place = Value::Bool(false);
-        draft.warn(format!("nothing is taken at `{path}` until it is reviewed: {fault}"));
-        let mut take = |member: &str| match document.get_mut(member).map(Value::take) {
-            Some(Value::Object(map)) => map,
-            _ => Map::new(),
-        };
-        (draft.tasks, draft.definitions) = (take("tasks"), take("$defs"));
-    }
-    Err(Fault::new("the draft has more faults than can be told"))
-}
-
-/// A label of a line: letters, digits and inner hyphens.
-fn label(name: &str) -> String {
-    let text: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-    let text = text.trim_matches('-').to_owned();
-    if text.is_empty() { "tools".to_owned() } else { text.chars().take(63).collect() }
-}
-
-/// A name of a task: a letter, then letters, digits and `_`, at most 64.
-fn task_name(name: &str) -> String {
-    let text: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    let text = if text.starts_with(|c: char| c.is_ascii_alphabetic()) { text } else { format!("t_{text}") };
-    text.chars().take(64).collect()
 }
 
 #[cfg(test)]

@@ -167,7 +167,7 @@ impl Stage {
         // as the route admits everything, so it takes what says no context in the protocol's words
         let words =
             || inspector.generation().protocol_urn(binding).filter(|_| binding == Binding::A2a).cloned();
-        route.options.default_context = pinned.or_else(words);
+        route.options.default_contexts = pinned.or_else(words).into_iter().collect();
         let route = Arc::new(route);
         let inspect = |bytes: &[u8]| {
             let arrived = Arrived::whole(call(bytes), Bytes::copy_from_slice(bytes));

@@ -12,7 +12,7 @@ use crate::urn::{ContextUrn, Prefix};
 const CONTROL_LINE: &str = "snl";
 
 /// The concepts of the control vocabulary: they may be used under any context, so no other context defines them.
-const CONTROL_NAMES: [&str; 5] = ["ambiguous_parameter", "parameter_options", "HELLO", "SELECT", "LOCK"];
+pub const RESERVED_NAMES: [&str; 5] = ["ambiguous_parameter", "parameter_options", "HELLO", "SELECT", "LOCK"];
 
 /// The parts of a document, found and named, their schemas not yet looked at.
 pub(super) struct Envelope<'d> {
@@ -91,6 +91,19 @@ impl<'d> Envelope<'d> {
     }
 }
 
+/// Takes the part at `path` out of a document, or what lacks it; whether anything is gone.
+pub(super) fn remove_part(document: &mut Value, path: &str) -> bool {
+    remove(document, path) || path.rsplit_once('/').is_some_and(|(above, _)| remove(document, above))
+}
+
+/// A document without its own name is none.
+fn remove(document: &mut Value, path: &str) -> bool {
+    let Some((above, name)) = path.rsplit_once('/').filter(|_| path != "/context") else { return false };
+    let name = name.replace("~1", "/").replace("~0", "~");
+    let above = document.pointer_mut(above).and_then(Value::as_object_mut);
+    above.is_some_and(|members| members.remove(&name).is_some())
+}
+
 fn member(path: &str, what: &'static str) -> DocumentFault {
     DocumentFault::Member { path: path.to_owned(), what }
 }
@@ -158,7 +171,7 @@ fn check_namespace(
 ) -> Result<(), DocumentFault> {
     let defined = |name: &str| concepts.contains_key(name) || tasks.contains_key(name);
     for name in concepts.keys().chain(tasks.keys()) {
-        if urn.line().as_str() != CONTROL_LINE && CONTROL_NAMES.contains(&name.as_str()) {
+        if urn.line().as_str() != CONTROL_LINE && RESERVED_NAMES.contains(&name.as_str()) {
             return Err(DocumentFault::ReservedName { name: name.clone() });
         }
     }

@@ -80,6 +80,19 @@ pub enum DocumentFault {
     },
 }
 
+impl DocumentFault {
+    /// The JSON Pointer of the part at fault, where it is one part.
+    pub fn path(&self) -> Option<&str> {
+        match self {
+            DocumentFault::Member { path, .. }
+            | DocumentFault::TooMany { path, .. }
+            | DocumentFault::Reference { path, .. }
+            | DocumentFault::Schema { path, .. } => Some(path),
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for DocumentFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

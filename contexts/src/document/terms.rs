@@ -7,11 +7,8 @@ use serde_json::Value;
 use super::envelope::{Envelope, Task};
 use super::{DocumentFault, DocumentLimits};
 use crate::performative::{Performative, PerformativeSet};
-use crate::schema::{self, Compiled, Parts, SchemaFault, Wanted};
-use crate::term::{FieldType, Shape, Term, TermKind};
-
-/// Members that name the type of an instance and are taken off before it is validated.
-const NAMING_MEMBERS: [&str; 3] = ["concept_type", "concept", "task"];
+use crate::schema::{self, Compiled, Located, Parts, SchemaFault, Wanted};
+use crate::term::{Shape, Term, TermKind};
 
 /// A shape to be: what its schema is and what else is known of it.
 struct Plan<'d> {
@@ -27,6 +24,39 @@ pub(super) fn compile(
     envelope: &Envelope<'_>,
     limits: &DocumentLimits,
 ) -> Result<BTreeMap<String, Term>, DocumentFault> {
+    let parts = Parts { defs: envelope.defs, concepts: envelope.concepts, codes: &envelope.codes };
+    let (wanted, rest): (Vec<_>, Vec<_>) = plans(envelope)?
+        .into_iter()
+        .map(|plan| (plan.wanted, (plan.term, plan.kind, plan.name, plan.performatives)))
+        .unzip();
+    let compiled = schema::compile(&parts, &wanted, &limits.schema).map_err(of_schema)?;
+
+    let mut terms = BTreeMap::new();
+    for ((want, compiled), (term, kind, name, performatives)) in wanted.iter().zip(compiled).zip(rest) {
+        let shape = shape(want, compiled, name, performatives);
+        let entry = terms.entry(term.to_owned());
+        entry.or_insert_with(|| Term { name: term.to_owned(), kind, shapes: Vec::new() }).shapes.push(shape);
+    }
+    Ok(terms)
+}
+
+/// Every fault of the terms that one look shows.
+pub(super) fn faults(envelope: &Envelope<'_>, limits: &DocumentLimits) -> Vec<DocumentFault> {
+    let parts = Parts { defs: envelope.defs, concepts: envelope.concepts, codes: &envelope.codes };
+    match plans(envelope) {
+        Err(fault) => vec![fault],
+        Ok(plans) => {
+            let wanted: Vec<_> = plans.into_iter().map(|plan| plan.wanted).collect();
+            schema::faults(&parts, &wanted, &limits.schema).into_iter().map(of_schema).collect()
+        }
+    }
+}
+
+fn of_schema(located: Located) -> DocumentFault {
+    DocumentFault::Schema { path: located.path, fault: located.fault }
+}
+
+fn plans<'d>(envelope: &'d Envelope<'d>) -> Result<Vec<Plan<'d>>, DocumentFault> {
     let mut plans = Vec::new();
     for (name, schema) in envelope.concepts {
         let given = schema.get("x-performatives");
@@ -40,21 +70,7 @@ pub(super) fn compile(
     for (name, task) in &envelope.tasks {
         plans.extend(task_plans(name, task)?);
     }
-    let parts = Parts { defs: envelope.defs, concepts: envelope.concepts, codes: &envelope.codes };
-    let (wanted, rest): (Vec<_>, Vec<_>) = plans
-        .into_iter()
-        .map(|plan| (plan.wanted, (plan.term, plan.kind, plan.name, plan.performatives)))
-        .unzip();
-    let compiled = schema::compile(&parts, &wanted, &limits.schema)
-        .map_err(|located| DocumentFault::Schema { path: located.path, fault: located.fault })?;
-
-    let mut terms = BTreeMap::new();
-    for ((want, compiled), (term, kind, name, performatives)) in wanted.iter().zip(compiled).zip(rest) {
-        let shape = shape(want, compiled, name, performatives)?;
-        let entry = terms.entry(term.to_owned());
-        entry.or_insert_with(|| Term { name: term.to_owned(), kind, shapes: Vec::new() }).shapes.push(shape);
-    }
-    Ok(terms)
+    Ok(plans)
 }
 
 fn task_plans<'d>(name: &'d str, task: &Task<'d>) -> Result<[Plan<'d>; 2], DocumentFault> {
@@ -92,21 +108,8 @@ fn performatives(list: &Value, path: &[&str]) -> Result<PerformativeSet, Documen
     Ok(set)
 }
 
-fn shape(
-    want: &Wanted<'_>,
-    compiled: Compiled,
-    name: String,
-    performatives: PerformativeSet,
-) -> Result<Shape, DocumentFault> {
-    if let FieldType::Record(members) = &compiled.fields
-        && let Some(taken) = NAMING_MEMBERS.iter().find(|name| members.contains_key(**name))
-    {
-        let mut path = want.path.clone();
-        path.extend(["properties", taken]);
-        let what = "this member names the type of an instance and never reaches its schema";
-        return Err(DocumentFault::Member { path: schema::pointer(&path), what });
-    }
+fn shape(want: &Wanted<'_>, compiled: Compiled, name: String, performatives: PerformativeSet) -> Shape {
     let Compiled { validator, fields, casing, free_text, never_null } = compiled;
     let schema = want.schema.clone();
-    Ok(Shape { name, schema, performatives, fields, casing, free_text, never_null, validator })
+    Shape { name, schema, performatives, fields, casing, free_text, never_null, validator }
 }

@@ -16,6 +16,9 @@ const RANGES: [(&str, &str, &str); 3] = [
     ("minItems", "maxItems", "at most `maxItems`"),
 ];
 
+/// Faults of one document that are kept: more than a person mends before the next look.
+pub(super) const MAX_FAULTS: usize = 256;
+
 /// Where a schema stands.
 #[derive(Clone, Copy)]
 struct Place {
@@ -32,19 +35,33 @@ pub(super) struct Checker<'s, 'd> {
     path: Vec<String>,
     patterns: usize,
     depths: HashMap<String, usize>,
+    faults: Vec<Located>,
 }
 
 type Checked = Result<(), Located>;
 
 impl<'s, 'd> Checker<'s, 'd> {
     pub(super) fn new(source: &'s Source<'d>, limits: &'s SchemaLimits) -> Self {
-        Checker { source, limits, path: Vec::new(), patterns: 0, depths: HashMap::new() }
+        Checker { source, limits, path: Vec::new(), patterns: 0, depths: HashMap::new(), faults: Vec::new() }
     }
 
     /// Checks the schema at `path`, with all below it; `concept` if it is the schema of a concept.
-    pub(super) fn schema(&mut self, schema: &Value, path: &[&str], concept: bool) -> Checked {
+    pub(super) fn schema(&mut self, schema: &Value, path: &[&str], concept: bool) {
         self.path = path.iter().map(|segment| (*segment).to_owned()).collect();
-        self.visit(schema, Place { concept, test: false })
+        self.visit(schema, Place { concept, test: false });
+    }
+
+    /// Every fault of the schemas checked so far, in their order, at most [`MAX_FAULTS`].
+    pub(super) fn faults(self) -> Vec<Located> {
+        self.faults
+    }
+
+    fn note(&mut self, checked: Checked) {
+        if let Err(fault) = checked
+            && self.faults.len() < MAX_FAULTS
+        {
+            self.faults.push(fault);
+        }
     }
 
     fn fail<T>(&self, fault: SchemaFault) -> Result<T, Located> {
@@ -59,24 +76,32 @@ impl<'s, 'd> Checker<'s, 'd> {
         if count > limit { self.fail(SchemaFault::Limit { what, limit: limit as u64 }) } else { Ok(()) }
     }
 
-    fn below(&mut self, segments: &[&str], schema: &Value, place: Place) -> Checked {
+    fn below(&mut self, segments: &[&str], schema: &Value, place: Place) {
         self.path.extend(segments.iter().map(|segment| (*segment).to_owned()));
-        self.visit(schema, place)?;
+        self.visit(schema, place);
         self.path.truncate(self.path.len().saturating_sub(segments.len()));
-        Ok(())
     }
 
-    fn visit(&mut self, schema: &Value, place: Place) -> Checked {
-        let map = match schema {
-            Value::Bool(_) => return Ok(()),
-            Value::Object(map) => map,
-            _ => return self.fail(SchemaFault::NotASchema),
+    fn visit(&mut self, schema: &Value, place: Place) {
+        let (depth, before) = (self.path.len(), self.faults.len());
+        let checked = match schema {
+            Value::Bool(_) => Ok(()),
+            Value::Object(map) => {
+                for (name, value) in map {
+                    let checked = self.keyword(map, name, value, place);
+                    self.note(checked);
+                    self.path.truncate(depth);
+                }
+                self.combinations(map)
+            }
+            _ => self.fail(SchemaFault::NotASchema),
         };
-        for (name, value) in map {
-            self.keyword(map, name, value, place)?;
+        self.note(checked);
+        // a fault below would be told once more for every schema around it
+        if self.faults.len() == before {
+            let checked = self.depth_in_place(schema);
+            self.note(checked);
         }
-        self.combinations(map)?;
-        self.depth_in_place(schema)
     }
 
     fn keyword(&mut self, map: &Map<String, Value>, name: &str, value: &Value, place: Place) -> Checked {
@@ -89,7 +114,10 @@ impl<'s, 'd> Checker<'s, 'd> {
             Some(Holds::Never(why)) => {
                 self.fail(SchemaFault::RefusedKeyword { keyword: name.to_owned(), why })
             }
-            Some(Holds::Schema) => self.below(&[name], value, below),
+            Some(Holds::Schema) => {
+                self.below(&[name], value, below);
+                Ok(())
+            }
             Some(Holds::Schemas) => self.schemas(name, value, below),
             Some(Holds::NamedSchemas) => self.named_schemas(name, value, below),
             Some(Holds::Reference) => match value.as_str().map(|reference| self.source.resolve(reference)) {
@@ -119,7 +147,7 @@ impl<'s, 'd> Checker<'s, 'd> {
             return self.must(name, "a list of schemas, not empty");
         };
         for (index, schema) in list.iter().enumerate() {
-            self.below(&[name, &index.to_string()], schema, place)?;
+            self.below(&[name, &index.to_string()], schema, place);
         }
         Ok(())
     }
@@ -136,7 +164,7 @@ impl<'s, 'd> Checker<'s, 'd> {
             if name == "patternProperties" {
                 self.pattern(name, key)?;
             }
-            self.below(&[name, key], schema, place)?;
+            self.below(&[name, key], schema, place);
         }
         Ok(())
     }

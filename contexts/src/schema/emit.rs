@@ -75,12 +75,24 @@ pub(super) struct Emitter<'s, 'd> {
     nodes: u64,
     /// Inside `if`, where an object that nothing fits may be meant: it tests.
     testing: bool,
+    /// Faults of closing, where they are kept instead of ending the work.
+    kept: Option<Vec<Located>>,
 }
 
 impl<'s, 'd> Emitter<'s, 'd> {
     pub(super) fn new(source: &'s Source<'d>, limits: &'s SchemaLimits) -> Self {
         let (done, wanted, path) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Emitter { source, limits, done, wanted, path, nodes: 0, testing: false }
+        Emitter { source, limits, done, wanted, path, nodes: 0, testing: false, kept: None }
+    }
+
+    /// The same, which goes on after a fault of closing.
+    pub(super) fn keeping_faults(self) -> Self {
+        Emitter { kept: Some(Vec::new()), ..self }
+    }
+
+    /// The faults that were kept.
+    pub(super) fn faults(self) -> Vec<Located> {
+        self.kept.unwrap_or_default()
     }
 
     /// The closed form of the schema at `path`.
@@ -150,7 +162,11 @@ impl<'s, 'd> Emitter<'s, 'd> {
             }
         }
         if mode == Mode::Closed && !referring {
-            self.close(schema, map, &mut out)?;
+            let closed = self.close(schema, map, &mut out);
+            match (closed, &mut self.kept) {
+                (Err(fault), Some(kept)) => kept.push(fault),
+                (closed, _) => closed?,
+            }
         }
         Ok(Value::Object(out))
     }

@@ -13,6 +13,7 @@ use http::{HeaderValue, Response, StatusCode};
 use semgate_inspect::code::Class;
 use semgate_inspect::{Code, Refusal, RpcId};
 use semgate_message::a2a::ProtocolError;
+use semgate_message::mcp::Version;
 use serde::Serialize;
 use serde_json::json;
 
@@ -154,6 +155,9 @@ pub(crate) fn say(refusal: &Refusal, manner: Manner, decision: impl Into<Option<
         None => None,
     };
     let (status, kind, body) = match (manner, id) {
+        (Manner::Mcp(_), Some(id)) if let Some(version) = refusal.tool_result() => {
+            (200, "application/json", tool_result(version, &id, &problem))
+        }
         (Manner::Mcp(rules), Some(id)) => {
             (crate::mcp::status(refusal, rules), "application/json", rpc_mcp(refusal, &id, &problem))
         }
@@ -236,6 +240,18 @@ fn rpc_mcp(refusal: &Refusal, id: &str, problem: &Problem<'_>) -> Vec<u8> {
     let data = crate::mcp::data(refusal, serde_json::to_value(problem).unwrap_or_default());
     let error = json!({"code": number, "message": text(refusal), "data": data}).to_string();
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#).into_bytes()
+}
+
+/// The refusal of a call as the result of its tool (SEP-1303): clients give a model the text of a result, and not that of an error.
+fn tool_result(version: Version, id: &str, problem: &Problem<'_>) -> Vec<u8> {
+    let Problem { code, detail, hint, .. } = problem;
+    let decision = problem.decision_id.map(|id| format!(" [decision {id}]")).unwrap_or_default();
+    let text = format!("{code}: {detail}; hint: {hint}{decision}");
+    let mut result = json!({"isError": true, "content": [{"type": "text", "text": text}]});
+    if version == Version::V2026_07_28 {
+        result["resultType"] = "complete".into();
+    }
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#).into_bytes()
 }
 
 fn rest(refusal: &Refusal, problem: &Problem<'_>) -> (u16, Vec<u8>) {

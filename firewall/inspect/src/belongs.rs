@@ -148,7 +148,7 @@ pub(crate) fn in_session(case: &Case<'_>) -> Result<(), Refusal> {
 
 /// What a task is about of which nothing is remembered: only an agent that keeps its callers apart can be asked about one.
 pub(crate) fn by_default(case: &Case<'_>) -> Option<Arc<About>> {
-    let urn = case.route.options.default_context.as_ref()?;
+    let urn = case.route.options.default_contexts.first()?;
     Some(Arc::clone(case.generation.named(urn.as_str())?.about()))
 }
 

@@ -10,8 +10,8 @@ use crate::{
     shadow::beside_unfit,
     tools,
 };
-use semgate_contexts::{Context, Shape, Term, json::Json};
-use semgate_message::{Binding, Instance, Vocabulary};
+use semgate_contexts::{Context, NAMING_MEMBERS, Shape, Term, json::Json};
+use semgate_message::{Binding, Instance, Unadmitted, Vocabulary};
 
 /// The most concept names that a hint lists.
 const HINTED_NAMES: usize = 12;
@@ -73,7 +73,8 @@ pub(crate) fn conform<'c, 'j>(resolved: Resolved<'c, 'j>) -> Result<Conformed<'c
         Err(refusal) => {
             let concepts = said.iter().map(|(_, term, origin)| origin.name(term)).collect();
             let facts = Facts { concepts, shadow: beside_unfit(&resolved), ..resolved.facts() };
-            Err(refusal.with_facts(facts))
+            let terms = said.iter().map(|(context, term, _)| (*context, *term));
+            Err(refusal.of_tool_call(tools::visible_call(&resolved, terms)).with_facts(facts))
         }
     }
 }
@@ -82,15 +83,16 @@ pub(crate) fn conform<'c, 'j>(resolved: Resolved<'c, 'j>) -> Result<Conformed<'c
 fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> {
     let message = resolved.message();
     let named = resolved.named();
-    if let Some(pointer) = &message.uninspectable {
+    if let Some(Unadmitted { pointer, admit }) = &message.uninspectable {
+        let instead = match message.binding {
+            Binding::Mcp => "leave it out",
+            Binding::L8 | Binding::A2a => "say it with concepts of the context, in a data part",
+        };
         return Err(Refusal::new(
             Code::ContentUninspectable,
-            format!("`{pointer}` is text, a file or a url, which this route does not admit"),
+            format!("`{pointer}` is {}, which this route does not admit", admit.kinds()),
         )
-        .with_hint(match message.binding {
-            Binding::Mcp => "leave it out, or ask the operator, who can admit it on this route (`admit`)",
-            Binding::L8 | Binding::A2a => "say it with concepts of the context, in a data part",
-        }));
+        .with_hint(format!("{instead}, or ask the operator: the route must admit `{}`", admit.as_str())));
     }
     if !resolved.case().route.options.passes_handshakes
         && message.binding != Binding::Mcp
@@ -182,6 +184,7 @@ fn fit<'c>(terms: &[Defined<'c>], resolved: &Resolved<'c, '_>) -> Result<Fit<'c>
             .side(instance.performative)
             .map_err(|_| invalid(&instance.pointer.to_string(), "x-performatives").with_hint(takes(term)))?;
         let said = Said { context, term, shape, origin: *origin };
+        unambiguous(shape, instance)?;
         shape.conform(instance.object, without(instance)).map_err(|fault| {
             let gaps = gaps::all(terms.iter().map(|(_, term, _)| *term), message);
             let fit = format!("fit the schema of `{}` in {}", term.name(), context.urn());
@@ -201,6 +204,23 @@ fn fit<'c>(terms: &[Defined<'c>], resolved: &Resolved<'c, '_>) -> Result<Fit<'c>
         all.push(said);
     }
     Ok((all, teaches))
+}
+
+/// A member that names the type is no part of the content, so a schema that declares it could be read in two ways.
+fn unambiguous(shape: &Shape, instance: &Instance<'_>) -> Result<(), Refusal> {
+    let naming = instance.naming;
+    if !NAMING_MEMBERS.contains(&naming) || !shape.declares(naming) {
+        return Ok(());
+    }
+    let pointer = &instance.pointer;
+    let what = format!("`{pointer}` names its type with `{naming}`, which its schema declares as content");
+    let other = NAMING_MEMBERS.into_iter().find(|member| !shape.declares(member));
+    Err(Refusal::new(Code::ContentInvalid, what).with_hint(match other {
+        Some(other) => {
+            format!("name the type with `{other}`, and leave `{naming}` out: it passes in MCP alone")
+        }
+        None => "call it as a tool in MCP".to_owned(),
+    }))
 }
 
 /// Whether the fault is a `null` for a member that may be left out and takes none.

@@ -7,7 +7,7 @@ use crate::{
     meter::AMBIGUOUS,
     resolve::Resolved,
     shadow::{Differs, beside, cut_of},
-    together,
+    together, tools,
 };
 use semgate_contexts::json;
 use semgate_message::Instance;
@@ -43,7 +43,9 @@ pub(crate) fn decide<'c, 'j>(conformed: Conformed<'c, 'j>) -> Result<Decided<'c,
         Ok((policies, obliged)) => Ok(Decided { conformed, policies, shadow, asked: kept, obliged }),
         Err((refusal, policies)) => {
             let facts = Facts { policies, shadow, asked: kept, ..conformed.facts() };
-            Err(refusal.with_facts(facts))
+            let terms = conformed.said().map(|(said, _)| (said.context, said.term));
+            let call = tools::visible_call(conformed.resolved(), terms);
+            Err(refusal.of_tool_call(call).with_facts(facts))
         }
     }
 }

@@ -405,7 +405,10 @@ fn named_at(case: &Case<'_>, claim: &Claim<'_>) -> String {
 /// What MCP says in its own words alone is again about the protocol's; a message of A2A without a default names none.
 fn unnamed<'c>(case: &'c Case<'c>, message: &Message<'_>) -> Option<&'c ContextUrn> {
     let protocol = || case.generation.protocol_urn(message.binding);
-    let default = case.route.options.default_context.as_ref();
+    let default = match message.tool_call {
+        Some((tool, _)) => tools::default_context(case, tool),
+        None => case.route.options.default_contexts.first(),
+    };
     match message.operation {
         Some(operation) if operation.sends() => return default,
         Some(_) => return protocol(),

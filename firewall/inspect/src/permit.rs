@@ -89,6 +89,8 @@ pub struct Told {
     pub(crate) call: Call,
     pub(crate) asked: Option<Asked>,
     pub(crate) mcp: Option<mcp::Asked>,
+    /// The request named no context: it is about a default one of the route.
+    pub(crate) by_default: bool,
     /// How often the server had said that its tools changed when this was asked.
     pub(crate) tool_changes: u64,
     /// The tasks and conversations that the request points at.
@@ -151,6 +153,7 @@ impl Leave {
                 call: case.call.clone(),
                 asked,
                 mcp: message.mcp.clone(),
+                by_default: message.claims.is_empty(),
                 tool_changes: tool_changes(case, message.mcp.as_ref()),
                 threads,
                 pushes,

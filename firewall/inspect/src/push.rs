@@ -255,6 +255,7 @@ impl Inspector {
             threads.push((Kind::Task, task.clone()));
         }
         Ok(Sent::of(Told {
+            by_default: false,
             tool_changes: 0,
             under_way: None,
             asking: None,

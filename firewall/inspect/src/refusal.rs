@@ -4,7 +4,10 @@ use crate::{code::Code, facts::Facts, meter::Quota};
 use std::{fmt, time::Duration};
 
 pub use semgate_message::RpcId;
-use semgate_message::{a2a::ProtocolError, mcp::ErrorData};
+use semgate_message::{
+    a2a::ProtocolError,
+    mcp::{ErrorData, Version},
+};
 
 /// Whether the agent behind has received the message that is refused or whose reply is refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,6 +67,7 @@ struct Inner {
     missing: Vec<String>,
     asks: Option<String>,
     by_agent: bool,
+    tool_call: Option<Version>,
     facts: Facts,
 }
 
@@ -89,6 +93,7 @@ impl Refusal {
             missing: Vec::new(),
             asks: None,
             by_agent: false,
+            tool_call: None,
             facts: Facts::default(),
         }))
     }
@@ -183,6 +188,23 @@ impl Refusal {
                 .by_agent();
         refusal.0.agent_error = Some(known);
         refusal
+    }
+
+    /// Marks the refusal of a call, in this version of MCP, to a tool that its caller may see.
+    #[must_use]
+    pub(crate) fn of_tool_call(mut self, version: Option<Version>) -> Self {
+        self.0.tool_call = version;
+        self
+    }
+
+    /// The version of MCP in which the refusal answers as a tool result: the caller may see the tool, and its model can
+    /// correct the arguments or tell why policy stopped the call. All other refusals of a call are protocol errors.
+    pub fn tool_result(&self) -> Option<Version> {
+        let for_model = matches!(
+            self.0.code,
+            Code::ContentInvalid | Code::PolicyDenied | Code::PolicyError | Code::ApprovalRequired
+        );
+        self.0.tool_call.filter(|_| for_model)
     }
 
     fn by_agent(mut self) -> Self {

@@ -108,9 +108,9 @@ pub struct RouteOptions {
     /// The versions of A2A that the route takes, 1.0 alone by default; of no meaning in other bindings. A request that names no
     /// version speaks 0.3, so that a stripped header is refused where 0.3 is not taken.
     pub versions: Vec<a2a::Version>,
-    /// The context of a message that names none. It must be one that the receiver understands, which
-    /// [`Route::check`] holds it against. Without it such a message is `context_missing`.
-    pub default_context: Option<ContextUrn>,
+    /// The contexts of messages that name none: of a call in MCP the first one that pins its tool, of all else the first. Each must be
+    /// one that the receiver understands ([`Route::check`]). Without any such a message is `context_missing`.
+    pub default_contexts: Vec<ContextUrn>,
     /// A message about a context of the route must hold a lock; one without is `lock_mismatch`.
     pub require_lock: bool,
     /// HELLO, SELECT and LOCK pass between the two unopened, so that what is in them is for the agents alone to verify. Without it they are
@@ -196,7 +196,7 @@ impl Default for RouteOptions {
     fn default() -> Self {
         Self {
             versions: vec![a2a::Version::V10],
-            default_context: None,
+            default_contexts: Vec::new(),
             require_lock: false,
             passes_handshakes: false,
             keeps_callers_apart: false,
@@ -240,14 +240,15 @@ impl Route {
     /// Whether the options go together with the rest of the route.
     ///
     /// # Errors
-    /// [`RouteFault::DefaultContext`] if the receiver does not understand the default context. The words of its own protocol every
+    /// [`RouteFault::DefaultContext`] if the receiver does not understand a default context. The words of its own protocol every
     /// receiver of a binding understands.
     pub fn check(&self) -> Result<(), RouteFault> {
-        match &self.options.default_context {
-            Some(urn) if urn.line().as_str() != self.binding.as_str() && self.understands(urn).is_err() => {
-                Err(RouteFault::DefaultContext { urn: urn.to_string() })
-            }
-            _ => Ok(()),
+        let strange = |urn: &&ContextUrn| {
+            urn.line().as_str() != self.binding.as_str() && self.understands(urn).is_err()
+        };
+        match self.options.default_contexts.iter().find(strange) {
+            Some(urn) => Err(RouteFault::DefaultContext { urn: urn.to_string() }),
+            None => Ok(()),
         }
     }
 }

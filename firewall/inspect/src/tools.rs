@@ -8,6 +8,7 @@
 //! Of a list, tools that drifted, that no task of the context names, or that no policy would let this caller call, are
 //! withheld; a call of any of them is refused too, so that list and call agree.
 
+mod failed;
 mod forms;
 mod hold;
 mod lists;
@@ -19,7 +20,9 @@ mod tests;
 mod watch;
 
 pub(crate) use forms::Forms;
-pub(crate) use hold::{Ends, UNNAMED, callable, judge, names, repeats_nothing};
+pub(crate) use hold::{
+    Ends, UNNAMED, callable, default_context, judge, names, repeats_nothing, visible_call,
+};
 pub use mirror::{BadHeader, headers};
 pub(crate) use nulls::{Absent, absent};
 pub use pin::{TOOL_MARK, comment, digest_of};

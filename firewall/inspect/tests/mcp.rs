@@ -440,7 +440,7 @@ fn who_names_a_context_without_the_tool_does_not_get_round_what_is_signed_of_it(
         );
     }
     // nor does a route whose default is another context
-    route.options.default_context = None;
+    route.options.default_contexts = Vec::new();
     house.1 = Arc::new(route);
     assert_eq!(listed(&house, "retailer-7", &[tool("add", "other words")]).0, Vec::<String>::new());
     let add = json!({"name": "add", "arguments": {"a": 5000, "b": 2}});

@@ -246,7 +246,7 @@ fn what_was_told_to_one_before_is_not_taken_by_another_who_waits_for_the_same_an
 fn a_route_whose_default_context_its_receiver_does_not_understand_is_found_at_the_check() {
     let mut route = (*route("l8, payment v1 only")).clone();
     route.check().unwrap();
-    route.options.default_context = Some(semgate_statement::testing::MemoryAuthority::urn("travel:v2.1"));
+    route.options.default_contexts = vec![semgate_statement::testing::MemoryAuthority::urn("travel:v2.1")];
     let fault = route.check().unwrap_err();
     assert!(fault.to_string().contains("urn:contexts:travel:v2.1"), "{fault}");
 }

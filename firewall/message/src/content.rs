@@ -7,12 +7,9 @@ use crate::{
     model::{Message, Vocabulary},
 };
 use semgate_contexts::{
-    Performative,
+    NAMING_MEMBERS, Performative,
     json::{Json, Object},
 };
-
-/// The members that can name the type of a concept object; each object has exactly one.
-pub const NAMING_MEMBERS: [&str; 3] = ["concept_type", "concept", "task"];
 
 /// The longest name of an entry in a map of concepts: as long as the name of a concept may be.
 const MAX_ENTRY_NAME: usize = 64;

@@ -21,13 +21,13 @@ mod text;
 mod together;
 
 pub use call::{Asked, Call, Form};
-pub use content::NAMING_MEMBERS;
 pub use fault::{FaultKind, MessageFault};
 pub use model::{
-    Binding, Claim, Gap, Instance, Message, OwnThread, Page, Piece, PieceOf, Reading, TextParts, Threads,
-    Vocabulary,
+    Admit, Binding, Claim, Gap, Instance, Message, OwnThread, Page, Piece, PieceOf, Reading, TextParts,
+    Threads, Unadmitted, Vocabulary,
 };
 pub use own::Own;
 pub use pointer::{Base, Pointer};
 pub use rpc::RpcId;
+pub use semgate_contexts::NAMING_MEMBERS;
 pub use together::Together;

@@ -54,6 +54,52 @@ pub struct TextParts {
     pub data: bool,
 }
 
+/// A value of the route's `admit`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admit {
+    /// `text`: texts.
+    Text,
+    /// `file`: files and URLs.
+    File,
+    /// `data`: data that names no concept, and metadata.
+    Data,
+}
+
+impl Admit {
+    /// The value as configurations write it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::File => "file",
+            Self::Data => "data",
+        }
+    }
+
+    /// The kinds of content that the value admits, for a sentence.
+    pub const fn kinds(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::File => "a file or a url",
+            Self::Data => "data or metadata of no concept",
+        }
+    }
+}
+
+/// Content that the route does not admit.
+#[derive(Clone, Debug)]
+pub struct Unadmitted<'j> {
+    /// The position in the message.
+    pub pointer: Pointer<'j>,
+    /// The value of `admit` that would take it.
+    pub admit: Admit,
+}
+
+impl fmt::Display for Unadmitted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.pointer.fmt(f)
+    }
+}
+
 /// What a binding must know to read a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading<'r> {
@@ -207,8 +253,8 @@ pub struct Message<'j> {
     pub instances: Vec<Instance<'j>>,
     /// The first place whose content names no concept.
     pub gap: Option<Gap<'j>>,
-    /// The first text, file or URL that the route does not admit.
-    pub uninspectable: Option<Pointer<'j>>,
+    /// The first text, file, URL, data or metadata that the route does not admit.
+    pub uninspectable: Option<Unadmitted<'j>>,
     /// In MCP: the characters of free text that stand beside what the instances hold or their schemas mark (of who client and server
     /// say they are).
     pub prose: u64,
@@ -262,9 +308,9 @@ impl<'j> Message<'j> {
         }
     }
 
-    pub(crate) fn note_uninspectable(&mut self, pointer: Pointer<'j>) {
+    pub(crate) fn note_uninspectable(&mut self, pointer: Pointer<'j>, admit: Admit) {
         if self.uninspectable.is_none() {
-            self.uninspectable = Some(pointer);
+            self.uninspectable = Some(Unadmitted { pointer, admit });
         }
     }
 }

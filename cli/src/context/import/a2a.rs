@@ -1,12 +1,15 @@
 //! The skills of an agent card. A card says in words what an agent can do and not what is said to it, so each skill becomes a
 //! task with open questions.
 
+use std::collections::BTreeSet;
+
 use http::Method;
 use semgate_contexts::json;
 use serde_json::{Value, json};
 
 use super::ask::Place;
-use super::{Draft, From, task_name};
+use super::draft::{Draft, Drafted};
+use super::{From, names};
 use crate::fault::Fault;
 
 /// Where a card stands (A2A 1.0 §8.2).
@@ -36,24 +39,30 @@ pub(super) async fn draft(from: &From) -> Result<(Draft, String), Fault> {
 pub(super) fn drafted(card: &Value) -> (Draft, String) {
     let mut draft = Draft::default();
     draft.warn("a card names skills in words: every parameter and result is an open question of the review");
-    for skill in card.get("skills").and_then(Value::as_array).into_iter().flatten() {
-        let text = |member: &str| skill.get(member).and_then(Value::as_str).unwrap_or_default();
-        let name = task_name(if text("id").is_empty() { text("name") } else { text("id") });
-        if draft.tasks.contains_key(&name) {
-            draft.warn(format!("`{name}` is left out: another skill's task is called so"));
+    let skills: Vec<&Value> = card.get("skills").and_then(Value::as_array).into_iter().flatten().collect();
+    let of = |skill: &Value, member: &str| {
+        skill.get(member).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let id = |skill: &Value| Some(of(skill, "id")).filter(|id| !id.is_empty()).unwrap_or(of(skill, "name"));
+    let ids: Vec<String> = skills.iter().map(|skill| id(skill)).collect();
+    let names = names::tasks(ids.iter().map(String::as_str));
+    let mut seen = BTreeSet::new();
+    for (skill, id) in skills.into_iter().zip(&ids) {
+        let Some(name) = names.get(id.as_str()) else { continue };
+        if !seen.insert(id) {
+            draft.left_out.push((id.clone(), "another skill has the same id".to_owned()));
             continue;
         }
-        let description: String = text("description").chars().take(MAX_TEXT).collect();
+        let mut drafted = Drafted::new(name, id);
+        let description: String = of(skill, "description").chars().take(MAX_TEXT).collect();
         let open = "open: which parameters does it take, of which types, and which of them are text?";
         let results = "open: what does it answer?";
-        draft.tasks.insert(
-            name.clone(),
-            json!({
-                "parameters": {"type": "object", "title": text("name"), "description": description, "$comment": open},
-                "results": {"type": "object", "$comment": results},
-            }),
-        );
-        draft.warn(format!("`{name}` takes and answers an empty object until somebody says what"));
+        drafted.task = json!({
+            "parameters": {"type": "object", "title": of(skill, "name"), "description": description, "$comment": open},
+            "results": {"type": "object", "$comment": results},
+        });
+        drafted.warn("it takes and answers an empty object until somebody says what".to_owned());
+        draft.tasks.push(drafted);
     }
     let name = card.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
     (draft, name)

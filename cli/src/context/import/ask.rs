@@ -17,8 +17,8 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use crate::fault::{Doing, Fault};
 use crate::system::{read, read_roots};
 
-/// The largest answer that is read: a context holds 90 kB, and descriptions of tools are not much longer than what is kept.
-const MAX_ANSWER_BYTES: usize = 4 * 1024 * 1024;
+/// The largest answer that is read: the longest list of tools known has 1.1 MB.
+pub(super) const MAX_ANSWER_BYTES: usize = 4 * 1024 * 1024;
 /// How long one request may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 

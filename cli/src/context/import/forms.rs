@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use semgate_inspect::tools::digest_of;
 use serde_json::{Map, Value, json};
 
-use super::{Draft, schema};
+use super::draft::Drafted;
+use super::schema;
 use crate::fault::Fault;
 
 /// One tool, and how it is described.
@@ -99,73 +100,52 @@ fn common(value: &Value) -> Value {
     }
 }
 
-/// All that is pinned, as it is written beside a draft: by task, each form with its digest and the versions that have it.
-pub(super) fn beside(draft: &Draft) -> Option<Value> {
-    let mut tasks = Map::new();
-    for (task, forms) in pinned(draft) {
-        let forms = forms.iter().map(|form| {
+/// All that is pinned, as it is written next to a draft: by task, each form with its digest and the versions that have it.
+pub(super) fn pinned(tasks: &[Drafted]) -> Option<Value> {
+    let tools = tasks.iter().filter(|drafted| !drafted.forms.is_empty());
+    let all = tools.map(|drafted| {
+        let forms = drafted.forms.iter().map(|form| {
             let digest = digest_of(&form.definition).map(|digest| digest.to_string());
             json!({"digest": digest, "protocol": form.versions, "definition": form.definition})
         });
-        tasks.insert(task.to_owned(), forms.collect());
-    }
-    (!tasks.is_empty()).then_some(Value::Object(tasks))
+        (drafted.name.clone(), forms.collect())
+    });
+    let all: Map<String, Value> = all.collect();
+    (!all.is_empty()).then_some(Value::Object(all))
 }
 
-/// The tasks of the draft that pin a tool, with what they pin.
-fn pinned(draft: &Draft) -> impl Iterator<Item = (&str, &Vec<Form>)> {
-    let kept = draft.pinned.iter().filter(|(task, _)| draft.tasks.contains_key(task));
-    kept.map(|(task, forms)| (task.as_str(), forms))
-}
-
-/// What is pinned and does not stand in the draft, a line each.
-pub(super) fn unseen(draft: &Draft) -> Vec<String> {
+/// Everything that a task pins and the draft does not show, a line each.
+pub(super) fn unseen(drafted: &Drafted) -> Vec<String> {
     let mut lines = Vec::new();
     let mut tell = |line: String| {
         if !lines.contains(&line) {
             lines.push(line);
         }
     };
-    for (task, forms) in pinned(draft) {
-        let mut shown = Vec::new();
-        draft
-            .tasks
-            .get(task)
-            .into_iter()
-            .chain(draft.definitions.values())
-            .for_each(|part| words(part, &mut shown));
-        shown.extend(draft.definitions.keys().map(String::as_str));
-        for (member, value) in forms.iter().filter_map(|form| form.definition.as_object()).flatten() {
-            let quoted = Value::from(member.as_str());
-            if member == "name" || (member == "description" && stands(value.as_str(), &shown)) {
-                continue;
-            }
-            if !matches!(member.as_str(), "inputSchema" | "outputSchema") {
-                tell(format!("`{task}` pins {quoted}, which the draft does not show: {value}"));
-                continue;
-            }
-            let mut said = Vec::new();
-            words(value, &mut said);
-            let hidden: BTreeSet<&str> = said
-                .into_iter()
-                .filter(|word| !schema::is_plain(word) && !stands(Some(*word), &shown))
-                .collect();
-            if !hidden.is_empty() {
-                tell(format!(
-                    "`{task}` pins words of {quoted} that the draft does not show: {}",
-                    json!(hidden)
-                ));
-            }
+    let mut shown = Vec::new();
+    std::iter::once(&drafted.task)
+        .chain(drafted.definitions.values())
+        .for_each(|part| words(part, &mut shown));
+    shown.extend(drafted.definitions.keys().map(String::as_str));
+    let stands = |word: &str| shown.iter().any(|text| text.contains(word));
+    for (member, value) in drafted.forms.iter().filter_map(|form| form.definition.as_object()).flatten() {
+        let quoted = Value::from(member.as_str());
+        if member == "name" || (member == "description" && value.as_str().is_some_and(stands)) {
+            continue;
+        }
+        if !matches!(member.as_str(), "inputSchema" | "outputSchema") {
+            tell(format!("it pins {quoted}, which the draft does not show: {value}"));
+            continue;
+        }
+        let mut said = Vec::new();
+        words(value, &mut said);
+        let plain = |word: &str| schema::is_plain(word) || drafted.references.contains(word);
+        let hidden: BTreeSet<&str> = said.into_iter().filter(|word| !plain(word) && !stands(word)).collect();
+        if !hidden.is_empty() {
+            tell(format!("it pins words of {quoted} that the draft does not show: {}", json!(hidden)));
         }
     }
     lines
-}
-
-/// Whether a text is part of what is shown; of a reference, what it refers to.
-fn stands(word: Option<&str>, shown: &[&str]) -> bool {
-    let Some(word) = word else { return false };
-    let word = schema::referred(word).unwrap_or(word);
-    shown.iter().any(|text| text.contains(word))
 }
 
 /// Every name and text of a value.

@@ -10,9 +10,10 @@ use semgate_inspect::tools::{BadHeader, comment, digest_of, headers};
 use semgate_message::mcp::Version;
 use serde_json::{Map, Value, json};
 
-use super::ask::{Place, Said};
+use super::ask::{self, Place, Said};
+use super::draft::{Draft, Drafted};
 use super::forms::{Tool, gather, newest};
-use super::{Draft, From, schema, task_name};
+use super::{From, names, schema};
 use crate::fault::Fault;
 
 /// Pages of one list.
@@ -23,6 +24,15 @@ const STATELESS: &str = Version::V2026_07_28.as_str();
 const VERSIONS: [&str; Version::ALL.len()] =
     [Version::V2025_06_18.as_str(), Version::V2025_11_25.as_str(), STATELESS];
 
+/// Bounds of one answer: servers with hundreds of tools list them in a page of a megabyte or two.
+const READER: json::Limits = json::Limits {
+    max_bytes: ask::MAX_ANSWER_BYTES,
+    max_depth: 96,
+    max_nodes: 400_000,
+    max_string_bytes: 256 << 10,
+    max_key_bytes: 1 << 10,
+};
+
 /// What is asked of a server.
 #[derive(Debug, Args)]
 pub struct FromServer {
@@ -32,6 +42,9 @@ pub struct FromServer {
     /// which must describe each tool alike
     #[arg(long, value_name = "VERSION", value_parser = VERSIONS)]
     protocol: Option<String>,
+    /// Import this tool, by its exact name; may be given again. Without it all tools are imported
+    #[arg(long = "tool", value_name = "NAME")]
+    tools: Vec<String>,
     /// A file with a bearer token, which is shown to this server alone
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
@@ -94,45 +107,74 @@ pub(super) async fn draft(asked: &FromServer) -> Result<(Draft, String), Fault> 
             false => "is this its MCP endpoint?",
         }));
     }
-    for tool in tools {
-        task(&mut draft, tool);
-    }
+    tasks(&mut draft, wanted_of(tools, &asked.tools)?);
     Ok((draft, name.unwrap_or_default()))
 }
 
+/// The tools of these names; without names all.
+///
+/// # Errors
+/// The server lists no tool of one of the names.
+pub(super) fn wanted_of(tools: Vec<Tool>, names: &[String]) -> Result<Vec<Tool>, Fault> {
+    if let Some(missing) = names.iter().find(|name| tools.iter().all(|tool| tool.name != **name)) {
+        let known: Vec<String> =
+            tools.iter().take(32).map(|tool| Value::from(tool.name.as_str()).to_string()).collect();
+        let missing = Value::from(missing.as_str());
+        return Err(Fault::new(format_args!("the server lists no tool {missing}"))
+            .hint(format_args!("it lists {}", known.join(", "))));
+    }
+    Ok(tools.into_iter().filter(|tool| names.is_empty() || names.contains(&tool.name)).collect())
+}
+
+/// Each tool as a task; one that cannot be a task is left out with its reason.
+pub(super) fn tasks(draft: &mut Draft, tools: Vec<Tool>) {
+    let names: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
+    let names = names::tasks(names.iter().map(String::as_str));
+    for tool in tools {
+        let Some(name) = names.get(tool.name.as_str()) else { continue };
+        let mut drafted = Drafted::new(name, &tool.name);
+        match task(&mut drafted, tool, &mut draft.used) {
+            Ok(()) => draft.tasks.push(drafted),
+            Err(why) => draft.left_out.push((drafted.tool, why)),
+        }
+    }
+}
+
 /// One tool as a task.
-pub(super) fn task(draft: &mut Draft, Tool { name: tool, forms }: Tool) {
-    let plain = tool.bytes().all(|b| b.is_ascii_graphic()) && (1..=128).contains(&tool.len());
-    let name = task_name(&tool);
-    if !plain || draft.tasks.contains_key(&name) {
-        draft.warn(format!(
-            "`{name}` is left out: the tool's name is no word, or another tool's task is called so"
-        ));
-        return;
+///
+/// # Errors
+/// The reason for which it is left out.
+fn task(
+    drafted: &mut Drafted,
+    Tool { name: tool, forms }: Tool,
+    used: &mut schema::Used,
+) -> Result<(), String> {
+    if !tool.bytes().all(|b| b.is_ascii_graphic()) || !(1..=128).contains(&tool.len()) {
+        return Err("its name is not 1 to 128 visible ASCII characters".to_owned());
     }
     // older versions lack what newer ones added, such as the headers of arguments
-    let Some(newest) = newest(&forms) else { return };
-    let Ok(mirrored) = headers(newest.get("inputSchema").unwrap_or(&Value::Null)).map_err(|BadHeader| {
-        draft.warn(format!("`{name}` is left out: it asks for a header of an argument that cannot have one"));
-    }) else {
-        return;
-    };
+    let newest = newest(&forms).ok_or("the server does not describe it")?;
+    let mirrored = headers(newest.get("inputSchema").unwrap_or(&Value::Null))
+        .map_err(|BadHeader| "it asks for a header of an argument that cannot have one")?;
     let digests: Vec<_> = forms.iter().filter_map(|form| digest_of(&form.definition)).collect();
-    let given = |member: &str| newest.get(member).cloned();
-    let mut parameters = schema::keep(draft, &name, "parameters", given("inputSchema"));
+    let mut parameters = schema::keep(drafted, "parameters", newest.get("inputSchema"), used)?;
     if let Value::Object(map) = &mut parameters {
         if let Some(Value::String(text)) = newest.get("description") {
             map.insert("description".to_owned(), Value::from(text.as_str()));
         }
         map.insert("$comment".to_owned(), Value::from(comment(&tool, &digests, &mirrored)));
     }
-    let results = schema::keep(draft, &name, "results", given("outputSchema"));
+    let results = schema::keep(drafted, "results", newest.get("outputSchema"), used)?;
     if newest.get("outputSchema").is_none() {
-        draft.warn(format!("`{name}` states no output schema: its results are taken to be empty, and text needs a route that admits it"));
+        drafted.warn(
+            "it states no output schema: its results are taken to be empty, and text needs a route that admits it"
+                .to_owned(),
+        );
     }
-    let task = json!({"parameters": parameters, "results": results, "performatives": ["REQUEST", "INFORM"]});
-    draft.tasks.insert(name.clone(), task);
-    draft.pinned.push((name, forms));
+    drafted.task =
+        json!({"parameters": parameters, "results": results, "performatives": ["REQUEST", "INFORM"]});
+    drafted.forms = forms;
+    Ok(())
 }
 
 const ACCEPT: (&str, &str) = ("accept", "application/json, text/event-stream");
@@ -227,7 +269,7 @@ async fn call(
 /// What there is in its place.
 pub(super) fn message(said: &Said) -> Result<Value, String> {
     let read = |bytes: &[u8]| {
-        let json = json::read(bytes, &json::Limits::default());
+        let json = json::read(bytes, &READER);
         json.map(|json| json.to_value()).map_err(|fault| format!("no answer that can be read ({fault})"))
     };
     let nothing = || "no answer".to_owned();

@@ -1,9 +1,12 @@
-//! Schemas of others in the profile of contexts.
+//! Schemas of others in the profile of contexts, their older drafts translated to 2020-12.
+
+use std::collections::BTreeSet;
 
 use semgate_contexts::schema::FORMATS;
 use serde_json::{Map, Value, json};
 
-use super::{Draft, task_name};
+use super::draft::Drafted;
+use super::refs::{self, Targets};
 
 /// Keywords that say something to readers only, in the standard, and that the profile does not know.
 const SAYS_NOTHING: [&str; 6] =
@@ -47,10 +50,12 @@ const PLAIN: [&str; 32] = [
 
 /// Whether a text is a word of schemas alone, which says nothing to anybody who reads a tool's definition.
 pub(super) fn is_plain(word: &str) -> bool {
-    const MORE: [&str; 6] = [
+    const MORE: [&str; 8] = [
         "$defs",
         "definitions",
         "additionalItems",
+        "dependencies",
+        "http://json-schema.org/draft-07/schema",
         "x-mcp-header",
         "http://json-schema.org/draft-07/schema#",
         "https://json-schema.org/draft/2020-12/schema",
@@ -58,74 +63,134 @@ pub(super) fn is_plain(word: &str) -> bool {
     PLAIN.contains(&word) || SAYS_NOTHING.contains(&word) || MORE.contains(&word)
 }
 
-/// The name of the definition that a reference names, if it names one beside it.
-pub(super) fn referred(to: &str) -> Option<&str> {
-    let inner = to.strip_prefix("#/$defs/").or_else(|| to.strip_prefix("#/definitions/"));
-    inner.filter(|inner| !inner.contains('/'))
-}
+/// Keywords that assert something which no keyword of the profile can say: without them the tool would take more.
+const BEYOND: [&str; 5] =
+    ["$dynamicRef", "$recursiveRef", "unevaluatedItems", "$recursiveAnchor", "$dynamicAnchor"];
 
-/// What is being brought over.
+/// Keywords that say nothing about content.
+const ANNOTATIONS: [&str; 9] = [
+    "title",
+    "description",
+    "default",
+    "examples",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "$comment",
+    "$schema",
+];
+
+/// Definitions of one draft, whose names are all distinct.
+pub(super) type Used = BTreeSet<String>;
+
+/// One schema on its way into the profile.
 struct Keep<'d> {
-    draft: &'d mut Draft,
-    task: &'d str,
-    /// Where it stands.
+    drafted: &'d mut Drafted,
+    root: &'d Value,
+    side: &'static str,
+    targets: Targets,
+    /// JSON Pointer into the schema as it was given.
     at: String,
+    /// `$ref` stands alone, as in all drafts before 2019-09.
+    alone: bool,
 }
 
-/// The schema of one side of a task. Without one nothing is taken but an empty object.
-pub(super) fn keep(draft: &mut Draft, task: &str, side: &str, given: Option<Value>) -> Value {
-    let Some(Value::Object(map)) = given else { return json!({"type": "object"}) };
-    let mut keep = Keep { draft, task, at: format!("{task}/{side}") };
-    for name in ["$defs", "definitions"] {
-        if let Some(Value::Object(definitions)) = map.get(name) {
-            for (key, schema) in definitions {
-                let own = keep.definition(key);
-                let kept = keep.below(key, schema);
-                keep.draft.definitions.insert(own, kept);
-            }
-        }
+/// Translates the schema of one side of a task, and adds the definitions that it refers to. Without a schema nothing is taken but an
+/// empty object.
+///
+/// # Errors
+/// A keyword that asserts what the profile cannot say.
+pub(super) fn keep(
+    drafted: &mut Drafted,
+    side: &'static str,
+    given: Option<&Value>,
+    used: &mut Used,
+) -> Result<Value, String> {
+    let Some(root @ Value::Object(map)) = given else { return Ok(json!({"type": "object"})) };
+    let prefix = if side == "results" { "results_" } else { "" };
+    let targets = Targets::of(root, (&drafted.name, prefix), used);
+    if targets.iter().next().is_some() && refs::has_inner_base(root) {
+        return Err("a schema inside it has an `$id` of its own, and references are used".to_owned());
     }
-    keep.schema(&map)
+    let dialect = map.get("$schema").and_then(Value::as_str).unwrap_or_default();
+    let alone = ["draft-03", "draft-04", "draft-06", "draft-07"].iter().any(|old| dialect.contains(old));
+    let mut keep = Keep { drafted, root, side, targets, at: String::new(), alone };
+    let places: Vec<_> = keep.targets.iter().map(|(at, name)| (at.to_owned(), name.to_owned())).collect();
+    for (pointer, name) in places {
+        let Some(target) = root.pointer(&pointer) else { continue };
+        keep.at = pointer;
+        let kept = keep.schema(target)?;
+        keep.drafted.definitions.insert(name, kept);
+    }
+    keep.at = String::new();
+    let mut kept = keep.schema(root)?;
+    // MCP: arguments and structured content are objects, whether or not the schema says so
+    if let Value::Object(kept) = &mut kept
+        && !kept.contains_key("$ref")
+    {
+        kept.entry("type").or_insert_with(|| Value::from("object"));
+    }
+    Ok(kept)
 }
+
+type Kept<T = ()> = Result<T, String>;
 
 impl Keep<'_> {
-    fn definition(&self, name: &str) -> String {
-        let side = if self.at.contains("/results") { "results_" } else { "" };
-        task_name(&format!("{}_{side}{name}", self.task))
+    fn here(&self) -> String {
+        format!("{}/{}{}", self.drafted.name, self.side, self.at)
     }
 
     fn warn(&mut self, what: &str) {
-        let text = format!("`{}`: {what}", self.at);
-        if !self.draft.warnings.contains(&text) {
-            self.draft.warnings.push(text);
-        }
+        let text = format!("`{}`: {what}", self.here());
+        self.drafted.warn(text);
     }
 
-    fn below(&mut self, name: &str, schema: &Value) -> Value {
+    /// The schema below the present one; a reference where it is the target of one.
+    fn below(&mut self, segments: &[&str], schema: &Value) -> Kept<Value> {
         let before = self.at.clone();
-        self.at = format!("{before}/{name}");
-        let kept = match schema {
-            Value::Object(map) => self.schema(map),
-            Value::Bool(_) => schema.clone(),
-            _ => {
-                self.warn("is no schema, so nothing is taken");
-                Value::Bool(false)
-            }
+        for segment in segments {
+            self.at = format!("{}/{}", self.at, segment.replace('~', "~0").replace('/', "~1"));
+        }
+        let kept = match self.targets.at(&self.at) {
+            Some(name) => Ok(json!({ "$ref": format!("#/$defs/{name}") })),
+            None => self.schema(schema),
         };
         self.at = before;
         kept
     }
 
-    fn schema(&mut self, map: &Map<String, Value>) -> Value {
-        let annotations = ["title", "description", "default", "examples", "deprecated", "$comment"];
-        if map.keys().all(|name| annotations.contains(&name.as_str())) {
+    fn schema(&mut self, schema: &Value) -> Kept<Value> {
+        let map = match schema {
+            Value::Object(map) => map,
+            Value::Bool(_) => return Ok(schema.clone()),
+            _ => {
+                self.warn("is no schema, so nothing is taken");
+                return Ok(Value::Bool(false));
+            }
+        };
+        if map.keys().all(|name| ANNOTATIONS.contains(&name.as_str())) {
             self.warn("takes anything: narrow it");
-            return Value::Bool(true);
+            return Ok(Value::Bool(true));
+        }
+        if let Some(reference) = map.get("$ref")
+            && reference.as_str().is_none_or(|to| refs::resolve(self.root, to).is_none())
+        {
+            self.warn("refers to something else than a schema of this tool, so nothing is taken");
+            return Ok(Value::Bool(false));
         }
         let mut out = Map::new();
+        let alone = self.alone && map.contains_key("$ref");
         for (name, value) in map {
-            self.keyword(name, value, &mut out);
+            if alone && name != "$ref" && !ANNOTATIONS.contains(&name.as_str()) {
+                continue;
+            }
+            self.keyword(map, (name, value), &mut out)?;
         }
+        self.remark(&out);
+        Ok(Value::Object(out))
+    }
+
+    fn remark(&mut self, out: &Map<String, Value>) {
         let text = out.get("type").is_some_and(|kind| kind == "string");
         let bounded = ["enum", "const", "pattern", "format", "maxLength", "x-code-list", "$ref"];
         if text && !bounded.iter().any(|bound| out.contains_key(*bound)) {
@@ -136,45 +201,47 @@ impl Keep<'_> {
         if out.get("additionalProperties") == Some(&Value::Bool(true)) {
             self.warn("is an open object: members that nobody named pass");
         }
-        Value::Object(out)
     }
 
-    fn keyword(&mut self, name: &str, value: &Value, out: &mut Map<String, Value>) {
-        let name_of = |name: &str| name.to_owned();
+    fn keyword(
+        &mut self,
+        map: &Map<String, Value>,
+        (name, value): (&str, &Value),
+        out: &mut Map<String, Value>,
+    ) -> Kept {
         match (name, value) {
-            ("$defs" | "definitions", _) => {}
-            ("$ref", Value::String(to)) => match referred(to) {
-                Some(inner) => {
-                    let own = self.definition(inner);
-                    out.insert(name_of(name), Value::from(format!("#/$defs/{own}")));
-                }
-                None => {
-                    self.warn("refers to something else than a definition beside it, so nothing is taken");
-                    out.insert("not".to_owned(), Value::Bool(true));
-                }
-            },
+            ("$defs" | "definitions" | "$schema", _) => {}
+            ("$ref", Value::String(to)) => self.reference(to, out),
             ("format", Value::String(format)) if !FORMATS.contains(&format.as_str()) => {
                 self.warn("has a format that is not asserted: it is left out");
             }
             ("x-mcp-header", Value::String(header)) => {
                 out.insert("$comment".to_owned(), Value::from(format!("mcp-header {header}")));
             }
-            ("additionalItems", _) => {
-                self.warn("has `additionalItems` of an older draft, so nothing is taken");
-                out.insert("not".to_owned(), Value::Bool(true));
+            ("items", Value::Array(items)) => self.tuple(map, items, out)?,
+            // beside `items` that is one schema, or none, it asserts nothing
+            ("additionalItems", _) => {}
+            ("dependencies", Value::Object(members)) => self.dependencies(members, out)?,
+            ("exclusiveMinimum" | "exclusiveMaximum", Value::Bool(exclusive)) => {
+                let bound = map.get(if name == "exclusiveMinimum" { "minimum" } else { "maximum" });
+                if let Some(bound) = bound.filter(|_| *exclusive) {
+                    out.insert(name.to_owned(), bound.clone());
+                }
             }
-            ("$schema", Value::String(_)) => {}
-            _ if SAYS_NOTHING.contains(&name) => self.warn(&format!("`{}` is left out", task_name(name))),
+            _ if BEYOND.contains(&name) => {
+                return Err(format!("`{}`: `{name}` asserts what no context can say", self.here()));
+            }
+            _ if SAYS_NOTHING.contains(&name) => self.warn(&format!("`{}` is left out", shown(name))),
             ("properties" | "patternProperties" | "dependentSchemas", Value::Object(members)) => {
-                let kept = members.iter().map(|(key, schema)| (key.clone(), self.below(key, schema)));
-                let kept: Map<String, Value> = kept.collect();
-                out.insert(name_of(name), Value::Object(kept));
-            }
-            ("allOf" | "anyOf" | "oneOf" | "prefixItems", Value::Array(parts)) => {
                 let kept =
-                    parts.iter().enumerate().map(|(n, schema)| self.below(&format!("{name}/{n}"), schema));
-                let kept: Vec<Value> = kept.collect();
-                out.insert(name_of(name), Value::Array(kept));
+                    members.iter().map(|(key, schema)| Ok((key.clone(), self.below(&[name, key], schema)?)));
+                let kept = kept.collect::<Kept<Map<String, Value>>>()?;
+                merge(out, name, kept);
+            }
+            ("dependentRequired", Value::Object(members)) => merge(out, name, members.clone()),
+            ("allOf" | "anyOf" | "oneOf" | "prefixItems", Value::Array(parts)) => {
+                let kept = self.list(name, parts)?;
+                out.insert(name.to_owned(), kept);
             }
             (
                 "additionalProperties"
@@ -188,12 +255,75 @@ impl Keep<'_> {
                 | "else",
                 schema,
             ) => {
-                let kept = self.below(name, schema);
-                out.insert(name_of(name), kept);
+                let kept = self.below(&[name], schema)?;
+                out.insert(name.to_owned(), kept);
             }
-            _ if PLAIN.contains(&name) => drop(out.insert(name_of(name), value.clone())),
-            _ => self
-                .warn(&format!("`{}` is a keyword that says nothing here: it is left out", task_name(name))),
+            _ if PLAIN.contains(&name) => drop(out.insert(name.to_owned(), value.clone())),
+            _ => self.warn(&format!("`{}` is a keyword that says nothing here: it is left out", shown(name))),
+        }
+        Ok(())
+    }
+
+    fn reference(&mut self, to: &str, out: &mut Map<String, Value>) {
+        let name = refs::resolve(self.root, to).and_then(|(at, _)| self.targets.at(&at).map(str::to_owned));
+        if let Some(name) = name {
+            self.drafted.references.insert(to.to_owned());
+            out.insert("$ref".to_owned(), Value::from(format!("#/$defs/{name}")));
         }
     }
+
+    fn list(&mut self, name: &str, parts: &[Value]) -> Kept<Value> {
+        let parts = parts.iter().enumerate();
+        parts.map(|(n, schema)| self.below(&[name, &n.to_string()], schema)).collect()
+    }
+
+    /// An array of schemas under `items`, as drafts before 2020-12 write a tuple: `additionalItems` says what follows, by default
+    /// anything.
+    fn tuple(&mut self, map: &Map<String, Value>, items: &[Value], out: &mut Map<String, Value>) -> Kept {
+        if !items.is_empty() {
+            let kept = self.list("items", items)?;
+            out.insert("prefixItems".to_owned(), kept);
+        }
+        let rest = match map.get("additionalItems") {
+            Some(schema) => self.below(&["additionalItems"], schema)?,
+            None => Value::Bool(true),
+        };
+        if rest == Value::Bool(true) {
+            self.warn("is an open list: anything may follow what it names");
+        }
+        out.insert("items".to_owned(), rest);
+        Ok(())
+    }
+
+    /// `dependencies` of drafts before 2019-09: names, or a schema.
+    fn dependencies(&mut self, members: &Map<String, Value>, out: &mut Map<String, Value>) -> Kept {
+        let (mut required, mut schemas) = (Map::new(), Map::new());
+        for (member, needs) in members {
+            if needs.is_array() {
+                required.insert(member.clone(), needs.clone());
+            } else {
+                schemas.insert(member.clone(), self.below(&["dependencies", member], needs)?);
+            }
+        }
+        merge(out, "dependentRequired", required);
+        merge(out, "dependentSchemas", schemas);
+        Ok(())
+    }
+}
+
+/// Adds named members to those of a keyword that are there.
+fn merge(out: &mut Map<String, Value>, keyword: &str, members: Map<String, Value>) {
+    if keyword != "properties" && members.is_empty() {
+        return;
+    }
+    match out.entry(keyword).or_insert_with(|| json!({})) {
+        Value::Object(there) => there.extend(members),
+        other => *other = Value::Object(members),
+    }
+}
+
+/// A keyword as a warning quotes it: nothing in it can break the line.
+fn shown(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "$-".contains(c) { c } else { '_' };
+    name.chars().map(plain).take(64).collect()
 }

@@ -1,21 +1,35 @@
+use super::names::label;
 use super::*;
+use semgate_contexts::Context;
 use serde_json::json;
 
+mod schemas;
+
+const NAMING: Naming<'_> = Naming { line: "drafts", version: "v1.0", title: "Drafts" };
+
+/// The one context of a draft, and every remark on it.
 fn context(mut draft: Draft) -> (Context, Vec<String>) {
-    let context = good(&mut draft, "urn:contexts:drafts:v1.0", "Drafts").unwrap();
-    (context, draft.warnings)
+    let mut parts = draft.parts(&NAMING).unwrap();
+    let warnings = parts.iter().flat_map(|part| &part.tasks).flat_map(|drafted| drafted.warnings.clone());
+    let mut warnings: Vec<String> = warnings.collect();
+    warnings.extend(draft.warnings);
+    warnings.extend(draft.left_out.iter().map(|(tool, why)| format!("`{tool}` is left out: {why}")));
+    assert_eq!(parts.len(), 1);
+    (parts.remove(0).context, warnings)
+}
+
+fn draft_of(tools: &[Value]) -> Draft {
+    let mut draft = Draft::default();
+    let tools = tools.iter().map(|tool| {
+        let form = forms::Form { versions: vec!["2026-07-28"], definition: tool.clone() };
+        forms::Tool { name: tool["name"].as_str().unwrap().to_owned(), forms: vec![form] }
+    });
+    mcp::tasks(&mut draft, tools.collect());
+    draft
 }
 
 fn of(tools: &[Value]) -> (Context, Vec<String>) {
-    let mut draft = Draft::default();
-    for tool in tools {
-        let form = forms::Form { versions: vec!["2026-07-28"], definition: tool.clone() };
-        mcp::task(
-            &mut draft,
-            forms::Tool { name: tool["name"].as_str().unwrap().to_owned(), forms: vec![form] },
-        );
-    }
-    context(draft)
+    context(draft_of(tools))
 }
 
 fn schema(context: &Context, task: &str) -> Value {
@@ -64,38 +78,102 @@ fn what_cannot_be_kept_takes_nothing_and_is_told() {
 }
 
 #[test]
-fn a_tool_that_no_context_can_hold_is_left_out_and_told() {
-    let good = json!({"name": "f", "inputSchema": {"type": "object"}});
+fn a_tool_that_no_context_can_hold_is_left_out_and_named() {
+    let tool = |name: &str, schema: Value| json!({"name": name, "inputSchema": schema});
+    let far =
+        json!({"type": "object", "properties": {"a": {"$ref": "https://evil.test/s"}}, "required": ["a"]});
+    let deep = json!({"type": "object", "unevaluatedItems": false});
+    let pattern =
+        json!({"type": "object", "properties": {"p": {"not": {"pattern": "^(a+)\\1$"}}}, "required": ["p"]});
     let (context, warnings) = of(&[
-        good.clone(),
-        json!({"name": "f", "inputSchema": {"type": "object"}}),
-        json!({"name": "g h", "inputSchema": {"type": "object"}}),
+        tool("f", json!({"type": "object"})),
+        tool("g h", json!({"type": "object"})),
+        tool("far", far),
+        tool("deep", deep),
+        tool("back", pattern),
+        tool("text", json!({"type": "string"})),
     ]);
-    assert_eq!(context.terms().count(), 1);
-    assert_eq!(warnings.iter().filter(|warning| warning.contains("left out")).count(), 2);
+    assert_eq!(context.terms().map(|term| term.name()).collect::<Vec<_>>(), ["f"]);
+    for (tool, why) in [
+        ("g h", "visible ASCII"),
+        ("far", "ask for `a`, which takes nothing"),
+        ("deep", "`unevaluatedItems` asserts what no context can say"),
+        ("back", "ask for `p`, which takes nothing"),
+        ("text", "must describe an object"),
+    ] {
+        let named = |warning: &&String| warning.starts_with(&format!("`{tool}` is left out: "));
+        let warning = warnings.iter().find(named).unwrap_or_else(|| panic!("{tool}: {warnings:#?}"));
+        assert!(warning.contains(why), "{warning}");
+    }
+    let mut none = draft_of(&[tool("text", json!({"type": "string"}))]);
+    let refused = none.parts(&NAMING).err().unwrap().to_string();
+    assert!(refused.contains("nothing that was found can be a task of a context: \"text\": "), "{refused}");
 }
 
 #[test]
-fn one_name_that_a_context_cannot_hold_ended_the_import_of_all_others() {
-    let tool = |name: &str| json!({"name": name, "inputSchema": {"type": "object"}});
-    let (context, warnings) = of(&["add", "add_results", "HELLO", "look"].map(tool));
-    let names: Vec<_> = context.terms().map(|term| term.name().to_owned()).collect();
-    assert_eq!(names, ["add", "look"]);
-    for told in [
-        "`add_results` is left out: the name `add_results` is defined twice",
-        "`HELLO` is left out: the name `HELLO` belongs to the control vocabulary",
+fn names_that_collide_or_are_too_long_become_distinct_tasks_whatever_the_order() {
+    let long = "x".repeat(128);
+    let names = ["a-b", "a_b", "a.b", &long, "HELLO", "add", "add_results", "123_tool", "namespace/subtool"];
+    let tasks = names::tasks(names.into_iter());
+    let backwards = names::tasks(names.into_iter().rev());
+    assert_eq!(tasks, backwards);
+    let distinct: std::collections::BTreeSet<&String> = tasks.values().collect();
+    assert_eq!(distinct.len(), names.len(), "{tasks:?}");
+    for (tool, task) in [
+        ("a_b", "a_b"),
+        ("add", "add"),
+        ("123_tool", "t_123_tool"),
+        ("namespace/subtool", "namespace_subtool"),
     ] {
-        assert!(warnings.iter().any(|warning| warning.contains(told)), "{told}: {warnings:#?}");
+        assert_eq!(tasks[tool], task);
+    }
+    for (tool, start) in
+        [("a-b", "a_b_"), ("a.b", "a_b_"), ("HELLO", "HELLO_"), ("add_results", "add_results_")]
+    {
+        assert!(tasks[tool].starts_with(start), "{tool}: {}", tasks[tool]);
+    }
+    let tools = names.map(|name| json!({"name": name, "inputSchema": {"type": "object"}}));
+    let (context, warnings) = of(&tools);
+    assert_eq!(context.terms().count(), names.len(), "{warnings:#?}");
+    for name in names {
+        let comment = schema(&context, &tasks[name])["$comment"].as_str().unwrap().to_owned();
+        assert!(comment.starts_with(&format!("mcp-tool {name} sha-256:")), "{comment}");
     }
     let card = json!({"name": "Agent", "skills": [{"id": "find"}, {"id": "find_results"}, {"id": "HELLO"}]});
-    let (context, warnings) = self::context(a2a::drafted(&card).0);
-    assert_eq!(context.terms().map(|term| term.name().to_owned()).collect::<Vec<_>>(), ["find"]);
-    assert_eq!(warnings.iter().filter(|warning| warning.contains("is left out")).count(), 2, "{warnings:#?}");
-    let mut none = Draft::default();
-    none.tasks
-        .insert("HELLO".to_owned(), json!({"parameters": {"type": "object"}, "results": {"type": "object"}}));
-    let refused = good(&mut none, "urn:contexts:drafts:v1.0", "Drafts").unwrap_err();
-    assert!(refused.to_string().contains("nothing that was found can be a task"), "{refused}");
+    let (context, _) = self::context(a2a::drafted(&card).0);
+    assert_eq!(context.terms().count(), 3);
+}
+
+#[test]
+fn a_server_with_more_tools_than_one_context_holds_is_drafted_into_several() {
+    let argument = json!({"type": "string", "maxLength": 200, "description": "d".repeat(300)});
+    let properties: serde_json::Map<_, _> = (0..6).map(|n| (format!("a{n}"), argument.clone())).collect();
+    let tool = |n: usize| json!({"name": format!("t{n:03}"), "inputSchema": {"type": "object", "properties": properties}});
+    let tools: Vec<Value> = (0..100).map(tool).collect();
+    let mut draft = draft_of(&tools);
+    let parts = draft.parts(&NAMING).unwrap();
+    let urns: Vec<&str> = parts.iter().map(|part| part.urn.as_str()).collect();
+    assert_eq!(
+        urns,
+        ["urn:contexts:drafts:v1.0", "urn:contexts:drafts-2:v1.0", "urn:contexts:drafts-3:v1.0"]
+    );
+    let tasks: Vec<&str> = parts.iter().flat_map(|part| &part.tasks).map(|one| one.name.as_str()).collect();
+    assert_eq!(tasks, (0..100).map(|n| format!("t{n:03}")).collect::<Vec<_>>());
+    // the bound on terms divides small tools too
+    let small: Vec<Value> =
+        (0..300).map(|n| json!({"name": format!("s{n}"), "inputSchema": {"type": "object"}})).collect();
+    assert_eq!(draft_of(&small).parts(&NAMING).unwrap().len(), 2);
+}
+
+#[test]
+fn only_the_tools_that_are_asked_for_are_imported() {
+    let list = ["a", "b", "c"].map(|name| json!({"name": name, "inputSchema": {"type": "object"}}));
+    let tools = || forms::gather(vec![(NEW, list.to_vec())]).unwrap();
+    let names = |tools: Vec<forms::Tool>| tools.into_iter().map(|tool| tool.name).collect::<Vec<_>>();
+    assert_eq!(names(mcp::wanted_of(tools(), &["c".to_owned(), "a".to_owned()]).unwrap()), ["a", "c"]);
+    assert_eq!(names(mcp::wanted_of(tools(), &[]).unwrap()).len(), 3);
+    let missing = mcp::wanted_of(tools(), &["d".to_owned()]).err().unwrap().to_string();
+    assert!(missing.contains("the server lists no tool \"d\"") && missing.contains("\"b\""), "{missing}");
 }
 
 #[test]
@@ -122,11 +200,10 @@ fn skills_of_a_card_become_tasks_with_open_questions() {
 const NEW: &str = "2026-07-28";
 const OLD: &str = "2025-11-25";
 
-fn drafted(lists: Vec<(&'static str, Vec<Value>)>) -> Draft {
+fn drafted(lists: Vec<(&'static str, Vec<Value>)>) -> Part {
     let mut draft = Draft::default();
-    forms::gather(lists).unwrap().into_iter().for_each(|tool| mcp::task(&mut draft, tool));
-    good(&mut draft, "urn:contexts:drafts:v1.0", "Drafts").unwrap();
-    draft
+    mcp::tasks(&mut draft, forms::gather(lists).unwrap());
+    draft.parts(&NAMING).unwrap().remove(0)
 }
 
 fn look_up(description: &str) -> Value {
@@ -164,16 +241,16 @@ fn what_the_protocol_has_in_one_version_alone_is_pinned_for_both_and_told() {
     new["inputSchema"]["properties"]["n"]["x-mcp-header"] = json!("Number");
     let draft = drafted(vec![(NEW, vec![new.clone()]), (OLD, vec![old.clone()])]);
     let digests = [&new, &old].map(|tool| semgate_inspect::tools::digest_of(tool).unwrap().to_string());
-    let beside = forms::beside(&draft).unwrap();
+    let beside = forms::pinned(&draft.tasks).unwrap();
     for (n, (version, definition)) in [(NEW, new), (OLD, old)].into_iter().enumerate() {
         let form = json!({"digest": digests[n], "protocol": [version], "definition": definition});
         assert_eq!(beside["look"][n], form);
     }
     let comment = format!("mcp-tool look {} header:Number=/n", digests.join(" "));
-    assert_eq!(draft.tasks["look"]["parameters"]["$comment"], comment);
+    assert_eq!(draft.tasks[0].task["parameters"]["$comment"], comment);
     assert_eq!(
-        forms::unseen(&draft),
-        ["`look` pins \"execution\", which the draft does not show: {\"taskSupport\":\"forbidden\"}",]
+        forms::unseen(&draft.tasks[0]),
+        ["it pins \"execution\", which the draft does not show: {\"taskSupport\":\"forbidden\"}",]
     );
 }
 
@@ -187,7 +264,7 @@ fn bug_the_headers_of_arguments_were_lost_where_a_server_speaks_both_versions() 
         vec![(OLD, vec![old.clone()]), (NEW, vec![new.clone()])],
     ] {
         let draft = drafted(lists);
-        let comment = draft.tasks["look"]["parameters"]["$comment"].as_str().unwrap();
+        let comment = draft.tasks[0].task["parameters"]["$comment"].as_str().unwrap();
         assert!(comment.ends_with(" header:Number=/n"), "{comment}");
         assert_eq!(comment.matches("sha-256:").count(), 2, "both forms stay pinned: {comment}");
     }
@@ -205,12 +282,12 @@ fn every_word_that_is_pinned_stands_in_the_draft_or_is_told() {
         "outputSchema": {"type": "object", "description": "SAID-j", "properties": {"ok": {"type": "boolean", "$comment": "SAID-k"}}},
     });
     let draft = drafted(vec![(OLD, vec![tool])]);
-    let document = draft.document("urn:contexts:drafts:v1.0", "Drafts").to_string();
-    let told = forms::unseen(&draft).join("\n");
+    let document = draft.document.to_string();
+    let told = forms::unseen(&draft.tasks[0]).join("\n");
     for said in "123456789abcdefghijk".chars().map(|n| format!("SAID-{n}")) {
         assert!(document.contains(&said) || told.contains(&said), "{said}: {document}\n{told}");
     }
-    assert!(told.contains("`look` pins \"annotations\", which the draft does not show: {\"title\":\"SAID-4\",\"destructiveHint\":false}"), "{told}");
+    assert!(told.contains("it pins \"annotations\", which the draft does not show: {\"title\":\"SAID-4\",\"destructiveHint\":false}"), "{told}");
     assert!(!told.contains("Point") && !told.contains("SAID-2"), "{told}");
 }
 

@@ -48,7 +48,7 @@ impl Says {
             name: route.receiver.rsplit('/').next().unwrap_or_default().to_owned(),
             url,
             extension: Extension::new(extension),
-            required: choices.require_lock || choices.default_context.is_none(),
+            required: choices.require_lock || choices.default_contexts.is_empty(),
             versions: choices.versions.clone(),
             transports: choices.transports.clone(),
             push: choices.push.is_some(),

@@ -120,8 +120,8 @@ pub struct RouteChoices {
     pub versions: Vec<Version>,
     /// A2A: the transports that are taken.
     pub transports: Vec<Transport>,
-    /// The context of a message that names none.
-    pub default_context: Option<ContextUrn>,
+    /// The contexts of messages that name none: several only in MCP, where the first that pins a tool is that of its calls.
+    pub default_contexts: Vec<ContextUrn>,
     /// Parts that pass although no context defines them.
     pub admit: Admit,
     /// The agent behind keeps the tasks of its callers apart by itself.
@@ -175,7 +175,7 @@ impl Default for RouteChoices {
         Self {
             versions: vec![Version::V10],
             transports: vec![Transport::JsonRpc],
-            default_context: None,
+            default_contexts: Vec::new(),
             admit: Admit::default(),
             keeps_callers_apart: false,
             require_lock: false,
@@ -233,16 +233,10 @@ pub(super) fn choices(
             needed: "grpc is spoken over http/2 only".to_owned(),
         });
     }
-    let default_context = match &file.default_context {
-        Some(urn) => Some(ContextUrn::parse(urn, prefix).map_err(|_| {
-            ConfigFault::value(key("default_context"), "a context, such as `urn:contexts:payment:v1.1`")
-        })?),
-        None => None,
-    };
     Ok(RouteChoices {
         versions,
         transports,
-        default_context,
+        default_contexts: default_contexts(file, prefix)?,
         admit: admit(file.admit.as_deref().unwrap_or_default()).ok_or_else(|| {
             ConfigFault::value(key("admit"), "some of `text`, `file`, `data`, `handshake`, each once")
         })?,
@@ -410,6 +404,25 @@ fn list<T: Copy + PartialEq>(
         found.push(one);
     }
     (!found.is_empty()).then_some(found)
+}
+
+/// The default contexts of a route, each once.
+fn default_contexts(file: &FileRoute, prefix: &Prefix) -> Result<Vec<ContextUrn>, ConfigFault> {
+    let fault =
+        |name: &str, must: &str| Err(ConfigFault::value(format!("route `{}`: {name}", file.name), must));
+    let (name, written) = match (&file.default_context, &file.default_contexts) {
+        (Some(_), Some(_)) => return fault("default_contexts", "left out beside `default_context`"),
+        (Some(one), None) => ("default_context", std::slice::from_ref(one)),
+        (None, several) => ("default_contexts", several.as_deref().unwrap_or_default()),
+    };
+    let mut urns = Vec::new();
+    for urn in written {
+        match ContextUrn::parse(urn, prefix) {
+            Ok(urn) if !urns.contains(&urn) => urns.push(urn),
+            _ => return fault(name, "a context, such as `urn:contexts:payment:v1.1`, each once"),
+        }
+    }
+    Ok(urns)
 }
 
 fn admit(written: &[String]) -> Option<Admit> {

@@ -32,6 +32,7 @@ const SAID: &[(&str, &str, &[Kind])] = &[
     ("versions", "versions = [\"0.3\"]", &[A2a]),
     ("transports", "transports = [\"rest\"]", &[A2a]),
     ("default_context", "default_context = \"urn:contexts:payment:v1.0\"", &[L8, A2a, Mcp]),
+    ("default_contexts", "default_contexts = [\"urn:contexts:payment:v1.0\"]", &[Mcp]),
     ("admit", "admit = [\"text\"]", &[A2a, Mcp]),
     ("admit", "admit = [\"file\"]", &[A2a, Mcp]),
     ("admit", "admit = [\"data\"]", &[A2a]),

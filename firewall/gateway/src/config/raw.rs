@@ -173,6 +173,8 @@ pub(super) struct FileRoute {
     pub transports: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_context: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_contexts: Option<Vec<String>>,
     pub admit: Option<Vec<String>>,
     pub keeps_callers_apart: Option<bool>,
     pub require_lock: Option<bool>,
@@ -333,7 +335,13 @@ impl FileRoute {
             public_url: route.public_url.clone(),
             versions: words(choices.versions.iter().map(|version| version.as_str()).collect()),
             transports: words(choices.transports.iter().map(|transport| transport.as_str()).collect()),
-            default_context: choices.default_context.as_ref().map(ToString::to_string),
+            default_context: match choices.default_contexts.as_slice() {
+                [one] => Some(one.to_string()),
+                _ => None,
+            },
+            default_contexts: Some(&choices.default_contexts)
+                .filter(|urns| urns.len() > 1)
+                .map(|urns| urns.iter().map(ToString::to_string).collect()),
             admit: Some(choices.admit.words()),
             keeps_callers_apart: Some(choices.keeps_callers_apart),
             require_lock: Some(choices.require_lock),

@@ -207,7 +207,7 @@ pub(super) fn route(route: &RouteConfig) -> Arc<Route> {
         tenant: None,
         options: RouteOptions {
             versions: choices.versions.clone(),
-            default_context: choices.default_context.clone(),
+            default_contexts: choices.default_contexts.clone(),
             require_lock: choices.require_lock,
             passes_handshakes: choices.admit.handshake,
             keeps_callers_apart: choices.keeps_callers_apart,

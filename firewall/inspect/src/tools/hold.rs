@@ -1,5 +1,6 @@
 //! Lists and calls of tools against the signed context and the policies.
 
+use super::failed::failed;
 use super::lists::Page;
 use super::mirror::agrees;
 use super::pin::{Pinned, digest_of, task_of};
@@ -8,6 +9,7 @@ use crate::{
     Code, Delivered, Direction, Inspector, Refusal, Remedy, ReplyPermit, Sent, UnnamedTools,
     arrived::Answered,
     case::{Case, Turn},
+    counts::counts,
     dialogue::NotFree,
     generation::Named,
     input::{self, Needs},
@@ -17,6 +19,7 @@ use crate::{
     parse::{read, said_by_server},
     permit::Written,
     redact,
+    resolve::Resolved,
 };
 use bytes::Bytes;
 use semgate_contexts::{
@@ -24,7 +27,7 @@ use semgate_contexts::{
     json::{Json, Object},
 };
 use semgate_message::{
-    Binding, RpcId,
+    Binding, Instance, RpcId, Vocabulary,
     mcp::{self, Asked, Kind, Operation, Version},
 };
 use semgate_policies::{Circumstances, Credentials};
@@ -48,9 +51,12 @@ pub(crate) fn callable<'c>(
     let Some(pinned) = pinned else { return Ok(None) };
     // whom the route takes for its server's context is believed until a list says otherwise; what a caller names besides is not
     let apart = || {
-        let understood = |urn: &ContextUrn| case.route.understands(urn).is_ok();
-        case.route.options.default_context.as_ref() != Some(named.urn())
-            && case.generation.pinned().differ(tool, named.urn(), understood)
+        let (route, defaults) = (case.route, &case.route.options.default_contexts);
+        let by_default = defaults.contains(named.urn());
+        let beside = |urn: &ContextUrn| {
+            if by_default { defaults.contains(urn) } else { route.understands(urn).is_ok() }
+        };
+        case.generation.pinned().differ(tool, named.urn(), beside)
     };
     let stands = case.tools.stands(Server::of(case.route), (tool, pinned.forms()), age(case), apart);
     let stands = match (stands, case.direction) {
@@ -95,6 +101,40 @@ pub(crate) fn callable<'c>(
     Ok(Some((context, pinned.term)))
 }
 
+/// The default context of a call that names none: the first one of the route that pins the tool, else the first.
+pub(crate) fn default_context<'c>(case: &Case<'c>, tool: &str) -> Option<&'c ContextUrn> {
+    let all = &case.route.options.default_contexts;
+    let pins = |urn: &&ContextUrn| {
+        let named = case.generation.named(urn.as_str());
+        named.is_some_and(|named| task_of(named.context(), tool).is_some())
+    };
+    let pinning = if all.len() > 1 { all.iter().find(pins) } else { None };
+    pinning.or_else(|| all.first())
+}
+
+/// The contexts whose tools a list shows: that of the request, and where it named none all default ones of the route that its
+/// reader may use and that count now.
+fn listed_under<'c>(case: &Case<'c>, sent: &Sent, named: &'c Named) -> Vec<&'c Context> {
+    let defaults = &case.route.options.default_contexts;
+    if !sent.by_default || defaults.len() < 2 || !defaults.contains(named.urn()) {
+        return vec![named.context()];
+    }
+    let count = |other: &&Named| {
+        let urn = other.urn();
+        let standing = || Some(case.generation.source_of(urn.line())?.view().standing(urn, case.now.unix));
+        urn == named.urn()
+            || (case.generation.policies().may_use_line(case.receiver, urn.line()).is_ok()
+                && standing().is_some_and(|standing| counts(case, other, standing).is_ok()))
+    };
+    let all = defaults.iter().filter_map(|urn| case.generation.named(urn.as_str()));
+    all.filter(count).map(Named::context).collect()
+}
+
+/// The first of these contexts that pins the tool, with its task.
+fn pinned_in<'c>(contexts: &[&'c Context], tool: &str) -> Option<(&'c Context, Pinned<'c>)> {
+    contexts.iter().find_map(|context| Some((*context, task_of(context, tool)?)))
+}
+
 fn age(case: &Case<'_>) -> Age {
     Age { now: case.now.monotonic_ms, most: case.limits.tool_list_ms }
 }
@@ -133,18 +173,30 @@ enum Held {
     Drifted(String),
 }
 
-/// Whether a policy lets the reader of a list call what is said so.
+/// The version of MCP of a request that calls a tool which its caller may see; `terms` define its instances, the tool's first.
+pub(crate) fn visible_call<'t>(
+    resolved: &Resolved<'_, '_>,
+    mut terms: impl Iterator<Item = (&'t Context, &'t Term)>,
+) -> Option<Version> {
+    let (case, message) = (resolved.case(), resolved.message());
+    let calls = case.direction == Direction::Request && message.tool_call.is_some();
+    let asked = message.mcp.as_ref().filter(|_| calls)?;
+    let of_tool = |instance: &Instance<'_>| instance.of == Vocabulary::Context || instance.name == UNNAMED;
+    let at = message.instances.iter().position(of_tool)?;
+    terms.nth(at).filter(|tool| may_call(case, *tool)).map(|_| asked.version)
+}
+
+/// Whether a policy could let the client call this: who sends a call, or reads a list.
 fn may_call(case: &Case<'_>, (context, term): (&Context, &Term)) -> bool {
     let may = |action| {
         let Ok(shape) = term.side(action) else { return false };
-        // who will call it is who reads the list
-        let ends = (case.receiver, case.sender.id());
-        let policies = case.generation.policies();
-        let around = Circumstances {
-            sender_holds: case.receiver_holds,
-            receiver_holds: &Credentials::NONE,
-            ..case.circumstances()
+        let (ends, holds) = match case.direction {
+            Direction::Request => ((case.sender.id(), case.receiver), case.sender.credentials()),
+            Direction::Reply => ((case.receiver, case.sender.id()), case.receiver_holds),
         };
+        let policies = case.generation.policies();
+        let around =
+            Circumstances { sender_holds: holds, receiver_holds: &Credentials::NONE, ..case.circumstances() };
         let around = (case.route.binding.as_str(), around);
         policies.may_say(ends, action, (context, shape), around).is_ok()
     };
@@ -154,22 +206,23 @@ fn may_call(case: &Case<'_>, (context, term): (&Context, &Term)) -> bool {
 /// `holds` says whether this very page has a pinned tool once, and as signed: whatever is remembered, a page that has it otherwise shows it to nobody.
 fn held(
     case: &Case<'_>,
-    context: &Context,
+    contexts: &[&Context],
     name: &str,
-    (pinned, holds): (Option<&Pinned<'_>>, bool),
+    (pinned, holds): (Option<&(&Context, Pinned<'_>)>, bool),
 ) -> Held {
     let said = match pinned {
-        Some(pinned) => {
+        Some((context, pinned)) => {
             let any = Age { now: case.now.monotonic_ms, most: None };
             let stands = case.tools.stands(Server::of(case.route), (name, pinned.forms()), any, || false);
             // also one that drifted on another page, or of which the list that would clear it goes on
             if !holds || stands == Err(NotAsSigned::Drifted) {
                 return Held::Drifted(pinned.term.name().to_owned());
             }
-            Some((context, pinned.term))
+            Some((*context, pinned.term))
         }
         None => {
-            let protocol = case.generation.protocol(Binding::Mcp).filter(|_| !names(case, context, name));
+            let unnamed = || !contexts.iter().any(|context| names(case, context, name));
+            let protocol = case.generation.protocol(Binding::Mcp).filter(|_| unnamed());
             protocol.and_then(|own| own.context().term(UNNAMED).map(|term| (own.context(), term)))
         }
     };
@@ -180,7 +233,7 @@ fn held(
 /// drifted, whatever each of them says: a client takes either.
 fn without(
     case: &Case<'_>,
-    context: &Context,
+    contexts: &[&Context],
     asked: &Asked,
     reply: &Json<'_>,
 ) -> (Option<Value>, Vec<String>) {
@@ -194,20 +247,21 @@ fn without(
         let form = || digest_of(tool).map(|digest| digest.to_string().into_boxed_str());
         let known = named.entry(name.to_owned());
         known
-            .and_modify(|(_, form): &mut (Option<Pinned<'_>>, Form)| *form = None)
-            .or_insert_with(|| (task_of(context, name), form()));
+            .and_modify(|(_, form): &mut (Option<(&Context, Pinned<'_>)>, Form)| *form = None)
+            .or_insert_with(|| (pinned_in(contexts, name), form()));
     }
     // also those that this context does not name: somebody may call them under another
     let pinned = named.iter().filter(|(name, _)| case.generation.pinned().has(name));
     let found = pinned.map(|(tool, (signed, form))| Found {
         tool,
         form: form.clone(),
-        signed: signed.as_ref().map(Pinned::forms),
+        signed: signed.as_ref().map(|(_, pinned)| pinned.forms()),
     });
     let found: Vec<_> = found.collect();
+    let Some(first) = contexts.first() else { return (None, Vec::new()) };
     let page = Page {
         server: Server::of(case.route),
-        context: context.digest(),
+        context: first.digest(),
         caller: case.receiver,
         version: asked.version,
         cursor: asked.cursor.as_deref(),
@@ -221,8 +275,10 @@ fn without(
         let Some(name) = tool.get("name").and_then(Value::as_str) else { return false };
         let found = named.get(name);
         let pinned = found.and_then(|(pinned, _)| pinned.as_ref());
-        let holds = found.zip(pinned).is_some_and(|((_, form), pinned)| is_signed(pinned.forms(), form));
-        match held(case, context, name, (pinned, holds)) {
+        let signed =
+            |((_, form), (_, pinned)): (&(_, Form), &(_, Pinned<'_>))| is_signed(pinned.forms(), form);
+        let holds = found.zip(pinned).is_some_and(signed);
+        match held(case, contexts, name, (pinned, holds)) {
             Held::Shown => true,
             Held::Withheld => false,
             Held::Drifted(task) => {
@@ -296,13 +352,18 @@ fn one(
         let strict = read(case, &body)?;
         let urn = sent.about.urn.as_str();
         let named = case.generation.named(urn).ok_or_else(|| lost(case))?;
-        let (anew, gone) = without(case, named.context(), asked, strict.json());
+        let (anew, gone) = without(case, &listed_under(case, sent, named), asked, strict.json());
         drifted = gone;
         if let Some(anew) = anew {
             let bytes = serde_json::to_vec(&anew).map_err(|_| lost(case))?;
             body = Bytes::from(bytes);
             written = Written::Anew;
         }
+    }
+    let mut removed = Vec::new();
+    if let Some(failed) = failed(case, asked, read(case, &body)?.json()) {
+        (removed, written) = (failed.removed, Written::Anew);
+        body = Bytes::from(serde_json::to_vec(&failed.response).map_err(|_| lost(case))?);
     }
     let redacted = redact::of_server(case, asked, &body, case.turn == Turn::Event)?;
     if let Some(redacted) = &redacted {
@@ -321,6 +382,7 @@ fn one(
     let metered = meter(judged(case, said.message)?, inspector.meters())?;
     let mut facts = metered.facts();
     facts.drifted = drifted;
+    facts.removed = removed;
     facts.redacted = redacted.as_ref().map(|redacted| redacted.members.clone()).unwrap_or_default();
     if needs.any() {
         input::remember(case, sent, asked, &needs).map_err(|refusal| refusal.with_facts(facts.clone()))?;

@@ -131,19 +131,19 @@ pub fn route(name: &str) -> Arc<Route> {
         "a2a, texts admitted, the protocol's words by default" => {
             route.binding = Binding::A2a;
             route.text_parts.text = true;
-            route.options.default_context = Some(MemoryAuthority::urn("a2a:v1.0"));
+            route.options.default_contexts = vec![MemoryAuthority::urn("a2a:v1.0")];
         }
         "a2a, texts admitted, supply chain by default" => {
             route.binding = Binding::A2a;
             route.text_parts.text = true;
-            route.options.default_context = Some(MemoryAuthority::urn("supplyChain:v1.0"));
+            route.options.default_contexts = vec![MemoryAuthority::urn("supplyChain:v1.0")];
         }
         "a2a, supply chain by default" => {
             route.binding = Binding::A2a;
-            route.options.default_context = Some(MemoryAuthority::urn("supplyChain:v1.0"));
+            route.options.default_contexts = vec![MemoryAuthority::urn("supplyChain:v1.0")];
         }
         "l8, supply chain by default" => {
-            route.options.default_context = Some(MemoryAuthority::urn("supplyChain:v1.0"));
+            route.options.default_contexts = vec![MemoryAuthority::urn("supplyChain:v1.0")];
         }
         "l8, lock required" => route.options.require_lock = true,
         "a2a, lock required" => {
@@ -158,7 +158,7 @@ pub fn route(name: &str) -> Arc<Route> {
         "a2a, agent keeps callers apart, travel by default" => {
             route.binding = Binding::A2a;
             route.options.keeps_callers_apart = true;
-            route.options.default_context = Some(MemoryAuthority::urn("travel:v2.1"));
+            route.options.default_contexts = vec![MemoryAuthority::urn("travel:v2.1")];
         }
         "a2a, both versions" => {
             route.binding = Binding::A2a;

@@ -104,7 +104,7 @@ pub fn house_among(documents: &[Vec<u8>], lines: &[&str], default: Option<&str>)
     let (_, route) = house();
     let mut route = Route::clone(&route);
     route.contexts.extend(lines.iter().map(|line| LineScope::parse(line).unwrap()));
-    route.options.default_context = default.map(MemoryAuthority::urn);
+    route.options.default_contexts = default.map(MemoryAuthority::urn).into_iter().collect();
     (inspector(generation), Arc::new(route))
 }
 
@@ -159,7 +159,7 @@ pub fn house_beside(
         text_parts,
         tenant: None,
         options: RouteOptions {
-            default_context: Some(MemoryAuthority::urn("sums:v1.0")),
+            default_contexts: vec![MemoryAuthority::urn("sums:v1.0")],
             unnamed_tools,
             ..RouteOptions::default()
         },

@@ -16,7 +16,7 @@ fn a_hint_says_what_a_client_of_mcp_can_do() {
 
     let add = json!({"name": "add", "arguments": {"a": 1, "b": 2}});
     let mut unbound = Route::clone(&route);
-    unbound.options.default_context = None;
+    unbound.options.default_contexts = Vec::new();
     let unbound = (inspector, Arc::new(unbound));
     let said =
         |text: &str| json!({"role": "assistant", "model": "m", "content": {"type": "text", "text": text}});

@@ -2,7 +2,7 @@
 
 use super::Version;
 use crate::{
-    Base, FaultKind, Instance, Message, MessageFault, Pointer, Reading,
+    Admit, Base, FaultKind, Instance, Message, MessageFault, Pointer, Reading,
     member::{Read, at, object},
     model::Vocabulary,
 };
@@ -86,7 +86,8 @@ impl Frame<'_> {
         }
         self.no_claim(members, &path)?;
         if !self.reading.admit.data {
-            return Err(MessageFault::malformed(path, "holds members that this binding does not have"));
+            out.note_uninspectable(pointer(&path), Admit::Data);
+            return Ok(());
         }
         match judged {
             Judged::WithItsObject => Ok(()),

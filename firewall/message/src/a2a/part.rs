@@ -2,7 +2,7 @@
 
 use super::frame::{Frame, Judged, pointer};
 use crate::{
-    Base, Message, MessageFault, content,
+    Admit, Base, Message, MessageFault, content,
     member::{Read, array, at, object, required, string, unknown},
     together::Gathered,
 };
@@ -78,16 +78,16 @@ fn judge<'j>(
         let base = Base::Built(part.at.as_str().into());
         return content::read(part.value, &base, performative, frame.reading.max_concepts, out);
     }
-    let (name, admitted) = match part.kind {
-        Kind::Text => ("text", admit.text),
-        Kind::Raw => ("file", admit.raw),
-        Kind::Url => ("file", admit.url),
-        Kind::Data => ("data", admit.data),
+    let (name, admitted, needs) = match part.kind {
+        Kind::Text => ("text", admit.text, Admit::Text),
+        Kind::Raw => ("file", admit.raw, Admit::File),
+        Kind::Url => ("file", admit.url, Admit::File),
+        Kind::Data => ("data", admit.data, Admit::Data),
     };
     if admitted {
         return frame.say(name, part.object, performative, path, out);
     }
-    out.note_uninspectable(pointer(&part.at));
+    out.note_uninspectable(pointer(&part.at), needs);
     Ok(())
 }
 

@@ -1,11 +1,11 @@
 //! Messages, and the claim that a message or artifact carries.
 
 use super::{
-    frame::{Frame, METADATA, note},
+    frame::{Frame, METADATA, note, pointer},
     part,
 };
 use crate::{
-    Claim, Message, MessageFault, OwnThread, Piece, PieceOf,
+    Admit, Claim, Message, MessageFault, OwnThread, Piece, PieceOf,
     member::{Read, array, at, id, identifier, object, required, string, unknown},
 };
 use semgate_contexts::{Performative, PerformativeSet, json::Json};
@@ -116,21 +116,16 @@ pub(super) fn claim<'j>(
     let Some(metadata) = metadata else { return Ok(row.default) };
     let path = at(path, "metadata");
     let members = object(metadata, &path)?;
-    let (mut found, mut more) = (None, None);
+    let (mut found, mut more) = (None, false);
     for (key, value) in members.iter() {
         if key == frame.reading.extension {
             found = Some(value);
         } else {
-            more = Some(key);
+            more = true;
         }
     }
-    if let Some(key) = more {
-        if !frame.reading.admit.data {
-            return unknown(&path, key);
-        }
-        if members.case_variant_of(&[frame.reading.extension]).is_some() {
-            return Err(MessageFault::malformed(path, "names the extension in another case of letters"));
-        }
+    if more && members.case_variant_of(&[frame.reading.extension]).is_some() {
+        return Err(MessageFault::malformed(path, "names the extension in another case of letters"));
     }
     let performative = match found {
         // Our own constant, so it may be shown: an operator looks for the claim, not for the metadata around it.
@@ -139,8 +134,10 @@ pub(super) fn claim<'j>(
         }
         None => row.default,
     };
-    if more.is_some() {
+    if more && frame.reading.admit.data {
         frame.say(METADATA, members, performative, &path, out)?;
+    } else if more {
+        out.note_uninspectable(pointer(&path), Admit::Data);
     }
     Ok(performative)
 }

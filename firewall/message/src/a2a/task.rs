@@ -9,7 +9,7 @@ use super::{
     said::{self, Role, Row},
 };
 use crate::{
-    Message, MessageFault, OwnThread, Piece, PieceOf,
+    Admit, Message, MessageFault, OwnThread, Piece, PieceOf,
     member::{Read, array, at, id, object, required, string, unknown},
 };
 use semgate_contexts::{Performative::Inform, json::Json};
@@ -124,7 +124,7 @@ pub(super) fn artifact<'j>(
     match words {
         None => {}
         Some(_) if frame.reading.admit.text => frame.say(ARTIFACT, object, performative, path, out)?,
-        Some(key) => out.note_uninspectable(pointer(&at(path, key))),
+        Some(key) => out.note_uninspectable(pointer(&at(path, key)), Admit::Text),
     }
     part::parts(required(parts, path, "parts")?, path, performative, frame, out)?;
     out.pieces.push(Piece { of: PieceOf::Artifact, id: artifact_id, instances: from..out.instances.len() });

@@ -225,13 +225,13 @@ fn called<'j>(
     reading: &Reading<'_>,
     out: &mut Message<'j>,
 ) -> Read<()> {
-    let (mut structured, mut blocks) = (None, None);
+    let (mut structured, mut blocks, mut failed) = (None, None, false);
     for (key, value) in result.iter() {
         match key {
             content::META | "resultType" => {}
             "content" => blocks = Some(value),
             "structuredContent" => structured = Some(value),
-            "isError" if value.as_bool().is_some() => {}
+            "isError" if let Some(is_error) = value.as_bool() => failed = is_error,
             _ => return unknown(PATH, key),
         }
     }
@@ -242,7 +242,8 @@ fn called<'j>(
     }
     let blocks = required(blocks, PATH, "content")?;
     out.tool_call = asked.tool.as_deref().map(|tool| (tool, result));
-    content::blocks(blocks, PATH, "content", Inform, &Echo::of(structured), reading, out)?;
+    let echo = if failed { Echo::of_failure(structured) } else { Echo::of(structured) };
+    content::blocks(blocks, PATH, "content", Inform, &echo, reading, out)?;
     // nothing is said: the tool was called, and that is all
     out.acknowledges = out.instances.is_empty() && out.uninspectable.is_none();
     Ok(())

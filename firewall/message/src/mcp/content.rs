@@ -6,7 +6,7 @@ use super::{
     resource,
 };
 use crate::{
-    Base, Instance, MessageFault, Pointer, Reading,
+    Admit, Base, Instance, MessageFault, Pointer, Reading,
     fault::FaultKind,
     member::{Read, array, at, object, unknown},
     model::{Message, Vocabulary},
@@ -67,6 +67,20 @@ pub(super) fn say<'j>(
     Ok(())
 }
 
+/// The text that stands for an error's own words where the route admits no text.
+pub const FAILED: &str = "the tool reported an error, and its own words do not pass here";
+
+static FAILED_TEXT: Json<'static> = Json::String(std::borrow::Cow::Borrowed(FAILED));
+
+/// Whether the route admits this block of a result that says `isError`, beside the structured content that stays. A block in
+/// no form of the protocol counts as admitted: reading the whole result refuses it.
+pub fn is_admitted<'j>(json: &'j Json<'j>, structured: Option<&'j Json<'j>>, reading: &Reading<'_>) -> bool {
+    let mut scratch = Message::new(crate::Binding::Mcp, Performative::Inform);
+    let echo = Echo::of_failure(structured);
+    let read = block(json, "", Performative::Inform, &echo, reading, &mut scratch);
+    read.is_err() || scratch.uninspectable.is_none()
+}
+
 /// What a block may repeat without saying more: values of the same message that a schema judges.
 pub(super) struct Echo<'j> {
     values: Vec<&'j Json<'j>>,
@@ -91,6 +105,13 @@ impl<'j> Echo<'j> {
             values.extend(result.as_array().into_iter().flatten());
         }
         Self { values, forms: OnceCell::new() }
+    }
+
+    /// The same for a result that says `isError`: the gateway's own words for an error may stand there too.
+    pub(super) fn of_failure(structured: Option<&'j Json<'j>>) -> Self {
+        let mut echo = Self::of(structured);
+        echo.values.push(&FAILED_TEXT);
+        echo
     }
 
     fn holds(&self, text: &str) -> bool {
@@ -179,7 +200,7 @@ pub(super) fn block<'j>(
     let object = object(json, path)?;
     let kind = object.get("type").and_then(Json::as_str).unwrap_or_default();
     no_meta(object, path)?;
-    let (name, admitted) = match kind {
+    let (name, admitted, needs) = match kind {
         "text" => {
             // the contents of a resource, which are the same concept, have a place and a type: a block of text has none
             if let Some((key, _)) = object.iter().find(|(key, _)| matches!(*key, "uri" | "mimeType" | "blob"))
@@ -191,10 +212,10 @@ pub(super) fn block<'j>(
             if bare && text.is_some_and(|text| echo.holds(text)) {
                 return Ok(());
             }
-            ("text", reading.admit.text)
+            ("text", reading.admit.text, Admit::Text)
         }
-        "image" | "audio" => ("file", reading.admit.raw),
-        "resource_link" => ("link", reading.admit.url),
+        "image" | "audio" => ("file", reading.admit.raw, Admit::File),
+        "resource_link" => ("link", reading.admit.url, Admit::File),
         "resource" => return embedded(object, path, performative, reading, out),
         _ => {
             return Err(MessageFault::malformed(
@@ -203,7 +224,7 @@ pub(super) fn block<'j>(
             ));
         }
     };
-    admit(name, admitted, object, path, performative, reading, out)
+    admit((name, admitted, needs), object, path, performative, reading, out)
 }
 
 fn embedded<'j>(
@@ -225,7 +246,7 @@ fn embedded<'j>(
     match resource {
         // where it is from is the server's word, and nobody asked for it
         Some(_) if !reading.admit.url => {
-            out.note_uninspectable(place(&path));
+            out.note_uninspectable(place(&path), Admit::File);
             Ok(())
         }
         Some(resource) => contents(resource, &path, performative, reading, out),
@@ -244,15 +265,18 @@ fn contents<'j>(
     let object = object(json, path)?;
     no_meta(object, path)?;
     match (object.get("text"), object.get("blob")) {
-        (Some(_), None) => admit("text", reading.admit.text, object, path, performative, reading, out),
-        (None, Some(_)) => admit("file", reading.admit.raw, object, path, performative, reading, out),
+        (Some(_), None) => {
+            admit(("text", reading.admit.text, Admit::Text), object, path, performative, reading, out)
+        }
+        (None, Some(_)) => {
+            admit(("file", reading.admit.raw, Admit::File), object, path, performative, reading, out)
+        }
         _ => Err(MessageFault::malformed(path, "is not exactly one of `text` and `blob`")),
     }
 }
 
 fn admit<'j>(
-    name: &'static str,
-    admitted: bool,
+    (name, admitted, needs): (&'static str, bool, Admit),
     object: &'j Object<'j>,
     path: &str,
     performative: Performative,
@@ -260,7 +284,7 @@ fn admit<'j>(
     out: &mut Message<'j>,
 ) -> Read<()> {
     if !admitted {
-        out.note_uninspectable(place(path));
+        out.note_uninspectable(place(path), needs);
         return Ok(());
     }
     say(Vocabulary::Protocol, name, object, performative, path, reading, out)
@@ -284,7 +308,7 @@ pub(super) fn prose<'j>(
     out: &mut Message<'j>,
 ) {
     if !object.get(member).is_none_or(silent) && !reading.admit.text {
-        out.note_uninspectable(place(&at(path, member)));
+        out.note_uninspectable(place(&at(path, member)), Admit::Text);
     }
 }
 
@@ -300,7 +324,7 @@ pub(super) fn introduced(
     let found = form::prose(implementation);
     out.prose = out.prose.saturating_add(unmarked(found));
     if found.all() > 0 && !reading.admit.text {
-        out.note_uninspectable(place(path));
+        out.note_uninspectable(place(path), Admit::Text);
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
     meta,
 };
 use crate::{
-    Binding, FaultKind, Message, MessageFault, Reading, RpcId,
+    Admit, Binding, FaultKind, Message, MessageFault, Reading, RpcId,
     member::{Read, at, object, prefer_duplicate, required, string, unknown},
     model::Vocabulary,
 };
@@ -281,10 +281,10 @@ pub(super) fn asking<'j>(
     out: &mut Message<'j>,
 ) {
     if operation == Operation::Elicit && !reading.admit.text {
-        out.note_uninspectable(content::place(&at(path, "message")));
+        out.note_uninspectable(content::place(&at(path, "message")), Admit::Text);
     }
     if operation == Operation::Elicit && params.get("url").is_some() && !reading.admit.url {
-        out.note_uninspectable(content::place(&at(path, "url")));
+        out.note_uninspectable(content::place(&at(path, "url")), Admit::File);
     }
     if operation == Operation::CreateMessage {
         content::prose(params, "systemPrompt", path, reading, out);

@@ -1,0 +1,68 @@
+//! Results of tools that say `isError`: no output schema is asked of them, and words that the route does not admit are replaced.
+
+use super::pin::task_of;
+use crate::{case::Case, parse::reading};
+use semgate_contexts::{Performative, json::Json};
+use semgate_message::mcp::{Asked, FAILED, Operation, is_admitted};
+use serde_json::{Value, json};
+
+/// A failed result in a form that its caller may read.
+pub(super) struct Failed {
+    /// The whole response.
+    pub response: Value,
+    /// JSON Pointers into the response of the server, of everything that was taken out.
+    pub removed: Vec<String>,
+}
+
+/// The response to a call whose result says `isError`, without structured content that does not fit the signed results and without
+/// blocks that the route does not admit. One text of the gateway stands for all of these blocks. `None` where nothing is taken out,
+/// and for every other response.
+pub(super) fn failed(case: &Case<'_>, asked: &Asked, response: &Json<'_>) -> Option<Failed> {
+    if asked.operation != Operation::CallTool {
+        return None;
+    }
+    let result = response.as_object()?.get("result")?.as_object()?;
+    if result.get("isError").and_then(Json::as_bool) != Some(true) {
+        return None;
+    }
+    let structured = result.get("structuredContent").filter(|content| fits(case, asked, content));
+    let mut removed = Vec::new();
+    if structured.is_none() && result.get("structuredContent").is_some() {
+        removed.push("/result/structuredContent".to_owned());
+    }
+    let blocks = result.get("content")?.as_array()?;
+    let reading = reading(case);
+    let (mut kept, mut unread) = (Vec::new(), false);
+    for (n, block) in blocks.iter().enumerate() {
+        if is_admitted(block, structured, &reading) {
+            kept.push(block.to_value());
+        } else {
+            removed.push(format!("/result/content/{n}"));
+            unread = true;
+        }
+    }
+    if removed.is_empty() {
+        return None;
+    }
+    if unread {
+        kept.push(json!({"type": "text", "text": FAILED}));
+    }
+    let mut response = response.to_value();
+    let result = response.get_mut("result")?.as_object_mut()?;
+    if structured.is_none() {
+        result.remove("structuredContent");
+    }
+    result.insert("content".to_owned(), Value::Array(kept));
+    Some(Failed { response, removed })
+}
+
+/// Whether structured content of an error is what the context signs as the tool's results. Nothing is signed for a tool that no
+/// context names: its result is judged whole.
+fn fits(case: &Case<'_>, asked: &Asked, content: &Json<'_>) -> bool {
+    let Json::Object(content) = content else { return false };
+    let named = case.about.and_then(|about| case.generation.named(about.urn.as_str()));
+    let pinned = named.zip(asked.tool.as_deref()).and_then(|(named, tool)| task_of(named.context(), tool));
+    pinned.is_none_or(|pinned| {
+        pinned.term.side(Performative::Inform).is_ok_and(|results| results.conform(content, None).is_ok())
+    })
+}
