@@ -178,6 +178,7 @@ type Fit<'c> = (Vec<Said<'c>>, Vec<Meaning>);
 fn fit<'c>(terms: &[Defined<'c>], resolved: &Resolved<'c, '_>) -> Result<Fit<'c>, Refusal> {
     let (message, named) = (resolved.message(), resolved.named());
     let control = resolved.case().generation.control_line();
+    tools::provides_results(resolved)?;
     let (mut all, mut teaches) = (Vec::with_capacity(terms.len()), Vec::new());
     for ((context, term, origin), instance) in terms.iter().zip(&message.instances) {
         let shape = term

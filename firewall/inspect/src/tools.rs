@@ -19,6 +19,7 @@ mod pin;
 mod tests;
 mod watch;
 
+pub(crate) use failed::provides_results;
 pub(crate) use forms::Forms;
 pub(crate) use hold::{
     Ends, UNNAMED, callable, default_context, judge, names, repeats_nothing, visible_call,

@@ -1,9 +1,15 @@
 //! Results of tools that say `isError`: no output schema is asked of them, and words that the route does not admit are replaced.
 
-use super::pin::task_of;
-use crate::{case::Case, parse::reading};
-use semgate_contexts::{Performative, json::Json};
-use semgate_message::mcp::{Asked, FAILED, Operation, is_admitted};
+use super::{UNNAMED, pin::task_of};
+use crate::{Code, Direction, Refusal, case::Case, parse::reading, resolve::Resolved};
+use semgate_contexts::{
+    Performative,
+    json::{Json, Object},
+};
+use semgate_message::{
+    Instance, Vocabulary,
+    mcp::{Asked, FAILED, Operation, is_admitted},
+};
 use serde_json::{Value, json};
 
 /// A failed result in a form that its caller may read.
@@ -54,6 +60,34 @@ pub(super) fn failed(case: &Case<'_>, asked: &Asked, response: &Json<'_>) -> Opt
     }
     result.insert("content".to_owned(), Value::Array(kept));
     Some(Failed { response, removed })
+}
+
+/// A result without `isError` and without structured content says nothing of what the context signs: it passes only where the signed
+/// results ask for nothing (MCP: a server with an output schema MUST provide structured results).
+///
+/// # Errors
+/// `content_invalid`.
+pub(crate) fn provides_results(resolved: &Resolved<'_, '_>) -> Result<(), Refusal> {
+    let message = resolved.message();
+    let Some((tool, result)) = message.tool_call.filter(|_| resolved.case().direction == Direction::Reply)
+    else {
+        return Ok(());
+    };
+    let said = |instance: &Instance<'_>| instance.of == Vocabulary::Context || instance.name == UNNAMED;
+    let is_error = result.get("isError").and_then(Json::as_bool) == Some(true);
+    if is_error || message.instances.iter().any(said) {
+        return Ok(());
+    }
+    let Some(pinned) = task_of(resolved.named().context(), tool) else { return Ok(()) };
+    let results = pinned.term.side(Performative::Inform);
+    results.map_or(Ok(()), |results| results.conform(&Object::default(), None)).map_err(|fault| {
+        let rule = fault.rule;
+        Refusal::new(
+            Code::ContentInvalid,
+            format!("`/result/structuredContent` is missing: without it the rule `{rule}` is not met"),
+        )
+        .with_hint("give structured content with every result that is no error, as the output schema says")
+    })
 }
 
 /// Whether structured content of an error is what the context signs as the tool's results. Nothing is signed for a tool that no

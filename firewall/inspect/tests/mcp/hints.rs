@@ -37,7 +37,7 @@ fn a_hint_says_what_a_client_of_mcp_can_do() {
         (
             ask(&asked, "retailer-7", "tools/call", answered),
             Code::ContentUninspectable,
-            "ask the operator, who can admit it",
+            "the route must admit `text`",
         ),
         (
             ask(&house(), "retailer-7", "tools/call", json!({"name": "no", "arguments": {}})),
