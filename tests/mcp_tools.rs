@@ -61,8 +61,8 @@ const RULES: &str = r#"
 @id("tools-opened") permit (principal in Group::"repliers", action, resource is mcp::Initialize_results);
 @id("tools-list") permit (principal in Group::"partners", action, resource is mcp::ListTools);
 @id("tools-listed") permit (principal in Group::"repliers", action, resource is mcp::ListTools_results);
-@id("tools-call") permit (principal in Group::"partners", action, resource) when { ["acme.tools", "acme.tools-2"].contains(context.line) };
-@id("tools-said") permit (principal in Group::"repliers", action, resource) when { ["acme.tools", "acme.tools-2"].contains(context.line) };
+@id("tools-call") permit (principal in Group::"partners", action, resource) when { context.line like "acme.tools*" };
+@id("tools-said") permit (principal in Group::"repliers", action, resource) when { context.line like "acme.tools*" };
 "#;
 
 fn semgate(arguments: &[&str]) -> (bool, String, String) {

@@ -17,14 +17,14 @@ mod nulls;
 mod pin;
 #[cfg(test)]
 mod tests;
+mod visible;
 mod watch;
 
 pub(crate) use failed::provides_results;
 pub(crate) use forms::Forms;
-pub(crate) use hold::{
-    Ends, UNNAMED, callable, default_context, judge, names, repeats_nothing, visible_call,
-};
+pub(crate) use hold::{Ends, callable, judge, repeats_nothing};
 pub use mirror::{BadHeader, headers};
 pub(crate) use nulls::{Absent, absent};
 pub use pin::{TOOL_MARK, comment, digest_of};
+pub(crate) use visible::{UNNAMED, default_context, names, visible_call};
 pub use watch::ToolWatch;

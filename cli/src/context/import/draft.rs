@@ -186,11 +186,11 @@ fn mend(drafted: &mut Drafted) -> Result<(), String> {
         for fault in faults {
             let Some(path) = replaceable(&fault, &document) else { return Err(fault.to_string()) };
             // an outer one may be replaced already
-            let Some(place) = document.pointer_mut(&path).filter(|place| **place != Value::Bool(false))
+            let Some(schema) = document.pointer_mut(&path).filter(|schema| **schema != Value::Bool(false))
             else {
                 continue;
             };
-            *place = Value::Bool(false);
+            *schema = Value::Bool(false);
             drafted.warn(format!("nothing is taken at `{path}` until it is reviewed: {fault}"));
         }
         let mut take = |pointer: &str| document.pointer_mut(pointer).map(Value::take);
@@ -225,7 +225,7 @@ fn replaceable(fault: &DocumentFault, document: &Value) -> Option<String> {
         kept = at.saturating_add(1);
     }
     let path = pieces.get(..kept)?.join("/");
-    let is_schema = document.pointer(&path).is_some_and(|place| place.is_object() || place.is_boolean());
+    let is_schema = document.pointer(&path).is_some_and(|schema| schema.is_object() || schema.is_boolean());
     (is_schema && !(within == 4 && kept <= 4)).then_some(path)
 }
 

@@ -137,10 +137,10 @@ pub(super) fn unseen(drafted: &Drafted) -> Vec<String> {
             tell(format!("it pins {quoted}, which the draft does not show: {value}"));
             continue;
         }
-        let mut said = Vec::new();
-        words(value, &mut said);
+        let mut all = Vec::new();
+        words(value, &mut all);
         let plain = |word: &str| schema::is_plain(word) || drafted.references.contains(word);
-        let hidden: BTreeSet<&str> = said.into_iter().filter(|word| !plain(word) && !stands(word)).collect();
+        let hidden: BTreeSet<&str> = all.into_iter().filter(|word| !plain(word) && !stands(word)).collect();
         if !hidden.is_empty() {
             tell(format!("it pins words of {quoted} that the draft does not show: {}", json!(hidden)));
         }

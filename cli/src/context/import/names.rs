@@ -40,11 +40,11 @@ pub(super) fn tasks<'t>(tools: impl Iterator<Item = &'t str>) -> BTreeMap<&'t st
     names
 }
 
-/// A name for the definition at `place` of a task, which no other definition has yet.
-pub(super) fn definition(task: &str, place: &str, used: &mut BTreeSet<String>) -> String {
-    let name = word(&format!("{task}_{place}"));
+/// A name for the definition `part` of a task, which no other definition has yet.
+pub(super) fn definition(task: &str, part: &str, used: &mut BTreeSet<String>) -> String {
+    let name = word(&format!("{task}_{part}"));
     let free = name.len() <= MAX_NAME && !used.contains(&name);
-    let name = if free { name } else { marked(&name, &format!("{task} {place}")) };
+    let name = if free { name } else { marked(&name, &format!("{task} {part}")) };
     used.insert(name.clone());
     name
 }

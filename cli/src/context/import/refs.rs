@@ -18,23 +18,23 @@ pub(super) struct Targets {
 impl Targets {
     /// The targets of all references that the schema reaches from its root.
     pub fn of(root: &Value, (task, side): (&str, &str), used: &mut BTreeSet<String>) -> Self {
-        let mut found = BTreeSet::new();
+        let mut pointers = BTreeSet::new();
         let mut waiting = vec![root];
         while let Some(value) = waiting.pop() {
             let top = std::ptr::eq(value, root);
             references(value, top, &mut |reference| {
                 if let Some((pointer, target)) = resolve(root, reference)
-                    && found.insert(pointer)
+                    && pointers.insert(pointer)
                 {
                     waiting.push(target);
                 }
             });
         }
         let name = |pointer: String| {
-            let own = names::definition(task, &format!("{side}{}", place(&pointer)), used);
+            let own = names::definition(task, &format!("{side}{}", slug(&pointer)), used);
             (pointer, own)
         };
-        Self { names: found.into_iter().map(name).collect() }
+        Self { names: pointers.into_iter().map(name).collect() }
     }
 
     /// The name of the definition for the target at this pointer.
@@ -78,20 +78,20 @@ pub(super) fn has_inner_base(root: &Value) -> bool {
     root.as_object().into_iter().flatten().any(|(_, value)| inside(value))
 }
 
-fn references<'v>(value: &'v Value, top: bool, found: &mut impl FnMut(&'v str)) {
+fn references<'v>(value: &'v Value, top: bool, visit: &mut impl FnMut(&'v str)) {
     match value {
         Value::Object(map) => {
             for (key, value) in map {
                 match (key.as_str(), value) {
-                    ("$ref", Value::String(reference)) => found(reference),
+                    ("$ref", Value::String(reference)) => visit(reference),
                     // a definition counts where something refers to it
                     ("$defs" | "definitions", _) if top => {}
                     (key, _) if VALUES.contains(&key) => {}
-                    (_, value) => references(value, false, found),
+                    (_, value) => references(value, false, visit),
                 }
             }
         }
-        Value::Array(items) => items.iter().for_each(|item| references(item, false, found)),
+        Value::Array(items) => items.iter().for_each(|item| references(item, false, visit)),
         _ => {}
     }
 }
@@ -115,7 +115,7 @@ fn anchored(value: &Value, anchor: &str, at: &str) -> Option<String> {
 }
 
 /// The part of a name that says where a target stands: `Point` for `/$defs/Point`, `properties_a` for `/properties/a`.
-fn place(pointer: &str) -> String {
+fn slug(pointer: &str) -> String {
     let plain = pointer.trim_start_matches('/').replace("~1", "_").replace("~0", "_");
     let plain = plain.strip_prefix("$defs/").or_else(|| plain.strip_prefix("definitions/")).unwrap_or(&plain);
     if plain.is_empty() { "root".to_owned() } else { plain.to_owned() }

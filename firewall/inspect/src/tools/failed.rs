@@ -1,6 +1,7 @@
 //! Results of tools that say `isError`: no output schema is asked of them, and words that the route does not admit are replaced.
 
-use super::{UNNAMED, pin::task_of};
+use super::pin::task_of;
+use super::visible::UNNAMED;
 use crate::{Code, Direction, Refusal, case::Case, parse::reading, resolve::Resolved};
 use semgate_contexts::{
     Performative,
@@ -8,7 +9,7 @@ use semgate_contexts::{
 };
 use semgate_message::{
     Instance, Vocabulary,
-    mcp::{Asked, FAILED, Operation, is_admitted},
+    mcp::{Asked, FAILED, is_admitted},
 };
 use serde_json::{Value, json};
 
@@ -24,9 +25,6 @@ pub(super) struct Failed {
 /// blocks that the route does not admit. One text of the gateway stands for all of these blocks. `None` where nothing is taken out,
 /// and for every other response.
 pub(super) fn failed(case: &Case<'_>, asked: &Asked, response: &Json<'_>) -> Option<Failed> {
-    if asked.operation != Operation::CallTool {
-        return None;
-    }
     let result = response.as_object()?.get("result")?.as_object()?;
     if result.get("isError").and_then(Json::as_bool) != Some(true) {
         return None;
@@ -73,9 +71,9 @@ pub(crate) fn provides_results(resolved: &Resolved<'_, '_>) -> Result<(), Refusa
     else {
         return Ok(());
     };
-    let said = |instance: &Instance<'_>| instance.of == Vocabulary::Context || instance.name == UNNAMED;
+    let judged = |instance: &Instance<'_>| instance.of == Vocabulary::Context || instance.name == UNNAMED;
     let is_error = result.get("isError").and_then(Json::as_bool) == Some(true);
-    if is_error || message.instances.iter().any(said) {
+    if is_error || message.instances.iter().any(judged) {
         return Ok(());
     }
     let Some(pinned) = task_of(resolved.named().context(), tool) else { return Ok(()) };

@@ -4,12 +4,12 @@ use super::failed::failed;
 use super::lists::Page;
 use super::mirror::agrees;
 use super::pin::{Pinned, digest_of, task_of};
+use super::visible::{Held, held, listed_under, pinned_in};
 use super::watch::{Age, Form, Found, NotAsSigned, Server, is_signed};
 use crate::{
-    Code, Delivered, Direction, Inspector, Refusal, Remedy, ReplyPermit, Sent, UnnamedTools,
+    Code, Delivered, Direction, Inspector, Refusal, Remedy, ReplyPermit, Sent,
     arrived::Answered,
     case::{Case, Turn},
-    counts::counts,
     dialogue::NotFree,
     generation::Named,
     input::{self, Needs},
@@ -19,18 +19,16 @@ use crate::{
     parse::{read, said_by_server},
     permit::Written,
     redact,
-    resolve::Resolved,
 };
 use bytes::Bytes;
 use semgate_contexts::{
-    Context, ContextUrn, Digest, Performative, Term,
+    Context, ContextUrn, Digest, Term,
     json::{Json, Object},
 };
 use semgate_message::{
-    Binding, Instance, RpcId, Vocabulary,
+    RpcId,
     mcp::{self, Asked, Kind, Operation, Version},
 };
-use semgate_policies::{Circumstances, Credentials};
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -53,10 +51,10 @@ pub(crate) fn callable<'c>(
     let apart = || {
         let (route, defaults) = (case.route, &case.route.options.default_contexts);
         let by_default = defaults.contains(named.urn());
-        let beside = |urn: &ContextUrn| {
+        let among = |urn: &ContextUrn| {
             if by_default { defaults.contains(urn) } else { route.understands(urn).is_ok() }
         };
-        case.generation.pinned().differ(tool, named.urn(), beside)
+        case.generation.pinned().differ(tool, named.urn(), among)
     };
     let stands = case.tools.stands(Server::of(case.route), (tool, pinned.forms()), age(case), apart);
     let stands = match (stands, case.direction) {
@@ -101,61 +99,8 @@ pub(crate) fn callable<'c>(
     Ok(Some((context, pinned.term)))
 }
 
-/// The default context of a call that names none: the first one of the route that pins the tool, else the first.
-pub(crate) fn default_context<'c>(case: &Case<'c>, tool: &str) -> Option<&'c ContextUrn> {
-    let all = &case.route.options.default_contexts;
-    let pins = |urn: &&ContextUrn| {
-        let named = case.generation.named(urn.as_str());
-        named.is_some_and(|named| task_of(named.context(), tool).is_some())
-    };
-    let pinning = if all.len() > 1 { all.iter().find(pins) } else { None };
-    pinning.or_else(|| all.first())
-}
-
-/// The contexts whose tools a list shows: that of the request, and where it named none all default ones of the route that its
-/// reader may use and that count now.
-fn listed_under<'c>(case: &Case<'c>, sent: &Sent, named: &'c Named) -> Vec<&'c Context> {
-    let defaults = &case.route.options.default_contexts;
-    if !sent.by_default || defaults.len() < 2 || !defaults.contains(named.urn()) {
-        return vec![named.context()];
-    }
-    let count = |other: &&Named| {
-        let urn = other.urn();
-        let standing = || Some(case.generation.source_of(urn.line())?.view().standing(urn, case.now.unix));
-        urn == named.urn()
-            || (case.generation.policies().may_use_line(case.receiver, urn.line()).is_ok()
-                && standing().is_some_and(|standing| counts(case, other, standing).is_ok()))
-    };
-    let all = defaults.iter().filter_map(|urn| case.generation.named(urn.as_str()));
-    all.filter(count).map(Named::context).collect()
-}
-
-/// The first of these contexts that pins the tool, with its task.
-fn pinned_in<'c>(contexts: &[&'c Context], tool: &str) -> Option<(&'c Context, Pinned<'c>)> {
-    contexts.iter().find_map(|context| Some((*context, task_of(context, tool)?)))
-}
-
 fn age(case: &Case<'_>) -> Age {
     Age { now: case.now.monotonic_ms, most: case.limits.tool_list_ms }
-}
-
-/// The task of the protocol that a call of a tool is which no context names.
-pub(crate) const UNNAMED: &str = Operation::CallTool.concept();
-
-/// Whether the route takes tools that no context names.
-fn passes_unnamed(case: &Case<'_>) -> bool {
-    case.route.options.unnamed_tools == UnnamedTools::Pass
-}
-
-/// Whether a tool of this name is one of the context, or of another that the route understands, where one that is none may pass
-/// as [`UNNAMED`]: who names a context without the tool, or an older version, does not get round what is signed of it.
-pub(crate) fn names(case: &Case<'_>, context: &Context, tool: &str) -> bool {
-    let elsewhere = || {
-        let mut known =
-            case.generation.all_named().filter(|named| case.route.understands(named.urn()).is_ok());
-        known.any(|named| task_of(named.context(), tool).is_some())
-    };
-    !passes_unnamed(case) || task_of(context, tool).is_some() || elsewhere()
 }
 
 /// Of a call of a tool that no context names: nothing signed says which headers repeat its arguments, so none is carried.
@@ -164,69 +109,6 @@ pub(crate) fn names(case: &Case<'_>, context: &Context, tool: &str) -> bool {
 /// `header_mismatch`.
 pub(crate) fn repeats_nothing(case: &Case<'_>, params: &Object<'_>) -> Result<(), Refusal> {
     agrees(case, None, params)
-}
-
-/// What becomes of one tool of a list.
-enum Held {
-    Shown,
-    Withheld,
-    Drifted(String),
-}
-
-/// The version of MCP of a request that calls a tool which its caller may see; `terms` define its instances, the tool's first.
-pub(crate) fn visible_call<'t>(
-    resolved: &Resolved<'_, '_>,
-    mut terms: impl Iterator<Item = (&'t Context, &'t Term)>,
-) -> Option<Version> {
-    let (case, message) = (resolved.case(), resolved.message());
-    let calls = case.direction == Direction::Request && message.tool_call.is_some();
-    let asked = message.mcp.as_ref().filter(|_| calls)?;
-    let of_tool = |instance: &Instance<'_>| instance.of == Vocabulary::Context || instance.name == UNNAMED;
-    let at = message.instances.iter().position(of_tool)?;
-    terms.nth(at).filter(|tool| may_call(case, *tool)).map(|_| asked.version)
-}
-
-/// Whether a policy could let the client call this: who sends a call, or reads a list.
-fn may_call(case: &Case<'_>, (context, term): (&Context, &Term)) -> bool {
-    let may = |action| {
-        let Ok(shape) = term.side(action) else { return false };
-        let (ends, holds) = match case.direction {
-            Direction::Request => ((case.sender.id(), case.receiver), case.sender.credentials()),
-            Direction::Reply => ((case.receiver, case.sender.id()), case.receiver_holds),
-        };
-        let policies = case.generation.policies();
-        let around =
-            Circumstances { sender_holds: holds, receiver_holds: &Credentials::NONE, ..case.circumstances() };
-        let around = (case.route.binding.as_str(), around);
-        policies.may_say(ends, action, (context, shape), around).is_ok()
-    };
-    [Performative::Request, Performative::Query].into_iter().any(may)
-}
-
-/// `holds` says whether this very page has a pinned tool once, and as signed: whatever is remembered, a page that has it otherwise shows it to nobody.
-fn held(
-    case: &Case<'_>,
-    contexts: &[&Context],
-    name: &str,
-    (pinned, holds): (Option<&(&Context, Pinned<'_>)>, bool),
-) -> Held {
-    let said = match pinned {
-        Some((context, pinned)) => {
-            let any = Age { now: case.now.monotonic_ms, most: None };
-            let stands = case.tools.stands(Server::of(case.route), (name, pinned.forms()), any, || false);
-            // also one that drifted on another page, or of which the list that would clear it goes on
-            if !holds || stands == Err(NotAsSigned::Drifted) {
-                return Held::Drifted(pinned.term.name().to_owned());
-            }
-            Some((*context, pinned.term))
-        }
-        None => {
-            let unnamed = || !contexts.iter().any(|context| names(case, context, name));
-            let protocol = case.generation.protocol(Binding::Mcp).filter(|_| unnamed());
-            protocol.and_then(|own| own.context().term(UNNAMED).map(|term| (own.context(), term)))
-        }
-    };
-    if said.is_some_and(|said| may_call(case, said)) { Held::Shown } else { Held::Withheld }
 }
 
 /// The list without what is withheld, if anything is; and the tasks whose tools drifted. A pinned tool that one page has twice has
@@ -338,6 +220,41 @@ pub(crate) fn judge(
     Ok((permit, Ends::Nothing))
 }
 
+/// A response after the named transformations of its operation.
+struct Prepared {
+    body: Bytes,
+    written: Written,
+    /// Tasks whose tools drifted.
+    drifted: Vec<String>,
+    /// Pointers of everything that was taken out of a failed result.
+    removed: Vec<String>,
+}
+
+/// A list without the tools that are withheld, or a failed result without what its caller may not read.
+fn prepared(case: &Case<'_>, sent: &Sent, asked: &Asked, bytes: &Bytes) -> Result<Prepared, Refusal> {
+    let mut prepared =
+        Prepared { body: bytes.clone(), written: Written::ByAgent, drifted: Vec::new(), removed: Vec::new() };
+    let other = match asked.operation {
+        Operation::ListTools => {
+            let named = case.generation.named(sent.about.urn.as_str()).ok_or_else(|| lost(case))?;
+            let contexts = listed_under(case, sent, named);
+            let (other, gone) = without(case, &contexts, asked, read(case, bytes)?.json());
+            prepared.drifted = gone;
+            other
+        }
+        Operation::CallTool => failed(case, asked, read(case, bytes)?.json()).map(|failed| {
+            prepared.removed = failed.removed;
+            failed.response
+        }),
+        _ => None,
+    };
+    if let Some(other) = other {
+        prepared.body = Bytes::from(serde_json::to_vec(&other).map_err(|_| lost(case))?);
+        prepared.written = Written::Anew;
+    }
+    Ok(prepared)
+}
+
 /// Judges one message as what it answers or is told about. A list of tools is first written anew without those that are
 /// withheld (DESIGN §2.1: a named transformation), and then judged as what it is then.
 fn one(
@@ -347,24 +264,7 @@ fn one(
     asked: &Asked,
     (status, answered): (u16, &Answered),
 ) -> Result<(ReplyPermit, Ends), Refusal> {
-    let (mut body, mut written, mut drifted) = (answered.judged.clone(), Written::ByAgent, Vec::new());
-    if asked.operation == Operation::ListTools {
-        let strict = read(case, &body)?;
-        let urn = sent.about.urn.as_str();
-        let named = case.generation.named(urn).ok_or_else(|| lost(case))?;
-        let (anew, gone) = without(case, &listed_under(case, sent, named), asked, strict.json());
-        drifted = gone;
-        if let Some(anew) = anew {
-            let bytes = serde_json::to_vec(&anew).map_err(|_| lost(case))?;
-            body = Bytes::from(bytes);
-            written = Written::Anew;
-        }
-    }
-    let mut removed = Vec::new();
-    if let Some(failed) = failed(case, asked, read(case, &body)?.json()) {
-        (removed, written) = (failed.removed, Written::Anew);
-        body = Bytes::from(serde_json::to_vec(&failed.response).map_err(|_| lost(case))?);
-    }
+    let Prepared { mut body, mut written, drifted, removed } = prepared(case, sent, asked, &answered.judged)?;
     let redacted = redact::of_server(case, asked, &body, case.turn == Turn::Event)?;
     if let Some(redacted) = &redacted {
         (body, written) = (redacted.bytes.clone(), Written::Anew);

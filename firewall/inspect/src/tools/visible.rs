@@ -1,0 +1,129 @@
+//! The tools that a caller may see: under which contexts, and by which policies.
+
+use super::pin::{Pinned, task_of};
+use super::watch::{Age, NotAsSigned, Server};
+use crate::{
+    Direction, Sent, UnnamedTools, case::Case, counts::counts, generation::Named, resolve::Resolved,
+};
+use semgate_contexts::{Context, ContextUrn, Performative, Term};
+use semgate_message::{
+    Binding, Instance, Vocabulary,
+    mcp::{Operation, Version},
+};
+use semgate_policies::{Circumstances, Credentials};
+
+/// The default context of a call that names none: the first one of the route that pins the tool, else the first.
+pub(crate) fn default_context<'c>(case: &Case<'c>, tool: &str) -> Option<&'c ContextUrn> {
+    let all = &case.route.options.default_contexts;
+    let pins = |urn: &&ContextUrn| {
+        let named = case.generation.named(urn.as_str());
+        named.is_some_and(|named| task_of(named.context(), tool).is_some())
+    };
+    let pinning = if all.len() > 1 { all.iter().find(pins) } else { None };
+    pinning.or_else(|| all.first())
+}
+
+/// The contexts whose tools a list shows: that of the request, and where it named none all default ones of the route that its
+/// reader may use and that count now.
+pub(super) fn listed_under<'c>(case: &Case<'c>, sent: &Sent, named: &'c Named) -> Vec<&'c Context> {
+    let defaults = &case.route.options.default_contexts;
+    if !sent.by_default || defaults.len() < 2 || !defaults.contains(named.urn()) {
+        return vec![named.context()];
+    }
+    let count = |other: &&Named| {
+        let urn = other.urn();
+        let standing = || Some(case.generation.source_of(urn.line())?.view().standing(urn, case.now.unix));
+        urn == named.urn()
+            || (case.generation.policies().may_use_line(case.receiver, urn.line()).is_ok()
+                && standing().is_some_and(|standing| counts(case, other, standing).is_ok()))
+    };
+    let all = defaults.iter().filter_map(|urn| case.generation.named(urn.as_str()));
+    all.filter(count).map(Named::context).collect()
+}
+
+/// The first of these contexts that pins the tool, with its task.
+pub(super) fn pinned_in<'c>(contexts: &[&'c Context], tool: &str) -> Option<(&'c Context, Pinned<'c>)> {
+    contexts.iter().find_map(|context| Some((*context, task_of(context, tool)?)))
+}
+
+/// The version of MCP of a request that calls a tool which its caller may see; `terms` define its instances, the tool's first.
+pub(crate) fn visible_call<'t>(
+    resolved: &Resolved<'_, '_>,
+    mut terms: impl Iterator<Item = (&'t Context, &'t Term)>,
+) -> Option<Version> {
+    let (case, message) = (resolved.case(), resolved.message());
+    let calls = case.direction == Direction::Request && message.tool_call.is_some();
+    let asked = message.mcp.as_ref().filter(|_| calls)?;
+    let of_tool = |instance: &Instance<'_>| instance.of == Vocabulary::Context || instance.name == UNNAMED;
+    let at = message.instances.iter().position(of_tool)?;
+    terms.nth(at).filter(|tool| may_call(case, *tool)).map(|_| asked.version)
+}
+
+/// What becomes of one tool of a list.
+pub(super) enum Held {
+    Shown,
+    Withheld,
+    Drifted(String),
+}
+
+/// Whether a policy could let the client call this: who sends a call, or reads a list.
+fn may_call(case: &Case<'_>, (context, term): (&Context, &Term)) -> bool {
+    let may = |action| {
+        let Ok(shape) = term.side(action) else { return false };
+        let (ends, holds) = match case.direction {
+            Direction::Request => ((case.sender.id(), case.receiver), case.sender.credentials()),
+            Direction::Reply => ((case.receiver, case.sender.id()), case.receiver_holds),
+        };
+        let policies = case.generation.policies();
+        let around =
+            Circumstances { sender_holds: holds, receiver_holds: &Credentials::NONE, ..case.circumstances() };
+        let around = (case.route.binding.as_str(), around);
+        policies.may_say(ends, action, (context, shape), around).is_ok()
+    };
+    [Performative::Request, Performative::Query].into_iter().any(may)
+}
+
+/// `holds` says whether this very page has a pinned tool once, and as signed: whatever is remembered, a page that has it otherwise shows it to nobody.
+pub(super) fn held(
+    case: &Case<'_>,
+    contexts: &[&Context],
+    name: &str,
+    (pinned, holds): (Option<&(&Context, Pinned<'_>)>, bool),
+) -> Held {
+    let said = match pinned {
+        Some((context, pinned)) => {
+            let any = Age { now: case.now.monotonic_ms, most: None };
+            let stands = case.tools.stands(Server::of(case.route), (name, pinned.forms()), any, || false);
+            // also one that drifted on another page, or of which the list that would clear it goes on
+            if !holds || stands == Err(NotAsSigned::Drifted) {
+                return Held::Drifted(pinned.term.name().to_owned());
+            }
+            Some((*context, pinned.term))
+        }
+        None => {
+            let unnamed = || !contexts.iter().any(|context| names(case, context, name));
+            let protocol = case.generation.protocol(Binding::Mcp).filter(|_| unnamed());
+            protocol.and_then(|own| own.context().term(UNNAMED).map(|term| (own.context(), term)))
+        }
+    };
+    if said.is_some_and(|said| may_call(case, said)) { Held::Shown } else { Held::Withheld }
+}
+
+/// The task of the protocol that a call of a tool is which no context names.
+pub(crate) const UNNAMED: &str = Operation::CallTool.concept();
+
+/// Whether the route takes tools that no context names.
+fn passes_unnamed(case: &Case<'_>) -> bool {
+    case.route.options.unnamed_tools == UnnamedTools::Pass
+}
+
+/// Whether a tool of this name is one of the context, or of another that the route understands, where one that is none may pass
+/// as [`UNNAMED`]: who names a context without the tool, or an older version, does not get round what is signed of it.
+pub(crate) fn names(case: &Case<'_>, context: &Context, tool: &str) -> bool {
+    let elsewhere = || {
+        let mut known =
+            case.generation.all_named().filter(|named| case.route.understands(named.urn()).is_ok());
+        known.any(|named| task_of(named.context(), tool).is_some())
+    };
+    !passes_unnamed(case) || task_of(context, tool).is_some() || elsewhere()
+}
