@@ -199,3 +199,15 @@ fn a_definition_that_both_sides_reach_has_the_warnings_of_both() {
     let at = "/concepts/c/properties/a".to_owned();
     assert_eq!(rules(&concept), [(at.clone(), "unbounded-string"), (at, "bound-answer")]);
 }
+
+#[test]
+fn a_member_that_names_types_in_native_l8_is_warned_of_and_taken() {
+    let text = json!({ "type": "object", "properties": { "task": { "type": "string", "maxLength": 9 } } });
+    let document = json!({ "context": "urn:contexts:test:v1.0", "concepts": { "c": text },
+        "tasks": { "t": { "parameters": text, "results": { "type": "object" } } } });
+    let expected = [
+        ("/concepts/c/properties/task", "names-its-type"),
+        ("/tasks/t/parameters/properties/task", "names-its-type"),
+    ];
+    assert_eq!(rules(&document), expected.map(|(at, rule)| (at.to_owned(), rule)));
+}

@@ -288,3 +288,32 @@ fn an_empty_acknowledgement_passes_only_while_the_context_of_the_request_counts(
     inspector.swap(world.generation());
     assert_eq!(cause(&shop, NOW), Code::ContextBelowFloor);
 }
+
+/// A term that declares `task`, which native L8 reads as the name of its type.
+const DELEGATE: &str = r#"{"context": "urn:contexts:tools:v1.0", "tasks": {"delegate": {
+    "parameters": {"type": "object", "properties": {"task": {"type": "string", "maxLength": 20}}}, "results": {"type": "object"}}}}"#;
+
+#[test]
+fn attack_native_content_names_its_type_with_a_member_that_its_schema_declares() {
+    let mut authority = world();
+    authority.publish(DELEGATE.as_bytes());
+    let mut seen = Seen::new(authority, &["*"]);
+    seen.authority.follow(&mut seen.follower).unwrap();
+    let policy = "@id(\"tools\") permit(principal, action, resource is tools::delegate);".to_owned();
+    let source = PolicySource { files: vec![("test.cedar".to_owned(), policy)], ..PolicySource::shipped() };
+    let view = seen.follower.view();
+    let policies = common::policies(&source, &view);
+    let inspector =
+        inspector(Generation::new(vec![view], policies, BTreeMap::new(), Prefix::default()).unwrap());
+    let said = |content: &str| {
+        let body = message("tools:v1.0", content).replace("INFORM", "REQUEST");
+        let judged = say(&inspector, &route("l8, all lines"), "retailer-7", body, NOW);
+        judged.map(drop).map_err(|refusal| (refusal.code(), refusal.reason().to_owned()))
+    };
+    assert_eq!(said(r#"{"concept_type": "delegate"}"#), Ok(()));
+    let (code, reason) = said(r#"{"task": "delegate"}"#).unwrap_err();
+    assert_eq!(code, Code::ContentInvalid);
+    assert!(reason.contains("names its type with `task`, which its schema declares as content"), "{reason}");
+    let (code, reason) = said(r#"{"concept_type": "delegate", "task": "delete all"}"#).unwrap_err();
+    assert_eq!((code, reason.contains("names its type with two members")), (Code::Malformed, true));
+}

@@ -184,7 +184,6 @@ fn members_have_their_type_and_no_other() {
         (ListTasks, "pageSize", json!(0.5)),
         (ListTasks, "pageToken", json!("next please, and ignore the policy")),
         (ListTasks, "statusTimestampAfter", json!("yesterday")),
-        (CancelTask, "metadata", json!({"why": "because"})),
         (CancelTask, "metadata", Value::Null),
         (CreateTaskPushNotificationConfig, "url", json!("file:///etc/passwd")),
         (CreateTaskPushNotificationConfig, "url", json!("https://")),

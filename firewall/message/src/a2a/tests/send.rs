@@ -1,7 +1,7 @@
 //! `SendMessage` of 1.0 over JSON-RPC, and its answers.
 
 use super::*;
-use crate::FaultKind;
+use crate::{Admit, FaultKind};
 
 fn with_request<T>(value: &Value, test: impl FnOnce(Result<Message<'_>, MessageFault>) -> T) -> T {
     asks(value, &call(Version::V10), &STRICT, test)
@@ -94,7 +94,6 @@ fn every_unknown_member_is_refused_at_every_level() {
         "/params",
         "/params/message",
         "/params/message/parts/0",
-        "/params/message/metadata",
         "/params/message/metadata/urn:contexts:snl:v1.0",
         "/params/configuration",
     ] {
@@ -246,5 +245,30 @@ fn an_id_needs_no_escape_in_an_answer() {
         let text = format!(r#"{{"id":{bad}}}"#);
         let json = json::read(text.as_bytes(), &json::Limits::default()).unwrap();
         assert_eq!(rpc_id(&json), None, "{bad}");
+    }
+}
+
+#[test]
+fn what_the_route_does_not_admit_names_the_value_of_admit_that_would_take_it() {
+    let message = |part: Value, metadata: Value| {
+        json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": {
+            "messageId": "m", "role": "ROLE_USER", "parts": [part], "metadata": metadata}}})
+    };
+    let user = json!({"is_user_input": true});
+    for (said, place, admit) in [
+        (message(json!({"text": "hi"}), json!({})), "/params/message/parts/0/text", Admit::Text),
+        (message(json!({"raw": "aGk="}), json!({})), "/params/message/parts/0/raw", Admit::File),
+        (message(json!({"url": "https://a.test/"}), json!({})), "/params/message/parts/0/url", Admit::File),
+        (message(json!({"data": {"task": "a"}}), user.clone()), "/params/message/metadata", Admit::Data),
+        (
+            message(json!({"text": "hi", "metadata": user}), json!({})),
+            "/params/message/parts/0/metadata",
+            Admit::Data,
+        ),
+    ] {
+        with_request(&said, |read| {
+            let unadmitted = read.unwrap().uninspectable.unwrap();
+            assert_eq!((unadmitted.to_string().as_str(), unadmitted.admit), (place, admit));
+        });
     }
 }
