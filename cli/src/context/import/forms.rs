@@ -3,14 +3,13 @@
 //! What is pinned is the whole tool object. A draft has its name, its description and what the profile keeps of its schemas; everything
 //! else is told, word for word, and is what [`unseen`] finds.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use semgate_inspect::tools::digest_of;
 use serde_json::{Map, Value, json};
 
 use super::draft::Drafted;
 use super::schema;
-use crate::fault::Fault;
 
 /// One tool, and how it is described.
 pub(super) struct Tool {
@@ -34,13 +33,21 @@ pub(super) fn newest(forms: &[Form]) -> Option<&Value> {
 /// an argument (2026-07-28).
 const OF_ONE_VERSION: [&str; 2] = ["execution", "x-mcp-header"];
 
-/// The tools of all lists, in the order in which they are listed first.
-///
-/// # Errors
-/// A list has a name twice, or two versions describe one tool otherwise: whoever reads the draft would see one and sign both.
-pub(super) fn gather(lists: Vec<(&'static str, Vec<Value>)>) -> Result<Vec<Tool>, Fault> {
-    let mut tools: Vec<Tool> = Vec::new();
-    let mut differences = Vec::new();
+/// The tools of all lists.
+#[derive(Default)]
+pub(super) struct Gathered {
+    /// In the order in which they are listed first.
+    pub tools: Vec<Tool>,
+    /// Tools that are described in more than one way, each with the reason for which it is left out: whoever reads the draft would see
+    /// one description and sign all.
+    pub left_out: Vec<(String, String)>,
+}
+
+/// Brings the lists of all versions together. A tool that one list has twice, or that two versions describe differently, is left out.
+pub(super) fn gather(lists: Vec<(&'static str, Vec<Value>)>) -> Gathered {
+    let mut gathered = Gathered::default();
+    let tools = &mut gathered.tools;
+    let (mut twice, mut differences) = (BTreeMap::new(), BTreeMap::<String, BTreeSet<String>>::new());
     for (version, list) in lists {
         let mut names = BTreeSet::new();
         for definition in list {
@@ -48,11 +55,8 @@ pub(super) fn gather(lists: Vec<(&'static str, Vec<Value>)>) -> Result<Vec<Tool>
                 continue;
             };
             if !names.insert(name.clone()) {
-                let quoted = Value::from(name);
-                return Err(Fault::new(format_args!(
-                    "the server lists the tool {quoted} twice in {version}"
-                ))
-                .hint("a client takes either: have the server list it once, then import again"));
+                twice.insert(name, version);
+                continue;
             }
             let Some(tool) = tools.iter_mut().find(|tool| tool.name == name) else {
                 tools.push(Tool { name, forms: vec![Form { versions: vec![version], definition }] });
@@ -65,18 +69,24 @@ pub(super) fn gather(lists: Vec<(&'static str, Vec<Value>)>) -> Result<Vec<Tool>
             let before = tool.forms.iter().flat_map(|form| differing(&form.definition, &definition));
             let members: BTreeSet<String> = before.collect();
             if !members.is_empty() {
-                let members: Vec<String> = members.into_iter().collect();
-                differences.push(format!("{} ({})", Value::from(name), members.join(", ")));
+                differences.entry(name).or_default().extend(members);
             }
             tool.forms.push(Form { versions: vec![version], definition });
         }
     }
-    if differences.is_empty() {
-        return Ok(tools);
-    }
-    let differences = differences.join("; ");
-    Err(Fault::new(format_args!("the server describes tools otherwise in one version than in another: {differences}"))
-        .hint("draft what one version has with `--protocol`, such as `--protocol 2025-11-25`: calls in the others are refused then; or have the server say the same in both"))
+    tools.retain(|tool| {
+        let why = match (twice.get(&tool.name), differences.get(&tool.name)) {
+            (Some(version), _) => format!("the server lists it twice in {version}, and a client takes either"),
+            (None, Some(members)) => format!(
+                "the server describes it differently in two versions ({}): draft that of one with `--protocol`, and calls in the other are refused",
+                members.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+            ),
+            (None, None) => return true,
+        };
+        gathered.left_out.push((tool.name.clone(), why));
+        false
+    });
+    gathered
 }
 
 /// The members in which two definitions differ, beyond what the protocol has in one version only.

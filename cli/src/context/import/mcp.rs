@@ -1,5 +1,6 @@
 //! The tools of an MCP server, asked with and without a session.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -12,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::ask::{self, Place, Said};
 use super::draft::{Draft, Drafted};
-use super::forms::{Tool, gather, newest};
+use super::forms::{Gathered, Tool, gather, newest};
 use super::{From, names, schema};
 use crate::fault::Fault;
 
@@ -98,8 +99,7 @@ pub(super) async fn draft(asked: &FromServer) -> Result<(Draft, String), Fault> 
             Err(why) => unheard(only.unwrap_or(Version::NEWEST_WITH_SESSIONS).as_str(), &why),
         }
     }
-    let tools = gather(lists)?;
-    if tools.is_empty() {
+    if lists.iter().all(|(_, tools)| tools.is_empty()) {
         let why = draft.warnings.join("; ");
         return Err(Fault::new(format_args!("the server lists no tools: {why}")).hint(match demanded {
             true if place.shows_token() => "is the token for this server, and does it still hold?",
@@ -107,27 +107,34 @@ pub(super) async fn draft(asked: &FromServer) -> Result<(Draft, String), Fault> 
             false => "is this its MCP endpoint?",
         }));
     }
-    tasks(&mut draft, wanted_of(tools, &asked.tools)?);
+    only(&mut lists, &asked.tools)?;
+    tasks(&mut draft, gather(lists));
     Ok((draft, name.unwrap_or_default()))
 }
 
-/// The tools of these names; without names all.
+/// Leaves the tools of these names in the lists; without names all of them.
 ///
 /// # Errors
-/// The server lists no tool of one of the names.
-pub(super) fn wanted_of(tools: Vec<Tool>, names: &[String]) -> Result<Vec<Tool>, Fault> {
-    if let Some(missing) = names.iter().find(|name| tools.iter().all(|tool| tool.name != **name)) {
-        let known: Vec<String> =
-            tools.iter().take(32).map(|tool| Value::from(tool.name.as_str()).to_string()).collect();
+/// No list has a tool of one of the names.
+pub(super) fn only(lists: &mut [(&'static str, Vec<Value>)], names: &[String]) -> Result<(), Fault> {
+    let name_of = |tool: &Value| tool.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let listed = || lists.iter().flat_map(|(_, tools)| tools).map(name_of);
+    if let Some(missing) = names.iter().find(|name| listed().all(|tool| tool != **name)) {
+        let known: BTreeSet<String> = listed().map(|tool| Value::from(tool).to_string()).collect();
+        let known: Vec<String> = known.into_iter().take(32).collect();
         let missing = Value::from(missing.as_str());
         return Err(Fault::new(format_args!("the server lists no tool {missing}"))
             .hint(format_args!("it lists {}", known.join(", "))));
     }
-    Ok(tools.into_iter().filter(|tool| names.is_empty() || names.contains(&tool.name)).collect())
+    for (_, tools) in lists.iter_mut().filter(|_| !names.is_empty()) {
+        tools.retain(|tool| names.contains(&name_of(tool)));
+    }
+    Ok(())
 }
 
 /// Each tool as a task; one that cannot be a task is left out with its reason.
-pub(super) fn tasks(draft: &mut Draft, tools: Vec<Tool>) {
+pub(super) fn tasks(draft: &mut Draft, Gathered { tools, left_out }: Gathered) {
+    draft.left_out.extend(left_out);
     let names: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
     let names = names::tasks(names.iter().map(String::as_str));
     for tool in tools {

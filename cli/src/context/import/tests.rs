@@ -24,7 +24,7 @@ fn draft_of(tools: &[Value]) -> Draft {
         let form = forms::Form { versions: vec!["2026-07-28"], definition: tool.clone() };
         forms::Tool { name: tool["name"].as_str().unwrap().to_owned(), forms: vec![form] }
     });
-    mcp::tasks(&mut draft, tools.collect());
+    mcp::tasks(&mut draft, forms::Gathered { tools: tools.collect(), left_out: Vec::new() });
     draft
 }
 
@@ -173,11 +173,14 @@ fn a_server_with_more_tools_than_one_context_holds_is_drafted_into_several() {
 #[test]
 fn only_the_tools_that_are_asked_for_are_imported() {
     let list = ["a", "b", "c"].map(|name| json!({"name": name, "inputSchema": {"type": "object"}}));
-    let tools = || forms::gather(vec![(NEW, list.to_vec())]).unwrap();
-    let names = |tools: Vec<forms::Tool>| tools.into_iter().map(|tool| tool.name).collect::<Vec<_>>();
-    assert_eq!(names(mcp::wanted_of(tools(), &["c".to_owned(), "a".to_owned()]).unwrap()), ["a", "c"]);
-    assert_eq!(names(mcp::wanted_of(tools(), &[]).unwrap()).len(), 3);
-    let missing = mcp::wanted_of(tools(), &["d".to_owned()]).err().unwrap().to_string();
+    let only = |names: &[&str]| {
+        let mut lists = [(NEW, list.to_vec()), (OLD, list.to_vec())];
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        mcp::only(&mut lists, &names).map(|()| lists.map(|(_, tools)| tools.len()))
+    };
+    assert_eq!(only(&["c", "a"]).unwrap(), [2, 2]);
+    assert_eq!(only(&[]).unwrap(), [3, 3]);
+    let missing = only(&["d"]).err().unwrap().to_string();
     assert!(missing.contains("the server lists no tool \"d\"") && missing.contains("\"b\""), "{missing}");
 }
 
@@ -207,7 +210,7 @@ const OLD: &str = "2025-11-25";
 
 fn drafted(lists: Vec<(&'static str, Vec<Value>)>) -> Part {
     let mut draft = Draft::default();
-    mcp::tasks(&mut draft, forms::gather(lists).unwrap());
+    mcp::tasks(&mut draft, forms::gather(lists));
     draft.parts(&NAMING).unwrap().remove(0)
 }
 
@@ -221,12 +224,13 @@ fn attack_a_server_poisons_a_tool_in_one_version_and_shows_the_reviewer_the_othe
     let mut retyped = look_up("Looks.");
     retyped["inputSchema"]["properties"]["n"]["type"] = json!("string");
     for (bent, member) in [(poisoned, "\"description\""), (retyped, "\"inputSchema\"")] {
-        let lists = vec![(NEW, vec![bent]), (OLD, vec![look_up("Looks.")])];
-        let fault = forms::gather(lists).err().unwrap().to_string();
-        assert!(
-            fault.contains(&format!("otherwise in one version than in another: \"look\" ({member})")),
-            "{fault}"
-        );
+        let good = json!({"name": "good", "inputSchema": {"type": "object"}});
+        let lists = vec![(NEW, vec![bent, good.clone()]), (OLD, vec![look_up("Looks."), good])];
+        let forms::Gathered { tools, left_out } = forms::gather(lists);
+        assert_eq!(tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["good"]);
+        let (tool, why) = &left_out[0];
+        assert_eq!(tool, "look");
+        assert!(why.contains(&format!("describes it differently in two versions ({member})")), "{why}");
     }
 }
 
@@ -234,8 +238,8 @@ fn attack_a_server_poisons_a_tool_in_one_version_and_shows_the_reviewer_the_othe
 fn attack_a_server_lists_a_tool_twice_and_the_reviewer_reads_the_last() {
     for second in ["Deletes everything.", "Looks."] {
         let list = vec![look_up("Looks."), look_up(second)];
-        let fault = forms::gather(vec![(NEW, list)]).err().unwrap().to_string();
-        assert!(fault.contains("lists the tool \"look\" twice in 2026-07-28"), "{fault}");
+        let forms::Gathered { tools, left_out } = forms::gather(vec![(NEW, list)]);
+        assert!(tools.is_empty() && left_out[0].1.contains("lists it twice in 2026-07-28"), "{left_out:?}");
     }
 }
 

@@ -124,3 +124,20 @@ fn names_and_pages_are_listed_only_where_they_are_judged() {
     let fault = Config::parse(&socket, Path::new("/")).unwrap_err().to_string();
     assert!(fault.contains("route `l8`: hosts") && fault.contains("plain tcp"), "{fault}");
 }
+
+#[test]
+fn default_contexts_are_named_once_and_in_one_setting() {
+    let [one, two] = ["\"urn:contexts:payment:v1.0\"", "\"urn:contexts:payment:v1.1\""];
+    let several = format!("default_contexts = [{one}, {two}]");
+    let config = parsed(Mcp, &several).unwrap();
+    let printed = config.effective();
+    assert!(printed.contains("default_contexts = ["), "{printed}");
+    for (more, why) in [
+        (format!("default_context = {one}\n{several}"), "must be left out beside `default_context`"),
+        (format!("default_contexts = [{one}, {one}]"), "each once"),
+        ("default_contexts = [\"payment\"]".to_owned(), "a context, such as"),
+    ] {
+        let fault = parsed(Mcp, &more).unwrap_err().to_string();
+        assert!(fault.contains(why), "{fault}");
+    }
+}
