@@ -272,7 +272,7 @@ fn one(
     let case = &Case { before: redacted.as_ref().map_or(&[][..], |one| &one.before), ..*case };
     let strict = read(case, &body)?;
     let said = said_by_server(case, &strict, asked, case.turn == Turn::Event);
-    let said = said.map_err(|refusal| failed(case, sent, asked, refusal))?;
+    let said = said.map_err(|refusal| refused_answer(case, sent, asked, refusal))?;
     let (kind, operation, id) = (said.kind, said.operation, said.message.rpc_id.clone());
     // also where nobody may hear of it, what was listed before counts no more
     if operation == Operation::ToolListChanged {
