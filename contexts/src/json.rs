@@ -14,7 +14,7 @@ use std::fmt;
 
 pub use number::{DecimalFault, MAX_INTEGER, Number};
 pub use read::read;
-pub use value::{Json, Object};
+pub use value::{Json, Object, folded};
 
 /// The deepest nesting that any configuration gets; [`Limits::max_depth`] above it counts as this. The reader recurses: 128 levels
 /// fit into 512 KiB of stack even in a build without optimisation (a test shows it), and threads get four times that.

@@ -6,7 +6,7 @@ use semgate_contexts::{Context, DocumentLimits, Prefix, json, library};
 use serde_json::{Map, Value, json};
 
 /// Places that take a sentence and are not marked, each with the reason why no sentence passes there unjudged.
-const JUDGED_OTHERWISE: [(&str, &str, &str); 7] = [
+const JUDGED_OTHERWISE: [(&str, &str, &str); 8] = [
     (
         "a2a-v1.0",
         "/$defs/label",
@@ -20,6 +20,7 @@ const JUDGED_OTHERWISE: [(&str, &str, &str); 7] = [
         "text itself: a term of its own, where the route admits text",
     ),
     ("mcp-v1.0", "/$defs/label", "who speaks: the reader counts what is no plain name as free text"),
+    ("mcp-v1.0", "/$defs/cursor", "the reader counts what is no word as free text"),
     ("mcp-v1.0", "/$defs/prose/anyOf/1", "longer than a mark may be; the branch beside it marks the place"),
     // a type of parameters: what follows is a token, and blanks stand only behind a semicolon
     ("mcp-v1.0", "/$defs/media_type", "`type/subtype; name=value`: a blank stands only beside a semicolon"),

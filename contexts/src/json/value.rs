@@ -165,12 +165,17 @@ impl<'a> Object<'a> {
 }
 
 fn equal_but_for_case(text: &str, ascii: &str) -> bool {
-    let folded = text.chars().map(|c| match c {
+    folded(text).eq(ascii.chars().map(|c| c.to_ascii_lowercase()))
+}
+
+/// The characters of a member name as lenient parsers compare them: ASCII letters in lower case, `ſ` (U+017F) as `s` and the Kelvin
+/// sign (U+212A) as `k`.
+pub fn folded(text: &str) -> impl Iterator<Item = char> {
+    text.chars().map(|c| match c {
         '\u{17f}' => 's',
         '\u{212a}' => 'k',
         other => other.to_ascii_lowercase(),
-    });
-    folded.eq(ascii.chars().map(|c| c.to_ascii_lowercase()))
+    })
 }
 
 impl fmt::Debug for Object<'_> {

@@ -122,8 +122,8 @@ pub struct Case<'c> {
     pub(crate) look: Look,
     /// Of a reply that policies took something out of: its messages as they were.
     pub(crate) before: &'c [Before],
-    /// Of a call of a tool: arguments that were taken out since they were null.
-    pub(crate) nulls: &'c [String],
+    /// Pointers of members that were taken out of the message before it is judged.
+    pub(crate) removed: &'c [String],
     /// The request that a reply answers.
     pub(crate) answers: Option<&'c Sent>,
     /// What a reply must be about.
@@ -156,7 +156,7 @@ impl Case<'_> {
             protocol: self.route.binding.as_str(),
             generation: self.generation.number(),
             policy_digest: self.generation.policy_digest(),
-            null_arguments: self.nulls.to_vec(),
+            removed: self.removed.to_vec(),
             ..Facts::default()
         }
     }

@@ -56,8 +56,9 @@ pub struct Facts {
     pub learnt: Vec<String>,
     /// The tool of MCP that is called or answers, where no context names it and the route takes such.
     pub unnamed_tool: Option<String>,
-    /// Arguments of a tool that were `null` and were taken out before it was judged: `task.member`, names of the schema.
-    pub null_arguments: Vec<String>,
+    /// Members that were taken out of the message before it was judged: JSON pointers into the message as it came, the first
+    /// [`MAX_POINTERS`](semgate_message::removal::MAX_POINTERS).
+    pub removed: Vec<String>,
     /// The limits that stopped it (`rate_limited`, `ambiguity_limited`).
     pub limited: Vec<Limited>,
     /// What policies took out of the reply: `concept.member`, names of the schema.

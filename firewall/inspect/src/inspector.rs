@@ -16,12 +16,13 @@ use crate::{
     permit::{Counted, Leave},
     push::{self, Courses},
     redact,
+    removal::{self, Removed},
     reply::{Form, acknowledged, admissible, no_pass, refused},
     resolve::{Resolved, has_turns, out_of_turn, resolve, side},
     rounds,
     stream::{enabled, told},
     subscriptions::{self, Subscription, Subscriptions},
-    tools::{self, Absent, ToolWatch},
+    tools::{self, ToolWatch},
     turn::{Between, Proposal, Step, proposes, same},
     uses,
 };
@@ -162,15 +163,20 @@ impl Inspector {
         now: Now,
     ) -> Result<Permit, Refusal> {
         let generation = self.live.load();
-        let anew: Option<Absent>;
+        let (anew, plain): (Option<Removed<Arrived>>, Option<Bytes>);
         let settled = self.settled(route, peer);
         let mut asking = None;
         let leave = {
             let mut case = self.request_case(&generation, route, peer, (&arrived, &settled), now);
             let mut strict = read(&case, &arrived.judged)?;
-            anew = plainly(&arrived.call, &strict).or_else(|| tools::absent(&case, &strict, headers));
-            if let Some(Absent { bytes, members }) = &anew {
-                case = Case { bytes: bytes.len(), nulls: members, ..case };
+            anew = removal::of_request(&case, &arrived, &strict, headers)?;
+            if let Some(Removed { message, pointers }) = &anew {
+                case = Case { bytes: message.judged.len(), removed: pointers, ..case };
+                strict = read(&case, &message.judged)?;
+            }
+            plain = plainly(&arrived.call, &strict);
+            if let Some(bytes) = &plain {
+                case = Case { bytes: bytes.len(), ..case };
                 strict = read(&case, bytes)?;
             }
             let metered = judge(&case, &strict, headers)
@@ -189,9 +195,10 @@ impl Inspector {
         }
         let alone = leave.asks_alone().map(|id| self.dialogues.under_way(leave.sent(), id.clone()));
         let leave = leave.waiting(alone).asking(asking);
-        Ok(leave.over(match anew {
-            Some(anew) => Arrived::whole(arrived.call, anew.bytes),
-            None => arrived,
+        Ok(leave.over(match (plain, anew) {
+            (Some(bytes), _) => Arrived::whole(arrived.call, bytes),
+            (None, Some(removed)) => removed.message,
+            (None, None) => arrived,
         }))
     }
 
@@ -274,7 +281,7 @@ impl Inspector {
         let mut leave = {
             let case = Case {
                 turn: Turn::Again,
-                nulls: &sent.facts.null_arguments,
+                removed: &sent.facts.removed,
                 ..self.request_case(&generation, &sent.route, &sent.caller, (&arrived, &settled), now)
             };
             let strict = read(&case, &arrived.judged)?;
@@ -376,6 +383,12 @@ impl Inspector {
         reply: &Answered,
     ) -> Result<ReplyPermit, Refusal> {
         let strict = read(case, &reply.judged)?;
+        if let Some(removed) = removal::of_agent(case, &strict) {
+            let case = &Case { removed: &removed.pointers, ..*case };
+            return self
+                .judge_reply(case, sent, (form, status, counted), &removed.message)
+                .map(ReplyPermit::rewritten);
+        }
         if form == Form::Error && matches!(case.call.form, Written::Rest(_)) {
             let error = AgentError::of_http(status, Some(strict.json()));
             return Err(Refusal::of_agent(error.known).with_facts(case.facts()));
@@ -440,7 +453,7 @@ impl Inspector {
             turn: Turn::First,
             look: Look::Decides,
             before: &[],
-            nulls: &[],
+            removed: &[],
             answers: None,
             about: None,
             now,
@@ -474,7 +487,7 @@ impl Inspector {
             turn: Turn::First,
             look: Look::Decides,
             before: &[],
-            nulls: &[],
+            removed: &[],
             answers: Some(sent),
             about: Some(&sent.about),
             now,
@@ -486,10 +499,9 @@ impl Inspector {
 type Begun<'c, 'j> = (Option<Subscription>, (Metered<'c, 'j>, Option<Arc<Step>>));
 
 /// A client's error, as it passes: its number in the words of the protocol. None for everything else.
-fn plainly(call: &Call, strict: &Strict<'_>) -> Option<Absent> {
+fn plainly(call: &Call, strict: &Strict<'_>) -> Option<Bytes> {
     call.mcp.as_ref()?;
-    let bytes = mcp::plain_failure(strict.json())?;
-    Some(Absent { bytes: Bytes::from(bytes), members: Vec::new() })
+    mcp::plain_failure(strict.json()).map(Bytes::from)
 }
 
 /// Remembers what a request that may pass begins: a conversation, a proposal. What it answers is taken.

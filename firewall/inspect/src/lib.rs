@@ -59,6 +59,7 @@ pub mod permit;
 pub mod push;
 mod redact;
 pub mod refusal;
+mod removal;
 pub mod reply;
 pub mod resolve;
 mod rounds;

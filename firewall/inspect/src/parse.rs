@@ -156,6 +156,7 @@ pub(crate) fn reading<'c>(case: &'c Case<'c>) -> Reading<'c> {
         },
         admit: case.route.text_parts,
         tenant: case.route.tenant.as_deref(),
+        meta: &case.route.options.meta,
     }
 }
 
@@ -471,7 +472,7 @@ impl<'c, 'j> Parsed<'c, 'j> {
     }
 }
 
-fn malformed(case: &Case<'_>, reason: &str) -> Refusal {
+pub(crate) fn malformed(case: &Case<'_>, reason: &str) -> Refusal {
     let hint = hint(Code::Malformed, case.call.binding);
     Refusal::new(Code::Malformed, reason).with_hint(hint).with_facts(case.facts())
 }

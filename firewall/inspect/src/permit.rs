@@ -536,6 +536,11 @@ impl ReplyPermit {
         self
     }
 
+    /// The same reply, whose bytes the gateway wrote without members that were taken out before it was judged.
+    pub(crate) fn rewritten(self) -> Self {
+        Self { written: Written::Anew, ..self }
+    }
+
     /// The same reply, of which the shadow set said this when it was first judged.
     pub(crate) fn beside(mut self, shadow: Option<Box<Differs>>) -> Self {
         self.facts.shadow = shadow;

@@ -15,6 +15,7 @@ use crate::{
     parse::{Reply, read, reply},
     permit::Told,
     redact::{self, Redacted},
+    removal,
     stream::{Receipt, StreamState, about_task, enabled},
 };
 use bytes::Bytes;
@@ -300,6 +301,10 @@ impl Inspector {
         let before = redacted.as_ref().map_or(&[][..], |one| &one.before);
         let case = &Case { before, ..*case };
         let strict = read(case, &body.judged)?;
+        if let Some(removed) = removal::of_agent(case, &strict) {
+            let case = &Case { removed: &removed.pointers, ..*case };
+            return self.judge_notification(case, sent, (token, delivery), (removed.message.body, given));
+        }
         let kind = strict.json().as_object().and_then(|object| object.get("kind"));
         if sent.call.version == Version::V03 && kind.and_then(Json::as_str) != Some("task") {
             return Err(malformed(if case.route.options.versions.contains(&Version::V10) {

@@ -20,7 +20,8 @@ use bytes::Bytes;
 use semgate_message::{Binding, Instance, Vocabulary, mcp};
 use semgate_policies::{FieldPath, Obligation, Obligations, has_field};
 use std::{collections::BTreeSet, sync::Arc};
-pub(crate) use write::{Cut, without};
+pub(crate) use write::leaving_out;
+use write::{Cut, without};
 
 /// A reply without what policies take out of it.
 pub(crate) struct Redacted {

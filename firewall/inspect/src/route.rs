@@ -2,7 +2,7 @@
 
 use semgate_contexts::{ContextUrn, Line, Version};
 pub use semgate_message::TextParts;
-use semgate_message::{Binding, a2a};
+use semgate_message::{Binding, MetaKeys, a2a};
 use std::fmt;
 
 /// The versions of one line, or all lines, that a receiver understands.
@@ -130,6 +130,8 @@ pub struct RouteOptions {
     pub unnamed_tools: UnnamedTools,
     /// What becomes of arguments of such a tool that are `null` where its parameters take none.
     pub null_arguments: NullArguments,
+    /// Keys of `_meta` of MCP and of metadata of A2A that pass unread, in either direction.
+    pub meta: MetaKeys,
 }
 
 /// What becomes of a name that the context does not define (F0-31).
@@ -205,6 +207,7 @@ impl Default for RouteOptions {
             undefined: Undefined::Reject,
             unnamed_tools: UnnamedTools::Withhold,
             null_arguments: NullArguments::Refuse,
+            meta: MetaKeys::default(),
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::{
     once::Carried,
     owners::TextBounds,
     parse::{Reply, read, reply},
-    redact,
+    redact, removal,
     reply::refused,
     resolve::still_stands,
     subscriptions, tools,
@@ -296,6 +296,10 @@ impl Inspector {
         event: &Answered,
     ) -> Result<ReplyPermit, Refusal> {
         let strict = read(case, &event.judged)?;
+        if let Some(removed) = removal::of_agent(case, &strict) {
+            let case = &Case { removed: &removed.pointers, ..*case };
+            return self.judge_event(case, sent, stream, &removed.message).map(ReplyPermit::rewritten);
+        }
         let Reply::Said(said) = reply(case, &strict)? else {
             return Err(Refusal::new(Code::Malformed, "an event is a list").with_facts(case.facts()));
         };

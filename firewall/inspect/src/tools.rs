@@ -13,7 +13,6 @@ mod forms;
 mod hold;
 mod lists;
 mod mirror;
-mod nulls;
 mod pin;
 #[cfg(test)]
 mod tests;
@@ -24,7 +23,7 @@ pub(crate) use failed::provides_results;
 pub(crate) use forms::Forms;
 pub(crate) use hold::{Ends, callable, judge, repeats_nothing};
 pub use mirror::{BadHeader, headers};
-pub(crate) use nulls::{Absent, absent};
+pub(crate) use pin::task_of;
 pub use pin::{TOOL_MARK, comment, digest_of};
 pub(crate) use visible::{UNNAMED, default_context, names, visible_call};
 pub use watch::ToolWatch;

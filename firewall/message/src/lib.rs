@@ -16,6 +16,7 @@ mod model;
 pub mod native;
 mod own;
 mod pointer;
+pub mod removal;
 mod rpc;
 mod text;
 mod together;
@@ -28,6 +29,7 @@ pub use model::{
 };
 pub use own::Own;
 pub use pointer::{Base, Pointer};
+pub use removal::{BadMetaKey, MetaKeys};
 pub use rpc::RpcId;
 pub use semgate_contexts::NAMING_MEMBERS;
 pub use together::Together;

@@ -111,6 +111,8 @@ pub struct Reading<'r> {
     pub admit: TextParts,
     /// The A2A tenant that a request must name; `None`: none may be named.
     pub tenant: Option<&'r str>,
+    /// Keys of `_meta`, and of A2A metadata, that pass unread.
+    pub meta: &'r crate::MetaKeys,
 }
 
 /// Which context a message says it is about. Nothing here has been looked up yet.

@@ -8,6 +8,7 @@ const READING: Reading<'static> = Reading {
     max_concepts: 4,
     admit: TextParts { text: false, raw: false, url: false, data: false },
     tenant: None,
+    meta: crate::MetaKeys::NONE,
 };
 
 const HEAD: &str =

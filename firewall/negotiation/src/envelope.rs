@@ -6,7 +6,7 @@ use crate::limits::MAX_MESSAGE_BYTES;
 use crate::member::read;
 use semgate_certs::SpiffeId;
 use semgate_contexts::{Performative, canonical};
-use semgate_message::{Reading, TextParts, native};
+use semgate_message::{MetaKeys, Reading, TextParts, native};
 use serde_json::json;
 
 /// A handshake message with what its envelope says. The envelope is not signed and proves nothing; who speaks is in the signed part.
@@ -48,7 +48,13 @@ pub fn write_message(
 /// [`HandshakeFault::TooLarge`], [`HandshakeFault::Json`], [`HandshakeFault::Member`].
 pub fn read_message(bytes: &[u8], context: &str) -> Result<Envelope, HandshakeFault> {
     let json = read(bytes, MAX_MESSAGE_BYTES)?;
-    let reading = Reading { extension: context, max_concepts: 1, admit: TextParts::default(), tenant: None };
+    let reading = Reading {
+        extension: context,
+        max_concepts: 1,
+        admit: TextParts::default(),
+        tenant: None,
+        meta: MetaKeys::NONE,
+    };
     let message = native::read(&json, &reading).map_err(|_| HandshakeFault::Member("message"))?;
     let [claim] = message.claims.as_slice() else { return Err(HandshakeFault::Member("context")) };
     if claim.urn != context || claim.lock.is_some() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use semgate_contexts::{ContextUrn, Prefix};
 use semgate_inspect::{NullArguments, Undefined, UnnamedTools};
-use semgate_message::a2a::Version;
+use semgate_message::{MetaKeys, a2a::Version};
 
 use super::raw::FileRoute;
 use super::span::Span;
@@ -142,6 +142,8 @@ pub struct RouteChoices {
     pub unnamed_tools: UnnamedTools,
     /// MCP: what becomes of arguments that are `null` where their tool takes none.
     pub null_arguments: NullArguments,
+    /// MCP and A2A: keys of `_meta` and of metadata that pass unread.
+    pub meta: MetaKeys,
     /// MCP: what is taken of streams.
     pub streams: StreamChoices,
     /// The callers' `Authorization` is passed on to the agent behind. Off unless said: a credential that is good at the agent is good for
@@ -186,6 +188,7 @@ impl Default for RouteChoices {
             origins: Vec::new(),
             unnamed_tools: UnnamedTools::Withhold,
             null_arguments: NullArguments::Refuse,
+            meta: MetaKeys::default(),
             streams: StreamChoices::default(),
             forward_authorization: false,
             authorization_servers: None,
@@ -261,6 +264,9 @@ pub(super) fn choices(
             ("null_arguments", file.null_arguments.as_deref()),
             ("`refuse` or `absent`", NullArguments::parse),
         )?,
+        meta: MetaKeys::parse(file.meta.as_deref().unwrap_or_default()).map_err(|bad| {
+            ConfigFault::value(key("meta"), format!("keys, or prefixes that end in `.` or `/`: {bad}"))
+        })?,
         streams: StreamChoices {
             json_lines: file.json_lines.unwrap_or(false),
             withhold_stray_progress: file.withhold_stray_progress.unwrap_or(false),

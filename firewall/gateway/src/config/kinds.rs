@@ -70,6 +70,7 @@ pub(super) fn settings(file: &FileRoute) -> Vec<(&'static str, bool, &'static [K
         origins,
         unnamed_tools,
         null_arguments,
+        meta,
         json_lines,
         withhold_stray_progress,
         forward_authorization,
@@ -103,6 +104,7 @@ pub(super) fn settings(file: &FileRoute) -> Vec<(&'static str, bool, &'static [K
         ("origins", origins.as_ref().is_some_and(|names| !names.is_empty()), ALL),
         ("unnamed_tools", unnamed_tools.is_some(), &[Mcp]),
         ("null_arguments", null_arguments.is_some(), &[Mcp]),
+        ("meta", meta.as_ref().is_some_and(|keys| !keys.is_empty()), OWNED),
         ("json_lines", on(json_lines), &[Mcp]),
         ("withhold_stray_progress", on(withhold_stray_progress), &[Mcp]),
         // a group's pass on what the members' own routes pass on too

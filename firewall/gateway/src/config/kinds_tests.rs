@@ -53,6 +53,7 @@ const SAID: &[(&str, &str, &[Kind])] = &[
     ("origins", "origins = [\"https://desk.example\"]", &[Mcp]),
     ("unnamed_tools", "unnamed_tools = \"pass\"", &[Mcp]),
     ("null_arguments", "null_arguments = \"absent\"", &[Mcp]),
+    ("meta", "meta = [\"vscode.\", \"claudecode/\"]", &[A2a, Mcp]),
     ("json_lines", "json_lines = true", &[Mcp]),
     ("withhold_stray_progress", "withhold_stray_progress = true", &[Mcp]),
     ("forward_authorization", "forward_authorization = true", &[L8, Group, A2a, Mcp]),

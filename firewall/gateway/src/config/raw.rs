@@ -189,6 +189,8 @@ pub(super) struct FileRoute {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub null_arguments: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub json_lines: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub withhold_stray_progress: Option<bool>,
@@ -359,6 +361,7 @@ impl FileRoute {
             json_lines: mcp.then_some(choices.streams.json_lines),
             withhold_stray_progress: mcp.then_some(choices.streams.withhold_stray_progress),
             null_arguments: mcp.then(|| choices.null_arguments.as_str().to_owned()),
+            meta: (mcp || a2a).then(|| choices.meta.entries().map(str::to_owned).collect()),
             forward_authorization: Some(choices.forward_authorization),
             authorization_servers: choices.authorization_servers.clone(),
             api_key_header: choices.api_key_header.clone(),

@@ -49,9 +49,9 @@ struct Line<'a> {
     /// The tool that is called or answers, where no context names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     unnamed_tool: Option<&'a str>,
-    /// Arguments of a tool that were null and were taken out of its call.
+    /// Pointers of members that were taken out before it was judged.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    null_arguments: &'a [String],
+    removed: &'a [String],
     /// The policy set that was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     policy_digest: Option<String>,
@@ -137,7 +137,7 @@ pub(super) fn write(record: &Record, n: u64, out: &mut Vec<u8>) {
         withheld: facts.withheld.iter().map(|(code, count)| (code.as_str(), *count)).collect(),
         asked: facts.asked.as_deref().and_then(|asked| serde_json::from_str(asked).ok()),
         unnamed_tool: facts.unnamed_tool.as_deref(),
-        null_arguments: &facts.null_arguments,
+        removed: &facts.removed,
         policy_digest: facts.policy_digest.map(|digest| digest.to_string()),
         shadow: facts.shadow.as_deref().map(Shadow::of),
     };

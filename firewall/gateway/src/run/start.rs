@@ -216,6 +216,7 @@ pub(super) fn route(route: &RouteConfig) -> Arc<Route> {
             undefined: choices.undefined,
             unnamed_tools: choices.unnamed_tools,
             null_arguments: choices.null_arguments,
+            meta: choices.meta.clone(),
         },
     })
 }

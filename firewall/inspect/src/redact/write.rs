@@ -2,7 +2,7 @@
 
 use semgate_contexts::json::{Json, Object};
 use semgate_policies::FieldPath;
-use std::fmt::Write;
+use std::{collections::HashSet, fmt::Write};
 
 /// Members that go, and the object that they are taken from.
 pub(crate) struct Cut<'c> {
@@ -13,9 +13,12 @@ pub(crate) struct Cut<'c> {
 /// Levels below an object at which members go.
 type Paths<'p> = Vec<&'p [Box<str>]>;
 
+#[derive(Default)]
 struct Writer<'w> {
     out: String,
     cuts: &'w [Cut<'w>],
+    /// Addresses of values that go.
+    gone: HashSet<*const ()>,
     found: usize,
     /// The blocks of a tool's result, and what stands in their place.
     instead: Option<(*const (), String)>,
@@ -25,15 +28,23 @@ struct Writer<'w> {
 /// of a tool, whose blocks repeat the structured content and nothing else, and do so again after it was cut.
 pub(crate) fn without(json: &Json<'_>, cuts: &[Cut<'_>], mirrored: bool) -> Option<Vec<u8>> {
     let instead = if mirrored { Some(blocks(json, cuts)?) } else { None };
-    let mut writer = Writer { out: String::new(), cuts, found: 0, instead };
+    let mut writer = Writer { cuts, instead, ..Writer::default() };
     writer.value(json, &Paths::new());
     (writer.found == cuts.len()).then(|| writer.out.into_bytes())
+}
+
+/// The JSON without these values, which are members of its objects.
+pub(crate) fn leaving_out(json: &Json<'_>, values: &[&Json<'_>]) -> Vec<u8> {
+    let gone = values.iter().map(|value| std::ptr::from_ref(*value).cast()).collect();
+    let mut writer = Writer { gone, ..Writer::default() };
+    writer.value(json, &Paths::new());
+    writer.out.into_bytes()
 }
 
 /// The array of blocks, and one block with the structured content as it is then.
 fn blocks(json: &Json<'_>, cuts: &[Cut<'_>]) -> Option<(*const (), String)> {
     let result = json.as_object()?.get("result")?.as_object()?;
-    let mut structured = Writer { out: String::new(), cuts, found: 0, instead: None };
+    let mut structured = Writer { cuts, ..Writer::default() };
     structured.value(result.get("structuredContent")?, &Paths::new());
     if structured.found != cuts.len() {
         return None;
@@ -84,7 +95,8 @@ impl Writer<'_> {
             let here = |path: &&[Box<str>]| path.first().is_some_and(|first| **first == *name);
             let below: Paths<'_> =
                 paths.iter().filter(|path| here(path)).filter_map(|path| path.get(1..)).collect();
-            if below.iter().any(|rest| rest.is_empty()) {
+            let gone = self.gone.contains(&std::ptr::from_ref(value).cast::<()>());
+            if gone || below.iter().any(|rest| rest.is_empty()) {
                 continue;
             }
             self.comma(!first);

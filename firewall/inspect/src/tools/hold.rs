@@ -18,7 +18,7 @@ use crate::{
     once,
     parse::{read, said_by_server},
     permit::Written,
-    redact,
+    redact, removal,
 };
 use bytes::Bytes;
 use semgate_contexts::{
@@ -220,10 +220,11 @@ pub(crate) fn judge(
     Ok((permit, Ends::Nothing))
 }
 
-/// A response after the named transformations of its operation.
+/// The outcome of the named transformations of an operation.
+#[derive(Default)]
 struct Prepared {
-    body: Bytes,
-    written: Written,
+    /// The response as the gateway wrote it, if anything was taken out.
+    body: Option<Bytes>,
     /// Tasks whose tools drifted.
     drifted: Vec<String>,
     /// Pointers of everything that was taken out of a failed result.
@@ -231,26 +232,24 @@ struct Prepared {
 }
 
 /// A list without the tools that are withheld, or a failed result without what its caller may not read.
-fn prepared(case: &Case<'_>, sent: &Sent, asked: &Asked, bytes: &Bytes) -> Result<Prepared, Refusal> {
-    let mut prepared =
-        Prepared { body: bytes.clone(), written: Written::ByAgent, drifted: Vec::new(), removed: Vec::new() };
+fn prepared(case: &Case<'_>, sent: &Sent, asked: &Asked, response: &Json<'_>) -> Result<Prepared, Refusal> {
+    let mut prepared = Prepared::default();
     let other = match asked.operation {
         Operation::ListTools => {
             let named = case.generation.named(sent.about.urn.as_str()).ok_or_else(|| lost(case))?;
             let contexts = listed_under(case, sent, named);
-            let (other, gone) = without(case, &contexts, asked, read(case, bytes)?.json());
+            let (other, gone) = without(case, &contexts, asked, response);
             prepared.drifted = gone;
             other
         }
-        Operation::CallTool => failed(case, asked, read(case, bytes)?.json()).map(|failed| {
+        Operation::CallTool => failed(case, asked, response).map(|failed| {
             prepared.removed = failed.removed;
             failed.response
         }),
         _ => None,
     };
     if let Some(other) = other {
-        prepared.body = Bytes::from(serde_json::to_vec(&other).map_err(|_| lost(case))?);
-        prepared.written = Written::Anew;
+        prepared.body = Some(Bytes::from(serde_json::to_vec(&other).map_err(|_| lost(case))?));
     }
     Ok(prepared)
 }
@@ -264,13 +263,26 @@ fn one(
     asked: &Asked,
     (status, answered): (u16, &Answered),
 ) -> Result<(ReplyPermit, Ends), Refusal> {
-    let Prepared { mut body, mut written, drifted, removed } = prepared(case, sent, asked, &answered.judged)?;
-    let redacted = redact::of_server(case, asked, &body, case.turn == Turn::Event)?;
+    let arrived = read(case, &answered.judged)?;
+    let removal = removal::of_server(case, asked, &arrived);
+    let pointers = removal.as_ref().map_or(&[][..], |removal| &removal.pointers);
+    let case = &Case { removed: pointers, ..*case };
+    let mut anew = removal.as_ref().map(|removal| removal.message.clone());
+    let prepared = match &anew {
+        Some(bytes) => prepared(case, sent, asked, read(case, bytes)?.json())?,
+        None => prepared(case, sent, asked, arrived.json())?,
+    };
+    anew = prepared.body.or(anew);
+    let body = anew.as_ref().unwrap_or(&answered.judged);
+    let redacted = redact::of_server(case, asked, body, case.turn == Turn::Event)?;
     if let Some(redacted) = &redacted {
-        (body, written) = (redacted.bytes.clone(), Written::Anew);
+        anew = Some(redacted.bytes.clone());
     }
     let case = &Case { before: redacted.as_ref().map_or(&[][..], |one| &one.before), ..*case };
-    let strict = read(case, &body)?;
+    let strict = match &anew {
+        Some(bytes) => read(case, bytes)?,
+        None => arrived,
+    };
     let said = said_by_server(case, &strict, asked, case.turn == Turn::Event);
     let said = said.map_err(|refusal| refused_answer(case, sent, asked, refusal))?;
     let (kind, operation, id) = (said.kind, said.operation, said.message.rpc_id.clone());
@@ -281,8 +293,8 @@ fn one(
     let needs = Needs { state: said.message.state_token, input: said.message.input.clone() };
     let metered = meter(judged(case, said.message)?, inspector.meters())?;
     let mut facts = metered.facts();
-    facts.drifted = drifted;
-    facts.removed = removed;
+    facts.drifted = prepared.drifted;
+    facts.removed.extend(prepared.removed);
     facts.redacted = redacted.as_ref().map(|redacted| redacted.members.clone()).unwrap_or_default();
     if needs.any() {
         input::remember(case, sent, asked, &needs).map_err(|refusal| refusal.with_facts(facts.clone()))?;
@@ -308,11 +320,13 @@ fn one(
             if operation == Operation::SubscriptionsAcknowledged { Ends::Waiting } else { Ends::Nothing }
         }
     };
-    Ok((ReplyPermit::listed(facts, status, body.clone(), written).answering(answers), ends))
+    let written = if anew.is_some() { Written::Anew } else { Written::ByAgent };
+    let body = anew.as_ref().unwrap_or(&answered.judged).clone();
+    Ok((ReplyPermit::listed(facts, status, body, written).answering(answers), ends))
 }
 
 /// The refusal of an answer. An error is an answer too, and its right is taken by whoever tells it.
-fn failed(case: &Case<'_>, sent: &Sent, asked: &Asked, refusal: Refusal) -> Refusal {
+fn refused_answer(case: &Case<'_>, sent: &Sent, asked: &Asked, refusal: Refusal) -> Refusal {
     match (refusal.code(), &asked.rpc_id) {
         (Code::AgentError, Some(_)) if !sent.right.is_open() => {
             once::withheld(once::ANSWERED).with_facts(case.facts())

@@ -22,7 +22,7 @@ pub fn comment(tool: &str, digests: &[Digest], headers: &[String]) -> String {
 
 /// A task that is a tool, with the digests that were signed for it.
 #[derive(Debug)]
-pub(super) struct Pinned<'c> {
+pub(crate) struct Pinned<'c> {
     pub term: &'c Term,
     digests: Vec<&'c str>,
     /// Headers that repeat arguments: the rest of the name, and where the argument stands.
@@ -37,7 +37,7 @@ impl Pinned<'_> {
 }
 
 /// The task of a context that is this tool, by the exact name of the tool.
-pub(super) fn task_of<'c>(context: &'c Context, tool: &str) -> Option<Pinned<'c>> {
+pub(crate) fn task_of<'c>(context: &'c Context, tool: &str) -> Option<Pinned<'c>> {
     // most tools have the name of their task
     let own = context.term(tool).and_then(|term| pinned(term, tool));
     own.or_else(|| context.terms().find_map(|term| pinned(term, tool)))

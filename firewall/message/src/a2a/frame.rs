@@ -2,9 +2,10 @@
 
 use super::Version;
 use crate::{
-    Admit, Base, FaultKind, Instance, Message, MessageFault, Pointer, Reading,
-    member::{Read, at, object},
+    Base, FaultKind, Instance, Message, MessageFault, Pointer, Reading,
+    member::{Read, at, object, unknown},
     model::Vocabulary,
+    removal::{listed_fit, trace},
 };
 use semgate_contexts::{
     Performative,
@@ -86,12 +87,23 @@ impl Frame<'_> {
         }
         self.no_claim(members, &path)?;
         if !self.reading.admit.data {
-            out.note_uninspectable(pointer(&path), Admit::Data);
-            return Ok(());
+            return self.passes(members, &path);
         }
         match judged {
             Judged::WithItsObject => Ok(()),
             Judged::ByItself(performative) => self.say(METADATA, members, performative, &path, out),
+        }
+    }
+
+    /// On a route without data, metadata holds the claim, keys of traces, and keys that the route lists.
+    pub fn passes(&self, members: &Object<'_>, path: &str) -> Read<()> {
+        let keys = self.reading.meta;
+        let stands = |key: &str, value: &Json<'_>| {
+            key == self.reading.extension || trace(key, value) || keys.lists(key)
+        };
+        match members.iter().find(|(key, value)| !stands(key, value)) {
+            Some((key, _)) => unknown(path, key),
+            None => listed_fit(members, path, keys),
         }
     }
 

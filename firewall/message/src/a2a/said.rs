@@ -116,16 +116,12 @@ pub(super) fn claim<'j>(
     let Some(metadata) = metadata else { return Ok(row.default) };
     let path = at(path, "metadata");
     let members = object(metadata, &path)?;
-    let (mut found, mut more) = (None, false);
-    for (key, value) in members.iter() {
-        if key == frame.reading.extension {
-            found = Some(value);
-        } else {
-            more = true;
-        }
-    }
-    if more && members.case_variant_of(&[frame.reading.extension]).is_some() {
+    let found = members.get(frame.reading.extension);
+    if members.case_variant_of(&[frame.reading.extension]).is_some() {
         return Err(MessageFault::malformed(path, "names the extension in another case of letters"));
+    }
+    if !frame.reading.admit.data {
+        frame.passes(members, &path)?;
     }
     let performative = match found {
         // Our own constant, so it may be shown: an operator looks for the claim, not for the metadata around it.
@@ -134,10 +130,9 @@ pub(super) fn claim<'j>(
         }
         None => row.default,
     };
+    let more = members.len() > usize::from(found.is_some());
     if more && frame.reading.admit.data {
         frame.say(METADATA, members, performative, &path, out)?;
-    } else if more {
-        out.note_uninspectable(pointer(&path), Admit::Data);
     }
     Ok(performative)
 }

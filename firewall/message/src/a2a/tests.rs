@@ -28,6 +28,7 @@ pub(super) const STRICT: Reading<'static> = Reading {
     max_concepts: 8,
     admit: TextParts { text: false, raw: false, url: false, data: false },
     tenant: None,
+    meta: crate::MetaKeys::NONE,
 };
 
 pub(super) const OPEN: Reading<'static> =

@@ -167,6 +167,7 @@ fn by_server<'j>(
             ));
         }
     }
+    content::cursor(result.get("nextCursor"), out);
     match asked.operation {
         Operation::CallTool => return called(asked, result, reading, out),
         Operation::ReadResource => {
@@ -190,6 +191,11 @@ fn by_server<'j>(
             content::prose(result, "instructions", PATH, reading, out);
             if let Some(server) = result.get("serverInfo") {
                 content::introduced(server, |found| found.other, &at(PATH, "serverInfo"), reading, out);
+            }
+        }
+        Operation::ListResources | Operation::ListResourceTemplates | Operation::ListPrompts => {
+            for member in ["resources", "resourceTemplates", "prompts"] {
+                content::no_metas(result.get(member), &at(PATH, member), reading)?;
             }
         }
         _ => {}
@@ -284,7 +290,7 @@ fn input_request<'j>(
     };
     let params = or_empty(params);
     let path = at(path, "params");
-    content::no_meta(params, &path)?;
+    content::no_meta(params, &path, reading)?;
     request::asking(operation, params, &path, reading, out);
     if operation == Operation::CreateMessage {
         content::messages(params.get("messages"), &path, operation.performative(), reading, out)?;
@@ -303,6 +309,9 @@ pub(super) fn by_client<'j>(
 ) -> Read<()> {
     if operation == Operation::CreateMessage {
         content::said(result, path, Inform, reading, out)?;
+    }
+    if operation == Operation::ListRoots {
+        content::no_metas(result.get("roots"), &at(path, "roots"), reading)?;
     }
     say(Vocabulary::Protocol, operation.concept(), result, Inform, path, reading, out)
 }

@@ -10,6 +10,7 @@ use crate::{
     fault::FaultKind,
     member::{Read, array, at, object, unknown},
     model::{Message, Vocabulary},
+    removal::listed_fit,
     together::Gathered,
 };
 use semgate_contexts::{
@@ -35,10 +36,24 @@ pub(super) fn place<'j>(path: &str) -> Pointer<'j> {
     Pointer { base: Base::Built(path.into()), key: None }
 }
 
-/// A `_meta` that nobody reads: only an empty one passes, since it is taken off before an instance is judged.
-pub(super) fn no_meta(object: &Object<'_>, path: &str) -> Read<()> {
-    let empty = |meta: &Json<'_>| meta.as_object().is_some_and(Object::is_empty);
-    if object.get(META).is_none_or(empty) { Ok(()) } else { unknown(path, META) }
+/// A `_meta` that nobody reads holds keys that the route lists, and no other: it is taken off before an instance is judged.
+pub(super) fn no_meta(object: &Object<'_>, path: &str, reading: &Reading<'_>) -> Read<()> {
+    let Some(meta) = object.get(META) else { return Ok(()) };
+    let listed = |members: &Object<'_>| members.iter().all(|(key, _)| reading.meta.lists(key));
+    match meta.as_object() {
+        Some(members) if listed(members) => listed_fit(members, &at(path, META), reading.meta),
+        _ => unknown(path, META),
+    }
+}
+
+/// As [`no_meta`], of each object of a list that a schema closes.
+pub(super) fn no_metas(json: Option<&Json<'_>>, path: &str, reading: &Reading<'_>) -> Read<()> {
+    for (n, item) in json.and_then(Json::as_array).into_iter().flatten().enumerate() {
+        if let Json::Object(item) = item {
+            no_meta(item, &format!("{path}/{n}"), reading)?;
+        }
+    }
+    Ok(())
 }
 
 /// Adds an instance.
@@ -199,7 +214,7 @@ pub(super) fn block<'j>(
 ) -> Read<()> {
     let object = object(json, path)?;
     let kind = object.get("type").and_then(Json::as_str).unwrap_or_default();
-    no_meta(object, path)?;
+    no_meta(object, path, reading)?;
     let (name, admitted, needs) = match kind {
         "text" => {
             // the contents of a resource, which are the same concept, have a place and a type: a block of text has none
@@ -263,7 +278,7 @@ fn contents<'j>(
     out: &mut Message<'j>,
 ) -> Read<()> {
     let object = object(json, path)?;
-    no_meta(object, path)?;
+    no_meta(object, path, reading)?;
     match (object.get("text"), object.get("blob")) {
         (Some(_), None) => {
             admit(("text", reading.admit.text, Admit::Text), object, path, performative, reading, out)
@@ -288,6 +303,14 @@ fn admit<'j>(
         return Ok(());
     }
     say(Vocabulary::Protocol, name, object, performative, path, reading, out)
+}
+
+/// A cursor is its server's own, in any characters. One that is no word counts as free text, since it could be prose.
+pub(super) fn cursor(json: Option<&Json<'_>>, out: &mut Message<'_>) {
+    let text = json.and_then(Json::as_str).unwrap_or_default();
+    if form::word(text, usize::MAX).is_none() {
+        out.prose = out.prose.saturating_add(text.chars().count() as u64);
+    }
 }
 
 /// Nothing is said: no character in a string, or in any of a list.
@@ -339,7 +362,9 @@ pub(super) fn messages<'j>(
     let Some(json) = json else { return Ok(()) };
     for (n, item) in array(json, path, "messages")?.iter().enumerate() {
         let path = format!("{}/{n}", at(path, "messages"));
-        said(object(item, &path)?, &path, performative, reading, out)?;
+        let message = object(item, &path)?;
+        no_meta(message, &path, reading)?;
+        said(message, &path, performative, reading, out)?;
     }
     Ok(())
 }

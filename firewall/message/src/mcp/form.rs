@@ -3,6 +3,7 @@
 use crate::{
     MessageFault, RpcId,
     member::{Read, array, at, object, string, unknown},
+    removal::CLIENT,
 };
 use semgate_contexts::json::{Json, Object};
 
@@ -134,9 +135,12 @@ fn icons(json: &Json<'_>, path: &str, member: &str) -> Read<()> {
     Ok(())
 }
 
-/// Capabilities: flags, numbers and words by name, never prose.
+/// Capabilities of a client: those that are carried, each with flags, numbers and words by name, never prose.
 pub(super) fn capabilities(json: &Json<'_>, path: &str) -> Read<()> {
-    object(json, path)?;
+    let carried = |name: &str| CLIENT.iter().any(|(known, _)| *known == name);
+    if let Some((name, _)) = object(json, path)?.iter().find(|(name, _)| !carried(name)) {
+        return unknown(path, name);
+    }
     if settings(json, MAX_DEPTH) {
         return Ok(());
     }
@@ -165,12 +169,11 @@ pub(super) fn token(json: &Json<'_>, path: &str, member: &str) -> Read<RpcId> {
         .ok_or_else(|| MessageFault::malformed(at(path, member), "is neither an identifier nor an integer"))
 }
 
-/// `traceparent` and `tracestate` of W3C Trace Context, by their characters.
+/// Keys of W3C Trace Context and Baggage, by their characters.
 pub(super) fn trace(json: &Json<'_>, path: &str, member: &str) -> Read<()> {
-    let text = string(json, path, member)?;
-    let fits = match member {
-        "traceparent" => text.len() == 55 && text.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-'),
-        _ => word(text, 512).is_some(),
-    };
-    if fits { Ok(()) } else { Err(MessageFault::malformed(at(path, member), "is no trace context")) }
+    string(json, path, member)?;
+    if crate::removal::trace(member, json) {
+        return Ok(());
+    }
+    Err(MessageFault::malformed(at(path, member), "is no trace context"))
 }

@@ -5,6 +5,7 @@ use crate::{
     Claim, MessageFault, Reading, RpcId,
     member::{Read, at, id, object, required, string, unknown},
     model::Message,
+    removal::listed_fit,
 };
 use semgate_contexts::{Performative, PerformativeSet, json::Json};
 
@@ -46,12 +47,14 @@ pub(super) fn read<'j>(
 ) -> Read<Found> {
     let mut found = Found::default();
     let Some(json) = json else { return Ok(found) };
-    for (key, value) in object(json, path)?.iter() {
+    let members = object(json, path)?;
+    listed_fit(members, path, reading.meta)?;
+    for (key, value) in members.iter() {
         match (key, of) {
             // the version before has these in `initialize`, or not at all
             _ if key.starts_with(OWN) && version.has_sessions() => return unknown(path, key),
             (CLAIM, _) => found.performative = claim(value, path, allowed, out)?,
-            ("traceparent" | "tracestate", _) => form::trace(value, path, key)?,
+            ("traceparent" | "tracestate" | "baggage", _) => form::trace(value, path, key)?,
             ("progressToken", Of::Request) => found.progress = Some(form::token(value, path, key)?),
             // which version is read is settled by then
             (VERSION, Of::Request) => drop(string(value, path, key)?),
@@ -75,6 +78,7 @@ pub(super) fn read<'j>(
             ("io.modelcontextprotocol/subscriptionId", Of::Notification | Of::Result) => {
                 found.subscription = Some(form::token(value, path, key)?);
             }
+            _ if reading.meta.lists(key) => {}
             _ => return unknown(path, key),
         }
     }

@@ -251,6 +251,7 @@ fn parts<'j>(
         out.state_token = Some(state(token, PATH)?);
     }
     asking(operation, params, PATH, reading, out);
+    content::cursor(params.get("cursor"), out);
     let texts: &[&str] = match operation {
         Operation::CreateMessage => {
             content::messages(params.get("messages"), PATH, operation.performative(), reading, out)?;
@@ -311,7 +312,7 @@ fn input_responses<'j>(json: &'j Json<'j>, reading: &Reading<'_>, out: &mut Mess
     for (key, value) in named(json, PATH)?.iter() {
         let path = at(PATH, key);
         let result = object(value, &path)?;
-        content::no_meta(result, &path)?;
+        content::no_meta(result, &path, reading)?;
         let operation = if result.get("action").is_some() {
             Operation::Elicit
         } else if result.get("roots").is_some() {

@@ -15,6 +15,7 @@ const STRICT: Reading<'static> = Reading {
     max_concepts: 64,
     admit: TextParts { text: false, raw: false, url: false, data: false },
     tenant: None,
+    meta: crate::MetaKeys::NONE,
 };
 const OPEN: Reading<'static> =
     Reading { admit: TextParts { text: true, raw: true, url: true, data: true }, ..STRICT };

@@ -240,7 +240,13 @@ fn transfers(amount: &str) -> Digest {
             "context": "urn:contexts:payment:v1.1", "content": {{"concept_type": "transfer", "amount": {amount}}}}}"#
     );
     let json = json::read(text.as_bytes(), &json::Limits::default()).unwrap();
-    let reading = Reading { extension: "", max_concepts: 1, admit: TextParts::default(), tenant: None };
+    let reading = Reading {
+        extension: "",
+        max_concepts: 1,
+        admit: TextParts::default(),
+        tenant: None,
+        meta: semgate_message::MetaKeys::NONE,
+    };
     same(&native::read(&json, &reading).unwrap())
 }
 

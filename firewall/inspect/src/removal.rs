@@ -1,0 +1,128 @@
+//! Members that are taken out of a message before it is judged, a named transformation (DESIGN §2.1). What is left is read and judged as the
+//! message, and its bytes are forwarded; records name what is gone.
+//!
+//! The protocols say what may go ([`semgate_message::removal`]). On a route with `null_arguments = "absent"` arguments of a tool go too that
+//! are `null`, that the signed parameters name, ask for in no call and never take as null.
+
+use crate::{
+    Answered, Arrived, NullArguments, Refusal,
+    case::{Case, HeaderClaims},
+    parse::{Strict, Target, malformed, parse, read, reading},
+    redact::leaving_out,
+    tools::task_of,
+};
+use bytes::Bytes;
+use semgate_contexts::json::Json;
+use semgate_message::{
+    Binding, Form,
+    a2a::grpc,
+    mcp::Asked,
+    removal::{Author, Path, Removal},
+};
+
+/// A message without what was taken out of it.
+pub(crate) struct Removed<M> {
+    /// What is judged, and passes.
+    pub message: M,
+    /// What is gone: JSON pointers into the message as it came.
+    pub pointers: Vec<String>,
+}
+
+/// A request without what is taken out of it; none where nothing is.
+///
+/// # Errors
+/// `malformed` for a request of another transport than JSON-RPC that cannot be written without it.
+pub(crate) fn of_request(
+    case: &Case<'_>,
+    arrived: &Arrived,
+    strict: &Strict<'_>,
+    headers: &HeaderClaims<'_>,
+) -> Result<Option<Removed<Arrived>>, Refusal> {
+    let removal = of(case, strict.json(), Author::Client);
+    if removal.is_empty() {
+        return Ok(nulls(case, strict, headers).map(|removed| whole(arrived, removed)));
+    }
+    let judged = Bytes::from(leaving_out(strict.json(), removal.values()));
+    let mut pointers = removal.into_pointers();
+    match arrived.call.form {
+        Form::Grpc(operation) => {
+            let strict = read(case, &judged)?;
+            let fault = |_| malformed(case, "the request cannot be written without what is removed of it");
+            let body = grpc::write_request(operation, strict.json()).map_err(fault)?.into();
+            let message = Arrived { call: arrived.call.clone(), body, judged };
+            return Ok(Some(Removed { message, pointers }));
+        }
+        // the body is a part of the parameters, and holds what is open to everybody
+        Form::Rest(_) => {
+            let strict = read(case, &arrived.body)?;
+            let removal = of(case, strict.json(), Author::Client);
+            let body = leaving_out(strict.json(), removal.values()).into();
+            let message = Arrived { call: arrived.call.clone(), body, judged };
+            return Ok(Some(Removed { message, pointers }));
+        }
+        Form::JsonRpc | Form::Native => {}
+    }
+    let strict = read(case, &judged)?;
+    let message = match nulls(case, &strict, headers) {
+        Some(more) => {
+            pointers.extend(more.pointers);
+            more.message
+        }
+        None => judged.clone(),
+    };
+    Ok(Some(whole(arrived, Removed { message, pointers })))
+}
+
+fn whole(arrived: &Arrived, removed: Removed<Bytes>) -> Removed<Arrived> {
+    let Removed { message, pointers } = removed;
+    Removed { message: Arrived::whole(arrived.call.clone(), message), pointers }
+}
+
+/// What an agent of A2A answers or tells, without what is taken out of it; none where nothing is.
+pub(crate) fn of_agent(case: &Case<'_>, strict: &Strict<'_>) -> Option<Removed<Answered>> {
+    if case.route.binding != Binding::A2a || !case.removed.is_empty() {
+        return None;
+    }
+    let removal = of(case, strict.json(), Author::Server { asked: None, pinned: &|_| false });
+    cut(strict, removal).map(|Removed { message, pointers }| Removed { message: message.into(), pointers })
+}
+
+/// The same of a server of MCP. A tool that a context pins keeps all that it says of itself.
+pub(crate) fn of_server(case: &Case<'_>, asked: &Asked, strict: &Strict<'_>) -> Option<Removed<Bytes>> {
+    let pinned = |tool: &str| case.generation.pinned().has(tool);
+    cut(strict, of(case, strict.json(), Author::Server { asked: Some(asked), pinned: &pinned }))
+}
+
+fn of<'j>(case: &Case<'_>, json: &'j Json<'j>, author: Author<'_>) -> Removal<'j> {
+    Removal::of(json, case.route.binding, author, &reading(case))
+}
+
+fn cut(strict: &Strict<'_>, removal: Removal<'_>) -> Option<Removed<Bytes>> {
+    if removal.is_empty() {
+        return None;
+    }
+    let message = Bytes::from(leaving_out(strict.json(), removal.values()));
+    Some(Removed { message, pointers: removal.into_pointers() })
+}
+
+/// A call of a tool without arguments that can only have been meant as absent. What else is wrong with the message its judgement says. Only
+/// members of `arguments` itself are looked at.
+fn nulls(case: &Case<'_>, strict: &Strict<'_>, headers: &HeaderClaims<'_>) -> Option<Removed<Bytes>> {
+    if case.route.binding != Binding::Mcp || case.route.options.null_arguments != NullArguments::Absent {
+        return None;
+    }
+    let arguments = strict.json().as_object()?.get("params")?.as_object()?.get("arguments")?.as_object()?;
+    let nulls = || arguments.iter().filter(|(_, value)| value.is_null());
+    nulls().next()?;
+    let parsed = parse(case, strict, headers).ok()?;
+    let (tool, _) = parsed.message().tool_call?;
+    let Target::Known(named) = parsed.target() else { return None };
+    let term = task_of(named.context(), tool)?.term;
+    let parameters = term.side(parsed.message().performative).ok()?;
+    let mut removal = Removal::default();
+    let params = Path::ROOT.member("params");
+    for (name, value) in nulls().filter(|(name, _)| parameters.never_null(name)) {
+        removal.add(&params.member("arguments"), name, value);
+    }
+    cut(strict, removal)
+}
