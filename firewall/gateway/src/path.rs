@@ -227,7 +227,8 @@ impl Way<'_> {
             Ok(Clarification::Answered { sent, reply }) => return self.clarified(&sent, *reply, &admitted),
             Err(refusal) => return Err(Stopped { direction: Direction::Reply, ..Stopped::from(refusal) }),
         };
-        let permit = self.redirected(permit, &admitted, &body)?;
+        let judged = permit.body().clone();
+        let permit = self.redirected(permit, &admitted, &judged)?;
         let sets = permit.sets_push();
         let ready = self.ready(permit).await;
         let (permit, recorded, lease) = ready.inspect_err(|_| {

@@ -301,6 +301,11 @@ impl Permit {
         self.sent.right.clone()
     }
 
+    /// The bytes that will be forwarded.
+    pub fn body(&self) -> &Bytes {
+        &self.arrived.body
+    }
+
     /// How many bytes will be forwarded.
     pub fn len(&self) -> usize {
         self.arrived.body.len()

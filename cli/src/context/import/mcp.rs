@@ -187,11 +187,24 @@ fn task(
 const ACCEPT: (&str, &str) = ("accept", "application/json, text/event-stream");
 const JSON: (&str, &str) = ("content-type", "application/json");
 
+/// Every capability that a client can have: some servers offer tools only to clients that announce what those need.
+fn capabilities() -> Value {
+    json!({
+        "elicitation": {"form": {}, "url": {}},
+        "roots": {"listChanged": true},
+        "sampling": {"context": {}, "tools": {}},
+        "tasks": {
+            "list": {}, "cancel": {},
+            "requests": {"sampling": {"createMessage": {}}, "elicitation": {"create": {}}},
+        },
+    })
+}
+
 async fn stateless(place: &Place) -> Result<Vec<Value>, Unheard> {
     let headers = [ACCEPT, JSON, ("mcp-protocol-version", STATELESS), ("mcp-method", "tools/list")];
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": STATELESS,
-        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientCapabilities": capabilities(),
         "io.modelcontextprotocol/clientInfo": {"name": "semgate", "version": env!("CARGO_PKG_VERSION")},
     });
     pages(place, &headers, Some(meta)).await
@@ -204,7 +217,7 @@ async fn session(
 ) -> Result<(Version, Vec<Value>, Option<String>), Unheard> {
     let wanted = only.unwrap_or(Version::NEWEST_WITH_SESSIONS);
     let params = json!({
-        "protocolVersion": wanted.as_str(), "capabilities": {},
+        "protocolVersion": wanted.as_str(), "capabilities": capabilities(),
         "clientInfo": {"name": "semgate", "version": env!("CARGO_PKG_VERSION")},
     });
     let (result, session) = call(place, &[ACCEPT, JSON], "initialize", params).await?;
@@ -291,7 +304,10 @@ pub(super) fn message(said: &Said) -> Result<Value, String> {
     for event in text.split("\n\n") {
         let data: Vec<&str> = event.lines().filter_map(|line| line.strip_prefix("data:")).collect();
         match read(data.join("\n").trim().as_bytes()) {
-            Ok(message) if message.get("id") == Some(&json!(1)) => return Ok(message),
+            // a server may ask for something first, under an id of its own
+            Ok(message) if message.get("id") == Some(&json!(1)) && message.get("method").is_none() => {
+                return Ok(message);
+            }
             Err(fault) if !data.is_empty() => unread = Some(fault),
             Ok(_) | Err(_) => {}
         }

@@ -64,12 +64,12 @@ fn a_null_that_an_optional_argument_does_not_take_is_refused_unless_the_route_ta
 
     let house = absent(house());
     let permit = query(&house, arguments, &[("region", "eu")]).unwrap();
-    assert_eq!(permit.facts().null_arguments, ["query.loud"]);
+    assert_eq!(permit.facts().removed, ["/params/arguments/loud"]);
     assert_eq!(permit.facts().concepts, ["query"]);
     assert_eq!(forwarded(permit), json!({"region": "eu", "note": "n"}));
     // a call without such a null goes on byte for byte
     let plain = written(&house, "2026-07-28", r#"{ "loud" : true }"#).unwrap();
-    assert!(plain.facts().null_arguments.is_empty());
+    assert!(plain.facts().removed.is_empty());
     assert!(plain.spend().0.body.ends_with(br#""arguments": { "loud" : true }}}"#));
 }
 
@@ -134,7 +134,7 @@ fn policies_judge_the_call_without_what_is_absent_for_null() {
         (refused.code(), refused.facts().policy_ids()),
         (Code::PolicyDenied, vec!["sums.cedar#named"])
     );
-    assert_eq!(refused.facts().null_arguments, ["query.region", "query.loud"]);
+    assert_eq!(refused.facts().removed, ["/params/arguments/region", "/params/arguments/loud"]);
 }
 
 #[test]
@@ -163,6 +163,6 @@ fn a_call_that_is_judged_again_is_the_one_that_was_judged() {
     let permit = query(&house, json!({"note": "n", "loud": null}), &[]).unwrap();
     house.0.swap(generation(""));
     let permit = house.0.renew(permit, NOW).unwrap();
-    assert_eq!(permit.facts().null_arguments, ["query.loud"]);
+    assert_eq!(permit.facts().removed, ["/params/arguments/loud"]);
     assert_eq!(forwarded(permit), json!({"note": "n"}));
 }

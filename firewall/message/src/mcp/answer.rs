@@ -3,7 +3,7 @@
 use super::{
     Asked, ErrorData, KNOWN, Kind, Operation, Speaker, Spoken, Version,
     content::{self, Echo, or_empty, say},
-    meta, request,
+    form, meta, request,
 };
 use crate::{
     Binding, FaultKind, Message, MessageFault, Reading, RpcId,
@@ -167,7 +167,7 @@ fn by_server<'j>(
             ));
         }
     }
-    content::cursor(result.get("nextCursor"), out);
+    out.prose = out.prose.saturating_add(form::cursor(result.get("nextCursor")));
     match asked.operation {
         Operation::CallTool => return called(asked, result, reading, out),
         Operation::ReadResource => {

@@ -305,14 +305,6 @@ fn admit<'j>(
     say(Vocabulary::Protocol, name, object, performative, path, reading, out)
 }
 
-/// A cursor is its server's own, in any characters. One that is no word counts as free text, since it could be prose.
-pub(super) fn cursor(json: Option<&Json<'_>>, out: &mut Message<'_>) {
-    let text = json.and_then(Json::as_str).unwrap_or_default();
-    if form::word(text, usize::MAX).is_none() {
-        out.prose = out.prose.saturating_add(text.chars().count() as u64);
-    }
-}
-
 /// Nothing is said: no character in a string, or in any of a list.
 fn silent(json: &Json<'_>) -> bool {
     match json {

@@ -85,11 +85,17 @@ pub(super) fn prose(implementation: &Json<'_>) -> Prose {
     found
 }
 
-/// The characters of free text in who the client or the server of an instance of `Initialize` or `Discover` says that it is, of that which
-/// the schema does not mark.
+/// The characters of free text of an instance of the protocol that its schema does not mark: names of client and server, and cursors.
 pub fn prose_beside(instance: &Object<'_>) -> u64 {
     let said = ["clientInfo", "serverInfo"].into_iter().filter_map(|member| instance.get(member));
-    said.map(|said| prose(said).other).sum()
+    let cursors = ["cursor", "nextCursor"].into_iter().map(|member| cursor(instance.get(member)));
+    said.map(|said| prose(said).other).chain(cursors).sum()
+}
+
+/// The characters of a cursor that is no word: it could be prose.
+pub(super) fn cursor(json: Option<&Json<'_>>) -> u64 {
+    let text = json.and_then(Json::as_str).unwrap_or_default();
+    if word(text, usize::MAX).is_some() { 0 } else { text.chars().count() as u64 }
 }
 
 /// Of all strings; the strict reader bounded how deep they stand.

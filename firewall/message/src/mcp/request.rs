@@ -251,7 +251,7 @@ fn parts<'j>(
         out.state_token = Some(state(token, PATH)?);
     }
     asking(operation, params, PATH, reading, out);
-    content::cursor(params.get("cursor"), out);
+    out.prose = out.prose.saturating_add(form::cursor(params.get("cursor")));
     let texts: &[&str] = match operation {
         Operation::CreateMessage => {
             content::messages(params.get("messages"), PATH, operation.performative(), reading, out)?;

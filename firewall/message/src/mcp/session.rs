@@ -100,7 +100,7 @@ pub fn response_id(json: &Json<'_>) -> Option<RpcId> {
 /// Whether a message is an error of JSON-RPC and nothing else besides.
 pub fn is_failure(json: &Json<'_>) -> bool {
     let message = json.as_object();
-    let has = |name| message.is_some_and(|message| message.get(name).is_some());
+    let has = |name| message.is_some_and(|message| message.get(name).is_some_and(|value| !value.is_null()));
     has("error") && !has("result") && !has("method")
 }
 

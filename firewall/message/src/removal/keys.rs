@@ -95,6 +95,10 @@ impl MetaKeys {
 
 /// True of a key that belongs to MCP or to this product, in whatever case of letters.
 fn is_reserved(key: &str) -> bool {
+    // as every request of 2026-07-28 writes them
+    if key.starts_with("io.modelcontextprotocol/") {
+        return true;
+    }
     let key: String = folded(key).collect();
     if OWN.iter().any(|own| key.starts_with(own)) {
         return true;

@@ -222,7 +222,7 @@ static COMPLETED: Shape = result(&[("completion", Is::Object(&COMPLETION))]);
 static BARE: Shape = result(&[]);
 static INPUT: Shape = result(&[("inputRequests", Named(&NEEDED)), ("requestState", Plain)]);
 
-fn answered(operation: Operation) -> &'static Shape {
+pub(super) fn answered(operation: Operation) -> &'static Shape {
     match operation {
         Operation::Initialize => &INITIALIZED,
         Operation::Discover => &DISCOVERED,

@@ -195,7 +195,8 @@ fn members_have_their_type_and_no_other() {
         let mut params = full(operation);
         params[member] = value.clone();
         asks(&rpc(operation.as_str(), params), &call(Version::V10), &STRICT, |read| {
-            assert_eq!(read.unwrap_err().path, format!("/params/{member}"), "{operation} {value}");
+            let path = read.unwrap_err().path;
+            assert!(path.starts_with(&format!("/params/{member}")), "{operation} {value}: {path}");
         });
     }
 }
