@@ -63,8 +63,6 @@ pub struct Facts {
     pub limited: Vec<Limited>,
     /// What policies took out of the reply: `concept.member`, names of the schema.
     pub redacted: Vec<String>,
-    /// JSON Pointers into the message as it came, of what a named transformation took out before the message was judged.
-    pub removed: Vec<String>,
     /// `gateway` where the message is the gateway's own, said in the place of its sender.
     pub said_by: Option<&'static str>,
     /// Tasks that were withheld from a list, counted by why: `not_found` for what is another's or nobody's.

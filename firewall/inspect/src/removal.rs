@@ -5,7 +5,7 @@
 //! are `null`, that the signed parameters name, ask for in no call and never take as null.
 
 use crate::{
-    Answered, Arrived, NullArguments, Refusal,
+    Answered, Arrived, NullArguments, Refusal, UnnamedTools,
     case::{Case, HeaderClaims},
     parse::{Strict, Target, malformed, parse, read, reading},
     redact::leaving_out,
@@ -87,9 +87,10 @@ pub(crate) fn of_agent(case: &Case<'_>, strict: &Strict<'_>) -> Option<Removed<A
     cut(strict, removal).map(|Removed { message, pointers }| Removed { message: message.into(), pointers })
 }
 
-/// The same of a server of MCP. A tool that a context pins keeps all that it says of itself.
+/// The same of a server of MCP. A tool that a context pins keeps all that it says of itself; of one that is withheld nothing is shown.
 pub(crate) fn of_server(case: &Case<'_>, asked: &Asked, strict: &Strict<'_>) -> Option<Removed<Bytes>> {
-    let pinned = |tool: &str| case.generation.pinned().has(tool);
+    let withheld = case.route.options.unnamed_tools == UnnamedTools::Withhold;
+    let pinned = |tool: &str| withheld || case.generation.pinned().has(tool);
     cut(strict, of(case, strict.json(), Author::Server { asked: Some(asked), pinned: &pinned }))
 }
 

@@ -35,8 +35,6 @@ struct Line<'a> {
     /// What policies took out of the reply.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     redacted: &'a [String],
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    removed: &'a [String],
     /// `gateway` where the gateway says it in the place of its sender.
     #[serde(skip_serializing_if = "Option::is_none")]
     said_by: Option<&'static str>,
@@ -131,7 +129,6 @@ pub(super) fn write(record: &Record, n: u64, out: &mut Vec<u8>) {
         learnt: &facts.learnt,
         limited: facts.limited.iter().map(Limited::of).collect(),
         redacted: &facts.redacted,
-        removed: &facts.removed,
         said_by: facts.said_by,
         tool_drift: &facts.drifted,
         withheld: facts.withheld.iter().map(|(code, count)| (code.as_str(), *count)).collect(),

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use support::gateway::{Gateway, free_address, read_message};
+use support::gateway::{Gateway, Scripted, free_address, read_message};
 use support::{Answer, SEMGATE, Up, address, wait_for};
 
 const RULES: &str = r#"
@@ -151,20 +151,19 @@ impl House {
     fn call(&self, meta: Value) -> Answer {
         self.post("tools/call", json!({"name": "add", "arguments": {"a": 1, "b": 2}, "_meta": meta}))
     }
+}
 
-    /// The `removed` of a record of this direction that has all of these.
-    fn recorded(&self, direction: &str, pointers: &[&str]) {
-        wait_for("the record", || {
-            let records = std::fs::read_to_string(&self.gateway.audit).ok()?;
-            let mut records = records.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-            let has = |record: &Value| {
-                let removed = record["removed"].as_array();
-                removed
-                    .is_some_and(|removed| pointers.iter().all(|pointer| removed.contains(&json!(pointer))))
-            };
-            records.find(|record| record["direction"] == direction && has(record)).map(drop)
-        });
-    }
+/// Waits for a record of this direction whose `removed` has all of these.
+fn recorded(gateway: &Gateway, direction: &str, pointers: &[&str]) {
+    wait_for("the record", || {
+        let records = std::fs::read_to_string(&gateway.audit).ok()?;
+        let mut records = records.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let has = |record: &Value| {
+            let removed = record["removed"].as_array();
+            removed.is_some_and(|removed| pointers.iter().all(|pointer| removed.contains(&json!(pointer))))
+        };
+        records.find(|record| record["direction"] == direction && has(record)).map(drop)
+    });
 }
 
 #[test]
@@ -183,11 +182,13 @@ fn an_editors_meta_is_removed_and_recorded_and_a_listed_tools_meta_may_be_echoed
         "{answer}"
     );
     assert_eq!(house.server.meta(), Some(json!({"progressToken": 2})));
-    house.recorded(
+    recorded(
+        &house.gateway,
         "request",
         &["/params/_meta/vscode.requestId", "/params/_meta/claudecode~1toolUseId", "/params/_meta/ui"],
     );
-    house.recorded(
+    recorded(
+        &house.gateway,
         "reply",
         &[
             "/result/_meta/fastmcp",
@@ -209,7 +210,7 @@ fn a_route_lets_listed_meta_pass() {
     meta["correlationId"] = json!("abc");
     assert!(house.call(meta).json()["result"].is_object());
     assert_eq!(house.server.meta(), Some(listed));
-    house.recorded("request", &["/params/_meta/correlationId"]);
+    recorded(&house.gateway, "request", &["/params/_meta/correlationId"]);
     assert_eq!(house.call(json!({"vscode.x": "x".repeat(5_000)})).code(), "malformed");
 }
 
@@ -225,6 +226,70 @@ fn capabilities_of_any_depth_open_a_session_and_those_that_are_not_carried_are_r
     assert_eq!(answer["result"]["serverInfo"], json!({"name": "sums", "version": "1"}));
     let received = house.server.received.lock().unwrap().last().unwrap()["params"]["capabilities"].clone();
     assert_eq!(received, json!({"elicitation": {"form": {}}}));
-    house.recorded("request", &["/params/capabilities/tasks", "/params/capabilities/experimental"]);
-    house.recorded("reply", &["/result/capabilities/tasks", "/result/serverInfo/vendor"]);
+    recorded(&house.gateway, "request", &["/params/capabilities/tasks", "/params/capabilities/experimental"]);
+    recorded(&house.gateway, "reply", &["/result/capabilities/tasks", "/result/serverInfo/vendor"]);
+}
+
+/// A route of A2A that admits text alone, before an agent that answers with this metadata on all it says.
+fn texts(more: &str) -> (Up, Scripted, Gateway, SocketAddr) {
+    let metadata = json!({"adk_session": "s", "urn.example/x": 1});
+    let message = json!({"messageId": "r-1", "role": "ROLE_AGENT", "metadata": metadata, "parts": [{"text": "hi", "metadata": metadata}]});
+    let task = json!({"id": "t-1", "contextId": "c-1", "metadata": metadata, "status": {"state": "TASK_STATE_COMPLETED", "message": message}});
+    let (up, agent) = (
+        Up::start(),
+        Scripted::saying(json!({"jsonrpc": "2.0", "id": 7, "result": {"task": task}}).to_string()),
+    );
+    let rules = r#"@id("asks") permit (principal in Group::"partners", action, resource is a2a::text);
+        @id("answers") permit (principal in Group::"repliers", action, resource is a2a::text);"#;
+    std::fs::write(up.path("/policies").join("a2a.cedar"), rules).unwrap();
+    let listen = free_address();
+    let route = format!(
+        "[[route]]\nname = \"texts\"\nlisten = \"{listen}\"\nbinding = \"a2a\"\nplain_sender = \"spiffe://semgate.test/agent/retailer-7\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://{}/\"\ncontexts = [\"*\"]\nadmit = [\"text\"]\ndefault_context = \"urn:contexts:a2a:v1.0\"\n{more}",
+        agent.address
+    );
+    let gateway = Gateway::before(&up, agent.address, &route);
+    (up, agent, gateway, listen)
+}
+
+/// What an agent of google-adk sends, with this metadata on its part.
+fn hello(listen: SocketAddr, metadata: &Value) -> Answer {
+    let message =
+        json!({"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hello", "metadata": metadata}]});
+    let body = json!({"jsonrpc": "2.0", "id": 7, "method": "SendMessage", "params": {"message": message, "configuration": {}}}).to_string();
+    let mut stream = TcpStream::connect(listen).unwrap();
+    let head = format!(
+        "POST / HTTP/1.1\r\nhost: {listen}\r\na2a-version: 1.0\r\ncontent-type: application/json\r\n"
+    );
+    write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len()).unwrap();
+    Answer::read(&mut stream)
+}
+
+#[test]
+fn metadata_of_an_adk_agent_is_removed_from_parts_messages_and_tasks_on_a_route_of_texts() {
+    let (_up, agent, gateway, listen) = texts("");
+    let answer = hello(listen, &json!({"is_user_input": true})).json();
+    let task = &answer["result"]["task"];
+    assert_eq!(task["status"]["message"]["parts"], json!([{"text": "hi"}]), "{answer}");
+    assert!(!answer.to_string().contains("metadata"), "{answer}");
+    let received: Value = serde_json::from_str(&agent.bodies()[0]).unwrap();
+    assert_eq!(received["params"]["message"]["parts"], json!([{"text": "hello"}]));
+    recorded(&gateway, "request", &["/params/message/parts/0/metadata/is_user_input"]);
+    recorded(
+        &gateway,
+        "reply",
+        &["/result/task/metadata/adk_session", "/result/task/status/message/parts/0/metadata/urn.example~1x"],
+    );
+    let refused = hello(listen, &json!({"urn:contexts:snl:v1.0": {"context": "urn:contexts:payment:v1.0"}}));
+    assert_eq!(refused.code(), "malformed");
+    assert_eq!(agent.received(), 1);
+}
+
+#[test]
+fn a_route_of_a2a_lets_listed_metadata_pass() {
+    let (_up, agent, _gateway, listen) = texts("meta = [\"is_user_input\", \"adk_session\"]\n");
+    let metadata = json!({"is_user_input": true});
+    let answer = hello(listen, &metadata).json();
+    assert_eq!(answer["result"]["task"]["metadata"], json!({"adk_session": "s"}), "{answer}");
+    let received: Value = serde_json::from_str(&agent.bodies()[0]).unwrap();
+    assert_eq!(received["params"]["message"]["parts"][0]["metadata"], metadata);
 }
