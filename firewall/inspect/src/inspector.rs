@@ -28,7 +28,7 @@ use crate::{
 };
 use arc_swap::ArcSwap;
 use bytes::Bytes;
-use semgate_message::{Binding, Call, Form as Written, Message, OwnThread, a2a::AgentError, mcp};
+use semgate_message::{Binding, Form as Written, Message, OwnThread, a2a::AgentError, mcp};
 use semgate_negotiation::Sessions;
 use semgate_policies::{Credentials, Keep};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -174,7 +174,7 @@ impl Inspector {
                 case = Case { bytes: message.judged.len(), removed: pointers, ..case };
                 strict = read(&case, &message.judged)?;
             }
-            plain = plainly(&arrived.call, &strict);
+            plain = removal::plainly(&arrived.call, &strict);
             if let Some(bytes) = &plain {
                 case = Case { bytes: bytes.len(), ..case };
                 strict = read(&case, bytes)?;
@@ -497,12 +497,6 @@ impl Inspector {
 
 /// A message that may pass, what it does to the turns, and what it opened.
 type Begun<'c, 'j> = (Option<Subscription>, (Metered<'c, 'j>, Option<Arc<Step>>));
-
-/// A client's error, as it passes: its number in the words of the protocol. None for everything else.
-fn plainly(call: &Call, strict: &Strict<'_>) -> Option<Bytes> {
-    call.mcp.as_ref()?;
-    mcp::plain_failure(strict.json()).map(Bytes::from)
-}
 
 /// Remembers what a request that may pass begins: a conversation, a proposal. What it answers is taken.
 fn begun<'c, 'j>(

@@ -14,9 +14,9 @@ use crate::{
 use bytes::Bytes;
 use semgate_contexts::json::Json;
 use semgate_message::{
-    Binding, Form,
+    Binding, Call, Form,
     a2a::grpc,
-    mcp::Asked,
+    mcp::{self, Asked},
     removal::{Author, Path, Removal},
 };
 
@@ -126,4 +126,10 @@ fn nulls(case: &Case<'_>, strict: &Strict<'_>, headers: &HeaderClaims<'_>) -> Op
         removal.add(&params.member("arguments"), name, value);
     }
     cut(strict, removal)
+}
+
+/// A client's error, as it passes: its number in the words of the protocol. None for everything else.
+pub(crate) fn plainly(call: &Call, strict: &Strict<'_>) -> Option<Bytes> {
+    call.mcp.as_ref()?;
+    mcp::plain_failure(strict.json()).map(Bytes::from)
 }
