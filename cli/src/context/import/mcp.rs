@@ -107,7 +107,7 @@ pub(super) async fn draft(asked: &FromServer) -> Result<(Draft, String), Fault> 
             false => "is this its MCP endpoint?",
         }));
     }
-    only(&mut lists, &asked.tools)?;
+    keep_named(&mut lists, &asked.tools)?;
     tasks(&mut draft, gather(lists));
     Ok((draft, name.unwrap_or_default()))
 }
@@ -116,7 +116,7 @@ pub(super) async fn draft(asked: &FromServer) -> Result<(Draft, String), Fault> 
 ///
 /// # Errors
 /// No list has a tool of one of the names.
-pub(super) fn only(lists: &mut [(&'static str, Vec<Value>)], names: &[String]) -> Result<(), Fault> {
+pub(super) fn keep_named(lists: &mut [(&'static str, Vec<Value>)], names: &[String]) -> Result<(), Fault> {
     let name_of = |tool: &Value| tool.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
     let listed = || lists.iter().flat_map(|(_, tools)| tools).map(name_of);
     if let Some(missing) = names.iter().find(|name| listed().all(|tool| tool != **name)) {

@@ -176,7 +176,7 @@ fn only_the_tools_that_are_asked_for_are_imported() {
     let only = |names: &[&str]| {
         let mut lists = [(NEW, list.to_vec()), (OLD, list.to_vec())];
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        mcp::only(&mut lists, &names).map(|()| lists.map(|(_, tools)| tools.len()))
+        mcp::keep_named(&mut lists, &names).map(|()| lists.map(|(_, tools)| tools.len()))
     };
     assert_eq!(only(&["c", "a"]).unwrap(), [2, 2]);
     assert_eq!(only(&[]).unwrap(), [3, 3]);

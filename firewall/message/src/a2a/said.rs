@@ -1,11 +1,11 @@
 //! Messages, and the claim that a message or artifact carries.
 
 use super::{
-    frame::{Frame, METADATA, note, pointer},
+    frame::{Frame, METADATA, note},
     part,
 };
 use crate::{
-    Admit, Claim, Message, MessageFault, OwnThread, Piece, PieceOf,
+    Claim, Message, MessageFault, OwnThread, Piece, PieceOf,
     member::{Read, array, at, id, identifier, object, required, string, unknown},
 };
 use semgate_contexts::{Performative, PerformativeSet, json::Json};
