@@ -45,6 +45,14 @@ impl From<Fault> for CanonicalFault {
 /// [`CanonicalFault::NumberRange`], since a number there would be changed by writing it.
 pub fn jcs(value: &Value) -> Result<Vec<u8>, CanonicalFault> {
     check_numbers(value)?;
+    jcs_of_document(value)
+}
+
+/// As [`jcs`], with integers beyond 2^53 − 1 as RFC 8785 writes the doubles that they are: for a context document, whose reader took them so.
+///
+/// # Errors
+/// [`CanonicalFault::Serialiser`].
+pub(crate) fn jcs_of_document(value: &Value) -> Result<Vec<u8>, CanonicalFault> {
     serde_json_canonicalizer::to_vec(value).map_err(|_| CanonicalFault::Serialiser)
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::canonical::jcs;
+use crate::canonical::jcs_of_document as jcs;
 use crate::digest::Digest;
 use crate::json;
 use crate::term::{Shape, Term};
@@ -77,6 +77,7 @@ impl DocumentLimits {
             max_depth: self.max_depth,
             max_nodes: self.max_nodes,
             max_string_bytes: self.max_payload_bytes,
+            large_integers: true,
             ..json::Limits::default()
         }
     }

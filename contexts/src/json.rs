@@ -40,6 +40,9 @@ pub struct Limits {
     pub max_string_bytes: usize,
     /// UTF-8 bytes of one member name after unescaping, else [`Fault::TooLarge`]. 1 KiB: names are identifiers or URNs.
     pub max_key_bytes: usize,
+    /// Takes an integer beyond 2^53 − 1 as the nearest double instead of refusing it. For context documents alone: a bound may lie past every
+    /// number of a message.
+    pub large_integers: bool,
 }
 
 impl Default for Limits {
@@ -50,6 +53,7 @@ impl Default for Limits {
             max_nodes: 20_000,
             max_string_bytes: 256 << 10,
             max_key_bytes: 1 << 10,
+            large_integers: false,
         }
     }
 }

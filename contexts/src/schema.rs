@@ -182,4 +182,6 @@ mod refusal_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod untyped_tests;
+#[cfg(test)]
 mod value_tests;

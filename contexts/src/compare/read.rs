@@ -1,5 +1,6 @@
 //! From compiled schemas (objects closed, references emitted) to formulas, both as they are and denied.
 
+mod listed;
 mod shared;
 mod vouched;
 
@@ -220,12 +221,10 @@ impl<'e> Reader<'e> {
                 parts.push(self.arena.atoms(Atom::Types(mask), Atom::Types(types::ALL & !mask)));
             }
             "enum" => {
-                let values: BTreeSet<Scalar> =
-                    value.as_array().into_iter().flatten().filter_map(scalar).collect();
-                self.budget.spend(values.len() as u64);
-                parts.push(self.among(values));
+                let values: Vec<&Value> = value.as_array().into_iter().flatten().collect();
+                parts.push(self.one_of(&values));
             }
-            "const" => parts.push(self.among(scalar(value).into_iter().collect())),
+            "const" => parts.push(self.one_of(&[value])),
             "$ref" => parts.push(self.reference(side, value.as_str().unwrap_or_default())),
             "not" => {
                 let (holds, fails) = self.schema(side, value);
@@ -386,13 +385,6 @@ impl<'e> Reader<'e> {
         value.as_array().into_iter().flatten().map(|branch| self.schema(side, branch)).collect()
     }
 
-    fn among(&mut self, values: BTreeSet<Scalar>) -> Pair {
-        let values = Rc::new(values);
-        let holds = self.arena.add(Formula::Atom(Atom::In(Rc::clone(&values)), true));
-        let fails = self.arena.add(Formula::Atom(Atom::NotIn(values), false));
-        self.arena.pair(holds, fails)
-    }
-
     /// A code list says something of strings only.
     fn code_list(&mut self, side: usize, name: &str) -> Pair {
         let codes = match self.codes.get(&(side, name.to_owned())) {
@@ -517,7 +509,7 @@ impl<'e> Reader<'e> {
     }
 }
 
-/// A value of `enum` or `const`; they hold scalars only.
+/// A value of `enum` or `const` that is no array and no object.
 fn scalar(value: &Value) -> Option<Scalar> {
     Some(match value {
         Value::Null => Scalar::Null,

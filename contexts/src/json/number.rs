@@ -80,6 +80,19 @@ impl<'a> Number<'a> {
         Ok(Self { text, digits, exponent, negative })
     }
 
+    /// Takes a number beyond 2^53 − 1 as the nearest double, which is an integer there; none if it is no such number or past a double.
+    pub(super) fn large(text: &'a str) -> Option<Self> {
+        let value: f64 = text.parse().ok().filter(|_| text.len() <= MAX_NUMBER_TEXT)?;
+        if !value.is_finite() || value.abs() <= MAX_INTEGER as f64 {
+            return None;
+        }
+        let shortest = format!("{:e}", value.abs());
+        let (mantissa, exponent) = shortest.split_once('e')?;
+        let (digits, shift) = significant(mantissa).ok()?;
+        let exponent = i16::try_from(exponent.parse::<i64>().ok()? + shift).ok()?;
+        Some(Self { text, digits, exponent, negative: value < 0.0 })
+    }
+
     /// The text as it stood in the message.
     #[must_use]
     pub const fn text(&self) -> &'a str {

@@ -327,7 +327,11 @@ impl<'a, 'l> Reader<'a, 'l> {
             Ok(end) => self.at = end,
             Err((at, what)) => return Err(Stop::Grammar { offset: at, what }),
         }
-        Ok(match Number::from_grammatical(self.slice(start, self.at)) {
+        let text = self.slice(start, self.at);
+        let number = Number::from_grammatical(text);
+        let large =
+            |what| if self.limits.large_integers { Number::large(text).ok_or(what) } else { Err(what) };
+        Ok(match number.or_else(large) {
             Ok(number) => Json::Number(number),
             Err(what) => {
                 self.note(start, what);

@@ -8,6 +8,7 @@ use super::fault::Located;
 use super::source::{Source, in_place};
 use super::vocabulary::{FORMATS, Holds, demand, is_test, keyword};
 use super::{SchemaFault, SchemaLimits, pattern};
+use crate::json::MAX_INTEGER;
 
 /// Bounds from below, from above, and what the first must be: crossed, they take nothing.
 const RANGES: [(&str, &str, &str); 3] = [
@@ -188,10 +189,12 @@ impl<'s, 'd> Checker<'s, 'd> {
         let fits = match holds {
             Holds::Dialect => value == "https://json-schema.org/draft/2020-12/schema",
             Holds::Types => return self.types(value),
-            Holds::Scalars => return self.scalars(value),
-            Holds::Scalar => !value.is_object() && !value.is_array(),
-            Holds::Count => value.as_u64().is_some(),
+            Holds::Values => return self.values(value),
+            Holds::Count => super::source::count(value).is_some(),
             Holds::Number => value.is_number(),
+            Holds::Anything | Holds::PositiveNumber if has_large(value) => {
+                return self.must(name, NOT_LARGE);
+            }
             Holds::PositiveNumber => value.as_f64().is_some_and(|number| number > 0.0),
             Holds::Truth => value.is_boolean(),
             Holds::Text => value.is_string(),
@@ -225,15 +228,15 @@ impl<'s, 'd> Checker<'s, 'd> {
         if fits { Ok(()) } else { self.must("type", "a type of JSON, or a list of them") }
     }
 
-    fn scalars(&self, value: &Value) -> Checked {
+    fn values(&self, value: &Value) -> Checked {
+        if has_large(value) {
+            return self.must("enum", NOT_LARGE);
+        }
         let Some(values) = value.as_array().filter(|values| !values.is_empty()) else {
             return self.must("enum", "a list, not empty");
         };
         self.within("entries in one `enum`; use `codes`", values.len(), self.limits.max_enum)?;
-        if values.iter().any(|value| value.is_object() || value.is_array()) || !all_differ(values) {
-            return self.must("enum", "strings, numbers, booleans or null, each once");
-        }
-        Ok(())
+        if all_differ(values) { Ok(()) } else { self.must("enum", "a list of values, each once") }
     }
 
     fn names(&self, keyword: &str, value: &Value) -> Checked {
@@ -342,6 +345,20 @@ impl<'s, 'd> Checker<'s, 'd> {
             deepest = deepest.max(below);
         }
         if above + deepest > limit { Err(too_deep()) } else { Ok(deepest + 1) }
+    }
+}
+
+/// The demand on numbers that are no bounds.
+const NOT_LARGE: &str =
+    "of numbers up to 2^53 - 1: no message holds a larger one, so leave it out; a bound may be larger";
+
+/// Whether some number lies beyond 2^53 − 1, where the canonical form holds the nearest double instead.
+fn has_large(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.as_f64().is_some_and(|number| number.abs() > MAX_INTEGER as f64),
+        Value::Array(items) => items.iter().any(has_large),
+        Value::Object(members) => members.values().any(has_large),
+        _ => false,
     }
 }
 

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 
 use super::fault::Located;
 use super::pattern::dots_spelt_out;
-use super::source::{Source, branches, named, types};
+use super::source::{Source, branches, count, named, types};
 use super::{SchemaFault, SchemaLimits, check::pointer};
 
 /// How a subschema is emitted; see the module.
@@ -162,6 +162,9 @@ impl<'s, 'd> Emitter<'s, 'd> {
             }
         }
         if mode == Mode::Closed && !referring {
+            if self.source.opens(schema) && out.is_empty() {
+                return Ok(Value::Bool(true));
+            }
             let closed = self.close(schema, map, &mut out);
             match (closed, &mut self.kept) {
                 (Err(fault), Some(kept)) => kept.push(fault),
@@ -199,6 +202,8 @@ impl<'s, 'd> Emitter<'s, 'd> {
                 }
                 plain
             }
+            "maxLength" | "minLength" | "maxItems" | "minItems" | "maxContains" | "minContains"
+            | "maxProperties" | "minProperties" => count(value).into(),
             _ => value.clone(),
         };
         out.insert(name.to_owned(), emitted);
@@ -269,9 +274,9 @@ impl<'s, 'd> Emitter<'s, 'd> {
     }
 
     /// What a closed object requires it must name too, or nothing ever fits it.
-    fn declared(&self, map: &Map<String, Value>) -> Result<(), Located> {
+    fn declared(&self, map: &Map<String, Value>, out: &Map<String, Value>) -> Result<(), Located> {
         let mut required = branches(map, "required").filter_map(Value::as_str);
-        match required.find(|name| named(map, "properties").all(|(known, _)| known != name)) {
+        match required.find(|name| named(out, "properties").all(|(known, _)| known != name)) {
             Some(name) if is_closed(map) => {
                 self.fail(SchemaFault::Undeclared { name: name.chars().take(64).collect() })
             }
@@ -279,6 +284,20 @@ impl<'s, 'd> Emitter<'s, 'd> {
         }
     }
 
+    /// Declares the members of objects in `enum` and `const`, so that closing leaves these objects as they are listed.
+    fn declare_listed(&self, schema: &Value, out: &mut Map<String, Value>) {
+        let names = self.source.listed_members(schema);
+        if names.is_empty() {
+            return;
+        }
+        if let Value::Object(properties) = out.entry("properties").or_insert_with(|| json!({})) {
+            for name in names {
+                properties.entry(name).or_insert(Value::Bool(true));
+            }
+        }
+    }
+
+    /// Closes objects. What is open without a word of its own is opened in so many words, so that the comparison sees it.
     fn close(
         &self,
         schema: &Value,
@@ -286,19 +305,28 @@ impl<'s, 'd> Emitter<'s, 'd> {
         out: &mut Map<String, Value>,
     ) -> Result<(), Located> {
         let taken = self.source.types(schema);
-        if taken == types::ALL {
-            return self.fail(SchemaFault::Untyped);
-        }
         if taken & types::ARRAY != 0 && !self.source.guards_arrays(schema) {
-            return self.fail(SchemaFault::OpenArray);
+            out.insert("items".to_owned(), Value::Bool(true));
         }
         let opened = map.contains_key("additionalProperties") || map.contains_key("unevaluatedProperties");
+        if taken & types::OBJECT == 0 {
+            return Ok(());
+        }
+        if self.source.opens(schema) {
+            if !opened {
+                out.insert("additionalProperties".to_owned(), Value::Bool(true));
+            }
+            return Ok(());
+        }
         let composed = ["$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"];
         let composed = composed.iter().any(|keyword| map.contains_key(*keyword));
-        if taken & types::OBJECT != 0 && !composed && !self.testing {
-            self.declared(map)?;
+        if !opened {
+            self.declare_listed(schema, out);
         }
-        if taken & types::OBJECT != 0 && !opened {
+        if !composed && !self.testing {
+            self.declared(map, out)?;
+        }
+        if !opened {
             let keyword = if composed { "unevaluatedProperties" } else { "additionalProperties" };
             out.insert(keyword.to_owned(), Value::Bool(false));
         }

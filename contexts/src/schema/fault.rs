@@ -53,10 +53,6 @@ pub enum SchemaFault {
     Cycle,
     /// The schema of a concept, of parameters or of results takes something else than objects.
     NotAnObject,
-    /// A schema that names no type and so says nothing; `true` opens it explicitly.
-    Untyped,
-    /// Arrays are taken and nothing says what they hold; `"items": true` opens them explicitly.
-    OpenArray,
     /// `x-code-list` names a list that `codes` does not have.
     UnknownCodeList,
     /// A performative that does not exist, twice, or none at all.
@@ -102,10 +98,6 @@ impl fmt::Display for SchemaFault {
             Self::Reference { why } => write!(f, "`$ref` {why}"),
             Self::Cycle => f.write_str("references lead back to the same value"),
             Self::NotAnObject => f.write_str("must describe an object: write `\"type\": \"object\"`"),
-            Self::Untyped => f.write_str("names no `type`, or all; write `true` to take anything"),
-            Self::OpenArray => {
-                f.write_str("takes arrays and does not say of what; `\"items\": true` takes anything")
-            }
             Self::UnknownCodeList => f.write_str("`x-code-list` names no list of `codes`"),
             Self::Performatives => f.write_str("must be a list of performatives, each once"),
             Self::Limit { what, limit } => write!(f, "more than {limit} {what}"),

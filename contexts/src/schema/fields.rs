@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::custom::is_decimal4;
-use super::source::{Source, branches, in_place, named, types};
+use super::source::{Source, branches, in_place, lists_objects, named, types};
 use crate::term::{Field, FieldType, Format};
 use union::{Members, join, meet};
 
@@ -260,6 +260,7 @@ impl<'v> Unfolding<'_, 'v> {
 pub(super) fn carries(map: &Map<String, Value>) -> bool {
     let open = |keyword: &str| map.get(keyword).is_some_and(|value| value != &Value::Bool(false));
     open("additionalProperties")
+        || lists_objects(map)
         || open("unevaluatedProperties")
         || CARRIERS.iter().any(|keyword| map.contains_key(*keyword))
 }

@@ -8,24 +8,6 @@ use serde_json::{Map, Value};
 use super::source::{Source, branches, in_place, named};
 use crate::json::{Json, Object};
 
-/// Keywords of which one says what a value is; a schema without any takes values of every type.
-const SAYING: [&str; 14] = [
-    "type",
-    "enum",
-    "const",
-    "$ref",
-    "properties",
-    "items",
-    "prefixItems",
-    "allOf",
-    "anyOf",
-    "oneOf",
-    "if",
-    "patternProperties",
-    "additionalProperties",
-    "unevaluatedProperties",
-];
-
 /// Places of one subschema, by indices.
 #[derive(Debug, Default)]
 struct Place {
@@ -231,7 +213,7 @@ impl<'s, 'd> Places<'s, 'd> {
         let root = self.place(schema);
         while let Some((index, schema)) = self.waiting.pop() {
             let place = match schema {
-                Value::Object(map) => self.read(map),
+                Value::Object(map) => self.read(schema, map),
                 Value::Bool(false) => Place { takes: Takes::Nothing, ..Place::default() },
                 _ => Place { takes: Takes::Anything, ..Place::default() },
             };
@@ -259,9 +241,8 @@ impl<'s, 'd> Places<'s, 'd> {
         Some(index)
     }
 
-    fn read(&mut self, map: &'d Map<String, Value>) -> Place {
-        let says = |keyword: &&str| map.contains_key(*keyword);
-        let takes = if SAYING.iter().any(says) { Takes::Some } else { Takes::Anything };
+    fn read(&mut self, schema: &Value, map: &'d Map<String, Value>) -> Place {
+        let takes = if self.source.opens(schema) { Takes::Anything } else { Takes::Some };
         let text = map.get("x-free-text") == Some(&Value::Bool(true));
         let mut place = Place { text, takes, ..Place::default() };
         place.in_place = in_place(map).map(|schema| self.place(schema)).collect();

@@ -129,8 +129,16 @@ impl<'a> backend::Node<'a, Tree> for Node<'a> {
         match self {
             Node::Value(value) => equals(value, expected),
             Node::Name(name) => expected.as_str() == Some(name),
-            // The schema of the root takes objects only, and no constant is an object.
-            Node::Root(_) => false,
+            Node::Root(members) => {
+                let size = backend::Object::len(members);
+                expected.as_object().is_some_and(|expected| {
+                    size == expected.len()
+                        && MembersIter { members: members.object.members().iter(), without: members.without }
+                            .all(|(name, value)| {
+                                expected.get(name).is_some_and(|other| value.equals_value(other))
+                            })
+                })
+            }
         }
     }
 

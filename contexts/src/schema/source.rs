@@ -1,7 +1,7 @@
 //! The schemas of one document as they are written, and what can be read off them without an instance.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::{Map, Value};
 
@@ -50,6 +50,7 @@ pub(super) struct Source<'d> {
     pub(super) codes: &'d BTreeMap<String, Vec<String>>,
     types: RefCell<HashMap<String, u8>>,
     guards: RefCell<HashMap<String, bool>>,
+    declaring: RefCell<HashMap<String, bool>>,
 }
 
 impl<'d> Source<'d> {
@@ -58,7 +59,14 @@ impl<'d> Source<'d> {
         concepts: &'d Map<String, Value>,
         codes: &'d BTreeMap<String, Vec<String>>,
     ) -> Self {
-        Source { defs, concepts, codes, types: RefCell::default(), guards: RefCell::default() }
+        Source {
+            defs,
+            concepts,
+            codes,
+            types: RefCell::default(),
+            guards: RefCell::default(),
+            declaring: RefCell::default(),
+        }
     }
 
     /// The schema that a reference names. Targets are `#/$defs/NAME` and `#/concepts/NAME` of the same document; what
@@ -115,6 +123,52 @@ impl<'d> Source<'d> {
         found
     }
 
+    /// Whether a schema that alone looks at its value takes objects with any members, as the schema `true` does: it takes values of every
+    /// type, and no part of it declares a member. References in place must not form cycles.
+    pub(super) fn opens(&self, schema: &Value) -> bool {
+        schema == &Value::Bool(true) || (self.types(schema) == types::ALL && !self.declares(schema))
+    }
+
+    /// Whether the schema, or a part of it that looks at the same value, declares a member of an object.
+    fn declares(&self, schema: &Value) -> bool {
+        let Value::Object(map) = schema else { return false };
+        ["properties", "patternProperties"].iter().any(|keyword| named(map, keyword).next().is_some())
+            || in_place(map).any(|part| self.declares(part))
+            || map
+                .get("$ref")
+                .and_then(Value::as_str)
+                .is_some_and(|reference| self.target_declares(reference))
+    }
+
+    fn target_declares(&self, reference: &str) -> bool {
+        if let Some(known) = self.declaring.borrow().get(reference) {
+            return *known;
+        }
+        let found = self.resolve(reference).is_ok_and(|target| self.declares(target));
+        self.declaring.borrow_mut().insert(reference.to_owned(), found);
+        found
+    }
+
+    /// Names of members in the objects that `enum` and `const` list, in the schema and in every part that may vouch for members.
+    pub(super) fn listed_members(&self, schema: &Value) -> BTreeSet<String> {
+        let (mut names, mut seen) = (BTreeSet::new(), BTreeSet::new());
+        let mut open = vec![schema];
+        while let Some(schema) = open.pop() {
+            let Value::Object(map) = schema else { continue };
+            let values = branches(map, "enum").chain(map.get("const"));
+            names.extend(values.filter_map(Value::as_object).flat_map(Map::keys).cloned());
+            open.extend(
+                in_place(map).filter(|part| map.get("not").is_none_or(|not| !std::ptr::eq(*part, not))),
+            );
+            if let Some(Value::String(reference)) = map.get("$ref")
+                && seen.insert(reference)
+            {
+                open.extend(self.resolve(reference).ok());
+            }
+        }
+        names
+    }
+
     /// Whether every array that the schema takes is held to some `items`.
     pub(super) fn guards_arrays(&self, schema: &Value) -> bool {
         let Value::Object(map) = schema else { return true };
@@ -152,6 +206,17 @@ pub(super) fn named<'v>(
     keyword: &str,
 ) -> impl Iterator<Item = (&'v String, &'v Value)> {
     map.get(keyword).and_then(Value::as_object).into_iter().flatten()
+}
+
+/// A count of a schema, `maxLength` and its like; one beyond 64 bits is as many as there are.
+pub(super) fn count(value: &Value) -> Option<u64> {
+    let large = || value.as_f64().is_some_and(|count| count > crate::json::MAX_INTEGER as f64);
+    value.as_u64().or_else(|| large().then_some(u64::MAX))
+}
+
+/// Whether `enum` or `const` list an object.
+pub(super) fn lists_objects(map: &Map<String, Value>) -> bool {
+    branches(map, "enum").chain(map.get("const")).any(Value::is_object)
 }
 
 /// Every subschema that looks at the same value, but for the target of `$ref`.

@@ -117,9 +117,8 @@ fn values_of_keywords_are_checked() {
         json!({ "type": "string", "format": "regex" }),
         json!({ "type": "string", "format": "dat" }),
         json!({ "type": "string", "enum": [] }),
-        json!({ "enum": [{ "a": 1 }] }),
         json!({ "enum": ["a", "a"] }),
-        json!({ "const": [1] }),
+        json!({ "enum": [[1], [1]] }),
         json!({ "type": "number", "multipleOf": 0 }),
         json!({ "type": "number", "minimum": "0" }),
         json!({ "type": "string", "x-free-text": true }),
@@ -167,24 +166,6 @@ fn a_concept_must_describe_an_object() {
     let through =
         with_defs(json!({ "$ref": "#/$defs/o" }), json!({ "o": { "type": "object", "properties": {} } }));
     assert!(through.is_ok());
-}
-
-#[test]
-fn schemas_that_say_nothing_are_refused_unless_they_are_open_on_purpose() {
-    assert_eq!(refused(member(json!({}))), SchemaFault::Untyped);
-    assert_eq!(refused(member(json!({ "minLength": 3 }))), SchemaFault::Untyped);
-    assert_eq!(refused(member(json!({ "type": "array" }))), SchemaFault::OpenArray);
-    assert_eq!(refused(member(json!({ "type": "array", "items": {} }))), SchemaFault::Untyped);
-    assert_eq!(
-        refused(member(json!({ "type": "array", "prefixItems": [{ "type": "string" }] }))),
-        SchemaFault::OpenArray
-    );
-    let open = compile_schema(member(json!(true))).unwrap();
-    assert_eq!(fits(&open, json!({ "m": { "any": [{ "thing": 1 }] } })), Ok(()));
-    let opened = json!({ "type": "object", "properties": {}, "additionalProperties": { "type": "integer" } });
-    let opened = compile_schema(opened).unwrap();
-    assert_eq!(fits(&opened, json!({ "a": 1 })), Ok(()));
-    assert_eq!(fits(&opened, json!({ "a": "x" })), Err("/* type".to_owned()));
 }
 
 #[test]

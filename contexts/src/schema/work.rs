@@ -36,6 +36,8 @@ struct Node {
     names: Option<usize>,
     /// Its own patterns, each compiled with it.
     patterns: u64,
+    /// Values in the arrays and objects of `enum` and `const`: at worst each is held against the instance.
+    listed: u64,
 }
 
 /// The emitted schemas of one document as a graph.
@@ -80,6 +82,7 @@ impl<'v> Graph<'v> {
         node.names = map.get("propertyNames").map(|schema| self.add(schema));
         node.patterns = u64::from(map.contains_key("pattern"))
             .saturating_add(named(map, "patternProperties").count() as u64);
+        node.listed = branches(map, "enum").chain(map.get("const")).map(inner_values).sum();
         node
     }
 
@@ -105,6 +108,21 @@ impl<'v> Graph<'v> {
             }
         }
     }
+}
+
+/// Values inside an array or an object, with itself; none in a scalar, which costs one comparison of the evaluation.
+fn inner_values(value: &Value) -> u64 {
+    let (mut count, mut open) = (0, vec![value]);
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Array(items) => open.extend(items),
+            Value::Object(members) => open.extend(members.values()),
+            _ if count == 0 => return 0,
+            _ => {}
+        }
+        count += 1;
+    }
+    count
 }
 
 /// Finds the schemas that look at their parts a second time. Where the members that parts vouch for are known from
@@ -157,7 +175,7 @@ impl Costs<'_> {
             return *known;
         }
         let Some(node) = self.nodes.get(index) else { return Cost { evaluations: 0, marking: 0 } };
-        let mut evaluations = if self.first { 1 } else { self.inside(node) };
+        let mut evaluations = if self.first { 1_u64.saturating_add(node.listed) } else { self.inside(node) };
         let mut marking = 0_u64;
         for part in &node.in_place {
             let part = self.of(*part);

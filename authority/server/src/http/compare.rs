@@ -256,6 +256,7 @@ fn asked(app: &App, bytes: &[u8], stop: &Stop) -> Result<Value, Problem> {
         max_depth: app.document_limits.max_depth.saturating_add(2),
         max_nodes: app.document_limits.max_nodes.saturating_mul(2),
         max_string_bytes: app.document_limits.max_payload_bytes,
+        large_integers: true,
         ..json::Limits::default()
     };
     let read = body::read_json(bytes, &limits)?;

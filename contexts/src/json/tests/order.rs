@@ -3,7 +3,14 @@
 use super::*;
 
 fn small() -> Limits {
-    Limits { max_bytes: 200, max_depth: 3, max_nodes: 10, max_string_bytes: 20, max_key_bytes: 8 }
+    Limits {
+        max_bytes: 200,
+        max_depth: 3,
+        max_nodes: 10,
+        max_string_bytes: 20,
+        max_key_bytes: 8,
+        large_integers: false,
+    }
 }
 
 fn fault(text: &str) -> Fault {
