@@ -90,9 +90,9 @@ fn difference<'e>(solver: &mut Solver<'e>, old: Sided<'e>, new: Sided<'e>) -> Op
     }
     match (solver.ask(&[old, not_new]), solver.ask(&[new, not_old])) {
         (Found::Nothing, Found::Nothing) => None,
-        (Found::Nothing, Found::Value(_)) => Some("accepts more than before"),
-        (Found::Value(_), Found::Nothing) => Some("accepts less than before"),
-        (Found::Value(_), Found::Value(_)) => Some("accepts other values than before"),
+        (Found::Nothing, there) if there.is_there() => Some("accepts more than before"),
+        (there, Found::Nothing) if there.is_there() => Some("accepts less than before"),
+        (less, more) if less.is_there() && more.is_there() => Some("accepts other values than before"),
         _ => Some("is written differently, and could not be compared by itself"),
     }
 }

@@ -14,7 +14,7 @@ use super::solve::Found;
 use super::stop::Stop;
 use super::verdict::{Comparison, Part, Role, Verdict, Witness};
 use crate::document::{Context, SchemaLimits};
-use crate::performative::PerformativeSet;
+use crate::performative::{Performative, PerformativeSet};
 use crate::schema::{self, ContentFault, Parts, Wanted};
 use crate::term::{Shape, Term, TermKind};
 use crate::urn::Version;
@@ -238,8 +238,11 @@ impl<'e> Work<'e> {
         match (role, self.pairs.example(first)) {
             (_, Found::Nothing) => compatible(pointer, role, "it accepts nothing"),
             (_, Found::Unclear(why)) => unknown(pointer, role, &why),
-            (Role::Answers, Found::Value(_)) => {
+            (Role::Answers, Found::Value(_) | Found::Described(_)) => {
                 compatible(pointer, role, "the task is new, and no earlier caller asks for it")
+            }
+            (Role::Accepts, Found::Described(what)) => {
+                described(pointer, role, "it is no longer there".to_owned(), what.to_string())
             }
             (Role::Accepts, Found::Value(content)) => Part {
                 pointer: pointer.to_owned(),
@@ -251,9 +254,33 @@ impl<'e> Work<'e> {
                     performative,
                     refused: ContentFault { path: String::new(), rule: "concept_undefined".to_owned() },
                 }),
+                described: None,
                 changes: Vec::new(),
             },
         }
+    }
+
+    /// A part that no longer takes content under a performative, or answers under a new one.
+    fn without_performative(
+        &mut self,
+        pointer: &str,
+        role: Role,
+        first: Schema<'e>,
+        performative: Performative,
+    ) -> Part {
+        let reason = match role {
+            Role::Accepts => format!("it no longer takes `{performative}`"),
+            Role::Answers => format!("it now answers under `{performative}`"),
+        };
+        let content = match self.pairs.example(first) {
+            Found::Nothing => return compatible(pointer, role, "it accepts nothing"),
+            Found::Unclear(why) => return unknown(pointer, role, &why),
+            Found::Described(what) => return described(pointer, role, reason, what.to_string()),
+            Found::Value(content) => (*content).clone(),
+        };
+        let refused = ContentFault { path: String::new(), rule: "x-performatives".to_owned() };
+        let witness = Some(Witness { content, performative, refused });
+        Part { reason, verdict: Verdict::Breaking, witness, ..unknown(pointer, role, "") }
     }
 
     fn both(&mut self, pointer: &str, role: Role, first: Schema<'e>, second: Schema<'e>) -> Part {
@@ -264,28 +291,7 @@ impl<'e> Work<'e> {
         let gone: PerformativeSet =
             left.iter().filter(|performative| !right.contains(*performative)).collect();
         if let Some(performative) = gone.iter().next() {
-            return match self.pairs.example(first) {
-                Found::Nothing => compatible(pointer, role, "it accepts nothing"),
-                Found::Unclear(why) => unknown(pointer, role, &why),
-                Found::Value(content) => Part {
-                    pointer: pointer.to_owned(),
-                    role,
-                    verdict: Verdict::Breaking,
-                    reason: format!(
-                        "{} `{performative}`",
-                        match role {
-                            Role::Accepts => "it no longer takes",
-                            Role::Answers => "it now answers under",
-                        }
-                    ),
-                    witness: Some(Witness {
-                        content: (*content).clone(),
-                        performative,
-                        refused: ContentFault { path: String::new(), rule: "x-performatives".to_owned() },
-                    }),
-                    changes: Vec::new(),
-                },
-            };
+            return self.without_performative(pointer, role, first, performative);
         }
         let same = left == right && self.pairs.alike && first.root == second.root;
         match self.pairs.compare(first, second) {
@@ -299,14 +305,18 @@ impl<'e> Work<'e> {
                 },
             ),
             Outcome::Unclear(why) => unknown(pointer, role, &why),
+            Outcome::Described(what) => {
+                let (takes, refuses) = sides(role);
+                let reason = format!(
+                    "the {takes} version accepts a document that the {refuses} one refuses, too large to be shown: {what}"
+                );
+                described(pointer, role, reason, what)
+            }
             Outcome::Beyond(content, refused) => {
                 let Some(performative) = left.iter().next() else {
                     return unknown(pointer, role, "no performative takes it");
                 };
-                let (takes, refuses) = match role {
-                    Role::Accepts => ("older", "newer"),
-                    Role::Answers => ("newer", "older"),
-                };
+                let (takes, refuses) = sides(role);
                 let at = if refused.path.is_empty() {
                     "the whole".to_owned()
                 } else {
@@ -321,6 +331,7 @@ impl<'e> Work<'e> {
                         refused.rule
                     ),
                     witness: Some(Witness { content, performative, refused }),
+                    described: None,
                     changes: Vec::new(),
                 }
             }
@@ -332,13 +343,25 @@ fn compatible(pointer: &str, role: Role, reason: &str) -> Part {
     without(pointer, role, Verdict::Compatible, reason)
 }
 
+/// The version whose content is looked at, and the one that may refuse it.
+const fn sides(role: Role) -> (&'static str, &'static str) {
+    match role {
+        Role::Accepts => ("older", "newer"),
+        Role::Answers => ("newer", "older"),
+    }
+}
+
+fn described(pointer: &str, role: Role, reason: String, what: String) -> Part {
+    Part { reason, described: Some(what), ..without(pointer, role, Verdict::Breaking, "") }
+}
+
 fn unknown(pointer: &str, role: Role, reason: &str) -> Part {
     without(pointer, role, Verdict::Unknown, reason)
 }
 
 fn without(pointer: &str, role: Role, verdict: Verdict, reason: &str) -> Part {
     let (pointer, reason) = (pointer.to_owned(), reason.to_owned());
-    Part { pointer, role, verdict, reason, witness: None, changes: Vec::new() }
+    Part { pointer, role, verdict, reason, witness: None, described: None, changes: Vec::new() }
 }
 
 /// Two documents of the same bytes.

@@ -68,6 +68,30 @@ pub(super) fn inside(format: &str) -> Option<&'static str> {
     }
 }
 
+/// The most characters of a text of the format; none where none is known but by [`around`].
+pub(super) fn longest(format: &str) -> Option<u64> {
+    // a local part of 64, and a host name of 253 (RFC 5321 §4.5.3.1, RFC 1035 §2.3.4)
+    (format == "email").then_some(64 + 1 + 253)
+}
+
+/// A pattern of which most matches have the format: where to look for one that other rules take too.
+pub(super) fn common(format: &str) -> Option<&'static str> {
+    Some(match format {
+        "date" => r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])$",
+        "date-time" => {
+            r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$"
+        }
+        "duration" => r"^P([0-9]+[DW]|T[0-9]+[HMS])$",
+        "hostname" => r"^[A-Za-z0-9]{1,63}(\.[A-Za-z0-9]{1,63}){0,3}$",
+        "email" => r"^[A-Za-z0-9]{1,64}@[A-Za-z0-9]{1,63}(\.[A-Za-z0-9]{1,63})?$",
+        "uri" | "iri" => r"^[A-Za-z]+:(//[A-Za-z0-9.-]+/)?[A-Za-z0-9._-]*$",
+        "uri-reference" | "iri-reference" | "uri-template" => r"^[A-Za-z0-9._/-]*$",
+        "json-pointer" => r"^(/[^~/]*)*$",
+        "relative-json-pointer" => r"^(0|[1-9][0-9]*)(#|(/[^~/]*)*)$",
+        other => return inside(other),
+    })
+}
+
 /// Whether every text of the first format has the second.
 pub(super) fn lies_in(inner: &str, outer: &str) -> bool {
     inner == outer
@@ -142,7 +166,7 @@ pub(super) fn long(format: &str, least: usize) -> Option<String> {
     let fill = |from: usize| "a".repeat(least.saturating_sub(from).max(1));
     Some(match format {
         "email" => {
-            let local = "a".repeat(least.saturating_sub(255).clamp(1, 64));
+            let local = "a".repeat(least.saturating_sub(254).clamp(1, 64));
             let domain = labels(least.saturating_sub(local.len() + 1).max(3));
             format!("{local}@{domain}")
         }

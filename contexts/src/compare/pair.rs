@@ -22,6 +22,8 @@ pub(super) enum Outcome {
     Within,
     /// This does not.
     Beyond(Value, ContentFault),
+    /// Content that is too large to be written does not, in these words.
+    Described(String),
     /// Not found out.
     Unclear(String),
 }
@@ -75,6 +77,7 @@ impl<'e> Pairs<'e> {
         match self.solver.ask(&question) {
             Found::Nothing => Outcome::Within,
             Found::Unclear(why) => Outcome::Unclear(why.to_string()),
+            Found::Described(what) => Outcome::Described(what.to_string()),
             Found::Value(value) => match (accepts(first.shape, &value), accepts(second.shape, &value)) {
                 (Some(Ok(())), Some(Err(fault))) => Outcome::Beyond((*value).clone(), fault),
                 _ => Outcome::Unclear("a document that the validators did not confirm".to_owned()),

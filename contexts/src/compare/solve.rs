@@ -23,7 +23,7 @@ use super::budget::Budget;
 use super::formats::Formats;
 use super::formula::{Atom, FALSE, Formula, Id, Kind, TRUE, Vouched};
 use super::read::Reader;
-use crate::schema::types;
+use crate::schema::{pointer, types};
 
 /// What stopped a search, in plain words.
 pub(super) type Why = Rc<str>;
@@ -33,15 +33,54 @@ pub(super) type Why = Rc<str>;
 pub(super) enum Found {
     /// Such a value.
     Value(Rc<Value>),
+    /// There is one, and it is too large to be written: where in the value, as a JSON Pointer, and what stands there.
+    Described(Rc<Described>),
     /// There is none.
     Nothing,
     /// It was not found out.
     Unclear(Why),
 }
 
-/// Ways that are tried one after the other: the first value, else what was unclear, else nothing.
+/// What stands in a value that is too large to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Described {
+    pub(super) path: String,
+    pub(super) what: String,
+}
+
+impl Found {
+    /// A value that is shown to be and is not written.
+    fn described(what: String) -> Found {
+        Found::Described(Rc::new(Described { path: String::new(), what }))
+    }
+
+    /// Whether there is such a value, written or not.
+    pub(super) fn is_there(&self) -> bool {
+        matches!(self, Found::Value(_) | Found::Described(_))
+    }
+}
+
+impl std::fmt::Display for Described {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.path.as_str() {
+            "" => f.write_str(&self.what),
+            path => write!(f, "{} at `{path}`", self.what),
+        }
+    }
+}
+
+impl Described {
+    /// The same, seen from around the member or item.
+    fn inside(&self, segment: &str) -> Found {
+        let path = pointer(&[segment]) + &self.path;
+        Found::Described(Rc::new(Described { path, what: self.what.clone() }))
+    }
+}
+
+/// Ways that are tried one after the other: the first value, else one that is described, else what was unclear, else nothing.
 #[derive(Default)]
 pub(super) struct Ways {
+    described: Option<Rc<Described>>,
     unclear: Option<Why>,
 }
 
@@ -50,6 +89,10 @@ impl Ways {
     pub(super) fn take(&mut self, found: Found) -> Option<Found> {
         match found {
             Found::Value(_) => Some(found),
+            Found::Described(described) => {
+                self.described.get_or_insert(described);
+                None
+            }
             Found::Nothing => None,
             Found::Unclear(why) => {
                 self.unclear.get_or_insert(why);
@@ -59,7 +102,11 @@ impl Ways {
     }
 
     pub(super) fn end(self) -> Found {
-        self.unclear.map_or(Found::Nothing, Found::Unclear)
+        match (self.described, self.unclear) {
+            (Some(described), _) => Found::Described(described),
+            (None, Some(why)) => Found::Unclear(why),
+            (None, None) => Found::Nothing,
+        }
     }
 }
 
@@ -118,7 +165,7 @@ impl<'e> Solver<'e> {
     /// may say otherwise.
     pub(super) fn ask(&mut self, formulas: &[Id]) -> Found {
         match self.find(formulas) {
-            Found::Nothing if self.budget.spent_out() => self.spent(),
+            Found::Nothing | Found::Described(_) if self.budget.spent_out() => self.spent(),
             found => found,
         }
     }
@@ -166,7 +213,7 @@ impl<'e> Solver<'e> {
         self.charge(size)?;
         match room.checked_sub(size) {
             Some(left) => *room = left,
-            None => return Err(Found::Unclear("more values than a witness may have".into())),
+            None => return Err(Found::described(format!("more than {} values", self.limits.max_values))),
         }
         Ok(value.clone())
     }
@@ -211,7 +258,7 @@ impl<'e> Solver<'e> {
         let found = found.unwrap_or_else(|| ways.end());
         self.open.pop();
         // that there is nothing, if it rests on an outer question that is still open, holds only inside that one
-        let alone = self.rests_on >= depth || matches!(found, Found::Value(_));
+        let alone = self.rests_on >= depth || found.is_there();
         if alone && !self.budget.spent_out() {
             self.known.insert(question, found.clone());
         }

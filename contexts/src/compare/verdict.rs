@@ -88,8 +88,10 @@ pub struct Part {
     pub verdict: Verdict,
     /// Why, in plain words; for Unknown the construct that stopped the search.
     pub reason: String,
-    /// Present exactly where the verdict is Breaking.
+    /// Content that shows a break. A part that is Breaking has this or [`Part::described`], no other has either.
     pub witness: Option<Witness>,
+    /// Content that shows a break and is too large to be written, in words.
+    pub described: Option<String>,
     /// What differs inside, as far as it can be named member by member.
     pub changes: Vec<Change>,
 }
@@ -145,6 +147,9 @@ impl Part {
             map.insert("witness".to_owned(), witness.content.clone());
             map.insert("performative".to_owned(), witness.performative.as_str().into());
             map.insert("refused".to_owned(), refused);
+        }
+        if let (Some(described), Value::Object(map)) = (&self.described, &mut value) {
+            map.insert("described".to_owned(), described.as_str().into());
         }
         if let (false, Value::Object(map)) = (self.changes.is_empty(), &mut value) {
             let changes =

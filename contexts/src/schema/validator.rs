@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jsonschema::{Draft, PatternOptions, ValidationError, ValidationOptions};
+use jsonschema::{Draft, EmailOptions, PatternOptions, ValidationError, ValidationOptions};
 use serde_json::{Map, Value};
 
 use super::node::{Members, Node, Tree};
@@ -107,6 +107,7 @@ fn options(
         .should_validate_formats(true)
         .should_ignore_unknown_formats(false)
         .with_pattern_options(patterns)
+        .with_email_options(EmailOptions::default().without_display_text())
         .with_format("date", moment::date)
         .with_format("time", moment::time)
         .with_format("date-time", moment::date_time)

@@ -84,6 +84,14 @@ const SHARED: usize = 3;
 /// Different items for which it is counted out whether there are enough values: the work grows with their square.
 const COUNTED_OUT: usize = 256;
 
+/// Whether items that are not written differ is not known.
+fn large_and_different(found: Found) -> Found {
+    match found {
+        Found::Described(_) => Found::Unclear("`uniqueItems` of large items".into()),
+        other => other,
+    }
+}
+
 /// Of what is said of one kind of item several times the strictest.
 fn strictest<T: Clone>(said: &[T], kind: impl Fn(&T) -> Id, tighten: impl Fn(&mut T, &T)) -> Vec<T> {
     let mut kept: Vec<T> = Vec::new();
@@ -116,7 +124,7 @@ impl Solver<'_> {
             return Found::Nothing;
         }
         if longest > self.limits.max_size || grouped > self.limits.max_counted {
-            return Found::Unclear("more items than a witness may have".into());
+            return self.long_array(&asked, wishes);
         }
         let mut ways = Ways::default();
         let mut lengths: Vec<u64> = (shortest..=longest).collect();
@@ -138,6 +146,25 @@ impl Solver<'_> {
             }
         }
         ways.end()
+    }
+
+    /// An array of more items than a witness may have, where all are alike from some place on: it is described.
+    fn long_array(&mut self, asked: &Asked, wishes: u64) -> Found {
+        let unclear = || Found::Unclear("more items than a witness may have".into());
+        let counted = asked.unique || asked.repeats || !asked.groups.is_empty() || !asked.at_most.is_empty();
+        let short = asked.alike.saturating_add(wishes);
+        if counted || short > self.limits.max_size || short >= asked.least {
+            return unclear();
+        }
+        let behind = self.find(&asked.item(asked.alike));
+        if !behind.is_there() {
+            return behind;
+        }
+        let items: Vec<Vec<Id>> = (0..short).map(|at| asked.item(at)).collect();
+        match self.place_groups(asked, items) {
+            found if found.is_there() => Found::described(format!("an array of {} items", asked.least)),
+            other => other,
+        }
     }
 
     /// Whether more items must be of a kind than may be: all of a group are of a kind where none of them can be anything else.
@@ -202,7 +229,7 @@ impl Solver<'_> {
             }
             seen.insert(place);
             match self.find(&here) {
-                Found::Value(_) => {}
+                found if found.is_there() => {}
                 other => {
                     ways.take(other);
                     continue;
@@ -239,7 +266,7 @@ impl Solver<'_> {
                 }
                 let both: Vec<Id> = left.iter().chain(right).copied().collect();
                 match self.find(&both) {
-                    Found::Value(_) => {}
+                    found if found.is_there() => {}
                     other => {
                         ways.take(other);
                         continue;
@@ -280,7 +307,7 @@ impl Solver<'_> {
                 let mut here = items.get(at).cloned().unwrap_or_default();
                 here.push(*is_not);
                 match self.find(&here) {
-                    Found::Value(_) => {
+                    Found::Value(_) | Found::Described(_) => {
                         if let Some(slot) = items.get_mut(at) {
                             *slot = here;
                         }
@@ -336,7 +363,7 @@ impl Solver<'_> {
             let others = asked.at_most.iter().enumerate().filter(|(number, _)| !may(*number));
             let item: Vec<Id> = here.iter().copied().chain(others.map(|(_, (.., is_not))| *is_not)).collect();
             match self.find(&item) {
-                Found::Value(_) => {}
+                found if found.is_there() => {}
                 other => {
                     ways.take(other);
                     continue;
@@ -362,6 +389,7 @@ impl Solver<'_> {
     fn write(&mut self, asked: &Asked, items: &[Vec<Id>], equal: Option<(usize, usize)>) -> Found {
         let mut array: Vec<Value> = Vec::new();
         let mut room = self.limits.max_values;
+        let mut described = None;
         for (at, is) in items.iter().enumerate() {
             // each is held against those before it
             let compared = if asked.unique { array.len() as u64 / COMPARED_A_STEP } else { 0 };
@@ -375,8 +403,17 @@ impl Solver<'_> {
             match found {
                 Found::Value(value) => match self.copied(&value, &mut room) {
                     Ok(value) => array.push(value),
-                    Err(unclear) => return unclear,
+                    Err(Found::Described(what)) if !asked.unique => {
+                        described.get_or_insert(Found::Described(what));
+                        array.push(Value::Null);
+                    }
+                    Err(other) => return large_and_different(other),
                 },
+                Found::Described(what) if !asked.unique => {
+                    described.get_or_insert_with(|| what.inside(&at.to_string()));
+                    array.push(Value::Null);
+                }
+                Found::Described(what) => return large_and_different(Found::Described(what)),
                 Found::Nothing if asked.unique && at > 0 => {
                     let narrowed = !asked.at_most.is_empty() || equal.is_some();
                     return if !narrowed && self.crowded(items) {
@@ -387,6 +424,9 @@ impl Solver<'_> {
                 }
                 other => return other,
             }
+        }
+        if let Some(described) = described {
+            return described;
         }
         if let Some((first, second)) = equal
             && let Some(value) = array.get(first).cloned()
@@ -412,7 +452,7 @@ impl Solver<'_> {
                     values.push(Value::clone(&value));
                 }
                 Found::Nothing => return true,
-                Found::Value(_) | Found::Unclear(_) => return false,
+                Found::Value(_) | Found::Described(_) | Found::Unclear(_) => return false,
             }
         }
         false

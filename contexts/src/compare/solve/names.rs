@@ -61,6 +61,14 @@ impl Solver<'_> {
 
     /// A name of a region of which the formulas hold and that is none of `not`: a string value.
     pub(super) fn fresh_name(&mut self, region: &Region, names: &[Id], not: &BTreeSet<&str>) -> Found {
+        match self.any_name(region, names, not) {
+            // a name has to be written
+            Found::Described(_) => Found::Unclear("a name longer than a witness may have".into()),
+            found => found,
+        }
+    }
+
+    fn any_name(&mut self, region: &Region, names: &[Id], not: &BTreeSet<&str>) -> Found {
         if let Err(spent) = self.charge(not.len() as u64 / COPIED_A_STEP) {
             return spent;
         }

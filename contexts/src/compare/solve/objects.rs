@@ -135,7 +135,9 @@ impl Solver<'_> {
             }
         }
         match self.find(&is) {
-            Found::Value(_) if unclear => Found::Unclear("a pattern of names that is not followed".into()),
+            found if unclear && found.is_there() => {
+                Found::Unclear("a pattern of names that is not followed".into())
+            }
             found => found,
         }
     }
@@ -171,7 +173,7 @@ impl Solver<'_> {
             demands.entry(name.to_owned()).or_default().extend(is);
             let extra = demands.get(name).cloned().unwrap_or_default();
             match self.member(asked, name, &extra) {
-                Found::Value(_) => {
+                Found::Value(_) | Found::Described(_) => {
                     let found = self.place(asked, rest, demands);
                     if let Some(found) = ways.take(found) {
                         return found;
@@ -223,7 +225,7 @@ impl Solver<'_> {
                 continue;
             }
             let value = self.find(&is);
-            if !matches!(value, Found::Value(_)) {
+            if !value.is_there() {
                 ways.take(value);
                 continue;
             }
@@ -248,73 +250,84 @@ impl Solver<'_> {
         if asked.most.is_some_and(|most| demands.len() as u64 > most) {
             return Found::Nothing;
         }
-        let mut object = Map::new();
+        let mut members = Members::new(self.limits.max_values);
         let mut ways = Ways::default();
-        let mut room = self.limits.max_values;
         for (name, extra) in &demands {
             match self.member(asked, name, extra) {
-                Found::Value(value) => match self.copied(&value, &mut room) {
-                    Ok(value) => drop(object.insert(name.clone(), value)),
-                    Err(unclear) => return unclear,
-                },
                 Found::Nothing => return Found::Nothing,
-                unclear => drop(ways.take(unclear)),
+                Found::Unclear(why) => drop(ways.take(Found::Unclear(why))),
+                found => {
+                    if let Err(stopped) = members.add(self, name, &found) {
+                        return stopped;
+                    }
+                }
             }
         }
         if let Found::Unclear(why) = ways.end() {
             return Found::Unclear(why);
         }
         if asked.least > self.limits.max_size {
-            return Found::Unclear("more members than a witness may have".into());
+            return self.many(asked);
         }
-        self.fill(asked, object, room)
+        self.fill(asked, members)
+    }
+
+    /// An object of more members than a witness may have, where names are free: it is described.
+    fn many(&mut self, asked: &Asked<'_>) -> Found {
+        let unclear = || Found::Unclear("more members than a witness may have".into());
+        if !asked.names.is_empty() || !asked.patterns.is_empty() {
+            return unclear();
+        }
+        let others: Vec<Id> = asked.every.iter().map(|(_, is)| *is).collect();
+        if self.find(&others).is_there() {
+            Found::described(format!("an object of {} members", asked.least))
+        } else {
+            unclear()
+        }
     }
 
     /// Adds members until there are enough.
-    fn fill(&mut self, asked: &Asked<'_>, mut object: Map<String, Value>, mut room: u64) -> Found {
+    fn fill(&mut self, asked: &Asked<'_>, mut members: Members) -> Found {
         let mut ways = Ways::default();
         for name in asked.mentioned.iter().copied() {
-            if object.len() as u64 >= asked.least {
+            if members.count() >= asked.least {
                 break;
             }
-            if !object.contains_key(name) {
+            if !members.object.contains_key(name) {
                 match self.member(asked, name, &[]) {
-                    Found::Value(value) => match self.copied(&value, &mut room) {
-                        Ok(value) => drop(object.insert(name.to_owned(), value)),
-                        Err(unclear) => return unclear,
-                    },
+                    found if found.is_there() => {
+                        if let Err(stopped) = members.add(self, name, &found) {
+                            return stopped;
+                        }
+                    }
                     other => drop(ways.take(other)),
                 }
             }
         }
-        if (object.len() as u64) < asked.least {
+        if members.count() < asked.least {
             let Some(regions) = Self::regions(&asked.patterns) else {
                 return Found::Unclear("many patterns of names".into());
             };
             for region in regions {
                 let every = asked.every.iter().filter(|(scope, _)| Self::region_within(scope, &region));
                 let is: Vec<Id> = every.map(|(_, is)| *is).collect();
-                let value = match self.find(&is) {
-                    Found::Value(value) => value,
-                    other => {
-                        ways.take(other);
-                        continue;
-                    }
-                };
-                while (object.len() as u64) < asked.least {
-                    let copied = (asked.mentioned.len() + object.len()) as u64;
+                let value = self.find(&is);
+                if !value.is_there() {
+                    ways.take(value);
+                    continue;
+                }
+                while members.count() < asked.least {
+                    let copied = asked.mentioned.len() as u64 + members.count();
                     if let Err(spent) = self.charge(4 + copied / COPIED_A_STEP) {
                         return spent;
                     }
-                    let names = object.keys().map(String::as_str);
+                    let names = members.object.keys().map(String::as_str);
                     let known: BTreeSet<&str> = asked.mentioned.iter().copied().chain(names).collect();
                     match self.fresh_name(&region, &asked.names, &known) {
                         Found::Value(name) => {
                             let Ok(name) = text(&name) else { break };
-                            let name = name.to_owned();
-                            match self.copied(&value, &mut room) {
-                                Ok(value) => drop(object.insert(name, value)),
-                                Err(unclear) => return unclear,
+                            if let Err(stopped) = members.add(self, name, &value) {
+                                return stopped;
                             }
                         }
                         other => {
@@ -325,9 +338,47 @@ impl Solver<'_> {
                 }
             }
         }
-        if object.len() as u64 >= asked.least {
-            return Found::Value(Rc::new(Value::Object(object)));
-        }
-        ways.end()
+        if members.count() >= asked.least { members.end() } else { ways.end() }
+    }
+}
+
+/// The members of a witness, as far as they can be written.
+struct Members {
+    object: Map<String, Value>,
+    room: u64,
+    /// The first that is too large to be written; it stands in the object as null.
+    described: Option<Found>,
+}
+
+impl Members {
+    fn new(room: u64) -> Self {
+        Members { object: Map::new(), room, described: None }
+    }
+
+    fn count(&self) -> u64 {
+        self.object.len() as u64
+    }
+
+    /// Adds a member that is there; answers what stopped it.
+    fn add(&mut self, solver: &Solver<'_>, name: &str, found: &Found) -> Result<(), Found> {
+        let copy = match found {
+            Found::Value(value) => solver.copied(value, &mut self.room),
+            Found::Described(what) => Err(what.inside(name)),
+            other => Err(other.clone()),
+        };
+        let value = match copy {
+            Ok(value) => value,
+            Err(Found::Described(what)) => {
+                self.described.get_or_insert(Found::Described(what));
+                Value::Null
+            }
+            Err(other) => return Err(other),
+        };
+        self.object.insert(name.to_owned(), value);
+        Ok(())
+    }
+
+    fn end(self) -> Found {
+        self.described.unwrap_or_else(|| Found::Value(Rc::new(Value::Object(self.object))))
     }
 }

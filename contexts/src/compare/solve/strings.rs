@@ -48,13 +48,33 @@ impl Solver<'_> {
                 }));
             }
         }
+        if let Some(found) = self.long(atoms) {
+            return found;
+        }
         if formats.is_empty() {
-            return match self.words(atoms, &formats, &not, 1) {
+            return match self.words(atoms, &[], &not, (1, false)) {
                 Ok(texts) => texts.into_iter().next().map_or(Found::Nothing, given),
                 Err(why) => Found::Unclear(why.into()),
             };
         }
         self.formatted(atoms, &formats, &not)
+    }
+
+    /// A text that is longer than a witness may be, where nothing but its length and free text is asked for: it is described.
+    fn long(&self, atoms: &[&Atom]) -> Option<Found> {
+        let (least, most) = lengths(atoms);
+        let by_length = atoms.iter().all(|atom| {
+            matches!(
+                atom,
+                Atom::MinLength(_) | Atom::MaxLength(_) | Atom::Plain(_) | Atom::NotIn(_) | Atom::Types(_)
+            )
+        });
+        // every character but one that free text refuses will do, or one that it refuses and any others
+        let plain = |wanted: bool| atoms.iter().any(|atom| matches!(atom, Atom::Plain(is) if *is == wanted));
+        let possible = least <= most && by_length && !(plain(true) && plain(false));
+        // of so many texts at most a few are left out
+        (least > self.limits.max_size && possible)
+            .then(|| Found::described(format!("a text of {least} characters")))
     }
 
     fn listed<'t>(&mut self, texts: impl Iterator<Item = &'t str>, atoms: &[&Atom]) -> Found {
@@ -72,22 +92,28 @@ impl Solver<'_> {
         if unclear { Found::Unclear("a pattern that is not followed".into()) } else { Found::Nothing }
     }
 
-    /// Texts by the automata, with what surrounds formats.
+    /// Texts by the automata, with what surrounds formats; or, with `common`, with what most texts of a format are like.
     fn words(
         &mut self,
         atoms: &[&Atom],
         formats: &[(usize, bool)],
         not: &[&str],
-        count: usize,
+        (count, common): (usize, bool),
     ) -> Result<Vec<String>, &'static str> {
         let mut around = Vec::new();
         for (number, is) in formats {
             let name = Self::format(*number);
-            if let Some(pattern) = if *is { formats::around(name) } else { formats::inside(name) } {
-                around.push((self.reader.own_pattern(pattern), *is));
-            }
+            let pattern = match (*is, common) {
+                (true, false) | (false, true) => formats::around(name),
+                (true, true) => formats::common(name),
+                (false, false) => formats::inside(name),
+            };
+            around.extend(pattern.map(|pattern| (self.reader.own_pattern(pattern), *is)));
         }
         let mut wanted = Wanted { not: not.to_vec(), ..Wanted::default() };
+        let longest =
+            formats.iter().filter(|(_, is)| *is).filter_map(|(n, _)| formats::longest(Self::format(*n)));
+        wanted.most = longest.min();
         let mut numbers: Vec<(usize, bool)> = around;
         for atom in atoms {
             match atom {
@@ -145,18 +171,30 @@ impl Solver<'_> {
         if let Some(text) = tries.iter().find(|text| fits(self, text)) {
             return given(text.clone());
         }
-        match self.words(atoms, formats, not, TEXTS_TRIED) {
-            Ok(texts) if texts.is_empty() => Found::Nothing,
-            Ok(texts) => match texts.into_iter().find(|text| fits(self, text)) {
-                Some(text) => given(text),
-                None => {
-                    let names: Vec<&str> = formats.iter().map(|(number, _)| Self::format(*number)).collect();
-                    Found::Unclear(format!("`format` {} beside other rules", names.join(", ")).into())
+        for common in [false, true] {
+            match self.words(atoms, formats, not, (TEXTS_TRIED, common)) {
+                // around the formats there is nothing; that there is nothing common says nothing
+                Ok(texts) if texts.is_empty() && !common => return Found::Nothing,
+                Ok(texts) => {
+                    if let Some(text) = texts.into_iter().find(|text| fits(self, text)) {
+                        return given(text);
+                    }
                 }
-            },
-            Err(why) => Found::Unclear(why.into()),
+                Err(why) => return Found::Unclear(why.into()),
+            }
         }
+        let names: Vec<&str> = formats.iter().map(|(number, _)| Self::format(*number)).collect();
+        Found::Unclear(format!("`format` {} beside other rules", names.join(", ")).into())
     }
+}
+
+/// The fewest and the most characters that are asked for.
+fn lengths(atoms: &[&Atom]) -> (u64, u64) {
+    atoms.iter().fold((0, u64::MAX), |(least, most), atom| match atom {
+        Atom::MinLength(length) => (least.max(*length), most),
+        Atom::MaxLength(length) => (least, most.min(*length)),
+        _ => (least, most),
+    })
 }
 
 fn given(text: String) -> Found {
