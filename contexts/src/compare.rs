@@ -14,6 +14,7 @@ mod decimal;
 mod document;
 mod formats;
 mod formula;
+mod fresh;
 pub(crate) mod hunt;
 mod limits;
 mod marks;

@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{CompareLimits, Comparison, Verdict, compare};
+use super::budget::Budget;
+use super::stop::Stop;
+use super::{CompareLimits, Comparison, Verdict, compare, fresh};
 use crate::{Context, DocumentLimits, Prefix, json};
 use random::{Random, documents, value_for};
 
@@ -36,6 +38,8 @@ pub struct Hunt {
     pub compatible: u64,
     /// As above.
     pub breaking: u64,
+    /// Breaks among these whose content was too large to be written.
+    pub described: u64,
     /// Documents that the first schema accepts and that were held against a verdict of Compatible.
     pub documents: u64,
     /// How often each reason stopped a comparison.
@@ -101,6 +105,10 @@ impl Hunt {
             Verdict::Breaking => {
                 self.breaking += 1;
                 let content = witness(&comparison);
+                if content.is_none() && is_described(&comparison) {
+                    self.described += 1;
+                    return None;
+                }
                 let shows = content.as_ref().is_some_and(|content| parts(&left, &right, content));
                 if shows { None } else { Some(wrong(content)) }
             }
@@ -116,7 +124,7 @@ impl Hunt {
     fn against(&mut self, (left, right): (&Context, &Context), contents: Vec<Value>) -> Option<Value> {
         contents.into_iter().find(|content| {
             self.documents += u64::from(accepts(left, content) == Some(Taken::Yes));
-            parts(left, right, content)
+            parts_by_more_than_case(left, right, content) == Some(true)
         })
     }
 }
@@ -138,9 +146,28 @@ fn witness(comparison: &Comparison) -> Option<Value> {
     part.witness.as_ref().map(|witness| witness.content.clone())
 }
 
+fn is_described(comparison: &Comparison) -> bool {
+    comparison.obstacles().next().is_some_and(|part| part.described.is_some())
+}
+
 /// Whether the first accepts it and the second refuses it.
 fn parts(left: &Context, right: &Context, content: &Value) -> bool {
     accepts(left, content) == Some(Taken::Yes) && accepts(right, content) == Some(Taken::No)
+}
+
+/// As [`parts`], but for what the second refuses as a twin of a name alone that the first does not declare there.
+fn parts_by_more_than_case(left: &Context, right: &Context, content: &Value) -> Option<bool> {
+    let (older, newer) = (left.term("c")?.shapes().next()?, right.term("c")?.shapes().next()?);
+    let casing = fresh::beside(
+        &newer.casing,
+        &older.casing,
+        &Budget::new(&CompareLimits::default(), &Stop::default()),
+    );
+    let text = content.to_string();
+    let read = json::read(text.as_bytes(), &json::Limits::default()).ok()?;
+    let object = read.as_object()?;
+    let refused = newer.validator.conform(object, None).and_then(|()| casing.conform(object, None)).is_err();
+    Some(refused && older.conform(object, None).is_ok())
 }
 
 fn read(document: &Value) -> Option<Context> {

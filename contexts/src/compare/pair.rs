@@ -8,11 +8,12 @@ use super::CompareLimits;
 use super::budget::Budget;
 use super::formats::Formats;
 use super::formula::Id;
+use super::fresh;
 use super::read::{Emitted, Reader};
 use super::solve::{Found, Solver};
 use super::twins::{Names, twins};
 use crate::json;
-use crate::schema::ContentFault;
+use crate::schema::{Casing, ContentFault};
 use crate::term::Shape;
 
 /// What was found out about a pair.
@@ -27,6 +28,9 @@ pub(super) enum Outcome {
     /// Not found out.
     Unclear(String),
 }
+
+/// The side of the older document.
+const OLDER: usize = 0;
 
 /// The schema of one shape with the shape itself, which holds the compiled validator.
 #[derive(Clone, Copy)]
@@ -58,12 +62,12 @@ impl<'e> Pairs<'e> {
         }
     }
 
-    /// What a shape accepts, with the rule `case`; and what it refuses.
-    fn formulas(&mut self, schema: Schema<'e>) -> (Vec<Id>, Id) {
+    /// What a shape accepts, with the rule `case` for these names; and what it refuses.
+    fn formulas(&mut self, schema: Schema<'e>, casing: Casing) -> (Vec<Id>, Id) {
         let reader = &mut self.solver.reader;
         let (holds, fails) = reader.schema(schema.side, schema.root);
         let Some(names) = self.names.get(schema.side) else { return (vec![holds], fails) };
-        let (none, some) = twins(reader, names, schema.root, &schema.shape.casing);
+        let (none, some) = twins(reader, names, schema.root, casing);
         let refuses = reader.arena.or([fails, some]);
         (vec![holds, none], refuses)
     }
@@ -71,8 +75,13 @@ impl<'e> Pairs<'e> {
     /// Whether everything that the first accepts passes the second.
     pub(super) fn compare(&mut self, first: Schema<'e>, second: Schema<'e>) -> Outcome {
         self.solver.budget.refill();
-        let (mut question, _) = self.formulas(first);
-        let (_, refused) = self.formulas(second);
+        let casing = &second.shape.casing;
+        let casing = match first.side {
+            OLDER => fresh::beside(casing, &first.shape.casing, &self.solver.budget),
+            _ => casing.clone(),
+        };
+        let (mut question, _) = self.formulas(first, first.shape.casing.clone());
+        let (_, refused) = self.formulas(second, casing);
         question.push(refused);
         match self.solver.ask(&question) {
             Found::Nothing => Outcome::Within,
@@ -88,7 +97,7 @@ impl<'e> Pairs<'e> {
     /// Something that a shape accepts, confirmed by its validator.
     pub(super) fn example(&mut self, schema: Schema<'e>) -> Found {
         self.solver.budget.refill();
-        let (question, _) = self.formulas(schema);
+        let (question, _) = self.formulas(schema, schema.shape.casing.clone());
         match self.solver.ask(&question) {
             Found::Value(value) if !matches!(accepts(schema.shape, &value), Some(Ok(()))) => {
                 Found::Unclear("a document that the validator did not confirm".into())

@@ -66,7 +66,7 @@ pub(super) struct Reader<'e> {
     /// What formulas call by number.
     definitions: Vec<Called<'e>>,
     /// Casings by number, those that are equal once.
-    casings: Vec<&'e Casing>,
+    casings: Vec<Rc<Casing>>,
     /// What the rule `case` says of their places.
     pub(super) cased: HashMap<(usize, usize), Pair>,
     /// The numbers of what is called.
@@ -137,8 +137,8 @@ impl<'e> Reader<'e> {
             }
             Some(Called::Place(which, place)) => {
                 let (which, place) = (*which, *place);
-                let casing = self.casings.get(which).copied();
-                casing.map(|casing| twins::of_place(self, which, casing, place))
+                let casing = self.casings.get(which).cloned();
+                casing.map(|casing| twins::of_place(self, which, &casing, place))
             }
             None => None,
         };
@@ -146,11 +146,11 @@ impl<'e> Reader<'e> {
     }
 
     /// The number of a casing.
-    pub(super) fn casing(&mut self, casing: &'e Casing) -> usize {
+    pub(super) fn casing(&mut self, casing: &Rc<Casing>) -> usize {
         self.budget.spend(1 + self.casings.len() as u64);
-        let known = self.casings.iter().position(|known| *known == casing);
+        let known = self.casings.iter().position(|known| known == casing);
         known.unwrap_or_else(|| {
-            self.casings.push(casing);
+            self.casings.push(Rc::clone(casing));
             self.casings.len().saturating_sub(1)
         })
     }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+mod described;
 mod endless;
 mod few;
 mod natural;
@@ -24,13 +25,18 @@ pub(super) fn compared(old: &Value, new: &Value) -> Comparison {
 }
 
 fn concept(old: &Value, new: &Value) -> Part {
+    concept_as(old, new, Role::Accepts)
+}
+
+fn concept_as(old: &Value, new: &Value, role: Role) -> Part {
     let of = |schema: &Value, minor| {
         json!({ "context": format!("urn:contexts:test:v1.{minor}"), "concepts": { "c": schema },
             "codes": { "few": ["a", "b"], "more": ["a", "b", "c"] },
             "$defs": { "tree": { "type": "object", "properties": { "left": { "$ref": "#/$defs/tree" }, "value": { "type": "integer" } } },
                 "deep": { "type": "object", "properties": { "left": { "$ref": "#/$defs/deep" }, "value": { "type": "integer", "maximum": 9 } } } } })
     };
-    compared(&of(old, 0), &of(new, 1)).parts.remove(0)
+    let (old, new) = (context(&of(old, 0)), context(&of(new, 1)));
+    compare_as(&old, &new, Some(role), &CompareLimits::default(), &Stop::default()).parts.remove(0)
 }
 
 #[track_caller]

@@ -1,6 +1,7 @@
 //! The rule `case`: in an open object no member may differ from a declared one only in case.
 
 use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
@@ -43,16 +44,18 @@ impl Names {
 }
 
 /// That an instance has no such member, at any depth, and that it has one; nothing where no object of the side is open.
-pub(super) fn twins<'e>(reader: &mut Reader<'e>, names: &Names, root: &Value, casing: &'e Casing) -> Pair {
+pub(super) fn twins(reader: &mut Reader<'_>, names: &Names, root: &Value, casing: Casing) -> Pair {
     if names.asked || is_open(root) || names.has_twins(root) {
-        Reading { which: reader.casing(casing), casing, on_the_way: BTreeSet::new() }.inside(reader, Some(0))
+        let casing = Rc::new(casing);
+        let which = reader.casing(&casing);
+        of_place(reader, which, &casing, 0)
     } else {
         (TRUE, FALSE)
     }
 }
 
 /// The same of a place, for one that leads back to itself.
-pub(super) fn of_place<'e>(reader: &mut Reader<'e>, which: usize, casing: &'e Casing, place: usize) -> Pair {
+pub(super) fn of_place(reader: &mut Reader<'_>, which: usize, casing: &Casing, place: usize) -> Pair {
     Reading { which, casing, on_the_way: BTreeSet::new() }.inside(reader, Some(place))
 }
 
@@ -93,8 +96,8 @@ impl Reading<'_> {
         let names: BTreeSet<String> = place.names().map(|(name, _)| name.to_owned()).collect();
         reader.budget.spend((names.len() + place.items().0.len()) as u64);
         let mut parts = Vec::new();
-        if !names.is_empty() {
-            let folded: Vec<String> = names.iter().map(|name| fold(name)).collect();
+        if place.watched().next().is_some() {
+            let folded: Vec<String> = place.watched().map(|(_, name)| fold(name)).collect();
             let within = Some(reader.own_pattern(&format!("^(?:{})$", folded.join("|"))));
             let scope = Scope { within, names: names.clone(), patterns: BTreeSet::new() };
             parts.push(reader.arena.atoms(Atom::Every(scope.clone(), FALSE), Atom::SomeMember(scope, TRUE)));

@@ -24,13 +24,13 @@ const TESTED: u8 = 2;
 
 /// Names that are declared in the instances of one shape, by place; the first place is the whole, and there is none where no name is
 /// declared. Two that are equal refuse the same.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Casing {
     places: Vec<Place>,
 }
 
 /// One place of an instance; places inside it by number, none where no name is declared further inside.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     /// The declared names, sorted, with what is inside.
     names: Vec<(String, Option<usize>)>,
@@ -48,6 +48,19 @@ impl Place {
     /// The declared names with what is inside them.
     pub(crate) fn names(&self) -> impl Iterator<Item = (&str, Option<usize>)> {
         self.names.iter().map(|(name, inside)| (name.as_str(), *inside))
+    }
+
+    /// The declared names whose twins are refused, folded and as they are written.
+    pub(crate) fn watched(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.folded
+            .iter()
+            .filter_map(|(folded, which)| Some((folded.as_str(), self.names.get(*which)?.0.as_str())))
+    }
+
+    /// Inside a member of this name.
+    pub(crate) fn inside(&self, name: &str) -> Option<usize> {
+        let known = self.names.binary_search_by(|(known, _)| known.as_str().cmp(name)).ok();
+        known.and_then(|at| self.names.get(at)).map_or(self.rest, |(_, inside)| *inside)
     }
 
     /// Inside members of all other names.
@@ -75,6 +88,13 @@ impl Place {
 }
 
 impl Casing {
+    /// Refuses twins of the names alone for which `keep` holds, by the number of their place and folded.
+    pub(crate) fn retain_watched(&mut self, mut keep: impl FnMut(usize, &str) -> bool) {
+        for (number, place) in self.places.iter_mut().enumerate() {
+            place.folded.retain(|(folded, _)| keep(number, folded));
+        }
+    }
+
     /// A place by its number.
     pub(crate) fn place(&self, number: usize) -> Option<&Place> {
         self.places.get(number)

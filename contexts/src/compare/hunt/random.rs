@@ -115,6 +115,9 @@ fn recursive(random: &mut Random) -> Value {
 }
 
 fn schema(random: &mut Random, depth: usize) -> Value {
+    if random.chance(10) {
+        return loose(random, depth);
+    }
     let kinds = if depth == 0 { 6 } else { 14 };
     match random.below(kinds) {
         0 | 1 => string(random),
@@ -141,6 +144,43 @@ fn schema(random: &mut Random, depth: usize) -> Value {
             inner
         }
     }
+}
+
+/// What says no type, not of what an array is, or lists arrays and objects.
+fn loose(random: &mut Random, depth: usize) -> Value {
+    let of = [
+        json!({}),
+        json!({ "minLength": 1 }),
+        json!({ "minimum": 1 }),
+        json!({ "maxItems": 1 }),
+        json!({ "required": ["a"] }),
+        json!({ "not": { "type": "string" } }),
+        json!({ "type": "array" }),
+        json!({ "type": "array", "prefixItems": [{ "type": "integer" }] }),
+        json!({ "type": ["array", "string"], "maxItems": 2 }),
+        json!({ "type": "array", "contains": { "required": ["a"] } }),
+        json!({ "enum": [["a"], { "a": 1 }, "a"] }),
+        json!({ "enum": [{ "a": 1 }, { "a": 1, "b": "a" }, []] }),
+        json!({ "const": { "a": 1 } }),
+        json!({ "const": ["a", 1] }),
+        json!({ "const": [] }),
+        json!({ "const": {} }),
+        json!({ "type": "integer", "maximum": 9_223_372_036_854_775_807_i64 }),
+        json!({ "type": "integer", "minimum": -9_223_372_036_854_775_808_i64 }),
+        json!({ "type": "number", "exclusiveMinimum": 1e300 }),
+    ];
+    if depth == 0 || random.chance(60) {
+        return random.of(&of);
+    }
+    let mut inner = match random.below(3) {
+        0 => object(random, depth - 1),
+        1 => json!({ "anyOf": [random.of(&of), schema(random, depth - 1)] }),
+        _ => json!({ "if": random.of(&of), "then": random.of(&of) }),
+    };
+    if let Some(map) = inner.as_object_mut() {
+        map.remove("type");
+    }
+    inner
 }
 
 fn string(random: &mut Random) -> Value {
@@ -326,7 +366,18 @@ fn scalar(random: &mut Random) -> Value {
         0..=3 => json!(random.of(&TEXTS)),
         4..=5 => random.numeral(&NUMBERS),
         6 => json!(random.chance(50)),
-        _ => random.of(&[Value::Null, json!([]), json!({}), json!(["a"]), json!({ "a": 1 })]),
+        _ => random.of(&[
+            Value::Null,
+            json!([]),
+            json!({}),
+            json!(["a"]),
+            json!(["a", 1]),
+            json!([{ "a": 1 }, { "A": 1 }]),
+            json!({ "a": 1 }),
+            json!({ "A": 1 }),
+            json!({ "a": 1, "b": "a" }),
+            json!({ "a": "a", "A": 1 }),
+        ]),
     }
 }
 
@@ -361,7 +412,8 @@ pub(crate) fn value_for(schema: &Value, defs: &Value, random: &mut Random, depth
         Some("number" | "integer") => random.numeral(&NUMBERS),
         Some("boolean") => json!(random.chance(50)),
         Some("null") => Value::Null,
-        _ => Value::Null,
+        _ if map.contains_key("properties") && random.chance(70) => object_for(map, defs, random, depth),
+        _ => scalar(random),
     };
     for keyword in ["anyOf", "oneOf", "allOf"] {
         if let Some(Value::Array(list)) = map.get(keyword) {

@@ -54,6 +54,7 @@ fn number(random: &mut Random) -> Value {
         4 | 5 => {
             json!({ "multipleOf": random.of(&[json!(1), json!(2), json!(3), json!(0.5), json!(0.25), json!(1.5)]) })
         }
+        6 if random.chance(20) => json!({ "maximum": 18_446_744_073_709_551_615_u64 }),
         6 => json!({ "enum": [bound, 0.25, 3] }),
         _ => json!({ "type": random.of(&["integer", "number"]) }),
     }
@@ -73,7 +74,11 @@ fn string(random: &mut Random) -> Value {
 }
 
 fn array(random: &mut Random) -> Value {
-    match random.below(12) {
+    match random.below(14) {
+        12 => json!({ "const": random.of(&[json!([]), json!(["a"]), json!([0, "a"])]) }),
+        13 => {
+            json!({ "enum": [["a", "b"], random.of(&[json!([0]), json!(["a"]), json!([])]), ["a", 0, true]] })
+        }
         0 | 1 => json!({ "minItems": random.below(4) }),
         2 | 3 => json!({ "maxItems": random.below(4) }),
         4 => json!({ "uniqueItems": true, "maxItems": 2 + random.below(2) }),

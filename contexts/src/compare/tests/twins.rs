@@ -3,7 +3,12 @@
 use serde_json::{Value, json};
 
 use super::super::*;
-use super::{compared, concept, object};
+use super::{compared, concept, concept_as, context, object};
+
+/// The first is answered by the newer version, and the second is what the older one reads.
+fn answered(first: &Value, second: &Value) -> Part {
+    concept_as(second, first, Role::Answers)
+}
 
 #[test]
 fn open_objects_have_no_members_that_differ_in_case() {
@@ -11,7 +16,7 @@ fn open_objects_have_no_members_that_differ_in_case() {
         |name: &str| json!({ "type": "object", "properties": { name: true }, "additionalProperties": true });
     let part = concept(&open("a"), &open("a"));
     assert_eq!(part.verdict, Verdict::Compatible);
-    let part = concept(&json!({ "type": "object", "additionalProperties": true }), &open("amount"));
+    let part = answered(&json!({ "type": "object", "additionalProperties": true }), &open("amount"));
     assert_eq!(part.verdict, Verdict::Breaking);
     assert_eq!(part.witness.unwrap().refused.rule, "case");
     let taken = |name: &str| json!({ "type": "object", "properties": { name: { "type": "integer" } }, "maxProperties": 1, "minProperties": 1 });
@@ -60,7 +65,8 @@ fn attack_a_twin_alone_breaks_wherever_its_name_is_declared() {
     let branch = |inside: &Value| json!({ "type": "object", "additionalProperties": true, "anyOf": [inside, { "type": "object", "additionalProperties": true }] });
     let twins: [&dyn Fn(&Value) -> Value; 4] = [&map, &item, &union, &branch];
     for inside in twins {
-        let part = concept(&inside(&loose), &inside(&declared));
+        assert_eq!(concept(&inside(&loose), &inside(&declared)).verdict, Verdict::Compatible);
+        let part = answered(&inside(&loose), &inside(&declared));
         assert_eq!(part.verdict, Verdict::Breaking, "{part:?}");
         assert_eq!(part.witness.unwrap().refused.rule, "case");
         assert_eq!(concept(&inside(&declared), &inside(&loose)).verdict, Verdict::Compatible);
@@ -69,7 +75,7 @@ fn attack_a_twin_alone_breaks_wherever_its_name_is_declared() {
     let tested = json!({ "type": "array", "items": true, "maxItems": 1, "minItems": 1 });
     let mut named = tested.clone();
     named["contains"] = json!({ "anyOf": [declared, { "type": ["null", "object"] }] });
-    let part = concept(
+    let part = answered(
         &object(&json!({ "type": "array", "items": loose, "maxItems": 1, "minItems": 1 })),
         &object(&named),
     );
@@ -87,7 +93,10 @@ fn attack_a_twin_far_down_a_tree_breaks_and_trees_that_are_one_do_not() {
     };
     let part = |old: &Value, new: &Value| compared(old, new).parts.remove(0);
     let (none, one) = (json!({}), json!({ "a": true }));
-    let broken = part(&with(0, none.clone()), &with(1, one.clone()));
+    assert_eq!(part(&with(0, none.clone()), &with(1, one.clone())).verdict, Verdict::Compatible);
+    let (old, new) = (context(&with(0, one.clone())), context(&with(1, none.clone())));
+    let answers = Some(Role::Answers);
+    let broken = compare_as(&old, &new, answers, &CompareLimits::default(), &Stop::default()).parts.remove(0);
     assert_eq!(broken.witness.expect("a break").refused.rule, "case");
     assert_eq!(part(&with(0, one.clone()), &with(1, none)).verdict, Verdict::Compatible);
     assert_eq!(part(&with(0, one.clone()), &with(1, one)).verdict, Verdict::Compatible);
@@ -100,7 +109,43 @@ fn attack_an_open_object_under_a_member_that_is_called_as_a_keyword_is_not_taken
         let part = |inside: &Value| json!({ "type": "object", "properties": { name: inside } });
         let loose = json!({ "type": "object", "additionalProperties": true });
         let named = json!({ "type": "object", "additionalProperties": true, "properties": { "a": true } });
-        let broken = concept(&part(&loose), &part(&named));
+        let broken = answered(&part(&loose), &part(&named));
         assert_eq!(broken.witness.expect("a break").refused.rule, "case", "{name}");
     }
+}
+
+#[test]
+fn a_member_added_to_an_open_object_breaks_nothing_by_case_alone() {
+    let open =
+        |members: Value| json!({ "type": "object", "properties": members, "additionalProperties": true });
+    let (none, one) = (open(json!({ "id": true })), open(json!({ "id": true, "amount": true })));
+    assert_eq!(concept(&none, &one).verdict, Verdict::Compatible);
+    let texts = |members: Value| json!({ "type": "object", "properties": members, "additionalProperties": { "type": "string" } });
+    let note = json!({ "note": { "type": "string" } });
+    assert_eq!(concept(&object(&texts(json!({}))), &object(&texts(note))).verdict, Verdict::Compatible);
+    // by its type it still breaks, and the witness shows the name as it is declared
+    let typed = open(json!({ "id": true, "amount": { "type": "integer" } }));
+    let part = concept(&none, &typed);
+    assert_eq!(part.witness.expect("a break").refused.rule, "type");
+}
+
+#[test]
+fn attack_a_new_member_that_is_a_twin_of_a_declared_one_or_of_a_closed_object_breaks() {
+    let open =
+        |members: Value| json!({ "type": "object", "properties": members, "additionalProperties": true });
+    // `Id` was no member before, since `id` was declared; with both declared it is one
+    let part = concept(&open(json!({ "Id": true })), &open(json!({ "id": true })));
+    assert_eq!(part.witness.expect("a break").refused.rule, "case");
+    let part = concept(
+        &json!({ "type": "object", "additionalProperties": true, "propertyNames": { "enum": ["Amount"] } }),
+        &json!({ "type": "object", "properties": { "amount": true } }),
+    );
+    assert_eq!(part.witness.expect("a break").refused.rule, "additionalProperties");
+    // declared in the same place by another way
+    let list = |items: Value| object(&json!({ "type": "array", "items": items }));
+    let part = concept(
+        &list(json!({ "anyOf": [open(json!({ "A": true })), { "type": "null" }] })),
+        &list(open(json!({ "a": true }))),
+    );
+    assert_eq!(part.verdict, Verdict::Breaking);
 }
