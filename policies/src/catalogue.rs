@@ -183,11 +183,9 @@ impl Catalogue {
             let attempt = if kept.iter().any(|other| other.urn() == context.urn()) {
                 Err("another document of the same name and version".to_owned())
             } else {
-                with_version(&shapes, context).and_then(|with| {
-                    spaces.may_have(&holders(&with, context.urn().line()))?;
-                    no_name_twice(&with, context.urn().line(), taken)?;
-                    Ok(with)
-                })
+                let with = with_version(&shapes, context);
+                let alone = spaces.may_have(&holders(&with, context.urn().line()));
+                alone.and_then(|()| no_name_twice(&with, context.urn().line(), taken)).map(|()| with)
             };
             match attempt {
                 Ok(with) => {
@@ -253,11 +251,10 @@ impl Catalogue {
             let Some(of_type) = places.get(&key).copied() else {
                 continue;
             };
-            if let Some(info) = self.types.get_mut(of_type) {
-                info.free_text |= shape.may_have_free_text();
-                info.of_tool |= tools.contains(shape.name());
-            }
-            let attributes = attributes(&document, shape);
+            let Some(info) = self.types.get_mut(of_type) else { continue };
+            info.free_text |= shape.may_have_free_text();
+            info.of_tool |= tools.contains(shape.name());
+            let attributes = attributes(&document, shape).seen_in(&info.attributes);
             infos.push(ShapeInfo {
                 name: key.0,
                 number: 0,
@@ -409,10 +406,7 @@ pub(crate) fn attributes(document: &Value, shape: &Shape) -> Attributes {
 }
 
 /// The shapes of a line with one more version, or why it cannot join.
-fn with_version(
-    shapes: &BTreeMap<String, Majors>,
-    context: &Context,
-) -> Result<BTreeMap<String, Majors>, String> {
+fn with_version(shapes: &BTreeMap<String, Majors>, context: &Context) -> BTreeMap<String, Majors> {
     let mut with = shapes.clone();
     let document = document(context);
     for shape in context.shapes() {
@@ -420,16 +414,14 @@ fn with_version(
         let majors = with.entry(shape.name().to_owned()).or_default();
         let merged = match majors.get(&context.urn().version().major) {
             None => (own, shape.performatives()),
-            Some((before, performatives)) => {
-                let attributes = before.merge(&own).map_err(|conflict| {
-                    format!("within one major version, `{}`: {conflict}", shape.name())
-                })?;
-                (attributes, performatives.iter().chain(shape.performatives().iter()).collect())
-            }
+            Some((before, performatives)) => (
+                before.merge_visible(&own),
+                performatives.iter().chain(shape.performatives().iter()).collect(),
+            ),
         };
         majors.insert(context.urn().version().major, merged);
     }
-    Ok(with)
+    with
 }
 
 /// The types that the versions of one shape make: one if the majors agree (then without a major), else one for each.

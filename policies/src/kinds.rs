@@ -2,7 +2,7 @@
 
 use semgate_contexts::{FieldType, Format};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::numbers::{DECIMAL_PLACES, Numbers};
@@ -188,23 +188,46 @@ impl Attributes {
     fn merge_at(&self, other: &Self, above: &str) -> Result<Self, Conflict> {
         let mut members = BTreeMap::new();
         for name in self.members.keys().chain(other.members.keys()) {
-            if members.contains_key(name) {
-                continue;
+            if !members.contains_key(name) {
+                let path = if above.is_empty() { name.clone() } else { format!("{above}.{name}") };
+                members.insert(name.clone(), self.merge_member(other, name, &path)?);
             }
-            let path = if above.is_empty() { name.clone() } else { format!("{above}.{name}") };
-            let merged = match (self.members.get(name), other.members.get(name)) {
-                (Some(a), Some(b)) => Attribute {
-                    kind: merge_kinds(a.kind.as_ref(), b.kind.as_ref(), &path)?,
-                    required: a.required && b.required,
-                    nullable: a.nullable || b.nullable,
-                },
-                (Some(only), None) => only.beside_nothing(other.open, &path, false)?,
-                (None, Some(only)) => only.beside_nothing(self.open, &path, true)?,
-                (None, None) => continue,
-            };
-            members.insert(name.clone(), merged);
         }
         Ok(Self { members, open: self.open || other.open })
+    }
+
+    fn merge_member(&self, other: &Self, name: &str, path: &str) -> Result<Attribute, Conflict> {
+        match (self.members.get(name), other.members.get(name)) {
+            (Some(a), Some(b)) => Ok(Attribute {
+                kind: merge_kinds(a.kind.as_ref(), b.kind.as_ref(), path)?,
+                required: a.required && b.required,
+                nullable: a.nullable || b.nullable,
+            }),
+            (Some(only), None) => only.beside_nothing(other.open, path, false),
+            (None, Some(only)) => only.beside_nothing(self.open, path, true),
+            (None, None) => Ok(Attribute::unseen()),
+        }
+    }
+
+    /// Both versions in one type, where a member that has no one type in both is not visible in either, with all inside it: a policy that reads
+    /// it is invalid beside both.
+    pub fn merge_visible(&self, other: &Self) -> Self {
+        let names: BTreeSet<&String> = self.members.keys().chain(other.members.keys()).collect();
+        let merged = names.into_iter().map(|name| {
+            let member = self.merge_member(other, name, name).unwrap_or_else(|_| Attribute::unseen());
+            (name.clone(), member)
+        });
+        Self { members: merged.collect(), open: self.open || other.open }
+    }
+
+    /// What this version shows of an instance, without the members that the type of all versions does not show.
+    pub fn seen_in(mut self, all: &Self) -> Self {
+        for (name, member) in &mut self.members {
+            if all.members.get(name).is_none_or(|known| known.kind.is_none()) {
+                *member = Attribute::unseen();
+            }
+        }
+        self
     }
 
     /// The Cedar schema of a record with these members, without those that policies do not see.
@@ -224,6 +247,11 @@ impl Attributes {
 }
 
 impl Attribute {
+    /// A member that policies do not see.
+    const fn unseen() -> Self {
+        Self { kind: None, required: false, nullable: false }
+    }
+
     fn beside_nothing(&self, open: bool, path: &str, here: bool) -> Result<Self, Conflict> {
         if let (Some(kind), true) = (&self.kind, open) {
             let (known, unknown) = (kind.to_string(), "not visible (the object is open)".to_owned());

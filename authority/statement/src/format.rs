@@ -54,6 +54,7 @@ pub(crate) fn limits(max_bytes: usize) -> Limits {
         max_nodes: (max_bytes / 2).max(16),
         max_string_bytes: max_bytes,
         max_key_bytes: 512,
+        large_integers: false,
     }
 }
 

@@ -116,27 +116,25 @@ fn warnings(context: &Arc<Context>, beside: &[Arc<Context>]) -> Vec<Warning> {
         .map(|one| Warning { pointer: one.pointer, rule: one.rule, what: one.what.to_owned() })
         .collect();
     all.extend(broken(context, beside));
-    for left in untyped(context, beside) {
-        let major = |other: &&Arc<Context>| {
-            let (one, other) = (context.urn(), other.urn());
-            one != other && one.line() == other.line() && one.version().major == other.version().major
-        };
-        let before = all.len();
-        for other in beside.iter().filter(major) {
-            all.extend(clashes(other, context).into_iter().map(|clash| Warning {
-                pointer: clash.pointer,
-                rule: "untyped",
-                what: format!(
-                    "beside `{}`, {}: gateways would refuse every message of `{}` (`policy_error`)",
-                    other.urn(),
-                    clash.what,
-                    left.urn
-                ),
-            }));
-        }
-        if all.len() == before {
-            all.push(Warning { pointer: String::new(), rule: "untyped", what: left.to_string() });
-        }
+    let major = |other: &&Arc<Context>| {
+        let (one, other) = (context.urn(), other.urn());
+        one != other && one.line() == other.line() && one.version().major == other.version().major
+    };
+    for other in beside.iter().filter(major) {
+        all.extend(clashes(other, context).into_iter().map(|clash| Warning {
+            pointer: clash.pointer,
+            rule: "untyped",
+            what: format!(
+                "beside `{}`, {}: policies do not see it, and a gateway whose live policy reads it leaves the version out",
+                other.urn(),
+                clash.what,
+            ),
+        }));
     }
+    all.extend(untyped(context, beside).into_iter().map(|left| Warning {
+        pointer: String::new(),
+        rule: "untyped",
+        what: left.to_string(),
+    }));
     all
 }

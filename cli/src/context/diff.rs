@@ -56,10 +56,7 @@ impl Diff {
         let comparison = compare_as(&old, &new, None, &limits, &Stop::with_clock(Instant::now));
         let overridden = self.overridden(&new).await;
         let untyped = clashes(&old, &new);
-        let next = match untyped.as_slice() {
-            [] => comparison.next,
-            _ => Version::new(old.urn().version().major.saturating_add(1), 0),
-        };
+        let next = comparison.next;
         let free = self.free(&new, next).await;
         if json {
             let mut value = comparison.to_value();
@@ -81,7 +78,7 @@ impl Diff {
             }
             if !untyped.is_empty() {
                 out!(
-                    "gateways cannot type both in one major version: they refuse every message of the newer one, and an authority does not publish it"
+                    "policies do not see these members beside both versions: a gateway with a live policy that reads one leaves the newer version out"
                 );
             }
             match free {
@@ -149,6 +146,9 @@ fn show_part(part: &Part) {
     out!("  {:<10}  {}: {}", part.verdict.as_str(), part.pointer, part.reason);
     if let Some(witness) = &part.witness {
         out!("              {} {}", witness.performative, witness.content);
+    }
+    if let Some(described) = &part.described {
+        out!("              {described}");
     }
     for change in &part.changes {
         out!("              `{}` {}", change.pointer, change.what);

@@ -17,6 +17,7 @@ pub const LIMITS: json::Limits = json::Limits {
     max_nodes: 2_000_000,
     max_string_bytes: 16 << 20,
     max_key_bytes: 4 << 10,
+    large_integers: false,
 };
 
 /// One record.

@@ -269,6 +269,8 @@ impl<'e> Reader<'e> {
                 Some(step) => (Atom::Multiple(step), Atom::NotMultiple(step)),
                 None => return,
             },
+            // as many as there are
+            "maxLength" | "maxItems" | "maxProperties" if count() == u64::MAX => return,
             "minLength" if count() == 0 => return,
             "minLength" => (Atom::MinLength(count()), Atom::MaxLength(count() - 1)),
             "maxLength" => (Atom::MaxLength(count()), Atom::MinLength(count().saturating_add(1))),

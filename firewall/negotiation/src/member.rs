@@ -7,7 +7,14 @@ type Read<T> = Result<T, HandshakeFault>;
 
 /// Limits of the reader for at most `max_bytes`; nothing of a handshake nests deeper than an envelope around an offer.
 pub(crate) fn limits(max_bytes: usize) -> Limits {
-    Limits { max_bytes, max_depth: 8, max_nodes: 8_192, max_string_bytes: max_bytes, max_key_bytes: 256 }
+    Limits {
+        max_bytes,
+        max_depth: 8,
+        max_nodes: 8_192,
+        max_string_bytes: max_bytes,
+        max_key_bytes: 256,
+        large_integers: false,
+    }
 }
 
 /// Reads strict JSON.

@@ -25,7 +25,8 @@ use crate::numbers::first_free;
 use crate::submit::index_of;
 
 /// Holds a new document against every published version of its major that is not revoked: earlier ones must be kept, later ones must keep
-/// it, and policies must have one type for all of them, unless a named person permitted this very document beside all of them.
+/// it, and no other line may have its namespace to policies, unless a named person permitted this very document beside all of them. Answers
+/// warnings: the members that policies no longer see, since they have no one type in all versions.
 ///
 /// # Errors
 /// `version_breaks` with the comparison and the document that shows it; `version_unproven` where it is not known; `version_untyped` where
@@ -36,7 +37,7 @@ pub(super) fn proven(
     referred: &Referred<'_>,
     document: &Arc<Context>,
     stop: &Stop,
-) -> Result<(), Problem> {
+) -> Result<Vec<Value>, Problem> {
     let urn = document.urn();
     let all = index_of(&app.index).of_major(urn).map_err(|fault| broken(app, &fault))?;
     let all = all.into_iter().filter(|(other, _)| other != urn);
@@ -45,6 +46,7 @@ pub(super) fn proven(
     let others: Vec<(ContextUrn, Digest)> =
         others.into_iter().map(|(other, record)| (other, record.digest)).collect();
     let most = app.config.limits.compared_versions;
+    let mut warnings = Vec::new();
     let mut found = match others.len() > most {
         true => Some(Obstacle::too_many(most)),
         false => obstacle(app, referred, document, &others, stop)?,
@@ -53,8 +55,9 @@ pub(super) fn proven(
         // gateways type what was revoked too, since policies may name it; of these the newest, as many as may be read
         revoked.sort_by_key(|(other, _)| std::cmp::Reverse(other.version()));
         let revoked = revoked.iter().map(|(other, _)| other).take(most.saturating_sub(others.len()));
-        let all = others.iter().map(|(other, _)| other).chain(revoked);
-        found = untyped(app, referred, document, all, stop)?;
+        let all: Vec<&ContextUrn> = others.iter().map(|(other, _)| other).chain(revoked).collect();
+        warnings = typed::warnings(referred, document, all.iter().copied())?;
+        found = untyped(app, referred, document, all.into_iter(), stop)?;
     }
     if found.is_none() {
         let all = typed::namesakes(app, document)?;
@@ -62,9 +65,9 @@ pub(super) fn proven(
     }
     // what it is told of by then is of no use
     waited_for(stop)?;
-    let Some(found) = found else { return Ok(()) };
+    let Some(found) = found else { return Ok(warnings) };
     match overrides::permitted(app, urn, document.digest(), &others) {
-        Ok(()) => Ok(()),
+        Ok(()) => Ok(warnings),
         Err(why) => Err(found.refused(why)),
     }
 }
@@ -118,7 +121,7 @@ impl<'a> Pair<'a> {
 
     /// The comparison as it is told: the parts that stand in the way, and the number to use.
     fn told(&self, app: &App, urn: &ContextUrn, comparison: &Comparison) -> Value {
-        let (mut value, _) = typed::shown(comparison, self.old, self.new);
+        let mut value = typed::shown(comparison, self.old, self.new);
         if let Some(map) = value.as_object_mut() {
             if let Some(next) = next_major(app, urn) {
                 map.insert("next_version".to_owned(), next.into());
@@ -267,7 +270,7 @@ fn asked(app: &App, bytes: &[u8], stop: &Stop) -> Result<Value, Problem> {
     let new = side(app, &referred, object, "new", role)?;
     let comparison = compare_as(&old, &new, role, &app.config.limits.compare(), stop);
     waited_for(stop)?;
-    let (mut value, next) = typed::shown(&comparison, &old, &new);
+    let (mut value, next) = (typed::shown(&comparison, &old, &new), comparison.next);
     // a schema alone is of no line
     let of_line = match object.get("new") {
         Some(Json::Object(document)) => document.get("context").is_some(),

@@ -76,16 +76,40 @@ pub(super) fn namesakes(app: &App, document: &Context) -> Result<Vec<ContextUrn>
     Ok(if others.is_empty() { others } else { versions(urn)?.into_iter().chain(others).collect() })
 }
 
-/// A comparison as JSON, with what has no one type in both versions (`untyped`), and the next version. Where there is such a part, it is one
-/// of the next major, in which the part has a type of its own.
-pub(super) fn shown(comparison: &Comparison, old: &Context, new: &Context) -> (Value, Version) {
+/// The members of a new document that have no one type in it and in these versions: what each loses to policies, and beside which version.
+///
+/// # Errors
+/// A published document that cannot be read.
+pub(super) fn warnings<'u>(
+    referred: &Referred<'_>,
+    document: &Context,
+    others: impl IntoIterator<Item = &'u ContextUrn>,
+) -> Result<Vec<Value>, Problem> {
+    let mut found = Vec::new();
+    for other in others {
+        let beside = referred.published(other)?;
+        for clash in clashes(&beside, document) {
+            let mut warning = clash.to_value();
+            if let Some(members) = warning.as_object_mut() {
+                members.insert("rule".to_owned(), "untyped".into());
+                members.insert("beside".to_owned(), other.as_str().into());
+            }
+            found.push(warning);
+        }
+    }
+    found.truncate(MOST_WARNINGS);
+    Ok(found)
+}
+
+/// Warnings of one answer: whoever mends so many compares again.
+const MOST_WARNINGS: usize = 64;
+
+/// A comparison as JSON, with what has no one type in both versions (`untyped`).
+pub(super) fn shown(comparison: &Comparison, old: &Context, new: &Context) -> Value {
     let found = clashes(old, new);
     let mut value = comparison.to_value();
-    let mut next = comparison.next;
     if let (false, Some(members)) = (found.is_empty(), value.as_object_mut()) {
-        next = Version::new(old.urn().version().major.saturating_add(1), 0);
-        members.insert("next_version".to_owned(), next.to_string().into());
         members.insert("untyped".to_owned(), found.iter().map(Clash::to_value).collect());
     }
-    (value, next)
+    value
 }

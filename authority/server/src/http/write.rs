@@ -15,7 +15,7 @@ use semgate_statement::context::{ContextFault, verify_context_among};
 use semgate_statement::jws::General;
 use semgate_statement::statement::check_new_reason;
 use semgate_statement::{Act, OwnStatement, Statement, context, sign_context};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::SemaphorePermit;
 
 use super::App;
@@ -72,12 +72,17 @@ async fn published(app: &Arc<App>, attempt: &mut Attempt, request: HttpRequest<B
     let (entry, prepared) = prepared.await?;
     attempt.entry = entry;
     let (urn, digest, prepared) = prepared?;
-    let done = match prepared {
-        Prepared::Known(index) => Done { fresh: false, index, seq: covered(app, index).await? },
-        Prepared::Ask(request) => ask(app, attempt, request, by, Consent::Enough).await?,
+    let (done, warnings) = match prepared {
+        Prepared::Known(index) => (Done { fresh: false, index, seq: covered(app, index).await? }, Vec::new()),
+        Prepared::Ask(request, warnings) => {
+            (ask(app, attempt, request, by, Consent::Enough).await?, warnings)
+        }
     };
     attempt.entry.index = Some(done.index);
-    let body = json!({"urn": urn, "digest": digest, "index": done.index, "seq": done.seq});
+    let mut body = json!({"urn": urn, "digest": digest, "index": done.index, "seq": done.seq});
+    if let (false, Some(members)) = (warnings.is_empty(), body.as_object_mut()) {
+        members.insert("warnings".to_owned(), warnings.into());
+    }
     Ok(answer::json(status_of(&done), &body))
 }
 
@@ -85,8 +90,8 @@ async fn published(app: &Arc<App>, attempt: &mut Attempt, request: HttpRequest<B
 enum Prepared {
     /// The same digest is published already.
     Known(u64),
-    /// The sequencer decides.
-    Ask(Request),
+    /// The sequencer decides; what the publisher is warned of.
+    Ask(Request, Vec<Value>),
 }
 
 /// A bare document: checked, brought into canonical form, and signed by the signer of its line.
@@ -105,14 +110,15 @@ fn prepare(
             .map_err(|fault| referred.problem(document_code(&fault), &fault))?;
     may_publish(app, author, &document, entry)?;
     let names = (document.urn().as_str().to_owned(), document.digest().to_string());
-    if let Some(known) = known(app, &referred, &document, document.bytes(), stop)? {
-        return Ok((names.0, names.1, known));
-    }
+    let warnings = match known(app, &referred, &document, document.bytes(), stop)? {
+        Known::No(warnings) => warnings,
+        Known::Already(known) => return Ok((names.0, names.1, known)),
+    };
     let signer = signer(app, document.urn().line())?;
     let signed = sign_context(&document, &signer, &app.keys.random)
         .map_err(|fault| Problem::new(Code::Internal, fault))?;
     let request = publish_request(app, &document, signed, signer.chain.clone(), seen)?;
-    Ok((names.0, names.1, Prepared::Ask(request)))
+    Ok((names.0, names.1, Prepared::Ask(request, warnings)))
 }
 
 /// A signed document: verified under our roots as of now, and kept byte for byte.
@@ -138,13 +144,14 @@ fn prepare_signed(
     let document = checked.context();
     may_publish(app, author, document, entry)?;
     let names = (document.urn().as_str().to_owned(), document.digest().to_string());
-    if let Some(known) = known(app, &referred, document, bytes, stop)? {
-        return Ok((names.0, names.1, known));
-    }
+    let warnings = match known(app, &referred, document, bytes, stop)? {
+        Known::No(warnings) => warnings,
+        Known::Already(known) => return Ok((names.0, names.1, known)),
+    };
     let jws = General::read(bytes, context::TYPE, roots, context::MAX_SIGNED_BYTES)
         .map_err(|fault| Problem::new(Code::SignatureInvalid, fault))?;
     let request = publish_request(app, document, bytes.to_vec(), jws.chain().clone(), seen)?;
-    Ok((names.0, names.1, Prepared::Ask(request)))
+    Ok((names.0, names.1, Prepared::Ask(request, warnings)))
 }
 
 /// Whether right and policies let this publisher publish it.
@@ -156,6 +163,14 @@ fn may_publish(app: &App, author: &Author, document: &Context, entry: &mut Entry
     ruled(app, entry, author.id(), PublisherAct::Publish, (urn.line(), urn.version())).map(drop)
 }
 
+/// Whether something is published under a URN.
+enum Known {
+    /// Nothing whose file is good; what the publisher is warned of.
+    No(Vec<Value>),
+    /// What becomes of it.
+    Already(Prepared),
+}
+
 /// What the index says of this URN: the same digest, another one, or nothing. The same digest whose file is not good here goes all the
 /// way, so that it is written again. What is new may refer only to what counts.
 fn known(
@@ -164,21 +179,23 @@ fn known(
     document: &Arc<Context>,
     offered: &[u8],
     stop: &Stop,
-) -> Result<Option<Prepared>, Problem> {
+) -> Result<Known, Problem> {
     let record = index_of(&app.index).get(document.urn()).map_err(|fault| broken(app, &fault))?;
     let Some(record) = record else {
         referred.count(document)?;
-        return super::compare::proven(app, referred, document, stop).map(|()| None);
+        return super::compare::proven(app, referred, document, stop).map(Known::No);
     };
     if record.digest == *document.digest() {
         let good = matches!(app.documents.read(&record.digest), Ok(Some(_)));
-        return Ok(good.then_some(Prepared::Known(record.index)));
+        let known = Known::Already(Prepared::Known(record.index));
+        return Ok(if good { known } else { Known::No(Vec::new()) });
     }
-    Ok(Some(Prepared::Ask(Request::Conflict {
+    let conflict = Request::Conflict {
         urn: document.urn().clone(),
         digest: *document.digest(),
         document: offered.to_vec(),
-    })))
+    };
+    Ok(Known::Already(Prepared::Ask(conflict, Vec::new())))
 }
 
 /// The statement that publishes a signed document. It is signed by the authority's own signer of the line; `signer` names the

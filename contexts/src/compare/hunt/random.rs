@@ -325,7 +325,7 @@ fn changed(schema: &Value, random: &mut Random) -> Value {
                     if let Some(number) = map.get(keyword).and_then(Value::as_i64) {
                         map.insert(
                             keyword.to_owned(),
-                            json!((number + 1 - 2 * random.below(2) as i64).max(0)),
+                            json!(number.saturating_add(1 - 2 * random.below(2) as i64).max(0)),
                         );
                     }
                 }
