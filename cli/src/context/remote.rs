@@ -51,6 +51,15 @@ pub async fn publish(reach: &Reach, file: &Path, json: bool) -> Result<u8, Fault
     let reply = reach.client.post(&format!("{}/v1/contexts", reach.url), kind, bytes).await?;
     let said = answer(&reply)?;
     print(&said, json);
+    for warning in said.get("warnings").and_then(Value::as_array).into_iter().flatten() {
+        let text = |name: &str| warning.get(name).and_then(Value::as_str).unwrap_or_default();
+        tell!(
+            "warning: beside `{}`, {}: {}; policies do not see it, and a gateway whose policy reads it leaves this version out",
+            text("beside"),
+            text("pointer"),
+            text("what")
+        );
+    }
     if reply.status == 200 {
         tell_status(reach, &said).await;
     }
