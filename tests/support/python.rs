@@ -83,7 +83,11 @@ pub fn with_tuf() -> &'static Path {
     READY.get_or_init(|| environment("requirements-tuf.txt", "interop-python-tuf"))
 }
 
-fn environment(requirements: &str, name: &str) -> PathBuf {
+/// The interpreter of `target/<name>`, an environment with exactly the packages of `tests/interop/<requirements>`.
+///
+/// # Panics
+/// As [`interpreter`].
+pub fn environment(requirements: &str, name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let requirements = root.join("tests/interop").join(requirements);
     let wanted = std::fs::read_to_string(&requirements).expect("requirements");

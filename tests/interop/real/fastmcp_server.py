@@ -104,6 +104,20 @@ async def harvest(steps: int, context: Context) -> str:
 
 
 @server.tool
+async def confirm(what: str, context: Context) -> str:
+    """Asks the user."""
+    answer = await context.elicit(f'{what}?', Confirmation)
+    return f'{answer.action}: {answer.data.sure}'
+
+
+@server.tool
+async def suggest(fruit: str, context: Context) -> str:
+    """Asks the model."""
+    answer = await context.sample(f'What goes with {fruit}?', system_prompt='Be brief.', max_tokens=20)
+    return f'{fruit} and {answer.text}'
+
+
+@server.tool
 def spoil(how: Literal['told', 'raised']) -> str:
     """Fails."""
     raise ToolError('The fruit is spoilt.') if how == 'told' else ValueError('a worm')

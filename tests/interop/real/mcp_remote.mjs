@@ -21,6 +21,7 @@ await run(async (url, plan) => {
   if (has.prompts) seen.prompts = await outcome(() => client.listPrompts())
   for (const uri of plan.reads) seen.reads.push(await outcome(() => client.readResource({ uri })))
   for (const prompt of plan.prompts) seen.got.push(await outcome(() => client.getPrompt(prompt)))
+  seen.told.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) // two streams come in no order
   await client.close()
   return seen
 })

@@ -16,6 +16,5 @@ export async function run(see) {
     for (const url of plan.urls) shown.push(await outcome(() => see(url, plan)))
     seen.push(shown)
   }
-  console.log(JSON.stringify(seen))
-  process.exit(0)
+  process.stdout.write(JSON.stringify(seen), () => process.exit(0))
 }
