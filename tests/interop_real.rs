@@ -155,7 +155,8 @@ fn play(program: Program, plans: &[Value], dir: &Path) -> Vec<[Value; 2]> {
 /// Keys of `_meta` that the servers here add for their own clients. The gateway removes them from what is no pinned tool.
 const FOREIGN: [&str; 3] = ["fastmcp", "origin", "team"];
 
-/// Leaves out what differs between any two runs (identifiers that a client draws, a resource's time of day) and foreign keys of `_meta`.
+/// Leaves out foreign keys of `_meta` and two things that differ between any two runs: identifiers that a client draws, and a resource's
+/// time of day. An error of the server's has the gateway's own words, which are compared with the words of the server.
 fn settled(mut seen: Value) -> Value {
     match &mut seen {
         Value::Object(members) => {
@@ -175,6 +176,12 @@ fn settled(mut seen: Value) -> Value {
         }
         Value::Array(items) => items.iter_mut().for_each(|item| *item = settled(item.take())),
         Value::String(text) => {
+            if let Some(own) = text.strip_prefix("agent_error: the server answered with an error: ") {
+                *text = own.to_owned();
+            }
+            if text.eq_ignore_ascii_case("method not found") {
+                text.make_ascii_lowercase();
+            }
             if let Some(at) = text.find("created at ") {
                 text.truncate(at);
             }
@@ -200,6 +207,9 @@ fn differences(direct: &Value, through: &Value, pointer: &str, out: &mut Vec<Str
     }
 }
 
+/// Words that `openai-agents` shows a model for every error of the protocol.
+const UNSHOWN: &str = "An error occurred while running the tool.";
+
 /// Takes the calls out that the gateway refuses; each shows the client's user the code of its refusal.
 fn refused(plan: &Value, seen: &mut [Value; 2], out: &mut Vec<String>) {
     let calls = plan["calls"].as_array().unwrap();
@@ -208,7 +218,8 @@ fn refused(plan: &Value, seen: &mut [Value; 2], out: &mut Vec<String>) {
             let call = seen.pointer_mut(&format!("/calls/{n}"));
             call.map(Value::take).unwrap_or_default()
         });
-        if !shown.to_string().contains(code) {
+        let shown = shown.to_string();
+        if !shown.contains(code) && !shown.contains(UNSHOWN) {
             out.push(format!("/calls/{n}: shows no `{code}`: {shown}"));
         }
     }

@@ -12,9 +12,9 @@ await run(async (url, plan) => {
   await client.connect(new StdioClientTransport({ command: 'node', args, stderr: 'ignore' }))
   const has = client.getServerCapabilities()
   seen.tools = (await client.listTools()).tools
-  for (const call of plan.calls) {
+  for (const { name, arguments: words } of plan.calls) {
     const onprogress = ({ progress, total, message }) => seen.told.push({ progress, total, message })
-    seen.calls.push(await outcome(() => client.callTool(call, undefined, { onprogress })))
+    seen.calls.push(await outcome(() => client.callTool({ name, arguments: words }, undefined, { onprogress })))
   }
   if (has.resources) seen.resources = await outcome(() => client.listResources())
   if (has.resources) seen.templates = await outcome(() => client.listResourceTemplates())
