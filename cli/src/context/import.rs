@@ -74,7 +74,7 @@ pub async fn run(import: Import, json: bool) -> Result<u8, Fault> {
         forms::unseen(drafted).into_iter().for_each(|line| drafted.warn(line));
     }
     let remarks = remarks(&draft, &parts);
-    remarks.iter().for_each(|remark| tell_remark(remark));
+    remarks.iter().for_each(tell_remark);
     let Some(out) = &from.out else {
         let [part] = parts.as_slice() else {
             let several =

@@ -247,10 +247,11 @@ fn tool_result(version: Version, id: &str, problem: &Problem<'_>) -> Vec<u8> {
     let Problem { code, detail, hint, .. } = problem;
     let decision = problem.decision_id.map(|id| format!(" [decision {id}]")).unwrap_or_default();
     let text = format!("{code}: {detail}; hint: {hint}{decision}");
-    let mut result = json!({"isError": true, "content": [{"type": "text", "text": text}]});
-    if version == Version::V2026_07_28 {
-        result["resultType"] = "complete".into();
-    }
+    let content = json!([{"type": "text", "text": text}]);
+    let result = match version {
+        Version::V2026_07_28 => json!({"isError": true, "content": content, "resultType": "complete"}),
+        _ => json!({"isError": true, "content": content}),
+    };
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#).into_bytes()
 }
 

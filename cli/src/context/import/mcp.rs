@@ -32,6 +32,7 @@ const READER: json::Limits = json::Limits {
     max_nodes: 400_000,
     max_string_bytes: 256 << 10,
     max_key_bytes: 1 << 10,
+    large_integers: false,
 };
 
 /// What is asked of a server.
