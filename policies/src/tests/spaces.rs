@@ -109,11 +109,38 @@ fn where_nobody_was_there_first_nobody_gets_the_name_whatever_the_policies_would
 #[test]
 fn a_lower_version_that_comes_late_does_not_take_the_place_of_one_that_is_live() {
     let before = [shop("v1.1", X_INT)];
-    let live = first(OPEN, &before).unwrap();
     let after = [shop("v1.0", X_TEXT), before[0].clone()];
+    let readers = [
+        "permit (principal, action, resource is shop::note) when { resource.x < 5 };",
+        "permit (principal, action, resource); forbid (principal, action, resource is shop::note) when { resource.x > 5 };",
+        "permit (principal, action, resource); forbid (principal, action, resource is shop::note) when { context.major == 3 || (resource has x && resource.x > 5) };",
+    ];
+    for policies in readers {
+        let live = first(policies, &before).unwrap();
+        let next = live.reload(&source(policies), &after, &PolicyLimits::default()).unwrap();
+        assert!(
+            left_out(&next)[0].starts_with("`urn:contexts:shop:v1.0` is left out"),
+            "{policies}: {:?}",
+            left_out(&next)
+        );
+        assert_eq!(left_out(&next).len(), 1);
+    }
+    // no policy reads the member that has two types, so policies see it in neither version
+    let live = first(OPEN, &before).unwrap();
     let next = live.reload(&source(OPEN), &after, &PolicyLimits::default()).unwrap();
-    assert!(left_out(&next)[0].starts_with("`urn:contexts:shop:v1.0` is left out"), "{:?}", left_out(&next));
-    assert_eq!(left_out(&next).len(), 1);
+    assert_eq!(left_out(&next), [""; 0]);
+}
+
+#[test]
+fn a_newer_version_that_hides_a_member_which_a_live_policy_reads_is_left_out() {
+    let policies = "permit (principal, action, resource); forbid (principal, action, resource is shop::note) when { resource has x && resource.x > 5 };";
+    let before = [shop("v1.0", X_INT)];
+    let live = first(policies, &before).unwrap();
+    let after = [before[0].clone(), shop("v1.1", X_TEXT)];
+    let next = live.reload(&source(policies), &after, &PolicyLimits::default()).unwrap();
+    assert!(left_out(&next)[0].starts_with("`urn:contexts:shop:v1.1` is left out"), "{:?}", left_out(&next));
+    let verdict = ask(next, &before, "urn:contexts:shop:v1.0", r#"{"x":9}"#);
+    assert!(matches!(verdict, Verdict::Denied { .. }), "{verdict:?}");
 }
 
 #[test]
