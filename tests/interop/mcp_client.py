@@ -25,7 +25,7 @@ async def main(url, mode):
         for call in calls:
             try:
                 result = await client.call_tool(call['name'], call['arguments'])
-                came.append(result.structured_content)
+                came.append(result.content[0].text if result.is_error else result.structured_content)
             except Exception as error:  # what the SDK's user would catch
                 came.append(str(error))
         print(json.dumps({'tools': shown, 'calls': came}))

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::support::Up;
 use super::support::mcp::{Client, Scripted, until};
-use super::{before, call};
+use super::{before, call, changed};
 
 #[test]
 fn nobody_resumes_after_an_event_that_was_not_told_in_the_session() {

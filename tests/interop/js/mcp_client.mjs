@@ -14,7 +14,7 @@ const tools = (await client.listTools()).tools.map(tool => tool.name);
 const came = [];
 for (const call of calls) {
     // what the SDK's user would catch
-    came.push(await client.callTool(call).then(result => result.structuredContent ?? null, error => error.message));
+    came.push(await client.callTool(call).then(result => result.isError ? result.content[0].text : result.structuredContent ?? null, error => error.message));
 }
 console.log(JSON.stringify({ tools, calls: came }));
 await client.close();

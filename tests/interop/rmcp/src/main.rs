@@ -24,6 +24,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     for line in calls.lines() {
         let call: CallToolRequestParams = serde_json::from_str(line)?;
         came.push(match client.call_tool(call).await {
+            Ok(result) if result.is_error == Some(true) => json!(result.content)[0]["text"].clone(),
             Ok(result) => result.structured_content.unwrap_or(Value::Null),
             // what the SDK's user would catch
             Err(error) => error.to_string().into(),
