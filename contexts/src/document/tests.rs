@@ -316,10 +316,8 @@ fn names_of_a_document_are_one_namespace() {
         let document = json!({ "context": "urn:contexts:t:v1.0", "concepts": concepts, "tasks": tasks });
         assert_eq!(check(&document).unwrap_err(), DocumentFault::NameCollision { name: name.to_owned() });
     }
-    let hidden = concept(json!({ "type": "object", "properties": { "task": { "type": "string" } } }));
-    assert!(
-        matches!(check(&hidden), Err(DocumentFault::Member { path, .. }) if path == "/concepts/c/properties/task")
-    );
+    let member = concept(json!({ "type": "object", "properties": { "task": { "type": "string" } } }));
+    assert!(check(&member).is_ok(), "a lint says that native content cannot name its type beside it");
 }
 
 #[test]

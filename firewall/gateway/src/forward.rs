@@ -9,7 +9,7 @@ use http::header::{
     TRANSFER_ENCODING, UPGRADE,
 };
 use http::{HeaderName, HeaderValue, Method, Request, Response};
-use http_body_util::Full;
+use http_body_util::{BodyExt, Full};
 use hyper::body::Body;
 use semgate_inspect::{Code, Delivered, Outgoing, Permit, Refusal, Sent};
 use semgate_message::mcp::Verb;
@@ -258,20 +258,29 @@ const ASIDE: Duration = Duration::from_secs(1);
 /// Takes the head of an answer whose body says nothing to the caller. The body is read and thrown away aside, so that its connection is kept.
 pub(crate) fn unread(begun: Begun, lane: &Rc<Lane>) -> Returned {
     let Begun { sent, answering } = begun;
-    let Answering { head, before, body, lease, .. } = answering;
+    let Answering { head, body, lease, .. } = answering;
     let met = lease.met();
     let lane = Rc::clone(lane);
     if body.is_end_stream() {
         lane.pool.keep(lease);
     } else {
         tokio::task::spawn_local(async move {
-            let rest = receive::collect(before, body, lane.shared.limits.reply_bytes, Trailers::Dropped);
-            if let Ok(Ok(_)) = tokio::time::timeout(ASIDE, rest).await {
+            let rest = thrown_away(body, lane.shared.limits.reply_bytes);
+            if let Ok(Some(())) = tokio::time::timeout(ASIDE, rest).await {
                 lane.pool.keep(lease);
             }
         });
     }
     Returned { sent, head, body: Bytes::new(), met }
+}
+
+/// Reads a body to its end and holds nothing of it. `None` if it breaks, or has more bytes than `most`.
+async fn thrown_away(mut body: ReplyBody, most: usize) -> Option<()> {
+    let mut left = most;
+    while let Some(frame) = body.frame().await {
+        left = left.checked_sub(frame.ok()?.data_ref().map_or(0, Bytes::len))?;
+    }
+    Some(())
 }
 
 /// Sends, and reads the whole reply; the connection is kept only then.

@@ -324,7 +324,7 @@ impl Drop for Relay {
     fn drop(&mut self) {
         if self.from.is_some() {
             self.course.abandoned();
-        } else if self.whole && !self.course.of().caller.is_shut() {
+        } else if self.whole {
             self.course.arrived();
         }
     }

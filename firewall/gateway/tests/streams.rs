@@ -134,7 +134,7 @@ impl Caller {
 }
 
 #[test]
-fn each_event_passes_as_it_comes_with_a_record_of_its_own_and_nothing_of_the_agents_framing() {
+fn each_event_passes_as_it_comes_with_a_record_of_its_own_and_without_ids_of_the_agent() {
     let (house, agent) = (house(), Agent::start());
     let gateway = start(&house, &agent, "");
     let mut caller = Caller::ask(&gateway, &request());
@@ -147,10 +147,9 @@ fn each_event_passes_as_it_comes_with_a_record_of_its_own_and_nothing_of_the_age
     agent.say.send(format!("event: message\nretry: 5\nid: e-1\ndata: {event}\n\n").into_bytes()).unwrap();
     caller.until("\n\n");
     caller.until("TASK_STATE_WORKING");
-    assert!(caller.text.contains("\r\ndata: {"), "{}", caller.text);
+    assert!(caller.text.contains("\r\nevent: message\ndata: {"), "{}", caller.text);
     let framing = caller.text.contains("id: e-1") || caller.text.contains("retry:");
     assert!(!framing, "nothing is resumed by it: {}", caller.text);
-    assert!(!caller.text.contains("event: message"));
     agent.say.send(b": ping from inside\r\n\r\n".to_vec()).unwrap();
     caller.until("\n:\n\n");
     agent.event(&artifact(120.into()));

@@ -223,9 +223,11 @@ fn versions(case: &Case<'_>, named: Option<&str>, refusal: Refusal) -> Refusal {
         .with_server_data(Some(data))
 }
 
-/// The version of MCP that an answer to `initialize` settles on.
+/// The version of MCP that an answer to `initialize` settles on, if it is a date: the caller reads no other word of the server.
 fn settled<'j>(answer: &'j Json<'_>) -> Option<&'j str> {
-    answer.as_object()?.get("result")?.as_object()?.get("protocolVersion")?.as_str()
+    let version = answer.as_object()?.get("result")?.as_object()?.get("protocolVersion")?.as_str()?;
+    let form = version.bytes().map(|b| if b.is_ascii_digit() { b'0' } else { b });
+    form.eq(*b"0000-00-00").then_some(version)
 }
 
 /// Outside of sessions a server has one room for the requests of everybody, and ids are small numbers: so a client takes back a request of its own that
@@ -406,10 +408,7 @@ fn named_at(case: &Case<'_>, claim: &Claim<'_>) -> String {
 /// What MCP says in its own words alone is again about the protocol's; a message of A2A without a default names none.
 fn unnamed<'c>(case: &'c Case<'c>, message: &Message<'_>) -> Option<&'c ContextUrn> {
     let protocol = || case.generation.protocol_urn(message.binding);
-    let default = match message.tool_call {
-        Some((tool, _)) => tools::default_context(case, tool),
-        None => case.route.options.default_contexts.first(),
-    };
+    let default = tools::default_context(case, message.tool_call.map(|(tool, _)| tool));
     match message.operation {
         Some(operation) if operation.sends() => return default,
         Some(_) => return protocol(),

@@ -11,18 +11,16 @@ use crate::{
     case::{Case, Turn},
     inspector::{judged, same_agent, taken},
     meter::meter,
-    once::Carried,
+    once::{Answer, Carried},
     owners::TextBounds,
     parse::{Reply, read, reply},
     redact, removal,
     reply::refused,
     resolve::still_stands,
     subscriptions, tools,
-    turn::Step,
 };
 use semgate_contexts::Performative;
 use semgate_message::{Binding, Message, a2a::State};
-use std::sync::Arc;
 use texts::{Heard, Way, bounds};
 
 /// What is remembered of one stream while it runs. It is made by [`Inspector::stream`] and ends with the stream.
@@ -80,7 +78,7 @@ impl StreamState {
     }
 
     /// This answer was handed to the caller on the stream.
-    pub(crate) fn carries(&mut self, answer: Option<Arc<Step>>) {
+    pub(crate) fn carries(&mut self, answer: Option<Answer>) {
         self.carried.add(answer);
     }
 

@@ -360,12 +360,22 @@ fn what_is_removed_of_a_request_is_gone_from_its_body_in_every_transport() {
 #[test]
 fn attack_metadata_of_a_part_names_a_context() {
     let inspector = inspector(world("day"));
-    for key in ["urn:contexts:snl:v1.0", "URN:contexts:snl:v1.0", "urn:contexts:payment:v1.0"] {
+    for key in [
+        "urn:contexts:snl:v1.0",
+        "urn:contexts:snl:v1.9",
+        "URN:contexts:snl:v1.0",
+        "urn:contexts:payment:v1.0",
+    ] {
         let mut body: Value = serde_json::from_slice(&base("a2a flight")).unwrap();
         body["params"]["message"]["parts"][0]["metadata"] =
             json!({key: {"context": "urn:contexts:payment:v1.0"}, "x": 1});
-        let refused =
-            common::say(&inspector, &texts(&["urn:"]), "retailer-7", body.to_string().into_bytes(), NOW);
+        let refused = common::say(
+            &inspector,
+            &texts(&["urn:contexts:snl:v1.", "urn:contexts:payment:v1."]),
+            "retailer-7",
+            body.to_string().into_bytes(),
+            NOW,
+        );
         assert_eq!(refused.unwrap_err().code(), Code::Malformed, "{key}");
     }
 }

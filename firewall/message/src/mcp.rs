@@ -21,7 +21,7 @@ mod session;
 mod tests;
 
 pub use answer::{Answer, answer, plain_error};
-pub use content::{FAILED, is_admitted};
+pub use content::{FAILED, FailureBlocks};
 pub use error_data::ErrorData;
 pub use event::event;
 pub use form::prose_beside;

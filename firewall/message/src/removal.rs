@@ -12,6 +12,7 @@ mod keys;
 mod mcp;
 mod shape;
 
+pub(crate) use a2a::is_context_key;
 pub use keys::{BadMetaKey, MetaKeys};
 pub(crate) use keys::{listed_fit, trace};
 pub(crate) use mcp::CLIENT;

@@ -2,7 +2,8 @@
 
 use super::Counted;
 use crate::{
-    arrived::Answered, facts::Facts, meter::Metered, shadow::Differs, stream::StreamState, turn::Step,
+    arrived::Answered, facts::Facts, meter::Metered, once::Answer, shadow::Differs, stream::StreamState,
+    turn::Step,
 };
 use bytes::Bytes;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ pub struct ReplyPermit {
     facts: Facts,
     step: Option<Arc<Step>>,
     /// The right to answer that this reply has taken. It is given back if the permit is dropped unspent.
-    answers: Option<Arc<Step>>,
+    answers: Option<Answer>,
 }
 
 /// Whose bytes a reply is.
@@ -50,7 +51,7 @@ impl ReplyPermit {
     }
 
     /// The same reply, which has taken the right to answer its request.
-    pub(crate) fn answering(mut self, answers: Option<Arc<Step>>) -> Self {
+    pub(crate) fn answering(mut self, answers: Option<Answer>) -> Self {
         self.answers = answers;
         self
     }
@@ -108,9 +109,8 @@ impl ReplyPermit {
     /// Spends the permit: status, and the exact bytes that were checked (empty for an acknowledgement).
     /// A proposal that the reply answers is answered then, and open again if the permit is dropped instead.
     pub fn spend(self) -> (u16, Bytes) {
-        for step in self.step.iter().chain(&self.answers) {
-            step.delivered();
-        }
+        self.step.iter().for_each(|step| step.delivered());
+        self.answers.iter().for_each(Answer::delivered);
         (self.status, self.body)
     }
 

@@ -9,7 +9,7 @@ use semgate_contexts::{
 };
 use semgate_message::{
     Instance, Vocabulary,
-    mcp::{Asked, FAILED, is_admitted},
+    mcp::{Asked, FAILED, FailureBlocks},
 };
 use serde_json::{Value, json};
 
@@ -36,9 +36,10 @@ pub(super) fn failed(case: &Case<'_>, asked: &Asked, response: &Json<'_>) -> Opt
     }
     let blocks = result.get("content")?.as_array()?;
     let reading = reading(case);
+    let admitted = FailureBlocks::beside(structured);
     let (mut kept, mut unread) = (Vec::new(), false);
     for (n, block) in blocks.iter().enumerate() {
-        if is_admitted(block, structured, &reading) {
+        if admitted.admit(block, &reading) {
             kept.push(block.to_value());
         } else {
             removed.push(format!("/result/content/{n}"));

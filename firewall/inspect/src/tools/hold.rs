@@ -28,6 +28,7 @@ use semgate_contexts::{
 use semgate_message::{
     RpcId,
     mcp::{self, Asked, Kind, Operation, Version},
+    removal::MAX_POINTERS,
 };
 use serde_json::Value;
 use std::collections::HashMap;
@@ -295,6 +296,7 @@ fn one(
     let mut facts = metered.facts();
     facts.drifted = prepared.drifted;
     facts.removed.extend(prepared.removed);
+    facts.removed.truncate(MAX_POINTERS);
     facts.redacted = redacted.as_ref().map(|redacted| redacted.members.clone()).unwrap_or_default();
     if needs.any() {
         input::remember(case, sent, asked, &needs).map_err(|refusal| refusal.with_facts(facts.clone()))?;
@@ -302,7 +304,10 @@ fn one(
     let mut answers = None;
     let ends = match (kind, id) {
         (Kind::Response, Some(id)) => {
-            answers = sent.right.begin().map_err(|refusal| refusal.with_facts(facts.clone()))?;
+            answers = sent
+                .right
+                .begin(Digest::of(&answered.judged))
+                .map_err(|refusal| refusal.with_facts(facts.clone()))?;
             case.dialogues.answered(sent, &id);
             if operation == Operation::Discover {
                 case.tools.speaks(&case.route.receiver, spoken(strict.json()));

@@ -12,15 +12,32 @@ use semgate_message::{
 };
 use semgate_policies::{Circumstances, Credentials};
 
-/// The default context of a call that names none: the first one of the route that pins the tool, else the first.
-pub(crate) fn default_context<'c>(case: &Case<'c>, tool: &str) -> Option<&'c ContextUrn> {
+/// Whether the policies let this agent use the line of a context, and the context counts now.
+fn usable(case: &Case<'_>, agent: &str, named: &Named) -> bool {
+    let urn = named.urn();
+    let standing = || Some(case.generation.source_of(urn.line())?.view().standing(urn, case.now.unix));
+    case.generation.policies().may_use_line(agent, urn.line()).is_ok()
+        && standing().is_some_and(|standing| counts(case, named, standing).is_ok())
+}
+
+/// The default contexts of the route that its caller may use and that count now.
+fn usable_defaults<'c>(case: &Case<'c>, agent: &str) -> impl Iterator<Item = &'c Named> {
+    let all =
+        case.route.options.default_contexts.iter().filter_map(|urn| case.generation.named(urn.as_str()));
+    all.filter(move |named| usable(case, agent, named))
+}
+
+/// The default context of a request that names none: the first usable one that pins the tool it calls, else the first usable one. Where none
+/// is usable it is the first, which is refused with its own reason.
+pub(crate) fn default_context<'c>(case: &Case<'c>, tool: Option<&str>) -> Option<&'c ContextUrn> {
     let all = &case.route.options.default_contexts;
-    let pins = |urn: &&ContextUrn| {
-        let named = case.generation.named(urn.as_str());
-        named.is_some_and(|named| task_of(named.context(), tool).is_some())
-    };
-    let pinning = if all.len() > 1 { all.iter().find(pins) } else { None };
-    pinning.or_else(|| all.first())
+    if all.len() < 2 {
+        return all.first();
+    }
+    let agent = case.sender.id();
+    let pins = |named: &&Named| tool.is_some_and(|tool| task_of(named.context(), tool).is_some());
+    let chosen = usable_defaults(case, agent).find(pins).or_else(|| usable_defaults(case, agent).next());
+    chosen.map(Named::urn).or_else(|| all.first())
 }
 
 /// The contexts whose tools a list shows: that of the request, and where it named none all default ones of the route that its
@@ -30,15 +47,7 @@ pub(super) fn listed_under<'c>(case: &Case<'c>, sent: &Sent, named: &'c Named) -
     if !sent.by_default || defaults.len() < 2 || !defaults.contains(named.urn()) {
         return vec![named.context()];
     }
-    let count = |other: &&Named| {
-        let urn = other.urn();
-        let standing = || Some(case.generation.source_of(urn.line())?.view().standing(urn, case.now.unix));
-        urn == named.urn()
-            || (case.generation.policies().may_use_line(case.receiver, urn.line()).is_ok()
-                && standing().is_some_and(|standing| counts(case, other, standing).is_ok()))
-    };
-    let all = defaults.iter().filter_map(|urn| case.generation.named(urn.as_str()));
-    all.filter(count).map(Named::context).collect()
+    usable_defaults(case, case.receiver).map(Named::context).collect()
 }
 
 /// The first of these contexts that pins the tool, with its task.

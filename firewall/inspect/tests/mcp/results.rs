@@ -4,6 +4,7 @@ use super::{ask, call, reply};
 use crate::common::sums::{adding, house, house_among, house_of, house_with};
 use semgate_inspect::{Code, Refusal, TextParts, UnnamedTools, Written};
 use semgate_message::mcp::{FAILED, Version};
+use semgate_message::removal::MAX_POINTERS;
 use serde_json::{Value, json};
 
 type House = (semgate_inspect::Inspector, std::sync::Arc<semgate_inspect::Route>);
@@ -68,6 +69,11 @@ fn words_of_an_error_that_the_route_does_not_admit_are_replaced_by_ours() {
     assert_eq!(result["content"], json!([text(FAILED)]));
     assert_eq!((result["isError"].clone(), written), (json!(true), Written::Anew));
     assert_eq!(removed, ["/result/content/0", "/result/content/1", "/result/content/2"]);
+    let unknown = json!({"isError": true, "content": [{"type": "hologram", "data": "x"}]});
+    assert_eq!(passes(&house, unknown).0["content"], json!([text(FAILED)]));
+    let many: Vec<Value> = (0..1_000).map(|n| text(&format!("secret {n}"))).collect();
+    let (result, removed, _) = passes(&house, json!({"isError": true, "content": many}));
+    assert_eq!((result["content"].clone(), removed.len()), (json!([text(FAILED)]), MAX_POINTERS));
     // what repeats structured content that fits says nothing more
     let fits = json!({"isError": true, "content": [text("{\"sum\": 3}")], "structuredContent": {"sum": 3}});
     let (result, removed, written) = passes(&house, fits);

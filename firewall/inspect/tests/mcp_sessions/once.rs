@@ -130,6 +130,23 @@ fn an_answer_whose_stream_broke_is_handed_on_by_the_one_that_resumes_it_and_neve
 }
 
 #[test]
+fn attack_a_server_answers_differently_after_the_stream_of_its_answer_broke() {
+    let house = with_session();
+    let mut broken = called(&house);
+    broken.passes(&sum(1));
+    let right = broken.sent.right().clone();
+    drop(broken);
+    assert!(!right.take(), "an error of the gateway would be another answer");
+    let mut other = sum(1);
+    other["result"]["structuredContent"]["sum"] = json!(99);
+    other["result"]["content"] = json!([]);
+    let mut resumed = opened(&house, after("e-1"));
+    withheld(&mut resumed, &other, BEFORE);
+    withheld(&mut resumed, &failure(1), BEFORE);
+    resumed.passes(&sum(1));
+}
+
+#[test]
 fn a_client_answers_a_question_of_the_server_once_from_whatever_core() {
     let house = with_session();
     let mut stream = opened(&house, opens());

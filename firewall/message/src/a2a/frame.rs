@@ -5,7 +5,7 @@ use crate::{
     Base, FaultKind, Instance, Message, MessageFault, Pointer, Reading,
     member::{Read, at, object, unknown},
     model::Vocabulary,
-    removal::{listed_fit, trace},
+    removal::{is_context_key, listed_fit, trace},
 };
 use semgate_contexts::{
     Performative,
@@ -99,7 +99,8 @@ impl Frame<'_> {
     pub fn passes(&self, members: &Object<'_>, path: &str) -> Read<()> {
         let keys = self.reading.meta;
         let stands = |key: &str, value: &Json<'_>| {
-            key == self.reading.extension || trace(key, value) || keys.lists(key)
+            let extension = self.reading.extension;
+            key == extension || trace(key, value) || (keys.lists(key) && !is_context_key(extension, key))
         };
         match members.iter().find(|(key, value)| !stands(key, value)) {
             Some((key, _)) => unknown(path, key),

@@ -87,13 +87,21 @@ pub const FAILED: &str = "the tool reported an error, and its own words do not p
 
 static FAILED_TEXT: Json<'static> = Json::String(std::borrow::Cow::Borrowed(FAILED));
 
-/// Whether the route admits this block of a result that says `isError`, beside the structured content that stays. A block in
-/// no form of the protocol counts as admitted: reading the whole result refuses it.
-pub fn is_admitted<'j>(json: &'j Json<'j>, structured: Option<&'j Json<'j>>, reading: &Reading<'_>) -> bool {
-    let mut scratch = Message::new(crate::Binding::Mcp, Performative::Inform);
-    let echo = Echo::of_failure(structured);
-    let read = block(json, "", Performative::Inform, &echo, reading, &mut scratch);
-    read.is_err() || scratch.uninspectable.is_none()
+/// The blocks that a result with `isError` may hold beside the structured content that stays.
+pub struct FailureBlocks<'j>(Echo<'j>);
+
+impl<'j> FailureBlocks<'j> {
+    /// Blocks may repeat this structured content.
+    pub fn beside(structured: Option<&'j Json<'j>>) -> Self {
+        Self(Echo::of_failure(structured))
+    }
+
+    /// True of a block in a form of the protocol that the route admits.
+    pub fn admit(&self, json: &'j Json<'j>, reading: &Reading<'_>) -> bool {
+        let mut scratch = Message::new(crate::Binding::Mcp, Performative::Inform);
+        let read = block(json, "", Performative::Inform, &self.0, reading, &mut scratch);
+        read.is_ok() && scratch.uninspectable.is_none()
+    }
 }
 
 /// What a block may repeat without saying more: values of the same message that a schema judges.

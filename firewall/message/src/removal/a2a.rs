@@ -69,14 +69,16 @@ impl<'j> Walk<'_, 'j> {
 
     /// `metadata`: keys that begin as URNs of contexts do, the claim among them, and those of traces stay.
     pub(super) fn metadata(&mut self, holder: (&Path<'_>, &str), json: &'j Json<'j>) {
-        let Json::Object(members) = json else { return };
         let extension = self.reading.extension;
-        let line = extension.rsplitn(3, ':').nth(2).unwrap_or_default();
-        let closed = |key: &str| {
-            let key: String = folded(key).collect();
-            key.strip_prefix(line).is_some_and(|rest| rest.starts_with(':'))
-        };
-        let trace = |key: &str| members.get(key).is_some_and(|value| keys::trace(key, value));
-        self.keys(holder, json, |key| key == extension || closed(key) || trace(key));
+        self.keys(holder, json, |key, value| {
+            key == extension || is_context_key(extension, key) || keys::trace(key, value)
+        });
     }
+}
+
+/// True of a key that begins as the URNs of contexts do, in whatever case of letters: the claim, or one that stands for another context.
+pub(crate) fn is_context_key(extension: &str, key: &str) -> bool {
+    let line = extension.rsplitn(3, ':').nth(2).unwrap_or_default();
+    let key: String = folded(key).collect();
+    key.strip_prefix(line).is_some_and(|rest| rest.starts_with(':'))
 }

@@ -165,17 +165,17 @@ impl<'j> Walk<'_, 'j> {
         &mut self,
         holder: (&Path<'_>, &str),
         json: &'j Json<'j>,
-        known: impl Fn(&str) -> bool,
+        known: impl Fn(&str, &Json<'_>) -> bool,
     ) {
         let (path, member) = holder;
         let Json::Object(members) = json else { return };
         let path = path.member(member);
-        let stays = |key: &str| {
-            let is_here = known(key);
+        let stays = |key: &str, value: &Json<'_>| {
+            let is_here = known(key, value);
             let is_elsewhere = !is_here && KNOWN.contains(&key);
             is_here || is_reserved(key) || (is_twin(key) && !is_elsewhere) || self.reading.meta.lists(key)
         };
-        let gone: Vec<_> = members.iter().filter(|(key, _)| !stays(key)).collect();
+        let gone: Vec<_> = members.iter().filter(|(key, value)| !stays(key, value)).collect();
         if gone.is_empty() {
             return;
         }
