@@ -7,44 +7,73 @@ use semgate_contexts::{Digest, RESERVED_NAMES};
 /// The longest name that a context can hold.
 const MAX_NAME: usize = 64;
 
+/// The end of the name that a task's results have.
+const RESULTS: &str = "_results";
+
 /// A name that a context can hold, if it is not too long: a letter, then letters, digits and `_`.
 fn word(name: &str) -> String {
     let text: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     if text.starts_with(|c: char| c.is_ascii_alphabetic()) { text } else { format!("t_{text}") }
 }
 
-/// The name with the digest of what it stands for at its end, at most 64 characters.
-fn marked(name: &str, of: &str) -> String {
-    let digest = Digest::of(of.as_bytes()).to_string();
-    let mark: String = digest.rsplit(':').next().unwrap_or_default().chars().take(8).collect();
-    let kept: String = name.chars().take(MAX_NAME - 1 - mark.len()).collect();
-    format!("{kept}_{mark}")
+/// The name with the start of a digest of `of` at its end, at most 64 characters, and free by this test: the digest is taken again until
+/// it is.
+fn marked(name: &str, of: &str, is_free: impl Fn(&str) -> bool) -> String {
+    let mut digest = Digest::of(of.as_bytes()).to_string();
+    loop {
+        let mark: String = digest.rsplit(':').next().unwrap_or_default().chars().take(8).collect();
+        let kept: String = name.chars().take(MAX_NAME - 1 - mark.len()).collect();
+        let marked = format!("{kept}_{mark}");
+        if is_free(&marked) {
+            return marked;
+        }
+        digest = Digest::of(digest.as_bytes()).to_string();
+    }
 }
 
-/// The task of each of these tools or skills. Where two would have one name, the one that is spelt so keeps it; names that are too
-/// long, reserved, or those of another task's results are marked with a digest of the tool's exact name.
+/// The task of each of these tools or skills, all distinct. Where two would have one name, the one that is spelt so keeps it; names
+/// that are too long, reserved, or those of another task's results are marked with a digest of the tool's exact name.
 pub(super) fn tasks<'t>(tools: impl Iterator<Item = &'t str>) -> BTreeMap<&'t str, String> {
     let mut claims: BTreeMap<String, BTreeSet<&'t str>> = BTreeMap::new();
     for tool in tools {
         claims.entry(word(tool)).or_default().insert(tool);
     }
-    let is_results = |name: &str| name.strip_suffix("_results").is_some_and(|task| claims.contains_key(task));
-    let mut names = BTreeMap::new();
+    let is_results = |name: &str| name.strip_suffix(RESULTS).is_some_and(|task| claims.contains_key(task));
+    let (mut names, mut used, mut unnamed) = (BTreeMap::new(), BTreeSet::new(), Vec::new());
     for (name, tools) in &claims {
         let fits = name.len() <= MAX_NAME && !RESERVED_NAMES.contains(&name.as_str()) && !is_results(name);
         for tool in tools {
-            let alone = tools.len() == 1 || name == tool;
-            names.insert(*tool, if fits && alone { name.clone() } else { marked(name, tool) });
+            if fits && (tools.len() == 1 || name == tool) {
+                used.insert(name.clone());
+                names.insert(*tool, name.clone());
+            } else {
+                unnamed.push((name, *tool));
+            }
         }
+    }
+    for (name, tool) in unnamed {
+        let is_free = |name: &str| !used.contains(name) && !used.contains(&format!("{name}{RESULTS}"));
+        let name = marked(name, tool, is_free);
+        used.insert(name.clone());
+        names.insert(tool, name);
     }
     names
 }
 
-/// A name for the definition `part` of a task, which no other definition has yet.
-pub(super) fn definition(task: &str, part: &str, used: &mut BTreeSet<String>) -> String {
-    let name = word(&format!("{task}_{part}"));
-    let free = name.len() <= MAX_NAME && !used.contains(&name);
-    let name = if free { name } else { marked(&name, &format!("{task} {part}")) };
+/// A name for the definition of a task at a JSON Pointer of one of its sides, which no other definition has yet; `part` makes it
+/// readable.
+pub(super) fn definition(
+    (task, side): (&str, &str),
+    (part, pointer): (&str, &str),
+    used: &mut BTreeSet<String>,
+) -> String {
+    let name = word(&format!("{task}_{side}{part}"));
+    let is_free = |name: &str| !used.contains(name);
+    let name = if name.len() <= MAX_NAME && is_free(&name) {
+        name
+    } else {
+        marked(&name, &format!("{task} {side} {pointer}"), is_free)
+    };
     used.insert(name.clone());
     name
 }

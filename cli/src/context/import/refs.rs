@@ -16,8 +16,8 @@ pub(super) struct Targets {
 }
 
 impl Targets {
-    /// The targets of all references that the schema reaches from its root.
-    pub fn of(root: &Value, (task, side): (&str, &str), used: &mut BTreeSet<String>) -> Self {
+    /// The targets of all references that the schema reaches from its root, for this task and side.
+    pub fn of(root: &Value, of: (&str, &str), used: &mut BTreeSet<String>) -> Self {
         let mut pointers = BTreeSet::new();
         let mut waiting = vec![root];
         while let Some(value) = waiting.pop() {
@@ -31,7 +31,7 @@ impl Targets {
             });
         }
         let name = |pointer: String| {
-            let own = names::definition(task, &format!("{side}{}", slug(&pointer)), used);
+            let own = names::definition(of, (&slug(&pointer), &pointer), used);
             (pointer, own)
         };
         Self { names: pointers.into_iter().map(name).collect() }

@@ -150,6 +150,36 @@ fn names_that_collide_or_are_too_long_become_distinct_tasks_whatever_the_order()
 }
 
 #[test]
+fn bug_a_tool_named_as_the_mark_of_another_took_its_task() {
+    let marked = names::tasks(["a.b", "a_b"].into_iter())["a.b"].clone();
+    let again = names::tasks(["a.b", "a_b", marked.as_str()].into_iter())["a.b"].clone();
+    assert_ne!(marked, again);
+    let long = "x".repeat(100);
+    let cut = names::tasks([long.as_str()].into_iter())[long.as_str()].clone();
+    let results = format!("{marked}_results");
+    for names in [
+        vec!["a.b", "a_b", &marked],
+        vec!["a.b", "a_b", &marked, &again],
+        vec!["a.b", "a_b", &results],
+        vec![&long, &cut],
+    ] {
+        let tasks = names::tasks(names.iter().copied());
+        assert_eq!(tasks, names::tasks(names.iter().copied().rev()));
+        for own in names.iter().filter(|name| !name.contains('.') && name.len() <= 64) {
+            assert_eq!(tasks[own], *own, "a name that fits stays");
+        }
+        let tools: Vec<Value> =
+            names.iter().map(|name| json!({"name": name, "inputSchema": {"type": "object"}})).collect();
+        let (context, warnings) = of(&tools);
+        assert_eq!(context.terms().count(), names.len(), "{warnings:#?}");
+        for name in names {
+            let comment = schema(&context, &tasks[name])["$comment"].as_str().unwrap().to_owned();
+            assert!(comment.starts_with(&format!("mcp-tool {name} sha-256:")), "{comment}");
+        }
+    }
+}
+
+#[test]
 fn a_server_with_more_tools_than_one_context_holds_is_drafted_into_several() {
     let argument = json!({"type": "string", "maxLength": 200, "description": "d".repeat(300)});
     let properties: serde_json::Map<_, _> = (0..6).map(|n| (format!("a{n}"), argument.clone())).collect();

@@ -166,3 +166,35 @@ fn definitions_of_two_tools_never_share_a_name() {
     let reference = schema(&context, "a_b")["properties"]["p"]["$ref"].as_str().unwrap().to_owned();
     assert_eq!(reference, "#/$defs/a_b_c");
 }
+
+#[test]
+fn bug_definitions_of_one_tool_whose_places_read_alike_shared_a_name() {
+    for keys in [["a/b", "a_b", "a~b"], ["x y", "x_y", "x.y"], ["é", "ü", "_"]] {
+        let pointer = |key: &str| format!("#/$defs/{}", key.replace('~', "~0").replace('/', "~1"));
+        let mut input = json!({"type": "object", "properties": {}, "$defs": {}});
+        for (n, key) in keys.into_iter().enumerate() {
+            input["properties"][format!("p{n}")] = json!({"$ref": pointer(key)});
+            input["$defs"][key] = json!({"const": key});
+        }
+        let (context, warnings) = of(&[tool("three", input.clone()), tool("other", input)]);
+        for task in ["three", "other"] {
+            for (n, _) in keys.iter().enumerate() {
+                for (m, value) in keys.iter().enumerate() {
+                    let instance = json!({format!("p{n}"): value});
+                    assert_eq!(takes(&context, task, &instance), n == m, "{instance}: {warnings:#?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn bug_a_definition_named_as_the_mark_of_another_took_its_place() {
+    let mut used = std::collections::BTreeSet::from(["t_p".to_owned()]);
+    let first = super::names::definition(("t", ""), ("p", "/$defs/p"), &mut used.clone());
+    used.insert(first.clone());
+    let second = super::names::definition(("t", ""), ("p", "/$defs/p"), &mut used.clone());
+    used.insert(second.clone());
+    let third = super::names::definition(("t", ""), ("p", "/$defs/p"), &mut used);
+    assert!(first != second && second != third && third != first, "{first} {second} {third}");
+}
