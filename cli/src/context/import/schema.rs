@@ -218,6 +218,12 @@ impl Keep<'_> {
             ("x-mcp-header", Value::String(header)) => {
                 out.insert("$comment".to_owned(), Value::from(format!("mcp-header {header}")));
             }
+            ("items", Value::Array(_)) if map.contains_key("prefixItems") => {
+                return Err(format!(
+                    "`{}`: `items` and `prefixItems` are two tuples in one schema",
+                    self.here()
+                ));
+            }
             ("items", Value::Array(items)) => self.tuple(map, items, out)?,
             // beside `items` that is one schema, or none, it asserts nothing
             ("additionalItems", _) => {}
@@ -311,14 +317,24 @@ impl Keep<'_> {
     }
 }
 
-/// Adds named members to those of a keyword that are there.
+/// Adds named members to those of a keyword that are there: for a name that both have, both hold. A malformed keyword stays, and
+/// the profile refuses it.
 fn merge(out: &mut Map<String, Value>, keyword: &str, members: Map<String, Value>) {
     if keyword != "properties" && members.is_empty() {
         return;
     }
-    match out.entry(keyword).or_insert_with(|| json!({})) {
-        Value::Object(there) => there.extend(members),
-        other => *other = Value::Object(members),
+    let Value::Object(all) = out.entry(keyword).or_insert_with(|| json!({})) else { return };
+    for (name, member) in members {
+        let both = match (all.remove(&name), member) {
+            (None, one) => one,
+            (Some(Value::Array(mut names)), Value::Array(more)) => {
+                let new: Vec<Value> = more.into_iter().filter(|name| !names.contains(name)).collect();
+                names.extend(new);
+                Value::Array(names)
+            }
+            (Some(one), other) => json!({ "allOf": [one, other] }),
+        };
+        all.insert(name, both);
     }
 }
 

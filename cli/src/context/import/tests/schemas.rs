@@ -198,3 +198,36 @@ fn bug_a_definition_named_as_the_mark_of_another_took_its_place() {
     let third = super::names::definition(("t", ""), ("p", "/$defs/p"), &mut used);
     assert!(first != second && second != third && third != first, "{first} {second} {third}");
 }
+
+#[test]
+fn bug_old_dependencies_replaced_the_newer_ones_of_the_same_member() {
+    let required = |keys: [&str; 2]| {
+        let mut input = json!({"type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": "integer"}, "z": {"type": "integer"}}});
+        for key in keys {
+            input[key] = json!({"x": [if key == "dependencies" { "z" } else { "y" }]});
+        }
+        input
+    };
+    let schemas = |keys: [&str; 2]| {
+        let mut input = required(["dependencies", "dependencies"]);
+        input.as_object_mut().unwrap().remove("dependencies");
+        for key in keys {
+            input[key] = json!({"x": {"required": [if key == "dependencies" { "z" } else { "y" }]}});
+        }
+        input
+    };
+    let good = [json!({"x": 1, "y": 1, "z": 1}), json!({"y": 1})];
+    let bad = [json!({"x": 1, "y": 1}), json!({"x": 1, "z": 1})];
+    for (old, new) in [("dependencies", "dependentRequired"), ("dependentRequired", "dependencies")] {
+        shows(required([old, new]), &good, &bad);
+    }
+    for (old, new) in [("dependencies", "dependentSchemas"), ("dependentSchemas", "dependencies")] {
+        shows(schemas([old, new]), &good, &bad);
+    }
+    // a name that both ask for stands once
+    let twice = json!({"type": "object", "properties": {"x": true, "y": true}, "dependentRequired": {"x": ["y"]}, "dependencies": {"x": ["y"]}});
+    shows(twice, &[json!({"x": 1, "y": 1})], &[json!({"x": 1})]);
+    let tuples = json!({"type": "object", "properties": {"p": {"type": "array", "prefixItems": [{"type": "integer"}], "items": [{"minimum": 3}]}}});
+    let refused = draft_of(&[tool("f", tuples)]).parts(&super::NAMING).err().unwrap().to_string();
+    assert!(refused.contains("two tuples in one schema"), "{refused}");
+}
