@@ -202,6 +202,9 @@ fn mend(drafted: &mut Drafted) -> Result<(), String> {
     Err("it has more faults than can be told".to_owned())
 }
 
+/// Keywords in which a schema that takes less may let more through; `contains` does so beside `maxContains`.
+const TURNING: [&str; 4] = ["not", "if", "oneOf", "contains"];
+
 /// The place that takes nothing from now on: the schema at fault, or the one around it in which a schema that takes less lets
 /// more through. `None` where that would be the whole side of the task.
 fn replaceable(fault: &DocumentFault, document: &Value) -> Option<String> {
@@ -217,7 +220,7 @@ fn replaceable(fault: &DocumentFault, document: &Value) -> Option<String> {
     }
     let (mut kept, mut named) = (within, false);
     for (at, piece) in pieces.iter().enumerate().skip(within) {
-        if !named && matches!(*piece, "not" | "if" | "oneOf") {
+        if !named && TURNING.contains(piece) {
             break;
         }
         // below these stand names, and not keywords
@@ -225,7 +228,8 @@ fn replaceable(fault: &DocumentFault, document: &Value) -> Option<String> {
         kept = at.saturating_add(1);
     }
     let path = pieces.get(..kept)?.join("/");
-    let is_schema = document.pointer(&path).is_some_and(|schema| schema.is_object() || schema.is_boolean());
+    let can_stand = |schema: &Value| schema.is_object() || schema.is_boolean() || schema.is_null();
+    let is_schema = document.pointer(&path).is_some_and(can_stand);
     (is_schema && !(within == 4 && kept <= 4)).then_some(path)
 }
 
@@ -233,7 +237,7 @@ fn replaceable(fault: &DocumentFault, document: &Value) -> Option<String> {
 fn turns(value: &Value) -> bool {
     match value {
         Value::Object(map) => {
-            ["not", "if", "oneOf"].iter().any(|keyword| map.contains_key(*keyword)) || map.values().any(turns)
+            TURNING.iter().any(|keyword| map.contains_key(*keyword)) || map.values().any(turns)
         }
         Value::Array(items) => items.iter().any(turns),
         _ => false,

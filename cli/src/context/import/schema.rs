@@ -80,6 +80,9 @@ const ANNOTATIONS: [&str; 9] = [
     "$schema",
 ];
 
+/// A reference that leads to no schema: the profile refuses it, and the draft replaces it by what takes less.
+const NOWHERE: &str = "#/$defs/";
+
 /// Definitions of one draft, whose names are all distinct.
 pub(super) type Used = BTreeSet<String>;
 
@@ -164,8 +167,8 @@ impl Keep<'_> {
             Value::Object(map) => map,
             Value::Bool(_) => return Ok(schema.clone()),
             _ => {
-                self.warn("is no schema, so nothing is taken");
-                return Ok(Value::Bool(false));
+                self.warn("is no schema");
+                return Ok(Value::Null);
             }
         };
         if map.keys().all(|name| ANNOTATIONS.contains(&name.as_str())) {
@@ -175,8 +178,8 @@ impl Keep<'_> {
         if let Some(reference) = map.get("$ref")
             && reference.as_str().is_none_or(|to| refs::resolve(self.root, to).is_none())
         {
-            self.warn("refers to something else than a schema of this tool, so nothing is taken");
-            return Ok(Value::Bool(false));
+            self.warn("refers to something else than a schema of this tool");
+            return Ok(json!({ "$ref": NOWHERE }));
         }
         let mut out = Map::new();
         let alone = self.alone && map.contains_key("$ref");

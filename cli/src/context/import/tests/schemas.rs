@@ -231,3 +231,38 @@ fn bug_old_dependencies_replaced_the_newer_ones_of_the_same_member() {
     let refused = draft_of(&[tool("f", tuples)]).parts(&super::NAMING).err().unwrap().to_string();
     assert!(refused.contains("two tuples in one schema"), "{refused}");
 }
+
+#[test]
+fn attack_a_reference_to_nothing_inside_a_negation_let_all_through() {
+    let places = [
+        json!({"$ref": "https://evil.test/s"}),
+        json!({"$ref": "#/$defs/Missing"}),
+        json!({"$ref": 7}),
+        json!(7),
+    ];
+    for nothing in &places {
+        let turned = [
+            json!({"not": nothing}),
+            json!({"if": nothing, "then": {"maxLength": 0}}),
+            json!({"oneOf": [nothing, {"type": "string"}]}),
+            json!({"not": {"anyOf": [nothing, {"type": "integer"}]}}),
+            json!({"contains": nothing, "minContains": 0, "maxContains": 1}),
+        ];
+        for mut turned in turned {
+            turned["maxLength"] = json!(9);
+            let input = json!({"type": "object", "properties": {"p": turned, "q": {"type": "integer"}}});
+            shows(input, &[json!({"q": 1})], &[json!({"p": "x"}), json!({"p": ["x", "x"]})]);
+        }
+        // elsewhere the place itself takes nothing
+        let input = json!({"type": "object", "properties": {"p": nothing, "q": {"anyOf": [nothing, {"type": "integer"}]}}});
+        shows(input, &[json!({"q": 1})], &[json!({"p": "x"}), json!({"q": "x"})]);
+        // by way of a definition, and at the root of a side, the tool is left out
+        let shared = json!({"type": "object", "properties": {"p": {"not": {"$ref": "#/$defs/D"}}}, "$defs": {"D": {"allOf": [nothing]}}});
+        let root = json!({"type": "object", "not": nothing});
+        for input in [shared, root] {
+            let mut draft = draft_of(&[tool("f", input), tool("g", json!({"type": "object"}))]);
+            draft.parts(&super::NAMING).unwrap();
+            assert_eq!(draft.left_out[0].0, "f", "{:?}", draft.left_out);
+        }
+    }
+}
