@@ -11,6 +11,7 @@ mod mcp;
 mod names;
 mod refs;
 mod schema;
+mod unread;
 
 use std::path::{Path, PathBuf};
 

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use super::ask::{self, Place, Said};
 use super::draft::{Draft, Drafted};
 use super::forms::{Gathered, Tool, gather, newest};
+use super::unread::UnreadList;
 use super::{From, names, schema};
 use crate::fault::Fault;
 
@@ -53,9 +54,12 @@ pub struct FromServer {
 }
 
 /// Why a server was not heard in a version.
-enum Unheard {
+#[derive(Debug)]
+pub(super) enum Unheard {
     /// It asks for authorization, with this status.
     Demands(u16),
+    /// It lists tools that the strict reader refuses.
+    Unread(UnreadList),
     Other(String),
 }
 
@@ -63,6 +67,7 @@ impl fmt::Display for Unheard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Demands(status) => write!(f, "it asks for authorization (status {status})"),
+            Self::Unread(list) => list.fmt(f),
             Self::Other(why) => f.write_str(why),
         }
     }
@@ -80,15 +85,19 @@ pub(super) async fn draft(asked: &FromServer) -> Result<(Draft, String), Fault> 
     let place = Place::new(&from.url, from.roots.as_deref())?.with_token(asked.token_file.as_deref())?;
     let mut draft = Draft::default();
     let (mut lists, mut name, mut demanded) = (Vec::new(), None, false);
-    let mut unheard = |version: &str, why: &Unheard| {
+    let mut unread = None;
+    let mut unheard = |version: &str, why: Unheard| {
         demanded |= matches!(why, Unheard::Demands(_));
         draft.warn(format!("the server was not heard in {version}: {why}"));
+        if let Unheard::Unread(list) = why {
+            unread = Some(list);
+        }
     };
     let only = asked.protocol.as_deref().and_then(Version::parse);
     if only.is_none_or(|only| !only.has_sessions()) {
         match stateless(&place).await {
             Ok(found) => lists.push((STATELESS, found)),
-            Err(why) => unheard(STATELESS, &why),
+            Err(why) => unheard(STATELESS, why),
         }
     }
     if only.is_none_or(Version::has_sessions) {
@@ -97,10 +106,13 @@ pub(super) async fn draft(asked: &FromServer) -> Result<(Draft, String), Fault> 
                 lists.push((settled.as_str(), found));
                 name = server;
             }
-            Err(why) => unheard(only.unwrap_or(Version::NEWEST_WITH_SESSIONS).as_str(), &why),
+            Err(why) => unheard(only.unwrap_or(Version::NEWEST_WITH_SESSIONS).as_str(), why),
         }
     }
     if lists.iter().all(|(_, tools)| tools.is_empty()) {
+        if let Some(list) = unread {
+            return Err(Fault::new(format_args!("the server was heard, but {list}")).hint(list.remedy()));
+        }
         let why = draft.warnings.join("; ");
         return Err(Fault::new(format_args!("the server lists no tools: {why}")).hint(match demanded {
             true if place.shows_token() => "is the token for this server, and does it still hold?",
@@ -277,7 +289,10 @@ async fn call(
     }
     let session = said.session.clone();
     let without = |what: &str| Unheard::Other(format!("status {} and {what} to `{method}`", said.status));
-    let message = message(&said).map_err(|what| without(&what))?;
+    let message = message(&said).map_err(|why| match why {
+        Unheard::Other(what) => without(&what),
+        why => why,
+    })?;
     match message.get("result") {
         Some(result) => Ok((result.clone(), session)),
         None => Err(without("an error")),
@@ -288,12 +303,14 @@ async fn call(
 ///
 /// # Errors
 /// What there is in its place.
-pub(super) fn message(said: &Said) -> Result<Value, String> {
+pub(super) fn message(said: &Said) -> Result<Value, Unheard> {
     let read = |bytes: &[u8]| {
-        let json = json::read(bytes, &READER);
-        json.map(|json| json.to_value()).map_err(|fault| format!("no answer that can be read ({fault})"))
+        json::read(bytes, &READER).map(|json| json.to_value()).map_err(|fault| {
+            let other = || Unheard::Other(format!("no answer that can be read ({fault})"));
+            UnreadList::new(bytes, &READER, fault).map_or_else(other, Unheard::Unread)
+        })
     };
-    let nothing = || "no answer".to_owned();
+    let nothing = || Unheard::Other("no answer".to_owned());
     if said.body.is_empty() {
         return Err(nothing());
     }

@@ -4,6 +4,7 @@ use semgate_contexts::Context;
 use serde_json::json;
 
 mod schemas;
+mod unread;
 
 const NAMING: Naming<'_> = Naming { line: "drafts", version: "v1.0", title: "Drafts" };
 
@@ -221,6 +222,7 @@ fn a_schema_that_is_too_deep_was_told_as_no_answer() {
     for (body, events) in [(deep, false), (events, true)] {
         let why =
             mcp::message(&ask::Said { status: 200, body: body.into(), events, session: None }).unwrap_err();
+        let why = why.to_string();
         assert!(why.starts_with("no answer that can be read (json is nested deeper"), "{why}");
     }
 }
