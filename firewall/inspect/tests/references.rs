@@ -88,7 +88,7 @@ const MONEY: &str = "urn:contexts:money:v1.0";
 
 /// A gateway holds a new document before its policies are compiled beside it, for milliseconds or, among hundreds of contexts, seconds.
 #[test]
-fn a_context_that_the_policies_are_not_compiled_with_yet_is_for_later_and_one_left_out_is_not() {
+fn a_context_that_the_policies_are_not_compiled_with_yet_is_for_later() {
     let typed = || Seen::new(world(), &["*"]).generation();
     let mut later = Seen::new(world(), &["*"]);
     let _ = later.authority.publish(&MemoryAuthority::document("plain:v1.1", "thing"));
@@ -107,8 +107,8 @@ fn a_context_that_the_policies_are_not_compiled_with_yet_is_for_later_and_one_le
     assert!(refusal.detail().contains("urn:contexts:plain:v1.1` came after"), "{}", refusal.detail());
     let _ = said(later.generation(), "plain:v1.1", "1").unwrap();
     assert_eq!(said(early(&mut later), "plain:v1.2", "\"x\"").unwrap_err().code(), Code::StatusStale);
-    let refusal = said(later.generation(), "plain:v1.2", "\"x\"").unwrap_err();
-    assert_eq!((refusal.code(), refusal.code().status()), (Code::PolicyError, 403), "{refusal}");
+    // no policy reads `n`, which has two types in these versions: policies see it in neither, and both count
+    let _ = said(later.generation(), "plain:v1.2", "\"x\"").unwrap();
 }
 
 #[test]
