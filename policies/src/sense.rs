@@ -14,6 +14,7 @@ mod majors;
 mod members;
 mod never;
 mod no_parameter;
+mod obscured;
 mod owners;
 mod pieces;
 mod plain_signs;
@@ -92,8 +93,10 @@ impl Texts<'_> {
                 for clause in written.judged.iter() {
                     looking.clause(clause, &here);
                 }
-                let hidden = looking.never.into_iter().filter(|never| matches!(never, Never::Hidden { .. }));
-                faults.extend(hidden.map(|never| self.never(written, never, world)));
+                let mut hidden = std::mem::take(&mut looking.never);
+                hidden.retain(|never| matches!(never, Never::Hidden { .. }));
+                hidden.extend(obscured::hidden(&written.judged, (&here, world), &looking.asked));
+                faults.extend(hidden.into_iter().map(|never| self.never(written, never, world)));
             }
         }
         faults.dedup();

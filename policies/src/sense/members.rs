@@ -70,6 +70,9 @@ impl Looking<'_, '_> {
 
     pub(super) fn has(&mut self, of: &Arc<Expr>, names: &[&str], here: &Where) -> Values {
         self.ignored(&[of], here);
+        if path_of(of).is_some() {
+            self.asked.insert(Arc::as_ptr(of));
+        }
         let mut owner = Arc::clone(of);
         for name in names {
             if self.unknown(&owner, name, here) {

@@ -60,6 +60,8 @@ pub(crate) struct Looking<'w, 'a> {
     pub(super) world: &'w World<'a>,
     pub(super) known: Known,
     pub never: Vec<Never>,
+    /// The owners of members that a `has` asked for and that lead from a variable by names alone.
+    pub(super) asked: BTreeSet<*const Expr>,
 }
 
 impl<'w, 'a> Looking<'w, 'a> {
@@ -68,7 +70,7 @@ impl<'w, 'a> Looking<'w, 'a> {
     }
 
     pub(crate) const fn knowing(world: &'w World<'a>, known: Known) -> Self {
-        Self { world, known, never: Vec::new() }
+        Self { world, known, never: Vec::new(), asked: BTreeSet::new() }
     }
 
     /// Whether a clause can hold.

@@ -496,6 +496,17 @@ impl<'a> World<'a> {
         }
     }
 
+    /// A type that hides a member of this name at any depth.
+    pub fn hidden_anywhere(&self, name: &str, here: &Where) -> Option<usize> {
+        let hides = |at: &usize| {
+            self.info(*at).is_some_and(|info| {
+                !info.performatives.and(here.actions).is_empty() && hides_name(&info.attributes, name)
+            })
+        };
+        let of_type = |at: &usize| here.of_type.is_none_or(|of_type| of_type == *at);
+        self.unseen.values().flatten().copied().filter(of_type).find(hides)
+    }
+
     /// Whether no instance has the member.
     pub fn absent(&self, path: &[String], here: &Where) -> bool {
         let own = self.own(here).is_some_and(|own| matches!(find(&own.attributes, path), Found::Absent));
@@ -532,6 +543,15 @@ fn hides(kind: &Kind) -> bool {
         }
         _ => false,
     }
+}
+
+/// Returns true if a member of this name is hidden among these, or inside one of them.
+fn hides_name(attributes: &Attributes, name: &str) -> bool {
+    attributes.members.iter().any(|(known, member)| match &member.kind {
+        None => known == name,
+        Some(Kind::Record(inner)) => hides_name(inner, name),
+        Some(_) => false,
+    })
 }
 
 fn find<'k>(attributes: &'k Attributes, path: &[String]) -> Found<'k> {

@@ -18,6 +18,7 @@ mod escapes;
 mod forms;
 mod generated;
 mod hard;
+mod hidden;
 mod idle;
 mod learnt;
 mod lines;
