@@ -1,51 +1,94 @@
-//! Names that the newer version declares and the older one does not: content of the older version may hold members that differ from them only
-//! in case, since it took any name there. Their refusal alone is no break: each message names its version, and is held against that.
+//! Names that the newer version declares in an open object where the older one does not: content of the older version may hold members that
+//! differ from them only in case, since it took any name there. Their refusal alone is no break: each message names its version, and is
+//! held against that.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::budget::Budget;
-use crate::schema::Casing;
+use crate::schema::{Casing, Place};
 
-/// The casing of the newer version without the twins of names that the older one declares nowhere in that place, in no case. Where the steps
-/// run out all twins stay.
-pub(super) fn beside(newer: &Casing, older: &Casing, budget: &Budget) -> Casing {
-    let mut kept = newer.clone();
-    if let Some(known) = known(newer, older, budget) {
-        kept.retain_watched(|number, folded| known.get(&number).is_some_and(|names| names.contains(folded)));
-    }
-    kept
+/// What the older version says of the values that a place of the newer one looks at.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Older {
+    /// It says something of names in this place, or further inside.
+    At(usize),
+    /// It declares no name, and takes any member, at every depth.
+    Open,
+    /// It lists the values around this place.
+    Shut,
 }
 
-/// By places of the newer version, the names, folded, that the older one watches for in the same values.
-fn known<'c>(
-    newer: &Casing,
-    older: &'c Casing,
-    budget: &Budget,
-) -> Option<BTreeMap<usize, BTreeSet<&'c str>>> {
-    let mut known: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
+/// The twins of a place that stay.
+enum Kept<'c> {
+    All,
+    /// Those of these names, folded.
+    Named(BTreeSet<&'c str>),
+}
+
+/// The casing of the newer version without the twins that are no break: those of names that the older version declares in no case, in
+/// places that it leaves plainly open. All twins stay once the budget is spent.
+pub(super) fn without_new_names(newer: &Casing, older: &Casing, budget: &Budget) -> Casing {
+    let mut casing = newer.clone();
+    if let Some(kept) = kept(newer, older, budget) {
+        casing.retain_watched(|number, folded| match kept.get(&number) {
+            Some(Kept::All) => true,
+            Some(Kept::Named(names)) => names.contains(folded),
+            None => false,
+        });
+    }
+    casing
+}
+
+/// By places of the newer version, the twins that stay; none where the budget is spent.
+fn kept<'c>(newer: &Casing, older: &'c Casing, budget: &Budget) -> Option<BTreeMap<usize, Kept<'c>>> {
+    let mut kept: BTreeMap<usize, Kept<'_>> = BTreeMap::new();
     let mut seen = BTreeSet::new();
-    let mut open = vec![(0, Some(0))];
+    let whole = older.place(0).map_or(Older::Open, |_| Older::At(0));
+    let mut open = vec![(0, whole)];
     while let Some((number, other)) = open.pop() {
         let Some(place) = newer.place(number).filter(|_| seen.insert((number, other))) else { continue };
-        // nothing is declared there or further inside
-        let Some(beside) = other.and_then(|other| older.place(other)) else { continue };
-        let names: BTreeSet<&str> = place.names().map(|(name, _)| name).collect();
-        if !budget.spend((1 + names.len() + beside.names().count()) as u64) {
+        let other = match other {
+            Older::At(other) => older.place(other),
+            Older::Open => continue,
+            Older::Shut => None,
+        };
+        let names = place.names().count() + other.map_or(0, |other| other.names().count());
+        if !budget.spend(1 + names as u64) {
             return None;
         }
-        known.entry(number).or_default().extend(beside.watched().map(|(folded, _)| folded));
-        open.extend(place.names().filter_map(|(name, inside)| Some((inside?, beside.inside(name)))));
-        if let Some(rest) = place.rest() {
-            let others = beside.names().filter(|(name, _)| !names.contains(name)).map(|(_, inside)| inside);
-            open.extend(others.chain([beside.rest()]).map(|inside| (rest, inside)));
+        let Some(other) = other else {
+            kept.insert(number, Kept::All);
+            open.extend(place.all_inside().flatten().map(|inside| (inside, Older::Shut)));
+            continue;
+        };
+        match kept.entry(number).or_insert_with(|| Kept::Named(BTreeSet::new())) {
+            all if !other.is_open() => *all = Kept::All,
+            Kept::All => {}
+            Kept::Named(names) => names.extend(other.watched().map(|(folded, _)| folded)),
         }
-        let ((own, behind), (first, others)) = (place.items(), beside.items());
-        let at = |index: usize| first.get(index).copied().unwrap_or(others);
-        open.extend(own.iter().enumerate().filter_map(|(index, inside)| Some(((*inside)?, at(index)))));
-        if let Some(behind) = behind {
-            let rest = first.iter().skip(own.len()).copied().chain([others]);
-            open.extend(rest.map(|inside| (behind, inside)));
-        }
+        inside(place, other, &mut open);
     }
-    Some(known)
+    Some(kept)
+}
+
+/// Adds the places inside a place of the newer version, each with what the older one says there.
+fn inside(place: &Place, other: &Place, open: &mut Vec<(usize, Older)>) {
+    let older = |inside: Option<usize>| match inside {
+        _ if other.is_listed() => Older::Shut,
+        Some(inside) => Older::At(inside),
+        None => Older::Open,
+    };
+    open.extend(place.names().filter_map(|(name, inside)| Some((inside?, older(other.inside(name))))));
+    if let Some(rest) = place.rest() {
+        let names: BTreeSet<&str> = place.names().map(|(name, _)| name).collect();
+        let others = other.names().filter(|(name, _)| !names.contains(name)).map(|(_, inside)| inside);
+        open.extend(others.chain([other.rest()]).map(|inside| (rest, older(inside))));
+    }
+    let ((own, behind), (first, others)) = (place.items(), other.items());
+    let at = |index: usize| first.get(index).copied().unwrap_or(others);
+    open.extend(own.iter().enumerate().filter_map(|(index, inside)| Some(((*inside)?, older(at(index))))));
+    if let Some(behind) = behind {
+        let rest = first.iter().skip(own.len()).copied().chain([others]);
+        open.extend(rest.map(|inside| (behind, older(inside))));
+    }
 }

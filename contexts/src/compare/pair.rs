@@ -77,7 +77,7 @@ impl<'e> Pairs<'e> {
         self.solver.budget.refill();
         let casing = &second.shape.casing;
         let casing = match first.side {
-            OLDER => fresh::beside(casing, &first.shape.casing, &self.solver.budget),
+            OLDER => fresh::without_new_names(casing, &first.shape.casing, &self.solver.budget),
             _ => casing.clone(),
         };
         let (mut question, _) = self.formulas(first, first.shape.casing.clone());

@@ -71,8 +71,8 @@ struct Reading<'e> {
 
 impl Reading<'_> {
     fn inside(&mut self, reader: &mut Reader<'_>, number: Option<usize>) -> Pair {
-        let Some((number, place)) = number.and_then(|number| Some((number, self.casing.place(number)?)))
-        else {
+        let found = number.and_then(|number| Some((number, self.casing.place(number)?)));
+        let Some((number, place)) = found.filter(|(_, place)| place.leads_to_names()) else {
             return (TRUE, FALSE);
         };
         if let Some(known) = reader.cased.get(&(self.which, number)) {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::fields::carries;
 use super::pattern::words;
-use super::source::{Source, branches, named};
+use super::source::{Source, branches, named, types};
 use super::{ContentFault, SchemaFault, SchemaLimits, pointer};
 use crate::case;
 use crate::json::{Json, Object};
@@ -23,13 +23,13 @@ const BRANCH: u8 = 1;
 const TESTED: u8 = 2;
 
 /// Names that are declared in the instances of one shape, by place; the first place is the whole, and there is none where no name is
-/// declared. Two that are equal refuse the same.
+/// declared and all objects are open. Two that are equal refuse the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Casing {
     places: Vec<Place>,
 }
 
-/// One place of an instance; places inside it by number, none where no name is declared further inside.
+/// One place of an instance; places inside it by number, none where no name is declared further inside and all objects are open.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     /// The declared names, sorted, with what is inside.
@@ -42,6 +42,18 @@ pub(crate) struct Place {
     prefix: Vec<Option<usize>>,
     /// The items behind them.
     items: Option<usize>,
+    openness: Openness,
+    /// Names are declared here or further inside.
+    leads: bool,
+}
+
+/// How freely objects take members.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Openness {
+    /// Some schema bounds the names or the values of further members here.
+    bounded: bool,
+    /// Some schema lists objects or arrays, so it bounds all that is inside them too.
+    listed: bool,
 }
 
 impl Place {
@@ -73,12 +85,33 @@ impl Place {
         (&self.prefix, self.items)
     }
 
+    /// Returns true if an object here takes a member of any further name with any value.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.openness.bounded
+    }
+
+    /// Returns true if a schema here lists objects or arrays as they are.
+    pub(crate) fn is_listed(&self) -> bool {
+        self.openness.listed
+    }
+
+    /// Returns true if names are declared here or further inside.
+    pub(crate) fn leads_to_names(&self) -> bool {
+        self.leads
+    }
+
     /// The declared name that is this one but for case.
     fn twin(&self, name: &str) -> Option<&str> {
         let folded = || name.chars().map(case::fold);
         let at = self.folded.binary_search_by(|(known, _)| known.chars().cmp(folded())).ok()?;
         let (_, which) = self.folded.get(at)?;
         self.names.get(*which).map(|(name, _)| name.as_str())
+    }
+
+    /// The places inside this one.
+    pub(crate) fn all_inside(&self) -> impl Iterator<Item = Option<usize>> {
+        let names = self.names.iter().map(|(_, inside)| *inside);
+        names.chain(self.prefix.iter().copied()).chain([self.rest, self.items])
     }
 
     fn inside_mut(&mut self) -> impl Iterator<Item = &mut Option<usize>> {
@@ -131,7 +164,8 @@ impl Casing {
     }
 
     fn value(&self, number: Option<usize>, value: &Json<'_>) -> Result<(), ContentFault> {
-        let Some(place) = number.and_then(|number| self.place(number)) else { return Ok(()) };
+        let place = number.and_then(|number| self.place(number)).filter(|place| place.leads);
+        let Some(place) = place else { return Ok(()) };
         match value {
             Json::Object(object) => self.object(place, object, None),
             Json::Array(values) => values.iter().enumerate().try_for_each(|(index, value)| {
@@ -144,7 +178,15 @@ impl Casing {
 
 /// The schemas that look at one value, each once and as firmly as it does, by where they stand in memory: they are borrowed for as long as
 /// places are read.
-type Looking<'d> = BTreeMap<usize, (&'d Map<String, Value>, u8)>;
+type Schemas<'d> = BTreeMap<usize, (&'d Map<String, Value>, u8)>;
+
+/// The schemas that look at one value, and whether one of them closes it.
+#[derive(Default)]
+struct Looking<'d> {
+    schemas: Schemas<'d>,
+    /// A schema that alone looks at the value does not take every member.
+    closed: bool,
+}
 
 /// Reads the casing of the shapes of one document, within one bound for all.
 pub(super) struct Places<'s, 'd> {
@@ -152,22 +194,25 @@ pub(super) struct Places<'s, 'd> {
     left: usize,
     limit: usize,
     words: HashMap<&'d str, Vec<String>>,
+    /// Whether the objects of a schema, by where it stands in memory, take every member.
+    taking: HashMap<usize, bool>,
 }
 
 /// One shape on the way.
 #[derive(Default)]
 struct Shape<'d> {
-    known: HashMap<Vec<(usize, u8)>, usize>,
+    known: HashMap<(bool, Vec<(usize, u8)>), usize>,
     waiting: Vec<Looking<'d>>,
 }
 
 impl<'d> Shape<'d> {
     /// The place at which these look.
     fn number(&mut self, looking: Looking<'d>) -> Option<usize> {
-        if looking.is_empty() {
+        if looking.schemas.is_empty() {
             return None;
         }
-        let key = looking.iter().map(|(at, (_, firm))| (*at, *firm)).collect();
+        let key = looking.schemas.iter().map(|(at, (_, firm))| (*at, *firm)).collect();
+        let key = (looking.closed, key);
         let next = self.known.len();
         let number = *self.known.entry(key).or_insert(next);
         if number == next {
@@ -180,7 +225,7 @@ impl<'d> Shape<'d> {
 impl<'s, 'd> Places<'s, 'd> {
     pub(super) fn new(source: &'s Source<'d>, limits: &SchemaLimits) -> Self {
         let limit = limits.max_case_names;
-        Places { source, left: limit, limit, words: HashMap::new() }
+        Places { source, left: limit, limit, words: HashMap::new(), taking: HashMap::new() }
     }
 
     /// The casing of the shape with this schema.
@@ -189,8 +234,8 @@ impl<'s, 'd> Places<'s, 'd> {
     /// [`SchemaFault::Limit`] if the document has more places and names in them than may be.
     pub(super) fn read(&mut self, schema: &'d Value) -> Result<Casing, SchemaFault> {
         let mut shape = Shape::default();
-        let mut whole = Looking::new();
-        self.look(schema, HELD, &mut whole)?;
+        let mut whole = Looking::default();
+        self.enter(schema, HELD, &mut whole)?;
         shape.number(whole);
         let mut places = Vec::new();
         while let Some(looking) = shape.waiting.get_mut(places.len()).map(std::mem::take) {
@@ -206,8 +251,43 @@ impl<'s, 'd> Places<'s, 'd> {
         Ok(())
     }
 
+    /// Adds a schema that is closed by itself, and all that look at the same value with it.
+    fn enter(&mut self, schema: &'d Value, firm: u8, looking: &mut Looking<'d>) -> Result<(), SchemaFault> {
+        looking.closed |= !self.takes_every_member(schema)?;
+        self.look(schema, firm, &mut looking.schemas)
+    }
+
+    /// Whether closing leaves the objects of a schema open; true where it takes none.
+    fn takes_every_member(&mut self, schema: &'d Value) -> Result<bool, SchemaFault> {
+        let Value::Object(map) = schema else { return Ok(true) };
+        let at = std::ptr::from_ref(map) as usize;
+        if let Some(known) = self.taking.get(&at) {
+            return Ok(*known);
+        }
+        let opened = |keyword: &str| map.get(keyword) == Some(&Value::Bool(true));
+        let mut takes = self.source.types(schema) & types::OBJECT == 0
+            || self.source.opens(schema)
+            || opened("additionalProperties")
+            || opened("unevaluatedProperties");
+        if let Some(Value::String(reference)) = map.get("$ref") {
+            takes = takes || self.takes_every_member(self.source.resolve(reference)?)?;
+        }
+        for part in branches(map, "allOf") {
+            takes = takes || self.takes_every_member(part)?;
+        }
+        for keyword in ["anyOf", "oneOf"].into_iter().filter(|keyword| map.contains_key(*keyword)) {
+            let mut all = true;
+            for part in branches(map, keyword) {
+                all = all && self.takes_every_member(part)?;
+            }
+            takes = takes || all;
+        }
+        self.taking.insert(at, takes);
+        Ok(takes)
+    }
+
     /// Adds a schema and all that look at the same value with it.
-    fn look(&mut self, schema: &'d Value, firm: u8, looking: &mut Looking<'d>) -> Result<(), SchemaFault> {
+    fn look(&mut self, schema: &'d Value, firm: u8, looking: &mut Schemas<'d>) -> Result<(), SchemaFault> {
         let Value::Object(map) = schema else { return Ok(()) };
         let at = std::ptr::from_ref(map) as usize;
         if looking.get(&at).is_some_and(|(_, known)| *known <= firm) {
@@ -233,7 +313,8 @@ impl<'s, 'd> Places<'s, 'd> {
     }
 
     fn place(&mut self, looking: Looking<'d>, shape: &mut Shape<'d>) -> Result<Place, SchemaFault> {
-        let mut place = Place::default();
+        let mut place = Place { openness: openness(&looking), ..Place::default() };
+        let looking = looking.schemas;
         for name in self.declared(&looking)? {
             let inside = self.member(&looking, Some(&name))?;
             place.names.push((name, shape.number(inside)));
@@ -256,7 +337,7 @@ impl<'s, 'd> Places<'s, 'd> {
 
     /// The names that are declared where these look. Where members may come that none of them names, one that holds in a branch only does
     /// not count beside its twin that always holds: policies know the latter.
-    fn declared(&mut self, looking: &Looking<'d>) -> Result<Vec<String>, SchemaFault> {
+    fn declared(&mut self, looking: &Schemas<'d>) -> Result<Vec<String>, SchemaFault> {
         let mut names: BTreeMap<String, u8> = BTreeMap::new();
         for (map, firm) in looking.values() {
             let mut add = |name: &str, firm: u8| {
@@ -287,13 +368,13 @@ impl<'s, 'd> Places<'s, 'd> {
     }
 
     /// What may look at a member of this name, or of one that none of them names.
-    fn member(&mut self, looking: &Looking<'d>, name: Option<&str>) -> Result<Looking<'d>, SchemaFault> {
-        let mut inside = Looking::new();
+    fn member(&mut self, looking: &Schemas<'d>, name: Option<&str>) -> Result<Looking<'d>, SchemaFault> {
+        let mut inside = Looking::default();
         for (map, firm) in looking.values() {
             let own = name.and_then(|name| map.get("properties")?.get(name));
             let mut listed = own.is_some();
             if let Some(schema) = own {
-                self.look(schema, *firm, &mut inside)?;
+                self.enter(schema, *firm, &mut inside)?;
             }
             for (pattern, schema) in named(map, "patternProperties") {
                 let words = self.words(pattern);
@@ -301,27 +382,27 @@ impl<'s, 'd> Places<'s, 'd> {
                 let open = words.is_empty();
                 listed |= fits;
                 if fits || open {
-                    self.look(schema, BRANCH.max(*firm), &mut inside)?;
+                    self.enter(schema, BRANCH.max(*firm), &mut inside)?;
                 }
             }
             let others = ["additionalProperties", "unevaluatedProperties"].iter();
             for schema in others.filter_map(|keyword| map.get(*keyword)).filter(|_| !listed) {
-                self.look(schema, *firm, &mut inside)?;
+                self.enter(schema, *firm, &mut inside)?;
             }
         }
         Ok(inside)
     }
 
     /// What may look at the item there, or at one behind all that have a place of their own.
-    fn item(&mut self, looking: &Looking<'d>, index: Option<usize>) -> Result<Looking<'d>, SchemaFault> {
-        let mut inside = Looking::new();
+    fn item(&mut self, looking: &Schemas<'d>, index: Option<usize>) -> Result<Looking<'d>, SchemaFault> {
+        let mut inside = Looking::default();
         for (map, firm) in looking.values() {
             let own = index.and_then(|index| map.get("prefixItems")?.get(index));
             if let Some(schema) = own.or_else(|| map.get("items")) {
-                self.look(schema, *firm, &mut inside)?;
+                self.enter(schema, *firm, &mut inside)?;
             }
             if let Some(schema) = map.get("contains") {
-                self.look(schema, TESTED, &mut inside)?;
+                self.enter(schema, TESTED, &mut inside)?;
             }
         }
         Ok(inside)
@@ -333,30 +414,53 @@ impl<'s, 'd> Places<'s, 'd> {
     }
 }
 
-/// The places without ways to where no name is declared further inside.
+/// The places without ways to where no name is declared further inside and every object is open.
 fn pruned(mut places: Vec<Place>) -> Vec<Place> {
-    let mut leads: Vec<bool> = places.iter().map(|place| !place.names.is_empty()).collect();
+    let leads = leading(&places, |place| !place.names.is_empty());
+    let kept = leading(&places, |place| !place.names.is_empty() || place.openness.bounded);
+    if kept.first() != Some(&true) {
+        return Vec::new();
+    }
+    for (place, leads) in places.iter_mut().zip(leads) {
+        place.leads = leads;
+        place.inside_mut().for_each(|inside| *inside = inside.filter(|to| kept.get(*to) == Some(&true)));
+    }
+    places
+}
+
+/// The places that are such, or lead to one that is.
+fn leading(places: &[Place], is: impl Fn(&Place) -> bool) -> Vec<bool> {
+    let mut leads: Vec<bool> = places.iter().map(is).collect();
     loop {
         let mut changed = false;
-        for (number, place) in places.iter_mut().enumerate().rev() {
-            let inside =
-                place.inside_mut().any(|inside| inside.is_some_and(|to| leads.get(to) == Some(&true)));
+        for (number, place) in places.iter().enumerate().rev() {
+            let inside = place.all_inside().flatten().any(|to| leads.get(to) == Some(&true));
             if let Some(known) = leads.get_mut(number).filter(|known| inside && !**known) {
                 *known = true;
                 changed = true;
             }
         }
         if !changed {
-            break;
+            return leads;
         }
     }
-    if leads.first() != Some(&true) {
-        return Vec::new();
-    }
-    for inside in places.iter_mut().flat_map(Place::inside_mut) {
-        *inside = inside.filter(|to| leads.get(*to) == Some(&true));
-    }
-    places
+}
+
+/// How freely objects take members where these look.
+fn openness(looking: &Looking<'_>) -> Openness {
+    let maps = || looking.schemas.values().map(|(map, _)| *map);
+    let listed = maps().any(|map| {
+        let mut values = branches(map, "enum").chain(map.get("const"));
+        values.any(|value| value.is_object() || value.is_array())
+    });
+    let bounds = |map: &Map<String, Value>| {
+        let shut = |keyword: &str| map.get(keyword).is_some_and(|value| value != &Value::Bool(true));
+        shut("additionalProperties")
+            || shut("unevaluatedProperties")
+            || map.contains_key("propertyNames")
+            || map.contains_key("patternProperties")
+    };
+    Openness { bounded: looking.closed || listed || maps().any(bounds), listed }
 }
 
 #[cfg(test)]

@@ -120,9 +120,6 @@ fn a_member_added_to_an_open_object_breaks_nothing_by_case_alone() {
         |members: Value| json!({ "type": "object", "properties": members, "additionalProperties": true });
     let (none, one) = (open(json!({ "id": true })), open(json!({ "id": true, "amount": true })));
     assert_eq!(concept(&none, &one).verdict, Verdict::Compatible);
-    let texts = |members: Value| json!({ "type": "object", "properties": members, "additionalProperties": { "type": "string" } });
-    let note = json!({ "note": { "type": "string" } });
-    assert_eq!(concept(&object(&texts(json!({}))), &object(&texts(note))).verdict, Verdict::Compatible);
     // by its type it still breaks, and the witness shows the name as it is declared
     let typed = open(json!({ "id": true, "amount": { "type": "integer" } }));
     let part = concept(&none, &typed);
@@ -148,4 +145,99 @@ fn attack_a_new_member_that_is_a_twin_of_a_declared_one_or_of_a_closed_object_br
         &list(open(json!({ "a": true }))),
     );
     assert_eq!(part.verdict, Verdict::Breaking);
+}
+
+/// A place that bounds its names or values took no member at will: a new name that refuses what it took breaks.
+#[test]
+fn attack_a_new_name_breaks_where_the_older_version_bounds_the_members() {
+    let int = || json!({ "type": "integer" });
+    let text = || json!({ "type": "string" });
+    let whole = |x: Value| json!({ "type": "object", "properties": { "x": x }, "required": ["x"] });
+    let map = |members: Value, rest: Value| json!({ "type": "object", "properties": members, "additionalProperties": rest });
+    let amount = || map(json!({ "amount": text() }), text());
+    let list = |items: Value| json!({ "type": "array", "items": items });
+    let pairs = [
+        (whole(json!({ "const": { "Amount": "q" } })), whole(amount())),
+        (
+            whole(json!({ "enum": [{ "Amount": "q" }, null] })),
+            whole(json!({ "anyOf": [amount(), { "type": "null" }] })),
+        ),
+        (whole(list(json!({ "enum": [{ "Id": "1" }] }))), whole(list(map(json!({ "id": text() }), text())))),
+        (
+            whole(json!({ "const": { "y": [{ "Amount": "q" }] } })),
+            whole(map(json!({ "y": list(amount()) }), json!(true))),
+        ),
+        (
+            whole(
+                json!({ "propertyNames": { "enum": ["USD", "EUR"] }, "type": "object", "additionalProperties": int() }),
+            ),
+            whole(map(json!({ "usd": int() }), int())),
+        ),
+        (
+            whole(
+                json!({ "type": "object", "patternProperties": { "^[A-Z]{3}$": int() }, "additionalProperties": false }),
+            ),
+            whole(
+                json!({ "type": "object", "patternProperties": { "^[A-Z]{3}$": int() }, "additionalProperties": false, "properties": { "usd": int() } }),
+            ),
+        ),
+        (whole(map(json!({}), text())), whole(map(json!({ "note": text() }), text()))),
+        (
+            whole(
+                json!({ "type": "object", "additionalProperties": true, "propertyNames": { "maxLength": 3 } }),
+            ),
+            whole(map(json!({ "usd": true }), json!(true))),
+        ),
+        (
+            whole(json!({ "anyOf": [map(json!({}), json!(true)), map(json!({}), int())] })),
+            whole(map(json!({ "usd": true }), json!(true))),
+        ),
+        (
+            json!({ "type": "object", "patternProperties": { "^[A-Z]{3}$": int() } }),
+            json!({ "type": "object", "patternProperties": { "^[A-Z]{3}$": int() }, "properties": { "usd": int() } }),
+        ),
+    ];
+    for (old, new) in pairs {
+        let part = concept(&old, &new);
+        assert_eq!(part.verdict, Verdict::Breaking, "{old} and {new}: {part:?}");
+        assert_eq!(part.witness.expect("a break").refused.rule, "case", "{old} and {new}");
+    }
+}
+
+#[test]
+fn a_new_name_in_a_plainly_open_place_breaks_nothing_by_case_however_the_place_is_opened() {
+    let whole = |x: Value| json!({ "type": "object", "properties": { "x": x } });
+    let open = || json!({ "type": "object", "additionalProperties": true });
+    let named =
+        || json!({ "type": "object", "additionalProperties": true, "properties": { "amount": true } });
+    let nothing = || json!({ "type": "null" });
+    let pairs = [
+        (whole(open()), whole(named())),
+        (whole(json!({})), whole(json!({ "additionalProperties": true, "properties": { "amount": true } }))),
+        (whole(json!({ "anyOf": [open(), nothing()] })), whole(json!({ "anyOf": [named(), nothing()] }))),
+        (
+            whole(
+                json!({ "type": "object", "unevaluatedProperties": true, "allOf": [{ "properties": { "id": true } }] }),
+            ),
+            whole(
+                json!({ "type": "object", "unevaluatedProperties": true, "properties": { "id": true, "amount": true } }),
+            ),
+        ),
+        (
+            whole(
+                json!({ "type": "object", "additionalProperties": true, "properties": { "k": { "enum": ["a", "b"] } } }),
+            ),
+            whole(
+                json!({ "type": "object", "additionalProperties": true, "properties": { "k": { "enum": ["a", "b"] }, "amount": true } }),
+            ),
+        ),
+        (
+            whole(json!({ "type": "array", "items": open() })),
+            whole(json!({ "type": "array", "items": named() })),
+        ),
+    ];
+    for (old, new) in pairs {
+        let part = concept(&old, &new);
+        assert_eq!(part.verdict, Verdict::Compatible, "{old} and {new}: {part:?}");
+    }
 }

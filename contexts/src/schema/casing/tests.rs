@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::pattern::words;
 use super::*;
+use crate::compare::hunt::open_names::excused;
 use crate::compare::hunt::random::{Random, documents, value_for};
 use crate::compare::{CompareLimits, Verdict, compare};
 use crate::json::{Limits, read};
@@ -223,8 +224,13 @@ fn a_schema_that_leads_back_to_itself_ends_and_one_without_names_has_no_places()
         "properties": { "amount": { "type": "integer" }, "n": { "$ref": "#/$defs/n" } }, "additionalProperties": true } } });
     let tree = casing(&tree, &SchemaLimits::default()).unwrap();
     assert_eq!(tree.places.len(), 3, "the concept, the definition, the amount");
+    let open = json!({ "concepts": { "c": { "type": "object", "additionalProperties": true } } });
+    assert_eq!(casing(&open, &SchemaLimits::default()).unwrap().places, []);
+    // a place that bounds its members stays, for the comparison
     let map = json!({ "concepts": { "c": { "type": "object", "additionalProperties": { "type": "object", "additionalProperties": true } } } });
-    assert_eq!(casing(&map, &SchemaLimits::default()).unwrap().places, []);
+    let map = casing(&map, &SchemaLimits::default()).unwrap();
+    assert!(map.places.iter().all(|place| !place.leads_to_names()));
+    assert_eq!(map.places.iter().map(Place::is_open).collect::<Vec<_>>(), [false, true]);
 }
 
 #[test]
@@ -257,7 +263,7 @@ fn a_pattern_that_spells_out_whole_names_declares_them() {
 
 /// The comparison reads the rule off the same places.
 #[test]
-fn what_is_called_compatible_accepts_every_twin_that_the_other_accepts() {
+fn what_is_called_compatible_accepts_every_twin_that_the_other_does_not_take_at_will() {
     let (mut held, mut refused) = (0_u32, 0_u32);
     for seed in 0..600 {
         let mut random = Random::new(seed);
@@ -284,7 +290,10 @@ fn what_is_called_compatible_accepts_every_twin_that_the_other_accepts() {
             }
             let there = accepts(&second, &value);
             if comparison.verdict == Verdict::Compatible {
-                assert_eq!(there, Some(Ok(())), "{seed}: {value} under {old} and {new}");
+                let shapes = first.shapes().next().zip(second.shapes().next());
+                let excused = || shapes.is_some_and(|(older, newer)| excused(older, newer, &value));
+                let passes = there == Some(Ok(())) || (there == Some(Err("case".to_owned())) && excused());
+                assert!(passes, "{seed}: {there:?} for {value} under {old} and {new}");
                 held += 1;
             }
             refused += u32::from(there == Some(Err("case".to_owned())));
