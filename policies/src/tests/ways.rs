@@ -12,7 +12,7 @@ fn bug_the_direction_and_the_version_of_a_method_were_not_judged() {
         (
             "mcp::Initialize",
             "when { context.binding_version == \"2026-07-28\" }",
-            "`context.binding_version` is never `\"2026-07-28\"` (it is one of `\"2025-11-25\"`)",
+            "`context.binding_version` is never `\"2026-07-28\"` (did you mean `\"2025-06-18\"`?)",
         ),
         (
             "mcp::ListTools",
@@ -33,7 +33,7 @@ fn bug_the_direction_and_the_version_of_a_method_were_not_judged() {
         ),
         (
             "mcp::Progress",
-            "when { context.direction == \"request\" && context.binding_version != \"2025-11-25\" }",
+            "when { context.direction == \"request\" && context.binding_version != \"2025-11-25\" && context.binding_version != \"2025-06-18\" }",
             "its condition is true for no message",
         ),
         (
