@@ -22,6 +22,9 @@ pub use crate::schema::SchemaLimits;
 pub use envelope::RESERVED_NAMES;
 pub use fault::DocumentFault;
 
+/// Faults that one look at a document tells at most.
+const MAX_FAULTS: usize = 256;
+
 /// Bounds of a document, each with its reason.
 #[derive(Debug, Clone)]
 pub struct DocumentLimits {
@@ -164,7 +167,7 @@ impl Context {
                 Err(fault) => {
                     let gone = fault.path().is_some_and(|path| envelope::remove_part(&mut value, path));
                     faults.push(fault);
-                    if !gone {
+                    if !gone || faults.len() >= MAX_FAULTS {
                         return faults;
                     }
                 }
@@ -179,6 +182,7 @@ impl Context {
                 Ok(envelope) => terms::faults(&envelope, limits),
             },
         });
+        faults.truncate(MAX_FAULTS);
         if faults.is_empty() { vec![first] } else { faults }
     }
 

@@ -41,6 +41,9 @@ pub(super) enum Found {
     Unclear(Why),
 }
 
+/// Characters, items or members that a message can hold, however a gateway is configured.
+const MOST_IN_A_MESSAGE: u64 = u32::MAX as u64;
+
 /// What stands in a value that is too large to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Described {
@@ -49,6 +52,14 @@ pub(super) struct Described {
 }
 
 impl Found {
+    /// A value of so many parts that it is not written; unclear past what any message holds.
+    fn described_of(count: u64, what: impl Fn(u64) -> String) -> Found {
+        match count {
+            0..=MOST_IN_A_MESSAGE => Found::described(what(count)),
+            _ => Found::Unclear("a bound past every message".into()),
+        }
+    }
+
     /// A value that is shown to be and is not written.
     fn described(what: String) -> Found {
         Found::Described(Rc::new(Described { path: String::new(), what }))

@@ -406,3 +406,16 @@ fn the_specification_lists_the_shipped_contexts_with_their_digests() {
     }
     assert!(missing.is_empty(), "not in the page:\n{missing}");
 }
+
+#[test]
+fn bug_the_faults_of_one_look_were_not_bounded() {
+    let members: serde_json::Map<String, Value> =
+        (0..400).map(|n| (format!("unknown{n}"), json!(1))).collect();
+    let mut document = json!({ "context": "urn:contexts:t:v1.0", "concepts": { "c": { "type": "object" } } });
+    document.as_object_mut().unwrap().extend(members);
+    let told = |document: &Value| {
+        let bytes = document.to_string();
+        Context::faults(bytes.as_bytes(), &Prefix::default(), &DocumentLimits::default(), &|_| None).len()
+    };
+    assert_eq!(told(&document), 256);
+}

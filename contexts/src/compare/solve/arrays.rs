@@ -162,7 +162,9 @@ impl Solver<'_> {
         }
         let items: Vec<Vec<Id>> = (0..short).map(|at| asked.item(at)).collect();
         match self.place_groups(asked, items) {
-            found if found.is_there() => Found::described(format!("an array of {} items", asked.least)),
+            found if found.is_there() => {
+                Found::described_of(asked.least, |least| format!("an array of {least} items"))
+            }
             other => other,
         }
     }

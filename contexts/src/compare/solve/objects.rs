@@ -280,7 +280,7 @@ impl Solver<'_> {
         }
         let others: Vec<Id> = asked.every.iter().map(|(_, is)| *is).collect();
         if self.find(&others).is_there() {
-            Found::described(format!("an object of {} members", asked.least))
+            Found::described_of(asked.least, |least| format!("an object of {least} members"))
         } else {
             unclear()
         }

@@ -74,7 +74,7 @@ impl Solver<'_> {
         let possible = least <= most && by_length && !(plain(true) && plain(false));
         // of so many texts at most a few are left out
         (least > self.limits.max_size && possible)
-            .then(|| Found::described(format!("a text of {least} characters")))
+            .then(|| Found::described_of(least, |least| format!("a text of {least} characters")))
     }
 
     fn listed<'t>(&mut self, texts: impl Iterator<Item = &'t str>, atoms: &[&Atom]) -> Found {

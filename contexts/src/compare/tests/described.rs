@@ -131,3 +131,16 @@ fn bounds_past_every_number_of_a_message_bind_nothing_or_all() {
     let same = json!({ "context": "urn:contexts:t:v1.0", "concepts": { "c": object(&most(json!(1e19))) } });
     assert_eq!(compared(&same, &same).verdict, Verdict::Compatible);
 }
+
+#[test]
+fn bug_a_bound_past_every_message_was_called_a_break_with_a_length_that_no_message_has() {
+    for old in [
+        json!({ "type": "string", "minLength": 1e300 }),
+        json!({ "type": "array", "items": { "type": "string" }, "minItems": 1e300 }),
+        json!({ "type": "object", "additionalProperties": true, "minProperties": 5_000_000_000_u64 }),
+    ] {
+        let part = concept(&object(&old), &object(&json!({ "type": "integer" })));
+        assert_eq!(part.verdict, Verdict::Unknown, "{old}: {part:?}");
+        assert!(part.described.is_none());
+    }
+}
