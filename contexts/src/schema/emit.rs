@@ -284,15 +284,16 @@ impl<'s, 'd> Emitter<'s, 'd> {
         }
     }
 
-    /// Declares the members of objects in `enum` and `const`, so that closing leaves these objects as they are listed.
+    /// Declares the members of objects in `enum` and `const` with their listed values, so that closing leaves these objects as they are
+    /// listed and takes nothing else under their names.
     fn declare_listed(&self, schema: &Value, out: &mut Map<String, Value>) {
-        let names = self.source.listed_members(schema);
-        if names.is_empty() {
+        let listed = self.source.listed_members(schema);
+        if listed.is_empty() {
             return;
         }
         if let Value::Object(properties) = out.entry("properties").or_insert_with(|| json!({})) {
-            for name in names {
-                properties.entry(name).or_insert(Value::Bool(true));
+            for (name, values) in listed {
+                properties.entry(name).or_insert(values);
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::SchemaFault;
 
@@ -149,14 +149,27 @@ impl<'d> Source<'d> {
         found
     }
 
-    /// Names of members in the objects that `enum` and `const` list, in the schema and in every part that may vouch for members.
-    pub(super) fn listed_members(&self, schema: &Value) -> BTreeSet<String> {
-        let (mut names, mut seen) = (BTreeSet::new(), BTreeSet::new());
+    /// What closing declares of the objects that `enum` and `const` list, in the schema and in every part that may vouch for members: by
+    /// member its listed values, or any value where another part declares the member or may take it.
+    pub(super) fn listed_members(&self, schema: &Value) -> BTreeMap<String, Value> {
+        let (mut listed, mut declared, mut seen) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
+        // a list of the schema itself holds of every object
+        let mut free = ["enum", "const"].iter().any(|keyword| schema.get(*keyword).is_some());
         let mut open = vec![schema];
         while let Some(schema) = open.pop() {
             let Value::Object(map) = schema else { continue };
             let values = branches(map, "enum").chain(map.get("const"));
-            names.extend(values.filter_map(Value::as_object).flat_map(Map::keys).cloned());
+            for (name, value) in values.filter_map(Value::as_object).flatten() {
+                let known: &mut Vec<Value> = listed.entry(name.clone()).or_default();
+                if !known.contains(value) {
+                    known.push(value.clone());
+                }
+            }
+            declared.extend(named(map, "properties").map(|(name, _)| name.as_str()));
+            let opened = |keyword: &str| map.get(keyword).is_some_and(|inside| inside != &Value::Bool(false));
+            free |= opened("patternProperties")
+                || opened("additionalProperties")
+                || opened("unevaluatedProperties");
             open.extend(
                 in_place(map).filter(|part| map.get("not").is_none_or(|not| !std::ptr::eq(*part, not))),
             );
@@ -166,7 +179,11 @@ impl<'d> Source<'d> {
                 open.extend(self.resolve(reference).ok());
             }
         }
-        names
+        let one = |(name, values): (String, Vec<Value>)| match free || declared.contains(name.as_str()) {
+            true => (name, Value::Bool(true)),
+            false => (name, json!({ "enum": values })),
+        };
+        listed.into_iter().map(one).collect()
     }
 
     /// Whether every array that the schema takes is held to some `items`.

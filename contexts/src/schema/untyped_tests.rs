@@ -119,3 +119,29 @@ fn free_text_where_a_schema_says_nothing_is_as_below_true() {
     assert!(!free(json!({})) && !free(json!(true)) && !free(json!({ "minLength": 1 })));
     assert!(free(json!({ "anyOf": [{}, { "type": "string", "maxLength": 9, "x-free-text": true }] })));
 }
+
+#[test]
+fn attack_a_name_that_a_branch_lists_takes_no_free_text_beside_another_branch() {
+    let a = json!({ "properties": { "a": { "type": "integer" } }, "required": ["a"] });
+    for listed in [
+        json!({ "const": { "note": "standard" } }),
+        json!({ "enum": [{ "note": "standard" }, { "note": "express" }] }),
+        json!({ "allOf": [{ "const": { "note": "standard" } }] }),
+    ] {
+        let schema = compiled(json!({ "type": "object", "anyOf": [a, listed] }));
+        takes(
+            &schema,
+            &[json!({ "a": 1 }), json!({ "note": "standard" }), json!({ "a": 1, "note": "standard" })],
+        );
+        refuses(&schema, &[json!({ "a": 1, "note": "any free text" })], "/note enum");
+    }
+    // a part that declares the member, or takes any, says what it holds
+    for other in [
+        json!({ "properties": { "note": { "type": "string", "maxLength": 9 } }, "required": ["note"] }),
+        json!({ "type": "object", "additionalProperties": { "type": "string" } }),
+    ] {
+        let schema =
+            compiled(json!({ "type": "object", "anyOf": [other, { "const": { "note": "standard" } }] }));
+        takes(&schema, &[json!({ "note": "other" }), json!({ "note": "standard" })]);
+    }
+}
