@@ -55,6 +55,8 @@ struct Stage {
     streams: String,
     /// Of the route whose agent answers when it is told to.
     thinks: String,
+    /// A message has reached the agent that thinks.
+    reached: mpsc::Receiver<()>,
     answer: mpsc::Sender<()>,
     made: Value,
     began: u64,
@@ -97,7 +99,8 @@ impl Stage {
             .into_bytes(),
         );
         let (answer, told) = mpsc::channel();
-        let thinking = thinking(told);
+        let (reaches, reached) = mpsc::channel();
+        let thinking = thinking(reaches, told);
         let [listen, sockets, streams, thinks] = std::array::from_fn(|_| free_address());
         let more = format!(
             r#"
@@ -146,7 +149,7 @@ algorithms = ["ES256", "EdDSA", "RS256"]
         let gateway = Gateway::before(&up, behind.address, &more);
         let [url, sockets, streams, thinks] =
             [listen, sockets, streams, thinks].map(|address| format!("https://{address}/"));
-        Self { up, gateway, behind, url, sockets, streams, thinks, answer, made, began }
+        Self { up, gateway, behind, url, sockets, streams, thinks, reached, answer, made, began }
     }
 
     /// Says the message on another route with this token, and leaves the answer to be read.
@@ -202,13 +205,17 @@ algorithms = ["ES256", "EdDSA", "RS256"]
 }
 
 /// An agent that answers each message once it is told to.
-fn thinking(told: mpsc::Receiver<()>) -> SocketAddr {
+fn thinking(reaches: mpsc::Sender<()>, told: mpsc::Receiver<()>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
             let mut buffer = vec![0; 64 * 1024];
-            if read_message(&mut stream, &mut buffer).is_some() && told.recv().is_ok() {
+            if read_message(&mut stream, &mut buffer).is_none() {
+                continue;
+            }
+            let _ = reaches.send(());
+            if told.recv().is_ok() {
                 let head = format!("content-type: application/json\r\ncontent-length: {}", REPLY.len());
                 let _ = write!(stream, "HTTP/1.1 200 OK\r\n{head}\r\n\r\n{REPLY}");
             }
@@ -304,6 +311,7 @@ fn an_open_stream_and_a_late_answer_lose_what_a_token_gave_them_once_the_issuers
         told.extend_from_slice(&more[..read]);
     }
     let mut late = stage.ask(&stage.thinks, good);
+    stage.reached.recv_timeout(support::PATIENCE).expect("the message reaches the agent");
     assert_eq!(stage.showing(good).status, 200);
     stage.take_the_key_away(good);
     let mut rest = Vec::new();
