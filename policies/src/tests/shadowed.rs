@@ -289,8 +289,8 @@ fn ten_thousand_forbids_of_one_type_are_held_against_each_other_in_bounded_time(
     let source = PolicySource { files: files.collect(), ..PolicySource::shipped() };
     let begun = std::time::Instant::now();
     assert!(Policies::load(&source, &shipped_contexts(), &PolicyLimits::default()).is_ok());
-    // a debug build takes ten times what a release build does
-    assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+    // a minute in a debug build alone, and several beside other tests; each pair by itself would be fifty million looks, which take hours
+    assert!(begun.elapsed().as_secs() < 1_200, "{:?}", begun.elapsed());
 }
 
 /// Only a forbid without a condition, or one that the permit's own condition leads to, was held against it.
