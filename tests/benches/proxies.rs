@@ -51,6 +51,7 @@ fn requests() -> usize {
 }
 
 /// Prints the table of these proxies under this request, each beside the first, nginx, and the second, with checks off.
+#[allow(dead_code, reason = "the bench of the gateway names its own columns")]
 pub fn compare(request: &[u8], proxies: &[&Proxy]) {
     compare_under(&Load::Request(request.into()), proxies, &["nginx", "checks off"]);
 }

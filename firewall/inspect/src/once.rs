@@ -56,7 +56,7 @@ impl AnswerRight {
         Ok(step.map(|step| Answer { step, request: Arc::clone(request), said }))
     }
 
-    /// Whether it can be taken now.
+    /// True if it can be taken now.
     pub(crate) fn is_open(&self) -> bool {
         self.0.as_ref().is_none_or(|request| request.open.is_open())
     }

@@ -24,7 +24,7 @@ use semgate_message::{
 pub(crate) struct Removed<M> {
     /// What is judged, and passes.
     pub message: M,
-    /// What is gone: JSON pointers into the message as it came.
+    /// JSON pointers to the removed members, into the message as it came.
     pub pointers: Vec<String>,
 }
 

@@ -163,7 +163,7 @@ fn may_publish(app: &App, author: &Author, document: &Context, entry: &mut Entry
     ruled(app, entry, author.id(), PublisherAct::Publish, (urn.line(), urn.version())).map(drop)
 }
 
-/// Whether something is published under a URN.
+/// The state of a URN at the authority: published or free.
 enum Known {
     /// Nothing whose file is good; what the publisher is warned of.
     No(Vec<Value>),

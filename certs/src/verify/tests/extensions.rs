@@ -68,7 +68,7 @@ fn of_root(name: &'static str, world: &World, params: CertificateParams) -> Case
     Case::new(name, world, Usage::Context, &issuing.issue(&leaf()), &issuing).root(&root)
 }
 
-/// What is critical without being processed refuses wherever it stands.
+/// A critical extension that nothing here processes refuses the certificate, wherever it stands.
 pub(super) fn critical(world: &World) -> Vec<Case> {
     let by_contexts = value_of(&world.contexts.issue(&leaf()), "2.5.29.35");
     let by_root = value_of(&world.contexts, "2.5.29.35");

@@ -233,7 +233,7 @@ fn replaceable(fault: &DocumentFault, document: &Value) -> Option<String> {
     (is_schema && !(within == 4 && kept <= 4)).then_some(path)
 }
 
-/// Whether something in the draft lets more through where a definition takes less.
+/// True if the draft lets more through where a definition takes less.
 fn turns(value: &Value) -> bool {
     match value {
         Value::Object(map) => {

@@ -63,7 +63,7 @@ pub(super) fn resolve<'v>(root: &'v Value, reference: &str) -> Option<(String, &
     (target.is_object() || target.is_boolean()).then_some((pointer, target))
 }
 
-/// Whether a schema inside has a base of its own: what `#` means below it is another place.
+/// True if a schema inside has a base of its own, so that `#` below it points elsewhere.
 pub(super) fn has_inner_base(root: &Value) -> bool {
     fn inside(value: &Value) -> bool {
         match value {

@@ -83,7 +83,7 @@ impl Serving {
         Self(Kind::Stream(fault))
     }
 
-    /// What is seen of the caller while it is answered.
+    /// The caller's end of the connection, as far as the gateway sees it.
     pub(crate) fn caller(&self) -> Caller {
         match &self.0 {
             Kind::Guarded(busy) => Caller(Some(Rc::clone(&busy.watch))),

@@ -12,7 +12,7 @@ use semgate_message::{
 };
 use semgate_policies::{Circumstances, Credentials};
 
-/// Whether the policies let this agent use the line of a context, and the context counts now.
+/// True if the policies let this agent use the line of a context, and the context counts now.
 fn usable(case: &Case<'_>, agent: &str, named: &Named) -> bool {
     let urn = named.urn();
     let standing = || Some(case.generation.source_of(urn.line())?.view().standing(urn, case.now.unix));

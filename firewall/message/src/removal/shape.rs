@@ -11,7 +11,7 @@ pub(super) struct Shape {
     pub meta: Option<&'static [&'static str]>,
 }
 
-/// What becomes of members that a shape does not know.
+/// The fate of members that a shape does not know.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unknown {
     /// They stay, and the reader of the binding refuses them.
@@ -22,7 +22,7 @@ pub(super) enum Unknown {
     GoesUnless(&'static [&'static str]),
 }
 
-/// What a known member holds.
+/// The content of a known member.
 #[derive(Clone, Copy)]
 pub(super) enum Is {
     /// Anything; the reader of the binding judges it.

@@ -5,7 +5,7 @@ use semgate_contexts::Context;
 use semgate_contexts::json::{self, Json};
 use serde_json::{Value, json};
 
-/// Whether the parameters of a task take this instance.
+/// True if the parameters of a task take this instance.
 fn takes(context: &Context, task: &str, instance: &Value) -> bool {
     let bytes = instance.to_string();
     let read = json::read(bytes.as_bytes(), &json::Limits::default()).unwrap();
