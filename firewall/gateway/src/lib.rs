@@ -9,10 +9,10 @@
 //! [`Permit`](semgate_inspect::Permit). Nothing is ever sent twice: there is no retry.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
+mod account;
 mod address;
 mod admin;
 mod admit;
-mod agents;
 mod answer;
 mod authorize;
 mod card;

@@ -77,8 +77,6 @@ fn measure(mut one: impl FnMut(u64)) -> Figures {
 
 fn unlimited() -> InspectLimits {
     InspectLimits {
-        messages_per_second: NonZeroU32::MAX,
-        message_burst: NonZeroU32::MAX,
         ..InspectLimits::default()
     }
 }

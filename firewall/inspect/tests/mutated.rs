@@ -21,8 +21,6 @@ const EVENTS: [&str; 5] =
 /// Without limits of rate, which would hide what the stages say.
 static INSPECTOR: LazyLock<Inspector> = LazyLock::new(|| {
     let limits = InspectLimits {
-        messages_per_second: NonZeroU32::MAX,
-        message_burst: NonZeroU32::MAX,
         ambiguous_per_minute: 1 << 20,
         ..InspectLimits::default()
     };

@@ -77,26 +77,6 @@ fn a_question_that_policy_denies_is_not_counted() {
 }
 
 #[test]
-fn f0_36_the_rate_of_messages_is_limited_before_a_byte_is_read_and_one_agent_is_untouched_by_another() {
-    let limits = InspectLimits {
-        messages_per_second: NonZeroU32::new(10).unwrap(),
-        message_burst: NonZeroU32::new(3).unwrap(),
-        ..InspectLimits::default()
-    };
-    let inspector = Inspector::new(limits, world("day"));
-    for _ in 0..3 {
-        inspector.arrive(&agent("retailer-7"), NOW).unwrap();
-    }
-    let refusal = inspector.arrive(&agent("retailer-7"), NOW).unwrap_err();
-    assert_eq!(refusal.code(), Code::RateLimited);
-    assert!(refusal.retry_after().unwrap() <= Duration::from_millis(100));
-    let [quota] = refusal.quotas() else { panic!("{:?}", refusal.quotas()) };
-    assert_eq!((&*quota.name, quota.most, quota.window), ("messages", 3, 1));
-    inspector.arrive(&agent("courier-5"), NOW).unwrap();
-    inspector.arrive(&agent("retailer-7"), later(100)).unwrap();
-}
-
-#[test]
 fn a_permit_holds_exactly_the_bytes_that_were_judged_and_where_they_may_go() {
     let inspector = inspector(world("day"));
     let route = route("l8");
