@@ -286,6 +286,7 @@ impl Publisher {
             self.metrics.gauge(name, labels).set(value as f64)
         };
         set("semgate_generation", &[], generation.number());
+        set("semgate_held_bytes", &[], self.shared.accounts.held() as u64);
         set("semgate_audit_written", &[], self.shared.audit.written());
         set("semgate_audit_lost", &[], self.shared.audit.lost());
         for view in generation.views() {

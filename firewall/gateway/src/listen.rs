@@ -213,7 +213,8 @@ impl Listener {
             Entrance::Tls(materials) => {
                 let materials = Arc::clone(materials);
                 let accounts = &self.lane.shared.accounts;
-                let place = accounts.of(&from, self.lane.shared.now()).ok().and_then(|all| all.connect(BUFFERS).ok());
+                let place =
+                    accounts.of(&from, self.lane.shared.now()).ok().and_then(|all| all.connect(BUFFERS).ok());
                 let Some(place) = place else { return self.lane.metrics.connection("too_many") };
                 turns.spawn(&from, async move {
                     let secured = this.secure(&materials, stream).await;

@@ -78,6 +78,7 @@ impl Metrics {
                 "Unix time at which the policies on disk were last looked at to the end, loads included.",
             ),
             ("semgate_shadow_looked", "The same of the shadow policies."),
+            ("semgate_held_bytes", "Bytes that messages of all agents hold, of `limits.held_bytes`."),
             ("semgate_audit_written", "Audit records written since the start."),
             ("semgate_audit_lost", "Audit records that found no room; their messages were refused."),
         ];

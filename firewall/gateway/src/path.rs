@@ -28,8 +28,8 @@ use semgate_inspect::{
 use semgate_message::Form;
 use semgate_message::a2a::Operation;
 
-use crate::admit::{self, Admitted, Arrival};
 use crate::account::{Charge, Recording, TooMany, TooOften};
+use crate::admit::{self, Admitted, Arrival};
 use crate::answer::{self, Answer, AnswerBody};
 use crate::authorize::Demand;
 use crate::clock::unix_now;
@@ -335,10 +335,10 @@ impl Way<'_> {
             Ok(Answered::Whole(returned)) => {
                 lane.turns.unit().await;
                 reply::judge(
-                &lane.shared.inspector,
-                returned,
-                (&lane.replier, self.hears()),
-                lane.shared.now(),
+                    &lane.shared.inspector,
+                    returned,
+                    (&lane.replier, self.hears()),
+                    lane.shared.now(),
                 )
             }
             Err(refusal) => return Err(Stopped { demand, ..stopped_reply(refusal, facts) }),

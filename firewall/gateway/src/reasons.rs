@@ -61,7 +61,8 @@ pub(crate) fn too_often(rate: &Rate, wait: Duration) -> Refusal {
 
 /// The messages of the agent, or of all agents, hold as many bytes as they may.
 pub(crate) fn no_room(delivered: Delivered) -> Refusal {
-    let refusal = Refusal::new(Code::RateLimited, "the messages of this agent hold as much memory as they may");
+    let refusal =
+        Refusal::new(Code::RateLimited, "the messages of this agent hold as much memory as they may");
     match delivered {
         Delivered::No => refusal
             .with_hint("wait for answers before the next request; retry after the time given")

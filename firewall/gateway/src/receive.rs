@@ -40,7 +40,8 @@ pub(crate) struct Room<'r> {
 
 /// The cost of a message beyond its arrival. Its JSON values are counted by what begins or separates them, in texts too.
 pub(crate) fn cost_of(body: &[u8]) -> u64 {
-    let values = if body.len() < VALUES_FROM { 0 } else { memchr::memchr3_iter(b',', b'[', b'{', body).count() };
+    let values =
+        if body.len() < VALUES_FROM { 0 } else { memchr::memchr3_iter(b',', b'[', b'{', body).count() };
     cost(body.len(), values)
 }
 

@@ -76,9 +76,7 @@ fn measure(mut one: impl FnMut(u64)) -> Figures {
 }
 
 fn unlimited() -> InspectLimits {
-    InspectLimits {
-        ..InspectLimits::default()
-    }
+    InspectLimits { ..InspectLimits::default() }
 }
 
 /// The same message with the lock of a handshake: what it costs beside the row of the shipped policies is the lock.

@@ -15,9 +15,7 @@ pub use buckets::Buckets;
 pub use limited::Limited;
 pub use quota::{Left, Quota};
 
-use crate::{
-    Code, Direction, Facts, InspectLimits, Refusal, decide::Decided, decide::unmet,
-};
+use crate::{Code, Direction, Facts, InspectLimits, Refusal, decide::Decided, decide::unmet};
 use buckets::{Charge, Exhausted};
 use charges::charges;
 use std::{sync::Arc, time::Duration};

@@ -20,10 +20,7 @@ const EVENTS: [&str; 5] =
 
 /// Without limits of rate, which would hide what the stages say.
 static INSPECTOR: LazyLock<Inspector> = LazyLock::new(|| {
-    let limits = InspectLimits {
-        ambiguous_per_minute: 1 << 20,
-        ..InspectLimits::default()
-    };
+    let limits = InspectLimits { ambiguous_per_minute: 1 << 20, ..InspectLimits::default() };
     Inspector::new(limits, world("day"))
 });
 

@@ -53,9 +53,10 @@ impl Repeats {
     /// Takes the counts that no record holds yet, of codes that were recorded last a second ago or longer. Forgets codes after a minute.
     pub(super) fn overdue(&mut self, now_ms: u64) -> Vec<(Code, u64)> {
         self.0.retain(|_, kind| kind.counted > 0 || now_ms < kind.minute.saturating_add(MINUTE_MS));
-        let due = self.0.iter_mut().filter(|(_, kind)| {
-            kind.counted > 0 && now_ms >= kind.last_ms.saturating_add(SECOND_MS)
-        });
+        let due = self
+            .0
+            .iter_mut()
+            .filter(|(_, kind)| kind.counted > 0 && now_ms >= kind.last_ms.saturating_add(SECOND_MS));
         due.map(|(code, kind)| {
             kind.last_ms = now_ms;
             (*code, std::mem::take(&mut kind.counted))

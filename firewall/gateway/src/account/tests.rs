@@ -109,7 +109,8 @@ fn the_cost_of_a_message_grows_with_its_bytes_and_values() {
 fn the_first_ten_refusals_of_a_code_are_recorded_and_then_one_a_second_with_a_count() {
     let accounts = accounts(Limits::default());
     let one = of(&accounts, "one");
-    let each = |count: u64, ms| (0..count).map(|_| one.refusal(Code::PolicyDenied, at(ms))).collect::<Vec<_>>();
+    let each =
+        |count: u64, ms| (0..count).map(|_| one.refusal(Code::PolicyDenied, at(ms))).collect::<Vec<_>>();
     assert!(each(10, 0).iter().all(|how| *how == Recording::Whole { others: 0 }));
     assert!(each(500, 10).iter().all(|how| *how == Recording::Counted));
     assert_eq!(one.refusal(Code::Malformed, at(20)), Recording::Whole { others: 0 }, "another code");

@@ -15,5 +15,5 @@ pub(crate) struct Agreed {
     pub(crate) credentials: Vec<(HeaderName, HeaderValue)>,
     pub(crate) decision: DecisionId,
     /// The request that opened it, for as long as it is open.
-    pub(crate) charge: Charge,
+    pub(crate) _charge: Charge,
 }

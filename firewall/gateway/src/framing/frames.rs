@@ -111,7 +111,8 @@ impl Allowance {
         if self.left <= 0 {
             let seconds = i64::try_from(self.since.elapsed().as_secs()).unwrap_or(i64::MAX);
             if seconds > 0 {
-                self.since = self.since.checked_add(Duration::from_secs(seconds.unsigned_abs())).unwrap_or(self.since);
+                self.since =
+                    self.since.checked_add(Duration::from_secs(seconds.unsigned_abs())).unwrap_or(self.since);
                 self.add(seconds.saturating_mul(EACH_SECOND));
             }
         }
@@ -176,7 +177,10 @@ impl<S: AsyncWrite + Unpin> Frames<S> {
             let _ = Pin::new(&mut self.inner).poll_write(cx, &frame);
             let _ = Pin::new(&mut self.inner).poll_flush(cx);
         }
-        io::Error::new(io::ErrorKind::ConnectionAborted, "more frames that belong to no request than their share")
+        io::Error::new(
+            io::ErrorKind::ConnectionAborted,
+            "more frames that belong to no request than their share",
+        )
     }
 }
 
@@ -195,6 +199,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Frames<S> {
         let read = buffer.filled().get(before..).unwrap_or_default();
         this.count(read);
         if this.over {
+            buffer.set_filled(before);
             return Poll::Ready(Err(this.farewell(cx)));
         }
         Poll::Ready(Ok(()))

@@ -19,8 +19,8 @@ use semgate_message::a2a::grpc;
 use super::frame::{FrameFault, Frames};
 use super::head::{ENCODING, MEDIA};
 use super::status::{DETAILS, STATUS};
-use crate::reasons::{invalid, no_room};
 use crate::account::{Charge, NoRoom};
+use crate::reasons::{invalid, no_room};
 use crate::upstream::ReplyBody;
 
 /// Messages over the wire are to be padded or not (gRPC over HTTP/2, "Custom-Metadata").

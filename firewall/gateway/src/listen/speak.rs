@@ -51,12 +51,8 @@ impl Listener {
     }
 
     /// What the first bytes say: nothing is negotiated on a plain connection.
-    pub(super) async fn speak_either<S>(
-        &self,
-        mut stream: S,
-        identity: Rc<Identity>,
-        connection: Connection,
-    ) where
+    pub(super) async fn speak_either<S>(&self, mut stream: S, identity: Rc<Identity>, connection: Connection)
+    where
         S: AsyncRead + AsyncWrite + Unpin + 'static,
     {
         let mut stop = self.stop.clone();

@@ -85,7 +85,8 @@ impl Way<'_> {
             // dropped with the set: whoever is not waited for leaves a record
             asked.push(async move {
                 let manner = Manner::Plain;
-                let way = Way { lane: &lane, identity: &identity, charge, caller, shown, manner, decision, began };
+                let way =
+                    Way { lane: &lane, identity: &identity, charge, caller, shown, manner, decision, began };
                 (at, ask(&way, one).await)
             });
         }

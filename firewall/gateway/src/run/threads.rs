@@ -334,7 +334,8 @@ impl Core {
     /// The one sender of a plain listener.
     fn configured(&self, id: &str, what: &str) -> Result<Identity, RunFault> {
         let account = self.shared.accounts.of(&id.into(), self.shared.now());
-        let account = account.map_err(|NoAccount| RunFault::System { why: "there are too few accounts".to_owned() })?;
+        let account =
+            account.map_err(|NoAccount| RunFault::System { why: "there are too few accounts".to_owned() })?;
         Identity::configured(account).map_err(|why| RunFault::system(what, why))
     }
 

@@ -103,8 +103,8 @@ impl Wanted {
             headers.insert(DECISION, text);
         }
         let Self { l9_context, credentials, .. } = self;
-        let charge = charge.clone();
-        serving.agree(Agreed { l9_context, shown, credentials, decision, charge });
+        let _charge = charge.clone();
+        serving.agree(Agreed { l9_context, shown, credentials, decision, _charge });
         answer
     }
 }

@@ -131,7 +131,14 @@ impl Connector {
     pub(crate) fn fixed(upstream: &Upstream, tls: Arc<ClientConfig>, timeout: Duration) -> Self {
         let secure = if upstream.tls { Secure::Fixed(tls) } else { Secure::No };
         let freed = Arc::default();
-        Self { place: upstream.place.clone(), secure, speak: Speak::Http1, timeout, freed, core: OnThisCore::Aside }
+        Self {
+            place: upstream.place.clone(),
+            secure,
+            speak: Speak::Http1,
+            timeout,
+            freed,
+            core: OnThisCore::Aside,
+        }
     }
 
     /// To the same place, for one request that asks for another protocol.

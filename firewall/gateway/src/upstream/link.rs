@@ -19,9 +19,9 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use super::Moved;
-use crate::executor::OnThisCore;
 use super::drive::{Connection, ReplyBody};
 use super::streams::{Carried, Place, Streams, Watching};
+use crate::executor::OnThisCore;
 
 /// Response headers read at most: a reply brings a few, and none but the named ones pass.
 const MAX_HEADERS: usize = 64;
@@ -256,7 +256,9 @@ impl Link {
 fn counted(mut request: Request<Carried>) -> (Request<Carried>, Arc<AtomicUsize>) {
     let count = Arc::new(AtomicUsize::new(0));
     let came = Arc::clone(&count);
-    hyper::ext::on_informational(&mut request, move |_| drop(came.fetch_add(1, Ordering::Relaxed)));
+    hyper::ext::on_informational(&mut request, move |_| {
+        came.fetch_add(1, Ordering::Relaxed);
+    });
     (request, count)
 }
 

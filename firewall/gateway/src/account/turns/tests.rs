@@ -52,7 +52,10 @@ fn attack_a_thousand_requests_of_one_agent_delay_another_by_one_unit_of_work() {
         let order = order.borrow();
         assert_eq!(order.len(), 3_003);
         let last = order.iter().rposition(|agent| *agent == "modest").unwrap();
-        assert!(last <= 6, "three units of the modest agent, each behind one of the greedy one, end at {last}");
+        assert!(
+            last <= 6,
+            "three units of the modest agent, each behind one of the greedy one, end at {last}"
+        );
     });
 }
 

@@ -41,7 +41,9 @@ fn a_client_that_reads_a_long_stream_updates_windows_within_its_share() {
 
 #[test]
 fn attack_frames_of_unknown_types_empty_data_and_pings_end_the_connection_past_their_share() {
-    for (kind, payload) in [(77, &b""[..]), (DATA, b""), (6, b"8 bytes."), (4, b""), (2, b"five."), (8, b"more")] {
+    for (kind, payload) in
+        [(77, &b""[..]), (DATA, b""), (6, b"8 bytes."), (4, b""), (2, b"five."), (8, b"more")]
+    {
         let mut frames = connection();
         for _ in 0..BURST {
             frames.count(&frame(kind, 0, payload));
