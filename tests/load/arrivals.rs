@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-use super::meter::{GREEDY, House, message, post, time};
+use super::meter::{GREEDY, House, message, post};
 use super::support::{Answer, wait_for};
 
 /// A message of nearly 1 MiB that is some 50 kB long under deflate.
@@ -87,7 +87,6 @@ fn attack_an_agent_past_its_rate_is_refused_as_fast_as_it_can_ask() {
         (all == metric).then_some(())
     });
     assert!(counted <= metric);
-    assert!(time() > Duration::ZERO);
 }
 
 fn records(house: &House) -> Vec<serde_json::Value> {
@@ -99,7 +98,7 @@ fn records(house: &House) -> Vec<serde_json::Value> {
 fn refused_by_metrics(house: &House) -> u64 {
     let text = super::support::plain_get(&format!("http://{}/metrics", house.gateway.admin));
     let text = String::from_utf8(text.body).unwrap();
-    let lines =
-        text.lines().filter(|line| line.starts_with("semgate_messages_total") && line.contains(verdict));
+    let refused = |line: &&str| line.starts_with("semgate_messages_total") && !line.contains("\"allowed\"");
+    let lines = text.lines().filter(refused);
     lines.map(|line| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap() as u64).sum()
 }
