@@ -43,7 +43,7 @@ fn a_gzip_bomb_is_cut_by_ratio_before_the_absolute_limit() {
 
 #[test]
 fn attack_a_body_that_is_inflated_past_the_share_of_its_agent_is_refused_while_it_grows() {
-    let limits = Limits { held_bytes: 8 * 100_000, ..Limits::default() };
+    let limits = Limits { held_bytes: 8 * 100_000, inflate_ratio: 10_000, ..Limits::default() };
     let text = b"0123456789".repeat(20_000);
     assert_eq!(inflate(Encoding::Gzip, &gzip(&text), &limits), Err(Code::RateLimited));
     assert_eq!(inflate(Encoding::Gzip, &gzip(&text[..90_000]), &limits).unwrap().len(), 90_000);
