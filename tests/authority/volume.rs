@@ -1,59 +1,12 @@
 //! A volume of its own that is really full or read-only, under authority and gateway: nothing is acknowledged that is not there, everybody is
 //! told what is wrong, and when there is room again it goes on by itself.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::DECISION;
+use crate::support::volume::Volume;
 use crate::support::{SEMGATE, Up, wait_for};
-
-/// A file system in memory of a few megabytes, gone with the value.
-struct Volume(PathBuf);
-
-impl Volume {
-    /// Needs a machine on which this process may mount; where it may not, the test says so by failing.
-    fn mount(at: &Path, size: &str) -> Volume {
-        std::fs::create_dir_all(at).unwrap();
-        let options = format!("size={size},mode=0700");
-        let mut command = Command::new("mount");
-        command.args(["-t", "tmpfs", "-o", &options, "semgate-test"]).arg(at);
-        let output = command.output().expect("the command `mount`");
-        assert!(
-            output.status.success(),
-            "nothing can be mounted here, so what a full or read-only volume does is not shown; run as root: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        Volume(at.to_owned())
-    }
-
-    /// Until not a byte more is taken.
-    fn fill(&self) {
-        let mut file =
-            std::fs::File::options().create(true).append(true).open(self.0.join("filling")).unwrap();
-        for piece in [64 * 1024, 4096, 1] {
-            while file.write_all(&vec![7; piece]).is_ok() {}
-        }
-    }
-
-    fn make_room(&self) {
-        std::fs::remove_file(self.0.join("filling")).unwrap();
-    }
-
-    fn mounted(&self, how: &str) {
-        // with its source, `mount` repeats no earlier option: in a user namespace the owner could not be repeated
-        let mut command = Command::new("mount");
-        command.args(["-o", &format!("remount,{how}"), "semgate-test"]).arg(&self.0);
-        let output = command.output().unwrap();
-        assert!(output.status.success(), "{how}: {}", String::from_utf8_lossy(&output.stderr));
-    }
-}
-
-impl Drop for Volume {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
-    }
-}
 
 /// A directory that takes no write until the value is gone, whoever has files open elsewhere on its volume.
 struct ReadOnly(PathBuf);

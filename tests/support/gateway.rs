@@ -91,10 +91,14 @@ impl Gateway {
     }
 
     fn run(config: &std::path::Path) -> Child {
+        Self::command(config).spawn().unwrap()
+    }
+
+    fn command(config: &std::path::Path) -> Command {
         let log = std::fs::File::create(config.with_extension("log")).unwrap();
         let mut command = Command::new(SEMGATE);
         command.args(["firewall", "run", "--config"]).arg(config).stdout(Stdio::null()).stderr(log);
-        command.spawn().unwrap()
+        command
     }
 
     fn wait(&mut self) {
@@ -116,6 +120,21 @@ impl Gateway {
     pub fn start_again(&mut self) {
         self.child = Self::run(&self.config);
         wait_for("the gateway again", || TcpStream::connect(self.l8).ok());
+    }
+
+    /// Kills it and starts it as `with` says, and waits until it is ready.
+    pub fn restart_with(&mut self, with: impl FnOnce(&mut Command)) {
+        self.kill();
+        let mut command = Self::command(&self.config);
+        with(&mut command);
+        self.child = command.spawn().unwrap();
+        self.wait();
+    }
+
+    /// Ends it as a crash does.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
     }
 
     /// What it wrote to its log since its last start.

@@ -3,8 +3,17 @@
 
 use metrics::{Key, KeyName, Label, Level, Metadata, Recorder, SharedString};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
+use std::sync::OnceLock;
 
 static ABOUT: Metadata<'static> = Metadata::new("semgate_authority", Level::INFO, Some(module_path!()));
+
+/// The count of lost log lines. The log belongs to the process, and so does its count.
+static LOST_LINES: OnceLock<fn() -> u64> = OnceLock::new();
+
+/// Shows this count as `semgate_log_lines_lost_total` at `/metrics` of every server in the process. The first call counts.
+pub fn count_lost_log_lines(lost: fn() -> u64) {
+    let _ = LOST_LINES.set(lost);
+}
 
 /// The recorder of one authority.
 pub(crate) struct Metrics {
@@ -48,6 +57,7 @@ impl Metrics {
             ("semgate_authority_deltas_total", "times a delta was made by this process"),
             ("semgate_authority_listings_total", "times the listing of contexts was made by this process"),
             ("semgate_authority_pages_total", "times a page of the listing was made by this process"),
+            ("semgate_log_lines_lost_total", "log lines that standard error did not take in time"),
             ("semgate_authority_index_rebuilt_total", "times the index was built anew by this process"),
         ] {
             one.recorder.describe_counter(KeyName::from_const_str(name), None, SharedString::const_str(what));
@@ -93,6 +103,8 @@ impl Metrics {
 
     /// The Prometheus text.
     pub fn render(&self) -> String {
+        let lost = LOST_LINES.get().map_or(0, |lost| lost());
+        self.recorder.register_counter(&key("semgate_log_lines_lost_total", &[]), &ABOUT).absolute(lost);
         self.handle.run_upkeep();
         self.handle.render()
     }

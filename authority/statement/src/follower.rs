@@ -26,6 +26,7 @@ mod tests;
 
 pub use config::{FollowerConfig, FollowerLimits, InLines, Lines};
 pub use fault::{FollowFault, ReferenceFault, Report};
+pub use memory::MemoryState;
 pub use others::{Compared, Contradicted};
 
 use crate::view::View;
@@ -264,6 +265,11 @@ impl Follower {
     /// The newest verified view.
     pub fn view(&self) -> Arc<View> {
         Arc::clone(&self.shown.view)
+    }
+
+    /// How far the memory on disk keeps up with the view.
+    pub fn memory(&self) -> MemoryState {
+        self.memory.state()
     }
 
     /// The statements of the root that are believed, in their order: each was signed by the threshold of the keys before it and proved to be

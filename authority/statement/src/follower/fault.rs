@@ -164,6 +164,8 @@ pub enum FollowFault {
     },
     /// The memory on disk cannot be written or read.
     Memory(std::io::ErrorKind),
+    /// The memory on disk lacks something that was accepted, so nothing counts before a head is accepted.
+    NotWhole,
     /// A part of the memory on disk is damaged or was tampered with, and was ignored.
     Damaged {
         /// Which part.
@@ -225,6 +227,7 @@ impl FollowFault {
             FollowFault::Document(_) => "document",
             FollowFault::Reference { .. } => "reference",
             FollowFault::Memory(_) => "memory",
+            FollowFault::NotWhole => "not_whole",
             FollowFault::Damaged { .. } => "damaged",
         }
     }
@@ -310,6 +313,9 @@ impl fmt::Display for FollowFault {
                 write!(f, "the context `{urn}`, which the document refers to, {why}")
             }
             FollowFault::Memory(kind) => write!(f, "memory on disk: {kind}"),
+            FollowFault::NotWhole => {
+                f.write_str("memory on disk: not all that was accepted was written, so nothing counts before a head is accepted")
+            }
             FollowFault::Damaged { part } => write!(f, "memory on disk: {part} is damaged and was ignored"),
         }
     }

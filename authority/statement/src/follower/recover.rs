@@ -53,7 +53,11 @@ impl Follower {
         if !complete {
             self.damaged("shards or floors", now);
         }
-        self.state.complete = keys && complete && self.recover_quorum(now).is_some();
+        let whole = self.memory.is_whole();
+        if !whole {
+            self.reports.add(None, FollowFault::NotWhole, None, now);
+        }
+        self.state.complete = keys && complete && self.recover_quorum(now).is_some() && whole;
         self.recover_tiles();
         self.recover_entries(now);
         self.recover_documents(now);

@@ -27,6 +27,7 @@ use crate::egress::Egress;
 use crate::executor::OnThisCore;
 use crate::fault::RunFault;
 use crate::follow::{Exchange, First, Follow, Memory, PolicyState, PolicyStates};
+use crate::health::Health;
 use crate::identify::Identity;
 use crate::keep::{Keeper, MinimumsKeeper, keep_tools};
 use crate::lane::{Group, Handshakes, Lane, Shared};
@@ -107,7 +108,9 @@ pub(super) fn start(
 
     let names = config.authorities.iter().map(|authority| authority.name.clone());
     let exchange = Arc::new(Exchange::new(names));
+    let (health, questions) = Health::of((0..cores.len()).map(|core| format!("semgate-{core}")));
     let admin = Admin {
+        health,
         exchange: Arc::clone(&exchange),
         shared: Arc::clone(&shared),
         metrics: metrics.clone(),
@@ -132,7 +135,7 @@ pub(super) fn start(
     keep_tools(shared.inspector.tools(), &config.state, &agents)?;
     let keeper = Keeper::start(&shared, &config.state, &config.prefix, &agents)?;
     let mut workers = Vec::new();
-    for (number, seats) in cores.into_iter().enumerate() {
+    for ((number, seats), questions) in cores.into_iter().enumerate().zip(questions) {
         let core = Core {
             config: Arc::clone(config),
             shared: Arc::clone(&shared),
@@ -140,6 +143,7 @@ pub(super) fn start(
         };
         let stop = stopping.clone();
         workers.push(thread(format!("semgate-{number}"), ended, move |local, runtime| {
+            local.spawn_local(questions.answer());
             local.block_on(runtime, core.run(seats, stop))
         })?);
     }
