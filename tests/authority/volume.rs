@@ -32,19 +32,34 @@ impl Drop for ReadOnly {
 }
 
 /// Offers contexts to the authority of an `up`; documents lie on another volume.
-struct Publisher {
-    documents: PathBuf,
+pub(crate) struct Publisher {
+    pub(crate) documents: PathBuf,
     /// Acknowledged.
-    told: Vec<String>,
+    pub(crate) told: Vec<String>,
 }
 
 impl Publisher {
-    fn offer(&mut self, up: &Up, short: &str) -> Output {
+    pub(crate) fn offer(&mut self, up: &Up, short: &str) -> Output {
+        self.offer_of(up, short, 0)
+    }
+
+    /// Offers a document of some four kilobytes for each of these terms. Asks again while the index is rebuilt: one that could not be flushed to
+    /// a full volume is.
+    pub(crate) fn offer_of(&mut self, up: &Up, short: &str, terms: usize) -> Output {
         let file = self.documents.join(format!("{}.json", short.replace(':', "-")));
+        let text = "a".repeat(4000);
+        let more = (0..terms).map(|n| {
+            format!(r#","t{n}":{{"type":"object","description":"{text}","properties":{{"n":{{"type":"integer"}}}}}}"#)
+        });
+        let more: String = more.collect();
         let schema = r#"{"type":"object","properties":{"n":{"type":"integer"}}}"#;
-        let document = format!(r#"{{"context":"urn:contexts:{short}","concepts":{{"thing":{schema}}}}}"#);
+        let document =
+            format!(r#"{{"context":"urn:contexts:{short}","concepts":{{"thing":{schema}{more}}}}}"#);
         std::fs::write(&file, document).unwrap();
-        let output = up.semgate(&["context", "publish", file.to_str().unwrap()]);
+        let output = wait_for("the index", || {
+            let output = up.semgate(&["context", "publish", file.to_str().unwrap()]);
+            (!said(&output).contains("the index is being rebuilt")).then_some(output)
+        });
         if output.status.success() {
             self.told.push(short.to_owned());
         }
@@ -52,7 +67,7 @@ impl Publisher {
     }
 
     /// Everything acknowledged is there, and the log holds from outside.
-    fn holds(&self, up: &Up) {
+    pub(crate) fn holds(&self, up: &Up) {
         let listed = String::from_utf8(up.semgate(&["context", "list"]).stdout).unwrap();
         for short in &self.told {
             assert!(listed.contains(short.as_str()), "`{short}` was acknowledged and is not there: {listed}");
@@ -62,7 +77,7 @@ impl Publisher {
     }
 }
 
-fn said(output: &Output) -> String {
+pub(crate) fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A file system in memory of a few megabytes, gone with the value.
-pub struct Volume(pub PathBuf);
+pub struct Volume(PathBuf);
 
 impl Volume {
     /// Needs a machine on which this process may mount; where it may not, the test says so by failing.
@@ -30,6 +30,18 @@ impl Volume {
         for piece in [64 * 1024, 4096, 1] {
             while file.write_all(&vec![7; piece]).is_ok() {}
         }
+    }
+
+    /// Until no more than so many bytes are left.
+    pub fn fill_but(&self, left: usize) {
+        self.fill();
+        let file = std::fs::File::options().write(true).open(self.0.join("filling")).unwrap();
+        let length = file.metadata().unwrap().len();
+        file.set_len(length - left as u64).unwrap();
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
     }
 
     pub fn make_room(&self) {

@@ -14,6 +14,7 @@ mod hostile_tests;
 #[path = "../tests/support/mod.rs"]
 mod support;
 
+mod account;
 mod audit;
 mod clock;
 pub mod config;

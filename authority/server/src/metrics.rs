@@ -32,7 +32,10 @@ impl Metrics {
         let one = Self { recorder, handle };
         for (name, what) in [
             ("semgate_authority_requests_total", "requests answered, by method and status"),
-            ("semgate_authority_connections_refused_total", "connections closed because there were too many"),
+            (
+                "semgate_authority_connections_refused_total",
+                "connections closed because an account, the strangers, handshakes or all reached their bound",
+            ),
             (
                 "semgate_authority_strangers_refused_total",
                 "attempts to write of holders of certificates who are no publishers",
@@ -50,6 +53,7 @@ impl Metrics {
                 "semgate_authority_unsigned_total",
                 "heads and batches that a key did not sign because its device failed",
             ),
+            ("semgate_authority_streams_refused_total", "streams refused, by the bound that was reached"),
             ("semgate_authority_entries_total", "log entries committed by this process"),
             ("semgate_authority_batches_total", "group commits by this process"),
             ("semgate_authority_conflicts_total", "second digests offered for a published urn"),
@@ -66,6 +70,10 @@ impl Metrics {
             ("semgate_authority_log_size", "entries of the log"),
             ("semgate_authority_contexts", "published contexts"),
             ("semgate_authority_evidence", "files of evidence"),
+            (
+                "semgate_authority_reserve_whole",
+                "1 while all reserved room is there, 0 while nothing is published for want of it",
+            ),
             ("semgate_authority_head_issued_seconds", "issued_at of the current head, unix time"),
             ("semgate_authority_head_next_update_seconds", "next_update of the current head, unix time"),
             ("semgate_authority_certificate_not_after_seconds", "end of a role's certificate, unix time"),
