@@ -85,7 +85,7 @@ pub(crate) fn said(output: &Output) -> String {
 fn a_volume_that_is_full_or_read_only_gets_nothing_acknowledged_that_is_lost_and_needs_nobody_to_go_on() {
     let place = tempfile::tempdir().unwrap();
     let volume = Volume::mount(&place.path().join("volume"), "48m");
-    let dir = volume.0.join("semgate");
+    let dir = volume.path().join("semgate");
     let up = Up::start_in(&dir);
     let mut publisher = Publisher { documents: place.path().to_owned(), told: Vec::new() };
     let say =

@@ -22,7 +22,6 @@ use semgate_policies::{Policies, PolicyLimits, PolicySource};
 use semgate_statement::View;
 use std::{
     hint::black_box,
-    num::NonZeroU32,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},

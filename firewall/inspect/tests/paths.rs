@@ -13,7 +13,7 @@ use semgate_inspect::{
     Now, Peer, RouteFault, RpcId,
 };
 use semgate_statement::{Act, Lines, Step, View};
-use std::{collections::BTreeMap, num::NonZeroU32, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 fn later(ms: u64) -> Now {
     Now { monotonic_ms: NOW.monotonic_ms + ms, ..NOW }
