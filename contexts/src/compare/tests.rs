@@ -16,7 +16,7 @@ use crate::urn::Prefix;
 
 pub(super) fn context(document: &Value) -> Context {
     let read =
-        Context::check(document.to_string().as_bytes(), &Prefix::default(), &DocumentLimits::default());
+        Context::check(document.to_string().as_bytes(), &Prefix::default(), &DocumentLimits::default().published());
     read.unwrap_or_else(|fault| panic!("{fault}: {document}"))
 }
 
@@ -499,7 +499,7 @@ fn a_pathological_pair_ends_in_unknown() {
 #[test]
 fn the_shipped_versions_of_payment() {
     let read =
-        |text: &str| Context::check(text.as_bytes(), &Prefix::default(), &DocumentLimits::default()).unwrap();
+        |text: &str| Context::check(text.as_bytes(), &Prefix::default(), &DocumentLimits::default().published()).unwrap();
     let (v10, v11, v20) = (
         read(include_str!("../../library/payment-v1.0.json")),
         read(include_str!("../../library/payment-v1.1.json")),
