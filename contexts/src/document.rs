@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use crate::canonical::jcs_of_document as jcs;
 use crate::digest::Digest;
-use crate::json;
 use crate::term::{Shape, Term};
 use crate::urn::{ContextUrn, Prefix};
+use crate::{json, schema};
 
 mod envelope;
 mod fault;
@@ -74,16 +74,13 @@ impl Default for DocumentLimits {
 }
 
 /// Bytes in memory for each byte of a document, but for what is compiled of it, measured over large documents.
-const TEXT_COPIES: u64 = 24;
+const TEXT_COPIES: u64 = 32;
 
 impl DocumentLimits {
     /// The bounds of a document that is published already, without what only its author can mend: [`SchemaLimits::authored`].
     #[must_use]
     pub fn published(&self) -> Self {
-        DocumentLimits {
-            schema: SchemaLimits { authored: false, ..self.schema.clone() },
-            ..self.clone()
-        }
+        DocumentLimits { schema: SchemaLimits { authored: false, ..self.schema.clone() }, ..self.clone() }
     }
 
     fn reader(&self) -> json::Limits {
@@ -231,9 +228,8 @@ impl Context {
         })
     }
 
-    /// Bytes that it takes in memory, by estimate: its patterns as they are matched, one kilobyte for each schema that is compiled, 80
-    /// bytes for each name that the rule `case` knows, and 24 bytes for each byte of the document, which is kept as text, as schemas and as types
-    /// of policies. Each distinct pattern and each definition counts once. What it refers to is counted there, but for its schemas.
+    /// Bytes that it takes in memory, by the estimate of `docs/spec/context-document.md`, "Memory". Each distinct pattern and each definition
+    /// counts once. What it refers to is counted there, but for the schemas that it borrows.
     pub fn compiled_bytes(&self) -> u64 {
         self.compiled_bytes
     }
@@ -251,7 +247,8 @@ impl Context {
             codes: self.codes.clone(),
             references: self.references.iter().map(|other| Arc::new(other.retired())).collect(),
             bundle: self.bundle.clone(),
-            compiled_bytes: TEXT_COPIES.saturating_mul(self.bytes.len() as u64),
+            compiled_bytes: (self.shapes().map(|shape| schema::field_bytes(shape.fields())))
+                .fold(TEXT_COPIES.saturating_mul(self.bytes.len() as u64), u64::saturating_add),
         }
     }
 

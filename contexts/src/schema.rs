@@ -37,6 +37,7 @@ pub(crate) use custom::{is_multiple, is_refused};
 pub use custom::{is_refused as refused_in_free_text, is_unseen};
 pub(crate) use fault::Located;
 pub use fault::{ContentFault, SchemaFault};
+pub(crate) use fields::bytes as field_bytes;
 pub(crate) use free_text::{FreeText, View};
 pub use limits::SchemaLimits;
 pub use meter::{Spent, WorkBudget};
@@ -86,7 +87,7 @@ pub(crate) struct CompiledAll {
 }
 
 /// Bytes of one name that the rule `case` knows.
-const CASE_NAME_BYTES: u64 = 80;
+const CASE_NAME_BYTES: u64 = 200;
 
 /// Checks all schemas of a document and compiles the ones that are wanted.
 pub(crate) fn compile<'d>(
@@ -126,7 +127,7 @@ pub(crate) fn compile<'d>(
     let codes = custom::Codes::new(parts.codes);
     let keywords = Keywords { codes: &codes, matchers: &matchers, limits };
     let validators =
-        Validators::compile(roots, definitions, &keywords, measure.name_steps).map_err(of_root)?;
+        Validators::compile(roots, definitions, &keywords, measure.member_steps).map_err(of_root)?;
 
     let mut places = free_text::Places::new(&source);
     let starts: Vec<usize> = wanted.iter().map(|want| places.add(want.schema)).collect();
@@ -135,9 +136,12 @@ pub(crate) fn compile<'d>(
     let mut casing = casing::Places::new(&source, limits);
     let mut each = Vec::with_capacity(wanted.len());
     for ((want, validator), start) in wanted.iter().zip(validators).zip(starts) {
+        let fields = fields::describe(&source, want.schema);
+        bytes = bytes.saturating_add(fields::bytes(&fields));
+        within(bytes)?;
         each.push(Compiled {
             validator,
-            fields: fields::describe(&source, want.schema),
+            fields,
             casing: casing.read(want.schema).map_err(|fault| located(want, fault))?,
             free_text: FreeText::new(Arc::clone(&map), start),
             never_null: fields::never_null(&source, want.schema),
@@ -209,6 +213,8 @@ fn located(want: &Wanted<'_>, fault: SchemaFault) -> Located {
 
 #[cfg(test)]
 mod refusal_tests;
+#[cfg(test)]
+mod steps_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

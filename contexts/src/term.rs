@@ -172,7 +172,7 @@ impl Shape {
             self.validator.conform(instance, without)?;
             self.casing.conform(instance, without)
         };
-        let judged = budget.run(self.validator.name_steps(), judge);
+        let judged = budget.run(self.validator.member_steps(), judge);
         judged.map_err(|Spent| Unfit::Spent)?.map_err(Unfit::Content)
     }
 

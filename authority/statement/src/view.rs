@@ -299,7 +299,8 @@ impl View {
     /// Bytes that its loaded documents take in memory, by estimate: [`Context::compiled_bytes`].
     pub fn compiled_bytes(&self) -> u64 {
         let loaded = self.contexts.values().chain(self.references.values());
-        let bytes = loaded.filter_map(|loaded| loaded.context.as_ref()).map(|context| context.compiled_bytes());
+        let bytes =
+            loaded.filter_map(|loaded| loaded.context.as_ref()).map(|context| context.compiled_bytes());
         bytes.fold(0, u64::saturating_add)
     }
 

@@ -365,16 +365,15 @@ impl<'s, 'd> Checker<'s, 'd> {
 }
 
 /// The demand on a pattern of a document that is not published yet, with a rewrite that any document can take.
-const WITH_LENGTH: &str =
-    "beside `maxLength`, which bounds the time of a match: write `\"maxLength\": 262144` where no other length is meant, since \
+const WITH_LENGTH: &str = "beside `maxLength`, which bounds the time of a match: write `\"maxLength\": 262144` where no other length is meant, since \
      no message holds a longer string";
 
 /// The demand on words for readers.
-const SEEN: &str = "text without control and bidirectional characters: write a space in place of a line break or a tab";
+const SEEN: &str =
+    "text without control and bidirectional characters: write a space in place of a line break or a tab";
 
 /// The same of the words of the document as a whole.
-pub(crate) const MUST_BE_SEEN: &str =
-    "must be text without control and bidirectional characters: write a space in place of a line break or a tab";
+pub(crate) const MUST_BE_SEEN: &str = "must be text without control and bidirectional characters: write a space in place of a line break or a tab";
 
 /// The demand on numbers that are no bounds.
 const NOT_LARGE: &str =

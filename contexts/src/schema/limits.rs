@@ -27,7 +27,7 @@ pub struct SchemaLimits {
     /// are above what `max_compiled_nodes` take, and a document of people's takes a hundredth of it.
     pub max_compiled_bytes: u64,
     /// Names that are declared in the places of an instance, with the schemas that look there, as often as schemas lead to them, in all
-    /// shapes of one document: what the rule `case` knows by heart. Ten for each compiled schema, about 80 bytes each.
+    /// shapes of one document: what the rule `case` knows by heart. Ten for each compiled schema, about 200 bytes each.
     pub max_case_names: usize,
     /// Levels of instance for which the work is computed: no message is nested deeper.
     pub max_instance_depth: usize,

@@ -19,7 +19,7 @@ use super::pattern::NO_LINE_END;
 const NAME_THREADS: usize = 4;
 
 /// Steps of one state on one byte: it is taken up, followed and left.
-const STATE_STEPS: u64 = 3;
+const STATE_STEPS: u64 = 4;
 
 /// Steps of a match besides those for its bytes.
 const START: u64 = 8;
@@ -45,9 +45,8 @@ impl Matcher {
     /// profile or larger.
     fn compile(pattern: &str, nfa_bytes: usize, table_bytes: usize) -> Option<Self> {
         let translated = jsonschema_regex::to_rust_regex(pattern).ok()?;
-        let config = thompson::Config::new()
-            .nfa_size_limit(Some(nfa_bytes))
-            .which_captures(WhichCaptures::Implicit);
+        let config =
+            thompson::Config::new().nfa_size_limit(Some(nfa_bytes)).which_captures(WhichCaptures::Implicit);
         let nfa = thompson::Compiler::new().configure(config).build(&translated).ok()?;
         let (states, state_bytes) = (nfa.states().len() as u64, nfa.memory_usage());
         let (engine, bytes) = match table(&nfa, table_bytes) {

@@ -10,7 +10,7 @@ use jsonschema::json::NodeIdentity;
 use jsonschema::types::JsonType;
 use serde_json::Value;
 
-use super::meter::{LOOK, charge, charge_names, charge_pass, charge_text};
+use super::meter::{LOOK, charge, charge_look_at_text, charge_members, charge_pass, charge_search};
 use crate::json::{Json, Number, Object};
 
 /// Tells `jsonschema` how to read our tree.
@@ -103,7 +103,7 @@ impl<'a> backend::Node<'a, Tree> for Node<'a> {
     }
 
     fn as_string(&self) -> Option<Cow<'a, str>> {
-        self.text().filter(|text| charge_text(text)).map(Cow::Borrowed)
+        self.text().filter(|text| charge_look_at_text(text)).map(Cow::Borrowed)
     }
 
     fn string_length(&self) -> Option<u64> {
@@ -147,8 +147,9 @@ impl<'a> backend::Node<'a, Tree> for Node<'a> {
                 let size = backend::Object::len(members);
                 expected.as_object().is_some_and(|expected| {
                     size == expected.len()
-                        && backend::Object::members(members)
-                            .all(|(name, value)| expected.get(name).is_some_and(|other| value.equals_value(other)))
+                        && backend::Object::members(members).all(|(name, value)| {
+                            expected.get(name).is_some_and(|other| value.equals_value(other))
+                        })
                 })
             }
         }
@@ -220,7 +221,7 @@ impl<'a> backend::Object<'a, Tree> for Members<'a> {
         if let Some(name) = self.under {
             return (name == key).then_some(Node::Root(Members { under: None, ..*self }));
         }
-        if self.without == Some(key.as_str()) || !charge_pass(self.object.len()) {
+        if self.without == Some(key.as_str()) || !charge_search(self.object.len()) {
             return None;
         }
         self.object.get(key).map(Node::Value)
@@ -232,7 +233,7 @@ impl<'a> backend::Object<'a, Tree> for Members<'a> {
             return MembersIter { one: Some((name, inner)), members: [].iter(), without: None };
         }
         let names = || self.object.members().iter().map(|(name, _)| name.len()).sum();
-        let members = match charge_pass(self.object.len()) && charge_names(names) {
+        let members = match charge_members(self.object.len(), names) {
             true => self.object.members(),
             false => &[],
         };

@@ -2,22 +2,23 @@
 
 use std::borrow::Cow;
 
+use super::matcher::Matchers;
+use super::{SchemaFault, plain};
 use regex_syntax::ast::ErrorKind;
 use regex_syntax::hir::literal::{Extractor, Literal};
 use regex_syntax::hir::{Hir, Look};
-use super::matcher::Matchers;
-use super::{SchemaFault, plain};
 
 /// Compiles the pattern as the keyword will, with the same engine and limits.
 ///
 /// # Errors
 /// [`SchemaFault::Pattern`] with the reason.
 pub(super) fn compiles(keyword: &str, pattern: &str, matchers: &Matchers) -> Result<(), SchemaFault> {
-    let taken = matchers.get(&dots_spelt_out(pattern)).is_some() && match keyword {
-        // the names of members are matched by the library that validates
-        "patternProperties" => plain::compiles_names(pattern, matchers.limits()),
-        _ => true,
-    };
+    let taken = matchers.get(&dots_spelt_out(pattern)).is_some()
+        && match keyword {
+            // the names of members are matched by the library that validates
+            "patternProperties" => plain::compiles_names(pattern, matchers.limits()),
+            _ => true,
+        };
     if taken { Ok(()) } else { Err(SchemaFault::Pattern { why: reason(pattern) }) }
 }
 

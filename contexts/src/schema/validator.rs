@@ -7,6 +7,7 @@ use jsonschema::{Draft, EmailOptions, PatternOptions, ValidationError, Validatio
 use serde_json::{Map, Value};
 
 use super::matcher::{Matchers, SPELT_OUT};
+use super::meter::MemberSteps;
 use super::node::{Members, Node, Tree};
 use super::{ContentFault, SchemaFault, SchemaLimits, custom, moment};
 use crate::json::Object;
@@ -16,8 +17,7 @@ pub(super) struct Validators {
     inner: jsonschema::Validator<Tree>,
     /// Names of members that the schemas have: the only ones that may appear in a path.
     names: BTreeSet<String>,
-    /// Steps of patterns for each byte of a member's name.
-    name_steps: u64,
+    member_steps: MemberSteps,
 }
 
 /// The schema of one shape of a document.
@@ -49,7 +49,7 @@ impl Validators {
         roots: Vec<Value>,
         definitions: BTreeMap<String, Value>,
         keywords: &Keywords<'_>,
-        name_steps: u64,
+        member_steps: MemberSteps,
     ) -> Result<Vec<Validator>, (Option<usize>, SchemaFault)> {
         let mut names = BTreeSet::new();
         roots.iter().chain(definitions.values()).for_each(|schema| collect_names(schema, &mut names));
@@ -62,10 +62,11 @@ impl Validators {
         }
         let inner = options(keywords).build(&Value::Object(schema)).map_err(|error| {
             let mut path = error.instance_path().as_str().split('/').skip(1);
-            let which = path.next().filter(|part| *part == "properties").and_then(|_| path.next()?.parse().ok());
+            let which =
+                path.next().filter(|part| *part == "properties").and_then(|_| path.next()?.parse().ok());
             (which, rejected(&error))
         })?;
-        let all = Arc::new(Validators { inner, names, name_steps });
+        let all = Arc::new(Validators { inner, names, member_steps });
         let one = |number: usize| Validator { all: Some(Arc::clone(&all)), key: number.to_string().into() };
         Ok((0..count).map(one).collect())
     }
@@ -75,7 +76,7 @@ impl Validators {
         let (codes, matchers) = (custom::Codes::default(), Matchers::new(limits));
         let keywords = Keywords { codes: &codes, matchers: &matchers, limits };
         let inner = options(&keywords).build(schema).map_err(|error| rejected(&error))?;
-        Ok(Validators { inner, names: BTreeSet::new(), name_steps: 0 })
+        Ok(Validators { inner, names: BTreeSet::new(), member_steps: MemberSteps::default() })
     }
 
     /// Holds a value against the schemas; the first `skipped` segments of a fault's path are none of the instance's.
@@ -110,9 +111,9 @@ impl Validator {
         all.conform(Node::Root(Members { object: instance, without, under: Some(&self.key) }), 1)
     }
 
-    /// Steps of patterns for each byte of a member's name.
-    pub(crate) fn name_steps(&self) -> u64 {
-        self.all.as_ref().map_or(0, |all| all.name_steps)
+    /// What members cost under its document.
+    pub(crate) fn member_steps(&self) -> MemberSteps {
+        self.all.as_ref().map_or(MemberSteps::default(), |all| all.member_steps)
     }
 
     pub(crate) fn is_retired(&self) -> bool {
@@ -141,9 +142,7 @@ fn rule<'e>(error: &'e ValidationError<'_>) -> &'e str {
 }
 
 /// How every schema is compiled: one draft, no fetching, formats asserted and known, patterns in linear time.
-fn options(
-    keywords: &Keywords<'_>,
-) -> ValidationOptions<'static, Arc<dyn jsonschema::Retrieve>, Tree> {
+fn options(keywords: &Keywords<'_>) -> ValidationOptions<'static, Arc<dyn jsonschema::Retrieve>, Tree> {
     // of names of members, which the library matches itself; what it makes while it matches is kept for each thread
     let patterns = PatternOptions::regex()
         .size_limit(keywords.limits.max_pattern_bytes.saturating_mul(SPELT_OUT))

@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Map, Value};
 
 use super::matcher::Matchers;
+use super::meter::MemberSteps;
 use super::source::{branches, in_place, named};
 use super::{SchemaFault, SchemaLimits, custom};
 
@@ -43,6 +44,8 @@ struct Node {
     name_steps: u64,
     /// Bytes that its patterns of names take.
     name_bytes: u64,
+    /// Members that it declares.
+    declared: usize,
     /// Values in the arrays and objects of `enum` and `const`: at worst each is held against the instance.
     listed: u64,
 }
@@ -90,20 +93,21 @@ impl<'v> Graph<'v> {
         node.all_of_items.extend(map.get("contains").map(|schema| self.add(schema)));
         node.names = map.get("propertyNames").map(|schema| self.add(schema));
         self.patterns(map, &mut node);
+        node.declared = named(map, "properties").count();
         node.listed = branches(map, "enum").chain(map.get("const")).map(inner_values).sum();
         node
     }
 
     fn patterns(&self, map: &Map<String, Value>, node: &mut Node) {
-        let pattern = map.get("pattern").and_then(Value::as_str).and_then(|pattern| self.matchers.get(pattern));
+        let pattern =
+            map.get("pattern").and_then(Value::as_str).and_then(|pattern| self.matchers.get(pattern));
         if let Some(matcher) = pattern {
             let most = self.limits.max_string_bytes;
             node.steps = matcher.steps(custom::most_bytes(map).map_or(most, |bytes| bytes.min(most)));
         }
         for matcher in named(map, "patternProperties").filter_map(|(pattern, _)| self.matchers.get(pattern)) {
             node.name_steps = node.name_steps.saturating_add(matcher.steps_a_byte());
-            node.name_bytes =
-                node.name_bytes.saturating_add(matcher.name_bytes(self.limits.max_table_bytes));
+            node.name_bytes = node.name_bytes.saturating_add(matcher.name_bytes(self.limits.max_table_bytes));
         }
     }
 
@@ -257,8 +261,8 @@ impl Costs<'_> {
 /// What the schemas of a document take in memory and in each message.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Measure {
-    /// Steps for each byte of a member's name, of the schema that takes the most.
-    pub(super) name_steps: u64,
+    /// What members cost, by the schemas that take the most.
+    pub(super) member_steps: MemberSteps,
     /// Bytes of the nodes that the validator builds, and of its patterns of names.
     pub(super) bytes: u64,
 }
@@ -312,7 +316,10 @@ fn built(nodes: &[Node], limits: &SchemaLimits) -> Result<Measure, SchemaFault> 
     }
     let names = nodes.iter().map(|node| node.name_bytes).fold(0, u64::saturating_add);
     Ok(Measure {
-        name_steps: nodes.iter().map(|node| node.name_steps).max().unwrap_or(0),
+        member_steps: MemberSteps {
+            name_byte: nodes.iter().map(|node| node.name_steps).max().unwrap_or(0),
+            member: MemberSteps::of_members(nodes.iter().map(|node| node.declared).max().unwrap_or(0)),
+        },
         bytes: names.saturating_add(count.saturating_mul(NODE_BYTES)),
     })
 }

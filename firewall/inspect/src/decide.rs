@@ -307,10 +307,12 @@ pub(crate) fn again(
     let (limits, work) = (&decided.case().limits.json, WorkBudget::of_message());
     let fits = |json: &json::Json<'_>| match json.as_object() {
         None => Err(unfit("type")),
-        Some(object) => said.shape.conform_within(object, without(instance), &work).map_err(|why| match why {
-            Unfit::Content(fault) => unfit(&fault.rule),
-            Unfit::Spent => too_complex(&instance.pointer.to_string()),
-        }),
+        Some(object) => {
+            said.shape.conform_within(object, without(instance), &work).map_err(|why| match why {
+                Unfit::Content(fault) => unfit(&fault.rule),
+                Unfit::Spent => too_complex(&instance.pointer.to_string()),
+            })
+        }
     };
     let text = saying(whole);
     let json = json::read(text.as_bytes(), limits).map_err(|_| unfit("size"))?;

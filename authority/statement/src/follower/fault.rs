@@ -311,7 +311,10 @@ impl fmt::Display for FollowFault {
             }
             FollowFault::LoggedBack => f.write_str("an entry was logged earlier than one before it"),
             FollowFault::NoRoom { whose, bytes, room } => {
-                write!(f, "left out: the compiled documents of {whose} would take {bytes} bytes, more than {room}")
+                write!(
+                    f,
+                    "left out: the compiled documents of {whose} would take {bytes} bytes, more than {room}"
+                )
             }
             FollowFault::Digest => f.write_str("the document is not the published one"),
             FollowFault::Signer => {

@@ -261,7 +261,9 @@ impl Follower {
 
     /// Whether a document finds room; the configuration may leave less than it did when the document was written.
     fn has_room(&mut self, urn: &ContextUrn, context: &Context) -> bool {
-        let Err(fault) = self.state.room_for(context, self.config.limits.max_compiled_bytes) else { return true };
+        let Err(fault) = self.state.room_for(context, self.config.limits.max_compiled_bytes) else {
+            return true;
+        };
         if let Some(known) = self.state.known.get_mut(urn) {
             known.document = Document::NoRoom { why: Arc::from(fault.to_string()) };
         }

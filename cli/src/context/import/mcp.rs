@@ -182,7 +182,9 @@ fn task(
         if let Some(Value::String(text)) = newest.get("description") {
             let shown = schema::legible(text);
             if shown.len() != text.len() {
-                drafted.warn("its description holds characters that no reader sees: they are left out".to_owned());
+                drafted.warn(
+                    "its description holds characters that no reader sees: they are left out".to_owned(),
+                );
             }
             map.insert("description".to_owned(), Value::from(shown));
         }

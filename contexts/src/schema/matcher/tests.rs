@@ -31,7 +31,18 @@ fn a_pattern_without_a_table_takes_a_step_for_each_state() {
 #[test]
 fn both_engines_say_what_the_regex_crate_says() {
     let texts = ["", "a", "ab", "zz99", "é 12", "aab\n", "x\u{2028}", "αβγ", "12 ab", "\u{1f600}"];
-    for pattern in ["", "^$", "a*", "\\bab\\b", "^[^\\n]*$", "(a|b)*a(a|b){20}", "[0-9]{2}", "(?i)AB", "^\\S*$", "\\p{Greek}+"] {
+    for pattern in [
+        "",
+        "^$",
+        "a*",
+        "\\bab\\b",
+        "^[^\\n]*$",
+        "(a|b)*a(a|b){20}",
+        "[0-9]{2}",
+        "(?i)AB",
+        "^\\S*$",
+        "\\p{Greek}+",
+    ] {
         let matcher = compiled(pattern);
         let schema = serde_json::json!({ "patternProperties": { pattern: false } });
         let names = super::super::compile_plain(&schema).unwrap();
