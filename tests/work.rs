@@ -64,7 +64,8 @@ fn attack_a_document_of_slow_patterns_is_refused_and_the_worst_that_is_not_ends_
     // one value is judged
     let one = |text: &str| json!({"concept": "report", "m0": text});
     wait_for("the policy to be live", || {
-        (post(&up, "urn:contexts:heavy:v1.0", one("a 12")).0.status == 200).then_some(())
+        let answer = post(&up, "urn:contexts:heavy:v1.0", one("a 12")).0;
+        (answer.status == 202).then_some(())
     });
     // every member as long as it may be, and not in ASCII, where the table would do
     let long = format!("é{} 12", "a".repeat(usize::try_from(most).unwrap() - 4));
@@ -84,7 +85,7 @@ fn attack_a_document_of_slow_patterns_is_refused_and_the_worst_that_is_not_ends_
     // the sender is refused for its message, and nobody else for anything
     let decision = json!({"concept": "current_decision", "item_id": "beer", "quantity": 120});
     let (answer, took) = post(&up, "urn:contexts:supplyChain:v1.0", decision);
-    assert_eq!(answer.status, 200, "{}", answer.code());
+    assert_eq!(answer.status, 200);
     assert!(took < PATIENCE, "{took:?}");
     assert!(up.audit().iter().any(|record| record["code"] == "too_complex"), "the refusal is recorded");
 }

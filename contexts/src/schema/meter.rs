@@ -19,7 +19,7 @@ pub(super) const LOOK: u64 = 12;
 const TEXT: u64 = 24;
 
 /// Steps of one that may be a mail address, whose parts are looked at one by one.
-const ADDRESS: u64 = 120;
+const ADDRESS: u64 = 80;
 
 /// What members of objects cost under one document.
 #[derive(Debug, Clone, Copy, Default)]
