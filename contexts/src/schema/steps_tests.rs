@@ -41,8 +41,8 @@ fn a_pattern_needs_a_length_beside_it_wherever_it_stands() {
         json!({ "type": "object", "additionalProperties": true, "propertyNames": { "pattern": "^a$" } }),
         json!({ "type": "array", "items": bare, "contains": bare }),
     ] {
-        let found = fault(member(schema.clone()));
-        assert!(needs_length(&found), "{schema}: {found}");
+        let why = fault(member(schema.clone()));
+        assert!(needs_length(&why), "{schema}: {why}");
     }
     let unused = document(&json!({ "c": { "type": "object" } }), &json!({ "d": { "pattern": "^a$" } }));
     let refused = Context::check(&unused, &Prefix::default(), &DocumentLimits::default()).unwrap_err();
@@ -75,8 +75,8 @@ fn a_published_document_without_a_length_is_read_within_the_bounds() {
 #[test]
 fn attack_a_pattern_of_many_states_beside_a_long_string_is_refused() {
     let heavy = |most: u64| json!({ "type": "string", "pattern": HEAVY, "maxLength": most });
-    let found = fault(member(heavy(104_000)));
-    assert!(matches!(found, SchemaFault::Steps { limit, .. } if limit == WorkBudget::MESSAGE / 4), "{found}");
+    let why = fault(member(heavy(104_000)));
+    assert!(matches!(why, SchemaFault::Steps { limit, .. } if limit == WorkBudget::MESSAGE / 4), "{why}");
     // several on one value count together, through references too
     compile_schema(member(heavy(90))).unwrap();
     for schema in [
@@ -92,8 +92,8 @@ fn attack_patterns_of_names_are_counted_with_each_member() {
     let named =
         |pattern: &str| json!({ "type": "object", "patternProperties": { pattern: { "type": "integer" } } });
     compile_schema(member(named("^[a-z]{1,64}$"))).unwrap();
-    let found = fault(member(named(HEAVY)));
-    assert!(matches!(found, SchemaFault::Steps { steps, .. } if steps > 750_000), "{found}");
+    let why = fault(member(named(HEAVY)));
+    assert!(matches!(why, SchemaFault::Steps { steps, .. } if steps > 750_000), "{why}");
 }
 
 #[test]
@@ -163,11 +163,8 @@ fn attack_words_for_readers_hold_no_characters_that_nobody_sees() {
     for unseen in ["\n", "\t", "\u{202e}", "\u{2066}", "\u{e0041}", "\u{85}"] {
         let word = format!("pay{unseen}ment");
         for keyword in ["title", "description", "$comment"] {
-            let found = fault(member(json!({ "type": "string", "maxLength": 3, keyword: word })));
-            assert!(
-                matches!(&found, SchemaFault::KeywordValue { keyword: k, .. } if k == keyword),
-                "{found}"
-            );
+            let why = fault(member(json!({ "type": "string", "maxLength": 3, keyword: word })));
+            assert!(matches!(&why, SchemaFault::KeywordValue { keyword: k, .. } if k == keyword), "{why}");
         }
         for part in ["title", "description"] {
             let document = json!({ "context": "urn:contexts:t:v1.0", "concepts": { "c": { "type": "object" } }, part: word });
