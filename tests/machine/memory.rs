@@ -53,7 +53,9 @@ fn burst(gateway: &Gateway) -> Vec<(TcpStream, String)> {
 fn memory_of_a_burst_goes_back_within_a_minute_and_no_message_waits_for_it() {
     let up = Up::start();
     let agent = Scripted::saying(REPLY.to_owned());
-    let mut gateway = Gateway::before(&up, agent.address, "");
+    // the arrivals of the burst cost more than one agent may spend at once
+    let limits = "[limits]\nrate_per_second = 1000000\nrate_burst = 1000000\n";
+    let mut gateway = Gateway::before(&up, agent.address, limits);
     gateway.restart_with(|command| {
         command.envs(shipped());
     });

@@ -39,7 +39,7 @@ use crate::store::{Documents, Evidence, Kept, Leftovers, Log};
 use crate::{Limits, RunFault};
 
 pub(crate) use check::{SUSPENSION, Verified, recognised_anew};
-pub(crate) use compiled::{Compiled, compiled_bytes};
+pub(crate) use compiled::Compiled;
 pub(crate) use quota::{Quota, blocks};
 pub(crate) use record::{OnRecord, Recorder};
 pub(crate) use recover::{reopen, said};

@@ -332,6 +332,7 @@ impl Follower {
     }
 
     fn show(&mut self) {
+        self.state.retire();
         let mut view = self.state.view(&self.config);
         view.split = self.others.doubted();
         self.shown.show(view);

@@ -11,7 +11,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Json, Response};
 use axum::routing::get;
-use semgate_statement::view::Freshness;
+use semgate_statement::view::{Freshness, LoadedContext};
 use semgate_statement::{MemoryState, NotRecognised, View};
 use serde_json::{Value, json};
 
@@ -146,6 +146,18 @@ fn refused_lines(view: &View, now: u64) -> Vec<Value> {
     told.collect()
 }
 
+/// The contexts that found no room: the first [`LINES_TOLD`] by name.
+fn left_out(view: &View) -> Vec<String> {
+    let line = |loaded: &LoadedContext| {
+        let why = loaded.fault.as_deref().unwrap_or_default();
+        format!("`{}` is {why}", loaded.urn)
+    };
+    let mut all: Vec<String> = view.left_out().map(line).collect();
+    all.sort_unstable();
+    all.truncate(LINES_TOLD);
+    all
+}
+
 fn authority(view: &View, memory: Option<MemoryState>, now: u64) -> Value {
     let floors: serde_json::Map<String, Value> = view
         .floors()
@@ -171,6 +183,8 @@ fn authority(view: &View, memory: Option<MemoryState>, now: u64) -> Value {
         "unlisted_log_keys": view.unlisted_log_keys(),
         "fresh": view.freshness(now) == Freshness::Fresh,
         "contexts": view.contexts().count(),
+        "context_bytes": view.compiled_bytes(),
+        "contexts_left_out": left_out(view),
         "floors": floors,
         "memory": memory.map(|memory| json!({
             "whole": memory.whole, "reserve": memory.reserve,

@@ -298,6 +298,8 @@ impl Publisher {
             set("semgate_contexts_unrecognised", &labels, view.unrecognised_contexts(unix_now()));
             set("semgate_status_expires", &labels, view.counts_until());
             set("semgate_contexts", &labels, view.contexts().count() as u64);
+            set("semgate_contexts_left_out", &labels, view.left_out().count() as u64);
+            set("semgate_context_bytes", &labels, view.compiled_bytes());
         }
     }
 }

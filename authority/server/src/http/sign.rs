@@ -10,7 +10,7 @@ use super::referred::Referred;
 use super::stored::broken;
 use crate::clock::now;
 use crate::keys::{Signer, SignerFault};
-use crate::submit::{Request, compiled_bytes, index_of};
+use crate::submit::{Request, index_of};
 
 /// A signed document, the chain of the certificate that signed it, and the bytes that it takes in a gateway.
 pub(super) struct SignedDocument {
@@ -28,11 +28,11 @@ pub(super) fn compiled(app: &App, document: &Context) -> Result<u64, Problem> {
         let count = versions.into_iter().filter(|(_, record)| record.status != Status::Invalid);
         // one after the other, so that no more than one is held
         let sizes = count.filter_map(|(urn, record)| {
-            Some((record.digest, compiled_bytes(&*Referred::new(app).find(&urn)?)))
+            Some((record.digest, Referred::new(app).find(&urn)?.compiled_bytes()))
         });
         app.compiled.take_line(line, sizes.collect());
     }
-    Ok(compiled_bytes(document))
+    Ok(document.compiled_bytes())
 }
 
 /// The statement that publishes a signed document. It is signed by the authority's own signer of the line; `signer` names the

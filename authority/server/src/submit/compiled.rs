@@ -3,12 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use semgate_contexts::{Context, Digest, Line};
-
-/// The bytes that a document takes in a gateway.
-pub(crate) fn compiled_bytes(document: &Context) -> u64 {
-    document.bytes().len() as u64
-}
+use semgate_contexts::{Digest, Line};
 
 /// The compiled size of published documents, by digest. Filled line by line, when something is first published under a line after a start: to
 /// compile everything at the start would keep a large log from starting.

@@ -155,6 +155,15 @@ pub enum FollowFault {
     Urn,
     /// The signed document.
     Document(ContextFault),
+    /// The document holds, and is left out for want of room.
+    NoRoom {
+        /// Whose documents exceed theirs: `its line`, or `all lines`.
+        whose: &'static str,
+        /// Bytes that they would take when they are compiled.
+        bytes: u64,
+        /// Bytes that they may take.
+        room: u64,
+    },
     /// The document refers to a context that does not hold.
     Reference {
         /// The context that it refers to.
@@ -221,6 +230,7 @@ impl FollowFault {
             FollowFault::WrongIndex => "wrong_index",
             FollowFault::SecondDigest => "second_digest",
             FollowFault::LoggedBack => "logged_back",
+            FollowFault::NoRoom { .. } => "no_room",
             FollowFault::Digest => "digest",
             FollowFault::Signer => "signer",
             FollowFault::Urn => "urn",
@@ -303,6 +313,12 @@ impl fmt::Display for FollowFault {
                 f.write_str("a second statement for a context that is published already")
             }
             FollowFault::LoggedBack => f.write_str("an entry was logged earlier than one before it"),
+            FollowFault::NoRoom { whose, bytes, room } => {
+                write!(
+                    f,
+                    "left out: the compiled documents of {whose} would take {bytes} bytes, more than {room}"
+                )
+            }
             FollowFault::Digest => f.write_str("the document is not the published one"),
             FollowFault::Signer => {
                 f.write_str("the document is signed by another certificate than published")

@@ -353,7 +353,10 @@ impl Follower {
         let wanted = self.state.known.iter().filter_map(|(urn, known)| match &known.document {
             Document::Wanted => Some(((false, known.index), urn)),
             Document::Failed { retry_at, .. } if *retry_at <= now => Some(((true, known.index), urn)),
-            Document::Loaded(_) | Document::Refused { .. } | Document::Failed { .. } => None,
+            Document::Loaded(_)
+            | Document::NoRoom { .. }
+            | Document::Refused { .. }
+            | Document::Failed { .. } => None,
         });
         wanted.min().map(|(_, urn)| Want::Document(urn.clone()))
     }

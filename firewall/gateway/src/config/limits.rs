@@ -228,6 +228,9 @@ pub struct Limits {
     pub policy_steps: u64,
     /// Steps of judging all policies of one load ([`PolicyLimits::max_steps`]).
     pub policies_steps: u64,
+    /// Bytes that compiled contexts take in memory, of all authorities together, each an equal part; of one line a quarter of its
+    /// authority's. 256 MiB: thousands of documents as people write them.
+    pub context_bytes: u64,
     /// Delivering one push notification, whole: name, connection and the head of the answer. 10 s: receivers are far away, and the agent waits.
     pub push_timeout: Duration,
     /// Asking the authority for one thing, whole. 10 s: the largest is a tile of a few hundred kB.
@@ -330,6 +333,7 @@ impl Default for Limits {
             policy_nesting: 500,
             policy_steps: 2_000_000,
             policies_steps: 200_000_000,
+            context_bytes: 256 << 20,
             push_timeout: Duration::from_secs(10),
             fetch_timeout: Duration::from_secs(10),
             peer_interval: Duration::from_secs(30),
@@ -501,6 +505,7 @@ file_limits! {
         policy_nesting: usize = 16..=500,
         policy_steps: u64 = 1_000..=1_000_000_000_000,
         policies_steps: u64 = 1_000..=1_000_000_000_000,
+        context_bytes: u64 = 1_048_576..=1_099_511_627_776,
         proposals: usize = 1..=65_536,
         proposals_of_all: usize = 1..=16_777_216,
         crl_bytes: usize = 1024..=17_179_869_184,

@@ -60,6 +60,8 @@ pub(crate) fn open(
         Quorum::new(keys, authority.witness_quorum).map_err(|why| fault("witnesses of", &why))?;
     settings.recognised = authority.recognised_by.is_some();
     settings.max_status_age = authority.max_status_age.as_secs();
+    let authorities = config.authorities.len().max(1) as u64;
+    settings.limits.max_compiled_bytes = config.limits.context_bytes / authorities;
     settings.poll = authority.poll.as_secs().max(1);
     if memory == Memory::Look && !dir.is_dir() {
         return Ok(Follower::without_memory(settings));
