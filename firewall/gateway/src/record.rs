@@ -1,4 +1,5 @@
-//! The audit: one line for each message, queued before the message is forwarded (DESIGN §2.9).
+//! The audit: one line for each message that passes, queued before the message is forwarded (DESIGN §2.9). Refusals of one agent that repeat
+//! share lines, which count them.
 //!
 //! A bounded queue leads to one thread that owns the file. A record is accepted or the message is refused: when the queue is
 //! full, and from a failed write until a write works again. Half a line is never left behind: bytes that could not be written
