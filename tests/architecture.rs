@@ -64,9 +64,6 @@ const HOUSE: &[(&str, u8, &[&str])] = &[
 const SOCKETS: &[&str] =
     &["tokio", "hyper", "hyper-util", "axum", "socket2", "tokio-rustls", "reqwest", "sled"];
 
-/// A second TLS stack or crypto provider: nowhere in the tree (DESIGN §6).
-const SECOND_TLS: &[&str] = &["openssl", "openssl-sys", "native-tls", "aws-lc-rs", "aws-lc-sys", "boring"];
-
 fn packages() -> Vec<Package> {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
     MetadataCommand::new()
@@ -111,13 +108,6 @@ fn nothing_below_floor_four_opens_a_socket() {
         for used in normal(package) {
             assert!(!SOCKETS.contains(&used.as_str()), "`{room}` on floor {floor} brings in `{used}`");
         }
-    }
-}
-
-#[test]
-fn there_is_one_tls_stack() {
-    for package in packages() {
-        assert!(!SECOND_TLS.contains(&package.name.as_str()), "`{}` is a second TLS stack", package.name);
     }
 }
 

@@ -1,6 +1,8 @@
 //! The authority through the running binary: what the others do without it, what it survives, and what strangers can check of it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+#[path = "authority/accounts.rs"]
+mod accounts;
 #[path = "authority/comparing.rs"]
 mod comparing;
 mod support;

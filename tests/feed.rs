@@ -22,7 +22,7 @@ const SHARED: Duration = Duration::from_secs(3);
 /// Listens on the stream; tells the size of the log of every head as it comes.
 fn follower(up: &Up, seen: &mpsc::Sender<(u64, Instant)>) {
     let url = up.text("/authority_url");
-    let mut stream = up.connect(None, url);
+    let mut stream = up.connect(Some("retailer-7"), url);
     write!(stream, "GET /v1/feed/stream HTTP/1.1\r\nhost: {}\r\n\r\n", address(url)).unwrap();
     let seen = seen.clone();
     std::thread::Builder::new()

@@ -344,6 +344,7 @@ fn f0_51_the_lifecycle_of_a_version() {
     };
     let mut breaking = next.clone();
     breaking["tasks"]["bookFlight"]["parameters"]["properties"]["date"]["pattern"] = "^2".into();
+    breaking["tasks"]["bookFlight"]["parameters"]["properties"]["date"]["maxLength"] = 262_144.into();
     let refused = publish(&breaking);
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(!refused.status.success() && said.contains("`version_breaks`"), "{said}");

@@ -33,6 +33,8 @@ mod demo;
 mod fault;
 mod firewall;
 mod log;
+mod logging;
+mod memory;
 mod misuse;
 mod names;
 mod place;
@@ -45,7 +47,6 @@ mod system;
 mod trust;
 mod up;
 
-use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -55,7 +56,6 @@ use clap::{Parser, Subcommand};
 /// system's, and keeps memory that one core frees for that core.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-use tracing_subscriber::EnvFilter;
 
 use crate::fault::{Doing, Fault};
 
@@ -102,8 +102,10 @@ fn main() -> ExitCode {
     if json {
         screen::read_by_machine();
     }
-    listen_to_ourselves(&words.job);
-    match run(words) {
+    let log = begin_log(&words.job);
+    let outcome = run(words);
+    log.end();
+    match outcome {
         Ok(status) => ExitCode::from(status),
         Err(fault) => failed(&fault, json),
     }
@@ -155,18 +157,18 @@ fn block_on<T>(job: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> 
     done
 }
 
-/// Servers tell what they do on standard error; other jobs only warn. `SEMGATE_LOG` changes it, by tracing's directives.
-fn listen_to_ourselves(job: &Job) {
-    let default = match job {
-        Job::Up(_) | Job::Authority(_) | Job::Firewall(_) | Job::Log(log::LogJob::Witness(_)) => "info",
-        _ => "error",
-    };
-    let filter = EnvFilter::try_from_env("SEMGATE_LOG").unwrap_or_else(|_| EnvFilter::new(default));
-    let format = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    let format = format.with_ansi(std::io::stderr().is_terminal()).with_target(false);
-    // it would say on standard error that standard error cannot be written
-    let format = format.log_internal_errors(false);
-    format.fmt_fields(screen::log_fields()).init();
+/// Begins the log, in which servers tell what they do, and other jobs only warn; and what else runs beside a server.
+fn begin_log(job: &Job) -> logging::Log {
+    let serves =
+        matches!(job, Job::Up(_) | Job::Authority(_) | Job::Firewall(_) | Job::Log(log::LogJob::Witness(_)));
+    let log = logging::Log::begin(if serves { "info" } else { "error" });
+    if serves {
+        log.report_losses();
+        memory::keep_giving_back();
+        semgate_gateway::count_lost_log_lines(logging::lost);
+        semgate_authority::count_lost_log_lines(logging::lost);
+    }
+    log
 }
 
 #[cfg(test)]

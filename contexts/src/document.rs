@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use crate::canonical::jcs_of_document as jcs;
 use crate::digest::Digest;
-use crate::json;
 use crate::term::{Shape, Term};
 use crate::urn::{ContextUrn, Prefix};
+use crate::{json, schema};
 
 mod envelope;
 mod fault;
@@ -73,7 +73,16 @@ impl Default for DocumentLimits {
     }
 }
 
+/// Bytes in memory for each byte of a document, but for what is compiled of it, measured over large documents.
+const TEXT_COPIES: u64 = 32;
+
 impl DocumentLimits {
+    /// The bounds of a document that is published already, without what only its author can mend: [`SchemaLimits::authored`].
+    #[must_use]
+    pub fn published(&self) -> Self {
+        DocumentLimits { schema: SchemaLimits { authored: false, ..self.schema.clone() }, ..self.clone() }
+    }
+
     fn reader(&self) -> json::Limits {
         json::Limits {
             max_bytes: self.max_input_bytes,
@@ -102,6 +111,7 @@ pub struct Context {
     references: Vec<Arc<Context>>,
     /// The document with what it borrows of others among its own definitions; none if it borrows nothing.
     bundle: Option<Value>,
+    compiled_bytes: u64,
 }
 
 impl Context {
@@ -129,7 +139,8 @@ impl Context {
         Context::build(&value, canonical, prefix, limits, others)
     }
 
-    /// Like [`Context::check_among`], for bytes that must already be their own canonical form (RFC 8785).
+    /// Like [`Context::check_among`], for bytes that must already be their own canonical form (RFC 8785): those of a document that is
+    /// signed already. What only its author can mend is not asked of it: [`SchemaLimits::authored`].
     ///
     /// # Errors
     /// [`DocumentFault::NotCanonical`] if they are not; otherwise as [`Context::check_among`].
@@ -144,7 +155,7 @@ impl Context {
         if canonical != bytes {
             return Err(DocumentFault::NotCanonical);
         }
-        Context::build(&value, canonical, prefix, limits, others)
+        Context::build(&value, canonical, prefix, &limits.published(), others)
     }
 
     /// All that is wrong with a document, as far as one look shows it: empty exactly where [`Context::check_among`] takes it. Faults
@@ -198,10 +209,11 @@ impl Context {
         }
         let envelope = Envelope::read(value, prefix, limits)?;
         let bundle = reference::bundle(value, &envelope.urn, prefix, limits, others)?;
-        let terms = match &bundle {
+        let (terms, bytes) = match &bundle {
             None => terms::compile(&envelope, limits)?,
             Some(bundle) => terms::compile(&envelope.rebound(bundle)?, limits)?,
         };
+        let text = canonical.len() as u64;
         let (references, bundle) = bundle.map(|b| (b.references, b.document)).unzip();
         Ok(Context {
             urn: envelope.urn,
@@ -212,7 +224,32 @@ impl Context {
             codes: envelope.codes,
             references: references.unwrap_or_default(),
             bundle,
+            compiled_bytes: bytes.saturating_add(TEXT_COPIES.saturating_mul(text)),
         })
+    }
+
+    /// Bytes that it takes in memory, by the estimate of `docs/spec/context-document.md`, "Memory". Each distinct pattern and each definition
+    /// counts once. What it refers to is counted there, but for the schemas that it borrows.
+    pub fn compiled_bytes(&self) -> u64 {
+        self.compiled_bytes
+    }
+
+    /// The same document without what is compiled of it: names, types and references stay, for policies that speak of it, and no content
+    /// conforms. For one that never counts again.
+    #[must_use]
+    pub fn retired(&self) -> Context {
+        Context {
+            urn: self.urn.clone(),
+            digest: self.digest,
+            bytes: Arc::clone(&self.bytes),
+            title: self.title.clone(),
+            terms: self.terms.iter().map(|(name, term)| (name.clone(), term.retired())).collect(),
+            codes: self.codes.clone(),
+            references: self.references.iter().map(|other| Arc::new(other.retired())).collect(),
+            bundle: self.bundle.clone(),
+            compiled_bytes: (self.shapes().map(|shape| schema::field_bytes(shape.fields())))
+                .fold(TEXT_COPIES.saturating_mul(self.bytes.len() as u64), u64::saturating_add),
+        }
     }
 
     /// The name and version that the document gives itself, in canonical form.
@@ -244,6 +281,11 @@ impl Context {
             // the bytes were written from a JSON value
             None => serde_json::from_slice(&self.bytes).unwrap_or(Value::Null),
         }
+    }
+
+    /// Whether nothing of it is compiled any more: see [`Context::retired`].
+    pub fn is_retired(&self) -> bool {
+        self.shapes().all(|shape| shape.validator.is_retired())
     }
 
     /// `title`, if the document has one.

@@ -23,6 +23,6 @@ pub use canonical::CanonicalFault;
 pub use digest::{Digest, DigestFault};
 pub use document::{Context, DocumentFault, DocumentLimits, RESERVED_NAMES, Referenced};
 pub use performative::{Performative, PerformativeSet, UnknownPerformative};
-pub use schema::{ContentFault, SchemaFault, SchemaLimits};
-pub use term::{Field, FieldType, Format, NAMING_MEMBERS, NotTaken, Shape, Term, TermKind};
+pub use schema::{ContentFault, SchemaFault, SchemaLimits, WorkBudget};
+pub use term::{Field, FieldType, Format, NAMING_MEMBERS, NotTaken, Shape, Term, TermKind, Unfit};
 pub use urn::{ContextUrn, Line, Prefix, UrnFault, Version};

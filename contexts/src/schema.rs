@@ -1,7 +1,8 @@
 //! JSON Schema 2020-12 as contexts use it: a bounded profile in which objects are closed, compiled once per document.
 //!
 //! The way of a schema: `check` (vocabulary, bounds, references), `emit` (closing), `work` (bounded work), then
-//! the `jsonschema` crate, which reads our own tree (`node`) and asks us for three keywords (`custom`). What the
+//! the `jsonschema` crate, which reads our own tree (`node`), charges the message for it (`meter`) and asks us for four
+//! keywords (`custom`), patterns among them (`matcher`). What the
 //! profile takes and refuses is told in `docs/spec/context-document.md`.
 
 mod borrow;
@@ -13,6 +14,8 @@ mod fault;
 mod fields;
 mod free_text;
 mod limits;
+mod matcher;
+mod meter;
 mod moment;
 mod node;
 mod pattern;
@@ -29,13 +32,15 @@ use serde_json::{Map, Value};
 
 pub(crate) use borrow::each_schema;
 pub(crate) use casing::{Casing, Place};
-pub(crate) use check::pointer;
+pub(crate) use check::{MUST_BE_SEEN, pointer};
 pub(crate) use custom::{is_multiple, is_refused};
 pub use custom::{is_refused as refused_in_free_text, is_unseen};
 pub(crate) use fault::Located;
 pub use fault::{ContentFault, SchemaFault};
+pub(crate) use fields::bytes as field_bytes;
 pub(crate) use free_text::{FreeText, View};
 pub use limits::SchemaLimits;
+pub use meter::{Spent, WorkBudget};
 #[doc(hidden)]
 pub use plain::{Plain, compile_plain};
 pub(crate) use source::types;
@@ -43,7 +48,9 @@ pub(crate) use validator::Validator;
 pub use vocabulary::FORMATS;
 
 use crate::term::FieldType;
+use matcher::Matchers;
 use source::Source;
+use validator::{Keywords, Validators};
 
 /// One schema of a document that content can be held against.
 pub(crate) struct Wanted<'d> {
@@ -72,14 +79,25 @@ pub(crate) struct Parts<'d> {
     pub(crate) codes: &'d BTreeMap<String, Vec<String>>,
 }
 
-/// Checks all schemas of a document and compiles the ones that are wanted, in their order.
+/// What was made of all that is wanted, in its order, and the bytes that it takes by estimate.
+#[derive(Debug)]
+pub(crate) struct CompiledAll {
+    pub(crate) each: Vec<Compiled>,
+    pub(crate) bytes: u64,
+}
+
+/// Bytes of one name that the rule `case` knows.
+const CASE_NAME_BYTES: u64 = 200;
+
+/// Checks all schemas of a document and compiles the ones that are wanted.
 pub(crate) fn compile<'d>(
     parts: &Parts<'d>,
     wanted: &[Wanted<'d>],
     limits: &SchemaLimits,
-) -> Result<Vec<Compiled>, Located> {
+) -> Result<CompiledAll, Located> {
     let source = Source::new(parts.defs, parts.concepts, parts.codes);
-    if let Some(first) = check_all(&source, parts, wanted, limits).into_iter().next() {
+    let matchers = Matchers::new(limits);
+    if let Some(first) = check_all(&source, parts, wanted, &matchers).into_iter().next() {
         return Err(first);
     }
 
@@ -92,30 +110,46 @@ pub(crate) fn compile<'d>(
         roots.push(emitter.root(want.schema, &want.path)?);
     }
     let definitions = emitter.definitions();
-    work::bound(&roots, &definitions, limits).map_err(|(which, fault)| {
+    let of_root = |(which, fault): (Option<usize>, SchemaFault)| {
         let path = which.and_then(|which| wanted.get(which)).map(|want| check::pointer(&want.path));
         Located { path: path.unwrap_or_default(), fault }
-    })?;
+    };
+    let measure = work::bound(&roots, &definitions, &matchers, limits).map_err(of_root)?;
+    let mut bytes = measure.bytes.saturating_add(matchers.bytes());
+    let within = |bytes: u64| match limits.max_compiled_bytes {
+        limit if bytes > limit => {
+            Err(of_root((None, SchemaFault::Limit { what: "bytes when it is compiled", limit })))
+        }
+        _ => Ok(()),
+    };
+    within(bytes)?;
+
+    let codes = custom::Codes::new(parts.codes);
+    let keywords = Keywords { codes: &codes, matchers: &matchers, limits };
+    let validators =
+        Validators::compile(roots, definitions, &keywords, measure.member_steps).map_err(of_root)?;
 
     let mut places = free_text::Places::new(&source);
     let starts: Vec<usize> = wanted.iter().map(|want| places.add(want.schema)).collect();
     let map = Arc::new(places.finish());
 
     let mut casing = casing::Places::new(&source, limits);
-    let codes = custom::Codes::new(parts.codes);
-    let mut compiled = Vec::with_capacity(wanted.len());
-    for ((want, root), start) in wanted.iter().zip(roots).zip(starts) {
-        let validator =
-            Validator::compile(root, &definitions, &codes, limits).map_err(|fault| located(want, fault))?;
-        compiled.push(Compiled {
+    let mut each = Vec::with_capacity(wanted.len());
+    for ((want, validator), start) in wanted.iter().zip(validators).zip(starts) {
+        let fields = fields::describe(&source, want.schema);
+        bytes = bytes.saturating_add(fields::bytes(&fields));
+        within(bytes)?;
+        each.push(Compiled {
             validator,
-            fields: fields::describe(&source, want.schema),
+            fields,
             casing: casing.read(want.schema).map_err(|fault| located(want, fault))?,
             free_text: FreeText::new(Arc::clone(&map), start),
             never_null: fields::never_null(&source, want.schema),
         });
     }
-    Ok(compiled)
+    bytes = bytes.saturating_add(CASE_NAME_BYTES.saturating_mul(casing.names() as u64));
+    within(bytes)?;
+    Ok(CompiledAll { each, bytes })
 }
 
 /// The schemas that the validator compiles for what is wanted, and the definitions that they name. The document was checked before.
@@ -134,7 +168,7 @@ pub(crate) fn emitted<'d>(
 /// closing refuses. Faults of a document as a whole, such as its bounds on work, are looked for by [`compile`] alone.
 pub(crate) fn faults<'d>(parts: &Parts<'d>, wanted: &[Wanted<'d>], limits: &SchemaLimits) -> Vec<Located> {
     let source = Source::new(parts.defs, parts.concepts, parts.codes);
-    let mut faults = check_all(&source, parts, wanted, limits);
+    let mut faults = check_all(&source, parts, wanted, &Matchers::new(limits));
     // what leads nowhere, or back to itself, cannot be followed
     let lost = |fault: &SchemaFault| matches!(fault, SchemaFault::Reference { .. } | SchemaFault::Cycle);
     if faults.iter().any(|located| lost(&located.fault)) {
@@ -161,9 +195,9 @@ fn check_all<'d>(
     source: &Source<'d>,
     parts: &Parts<'d>,
     wanted: &[Wanted<'d>],
-    limits: &SchemaLimits,
+    matchers: &Matchers,
 ) -> Vec<Located> {
-    let mut checker = check::Checker::new(source, limits);
+    let mut checker = check::Checker::new(source, matchers);
     for (name, schema) in parts.defs {
         checker.schema(schema, &["$defs", name], false);
     }
@@ -179,6 +213,8 @@ fn located(want: &Wanted<'_>, fault: SchemaFault) -> Located {
 
 #[cfg(test)]
 mod refusal_tests;
+#[cfg(test)]
+mod steps_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::json::{Json, Object};
 use crate::performative::{Performative, PerformativeSet};
-use crate::schema::{Casing, ContentFault, FreeText, Validator};
+use crate::schema::{Casing, ContentFault, FreeText, Spent, Validator, WorkBudget};
 
 /// The members that name the type of an instance where its binding does not: in native L8 and A2A. They are no part of the instance.
 pub const NAMING_MEMBERS: [&str; 3] = ["concept_type", "concept", "task"];
@@ -47,6 +47,14 @@ impl fmt::Display for NotTaken {
 impl std::error::Error for NotTaken {}
 
 impl Term {
+    pub(crate) fn retired(&self) -> Self {
+        Term {
+            name: self.name.clone(),
+            kind: self.kind,
+            shapes: self.shapes.iter().map(Shape::retired).collect(),
+        }
+    }
+
     /// The name that `concept_type`, `concept` or `task` carries.
     pub fn name(&self) -> &str {
         &self.name
@@ -75,6 +83,15 @@ impl Term {
     }
 }
 
+/// Why an instance was not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unfit {
+    /// It does not fit the schema.
+    Content(ContentFault),
+    /// To judge it takes more work than a message may cause.
+    Spent,
+}
+
 /// One compiled schema: of a concept, of a task's parameters, or of a task's results.
 #[derive(Debug)]
 pub struct Shape {
@@ -89,6 +106,20 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// The same with nothing compiled: no instance conforms.
+    fn retired(&self) -> Self {
+        Shape {
+            name: self.name.clone(),
+            schema: self.schema.clone(),
+            performatives: self.performatives,
+            fields: self.fields.clone(),
+            casing: Casing::default(),
+            free_text: self.free_text.clone(),
+            never_null: self.never_null.clone(),
+            validator: self.validator.retired(),
+        }
+    }
+
     /// The name under which policies know it: `transfer`, `bookFlight`, `bookFlight_results`.
     pub fn name(&self) -> &str {
         &self.name
@@ -115,13 +146,34 @@ impl Shape {
         matches!(&self.fields, FieldType::Record(members) if members.contains_key(member))
     }
 
-    /// Checks an instance, without its member `without` (the one that names the type), against the schema.
+    /// Checks an instance, without its member `without` (the one that names the type), against the schema. For what is no message:
+    /// the work is not bounded.
     ///
     /// # Errors
     /// The first [`ContentFault`] by the order of the schema's keywords: where and which rule, never a value.
     pub fn conform(&self, instance: &Object<'_>, without: Option<&str>) -> Result<(), ContentFault> {
-        self.validator.conform(instance, without)?;
-        self.casing.conform(instance, without)
+        self.conform_within(instance, without, &WorkBudget::unbounded()).map_err(|unfit| match unfit {
+            Unfit::Content(fault) => fault,
+            Unfit::Spent => ContentFault { path: String::new(), rule: "schema".to_owned() },
+        })
+    }
+
+    /// As [`Shape::conform`], within what is left of a message's budget of work.
+    ///
+    /// # Errors
+    /// [`Unfit::Spent`] if the budget does not reach, whatever was seen of the instance; else the first [`ContentFault`].
+    pub fn conform_within(
+        &self,
+        instance: &Object<'_>,
+        without: Option<&str>,
+        budget: &WorkBudget,
+    ) -> Result<(), Unfit> {
+        let judge = || {
+            self.validator.conform(instance, without)?;
+            self.casing.conform(instance, without)
+        };
+        let judged = budget.run(self.validator.member_steps(), judge);
+        judged.map_err(|Spent| Unfit::Spent)?.map_err(Unfit::Content)
     }
 
     /// The members that the schema asks of every instance and this one lacks, as JSON Pointers (RFC 6901), outer ones first and

@@ -166,7 +166,7 @@ fn probe(schemas: &[Value]) -> Option<Context> {
     text.insert("type".to_owned(), json!("string"));
     let concept = json!({"type": "object", "properties": {"text": text}, "additionalProperties": false});
     let document = json!({"context": "urn:contexts:probe:v1.0", "concepts": {"probe": concept}}).to_string();
-    Context::check(document.as_bytes(), &Prefix::default(), &DocumentLimits::default()).ok()
+    Context::check(document.as_bytes(), &Prefix::default(), &DocumentLimits::default().published()).ok()
 }
 
 /// The characters that a pattern about whole strings knows, where it is a row of characters and classes with their repetitions.

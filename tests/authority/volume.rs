@@ -1,59 +1,12 @@
 //! A volume of its own that is really full or read-only, under authority and gateway: nothing is acknowledged that is not there, everybody is
 //! told what is wrong, and when there is room again it goes on by itself.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::DECISION;
+use crate::support::volume::Volume;
 use crate::support::{SEMGATE, Up, wait_for};
-
-/// A file system in memory of a few megabytes, gone with the value.
-struct Volume(PathBuf);
-
-impl Volume {
-    /// Needs a machine on which this process may mount; where it may not, the test says so by failing.
-    fn mount(at: &Path, size: &str) -> Volume {
-        std::fs::create_dir_all(at).unwrap();
-        let options = format!("size={size},mode=0700");
-        let mut command = Command::new("mount");
-        command.args(["-t", "tmpfs", "-o", &options, "semgate-test"]).arg(at);
-        let output = command.output().expect("the command `mount`");
-        assert!(
-            output.status.success(),
-            "nothing can be mounted here, so what a full or read-only volume does is not shown; run as root: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        Volume(at.to_owned())
-    }
-
-    /// Until not a byte more is taken.
-    fn fill(&self) {
-        let mut file =
-            std::fs::File::options().create(true).append(true).open(self.0.join("filling")).unwrap();
-        for piece in [64 * 1024, 4096, 1] {
-            while file.write_all(&vec![7; piece]).is_ok() {}
-        }
-    }
-
-    fn make_room(&self) {
-        std::fs::remove_file(self.0.join("filling")).unwrap();
-    }
-
-    fn mounted(&self, how: &str) {
-        // with its source, `mount` repeats no earlier option: in a user namespace the owner could not be repeated
-        let mut command = Command::new("mount");
-        command.args(["-o", &format!("remount,{how}"), "semgate-test"]).arg(&self.0);
-        let output = command.output().unwrap();
-        assert!(output.status.success(), "{how}: {}", String::from_utf8_lossy(&output.stderr));
-    }
-}
-
-impl Drop for Volume {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
-    }
-}
 
 /// A directory that takes no write until the value is gone, whoever has files open elsewhere on its volume.
 struct ReadOnly(PathBuf);
@@ -79,19 +32,34 @@ impl Drop for ReadOnly {
 }
 
 /// Offers contexts to the authority of an `up`; documents lie on another volume.
-struct Publisher {
-    documents: PathBuf,
+pub(crate) struct Publisher {
+    pub(crate) documents: PathBuf,
     /// Acknowledged.
-    told: Vec<String>,
+    pub(crate) told: Vec<String>,
 }
 
 impl Publisher {
-    fn offer(&mut self, up: &Up, short: &str) -> Output {
+    pub(crate) fn offer(&mut self, up: &Up, short: &str) -> Output {
+        self.offer_of(up, short, 0)
+    }
+
+    /// Offers a document of some four kilobytes for each of these terms. Asks again while the index is rebuilt: one that could not be flushed to
+    /// a full volume is.
+    pub(crate) fn offer_of(&mut self, up: &Up, short: &str, terms: usize) -> Output {
         let file = self.documents.join(format!("{}.json", short.replace(':', "-")));
+        let text = "a".repeat(4000);
+        let more = (0..terms).map(|n| {
+            format!(r#","t{n}":{{"type":"object","description":"{text}","properties":{{"n":{{"type":"integer"}}}}}}"#)
+        });
+        let more: String = more.collect();
         let schema = r#"{"type":"object","properties":{"n":{"type":"integer"}}}"#;
-        let document = format!(r#"{{"context":"urn:contexts:{short}","concepts":{{"thing":{schema}}}}}"#);
+        let document =
+            format!(r#"{{"context":"urn:contexts:{short}","concepts":{{"thing":{schema}{more}}}}}"#);
         std::fs::write(&file, document).unwrap();
-        let output = up.semgate(&["context", "publish", file.to_str().unwrap()]);
+        let output = wait_for("the index", || {
+            let output = up.semgate(&["context", "publish", file.to_str().unwrap()]);
+            (!said(&output).contains("the index is being rebuilt")).then_some(output)
+        });
         if output.status.success() {
             self.told.push(short.to_owned());
         }
@@ -99,7 +67,7 @@ impl Publisher {
     }
 
     /// Everything acknowledged is there, and the log holds from outside.
-    fn holds(&self, up: &Up) {
+    pub(crate) fn holds(&self, up: &Up) {
         let listed = String::from_utf8(up.semgate(&["context", "list"]).stdout).unwrap();
         for short in &self.told {
             assert!(listed.contains(short.as_str()), "`{short}` was acknowledged and is not there: {listed}");
@@ -109,7 +77,7 @@ impl Publisher {
     }
 }
 
-fn said(output: &Output) -> String {
+pub(crate) fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -117,7 +85,7 @@ fn said(output: &Output) -> String {
 fn a_volume_that_is_full_or_read_only_gets_nothing_acknowledged_that_is_lost_and_needs_nobody_to_go_on() {
     let place = tempfile::tempdir().unwrap();
     let volume = Volume::mount(&place.path().join("volume"), "48m");
-    let dir = volume.0.join("semgate");
+    let dir = volume.path().join("semgate");
     let up = Up::start_in(&dir);
     let mut publisher = Publisher { documents: place.path().to_owned(), told: Vec::new() };
     let say =

@@ -41,9 +41,27 @@ impl Gateway {
         Self::configured(up, behind, "", more)
     }
 
+    /// Starts one with these routes alone, of which `l8` is the address of the first. `more` stands after them.
+    #[allow(dead_code, reason = "only some tests bring routes of their own")]
+    pub fn serving(up: &Up, l8: SocketAddr, routes: &str, more: &str) -> Self {
+        let mut gateway = Self::written(up, [l8, l8, free_address()], "", &(routes.to_owned() + more));
+        gateway.wait();
+        gateway
+    }
+
     /// `first` stands before all tables of the configuration, `more` after them.
     fn configured(up: &Up, behind: SocketAddr, first: &str, more: &str) -> Self {
         let [l8, a2a, admin] = [free_address(), free_address(), free_address()];
+        let route = |binding: &str, listen: SocketAddr| {
+            format!(
+                "[[route]]\nname = \"{binding}\"\nlisten = \"{listen}\"\nbinding = \"{binding}\"\nplain_sender = \"spiffe://semgate.test/agent/retailer-7\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://{behind}/{binding}\"\ncontexts = [\"*\"]\n\n"
+            )
+        };
+        let rest = route("l8", l8) + &route("a2a", a2a) + more;
+        Self::written(up, [l8, a2a, admin], first, &rest)
+    }
+
+    fn written(up: &Up, [l8, a2a, admin]: [SocketAddr; 3], first: &str, rest: &str) -> Self {
         let name = format!("gateway-{}", l8.port());
         let config = std::fs::read_to_string(up.path("/firewall_config")).unwrap();
         let mut head = config.split("[[route]]").next().unwrap().to_owned();
@@ -55,14 +73,8 @@ impl Gateway {
             assert!(head.contains(&was), "`{was}` in firewall.toml");
             head = head.replace(&was, &is);
         }
-        let route = |binding: &str, listen: SocketAddr| {
-            format!(
-                "[[route]]\nname = \"{binding}\"\nlisten = \"{listen}\"\nbinding = \"{binding}\"\nplain_sender = \"spiffe://semgate.test/agent/retailer-7\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://{behind}/{binding}\"\ncontexts = [\"*\"]\n\n"
-            )
-        };
         let path = up.dir.join(format!("{name}.toml"));
-        std::fs::write(&path, first.to_owned() + &head + &route("l8", l8) + &route("a2a", a2a) + more)
-            .unwrap();
+        std::fs::write(&path, first.to_owned() + &head + rest).unwrap();
         std::fs::create_dir_all(up.dir.join(&name)).unwrap();
         let audit = up.dir.join(name).join("audit.jsonl");
         let mut gateway = Self { l8, a2a, admin, audit, child: Self::run(&path), config: path };
@@ -79,10 +91,14 @@ impl Gateway {
     }
 
     fn run(config: &std::path::Path) -> Child {
+        Self::command(config).spawn().unwrap()
+    }
+
+    fn command(config: &std::path::Path) -> Command {
         let log = std::fs::File::create(config.with_extension("log")).unwrap();
         let mut command = Command::new(SEMGATE);
         command.args(["firewall", "run", "--config"]).arg(config).stdout(Stdio::null()).stderr(log);
-        command.spawn().unwrap()
+        command
     }
 
     fn wait(&mut self) {
@@ -104,6 +120,21 @@ impl Gateway {
     pub fn start_again(&mut self) {
         self.child = Self::run(&self.config);
         wait_for("the gateway again", || TcpStream::connect(self.l8).ok());
+    }
+
+    /// Kills it and starts it as `with` says, and waits until it is ready.
+    pub fn restart_with(&mut self, with: impl FnOnce(&mut Command)) {
+        self.kill();
+        let mut command = Self::command(&self.config);
+        with(&mut command);
+        self.child = command.spawn().unwrap();
+        self.wait();
+    }
+
+    /// Ends it as a crash does.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
     }
 
     /// What it wrote to its log since its last start.

@@ -16,6 +16,7 @@ pub mod node;
 pub mod policies;
 pub mod python;
 pub mod strangers;
+pub mod volume;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

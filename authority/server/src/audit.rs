@@ -16,11 +16,8 @@ use serde::Serialize;
 
 use crate::{RunFault, disk};
 
-mod strangers;
 #[cfg(test)]
 mod tests;
-
-pub(crate) use strangers::Strangers;
 
 /// Bytes that a failing file may keep in memory: those of attempts that were under way when it began to fail.
 const MAX_PENDING: usize = 1 << 20;
@@ -85,7 +82,7 @@ pub(crate) struct Entry {
     /// Position of the statement in the log.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<u64>,
-    /// Of strangers: how many refusals before this one were counted alone.
+    /// How many refusals of the same account before this one were counted alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unrecorded: Option<u64>,
 }

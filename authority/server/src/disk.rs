@@ -11,6 +11,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::RunFault;
 
+mod reserve;
+
+pub(crate) use reserve::Reserve;
+
 /// The ending of a file that is being written; one found at start was left by a crash and is removed.
 pub(crate) const UNFINISHED: &str = ".new";
 

@@ -69,6 +69,13 @@ impl RunFault {
         move |source| Self::Io { doing, path, source }
     }
 
+    /// `true` where the disk had no room for what was written.
+    pub(crate) fn is_no_room(&self) -> bool {
+        use io::ErrorKind as Kind;
+        matches!(self, Self::Io { source, .. }
+            if matches!(source.kind(), Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge))
+    }
+
     /// A damaged file.
     pub(crate) fn damaged(path: &Path, what: impl fmt::Display) -> Self {
         Self::Damaged { path: path.to_path_buf(), what: what.to_string() }

@@ -337,7 +337,7 @@ async fn a_proposal_that_the_queue_did_not_take_waits_on() {
 async fn attack_certificates_of_the_domain_that_are_no_publishers_do_not_fill_the_audit_log() {
     let place = Place::new();
     let mut config = place.config();
-    config.limits.stranger_records = 1;
+    config.limits.refusal_records = 1;
     let audit = config.audit.clone();
     let running = place.start_with(config).await;
     let (stranger, nobody) =
@@ -387,11 +387,13 @@ fn taken_back(place: &Place) -> String {
     jws.to_text().unwrap()
 }
 
-/// The new feed key was in use and the head by the old one went on, so that tokens did not fit the head.
+/// The new feed key was in use and the head by the old one went on, so that tokens did not fit the head. A disk that was full for a moment takes
+/// a statement of the root from the reserved room.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_root_said_and_the_disk_did_not_take_leaves_a_head_and_tokens_of_one_key() {
-    let mut refused = 0;
-    for good in 0..24 {
+    let (mut refused, mut taken) = (0, 0);
+    let kinds = [ErrorKind::ReadOnlyFilesystem, ErrorKind::StorageFull];
+    for (good, kind) in (0..24).flat_map(|good| kinds.map(|kind| (good, kind))) {
         let place = Place::new();
         let state = state(&place);
         let running = place.start().await;
@@ -399,18 +401,20 @@ async fn what_the_root_said_and_the_disk_did_not_take_leaves_a_head_and_tokens_o
         offer(&running, "urn:contexts:payment:v1.0", &mut told).await;
         let hand_in =
             async || running.client.post("/v1/trust", "application/jose+json", &taken_back(&place)).await;
-        turn(&state, Some(Plan { bad: 1, ..Plan::after(good, ErrorKind::StorageFull) }));
+        turn(&state, Some(Plan { bad: 1, ..Plan::after(good, kind) }));
         let got = hand_in().await;
         turn(&state, None);
         let code = if got.status == StatusCode::CREATED { "201".to_owned() } else { got.code() };
         match code.as_str() {
-            "201" => {}
+            "201" => taken += usize::from(kind == ErrorKind::StorageFull),
             "unfinished" => {
                 running.ended().await.unwrap_err();
                 continue;
             }
-            "storage_full" => refused += 1,
-            other => panic!("{other} at step {good}"),
+            "storage_failed" if kind != ErrorKind::StorageFull => refused += 1,
+            // the line of the audit log was lost on its way to the disk, and nothing is done by it
+            "storage_full" if good == 0 => {}
+            other => panic!("{other} at step {good} of {kind}"),
         }
         let began = std::time::Instant::now();
         while let Err(fault) = verify_log(&mut running.client.clone(), &place.follower_config(), now()) {
@@ -421,5 +425,5 @@ async fn what_the_root_said_and_the_disk_did_not_take_leaves_a_head_and_tokens_o
         holds(&place, &running, &told).await;
         running.stop().await;
     }
-    assert!(refused > 3, "{refused} times it was refused");
+    assert!(refused > 3 && taken > 12, "{refused} times it was refused, {taken} times it was taken");
 }

@@ -22,6 +22,7 @@ mod rest;
 mod router;
 mod segment;
 mod serve;
+mod sign;
 mod staple;
 mod stored;
 mod stream;
@@ -50,15 +51,17 @@ pub(crate) use serve::{Listening, serve};
 pub(crate) use tls::{Files as TlsFiles, Shown, Tls, renew as renew_tls};
 
 use crate::Config;
-use crate::audit::{Audit, Strangers};
+use crate::account::{Accounts, Refusals};
+use crate::audit::Audit;
 use crate::clock::{Clock, ClockFault};
+use crate::disk::Reserve;
 use crate::keys::{Keys, Signers};
 use crate::metrics::Metrics;
 use crate::proposals::Proposals;
 use crate::publish::Published;
 use crate::rules::Rules;
 use crate::store::{Documents, Layout};
-use crate::submit::{SharedIndex, Submit};
+use crate::submit::{Compiled, SharedIndex, Submit};
 
 /// What every handler may use.
 pub(crate) struct App {
@@ -72,9 +75,14 @@ pub(crate) struct App {
     pub proposals: Proposals,
     /// Every attempt to write.
     pub audit: Arc<Audit>,
-    /// Which refusals of those who are no publishers are among them, and which of those without a certificate.
-    pub strangers: Strangers,
-    pub nobodies: Strangers,
+    /// Which refusals of each account are among them.
+    pub refusals: Refusals,
+    /// Who holds connections, streams and submissions.
+    pub accounts: Arc<Accounts>,
+    /// Room on the disk that publications leave alone.
+    pub reserve: Arc<Reserve>,
+    /// The compiled size of each document that was asked for.
+    pub compiled: Arc<Compiled>,
     /// What connections are answered with.
     pub tls: Arc<Tls>,
     pub signers: Signers,
@@ -83,11 +91,8 @@ pub(crate) struct App {
     pub submit: Submit,
     pub public: watch::Receiver<Arc<Published>>,
     pub stopping: watch::Receiver<bool>,
-    pub followers: Arc<Semaphore>,
     /// Followers that ever came.
     pub followed: AtomicU64,
-    /// Places for submissions that are read, checked or wait for their head.
-    pub submissions: Semaphore,
     pub checks: Arc<Semaphore>,
     pub comparisons: Arc<Semaphore>,
     /// Asked when the authority ends: whatever is compared then ends too.

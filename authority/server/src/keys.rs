@@ -1,35 +1,31 @@
-//! The keys that an authority holds: loaded and checked at start, context signers minted for each line on demand.
+//! The keys that an authority holds: loaded and checked at start; context signers are minted for each line on demand.
 
 mod roles;
+mod signers;
 
-use std::collections::HashMap;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use ring::rand::SystemRandom;
 use semgate_certs::{
-    BACKDATE, Chain, ChainFault, ChainLimits, CrlStore, IssueFault, Issuer, KeyFault, KeyPair, LeafProfile,
-    PeerRoots, Roots, SigningKey, Suspect, Usage, VerifiedLeaf, verify_chain,
+    Chain, ChainFault, ChainLimits, CrlStore, KeyPair, PeerRoots, Roots, SigningKey, Suspect, Usage,
+    verify_chain,
 };
-use semgate_contexts::{Line, Prefix};
-use semgate_statement::{Anchors, LogKey, SigningIdentity};
+use semgate_contexts::Prefix;
+use semgate_statement::{Anchors, LogKey};
 
 use crate::config::KeyFiles;
 use crate::pkcs11::{Pkcs11Uri, device_key, names_device};
 use crate::store::Layout;
-use crate::{Config, RunFault, disk};
+use crate::{Config, RunFault};
 
 pub(crate) use roles::Role;
 use roles::{Places, Renewal};
+pub(crate) use signers::{Minted, Signer, SignerFault, Signers};
 
 const DAY: u64 = 86_400;
-/// Minted signers live as long as DESIGN §3 lets a leaf live.
-/// An issuing certificate near its end issues shorter ones.
-const SIGNER_LIFETIMES: [u64; 4] = [90 * DAY, 60 * DAY, 45 * DAY, 31 * DAY];
-/// A signer with less than this left is replaced before its next use.
-const RENEW_BEFORE: u64 = 30 * DAY;
 
 /// A value that is swapped as a whole while others read it.
 #[derive(Debug)]
@@ -256,137 +252,4 @@ fn warn_if_open(path: &Path) {
 
 fn text(path: &Path) -> Result<String, RunFault> {
     std::fs::read_to_string(path).map_err(RunFault::io("reading", path))
-}
-
-/// Why no signer can be had for a line.
-#[derive(Debug)]
-pub(crate) enum SignerFault {
-    /// The issuing certificate was not delegated the line.
-    NotDelegated(String),
-    /// The issuing certificate makes no leaf that counts now: its times, or what the root said of it.
-    Issuing(String),
-    /// The issuing key did not sign now.
-    Unsigned(KeyFault),
-    /// The signer could not be stored; nothing is signed with a key that a restart would not know.
-    Storage(RunFault),
-}
-
-/// That a signer's chain is valid now by what the root says, and that it is not compromised.
-fn counts(chain: &Chain, anchors: &Anchors, now: u64) -> Result<VerifiedLeaf, ChainFault> {
-    match anchors.compromised(&chain.signer_id()) {
-        Some(_) => Err(ChainFault::IssuerRevoked),
-        None => verify_chain(chain, anchors.roots(), Usage::Context, now),
-    }
-}
-
-/// Mints context signers: one leaf for each line, by the issuing certificate for contexts.
-pub(crate) struct Signers {
-    dir: PathBuf,
-    issuer: Issuer,
-    keys: Arc<Keys>,
-    prefix: Prefix,
-    known: Mutex<HashMap<Line, Known>>,
-}
-
-/// A signer that was found to count: in which second, and by what of the root.
-struct Known {
-    identity: Arc<SigningIdentity>,
-    until: u64,
-    seen: (u64, Arc<Anchors>),
-}
-
-impl Known {
-    /// Whether it is to be judged no more: each judgement costs five signatures, and publishers ask for the same few signers again and again.
-    fn counts_still(&self, now: u64, anchors: &Arc<Anchors>) -> bool {
-        self.seen.0 == now && Arc::ptr_eq(&self.seen.1, anchors)
-    }
-}
-
-impl Signers {
-    /// With the issuing certificate of the configuration.
-    pub fn load(config: &Config, layout: &Layout, keys: Arc<Keys>) -> Result<Self, RunFault> {
-        let (chain, key) = identity(&config.keys.context_issuing, config.limits.signer_timeout)?;
-        let issuer = Issuer::from_parts(chain, key)
-            .map_err(|e| RunFault::keys(&config.keys.context_issuing.certificate, e))?;
-        let prefix = config.prefix.clone();
-        Ok(Self { dir: layout.signers.clone(), issuer, keys, prefix, known: Mutex::default() })
-    }
-
-    /// The signer of a line: the stored one while it has a month left, else a new one, stored before it is used.
-    pub fn of(&self, line: &Line, now: u64) -> Result<Arc<SigningIdentity>, SignerFault> {
-        let anchors = self.keys.anchors();
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(one) = known.get_mut(line)
-            && one.until > now.saturating_add(RENEW_BEFORE)
-            && (one.counts_still(now, &anchors) || counts(&one.identity.chain, &anchors, now).is_ok())
-        {
-            one.seen = (now, anchors);
-            return Ok(Arc::clone(&one.identity));
-        }
-        let (identity, until) = match self.stored(line, &anchors, now) {
-            Some(found) => found,
-            None => self.mint(line, &anchors, now)?,
-        };
-        let found = Known { identity: Arc::clone(&identity), until, seen: (now, anchors) };
-        known.insert(line.clone(), found);
-        Ok(identity)
-    }
-
-    /// The stored signer, if it is whole and good for a month; anything else about it is a reason to mint a new one.
-    fn stored(&self, line: &Line, anchors: &Anchors, now: u64) -> Option<(Arc<SigningIdentity>, u64)> {
-        let (certificate, key) = self.files(line);
-        let (chain, key) = pair(&KeyFiles { certificate, key }).ok()?;
-        let leaf = counts(&chain, anchors, now).ok()?;
-        let good = leaf.public_key() == key.public()
-            && leaf.allows_line(line).is_ok()
-            && leaf.not_after() > now.saturating_add(RENEW_BEFORE);
-        good.then(|| (Arc::new(SigningIdentity::new(key, chain)), leaf.not_after()))
-    }
-
-    fn mint(
-        &self,
-        line: &Line,
-        anchors: &Anchors,
-        now: u64,
-    ) -> Result<(Arc<SigningIdentity>, u64), SignerFault> {
-        let random = &SystemRandom::new();
-        let refused = |what: &dyn std::fmt::Display| SignerFault::Issuing(what.to_string());
-        let undelegated = |what: &dyn std::fmt::Display| SignerFault::NotDelegated(what.to_string());
-        let key = KeyPair::generate(random).map_err(|e| refused(&e))?;
-        let from = self.issuer.begins(now, BACKDATE);
-        let issued = SIGNER_LIFETIMES.into_iter().map(|lifetime| {
-            let mut profile = LeafProfile::context(vec![line.clone()], from).lifetime(lifetime);
-            profile.prefix = self.prefix.clone();
-            self.issuer.leaf(&profile, key.public(), random)
-        });
-        let mut last = IssueFault::LifetimeTooLong;
-        let mut chain = None;
-        for one in issued {
-            match one {
-                Ok(made) => chain = Some(made),
-                Err(IssueFault::LifetimeTooLong) => continue,
-                Err(fault) => last = fault,
-            }
-            break;
-        }
-        let chain = chain.ok_or_else(|| match last {
-            IssueFault::Key(fault) => SignerFault::Unsigned(fault),
-            last @ IssueFault::NotDelegated => undelegated(&last),
-            last => refused(&last),
-        })?;
-        let leaf = counts(&chain, anchors, now).map_err(|e| match e {
-            ChainFault::NotPermittedByNameConstraints => undelegated(&e),
-            e => refused(&e),
-        })?;
-        leaf.allows_line(line).map_err(|e| undelegated(&e))?;
-        let (certificate_file, key_file) = self.files(line);
-        disk::write(&key_file, key.to_pem().as_bytes()).map_err(SignerFault::Storage)?;
-        disk::write(&certificate_file, chain.to_pem().as_bytes()).map_err(SignerFault::Storage)?;
-        tracing::info!("minted a context signer for line `{}`", line.as_str());
-        Ok((Arc::new(SigningIdentity::new(key, chain)), leaf.not_after()))
-    }
-
-    fn files(&self, line: &Line) -> (PathBuf, PathBuf) {
-        (self.dir.join(format!("{}.pem", line.as_str())), self.dir.join(format!("{}.key", line.as_str())))
-    }
 }

@@ -6,7 +6,9 @@ use std::sync::{Arc, OnceLock};
 
 use semgate_certs::{Chain, Thumbprint};
 use semgate_contexts::{ContextUrn, Digest, Line};
-use semgate_statement::{Act, Entry, Replay, ReplayFault, RootAct, RootEntry, SignedPermission, Statement};
+use semgate_statement::{
+    Act, Entry, Replay, ReplayFault, RootAct, RootEntry, SignedPermission, Statement, Status,
+};
 
 use crate::publish::Document;
 use crate::store::Documents;
@@ -57,6 +59,15 @@ impl Overrides {
     }
 }
 
+/// The part of a log that is about one line.
+#[derive(Debug, Default)]
+struct LineUse {
+    /// Published versions, each with its place in the log.
+    versions: Vec<(Digest, u64)>,
+    /// Bytes of all entries about the line.
+    entry_bytes: u64,
+}
+
 /// A fold of every entry of the log.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
@@ -74,8 +85,8 @@ pub(crate) struct Ledger {
     remembered_from: u64,
     root: Vec<RootEntry>,
     listing_bytes: usize,
-    /// How many versions each line has.
-    line_contexts: HashMap<Line, usize>,
+    /// The versions and the entries of each line.
+    lines: HashMap<Line, LineUse>,
     /// The last withdrawal of each recognised authority: where it stands.
     withdrawn: HashMap<String, u64>,
     /// Shared with what is public; made anew for each override, which are few.
@@ -117,10 +128,13 @@ impl Ledger {
         let at = self.replay.size();
         self.introduce_stored(entry);
         self.replay.apply(entry)?;
+        if let Some(line) = charged_line(entry.unverified()) {
+            self.lines.entry(line.clone()).or_default().entry_bytes += entry.bytes().len() as u64;
+        }
         match entry.unverified() {
-            Statement::Publish { urn, .. } => {
+            Statement::Publish { urn, digest, .. } => {
                 self.listing_bytes += LISTED_BYTES + at.to_string().len() + urn.as_str().len();
-                *self.line_contexts.entry(urn.line().clone()).or_default() += 1;
+                self.lines.entry(urn.line().clone()).or_default().versions.push((*digest, at));
                 self.remember(urn, at);
             }
             Statement::Change { act, index, .. } => {
@@ -208,7 +222,20 @@ impl Ledger {
 
     /// How many versions of a line are published, revoked ones too.
     pub fn line_contexts(&self, line: &Line) -> usize {
-        self.line_contexts.get(line).copied().unwrap_or_default()
+        self.lines.get(line).map_or(0, |line| line.versions.len())
+    }
+
+    /// The digests of the versions of a line that are not revoked.
+    pub fn counting(&self, line: &Line) -> impl Iterator<Item = Digest> {
+        let versions = self.lines.get(line).map_or(&[][..], |line| &line.versions);
+        let statuses = self.replay.statuses();
+        let counts = |index: u64| statuses.get(index).is_some_and(|status| status != Status::Invalid);
+        versions.iter().filter(move |(_, index)| counts(*index)).map(|(digest, _)| *digest)
+    }
+
+    /// The bytes of all entries about each line.
+    pub fn entry_bytes(&self) -> impl Iterator<Item = (&Line, u64)> {
+        self.lines.iter().map(|(line, of)| (line, of.entry_bytes))
     }
 
     /// Where the last recognition of an authority was withdrawn, if nothing recognises it since.
@@ -245,5 +272,15 @@ impl Ledger {
     /// Thumbprints of everything that signed an entry.
     pub fn signers(&self) -> &BTreeSet<Thumbprint> {
         &self.signers
+    }
+}
+
+/// The line that a statement is about; none of the root's and of withdrawals, which nobody's account is charged for.
+fn charged_line(statement: &Statement) -> Option<&Line> {
+    match statement {
+        Statement::Publish { urn, .. } | Statement::Change { urn, .. } => Some(urn.line()),
+        Statement::Floor { line, .. } => Some(line),
+        Statement::Override { permission, .. } => Some(permission.unverified().urn.line()),
+        Statement::Withdraw { .. } | Statement::Root(_) => None,
     }
 }

@@ -14,6 +14,7 @@ mod hostile_tests;
 #[path = "../tests/support/mod.rs"]
 mod support;
 
+mod account;
 mod audit;
 mod clock;
 pub mod config;
@@ -41,6 +42,7 @@ pub use config::{Config, ConfigFault, Limits, LinePattern, Publisher};
 pub use fault::RunFault;
 pub use http::problem::Code;
 pub use init::{InitFault, InitOptions, Initialised, TlsLeaf, TlsRequest, TlsUse, init, issue_tls};
+pub use metrics::count_lost_log_lines;
 pub use numbers::first_free;
 pub use pkcs11::signing_key;
 pub use restore::{Restored, restore};

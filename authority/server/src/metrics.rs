@@ -3,8 +3,17 @@
 
 use metrics::{Key, KeyName, Label, Level, Metadata, Recorder, SharedString};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
+use std::sync::OnceLock;
 
 static ABOUT: Metadata<'static> = Metadata::new("semgate_authority", Level::INFO, Some(module_path!()));
+
+/// The count of lost log lines. The log belongs to the process, and so does its count.
+static LOST_LINES: OnceLock<fn() -> u64> = OnceLock::new();
+
+/// Shows this count as `semgate_log_lines_lost_total` at `/metrics` of every server in the process. The first call counts.
+pub fn count_lost_log_lines(lost: fn() -> u64) {
+    let _ = LOST_LINES.set(lost);
+}
 
 /// The recorder of one authority.
 pub(crate) struct Metrics {
@@ -23,7 +32,10 @@ impl Metrics {
         let one = Self { recorder, handle };
         for (name, what) in [
             ("semgate_authority_requests_total", "requests answered, by method and status"),
-            ("semgate_authority_connections_refused_total", "connections closed because there were too many"),
+            (
+                "semgate_authority_connections_refused_total",
+                "connections closed because an account, the strangers, handshakes or all reached their bound",
+            ),
             (
                 "semgate_authority_strangers_refused_total",
                 "attempts to write of holders of certificates who are no publishers",
@@ -41,6 +53,7 @@ impl Metrics {
                 "semgate_authority_unsigned_total",
                 "heads and batches that a key did not sign because its device failed",
             ),
+            ("semgate_authority_streams_refused_total", "streams refused, by the bound that was reached"),
             ("semgate_authority_entries_total", "log entries committed by this process"),
             ("semgate_authority_batches_total", "group commits by this process"),
             ("semgate_authority_conflicts_total", "second digests offered for a published urn"),
@@ -48,6 +61,7 @@ impl Metrics {
             ("semgate_authority_deltas_total", "times a delta was made by this process"),
             ("semgate_authority_listings_total", "times the listing of contexts was made by this process"),
             ("semgate_authority_pages_total", "times a page of the listing was made by this process"),
+            ("semgate_log_lines_lost_total", "log lines that standard error did not take in time"),
             ("semgate_authority_index_rebuilt_total", "times the index was built anew by this process"),
         ] {
             one.recorder.describe_counter(KeyName::from_const_str(name), None, SharedString::const_str(what));
@@ -56,6 +70,10 @@ impl Metrics {
             ("semgate_authority_log_size", "entries of the log"),
             ("semgate_authority_contexts", "published contexts"),
             ("semgate_authority_evidence", "files of evidence"),
+            (
+                "semgate_authority_reserve_whole",
+                "1 while all reserved room is there, 0 while nothing is published for want of it",
+            ),
             ("semgate_authority_head_issued_seconds", "issued_at of the current head, unix time"),
             ("semgate_authority_head_next_update_seconds", "next_update of the current head, unix time"),
             ("semgate_authority_certificate_not_after_seconds", "end of a role's certificate, unix time"),
@@ -93,6 +111,8 @@ impl Metrics {
 
     /// The Prometheus text.
     pub fn render(&self) -> String {
+        let lost = LOST_LINES.get().map_or(0, |lost| lost());
+        self.recorder.register_counter(&key("semgate_log_lines_lost_total", &[]), &ABOUT).absolute(lost);
         self.handle.run_upkeep();
         self.handle.render()
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ring::rand::SecureRandom;
 use semgate_contexts::{ContextUrn, Line, Prefix, Version};
@@ -11,6 +11,7 @@ use semgate_statement::statement::check_reason;
 use semgate_statement::{Act, SignedPermission};
 use serde::{Deserialize, Serialize};
 
+use crate::disk::Reserve;
 use crate::http::problem::{Code, Problem};
 use crate::store::Layout;
 use crate::{Limits, RunFault, disk};
@@ -257,12 +258,19 @@ pub(crate) struct Proposals {
     most: usize,
     most_of_one: usize,
     lifetime: u64,
+    /// A proposal of a revocation takes from the reserved room, as the revocation does.
+    reserve: Arc<Reserve>,
     waiting: Mutex<BTreeMap<String, Proposal>>,
 }
 
 impl Proposals {
     /// Those of a state directory. A file that is none of ours, or damaged, is told and proposes nothing.
-    pub fn open(layout: &Layout, limits: &Limits, prefix: &Prefix) -> Result<Self, RunFault> {
+    pub fn open(
+        layout: &Layout,
+        limits: &Limits,
+        prefix: &Prefix,
+        reserve: Arc<Reserve>,
+    ) -> Result<Self, RunFault> {
         let mut waiting = BTreeMap::new();
         for name in disk::list(&layout.proposals)? {
             let path = layout.proposals.join(&name);
@@ -276,8 +284,9 @@ impl Proposals {
         Ok(Self {
             dir: layout.proposals.clone(),
             most: limits.proposals,
-            most_of_one: (limits.proposals / limits.proposal_share.max(1)).max(1),
+            most_of_one: (limits.proposals / limits.account_share.max(1)).max(1),
             lifetime: limits.proposal_lifetime.as_secs(),
+            reserve,
             waiting: Mutex::new(waiting),
         })
     }
@@ -342,7 +351,13 @@ impl Proposals {
     fn write(&self, proposal: &Proposal) -> Result<(), Problem> {
         let bytes =
             serde_json::to_vec(&Written::of(proposal)).map_err(|e| Problem::new(Code::Internal, e))?;
-        disk::write(&self.dir.join(format!("{}.json", proposal.id)), &bytes).map_err(|fault| {
+        let path = self.dir.join(format!("{}.json", proposal.id));
+        let write = || disk::write(&path, &bytes);
+        let written = match proposal.target {
+            Target::Override(_) => write(),
+            _ => self.reserve.lend(write),
+        };
+        written.map_err(|fault| {
             tracing::error!("{fault}");
             Problem::from(Code::of_write(&fault))
         })

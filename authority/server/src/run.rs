@@ -22,7 +22,8 @@ pub(crate) use open::{kept, open};
 pub(crate) use status::status_of;
 pub use status::{HeadTimes, RoleStatus, Status, status};
 
-use crate::audit::{Audit, Strangers};
+use crate::account::{Accounts, Refusals};
+use crate::audit::Audit;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::http::{App, Cache, Listening, Tls, TlsFiles, admin, renew_tls, router, serve};
@@ -95,6 +96,7 @@ pub async fn run(
         tls: Arc::clone(&tls),
         router: router(Arc::clone(&app)),
         limits: app.config.limits.clone(),
+        accounts: Arc::clone(&app.accounts),
         metrics: Arc::clone(&app.metrics),
     };
     let renewing = renew_tls(tls, tls_files, Arc::clone(&app.metrics), stopping.clone());
@@ -194,6 +196,7 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
     let metrics = Arc::new(Metrics::new());
     let clock = Arc::new(Clock::begin(&config.limits, &layout.state));
     let (submit, asked) = submit::queue(&config.limits);
+    let reserve = Arc::new(reserve(&config, &layout));
     let opened = open::open(&config, &layout)?;
     keys::warn_of_root_keys(&config, &opened.anchors);
     let keys = Arc::new(keys::Keys::load(&config, &layout, opened.anchors.clone(), clock.now())?);
@@ -204,8 +207,11 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
         &layout,
         opened,
         Arc::clone(&keys),
-        Arc::clone(&metrics),
-        Arc::clone(&clock),
+        open::Shared {
+            metrics: Arc::clone(&metrics),
+            clock: Arc::clone(&clock),
+            reserve: Arc::clone(&reserve),
+        },
     )?;
     let recorder = Recorder::new(Arc::clone(&audit), sequencer.documents.clone(), &config.limits);
     let (_, stopping) = watch::channel(false);
@@ -216,10 +222,8 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
         submit: submit.clone(),
         public: sequencer.public.subscribe(),
         stopping,
-        followers: Arc::new(Semaphore::new(config.limits.followers)),
         followed: AtomicU64::new(0),
         cache: Cache::new(config.limits.cache_bytes),
-        submissions: Semaphore::new(config.limits.queue),
         checks: Arc::new(Semaphore::new(config.limits.checks)),
         comparisons: Arc::new(Semaphore::new(config.limits.comparisons)),
         comparing: Stop::with_clock(Instant::now),
@@ -231,10 +235,12 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
         log_key: sequencer.log.verifier().to_string(),
         found,
         rules: Arc::new(Rules::load(&config)?),
-        proposals: Proposals::open(&layout, &config.limits, &config.prefix)?,
+        proposals: Proposals::open(&layout, &config.limits, &config.prefix, Arc::clone(&reserve))?,
         audit,
-        strangers: Strangers::new(config.limits.stranger_records),
-        nobodies: Strangers::new(config.limits.stranger_records),
+        refusals: Refusals::new(config.limits.refusal_records),
+        accounts: Accounts::new(&config.limits),
+        reserve,
+        compiled: Arc::clone(&sequencer.compiled),
         tls: Arc::clone(&tls),
         signers,
         keys,
@@ -242,6 +248,13 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
         config,
     };
     Ok(Prepared { app, sequencer, asked, recorder, tls, tls_files, submit, lock })
+}
+
+/// Room on every volume that a revocation writes to.
+fn reserve(config: &Config, layout: &Layout) -> disk::Reserve {
+    let mut paths = vec![layout.state.as_path(), config.audit.as_path()];
+    paths.extend(config.last_checkpoint.as_deref());
+    disk::Reserve::open(&paths, config.limits.reserve_bytes as u64)
 }
 
 /// What requests are answered from, with nobody who would take any.

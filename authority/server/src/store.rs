@@ -13,7 +13,7 @@ mod log_tests;
 use std::path::{Path, PathBuf};
 
 pub(crate) use apart::{CheckpointFile, Kept};
-pub(crate) use documents::{Documents, Evidence};
+pub(crate) use documents::{Documents, Evidence, NewEvidence};
 pub(crate) use leftovers::Leftovers;
 pub(crate) use log::{After, AppendFault, Edge, Log, LogState, Recovery, cut, widest, with_width};
 pub(crate) use witness::Witness;

@@ -7,21 +7,28 @@
 
 mod check;
 mod commit;
+mod compiled;
+mod evidence;
+mod quota;
 mod record;
+mod recover;
+mod request;
 mod room;
+mod writable;
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use semgate_certs::{Chain, SpiffeId, Usage};
-use semgate_contexts::{ContextUrn, Digest, Line, Prefix, Version};
-use semgate_statement::{Act, Anchors, OwnStatement, SignedPermission, SignedStatement, Statement, Trust};
+use semgate_certs::Usage;
+use semgate_contexts::Prefix;
+use semgate_statement::{Anchors, Trust};
 use tokio::sync::{oneshot, watch};
 
 use crate::clock::{Clock, ClockFault};
 use crate::cosign::Cosigners;
+use crate::disk::Reserve;
 use crate::http::problem::{Code, Problem};
 use crate::index::{Index, Position, Reason};
 use crate::keys::Keys;
@@ -32,89 +39,12 @@ use crate::store::{Documents, Evidence, Kept, Leftovers, Log};
 use crate::{Limits, RunFault};
 
 pub(crate) use check::{SUSPENSION, Verified, recognised_anew};
-pub(crate) use commit::{reopen, said};
+pub(crate) use compiled::Compiled;
+pub(crate) use quota::{Quota, blocks};
 pub(crate) use record::{OnRecord, Recorder};
+pub(crate) use recover::{reopen, said};
+pub(crate) use request::Request;
 pub(crate) use room::Room;
-
-/// What somebody with the right to it asks the authority to say.
-#[derive(Debug)]
-pub(crate) enum Request {
-    /// Publish a signed context. Everything about it but its place in the log was checked.
-    Publish {
-        /// The publish statement, signed, its signature checked.
-        statement: Box<OwnStatement>,
-        /// The signed context, bytes as they will be served.
-        document: Vec<u8>,
-        /// The chain of the document's signer and that of the statement's.
-        chains: Vec<Chain>,
-        /// A size of the log: the document was compared with every version of its major that was published by then.
-        seen: u64,
-        /// Every context that the document refers to, directly or by another: each must count when it is published.
-        references: Vec<ContextUrn>,
-    },
-    /// A second digest for a published URN: to be kept as evidence.
-    Conflict {
-        /// What is published.
-        urn: ContextUrn,
-        /// Digest of what was offered.
-        digest: Digest,
-        /// What was offered, as far as it can be kept.
-        document: Vec<u8>,
-    },
-    /// Change the status of a context.
-    Change {
-        /// What happens to it.
-        act: Act,
-        /// The context.
-        urn: ContextUrn,
-        /// Why.
-        reason: String,
-        /// Of a resumption that was proposed: where the suspension that it ends is in the log. No other one is ended by it.
-        ends: Option<u64>,
-    },
-    /// Raise a floor.
-    Floor {
-        /// The line.
-        line: Line,
-        /// The lowest version that still counts.
-        min: Version,
-        /// Why.
-        reason: String,
-    },
-    /// End the recognition of another authority.
-    Withdraw {
-        /// The authority that is recognised.
-        recognised: String,
-        /// Where its recognition is in the log: no other one is ended by this.
-        index: u64,
-        /// The lines that it is recognised for, each of which the caller may revoke in.
-        lines: Vec<Line>,
-        /// Why.
-        reason: String,
-    },
-    /// A permission that a person with the right to it signed.
-    Override {
-        /// Who.
-        by: SpiffeId,
-        /// What was signed.
-        permission: Box<SignedPermission>,
-    },
-    /// What root keys signed.
-    Root(Box<SignedStatement>),
-}
-
-impl Request {
-    /// The document that it publishes, and its digest; none of what publishes nothing.
-    pub fn published(&self) -> Option<(Digest, &[u8])> {
-        match self {
-            Self::Publish { statement, document, .. } => match statement.signed().unverified() {
-                Statement::Publish { digest, .. } => Some((*digest, document)),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-}
 
 /// What was said, now or before.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -215,8 +145,14 @@ pub(crate) struct Sequencer {
     pub heads: Heads,
     pub public: watch::Sender<Arc<Published>>,
     pub verified: Verified,
-    /// How long what followers read will be.
+    /// How long what followers read will be, and what the batch at hand is charged.
     pub room: Room,
+    /// Room on the disk that publications leave alone.
+    pub reserve: Arc<Reserve>,
+    /// The bytes that each publisher has brought to the disk.
+    pub quota: Quota,
+    /// The compiled size of published documents.
+    pub compiled: Arc<Compiled>,
     /// Bytes that the disk has to take before it is trusted with a batch again; 0 unless a write failed.
     pub doubt: usize,
     /// In which second the role keys were last looked at.
@@ -266,7 +202,8 @@ impl Sequencer {
                 }
                 Ok(Message::Reindex) => self.reindex(),
                 Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => {}
+                // what was taken from the reserved room comes back before it is needed again
+                Err(RecvTimeoutError::Timeout) => drop(self.reserve.restore()),
             }
             // by a clock that jumped nothing is signed, nor a key made: the head that is public goes on
             if matches!(self.misread(), Some(ClockFault::Jumped(_))) {

@@ -442,7 +442,7 @@ async fn permissions_are_bounded_in_number_and_listed_as_they_are_at_each_moment
         ..publisher(GRACE, &[], &[], &[])
     });
     config.limits.overrides = 3;
-    config.limits.override_share = 2;
+    config.limits.account_share = 2;
     config.publishers.push(semgate_authority::Publisher {
         overrides: vec![semgate_authority::LinePattern::parse("stock.test").unwrap()],
         ..publisher(ADA, &[], &[], &[])

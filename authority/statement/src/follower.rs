@@ -26,6 +26,7 @@ mod tests;
 
 pub use config::{FollowerConfig, FollowerLimits, InLines, Lines};
 pub use fault::{FollowFault, ReferenceFault, Report};
+pub use memory::MemoryState;
 pub use others::{Compared, Contradicted};
 
 use crate::view::View;
@@ -266,6 +267,11 @@ impl Follower {
         Arc::clone(&self.shown.view)
     }
 
+    /// How far the memory on disk keeps up with the view.
+    pub fn memory(&self) -> MemoryState {
+        self.memory.state()
+    }
+
     /// The statements of the root that are believed, in their order: each was signed by the threshold of the keys before it and proved to be
     /// in the log of the accepted head.
     pub fn root_statements(&self) -> &[crate::trust::RootEntry] {
@@ -326,6 +332,7 @@ impl Follower {
     }
 
     fn show(&mut self) {
+        self.state.retire();
         let mut view = self.state.view(&self.config);
         view.split = self.others.doubted();
         self.shown.show(view);

@@ -83,6 +83,8 @@ pub struct LoadedContext {
     pub context: Option<Arc<Context>>,
     /// Why the document is not here, if it failed: such a context is untrusted, not unknown.
     pub fault: Option<Arc<str>>,
+    /// The document holds, and is left out for want of room.
+    pub left_out: bool,
 }
 
 /// A verified view of one authority. Never changes; the follower makes a new one.
@@ -156,6 +158,7 @@ impl View {
             status: Some(Status::Valid),
             context: Some(context),
             fault: None,
+            left_out: false,
         };
         let all = (0..).zip(documents).map(|numbered| Arc::new(loaded(numbered)));
         View {
@@ -286,6 +289,19 @@ impl View {
     /// All published contexts of its lines that are known, in no order.
     pub fn contexts(&self) -> impl Iterator<Item = &Arc<LoadedContext>> {
         self.contexts.values()
+    }
+
+    /// Published contexts of its lines whose documents hold and are left out for want of room, in no order.
+    pub fn left_out(&self) -> impl Iterator<Item = &LoadedContext> {
+        self.contexts.values().map(Arc::as_ref).filter(|loaded| loaded.left_out)
+    }
+
+    /// Bytes that its loaded documents take in memory, by estimate: [`Context::compiled_bytes`].
+    pub fn compiled_bytes(&self) -> u64 {
+        let loaded = self.contexts.values().chain(self.references.values());
+        let bytes =
+            loaded.filter_map(|loaded| loaded.context.as_ref()).map(|context| context.compiled_bytes());
+        bytes.fold(0, u64::saturating_add)
     }
 
     /// The authority's floor of a line: versions below it do not count.

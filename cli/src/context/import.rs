@@ -16,6 +16,7 @@ mod unread;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use semgate_contexts::schema::refused_in_free_text;
 use serde_json::Value;
 
 use self::draft::{Draft, Naming, Part};
@@ -69,7 +70,7 @@ pub async fn run(import: Import, json: bool) -> Result<u8, Fault> {
         }
     };
     let line = from.line.clone().unwrap_or_else(|| names::label(&name));
-    let title = name.chars().filter(|c| !c.is_control()).take(64).collect::<String>();
+    let title = name.chars().filter(|c| !refused_in_free_text(*c)).take(64).collect::<String>();
     let mut parts = draft.parts(&Naming { line: &line, version: &from.version, title: &title })?;
     for drafted in parts.iter_mut().flat_map(|part| &mut part.tasks) {
         forms::unseen(drafted).into_iter().for_each(|line| drafted.warn(line));

@@ -219,6 +219,7 @@ name = "{TRUST_DOMAIN}"
 url = "https://{authority}"
 roots = "{roots}"
 tls_roots = "{roots}"
+present_certificate = true
 origin = "{TRUST_DOMAIN}/log"
 log_key = "{log_key}"
 lines = ["*"]

@@ -171,7 +171,12 @@ fn parts_by_more_than_case(left: &Context, right: &Context, content: &Value) -> 
 }
 
 fn read(document: &Value) -> Option<Context> {
-    Context::check(document.to_string().as_bytes(), &Prefix::default(), &DocumentLimits::default()).ok()
+    Context::check(
+        document.to_string().as_bytes(),
+        &Prefix::default(),
+        &DocumentLimits::default().published(),
+    )
+    .ok()
 }
 
 fn accepts(context: &Context, content: &Value) -> Option<Taken> {

@@ -14,6 +14,7 @@ use super::decimal::Decimal;
 use super::formula::{Arena, Atom, Bound, FALSE, Formula, Id, Scalar, Scope, TRUE};
 use super::twins;
 use super::words::Pattern;
+use crate::json;
 use crate::schema::{Casing, FORMATS, types};
 
 /// Branches of `oneOf` of which each pair is said: five hundred formulas, which a reader of a schema writes at once.
@@ -269,6 +270,8 @@ impl<'e> Reader<'e> {
                 Some(step) => (Atom::Multiple(step), Atom::NotMultiple(step)),
                 None => return,
             },
+            // no message holds a longer string
+            "maxLength" if count() >= json::Limits::default().max_string_bytes as u64 => return,
             // as many as there are
             "maxLength" | "maxItems" | "maxProperties" if count() == u64::MAX => return,
             "minLength" if count() == 0 => return,

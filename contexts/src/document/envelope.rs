@@ -45,8 +45,9 @@ impl<'d> Envelope<'d> {
         let urn = document.get("context").ok_or_else(|| member("/context", "missing"))?;
         let urn = urn.as_str().ok_or_else(|| member("/context", "must be a string"))?;
         let urn = ContextUrn::parse(urn, prefix).map_err(DocumentFault::Urn)?;
-        let title = text(document, "title", limits.max_title_bytes)?;
-        text(document, "description", limits.max_description_bytes)?;
+        let authored = limits.schema.authored;
+        let title = text(document, "title", limits.max_title_bytes, authored)?;
+        text(document, "description", limits.max_description_bytes, authored)?;
 
         let concepts = section(document, "concepts")?;
         let tasks = section(document, "tasks")?;
@@ -141,10 +142,18 @@ fn section<'d>(
     }
 }
 
-fn text(document: &Map<String, Value>, name: &str, limit: usize) -> Result<Option<String>, DocumentFault> {
+fn text(
+    document: &Map<String, Value>,
+    name: &str,
+    limit: usize,
+    authored: bool,
+) -> Result<Option<String>, DocumentFault> {
     let Some(value) = document.get(name) else { return Ok(None) };
     let text = value.as_str().ok_or_else(|| member(&path(&[name]), "must be a string"))?;
     within(&path(&[name]), "bytes", text.len(), limit)?;
+    if authored && text.chars().any(crate::schema::is_refused) {
+        return Err(member(&path(&[name]), crate::schema::MUST_BE_SEEN));
+    }
     Ok(Some(text.to_owned()))
 }
 

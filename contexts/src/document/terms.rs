@@ -19,11 +19,11 @@ struct Plan<'d> {
     wanted: Wanted<'d>,
 }
 
-/// Compiles every term of a document.
+/// Compiles every term of a document; answers also the bytes that they take by estimate.
 pub(super) fn compile(
     envelope: &Envelope<'_>,
     limits: &DocumentLimits,
-) -> Result<BTreeMap<String, Term>, DocumentFault> {
+) -> Result<(BTreeMap<String, Term>, u64), DocumentFault> {
     let parts = Parts { defs: envelope.defs, concepts: envelope.concepts, codes: &envelope.codes };
     let (wanted, rest): (Vec<_>, Vec<_>) = plans(envelope)?
         .into_iter()
@@ -32,12 +32,13 @@ pub(super) fn compile(
     let compiled = schema::compile(&parts, &wanted, &limits.schema).map_err(of_schema)?;
 
     let mut terms = BTreeMap::new();
-    for ((want, compiled), (term, kind, name, performatives)) in wanted.iter().zip(compiled).zip(rest) {
+    let bytes = compiled.bytes;
+    for ((want, compiled), (term, kind, name, performatives)) in wanted.iter().zip(compiled.each).zip(rest) {
         let shape = shape(want, compiled, name, performatives);
         let entry = terms.entry(term.to_owned());
         entry.or_insert_with(|| Term { name: term.to_owned(), kind, shapes: Vec::new() }).shapes.push(shape);
     }
-    Ok(terms)
+    Ok((terms, bytes))
 }
 
 /// Every fault of the terms that one look shows.

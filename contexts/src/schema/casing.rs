@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Map, Value};
 
 use super::fields::carries;
+use super::meter::charge_text;
 use super::pattern::words;
 use super::source::{Source, branches, named, types};
 use super::{ContentFault, SchemaFault, SchemaLimits, pointer};
@@ -24,7 +25,7 @@ const TESTED: u8 = 2;
 
 /// Names that are declared in the instances of one shape, by place; the first place is the whole, and there is none where no name is
 /// declared and all objects are open. Two that are equal refuse the same.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Casing {
     places: Vec<Place>,
 }
@@ -144,6 +145,9 @@ impl Casing {
 
     fn object(&self, place: &Place, object: &Object<'_>, without: Option<&str>) -> Result<(), ContentFault> {
         for (name, value) in object.iter().filter(|(name, _)| Some(*name) != without) {
+            if !charge_text(name) {
+                return Ok(());
+            }
             let known = place.names.binary_search_by(|(known, _)| known.as_str().cmp(name)).ok();
             let inside = match known.and_then(|at| place.names.get(at)) {
                 Some((_, inside)) => *inside,
@@ -226,6 +230,11 @@ impl<'s, 'd> Places<'s, 'd> {
     pub(super) fn new(source: &'s Source<'d>, limits: &SchemaLimits) -> Self {
         let limit = limits.max_case_names;
         Places { source, left: limit, limit, words: HashMap::new(), taking: HashMap::new() }
+    }
+
+    /// Names that were read so far, in all shapes, as often as schemas lead to them.
+    pub(super) fn names(&self) -> usize {
+        self.limit.saturating_sub(self.left)
     }
 
     /// The casing of the shape with this schema.

@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::fault::Located;
+use super::matcher::Matchers;
 use super::source::{Source, in_place};
 use super::vocabulary::{FORMATS, Holds, demand, is_test, keyword};
-use super::{SchemaFault, SchemaLimits, pattern};
+use super::{SchemaFault, SchemaLimits, custom::is_refused, pattern};
 use crate::json::MAX_INTEGER;
 
 /// Bounds from below, from above, and what the first must be: crossed, they take nothing.
@@ -33,6 +34,7 @@ struct Place {
 pub(super) struct Checker<'s, 'd> {
     source: &'s Source<'d>,
     limits: &'s SchemaLimits,
+    matchers: &'s Matchers,
     path: Vec<String>,
     patterns: usize,
     depths: HashMap<String, usize>,
@@ -42,8 +44,10 @@ pub(super) struct Checker<'s, 'd> {
 type Checked = Result<(), Located>;
 
 impl<'s, 'd> Checker<'s, 'd> {
-    pub(super) fn new(source: &'s Source<'d>, limits: &'s SchemaLimits) -> Self {
-        Checker { source, limits, path: Vec::new(), patterns: 0, depths: HashMap::new(), faults: Vec::new() }
+    pub(super) fn new(source: &'s Source<'d>, matchers: &'s Matchers) -> Self {
+        let limits = matchers.limits();
+        let (path, depths, faults) = (Vec::new(), HashMap::new(), Vec::new());
+        Checker { source, limits, matchers, path, patterns: 0, depths, faults }
     }
 
     /// Checks the schema at `path`, with all below it; `concept` if it is the schema of a concept.
@@ -175,7 +179,7 @@ impl<'s, 'd> Checker<'s, 'd> {
         self.patterns += 1;
         self.within("patterns in the document", self.patterns, self.limits.max_patterns)?;
         self.within("characters in one pattern", pattern.chars().count(), self.limits.max_pattern_length)?;
-        pattern::compiles(keyword, pattern, self.limits).map_err(|fault| {
+        pattern::compiles(keyword, pattern, self.matchers).map_err(|fault| {
             let mut path = self.path.clone();
             if keyword == "patternProperties" {
                 path.extend([keyword.to_owned(), pattern.to_owned()]);
@@ -197,7 +201,7 @@ impl<'s, 'd> Checker<'s, 'd> {
             }
             Holds::PositiveNumber => value.as_f64().is_some_and(|number| number > 0.0),
             Holds::Truth => value.is_boolean(),
-            Holds::Text => value.is_string(),
+            Holds::Text => return self.words(name, value),
             Holds::Pattern => match value.as_str() {
                 Some(pattern) => return self.pattern(name, pattern),
                 None => false,
@@ -214,6 +218,15 @@ impl<'s, 'd> Checker<'s, 'd> {
             _ => true,
         };
         if fits { Ok(()) } else { self.must(name, demand(holds)) }
+    }
+
+    /// Words for readers: what a reader sees is all there is.
+    fn words(&self, name: &str, value: &Value) -> Checked {
+        match value.as_str() {
+            None => self.must(name, "a string"),
+            Some(text) if self.limits.authored && text.chars().any(is_refused) => self.must(name, SEEN),
+            Some(_) => Ok(()),
+        }
     }
 
     fn types(&self, value: &Value) -> Checked {
@@ -277,6 +290,9 @@ impl<'s, 'd> Checker<'s, 'd> {
         let has = |keyword: &str| map.contains_key(keyword);
         if (has("then") || has("else")) && !has("if") {
             return self.must(if has("then") { "then" } else { "else" }, "beside `if`");
+        }
+        if self.limits.authored && has("pattern") && !has("maxLength") {
+            return self.must("pattern", WITH_LENGTH);
         }
         if (has("maxContains") || has("minContains")) && !has("contains") {
             return self.must("contains", "beside `maxContains` and `minContains`");
@@ -347,6 +363,17 @@ impl<'s, 'd> Checker<'s, 'd> {
         if above + deepest > limit { Err(too_deep()) } else { Ok(deepest + 1) }
     }
 }
+
+/// The demand on a pattern of a document that is not published yet, with a rewrite that any document can take.
+const WITH_LENGTH: &str = "beside `maxLength`, which bounds the time of a match: write `\"maxLength\": 262144` where no other length is meant, since \
+     no message holds a longer string";
+
+/// The demand on words for readers.
+const SEEN: &str =
+    "text without control and bidirectional characters: write a space in place of a line break or a tab";
+
+/// The same of the words of the document as a whole.
+pub(crate) const MUST_BE_SEEN: &str = "must be text without control and bidirectional characters: write a space in place of a line break or a tab";
 
 /// The demand on numbers that are no bounds.
 const NOT_LARGE: &str =

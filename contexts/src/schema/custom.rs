@@ -1,4 +1,4 @@
-//! Keywords that we check ourselves: free text, code lists, and `multipleOf` by digits instead of by doubles.
+//! Keywords that we check ourselves: patterns, free text, code lists, and `multipleOf` by digits instead of by doubles.
 
 use jsonschema::paths::Location;
 use jsonschema::{Keyword, ValidationError};
@@ -6,7 +6,10 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::matcher::Matchers;
+use super::meter::{LOOK, charge, charge_text};
 use super::node::{Node, Tree};
+use super::source::count;
 use crate::json::Number;
 
 type Made<'a> = Result<Box<dyn for<'i> Keyword<'i, Tree>>, ValidationError<'a>>;
@@ -29,7 +32,24 @@ where
 
 /// `x-free-text: true`.
 pub(super) fn free_text<'a>(_: &'a Map<String, Value>, _: &'a Value, _: Location) -> Made<'a> {
-    Ok(Box::new(Rule(|node: Node<'_>| node.str().is_none_or(|text| !text.chars().any(is_refused)))))
+    Ok(Box::new(Rule(|node: Node<'_>| {
+        node.str().is_none_or(|text| charge_text(text) && !text.chars().any(is_refused))
+    })))
+}
+
+/// `pattern`. A text that `maxLength` refuses anyway is not matched: so a match costs no more than the document's bound says.
+pub(super) fn pattern<'a>(matchers: &Matchers, schema: &'a Map<String, Value>, value: &'a Value) -> Made<'a> {
+    let matcher = value.as_str().and_then(|pattern| matchers.get(pattern));
+    let matcher = matcher.ok_or_else(|| ValidationError::custom("no pattern"))?;
+    let most = most_bytes(schema).and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
+    Ok(Box::new(Rule(move |node: Node<'_>| {
+        node.str().is_none_or(|text| text.len() <= most && matcher.matches(text))
+    })))
+}
+
+/// The bytes of the longest string that `maxLength` takes: a character has four at most.
+pub(super) fn most_bytes(schema: &Map<String, Value>) -> Option<u64> {
+    schema.get("maxLength").and_then(count).map(|most| most.saturating_mul(4))
 }
 
 /// Characters that free text must not hold: those that change what a reader sees without being seen themselves.
@@ -66,12 +86,17 @@ impl Codes {
     }
 }
 
+/// Steps of a search in a code list: fourteen comparisons in one of 8,192 codes.
+const LOOKS_A_CODE: u64 = 100;
+
 /// `x-code-list`, by its name.
 pub(super) fn code_list<'a>(lists: &Codes, name: &'a Value) -> Made<'a> {
     let codes = name.as_str().and_then(|name| lists.0.get(name)).map(Arc::clone);
     let codes = codes.ok_or_else(|| ValidationError::custom("names no code list"))?;
     Ok(Box::new(Rule(move |node: Node<'_>| {
-        node.str().is_none_or(|text| codes.binary_search_by(|code| (**code).cmp(text)).is_ok())
+        node.str().is_none_or(|text| {
+            charge(LOOK + LOOKS_A_CODE) && codes.binary_search_by(|code| (**code).cmp(text)).is_ok()
+        })
     })))
 }
 
@@ -85,8 +110,17 @@ pub(super) fn multiple_of<'a>(_: &'a Map<String, Value>, value: &'a Value, _: Lo
         return Err(ValidationError::custom("not above zero"));
     }
     Ok(Box::new(Rule(move |node: Node<'_>| {
-        node.number().is_none_or(|number| is_multiple(number.significand(), (digits, exponent)))
+        node.number().is_none_or(|number| {
+            let value = number.significand();
+            charge(multiple_steps(value.1, exponent)) && is_multiple(value, (digits, exponent))
+        })
     })))
+}
+
+/// Steps of [`is_multiple`]: two divisions of 128 bits for each binary digit of the difference of the exponents.
+fn multiple_steps(value: i16, of: i16) -> u64 {
+    let shift = i32::from(value).abs_diff(i32::from(of));
+    LOOK + 50 * u64::from(u32::BITS - shift.leading_zeros())
 }
 
 /// Whether `a × 10^x` is an integral multiple of `b × 10^y`, exactly; neither `a` nor `b` ends in a zero.

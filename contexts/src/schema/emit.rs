@@ -11,7 +11,7 @@
 //! - `Plain`: its failure can make content acceptable (`not`, `if`, one of `oneOf`, `contains`), so nothing in it may
 //!   be narrowed. Where such a part also vouches for members (`if`, `oneOf`), its `Open` form is demanded besides.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
@@ -371,26 +371,4 @@ fn key(reference: &str, mode: Mode) -> String {
         Some(name) => format!("{mark}.{name}"),
         None => format!("{mark}.concept.{}", reference.rsplit('/').next().unwrap_or_default()),
     }
-}
-
-/// The names of emitted definitions that a schema needs, and those that they need.
-pub(super) fn needed<'v>(schema: &'v Value, definitions: &'v BTreeMap<String, Value>) -> BTreeSet<&'v str> {
-    let mut found = BTreeSet::new();
-    let mut open = vec![schema];
-    while let Some(value) = open.pop() {
-        match value {
-            Value::Object(map) => {
-                let target = map.get("$ref").and_then(Value::as_str).and_then(|r| r.strip_prefix("#/$defs/"));
-                if let Some((name, schema)) = target.and_then(|name| definitions.get_key_value(name))
-                    && found.insert(name.as_str())
-                {
-                    open.push(schema);
-                }
-                open.extend(map.values());
-            }
-            Value::Array(list) => open.extend(list),
-            _ => {}
-        }
-    }
-    found
 }

@@ -71,6 +71,13 @@ pub enum SchemaFault {
         /// The bound.
         limit: u64,
     },
+    /// One value of a message could take more steps of patterns than allowed.
+    Steps {
+        /// Steps, worst case.
+        steps: u64,
+        /// The bound.
+        limit: u64,
+    },
     /// A closed object must have a member that it does not take: no content would ever fit.
     Undeclared {
         /// The member, at most 64 characters of it.
@@ -104,6 +111,10 @@ impl fmt::Display for SchemaFault {
             Self::Work { work, limit } => {
                 write!(f, "one value could cause {work} evaluations of subschemas, more than {limit}")
             }
+            Self::Steps { steps, limit } => write!(
+                f,
+                "matching one value could take {steps} steps, more than {limit}: shorten `maxLength`, or bound fewer repetitions"
+            ),
             Self::Undeclared { name } => {
                 write!(f, "`{name}` is required and not declared, and the object is closed")
             }

@@ -2,7 +2,7 @@
 
 mod union;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -37,13 +37,33 @@ pub(super) fn never_null(source: &Source<'_>, schema: &Value) -> Vec<String> {
     named.map(|(name, _)| name.clone()).collect()
 }
 
+/// Bytes of one member of a [`FieldType::Record`] besides its name, and of one string of a list besides its text.
+const FIELD_BYTES: u64 = 320;
+const VALUE_BYTES: u64 = 64;
+
+/// Bytes that a description takes, by estimate. Code lists are there once for a document and count nothing here.
+pub(crate) fn bytes(kind: &FieldType) -> u64 {
+    match kind.present() {
+        FieldType::Record(fields) => {
+            let each = fields.iter().map(|(name, field)| {
+                FIELD_BYTES.saturating_add(name.len() as u64).saturating_add(bytes(&field.kind))
+            });
+            each.fold(0, u64::saturating_add)
+        }
+        FieldType::Array(items) => FIELD_BYTES.saturating_add(bytes(items)),
+        FieldType::Text { values: Some(values), code_list: None, .. } => {
+            let each = values.iter().map(|value| VALUE_BYTES.saturating_add(value.len() as u64));
+            each.fold(0, u64::saturating_add)
+        }
+        _ => 0,
+    }
+}
+
 struct Unfolding<'s, 'd> {
     source: &'s Source<'d>,
     /// References on the way to here.
     targets: Vec<String>,
     budget: usize,
-    /// Code lists as sets, by name.
-    codes: HashMap<String, Arc<BTreeSet<String>>>,
 }
 
 /// All that must hold of a value at once, merged.
@@ -68,7 +88,7 @@ struct Facts<'v> {
 
 impl<'s, 'd> Unfolding<'s, 'd> {
     fn new(source: &'s Source<'d>) -> Self {
-        Self { source, targets: Vec::new(), budget: MAX_FIELDS, codes: HashMap::new() }
+        Self { source, targets: Vec::new(), budget: MAX_FIELDS }
     }
 }
 
@@ -162,7 +182,7 @@ impl<'v> Unfolding<'_, 'v> {
     fn gather_held(&mut self, map: &'v Map<String, Value>, facts: &mut Facts<'v>) {
         if let Some(list) = map.get("x-code-list").and_then(Value::as_str) {
             facts.code_list = Some(list.to_owned());
-            facts.values.extend(self.code_list(list));
+            facts.values.extend(self.source.code_set(list));
         }
         let strings = |values: &mut dyn Iterator<Item = &Value>| {
             Arc::new(values.filter_map(Value::as_str).map(str::to_owned).collect())
@@ -186,15 +206,6 @@ impl<'v> Unfolding<'_, 'v> {
                 facts.unions.push(branches(map, union).collect());
             }
         }
-    }
-
-    fn code_list(&mut self, name: &str) -> Option<Arc<BTreeSet<String>>> {
-        if let Some(known) = self.codes.get(name) {
-            return Some(Arc::clone(known));
-        }
-        let codes: Arc<BTreeSet<String>> = Arc::new(self.source.codes.get(name)?.iter().cloned().collect());
-        self.codes.insert(name.to_owned(), Arc::clone(&codes));
-        Some(codes)
     }
 
     fn array(&mut self, facts: &Facts<'v>) -> FieldType {

@@ -50,7 +50,7 @@ pub(super) struct FreeTextMap {
 }
 
 /// Free text of one shape.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct FreeText {
     map: Arc<FreeTextMap>,
     root: usize,
@@ -61,14 +61,21 @@ impl FreeText {
         FreeText { map, root }
     }
 
-    /// Whether a string that is not empty stands where the schema has free text.
+    /// Whether a string that is not empty stands where the schema has free text. True where it takes too many looks to tell.
     pub(crate) fn found_in(&self, instance: &Object<'_>) -> bool {
-        self.map.in_object(&[self.root], instance)
+        let mut search = Search { map: &self.map, looks: LOOKS, sum: None };
+        search.object(&[self.root], instance) || search.looks == 0
     }
 
-    /// The characters of all strings that stand where the schema has free text.
+    /// The characters of all strings that stand where the schema has free text; of all strings where it takes too many looks to
+    /// tell.
     pub(crate) fn length_in(&self, instance: &Object<'_>) -> u64 {
-        self.map.length_in_object(&[self.root], instance)
+        let mut search = Search { map: &self.map, looks: LOOKS, sum: Some(0) };
+        search.object(&[self.root], instance);
+        match search.looks {
+            0 => characters_of_members(instance),
+            _ => search.sum.unwrap_or(0),
+        }
     }
 
     /// Whether any instance could hold some.
@@ -144,54 +151,84 @@ impl<'m> View<'m> {
 }
 
 impl FreeTextMap {
-    fn leading<'m>(&'m self, places: &'m [usize]) -> impl Iterator<Item = &'m Merged> {
+    fn leading<'m, 'p>(&'m self, places: &'p [usize]) -> impl Iterator<Item = &'m Merged> + use<'m, 'p> {
         places.iter().filter_map(|place| self.places.get(*place)).filter(|place| place.leads)
     }
+}
 
-    fn in_object(&self, places: &[usize], object: &Object<'_>) -> bool {
-        object.iter().any(|(name, value)| {
-            self.leading(places).any(|place| {
-                place.properties.get(name).is_some_and(|inside| self.in_value(inside, value))
-                    || self.in_value(&place.others, value)
+/// Looks that are free for each instance, and for each value of it: few schemas look at one value where people wrote them.
+const LOOKS: usize = 64;
+
+/// One walk over an instance: a search for the first free text, or the sum of the characters of all.
+struct Search<'m> {
+    map: &'m FreeTextMap,
+    /// Looks of schemas at values that are left; at none nothing is answered.
+    looks: usize,
+    sum: Option<u64>,
+}
+
+impl<'m> Search<'m> {
+    /// Answers true where the search may end.
+    fn object(&mut self, places: &[usize], object: &Object<'_>) -> bool {
+        let map = self.map;
+        let leading: Vec<&'m Merged> = map.leading(places).collect();
+        !leading.is_empty()
+            && object.iter().any(|(name, value)| {
+                let inside = |place: &'m Merged| {
+                    place.properties.get(name).into_iter().flatten().chain(&place.others).copied()
+                };
+                self.value(once_each(leading.iter().flat_map(|place| inside(place))), value)
             })
-        })
     }
 
-    fn in_value(&self, places: &[usize], value: &Json<'_>) -> bool {
+    fn value(&mut self, places: Vec<usize>, value: &Json<'_>) -> bool {
+        if places.is_empty() {
+            return false;
+        }
+        self.looks = self.looks.saturating_add(LOOKS_A_VALUE).saturating_sub(places.len());
+        if self.looks == 0 {
+            return true;
+        }
+        let map = self.map;
         match value {
-            Json::String(text) => !text.is_empty() && self.leading(places).any(|place| place.text),
-            Json::Object(object) => self.leading(places).next().is_some() && self.in_object(places, object),
+            Json::String(text) if map.leading(&places).any(|place| place.text) => match &mut self.sum {
+                None => !text.is_empty(),
+                Some(sum) => {
+                    *sum = sum.saturating_add(text.chars().count() as u64);
+                    false
+                }
+            },
+            Json::Object(object) => self.object(&places, object),
             Json::Array(items) => {
-                self.leading(places).any(|place| items.iter().any(|item| self.in_value(&place.items, item)))
+                let inside = once_each(map.leading(&places).flat_map(|place| place.items.iter().copied()));
+                items.iter().any(|item| self.value(inside.clone(), item))
             }
             _ => false,
         }
     }
+}
 
-    fn length_in_object(&self, places: &[usize], object: &Object<'_>) -> u64 {
-        let length = |(name, value): (&str, &Json<'_>)| {
-            let inside = |place: &'_ Merged| {
-                let named = place.properties.get(name).into_iter().flatten();
-                named.chain(&place.others).copied().collect::<Vec<_>>()
-            };
-            let inside: BTreeSet<usize> = self.leading(places).flat_map(inside).collect();
-            self.length_in_value(&Vec::from_iter(inside), value)
-        };
-        object.iter().map(length).fold(0, u64::saturating_add)
-    }
+/// Looks that each value adds.
+const LOOKS_A_VALUE: usize = 8;
 
-    fn length_in_value(&self, places: &[usize], value: &Json<'_>) -> u64 {
-        match value {
-            Json::String(text) if self.leading(places).any(|place| place.text) => text.chars().count() as u64,
-            Json::Object(object) => self.length_in_object(places, object),
-            Json::Array(items) => {
-                let inside: BTreeSet<usize> =
-                    self.leading(places).flat_map(|place| &place.items).copied().collect();
-                let inside = Vec::from_iter(inside);
-                items.iter().map(|item| self.length_in_value(&inside, item)).fold(0, u64::saturating_add)
-            }
-            _ => 0,
-        }
+/// The places in order, each once.
+fn once_each(places: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut places: Vec<usize> = places.collect();
+    places.sort_unstable();
+    places.dedup();
+    places
+}
+
+fn characters_of_members(object: &Object<'_>) -> u64 {
+    object.iter().map(|(_, value)| characters(value)).fold(0, u64::saturating_add)
+}
+
+fn characters(value: &Json<'_>) -> u64 {
+    match value {
+        Json::String(text) => text.chars().count() as u64,
+        Json::Array(items) => items.iter().map(characters).fold(0, u64::saturating_add),
+        Json::Object(object) => characters_of_members(object),
+        _ => 0,
     }
 }
 

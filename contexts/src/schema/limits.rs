@@ -1,16 +1,33 @@
 //! Bounds of schemas.
 
+use super::WorkBudget;
+use crate::json;
+
 /// Bounds of the schemas of a document, each with its reason.
 #[derive(Debug, Clone)]
 pub struct SchemaLimits {
+    /// Holds the document to what its author can still mend: words without unseen characters, and `maxLength` with every
+    /// `pattern`. A document that is published already is read without these two, since a minor version cannot mend them.
+    pub authored: bool,
     /// Subschema evaluations that one value of a message can cause, worst case, computed when the document is
-    /// compiled. With 20,000 values a message (the reader's limit) and about 30 ns each, 500 is 0.3 s.
+    /// compiled. At about 30 ns each, 500 are 15 µs; a message of many such values ends at its
+    /// [`WorkBudget`](super::WorkBudget).
     pub max_work_per_node: u64,
+    /// Steps of patterns that one value of a message and the names of its members can cause, worst case: a quarter of what a
+    /// message may take ([`WorkBudget::MESSAGE`](super::WorkBudget::MESSAGE)), so that no single value ends one.
+    pub max_steps_per_node: u64,
+    /// Bytes of the longest string of a message, by the strict reader: what bounds a pattern without `maxLength`.
+    pub max_string_bytes: u64,
+    /// Bytes of the longest member name of a message, by the strict reader: what bounds patterns of names.
+    pub max_name_bytes: u64,
     /// Schema nodes that the validator builds for one document, branches counted as often as they are built; each
     /// takes about 1 kB.
     pub max_compiled_nodes: u64,
+    /// Bytes that a document takes when it is compiled, by the estimate of [`Context::compiled_bytes`](crate::Context): 24 MiB
+    /// are above what `max_compiled_nodes` take, and a document of people's takes a hundredth of it.
+    pub max_compiled_bytes: u64,
     /// Names that are declared in the places of an instance, with the schemas that look there, as often as schemas lead to them, in all
-    /// shapes of one document: what the rule `case` knows by heart. Ten for each compiled schema, about 80 bytes each.
+    /// shapes of one document: what the rule `case` knows by heart. Ten for each compiled schema, about 200 bytes each.
     pub max_case_names: usize,
     /// Levels of instance for which the work is computed: no message is nested deeper.
     pub max_instance_depth: usize,
@@ -29,11 +46,11 @@ pub struct SchemaLimits {
     pub max_pattern_length: usize,
     /// Patterns of one document, each compiled within `max_pattern_bytes`.
     pub max_patterns: usize,
-    /// Patterns that the validators of one document compile, those of definitions once for each term that leads to them: at
-    /// `max_pattern_bytes` each, 128 MiB at the very worst.
-    pub max_compiled_patterns: u64,
-    /// Bytes of one compiled pattern: about a thousand states, which bounds the time for each character.
+    /// Bytes of the states of one pattern: about a thousand of them, which bounds the time for each character.
     pub max_pattern_bytes: usize,
+    /// Bytes of the table of one pattern, in which it takes one step for each byte; a larger one is matched by its states.
+    /// 256 KiB hold 150 characters of any script in a row (`^.{1,150}$`).
+    pub max_table_bytes: usize,
     /// Largest `maxItems` beside `uniqueItems`, which may compare every pair.
     pub max_unique_items: u64,
     /// Largest `maxLength` of free text, in characters: enough for some pages, too little for a book.
@@ -42,9 +59,15 @@ pub struct SchemaLimits {
 
 impl Default for SchemaLimits {
     fn default() -> Self {
+        let reader = json::Limits::default();
         SchemaLimits {
+            authored: true,
             max_work_per_node: 500,
+            max_steps_per_node: WorkBudget::MESSAGE / 4,
+            max_string_bytes: reader.max_string_bytes as u64,
+            max_name_bytes: reader.max_key_bytes as u64,
             max_compiled_nodes: 20_000,
+            max_compiled_bytes: 24 << 20,
             max_case_names: 200_000,
             max_instance_depth: 32,
             max_in_place_depth: 16,
@@ -54,8 +77,8 @@ impl Default for SchemaLimits {
             max_pattern_properties: 8,
             max_pattern_length: 256,
             max_patterns: 128,
-            max_compiled_patterns: 2_048,
             max_pattern_bytes: 64 * 1024,
+            max_table_bytes: 256 * 1024,
             max_unique_items: 256,
             max_free_text: 10_000,
         }

@@ -1,4 +1,7 @@
 //! The validator reads our own tree: no value is copied on the way from the strict reader to a verdict.
+//!
+//! Every look at a value is charged to the message's budget (`meter`). Once it is spent, a value shows nothing of itself, so
+//! that the validator comes to its end; its verdict does not count then.
 
 use std::borrow::Cow;
 
@@ -7,6 +10,7 @@ use jsonschema::json::NodeIdentity;
 use jsonschema::types::JsonType;
 use serde_json::Value;
 
+use super::meter::{LOOK, charge, charge_look_at_text, charge_members, charge_pass, charge_search};
 use crate::json::{Json, Number, Object};
 
 /// Tells `jsonschema` how to read our tree.
@@ -28,6 +32,8 @@ pub(super) enum Node<'a> {
 pub(super) struct Members<'a> {
     pub(super) object: &'a Object<'a>,
     pub(super) without: Option<&'a str>,
+    /// The object stands alone under this name: one validator holds every shape of a document, each as a member.
+    pub(super) under: Option<&'a str>,
 }
 
 /// The items of an array.
@@ -81,29 +87,36 @@ impl<'a> backend::Node<'a, Tree> for Node<'a> {
     type Number = Digits<'a>;
 
     fn as_object(&self) -> Option<Members<'a>> {
-        match self {
-            Node::Value(Json::Object(object)) => Some(Members { object, without: None }),
-            Node::Root(members) => Some(*members),
-            _ => None,
-        }
+        let members = match self {
+            Node::Value(Json::Object(object)) => Members { object, without: None, under: None },
+            Node::Root(members) => *members,
+            _ => return None,
+        };
+        charge(LOOK).then_some(members)
     }
 
     fn as_array(&self) -> Option<Items<'a>> {
         match self {
-            Node::Value(Json::Array(items)) => Some(Items(items)),
+            Node::Value(Json::Array(items)) if charge(LOOK) => Some(Items(items)),
             _ => None,
         }
     }
 
     fn as_string(&self) -> Option<Cow<'a, str>> {
-        self.text().map(Cow::Borrowed)
+        self.text().filter(|text| charge_look_at_text(text)).map(Cow::Borrowed)
+    }
+
+    fn string_length(&self) -> Option<u64> {
+        let counted = |text: &&str| charge(LOOK) && charge_pass(text.len());
+        self.text().filter(counted).map(|text| text.chars().count() as u64)
     }
 
     fn as_number(&self) -> Option<Digits<'a>> {
-        self.number().map(Digits)
+        self.number().filter(|_| charge(LOOK)).map(Digits)
     }
 
     fn as_boolean(&self) -> Option<bool> {
+        charge(LOOK);
         match self {
             Node::Value(Json::Bool(value)) => Some(*value),
             _ => None,
@@ -115,6 +128,7 @@ impl<'a> backend::Node<'a, Tree> for Node<'a> {
     }
 
     fn json_type(&self) -> JsonType {
+        charge(LOOK);
         match self {
             Node::Value(Json::Null) => JsonType::Null,
             Node::Value(Json::Bool(_)) => JsonType::Boolean,
@@ -133,10 +147,9 @@ impl<'a> backend::Node<'a, Tree> for Node<'a> {
                 let size = backend::Object::len(members);
                 expected.as_object().is_some_and(|expected| {
                     size == expected.len()
-                        && MembersIter { members: members.object.members().iter(), without: members.without }
-                            .all(|(name, value)| {
-                                expected.get(name).is_some_and(|other| value.equals_value(other))
-                            })
+                        && backend::Object::members(members).all(|(name, value)| {
+                            expected.get(name).is_some_and(|other| value.equals_value(other))
+                        })
                 })
             }
         }
@@ -152,7 +165,10 @@ impl<'a> backend::Node<'a, Tree> for Node<'a> {
         match self {
             Node::Value(value) => Some(NodeIdentity::new(std::ptr::from_ref(*value) as usize)),
             // The object of the root may be the first thing inside some other value: the tag keeps them apart.
-            Node::Root(members) => Some(NodeIdentity::tagged(std::ptr::from_ref(members.object) as usize, 1)),
+            Node::Root(members) => {
+                let tag = if members.under.is_some() { 2 } else { 1 };
+                Some(NodeIdentity::tagged(std::ptr::from_ref(members.object) as usize, tag))
+            }
             Node::Name(_) => None,
         }
     }
@@ -194,24 +210,40 @@ impl<'a> backend::Object<'a, Tree> for Members<'a> {
     type MembersIter = MembersIter<'a>;
 
     fn len(&self) -> usize {
+        if self.under.is_some() {
+            return 1;
+        }
         let hidden = self.without.is_some_and(|name| self.object.get(name).is_some());
         self.object.len().saturating_sub(usize::from(hidden))
     }
 
     fn get(&self, key: &String) -> Option<Node<'a>> {
-        if self.without == Some(key.as_str()) {
+        if let Some(name) = self.under {
+            return (name == key).then_some(Node::Root(Members { under: None, ..*self }));
+        }
+        if self.without == Some(key.as_str()) || !charge_search(self.object.len()) {
             return None;
         }
         self.object.get(key).map(Node::Value)
     }
 
     fn members(&self) -> MembersIter<'a> {
-        MembersIter { members: self.object.members().iter(), without: self.without }
+        if let Some(name) = self.under {
+            let inner = Node::Root(Members { under: None, ..*self });
+            return MembersIter { one: Some((name, inner)), members: [].iter(), without: None };
+        }
+        let names = || self.object.members().iter().map(|(name, _)| name.len()).sum();
+        let members = match charge_members(self.object.len(), names) {
+            true => self.object.members(),
+            false => &[],
+        };
+        MembersIter { one: None, members: members.iter(), without: self.without }
     }
 }
 
 /// Goes over the members that are not hidden.
 pub(super) struct MembersIter<'a> {
+    one: Option<(&'a str, Node<'a>)>,
     members: std::slice::Iter<'a, (Cow<'a, str>, Json<'a>)>,
     without: Option<&'a str>,
 }
@@ -220,6 +252,9 @@ impl<'a> Iterator for MembersIter<'a> {
     type Item = (&'a str, Node<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
+        if let Some(one) = self.one.take() {
+            return Some(one);
+        }
         loop {
             let (name, value) = self.members.next()?;
             if self.without != Some(name.as_ref()) {
@@ -238,7 +273,8 @@ impl<'a> backend::Array<'a, Tree> for Items<'a> {
     }
 
     fn elements(&self) -> Self::ElementsIter {
-        self.0.iter().map(Node::Value)
+        let items = if charge_pass(self.0.len()) { self.0 } else { &[] };
+        items.iter().map(Node::Value)
     }
 
     /// Pair by pair: a context bounds the items wherever it asks for this.
@@ -250,6 +286,9 @@ impl<'a> backend::Array<'a, Tree> for Items<'a> {
 
 /// Whether a value of the tree equals a value of a schema.
 fn equals(value: &Json<'_>, expected: &Value) -> bool {
+    if !charge(LOOK) {
+        return false;
+    }
     match (value, expected) {
         (Json::Null, Value::Null) => true,
         (Json::Bool(value), Value::Bool(expected)) => value == expected,
@@ -273,12 +312,16 @@ fn equals(value: &Json<'_>, expected: &Value) -> bool {
 
 /// Whether two values of the tree are equal, members in any order.
 fn same(left: &Json<'_>, right: &Json<'_>) -> bool {
+    if !charge(LOOK) {
+        return false;
+    }
     match (left, right) {
         (Json::Array(left), Json::Array(right)) => {
             left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
         }
         (Json::Object(left), Json::Object(right)) => {
             left.len() == right.len()
+                && charge(LOOK.saturating_mul(left.len() as u64))
                 && sorted(left)
                     .into_iter()
                     .zip(sorted(right))

@@ -2,26 +2,24 @@
 
 use std::borrow::Cow;
 
+use super::matcher::Matchers;
+use super::{SchemaFault, plain};
 use regex_syntax::ast::ErrorKind;
 use regex_syntax::hir::literal::{Extractor, Literal};
 use regex_syntax::hir::{Hir, Look};
-use serde_json::json;
-
-use super::{SchemaFault, SchemaLimits, Validator};
 
 /// Compiles the pattern as the keyword will, with the same engine and limits.
 ///
 /// # Errors
 /// [`SchemaFault::Pattern`] with the reason.
-pub(super) fn compiles(keyword: &str, pattern: &str, limits: &SchemaLimits) -> Result<(), SchemaFault> {
-    let schema = match keyword {
-        "patternProperties" => json!({ "patternProperties": { pattern: { "type": "null" } } }),
-        _ => json!({ "pattern": pattern }),
-    };
-    match Validator::compile_as_is(&schema, limits) {
-        Ok(_) => Ok(()),
-        Err(_) => Err(SchemaFault::Pattern { why: reason(pattern) }),
-    }
+pub(super) fn compiles(keyword: &str, pattern: &str, matchers: &Matchers) -> Result<(), SchemaFault> {
+    let taken = matchers.get(&dots_spelt_out(pattern)).is_some()
+        && match keyword {
+            // the names of members are matched by the library that validates
+            "patternProperties" => plain::compiles_names(pattern, matchers.limits()),
+            _ => true,
+        };
+    if taken { Ok(()) } else { Err(SchemaFault::Pattern { why: reason(pattern) }) }
 }
 
 /// What the parser that is asked for a reason takes and the engine does not.
@@ -49,7 +47,7 @@ fn reason(pattern: &str) -> &'static str {
 }
 
 /// Every character that is no line terminator (ECMA-262 §12.3).
-const NO_LINE_END: &str = r"[^\n\r\u2028\u2029]";
+pub(super) const NO_LINE_END: &str = r"[^\n\r\u2028\u2029]";
 
 /// The pattern with each `.` written as what ECMA-262 §22.2.2.7 means by it: no line terminator, of which the engine knows U+000A alone. A
 /// pattern with flags of its own (`(?s:…)`), or with an empty class, which engines read in two ways, stays as it is.

@@ -1,22 +1,29 @@
 //! Plain JSON Schema with our options and our reader, for the published test suite and for nothing else: no profile,
 //! no closing.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::node::Node;
-use super::{ContentFault, SchemaFault, SchemaLimits, Validator};
+use super::validator::Validators;
+use super::{ContentFault, SchemaFault, SchemaLimits};
 use crate::json::Json;
 
 /// A schema compiled as it is written.
 #[derive(Debug)]
-pub struct Plain(Validator);
+pub struct Plain(Validators);
 
 /// Compiles a schema with the options of contexts, but without their profile and without closing objects.
 ///
 /// # Errors
 /// [`SchemaFault::Rejected`] if the validator does not compile it.
 pub fn compile_plain(schema: &Value) -> Result<Plain, SchemaFault> {
-    Validator::compile_as_is(schema, &SchemaLimits::default()).map(Plain)
+    Validators::compile_as_is(schema, &SchemaLimits::default()).map(Plain)
+}
+
+/// Returns true if the library that validates takes the pattern for names of members.
+pub(super) fn compiles_names(pattern: &str, limits: &SchemaLimits) -> bool {
+    let schema = json!({ "patternProperties": { pattern: { "type": "null" } } });
+    Validators::compile_as_is(&schema, limits).is_ok()
 }
 
 impl Plain {
@@ -25,6 +32,6 @@ impl Plain {
     /// # Errors
     /// The first [`ContentFault`].
     pub fn accepts(&self, instance: &Json<'_>) -> Result<(), ContentFault> {
-        self.0.conform_node(Node::Value(instance))
+        self.0.conform(Node::Value(instance), 0)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
@@ -51,6 +52,7 @@ pub(super) struct Source<'d> {
     types: RefCell<HashMap<String, u8>>,
     guards: RefCell<HashMap<String, bool>>,
     declaring: RefCell<HashMap<String, bool>>,
+    sets: RefCell<HashMap<String, Arc<BTreeSet<String>>>>,
 }
 
 impl<'d> Source<'d> {
@@ -66,7 +68,18 @@ impl<'d> Source<'d> {
             types: RefCell::default(),
             guards: RefCell::default(),
             declaring: RefCell::default(),
+            sets: RefCell::default(),
         }
+    }
+
+    /// The codes of a list, one copy for all places that have them.
+    pub(super) fn code_set(&self, name: &str) -> Option<Arc<BTreeSet<String>>> {
+        if let Some(known) = self.sets.borrow().get(name) {
+            return Some(Arc::clone(known));
+        }
+        let codes: Arc<BTreeSet<String>> = Arc::new(self.codes.get(name)?.iter().cloned().collect());
+        self.sets.borrow_mut().insert(name.to_owned(), Arc::clone(&codes));
+        Some(codes)
     }
 
     /// The schema that a reference names. Targets are `#/$defs/NAME` and `#/concepts/NAME` of the same document; what

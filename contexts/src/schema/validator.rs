@@ -1,22 +1,31 @@
-//! A compiled schema, and what it says about content.
+//! The compiled schemas of a document, and what they say about content.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use jsonschema::{Draft, EmailOptions, PatternOptions, ValidationError, ValidationOptions};
 use serde_json::{Map, Value};
 
+use super::matcher::{Matchers, SPELT_OUT};
+use super::meter::MemberSteps;
 use super::node::{Members, Node, Tree};
-use super::{ContentFault, SchemaFault, SchemaLimits, custom, emit, moment};
+use super::{ContentFault, SchemaFault, SchemaLimits, custom, moment};
 use crate::json::Object;
 
-/// How many times as large as it is written a pattern may become with its dots spelt out: one that is all dots grows by less than a half.
-const SPELT_OUT: usize = 2;
-
-/// One schema with all that it refers to, compiled.
-pub(crate) struct Validator {
+/// The schemas of one document, compiled together: a definition and a pattern that many of them lead to are there once.
+pub(super) struct Validators {
     inner: jsonschema::Validator<Tree>,
-    /// Names of members that the schema has: the only ones that may appear in a path.
+    /// Names of members that the schemas have: the only ones that may appear in a path.
     names: BTreeSet<String>,
+    member_steps: MemberSteps,
+}
+
+/// The schema of one shape of a document.
+#[derive(Clone)]
+pub(crate) struct Validator {
+    /// None once the document is retired.
+    all: Option<Arc<Validators>>,
+    key: Box<str>,
 }
 
 impl std::fmt::Debug for Validator {
@@ -25,63 +34,103 @@ impl std::fmt::Debug for Validator {
     }
 }
 
-impl Validator {
-    /// Compiles an emitted schema with the definitions that it needs.
+impl std::fmt::Debug for Validators {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Validators")
+    }
+}
+
+impl Validators {
+    /// Compiles emitted schemas with the definitions that they need; answers the validator of each, in their order.
+    ///
+    /// # Errors
+    /// The number of the schema at fault, where it is one of them, and why.
     pub(super) fn compile(
-        root: Value,
-        definitions: &BTreeMap<String, Value>,
-        codes: &custom::Codes,
-        limits: &SchemaLimits,
-    ) -> Result<Self, SchemaFault> {
-        let needed: Map<String, Value> = emit::needed(&root, definitions)
-            .into_iter()
-            .filter_map(|name| Some((name.to_owned(), definitions.get(name)?.clone())))
-            .collect();
-        let mut schema = root;
-        if let (Value::Object(map), false) = (&mut schema, needed.is_empty()) {
-            map.insert("$defs".to_owned(), Value::Object(needed));
-        }
-        // what was taken as it is written compiles to more with its dots spelt out
-        let room = limits.max_pattern_bytes.saturating_mul(SPELT_OUT);
-        let limits = SchemaLimits { max_pattern_bytes: room, ..limits.clone() };
-        let inner = options(&limits, codes).build(&schema).map_err(|error| rejected(&error))?;
+        roots: Vec<Value>,
+        definitions: BTreeMap<String, Value>,
+        keywords: &Keywords<'_>,
+        member_steps: MemberSteps,
+    ) -> Result<Vec<Validator>, (Option<usize>, SchemaFault)> {
         let mut names = BTreeSet::new();
-        collect_names(&schema, &mut names);
-        Ok(Validator { inner, names })
+        roots.iter().chain(definitions.values()).for_each(|schema| collect_names(schema, &mut names));
+        let shapes: Map<String, Value> =
+            roots.into_iter().enumerate().map(|(number, root)| (number.to_string(), root)).collect();
+        let count = shapes.len();
+        let mut schema = Map::from_iter([("properties".to_owned(), Value::Object(shapes))]);
+        if !definitions.is_empty() {
+            schema.insert("$defs".to_owned(), Value::Object(definitions.into_iter().collect()));
+        }
+        let inner = options(keywords).build(&Value::Object(schema)).map_err(|error| {
+            let mut path = error.instance_path().as_str().split('/').skip(1);
+            let which =
+                path.next().filter(|part| *part == "properties").and_then(|_| path.next()?.parse().ok());
+            (which, rejected(&error))
+        })?;
+        let all = Arc::new(Validators { inner, names, member_steps });
+        let one = |number: usize| Validator { all: Some(Arc::clone(&all)), key: number.to_string().into() };
+        Ok((0..count).map(one).collect())
     }
 
     /// A schema as it is, for the published test suite.
     pub(super) fn compile_as_is(schema: &Value, limits: &SchemaLimits) -> Result<Self, SchemaFault> {
-        let inner =
-            options(limits, &custom::Codes::default()).build(schema).map_err(|error| rejected(&error))?;
-        Ok(Validator { inner, names: BTreeSet::new() })
+        let (codes, matchers) = (custom::Codes::default(), Matchers::new(limits));
+        let keywords = Keywords { codes: &codes, matchers: &matchers, limits };
+        let inner = options(&keywords).build(schema).map_err(|error| rejected(&error))?;
+        Ok(Validators { inner, names: BTreeSet::new(), member_steps: MemberSteps::default() })
     }
 
-    /// Whether the object fits, without its member `without`.
-    pub(crate) fn conform(&self, instance: &Object<'_>, without: Option<&str>) -> Result<(), ContentFault> {
-        self.conform_node(Node::Root(Members { object: instance, without }))
-    }
-
-    pub(super) fn conform_node(&self, node: Node<'_>) -> Result<(), ContentFault> {
+    /// Holds a value against the schemas; the first `skipped` segments of a fault's path are none of the instance's.
+    pub(super) fn conform(&self, node: Node<'_>, skipped: usize) -> Result<(), ContentFault> {
         if self.inner.is_valid(node) {
             return Ok(());
         }
         match self.inner.validate(node) {
-            Err(error) => Err(self.fault(&error)),
+            Err(error) => Err(self.fault(&error, skipped)),
             // The two ways through the validator disagree: the stricter answer counts.
             Ok(()) => Err(ContentFault { path: String::new(), rule: "schema".to_owned() }),
         }
     }
 
-    fn fault(&self, error: &ValidationError<'_>) -> ContentFault {
+    fn fault(&self, error: &ValidationError<'_>, skipped: usize) -> ContentFault {
         let path = error.instance_path().as_str();
-        let shown = path.split('/').skip(1).map(|segment| {
+        let shown = path.split('/').skip(1 + skipped).map(|segment| {
             let index = !segment.is_empty() && segment.bytes().all(|b| b.is_ascii_digit());
             if index || self.names.contains(segment) { segment } else { "*" }
         });
         let path = shown.fold(String::new(), |path, segment| path + "/" + segment);
         ContentFault { path, rule: rule(error).to_owned() }
     }
+}
+
+impl Validator {
+    /// Whether the object fits, without its member `without`. A retired document fits nothing.
+    pub(crate) fn conform(&self, instance: &Object<'_>, without: Option<&str>) -> Result<(), ContentFault> {
+        let Some(all) = &self.all else {
+            return Err(ContentFault { path: String::new(), rule: "schema".to_owned() });
+        };
+        all.conform(Node::Root(Members { object: instance, without, under: Some(&self.key) }), 1)
+    }
+
+    /// What members cost under its document.
+    pub(crate) fn member_steps(&self) -> MemberSteps {
+        self.all.as_ref().map_or(MemberSteps::default(), |all| all.member_steps)
+    }
+
+    pub(crate) fn is_retired(&self) -> bool {
+        self.all.is_none()
+    }
+
+    /// The same without what was compiled.
+    pub(crate) fn retired(&self) -> Self {
+        Self { all: None, key: self.key.clone() }
+    }
+}
+
+/// What the keywords of one document are compiled with.
+pub(super) struct Keywords<'k> {
+    pub(super) codes: &'k custom::Codes,
+    pub(super) matchers: &'k Matchers,
+    pub(super) limits: &'k SchemaLimits,
 }
 
 /// The keyword that refused; `false` where a schema `false` did.
@@ -93,14 +142,12 @@ fn rule<'e>(error: &'e ValidationError<'_>) -> &'e str {
 }
 
 /// How every schema is compiled: one draft, no fetching, formats asserted and known, patterns in linear time.
-fn options(
-    limits: &SchemaLimits,
-    codes: &custom::Codes,
-) -> ValidationOptions<'static, std::sync::Arc<dyn jsonschema::Retrieve>, Tree> {
+fn options(keywords: &Keywords<'_>) -> ValidationOptions<'static, Arc<dyn jsonschema::Retrieve>, Tree> {
+    // of names of members, which the library matches itself; what it makes while it matches is kept for each thread
     let patterns = PatternOptions::regex()
-        .size_limit(limits.max_pattern_bytes)
-        .dfa_size_limit(limits.max_pattern_bytes * 4);
-    let codes = codes.clone();
+        .size_limit(keywords.limits.max_pattern_bytes.saturating_mul(SPELT_OUT))
+        .dfa_size_limit(keywords.limits.max_table_bytes);
+    let (codes, matchers) = (keywords.codes.clone(), keywords.matchers.clone());
     jsonschema::options_for::<Tree>()
         .with_draft(Draft::Draft202012)
         .offline()
@@ -111,6 +158,7 @@ fn options(
         .with_format("date", moment::date)
         .with_format("time", moment::time)
         .with_format("date-time", moment::date_time)
+        .with_keyword("pattern", move |schema, value, _| custom::pattern(&matchers, schema, value))
         .with_keyword("x-free-text", custom::free_text)
         .with_keyword("x-code-list", move |_, name, _| custom::code_list(&codes, name))
         .with_keyword("multipleOf", custom::multiple_of)

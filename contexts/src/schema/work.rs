@@ -1,18 +1,22 @@
-//! Bounded work: how many subschema evaluations one value of a message can cause, at worst, and how many nodes the
-//! validator builds.
+//! Bounded work: how much one value of a message can cause, at worst, in evaluations of subschemas and in steps of patterns,
+//! and how many nodes the validator builds.
 //!
 //! For a schema S and k levels below the value that it looks at, `evaluations(S, k)` bounds the evaluations that one
 //! value there can cause. At k = 0 it is one for S and the sum over its in-place subschemas; at k > 0 the sum over
 //! in-place subschemas and, of the subschemas for values inside, the largest over names (or positions) plus every
 //! pattern. A composition that is closed by `unevaluatedProperties` looks at its parts once more to learn which members
-//! they vouch for, unless the schema alone says so. All sums saturate.
+//! they vouch for, unless the schema alone says so. Steps are summed in the same way: at k = 0 those of `pattern` on the longest
+//! string that `maxLength` takes, else that a message holds; a member adds those of its name, which is held against every pattern
+//! of `patternProperties`. All sums saturate.
 
 use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value};
 
+use super::matcher::Matchers;
+use super::meter::MemberSteps;
 use super::source::{branches, in_place, named};
-use super::{SchemaFault, SchemaLimits};
+use super::{SchemaFault, SchemaLimits, custom};
 
 /// One subschema, by indices of others.
 #[derive(Default)]
@@ -34,14 +38,22 @@ struct Node {
     all_of_items: Vec<usize>,
     /// Meets the name of a member.
     names: Option<usize>,
-    /// Its own patterns, each compiled with it.
-    patterns: u64,
+    /// Steps of its own pattern on the longest string.
+    steps: u64,
+    /// Steps of its patterns of names, for each byte of a name.
+    name_steps: u64,
+    /// Bytes that its patterns of names take.
+    name_bytes: u64,
+    /// Members that it declares.
+    declared: usize,
     /// Values in the arrays and objects of `enum` and `const`: at worst each is held against the instance.
     listed: u64,
 }
 
 /// The emitted schemas of one document as a graph.
 struct Graph<'v> {
+    matchers: &'v Matchers,
+    limits: &'v SchemaLimits,
     nodes: Vec<Node>,
     definitions: &'v BTreeMap<String, Value>,
     known: HashMap<&'v str, usize>,
@@ -80,10 +92,23 @@ impl<'v> Graph<'v> {
         node.one_of_items.extend(map.get("items").map(|schema| self.add(schema)));
         node.all_of_items.extend(map.get("contains").map(|schema| self.add(schema)));
         node.names = map.get("propertyNames").map(|schema| self.add(schema));
-        node.patterns = u64::from(map.contains_key("pattern"))
-            .saturating_add(named(map, "patternProperties").count() as u64);
+        self.patterns(map, &mut node);
+        node.declared = named(map, "properties").count();
         node.listed = branches(map, "enum").chain(map.get("const")).map(inner_values).sum();
         node
+    }
+
+    fn patterns(&self, map: &Map<String, Value>, node: &mut Node) {
+        let pattern =
+            map.get("pattern").and_then(Value::as_str).and_then(|pattern| self.matchers.get(pattern));
+        if let Some(matcher) = pattern {
+            let most = self.limits.max_string_bytes;
+            node.steps = matcher.steps(custom::most_bytes(map).map_or(most, |bytes| bytes.min(most)));
+        }
+        for matcher in named(map, "patternProperties").filter_map(|(pattern, _)| self.matchers.get(pattern)) {
+            node.name_steps = node.name_steps.saturating_add(matcher.steps_a_byte());
+            node.name_bytes = node.name_bytes.saturating_add(matcher.name_bytes(self.limits.max_table_bytes));
+        }
     }
 
     /// The node of a definition; its content is added later, since definitions may be recursive.
@@ -154,11 +179,31 @@ fn varies_below(nodes: &[Node], index: usize, known: &mut [Option<bool>]) -> boo
     varies
 }
 
-/// What was computed for one number of levels: evaluations, and those of looking a second time.
-#[derive(Clone, Copy)]
-struct Cost {
+/// What one value causes.
+#[derive(Clone, Copy, Default)]
+struct Load {
     evaluations: u64,
-    marking: u64,
+    steps: u64,
+}
+
+impl Load {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            evaluations: self.evaluations.saturating_add(other.evaluations),
+            steps: self.steps.saturating_add(other.steps),
+        }
+    }
+
+    fn most(self, other: Self) -> Self {
+        Self { evaluations: self.evaluations.max(other.evaluations), steps: self.steps.max(other.steps) }
+    }
+}
+
+/// What was computed for one number of levels: the load of a look, and that of looking a second time.
+#[derive(Clone, Copy, Default)]
+struct Cost {
+    load: Load,
+    marking: Load,
 }
 
 /// Computes costs level by level; within a level, in-place subschemas first (they form no cycle).
@@ -166,7 +211,9 @@ struct Costs<'g> {
     nodes: &'g [Node],
     inner: Vec<Cost>,
     level: Vec<Option<Cost>>,
-    first: bool,
+    /// How many levels below.
+    depth: usize,
+    max_name_bytes: u64,
 }
 
 impl Costs<'_> {
@@ -174,94 +221,108 @@ impl Costs<'_> {
         if let Some(Some(known)) = self.level.get(index) {
             return *known;
         }
-        let Some(node) = self.nodes.get(index) else { return Cost { evaluations: 0, marking: 0 } };
-        let mut evaluations = if self.first { 1_u64.saturating_add(node.listed) } else { self.inside(node) };
-        let mut marking = 0_u64;
+        let Some(node) = self.nodes.get(index) else { return Cost::default() };
+        let mut load = match self.depth {
+            0 => Load { evaluations: 1_u64.saturating_add(node.listed), steps: node.steps },
+            _ => self.inside(node),
+        };
+        let mut marking = Load::default();
         for part in &node.in_place {
             let part = self.of(*part);
-            evaluations = evaluations.saturating_add(part.evaluations);
-            marking = marking.saturating_add(part.evaluations).saturating_add(part.marking);
+            load = load.plus(part.load);
+            marking = marking.plus(part.load).plus(part.marking);
         }
         if node.marks {
-            evaluations = evaluations.saturating_add(marking);
+            load = load.plus(marking);
         }
-        let cost = Cost { evaluations, marking };
-        if let Some(place) = self.level.get_mut(index) {
-            *place = Some(cost);
+        let cost = Cost { load, marking };
+        if let Some(slot) = self.level.get_mut(index) {
+            *slot = Some(cost);
         }
         cost
     }
 
-    /// Evaluations by subschemas for values inside, one level up from where they were computed.
-    fn inside(&self, node: &Node) -> u64 {
-        let inner = |index: &usize| self.inner.get(*index).map_or(0, |cost| cost.evaluations);
-        let largest = |list: &[usize]| list.iter().map(inner).max().unwrap_or(0);
-        let sum = |list: &[usize]| list.iter().map(inner).fold(0_u64, u64::saturating_add);
-        let members = largest(&node.one_of_members).saturating_add(sum(&node.all_of_members));
+    /// The load by subschemas for values inside, one level up from where they were computed.
+    fn inside(&self, node: &Node) -> Load {
+        let inner = |index: &usize| self.inner.get(*index).map_or(Load::default(), |cost| cost.load);
+        let largest = |list: &[usize]| list.iter().map(inner).fold(Load::default(), Load::most);
+        let sum = |list: &[usize]| list.iter().map(inner).fold(Load::default(), Load::plus);
+        let mut members = largest(&node.one_of_members).plus(sum(&node.all_of_members));
         // Names are no values of the message: they are charged to their members.
-        let members = members.saturating_add(node.names.as_ref().map_or(0, inner));
-        let items = largest(&node.one_of_items).saturating_add(sum(&node.all_of_items));
-        members.max(items)
+        members = members.plus(node.names.as_ref().map_or(Load::default(), inner));
+        if self.depth == 1 {
+            members.steps = members.steps.saturating_add(node.name_steps.saturating_mul(self.max_name_bytes));
+        }
+        let items = largest(&node.one_of_items).plus(sum(&node.all_of_items));
+        members.most(items)
     }
 }
 
-/// Refuses schemas that could cause more than `max_work_per_node` evaluations on one value of a message, or more
-/// nodes of the validator than `max_compiled_nodes`; answers which root it was, if it was one.
+/// What the schemas of a document take in memory and in each message.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Measure {
+    /// What members cost, by the schemas that take the most.
+    pub(super) member_steps: MemberSteps,
+    /// Bytes of the nodes that the validator builds, and of its patterns of names.
+    pub(super) bytes: u64,
+}
+
+/// Refuses schemas of which one value of a message could cause more than `max_work_per_node` evaluations or
+/// `max_steps_per_node` steps, or that need more nodes of the validator than `max_compiled_nodes`; answers which root it was,
+/// if it was one.
 pub(super) fn bound(
     roots: &[Value],
     definitions: &BTreeMap<String, Value>,
+    matchers: &Matchers,
     limits: &SchemaLimits,
-) -> Result<(), (Option<usize>, SchemaFault)> {
-    let mut graph = Graph { nodes: Vec::new(), definitions, known: HashMap::new(), waiting: Vec::new() };
+) -> Result<Measure, (Option<usize>, SchemaFault)> {
+    let (nodes, known, waiting) = (Vec::new(), HashMap::new(), Vec::new());
+    let mut graph = Graph { matchers, limits, nodes, definitions, known, waiting };
     let starts: Vec<usize> = roots.iter().map(|root| graph.add(root)).collect();
     graph.add_waiting();
     mark(&mut graph.nodes);
     let count = graph.nodes.len();
-    let mut costs = Costs { nodes: &graph.nodes, inner: Vec::new(), level: vec![None; count], first: true };
-    for _ in 0..=limits.max_instance_depth {
-        costs.level = vec![None; count];
+    let max_name_bytes = limits.max_name_bytes;
+    let mut costs =
+        Costs { nodes: &graph.nodes, inner: Vec::new(), level: vec![None; count], depth: 0, max_name_bytes };
+    for depth in 0..=limits.max_instance_depth {
+        (costs.level, costs.depth) = (vec![None; count], depth);
         for index in 0..count {
             costs.of(index);
         }
-        costs.inner =
-            costs.level.iter().map(|cost| cost.unwrap_or(Cost { evaluations: 0, marking: 0 })).collect();
-        costs.first = false;
+        costs.inner = costs.level.iter().map(|cost| cost.unwrap_or_default()).collect();
         for (which, start) in starts.iter().enumerate() {
-            let work = costs.inner.get(*start).map_or(0, |cost| cost.evaluations);
-            if work > limits.max_work_per_node {
-                return Err((Some(which), SchemaFault::Work { work, limit: limits.max_work_per_node }));
-            }
+            let load = costs.inner.get(*start).map_or(Load::default(), |cost| cost.load);
+            within(load, limits).map_err(|fault| (Some(which), fault))?;
         }
     }
-    built(&graph.nodes, &starts, limits).map_err(|fault| (None, fault))
+    built(&graph.nodes, limits).map_err(|fault| (None, fault))
 }
 
-/// Nodes that the validator builds: for each wanted schema, all that it leads to, each once (definitions are shared).
-fn built(nodes: &[Node], starts: &[usize], limits: &SchemaLimits) -> Result<(), SchemaFault> {
-    let limit = limits.max_compiled_nodes;
-    let (mut total, mut patterns) = (0_u64, 0_u64);
-    for start in starts {
-        let mut seen = vec![false; nodes.len()];
-        let mut open = vec![*start];
-        while let Some(index) = open.pop() {
-            let (Some(place), Some(node)) = (seen.get_mut(index), nodes.get(index)) else { continue };
-            if std::mem::replace(place, true) {
-                continue;
-            }
-            total = total.saturating_add(1);
-            patterns = patterns.saturating_add(node.patterns);
-            let inside = [&node.one_of_members, &node.all_of_members, &node.one_of_items, &node.all_of_items];
-            open.extend(node.in_place.iter().chain(inside.into_iter().flatten()).chain(&node.names));
-        }
-        if total > limit {
-            return Err(SchemaFault::Limit { what: "compiled schemas", limit });
-        }
-        if patterns > limits.max_compiled_patterns {
-            return Err(SchemaFault::Limit {
-                what: "compiled patterns",
-                limit: limits.max_compiled_patterns,
-            });
-        }
+fn within(load: Load, limits: &SchemaLimits) -> Result<(), SchemaFault> {
+    let (most, limit) = (limits.max_work_per_node, limits.max_steps_per_node);
+    match load {
+        Load { evaluations: work, .. } if work > most => Err(SchemaFault::Work { work, limit: most }),
+        Load { steps, .. } if steps > limit => Err(SchemaFault::Steps { steps, limit }),
+        _ => Ok(()),
     }
-    Ok(())
 }
+
+/// What the validator builds, each schema and each definition once.
+fn built(nodes: &[Node], limits: &SchemaLimits) -> Result<Measure, SchemaFault> {
+    let (count, limit) = (nodes.len() as u64, limits.max_compiled_nodes);
+    if count > limit {
+        return Err(SchemaFault::Limit { what: "compiled schemas", limit });
+    }
+    let names = nodes.iter().map(|node| node.name_bytes).fold(0, u64::saturating_add);
+    Ok(Measure {
+        member_steps: MemberSteps {
+            name_byte: nodes.iter().map(|node| node.name_steps).max().unwrap_or(0),
+            member: MemberSteps::of_members(nodes.iter().map(|node| node.declared).max().unwrap_or(0)),
+        },
+        bytes: names.saturating_add(count.saturating_mul(NODE_BYTES)),
+    })
+}
+
+/// Bytes of one node of the validator, measured over documents of many small schemas.
+const NODE_BYTES: u64 = 1_024;

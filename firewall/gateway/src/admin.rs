@@ -11,13 +11,14 @@ use axum::http::header::CONTENT_TYPE;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Json, Response};
 use axum::routing::get;
-use semgate_statement::view::Freshness;
-use semgate_statement::{NotRecognised, View};
+use semgate_statement::view::{Freshness, LoadedContext};
+use semgate_statement::{MemoryState, NotRecognised, View};
 use serde_json::{Value, json};
 
 use crate::admit::host::Names;
 use crate::clock::unix_now;
 use crate::follow::{Exchange, MAX_LIST_BYTES, PolicyReport, PolicyStates};
+use crate::health::Health;
 use crate::lane::Shared;
 use crate::listen::BoundRoute;
 use crate::measure::Metrics;
@@ -33,6 +34,7 @@ pub(crate) struct Admin {
     pub(crate) policies: PolicyStates,
     pub(crate) routes: Arc<[BoundRoute]>,
     pub(crate) exchange: Arc<Exchange>,
+    pub(crate) health: Health,
 }
 
 impl Admin {
@@ -40,7 +42,7 @@ impl Admin {
     pub(crate) fn router(self, names: Names) -> Router {
         let names = Arc::new(names);
         Router::new()
-            .route("/healthz", get(|| async { "ok\n" }))
+            .route("/healthz", get(healthy))
             .route("/readyz", get(ready))
             .route("/metrics", get(metrics))
             .route("/status", get(status))
@@ -66,6 +68,12 @@ impl Admin {
                 let what = if view.size() == 0 { "has never been heard" } else { "has a stale status" };
                 obstacles.push(format!("authority `{}` {what}", view.authority()));
             }
+            if let Some(MemoryState { whole: false, fault: Some(why), .. }) =
+                self.exchange.memory(view.authority())
+            {
+                let what = "is ahead of its memory on disk, so a restart would begin stale";
+                obstacles.push(format!("authority `{}` {what}: {why}", view.authority()));
+            }
         }
         if self.policies.live.report().live.is_none() {
             let why = "no policy set is live, so nothing passes: the policies do not fit the known contexts";
@@ -81,7 +89,11 @@ impl Admin {
         let generation = self.shared.inspector.generation();
         let shadow = self.policies.shadow.as_ref().map(|state| policies(&state.report()));
         let now = unix_now();
-        let authorities: Vec<Value> = generation.views().iter().map(|view| authority(view, now)).collect();
+        let authorities: Vec<Value> = generation
+            .views()
+            .iter()
+            .map(|view| authority(view, self.exchange.memory(view.authority()), now))
+            .collect();
         let routes: Vec<Value> =
             self.routes.iter().map(|route| json!({"name": route.name, "url": route.url})).collect();
         json!({
@@ -134,7 +146,19 @@ fn refused_lines(view: &View, now: u64) -> Vec<Value> {
     told.collect()
 }
 
-fn authority(view: &View, now: u64) -> Value {
+/// The contexts that found no room: the first [`LINES_TOLD`] by name.
+fn left_out(view: &View) -> Vec<String> {
+    let line = |loaded: &LoadedContext| {
+        let why = loaded.fault.as_deref().unwrap_or_default();
+        format!("`{}` is {why}", loaded.urn)
+    };
+    let mut all: Vec<String> = view.left_out().map(line).collect();
+    all.sort_unstable();
+    all.truncate(LINES_TOLD);
+    all
+}
+
+fn authority(view: &View, memory: Option<MemoryState>, now: u64) -> Value {
     let floors: serde_json::Map<String, Value> = view
         .floors()
         .iter()
@@ -159,7 +183,13 @@ fn authority(view: &View, now: u64) -> Value {
         "unlisted_log_keys": view.unlisted_log_keys(),
         "fresh": view.freshness(now) == Freshness::Fresh,
         "contexts": view.contexts().count(),
+        "context_bytes": view.compiled_bytes(),
+        "contexts_left_out": left_out(view),
         "floors": floors,
+        "memory": memory.map(|memory| json!({
+            "whole": memory.whole, "reserve": memory.reserve,
+            "fault": memory.fault.map(|why| why.to_string()),
+        })),
     })
 }
 
@@ -186,6 +216,16 @@ async fn offered(State(admin): State<Admin>, body: Bytes) -> Response {
         Some(taken) => Json(json!({ "taken": taken })).into_response(),
         None => (StatusCode::BAD_REQUEST, "not a list of checkpoints\n").into_response(),
     }
+}
+
+/// Asks every serving thread; this answer itself comes from the thread that follows.
+async fn healthy(State(admin): State<Admin>) -> Response {
+    let silent = admin.health.silent().await;
+    if silent.is_empty() {
+        return "ok\n".into_response();
+    }
+    let text = format!("no answer from: {}\n", silent.join(", "));
+    (StatusCode::SERVICE_UNAVAILABLE, text).into_response()
 }
 
 async fn ready(State(admin): State<Admin>) -> Response {

@@ -10,7 +10,7 @@ use http::{HeaderValue, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::{Body, Frame, SizeHint};
 
-use crate::agents::InFlight;
+use crate::account::Charge;
 use crate::framing::Serving;
 use crate::framing::streams::Place;
 
@@ -23,19 +23,19 @@ pub(crate) type Flow = Pin<Box<dyn Body<Data = Bytes, Error = io::Error>>>;
 
 /// The body of an answer.
 pub(crate) enum AnswerBody {
-    /// All of it, and the request that is in flight until it was taken.
-    Whole { body: Full<Bytes>, _in_flight: InFlight },
+    /// All of it, and what the request takes until the body was taken.
+    Whole { body: Full<Bytes>, _charge: Option<Charge> },
     /// Piece by piece.
     Stream(Flow),
 }
 
 impl AnswerBody {
     /// The request is in flight until the body is over or dropped; and while a stream lasts, its connection is at work.
-    pub(crate) fn holding(self, serving: Serving, in_flight: InFlight) -> Self {
+    pub(crate) fn holding(self, serving: Serving, charge: Charge) -> Self {
         match self {
-            Self::Whole { body, .. } => Self::Whole { body, _in_flight: in_flight },
+            Self::Whole { body, .. } => Self::Whole { body, _charge: Some(charge) },
             Self::Stream(flow) => {
-                Self::Stream(Box::pin(Holding { flow, _serving: serving, _in_flight: in_flight }))
+                Self::Stream(Box::pin(Holding { flow, _serving: serving, _charge: charge }))
             }
         }
     }
@@ -55,7 +55,7 @@ pub(crate) fn head_of(answer: Answer) -> Answer {
 struct Holding {
     flow: Flow,
     _serving: Serving,
-    _in_flight: InFlight,
+    _charge: Charge,
 }
 
 impl Body for Holding {
@@ -72,7 +72,7 @@ impl Body for Holding {
 
 impl From<Bytes> for AnswerBody {
     fn from(bytes: Bytes) -> Self {
-        Self::Whole { body: Full::new(bytes), _in_flight: InFlight::uncounted() }
+        Self::Whole { body: Full::new(bytes), _charge: None }
     }
 }
 

@@ -85,6 +85,9 @@ pub struct AuthorityConfig {
     pub root_threshold: u64,
     /// Roots of its TLS certificate; `roots` unless given.
     pub tls_roots: PathBuf,
+    /// Shows the certificate of `[tls]` to it, for a place among verified peers. An authority that does not take the certificate refuses the
+    /// gateway.
+    pub present_certificate: bool,
     /// The origin line of its log.
     pub origin: String,
     /// The signed-note verifier key of its log.

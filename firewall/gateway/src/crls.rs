@@ -143,6 +143,21 @@ impl Lists {
     fn keep(&self, name: &str, bytes: &[u8]) {
         if let Err(why) = write(&self.dir, name, bytes) {
             tracing::warn!(dir = %self.dir.display(), %why, "a revocation list is not kept for the next start");
+            self.forget(name);
+        }
+    }
+
+    /// Removes an edition that a newer one replaced and that could not be replaced on disk: a restart then lets nobody in by it.
+    fn forget(&self, name: &str) {
+        if name == ISSUERS {
+            return;
+        }
+        let removed = std::fs::remove_file(self.dir.join(name));
+        let synced = removed.and_then(|()| std::fs::File::open(&self.dir)?.sync_all());
+        if let Err(why) = synced
+            && why.kind() != std::io::ErrorKind::NotFound
+        {
+            tracing::error!(dir = %self.dir.display(), %why, "an outdated revocation list stays on disk");
         }
     }
 }
@@ -186,7 +201,7 @@ fn age(file: &Path) -> Option<(SystemTime, u64)> {
     Some((found.modified().ok()?, found.len()))
 }
 
-/// Durable when it returns: only then the list is used, since the next start must know of its number.
+/// Durable when it returns.
 fn write(dir: &Path, name: &str, bytes: &[u8]) -> std::io::Result<()> {
     std::fs::create_dir_all(dir)?;
     anew(&dir.join(name), |file| file.write_all(bytes)).map(drop)

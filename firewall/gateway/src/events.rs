@@ -139,6 +139,11 @@ impl Events {
         Self { limits, lines: LineReader::default(), seen: 0, begun: false, pending: Pending::default() }
     }
 
+    /// Bytes of what is not whole.
+    pub(crate) fn buffered(&self) -> usize {
+        self.lines.buffered()
+    }
+
     /// Adds what came. Take every [`Events::next`] before adding more: nothing else bounds what is waiting.
     pub(crate) fn add(&mut self, piece: Bytes) {
         self.lines.add(piece);

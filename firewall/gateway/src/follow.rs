@@ -286,6 +286,7 @@ impl Publisher {
             self.metrics.gauge(name, labels).set(value as f64)
         };
         set("semgate_generation", &[], generation.number());
+        set("semgate_held_bytes", &[], self.shared.accounts.held() as u64);
         set("semgate_audit_written", &[], self.shared.audit.written());
         set("semgate_audit_lost", &[], self.shared.audit.lost());
         for view in generation.views() {
@@ -297,6 +298,8 @@ impl Publisher {
             set("semgate_contexts_unrecognised", &labels, view.unrecognised_contexts(unix_now()));
             set("semgate_status_expires", &labels, view.counts_until());
             set("semgate_contexts", &labels, view.contexts().count() as u64);
+            set("semgate_contexts_left_out", &labels, view.left_out().count() as u64);
+            set("semgate_context_bytes", &labels, view.compiled_bytes());
         }
     }
 }

@@ -15,6 +15,7 @@ use semgate_inspect::{Code, Delivered, Outgoing, Permit, Refusal, Sent};
 use semgate_message::mcp::Verb;
 use semgate_message::{Call, Form};
 
+use crate::account::Charge;
 use crate::address::Address;
 use crate::admit::L9_CONTEXT;
 use crate::admit::a2a::{A2A_VERSION, Target};
@@ -24,7 +25,7 @@ use crate::config::{Limits, Protocol};
 use crate::grpc::carry::carry;
 use crate::identify::{Identity, Shown};
 use crate::lane::Lane;
-use crate::reasons::{ONCE, invalid, timeout, unreachable_agent};
+use crate::reasons::{ONCE, invalid, no_room, timeout, unreachable_agent};
 use crate::receive::{self, Cut, Trailers};
 use crate::record::Recorded;
 use crate::refuse::DECISION;
@@ -243,10 +244,10 @@ pub(crate) async fn forward(
 ///
 /// # Errors
 /// As [`forward`].
-pub(crate) async fn whole(begun: Begun, lane: &Lane) -> Result<Returned, Refusal> {
+pub(crate) async fn whole(begun: Begun, lane: &Lane, charge: &Charge) -> Result<Returned, Refusal> {
     let Begun { sent, answering } = begun;
     let met = answering.lease.met();
-    match finish(&lane.pool, answering, &lane.shared.limits).await {
+    match finish(&lane.pool, answering, &lane.shared.limits, Some(charge)).await {
         Ok((head, body)) => Ok(Returned { sent, head, body, met }),
         Err(refusal) => Err(refusal.with_rpc_id(sent.rpc_id().cloned())),
     }
@@ -256,15 +257,15 @@ pub(crate) async fn whole(begun: Begun, lane: &Lane) -> Result<Returned, Refusal
 const ASIDE: Duration = Duration::from_secs(1);
 
 /// Takes the head of an answer whose body says nothing to the caller. The body is read and thrown away aside, so that its connection is kept.
-pub(crate) fn unread(begun: Begun, lane: &Rc<Lane>) -> Returned {
+pub(crate) fn unread(begun: Begun, lane: &Rc<Lane>, identity: &Identity) -> Returned {
     let Begun { sent, answering } = begun;
     let Answering { head, body, lease, .. } = answering;
     let met = lease.met();
-    let lane = Rc::clone(lane);
     if body.is_end_stream() {
         lane.pool.keep(lease);
     } else {
-        tokio::task::spawn_local(async move {
+        let (turns, lane) = (Rc::clone(&lane.turns), Rc::clone(lane));
+        turns.spawn(identity.account().agent(), async move {
             let rest = thrown_away(body, lane.shared.limits.reply_bytes);
             if let Ok(Some(())) = tokio::time::timeout(ASIDE, rest).await {
                 lane.pool.keep(lease);
@@ -295,7 +296,7 @@ pub(crate) async fn exchange(
     allowed: Allowed<'_>,
 ) -> Result<(http::response::Parts, Bytes), Refusal> {
     let answering = begin(pool, lease, request, limits, allowed).await?;
-    finish(pool, answering, limits).await
+    finish(pool, answering, limits, None).await
 }
 
 async fn begin(
@@ -323,15 +324,17 @@ async fn finish(
     pool: &Pool,
     answering: Answering,
     limits: &Limits,
+    charge: Option<&Charge>,
 ) -> Result<(http::response::Parts, Bytes), Refusal> {
     let Answering { head, before, body, lease, deadline } = answering;
-    let read = receive::collect(before, body, limits.reply_bytes, Trailers::Dropped);
+    let read = receive::collect(before, body, (limits.reply_bytes, charge), Trailers::Dropped);
     match tokio::time::timeout_at(deadline, read).await {
         Ok(Ok(body)) => {
             pool.keep(lease);
             Ok((head, body))
         }
         Ok(Err(Cut::TooLarge)) => Err(invalid("the agent behind answered more than the limit")),
+        Ok(Err(Cut::NoRoom)) => Err(no_room(Delivered::Yes)),
         Ok(Err(Cut::Broken | Cut::Trailers)) => Err(invalid("the reply of the agent behind was cut")),
         // its head came, so it has the message
         Err(_) => Err(timeout(Delivered::Yes)),

@@ -6,6 +6,7 @@
 //! trailers. hyper parses the same bytes again afterwards; it never sees what was refused here.
 
 pub(crate) mod agreed;
+pub(crate) mod frames;
 mod guard;
 mod opening;
 mod serving;

@@ -6,6 +6,7 @@ mod standing;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -14,12 +15,12 @@ use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderValue};
 use semgate_certs::token::TokenIssuers;
 use semgate_certs::{CertificateDer, ChainFault, PeerFault, PeerRoots, Thumbprint};
-use semgate_inspect::{Code, Delivered, Peer, Refusal};
+use semgate_inspect::{Code, Delivered, Now, Peer, Refusal};
 
 pub(crate) use shown::Shown;
 pub(crate) use standing::Standing;
 
-use crate::agents::{Agents, InFlight, TooMany};
+use crate::account::{Account, Accounts, Charge, Connection, NoAccount, TooMany};
 use crate::materials::Materials;
 use crate::reasons::ONCE;
 use shown::Remembered;
@@ -28,7 +29,7 @@ use shown::Remembered;
 #[derive(Debug)]
 pub(crate) struct Identity {
     peer: Peer,
-    key: Arc<str>,
+    account: Arc<Account>,
     /// Whether its certificate still counts; `None` for a configured sender.
     standing: Option<Standing>,
     /// `Client-Cert` (RFC 9440 §2.2): the leaf as a byte sequence of structured fields.
@@ -44,20 +45,21 @@ impl Identity {
     /// The peer that showed these certificates in a TLS handshake.
     ///
     /// # Errors
-    /// [`PeerFault`]: then there is no connection.
+    /// [`Unidentified`]: then there is no connection.
     pub(crate) fn certified(
         live: &Arc<ArcSwap<Materials>>,
         shown: &[CertificateDer<'_>],
-        at: u64,
-    ) -> Result<Self, PeerFault> {
-        let (peer, standing) = Standing::begin(PeerRoots::identify, Arc::clone(live), shown, at)?;
+        accounts: &Accounts,
+        now: Now,
+    ) -> Result<Self, Unidentified> {
+        let (peer, standing) = Standing::begin(PeerRoots::identify, Arc::clone(live), shown, now.unix)?;
         let encoded = format!(":{}:", STANDARD.encode(peer.leaf().as_ref()));
         Ok(Self {
             standing: Some(standing),
             client_cert: HeaderValue::try_from(encoded).ok(),
             // a SPIFFE id is visible ASCII, so this is always a header value
             sender: HeaderValue::try_from(peer.id().as_str()).map_err(|_| PeerFault::NoSpiffeId)?,
-            key: peer.id().as_str().into(),
+            account: accounts.of(&peer.id().as_str().into(), now)?,
             thumbprint: Some(peer.thumbprint()),
             remembered: Remembered::default(),
             peer: Peer::certified(&peer),
@@ -68,16 +70,17 @@ impl Identity {
     ///
     /// # Errors
     /// [`PeerFault::NoSpiffeId`] for a text that is no header value; the configuration has refused it before.
-    pub(crate) fn configured(id: &str) -> Result<Self, PeerFault> {
+    pub(crate) fn configured(account: Arc<Account>) -> Result<Self, PeerFault> {
+        let id = &**account.agent();
         let sender = HeaderValue::try_from(id).map_err(|_| PeerFault::NoSpiffeId)?;
         Ok(Self {
             peer: Peer::configured(id),
-            key: id.into(),
             standing: None,
             client_cert: None,
             sender,
             thumbprint: None,
             remembered: Remembered::default(),
+            account,
         })
     }
 
@@ -184,25 +187,28 @@ impl Identity {
         self.peer.id()
     }
 
-    /// The peer as limits count it, whether or not it still counts.
-    pub(crate) fn counted(&self) -> &Peer {
-        &self.peer
+    /// The account that everything of the peer is charged to, whether or not its certificate still counts.
+    pub(crate) fn account(&self) -> &Arc<Account> {
+        &self.account
     }
 
-    /// The id as connections are counted by.
-    pub(crate) fn key(&self) -> &Arc<str> {
-        &self.key
+    /// Counts one more connection of the peer. A plain listener has one sender only, who may have every place.
+    ///
+    /// # Errors
+    /// [`TooMany`].
+    pub(crate) fn connect(&self, buffers: usize) -> Result<Connection, TooMany> {
+        match self.standing {
+            Some(_) => self.account.connect(buffers),
+            None => self.account.connect_alone(buffers),
+        }
     }
 
-    /// One more request of the peer in flight. A plain listener has one sender only, who may have every place.
+    /// Counts one more request of the peer in flight. A plain listener has one sender only, who may have every place.
     ///
     /// # Errors
     /// [`TooMany`]: it has as many as one agent may.
-    pub(crate) fn begin(&self, in_flight: &Agents) -> Result<InFlight, TooMany> {
-        match self.standing {
-            Some(_) => InFlight::begin(in_flight, &self.key),
-            None => Ok(InFlight::uncounted()),
-        }
+    pub(crate) fn enter(&self, charge: &Charge) -> Result<(), TooMany> {
+        if self.standing.is_some() { charge.enter() } else { Ok(()) }
     }
 
     pub(crate) fn client_cert(&self) -> Option<&HeaderValue> {
@@ -211,6 +217,36 @@ impl Identity {
 
     pub(crate) fn sender(&self) -> &HeaderValue {
         &self.sender
+    }
+}
+
+/// Why a peer has no connection.
+#[derive(Debug)]
+pub(crate) enum Unidentified {
+    /// Its certificate does not say who it is.
+    Peer(PeerFault),
+    /// Every account is in use.
+    NoAccount,
+}
+
+impl From<PeerFault> for Unidentified {
+    fn from(fault: PeerFault) -> Self {
+        Self::Peer(fault)
+    }
+}
+
+impl From<NoAccount> for Unidentified {
+    fn from(NoAccount: NoAccount) -> Self {
+        Self::NoAccount
+    }
+}
+
+impl fmt::Display for Unidentified {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Peer(fault) => fault.fmt(f),
+            Self::NoAccount => f.write_str("every account is in use by an active agent"),
+        }
     }
 }
 

@@ -13,9 +13,10 @@ use semgate_certs::token::TokenIssuers;
 use semgate_inspect::{Inspector, Now, Peer, Route};
 use semgate_negotiation::Sessions;
 
+use crate::account::Accounts;
+use crate::account::turns::Turns;
 use crate::address::Address;
 use crate::admit::door::Door;
-use crate::agents::Agents;
 use crate::authorize::Authorization;
 use crate::card::Card;
 use crate::clock::unix_now;
@@ -34,8 +35,8 @@ pub(crate) struct Shared {
     pub(crate) inspector: Inspector,
     pub(crate) limits: Limits,
     pub(crate) audit: Audit,
-    /// Requests in flight of each caller, on all routes.
-    pub(crate) in_flight: Agents,
+    /// The accounts of agents, on all routes.
+    pub(crate) accounts: Accounts,
     pub(crate) started: Instant,
     /// No new connection is taken: streams that are silent for as long as nothing happens end.
     pub(crate) draining: AtomicBool,
@@ -67,6 +68,8 @@ pub(crate) struct Lane {
     pub(crate) pool: Pool,
     pub(crate) card: Card,
     pub(crate) decisions: Rc<Decisions>,
+    /// The order in which the work of this core is done.
+    pub(crate) turns: Rc<Turns>,
     pub(crate) metrics: RouteMetrics,
     /// The route's receiver: who answers, by configuration on loopback, and by what [`Pool`] verifies over TLS.
     pub(crate) replier: Peer,

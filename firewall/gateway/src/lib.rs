@@ -9,10 +9,10 @@
 //! [`Permit`](semgate_inspect::Permit). Nothing is ever sent twice: there is no retry.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
+mod account;
 mod address;
 mod admin;
 mod admit;
-mod agents;
 mod answer;
 mod authorize;
 mod card;
@@ -28,6 +28,7 @@ mod follow;
 mod forward;
 mod framing;
 mod grpc;
+mod health;
 mod identify;
 mod inside;
 mod keep;
@@ -52,6 +53,7 @@ mod upstream;
 pub use config::{Config, ConfigFault, Limits};
 pub use fault::RunFault;
 pub use listen::BoundRoute;
+pub use measure::count_lost_log_lines;
 #[cfg(feature = "plain-proxy")]
 pub use run::plain::run_plain;
 pub use run::{Bound, Checked, Remembered, check, remembered, run};

@@ -2,6 +2,7 @@
 
 mod speak;
 
+use std::net::IpAddr;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::Path;
 use std::rc::Rc;
@@ -12,11 +13,11 @@ use arc_swap::ArcSwap;
 use socket2::{Domain, Protocol as Transport, Socket, Type};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
-use crate::agents::Agents;
-use crate::clock::unix_now;
+use crate::account::Connection;
 use crate::config::Listen;
 use crate::fault::RunFault;
 use crate::identify::Identity;
@@ -25,6 +26,9 @@ use crate::materials::Materials;
 
 /// Connections that wait in the kernel while the accepting core is busy.
 const BACKLOG: i32 = 1024;
+
+/// Bytes that a connection takes before anything is said on it: buffers of TLS and of a head.
+const BUFFERS: usize = 64 * 1024;
 
 /// After an accept that failed for want of descriptors: trying again at once would only spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -132,8 +136,6 @@ pub(crate) struct Listener {
     pub(crate) entrance: Entrance,
     /// Connections of this listener on this core.
     pub(crate) slots: Arc<Semaphore>,
-    /// And those of each agent among them.
-    pub(crate) agents: Rc<Agents>,
     /// Turns true when the gateway drains.
     pub(crate) stop: watch::Receiver<bool>,
 }
@@ -148,35 +150,37 @@ impl Listener {
             Bound::Tcp(listener) => {
                 let listener = TcpListener::from_std(listener)?;
                 let next = async || {
-                    let (stream, _) = listener.accept().await?;
+                    let (stream, peer) = listener.accept().await?;
                     let _ = stream.set_nodelay(true);
-                    Ok(stream)
+                    Ok((stream, stranger(peer.ip())))
                 };
                 self.take_each(next).await;
             }
             Bound::Unix(listener) => {
                 let listener = UnixListener::from_std(listener)?;
-                self.take_each(async || listener.accept().await.map(|(stream, _)| stream)).await;
+                let local: Arc<str> = "unix socket".into();
+                let next = async || listener.accept().await.map(|(stream, _)| (stream, Arc::clone(&local)));
+                self.take_each(next).await;
             }
         }
         Ok(())
     }
 
     /// One connection after the other, each with its slot, until the gateway drains.
-    async fn take_each<S>(self: &Rc<Self>, next: impl AsyncFn() -> std::io::Result<S>)
+    async fn take_each<S>(self: &Rc<Self>, next: impl AsyncFn() -> std::io::Result<(S, Arc<str>)>)
     where
         S: AsyncRead + AsyncWrite + Unpin + 'static,
     {
         let mut stop = self.stop.clone();
         loop {
-            let slot = Arc::clone(&self.slots).acquire_owned().await;
+            let Ok(slot) = Arc::clone(&self.slots).acquire_owned().await else { return };
             let accepted = tokio::select! {
                 biased;
                 _ = stop.wait_for(|stop| *stop) => return,
                 accepted = next() => accepted,
             };
             match accepted {
-                Ok(stream) => self.take(stream, slot),
+                Ok((stream, peer)) => self.take(stream, peer, slot),
                 Err(why) => self.rest(&why).await,
             }
         }
@@ -188,58 +192,103 @@ impl Listener {
         tokio::time::sleep(ACCEPT_PAUSE).await;
     }
 
-    /// A connection gets a task of its own; `slot` is given back when it ends.
-    fn take<S, P>(self: &Rc<Self>, stream: S, slot: P)
+    /// A connection gets a task in the turns of its agent. `slot` is given back when the connection ends. Until a TLS handshake says which
+    /// agent it is, its work is charged to the address that it comes from.
+    fn take<S>(self: &Rc<Self>, stream: S, from: Arc<str>, slot: OwnedSemaphorePermit)
     where
         S: AsyncRead + AsyncWrite + Unpin + 'static,
-        P: 'static,
     {
         let this = Rc::clone(self);
-        tokio::task::spawn_local(async move {
-            let _slot = slot;
-            match &this.entrance {
-                Entrance::Plain(identity) => this.speak_either(stream, Rc::clone(identity)).await,
-                Entrance::Tls(materials) => {
-                    this.secure(materials, stream).await;
-                }
+        let turns = Rc::clone(&self.lane.turns);
+        let stream = turns.reading(stream);
+        match &self.entrance {
+            Entrance::Plain(identity) => {
+                let identity = Rc::clone(identity);
+                let Some(connection) = self.admit_connection(&identity) else { return };
+                turns.spawn(&Arc::clone(identity.account().agent()), async move {
+                    let _slot = slot;
+                    this.speak_either(stream, identity, connection).await;
+                });
             }
-        });
+            Entrance::Tls(materials) => {
+                let materials = Arc::clone(materials);
+                let accounts = &self.lane.shared.accounts;
+                let place =
+                    accounts.of(&from, self.lane.shared.now()).ok().and_then(|all| all.connect(BUFFERS).ok());
+                let Some(place) = place else { return self.lane.metrics.connection("too_many") };
+                turns.spawn(&from, async move {
+                    let secured = this.secure(&materials, stream).await;
+                    drop(place);
+                    let Some((stream, identity)) = secured else { return };
+                    let Some(connection) = this.admit_connection(&identity) else { return };
+                    let turns = Rc::clone(&this.lane.turns);
+                    turns.spawn(&Arc::clone(identity.account().agent()), async move {
+                        let _slot = slot;
+                        this.speak_agreed(stream, identity, connection).await;
+                    });
+                });
+            }
+        }
+    }
+
+    /// Charges a connection to its agent. `None`: the agent has as many as it may.
+    fn admit_connection(&self, identity: &Identity) -> Option<Connection> {
+        let connection = identity.connect(BUFFERS).ok();
+        if connection.is_none() {
+            tracing::info!(
+                sender = identity.id(),
+                route = self.lane.route.name,
+                "an agent has too many connections, its newest is closed"
+            );
+            self.lane.metrics.connection("too_many");
+        }
+        connection
     }
 
     /// The TLS handshake, and who it was with.
-    async fn secure<S>(&self, materials: &Arc<ArcSwap<Materials>>, stream: S)
+    async fn secure<S>(
+        &self,
+        materials: &Arc<ArcSwap<Materials>>,
+        stream: S,
+    ) -> Option<(TlsStream<S>, Rc<Identity>)>
     where
         S: AsyncRead + AsyncWrite + Unpin + 'static,
     {
-        let Some(server) = materials.load().server.clone() else { return };
+        let shared = &self.lane.shared;
+        let server = materials.load().server.clone()?;
+        self.lane.turns.unit().await;
         let accept = TlsAcceptor::from(server).accept(stream);
-        let limit = self.lane.shared.limits.handshake_timeout;
-        let stream = match tokio::time::timeout(limit, accept).await {
+        let stream = match tokio::time::timeout(shared.limits.handshake_timeout, accept).await {
             Ok(Ok(stream)) => stream,
             Ok(Err(why)) => {
                 tracing::debug!(%why, route = self.lane.route.name, "a handshake failed");
-                return self.lane.metrics.connection("handshake_failed");
+                self.lane.metrics.connection("handshake_failed");
+                return None;
             }
-            Err(_) => return self.lane.metrics.connection("handshake_timeout"),
+            Err(_) => {
+                self.lane.metrics.connection("handshake_timeout");
+                return None;
+            }
         };
         let shown = stream.get_ref().1.peer_certificates().unwrap_or_default();
-        match Identity::certified(materials, shown, unix_now()) {
-            Ok(identity) => {
-                // a plain listener has one agent only, who may have every place
-                let Ok(_place) = self.agents.enter(identity.key()) else {
-                    tracing::info!(
-                        sender = identity.id(),
-                        route = self.lane.route.name,
-                        "an agent has too many connections, its newest is closed"
-                    );
-                    return self.lane.metrics.connection("too_many");
-                };
-                self.speak_agreed(stream, Rc::new(identity)).await;
-            }
+        match Identity::certified(materials, shown, &shared.accounts, shared.now()) {
+            Ok(identity) => Some((stream, Rc::new(identity))),
             Err(why) => {
                 tracing::info!(%why, route = self.lane.route.name, "a peer was not identified");
                 self.lane.metrics.connection("not_identified");
+                None
             }
+        }
+    }
+}
+
+/// The name of the account of a peer that is not identified: its address, of IPv6 the network of 64 bits that one host can have.
+fn stranger(address: IpAddr) -> Arc<str> {
+    match address.to_canonical() {
+        IpAddr::V4(address) => format!("address {address}").into(),
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            format!("network {a:x}:{b:x}:{c:x}:{d:x}").into()
         }
     }
 }

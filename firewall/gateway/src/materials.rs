@@ -1,6 +1,8 @@
 //! Keys and certificates from their files, and the TLS configurations made of them. Read at the start and again on SIGHUP:
 //! leaves live for at most 90 days, gateways for longer.
 
+mod presented;
+
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,6 +25,7 @@ use crate::config::{
 };
 use crate::crls::Stores;
 use crate::fault::RunFault;
+use presented::Presented;
 
 /// What TLS needs, in both directions.
 pub(crate) struct Materials {
@@ -214,12 +217,21 @@ fn is_open(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|file| file.permissions().mode() & 0o077 != 0)
 }
 
-/// Towards an authority: public, so without a certificate of our own.
+/// Towards an authority, which serves everybody. A certificate of our own is shown where `present_certificate` asks for it.
+///
+/// # Errors
+/// Its roots cannot be read, or there is no `[tls]` to take a certificate from.
 pub(crate) fn authority(config: &Config, authority: &AuthorityConfig) -> Result<Arc<ClientConfig>, RunFault> {
     let trust = ServerTrust { roots: roots(&authority.tls_roots, config)?, expected: ExpectedServer::Named };
-    client_config(trust, None, Arc::new(DefaultTimeProvider))
-        .map(Arc::new)
-        .map_err(|e| RunFault::Tls { why: e.to_string() })
+    let mut client = client_config(trust, None, Arc::new(DefaultTimeProvider))
+        .map_err(|e| RunFault::Tls { why: e.to_string() })?;
+    if authority.present_certificate {
+        let files = config.tls.clone().ok_or_else(|| RunFault::Tls {
+            why: format!("`present_certificate` of `{}` needs the certificate of `[tls]`", authority.name),
+        })?;
+        client.client_auth_cert_resolver = Arc::new(Presented(files));
+    }
+    Ok(Arc::new(client))
 }
 
 /// How a peer's admin address is spoken to. A plain one needs no roots: any will do, for none are asked.

@@ -1,7 +1,7 @@
 //! Counts and times, for `/metrics`. Names and codes only: no payload value, no agent's name.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
@@ -18,6 +18,14 @@ const BUCKETS: &[f64] = &[
 ];
 
 const METADATA: Metadata<'static> = Metadata::new("semgate_gateway", Level::INFO, None);
+
+/// The count of lost log lines. The log belongs to the process, and so does its count.
+static LOST_LINES: OnceLock<fn() -> u64> = OnceLock::new();
+
+/// Shows this count as `semgate_log_lines_lost_total` at `/metrics` of every gateway in the process. The first call counts.
+pub fn count_lost_log_lines(lost: fn() -> u64) {
+    let _ = LOST_LINES.set(lost);
+}
 
 /// The recorder of one gateway: several may run in one process, so it is never installed globally.
 #[derive(Clone)]
@@ -53,6 +61,7 @@ impl Metrics {
             ("semgate_follow_total", "Requests to authorities by outcome."),
             ("semgate_policy_loads_total", "Loads of the policy directory by outcome."),
             ("semgate_shadow_loads_total", "Loads of the shadow policies by outcome."),
+            ("semgate_log_lines_lost_total", "Log lines that standard error did not take in time."),
         ];
         for (name, text) in counters {
             self.0.recorder.describe_counter(name.into(), None, text.into());
@@ -63,6 +72,11 @@ impl Metrics {
             ("semgate_log_size", "Size of the authority's log as followed."),
             ("semgate_status_expires", "Unix time at which the authority's status turns stale."),
             ("semgate_contexts", "Contexts known of the authority."),
+            (
+                "semgate_memory_whole",
+                "1 if all that was accepted of the authority is on disk, 0 if a restart would begin stale.",
+            ),
+            ("semgate_memory_reserve", "1 if room for a revocation by the authority is reserved on disk."),
             ("semgate_distrusted", "1 if the operator distrusts the authority."),
             (
                 "semgate_config_current",
@@ -78,6 +92,7 @@ impl Metrics {
                 "Unix time at which the policies on disk were last looked at to the end, loads included.",
             ),
             ("semgate_shadow_looked", "The same of the shadow policies."),
+            ("semgate_held_bytes", "Bytes that messages of all agents hold, of `limits.held_bytes`."),
             ("semgate_audit_written", "Audit records written since the start."),
             ("semgate_audit_lost", "Audit records that found no room; their messages were refused."),
         ];
@@ -108,6 +123,8 @@ impl Metrics {
         if let Some(shadow) = &shadow {
             self.stand(shadow, "semgate_shadow_set_current", "semgate_shadow_looked");
         }
+        let lost = LOST_LINES.get().map_or(0, |lost| lost());
+        self.counter("semgate_log_lines_lost_total", &[]).absolute(lost);
         let mut text = self.0.handle.render();
         let mut digests = vec![("live", live.live)];
         if let Some(shadow) = shadow {

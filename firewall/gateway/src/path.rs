@@ -16,7 +16,7 @@ mod relayed;
 use std::cell::OnceCell;
 use std::future::Future;
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use http::header::{CONNECTION, IF_NONE_MATCH, UPGRADE};
 use http::request::Parts;
@@ -28,8 +28,8 @@ use semgate_inspect::{
 use semgate_message::Form;
 use semgate_message::a2a::Operation;
 
+use crate::account::{Charge, Recording, TooMany, TooOften};
 use crate::admit::{self, Admitted, Arrival};
-use crate::agents::{InFlight, TooMany};
 use crate::answer::{self, Answer, AnswerBody};
 use crate::authorize::Demand;
 use crate::clock::unix_now;
@@ -43,13 +43,16 @@ use crate::mcp;
 use crate::quota;
 use crate::reasons::{self, no_audit, reply_facts, unspent};
 use crate::receive::unread::Unread;
-use crate::receive::{self, Received};
+use crate::receive::{self, Received, Room};
 use crate::record::{NotRecorded, Outcome, Record, Recorded};
 use crate::refuse::{self, Manner};
 use crate::relay::{self, Framing, Of, Opened, Relay, Relayed};
 use crate::reply;
 
 pub(crate) use notify::notified;
+
+/// The longest that a refused arrival waits for its answer. A second: whoever asked has not given up, and a connection is refused no more often.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Serves one request of a connection, whatever becomes of it.
 pub(crate) async fn serve(
@@ -64,9 +67,10 @@ pub(crate) async fn serve(
     let head_alone = parts.method == Method::HEAD;
     let shown = OnceCell::new();
     let (caller, began) = (serving.caller(), Instant::now());
-    let way = Way { lane: &lane, identity: &identity, caller, shown, manner, decision, began };
+    let charge = Charge::new(identity.account());
+    let way = Way { lane: &lane, identity: &identity, charge, caller, shown, manner, decision, began };
     let mut answer = match way.run(&serving, parts, body).await {
-        Ok((answer, in_flight)) => answer.map(|body| body.holding(serving, in_flight)),
+        Ok(answer) => answer.map(|body| body.holding(serving, way.charge.clone())),
         Err(stopped) => way.stop(&stopped),
     };
     if head_alone {
@@ -83,6 +87,8 @@ pub(crate) async fn serve(
 struct Way<'w> {
     lane: &'w Rc<Lane>,
     identity: &'w Rc<Identity>,
+    /// Everything that the request takes, until the end of its answer.
+    charge: Charge,
     caller: Caller,
     /// What the head showed beside the certificate, once it was read.
     shown: OnceCell<Shown>,
@@ -134,34 +140,30 @@ impl From<Refusal> for Stopped {
 }
 
 impl Way<'_> {
-    /// The answer, until the end of which the request is in flight.
-    async fn run(
-        &self,
-        serving: &Serving,
-        parts: &Parts,
-        body: &mut Unread,
-    ) -> Result<(Answer, InFlight), Stopped> {
-        let in_flight = self.begin()?;
-        let answer = self.answer(serving, (parts, body), &in_flight).await?;
-        Ok((answer, in_flight))
+    async fn run(&self, serving: &Serving, parts: &Parts, body: &mut Unread) -> Result<Answer, Stopped> {
+        self.begin().await?;
+        self.answer(serving, (parts, body)).await
     }
 
-    /// Counts a request, whatever becomes of it: one with a faulty head costs an answer and a record too.
-    fn begin(&self) -> Result<InFlight, Refusal> {
+    /// Charges a request to its agent, whatever becomes of it: one with a faulty head costs an answer and a record too. A refusal of its
+    /// arrival is answered once the next could pass, at most a second later, so that an agent past its limit is no faster than within it.
+    async fn begin(&self) -> Result<(), Refusal> {
         let shared = &*self.lane.shared;
         #[cfg(feature = "plain-proxy")]
         if shared.unchecked {
-            return Ok(InFlight::uncounted());
+            return Ok(());
         }
-        shared.inspector.arrive(self.identity.counted(), shared.now())?;
-        self.identity.begin(&shared.in_flight).map_err(|TooMany| reasons::too_many())
+        self.identity.enter(&self.charge).map_err(|TooMany| reasons::too_many())?;
+        let Err(TooOften { wait }) = self.identity.account().arrive(shared.now()) else { return Ok(()) };
+        let paused = wait.min(PAUSE);
+        tokio::time::sleep(paused).await;
+        Err(reasons::too_often(shared.accounts.rate(), wait.saturating_sub(paused)))
     }
 
     async fn answer(
         &self,
         serving: &Serving,
         (parts, body): (&Parts, &mut Unread),
-        in_flight: &InFlight,
     ) -> Result<Answer, Stopped> {
         let shared = &*self.lane.shared;
         if let Some(fault) = serving.fault() {
@@ -184,16 +186,17 @@ impl Way<'_> {
             }
             Arrival::SealingKey => return Box::pin(self.sealing_key(peer)).await,
             Arrival::Socket(wanted) => {
-                return Ok(wanted.agree(serving, shown.clone(), (self.decision, in_flight)));
+                return Ok(wanted.agree(serving, shown.clone(), (self.decision, &self.charge)));
             }
             Arrival::Message(admitted) => admitted,
         };
         #[cfg(feature = "plain-proxy")]
         if shared.unchecked {
-            let received = receive::receive(admitted, body, serving, &shared.limits).await?;
+            let received = receive::receive(admitted, body, serving, &self.room()).await?;
             return Ok(crate::run::plain::pass(self.lane, self.identity, self.decision, received).await?);
         }
-        let receiving = receive::receive(admitted, body, serving, &shared.limits);
+        let room = self.room();
+        let receiving = receive::receive(admitted, body, serving, &room);
         let received = self.attended(|| self.bare_facts(Direction::Request), receiving).await?;
         // the body may have taken a while, and not all that it asks for is forwarded: handshakes, groups and lists are answered from here
         self.still()?;
@@ -320,8 +323,8 @@ impl Way<'_> {
             }
             let success = begun.answering.head.status.is_success();
             Ok(Answered::Whole(match success && begun.sent.is_unanswered() {
-                true => forward::unread(begun, lane),
-                false => forward::whole(begun, lane).await?,
+                true => forward::unread(begun, lane, self.identity),
+                false => forward::whole(begun, lane, &self.charge).await?,
             }))
         });
         let judged = match answered.await {
@@ -329,12 +332,15 @@ impl Way<'_> {
                 let stream = (begun, framing);
                 return Box::pin(self.relay(stream, facts, (opened, demand), echo, notice.as_ref())).await;
             }
-            Ok(Answered::Whole(returned)) => reply::judge(
-                &lane.shared.inspector,
-                returned,
-                (&lane.replier, self.hears()),
-                lane.shared.now(),
-            ),
+            Ok(Answered::Whole(returned)) => {
+                lane.turns.unit().await;
+                reply::judge(
+                    &lane.shared.inspector,
+                    returned,
+                    (&lane.replier, self.hears()),
+                    lane.shared.now(),
+                )
+            }
             Err(refusal) => return Err(Stopped { demand, ..stopped_reply(refusal, facts) }),
         };
         let judged = judged.and_then(|(sent, passed)| {
@@ -423,6 +429,7 @@ impl Way<'_> {
         Of {
             lane: Rc::clone(self.lane),
             identity: Rc::clone(self.identity),
+            charge: self.charge.clone(),
             caller: self.caller.clone(),
             shown: self.shown().clone(),
             manner: self.manner,
@@ -458,14 +465,13 @@ impl Way<'_> {
     }
 
     fn record(&self, outcome: Outcome, facts: Facts) -> Result<Recorded, NotRecorded> {
-        let duration = self.began.elapsed().as_micros();
-        self.lane.shared.audit.record(Record {
-            time: unix_now(),
-            decision: self.decision,
-            outcome,
-            facts,
-            duration_us: u64::try_from(duration).unwrap_or(u64::MAX),
-        })
+        self.lane.shared.audit.record(Record::of(self.decision, outcome, facts, self.began))
+    }
+
+    /// The room for the body of the request.
+    fn room(&self) -> Room<'_> {
+        let shared = &*self.lane.shared;
+        Room { charge: &self.charge, turns: &self.lane.turns, limits: &shared.limits, now: shared.now() }
     }
 
     /// The record and the answer of a refusal. That its record finds no room changes nothing: it is refused already.
@@ -477,12 +483,16 @@ impl Way<'_> {
             (facts.sender, facts.receiver, facts.protocol) = (sender, receiver, protocol);
         }
         facts.direction = *direction;
-        tracing::info!(
-            decision = %self.decision, code = %refusal.code(), route = self.lane.route.name, detail = refusal.detail(),
-            "{}", refusal.reason()
-        );
         self.lane.metrics.refused(*direction, refusal.code(), self.began.elapsed().as_secs_f64());
-        let _ = self.record(Outcome::Refused(refusal.code()), facts);
+        let shared = &*self.lane.shared;
+        if let Recording::Whole { others } = self.identity.account().refusal(refusal.code(), shared.now()) {
+            tracing::info!(
+                decision = %self.decision, code = %refusal.code(), route = self.lane.route.name, detail = refusal.detail(),
+                others, "{}", refusal.reason()
+            );
+            let record = Record::of(self.decision, Outcome::Refused(refusal.code()), facts, self.began);
+            let _ = shared.audit.record(Record { others, ..record });
+        }
         let mut answer = refuse::refuse(refusal, manner.unwrap_or(self.manner), self.decision);
         demand.clone().tell(&mut answer);
         answer

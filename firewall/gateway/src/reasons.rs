@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use semgate_inspect::{Code, Delivered, Direction, Facts, Permit, Refusal};
+use semgate_inspect::{Code, Delivered, Direction, Facts, Left, Limited, Permit, Quota, Refusal};
 
+use crate::account::Rate;
 use crate::framing::FramingFault;
 use crate::upstream::ConnectFault;
 
@@ -35,6 +36,41 @@ pub(crate) fn too_many() -> Refusal {
     Refusal::new(Code::RateLimited, "this agent has more requests in flight than it may")
         .with_hint("wait for answers, or end streams or sockets, before the next request")
         .with_retry_after(Duration::from_secs(1))
+}
+
+/// The agent has spent the units of its arrivals, and `wait` is left until the next could pass.
+pub(crate) fn too_often(rate: &Rate, wait: Duration) -> Refusal {
+    let wait = wait.max(Duration::from_millis(1));
+    let most = u64::from(rate.burst);
+    let quota = Quota {
+        name: "messages".into(),
+        most,
+        window: most.div_ceil(u64::from(rate.per_second.max(1))),
+        left: Some(Left { units: 0, more_in: Some(wait.as_secs() + u64::from(wait.subsec_nanos() > 0)) }),
+    };
+    let text = format!("{}/second burst {}", rate.per_second, rate.burst);
+    Refusal::new(Code::RateLimited, "this agent sends more messages than it may")
+        .with_hint("send less often, or shorter messages; retry after the time given")
+        .with_retry_after(wait)
+        .with_quotas(vec![quota])
+        .with_facts(Facts {
+            limited: vec![Limited::plain("arrivals", text, (1, 0), Some(wait))],
+            ..Facts::default()
+        })
+}
+
+/// The messages of the agent, or of all agents, hold as many bytes as they may.
+pub(crate) fn no_room(delivered: Delivered) -> Refusal {
+    let refusal =
+        Refusal::new(Code::RateLimited, "the messages of this agent hold as much memory as they may");
+    match delivered {
+        Delivered::No => refusal
+            .with_hint("wait for answers before the next request; retry after the time given")
+            .with_retry_after(Duration::from_secs(1)),
+        Delivered::Yes | Delivered::Unknown => {
+            refusal.with_hint(format!("the message was delivered: {ONCE}")).with_delivered(delivered)
+        }
+    }
 }
 
 /// No connection could be opened; the operator reads why.

@@ -10,9 +10,11 @@ use bytes::{Bytes, BytesMut};
 use http::header::CONTENT_LENGTH;
 use http_body_util::BodyExt;
 use hyper::body::Body;
-use semgate_inspect::{Code, Refusal};
+use semgate_inspect::{Code, Delivered, Now, Refusal};
 use tokio::time::Instant;
 
+use crate::account::turns::Turns;
+use crate::account::{Charge, NoRoom, cost};
 use crate::admit::Admitted;
 use crate::admit::headers::Encoding;
 use crate::config::Limits;
@@ -28,33 +30,58 @@ pub(crate) struct Received {
     pub(crate) bytes: Bytes,
 }
 
-/// Reads the body of an admitted request.
+/// Where a body is received, and what it is charged to.
+pub(crate) struct Room<'r> {
+    pub(crate) charge: &'r Charge,
+    pub(crate) turns: &'r Turns,
+    pub(crate) limits: &'r Limits,
+    pub(crate) now: Now,
+}
+
+/// The cost of a message beyond its arrival. Its JSON values are counted by what begins or separates them, in texts too.
+pub(crate) fn cost_of(body: &[u8]) -> u64 {
+    let values =
+        if body.len() < VALUES_FROM { 0 } else { memchr::memchr3_iter(b',', b'[', b'{', body).count() };
+    cost(body.len(), values)
+}
+
+/// Bodies below this cost nothing for their values, however many they have.
+const VALUES_FROM: usize = 500;
+
+/// Reads the body of an admitted request, charges it, and begins the unit of work in which it is judged.
 ///
 /// # Errors
-/// `too_large`, `too_slow`, `encoding_unsupported`, or `malformed` with the framing fault.
+/// `too_large`, `too_slow`, `rate_limited` where there is no room for it, `encoding_unsupported`, or `malformed` with the framing fault.
 pub(crate) async fn receive(
     admitted: Admitted,
     body: &mut Unread,
     serving: &Serving,
-    limits: &Limits,
+    room: &Room<'_>,
 ) -> Result<Received, Refusal> {
+    let Room { charge, turns, limits, now } = room;
     let most = limits.body_bytes.saturating_add(admitted.framing());
-    if body.size_hint().lower() > most as u64 {
+    let stated = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    if stated > most {
         return Err(too_large(limits.body_bytes));
     }
+    charge.owe(cost(stated, 0), *now);
     let deadline = Instant::now() + limits.body_timeout;
-    let read = tokio::time::timeout_at(deadline, collect(Bytes::new(), body, most, Trailers::Refused)).await;
+    let reading = collect(Bytes::new(), body, (most, Some(*charge)), Trailers::Refused);
+    let read = tokio::time::timeout_at(deadline, reading).await;
     let bytes = match read {
         Ok(Ok(bytes)) => bytes,
         Ok(Err(Cut::TooLarge)) => return Err(too_large(limits.body_bytes)),
+        Ok(Err(Cut::NoRoom)) => return Err(reasons::no_room(Delivered::No)),
         Ok(Err(Cut::Broken)) => return Err(reasons::framing_or_cut(serving.fault())),
         Ok(Err(Cut::Trailers)) => return Err(reasons::framing(FramingFault::Trailers)),
         Err(_) => return Err(too_slow()),
     };
+    turns.unit().await;
     let bytes = match admitted.encoding {
         Encoding::Identity => bytes,
-        encoding => inflate::inflate(encoding, &bytes, limits)?,
+        encoding => inflate::inflate(encoding, &bytes, limits, charge)?,
     };
+    charge.owe(cost_of(&bytes), *now);
     Ok(Received { admitted, bytes })
 }
 
@@ -67,6 +94,8 @@ pub(crate) enum Cut {
     Broken,
     /// There was something after the body.
     Trailers,
+    /// The agent's account has no room for it.
+    NoRoom,
 }
 
 /// What becomes of trailers.
@@ -78,13 +107,18 @@ pub(crate) enum Trailers {
     Dropped,
 }
 
-/// All data of a body up to `limit`, behind what of it was read before. One frame, the usual case, is not copied.
+/// All data of a body up to `limit`, behind what of it was read before. One frame, the usual case, is not copied. `charge` holds the length that
+/// is stated before anything is read, and then what comes beyond it.
 pub(crate) async fn collect(
     before: Bytes,
     mut body: impl Body<Data = Bytes> + Unpin,
-    limit: usize,
+    (limit, charge): (usize, Option<&Charge>),
     trailers: Trailers,
 ) -> Result<Bytes, Cut> {
+    let mut held = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX).min(limit);
+    if let Some(charge) = charge {
+        charge.hold(held).map_err(|NoRoom| Cut::NoRoom)?;
+    }
     let mut first = before;
     let mut more = BytesMut::new();
     while let Some(frame) = body.frame().await {
@@ -95,6 +129,11 @@ pub(crate) async fn collect(
         };
         if first.len().saturating_add(more.len()).saturating_add(data.len()) > limit {
             return Err(Cut::TooLarge);
+        }
+        let read = first.len().saturating_add(more.len()).saturating_add(data.len());
+        if let Some(charge) = charge.filter(|_| read > held) {
+            charge.hold(read.saturating_sub(held)).map_err(|NoRoom| Cut::NoRoom)?;
+            held = read;
         }
         if first.is_empty() && more.is_empty() {
             first = data;

@@ -1,10 +1,12 @@
-//! The audit: one line for each message, queued before the message is forwarded (DESIGN §2.9).
+//! The audit: one line for each message that passes, queued before the message is forwarded (DESIGN §2.9). Refusals of one agent that repeat
+//! share lines, which count them.
 //!
 //! A bounded queue leads to one thread that owns the file. A record is accepted or the message is refused: when the queue is
 //! full, and from a failed write until a write works again. Half a line is never left behind: bytes that could not be written
 //! are kept and written first when the file takes them again.
 
 mod line;
+pub(crate) mod repeated;
 mod writer;
 
 #[cfg(test)]
@@ -19,6 +21,7 @@ use std::time::{Duration, Instant};
 
 use semgate_inspect::{Code, Facts};
 
+use crate::clock::unix_now;
 use crate::decision::DecisionId;
 use crate::fault::RunFault;
 
@@ -48,6 +51,16 @@ pub(crate) struct Record {
     pub(crate) outcome: Outcome,
     pub(crate) facts: Facts,
     pub(crate) duration_us: u64,
+    /// Refusals of the same agent and code that this record stands for beside its own.
+    pub(crate) others: u64,
+}
+
+impl Record {
+    /// The record of a message that arrived at `began`, as of now.
+    pub(crate) fn of(decision: DecisionId, outcome: Outcome, facts: Facts, began: Instant) -> Self {
+        let duration_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        Self { time: unix_now(), decision, outcome, facts, duration_us, others: 0 }
+    }
 }
 
 /// Proof that a record is in the queue: what `forward` asks for besides the permit.

@@ -17,13 +17,14 @@ use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame};
-use semgate_inspect::{Code, Refusal, Sent};
+use semgate_inspect::{Code, Delivered, Refusal, Sent};
 use tokio::time::{Instant, timeout_at};
 
+use crate::account::NoRoom;
 use crate::admit::headers::ContentType;
 use crate::events::{EVENT_STREAM, Event, Item, Name};
 use crate::forward::{Answering, Begun};
-use crate::reasons::invalid;
+use crate::reasons::{invalid, no_room};
 use crate::refuse::{self, Manner};
 use crate::upstream::{Lease, ReplyBody};
 
@@ -172,6 +173,7 @@ impl Relay {
         loop {
             match self.reader.next().map_err(|fault| invalid(fault.reason()))? {
                 Some(Item::Event(event)) => {
+                    self.course.of().lane.turns.unit().await;
                     self.at.clone_from(&event.id);
                     if let Some(piece) = self.event(event)? {
                         self.spoke = Instant::now();
@@ -245,6 +247,7 @@ impl Relay {
                     let Ok(data) = frame.into_data() else { continue };
                     if !data.is_empty() {
                         self.course.heard();
+                        self.hold(data.len())?;
                         self.reader.add(data);
                         return Ok(More::Came);
                     }
@@ -254,6 +257,12 @@ impl Relay {
                 Err(_) => {}
             }
         }
+    }
+
+    /// Charges the caller with what is read of an event that is not whole.
+    fn hold(&self, more: usize) -> Result<(), Refusal> {
+        let bytes = self.reader.buffered().saturating_add(more);
+        self.course.of().charge.hold_only(bytes).map_err(|NoRoom| no_room(Delivered::Yes))
     }
 
     fn event(&mut self, event: Event) -> Result<Option<Bytes>, Refusal> {

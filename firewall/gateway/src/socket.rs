@@ -20,6 +20,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
 use self::pieces::{Pieces, Since};
+use crate::account::Charge;
 use crate::framing::Paced;
 use crate::framing::agreed::Agreed;
 use crate::identify::Identity;
@@ -46,7 +47,8 @@ impl Agreed {
         let limits = &lane.shared.limits;
         let config = config(limits.body_bytes, limits.event_bytes);
         let said = Since::default();
-        let stream = Pieces::new(TokioIo::new(stream), said.clone(), (limits.body_bytes, READ));
+        let charge = Charge::new(identity.account());
+        let stream = Pieces::new(TokioIo::new(stream), said.clone(), (limits.body_bytes, READ), charge);
         let caller = WebSocketStream::from_raw_socket(stream, Role::Server, Some(config)).await;
         relay::Socket::new(lane, identity, self, said).run(caller, stop).await;
     }

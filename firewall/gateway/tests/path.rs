@@ -473,15 +473,11 @@ fn framing_faults_count_against_the_rate_of_their_agent() {
     let gateway =
         Gateway::start(house.config(&plain_route(agent.port), "rate_per_second = 1\nrate_burst = 3"));
     let faulty = || Answer::parse(&gateway.raw("plain", b"POST / HTTP/1.0\r\nHost: a\r\n\r\n")).problem();
-    for _ in 0..3 {
+    assert_eq!(gateway.say(&message()).status, 200, "good ones share the count");
+    for _ in 0..2 {
         assert_eq!(faulty(), (400, "malformed".to_owned()));
     }
     assert_eq!(faulty(), (429, "rate_limited".to_owned()));
-    assert_eq!(
-        gateway.say(&message()).problem(),
-        (429, "rate_limited".to_owned()),
-        "good ones share the count"
-    );
 }
 
 #[test]

@@ -22,7 +22,6 @@ use semgate_policies::{Policies, PolicyLimits, PolicySource};
 use semgate_statement::View;
 use std::{
     hint::black_box,
-    num::NonZeroU32,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -76,11 +75,7 @@ fn measure(mut one: impl FnMut(u64)) -> Figures {
 }
 
 fn unlimited() -> InspectLimits {
-    InspectLimits {
-        messages_per_second: NonZeroU32::MAX,
-        message_burst: NonZeroU32::MAX,
-        ..InspectLimits::default()
-    }
+    InspectLimits { ..InspectLimits::default() }
 }
 
 /// The same message with the lock of a handshake: what it costs beside the row of the shipped policies is the lock.

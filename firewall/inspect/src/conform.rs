@@ -10,7 +10,7 @@ use crate::{
     shadow::beside_unfit,
     tools,
 };
-use semgate_contexts::{Context, NAMING_MEMBERS, Shape, Term, json::Json};
+use semgate_contexts::{Context, NAMING_MEMBERS, Shape, Term, Unfit, WorkBudget, json::Json};
 use semgate_message::{Binding, Instance, Unadmitted, Vocabulary};
 
 /// The most concept names that a hint lists.
@@ -59,7 +59,8 @@ type Defined<'c> = (&'c Context, &'c Term, Origin);
 /// Holds every instance against its definition.
 ///
 /// # Errors
-/// `content_uninspectable`, `concept_undefined`, then `content_invalid` with path and rule.
+/// `content_uninspectable`, `concept_undefined`, then `content_invalid` with path and rule, or `too_complex` where judging takes more work than
+/// a message may cause.
 pub(crate) fn conform<'c, 'j>(resolved: Resolved<'c, 'j>) -> Result<Conformed<'c, 'j>, Refusal> {
     let said = match define(&resolved) {
         Ok(terms) => terms,
@@ -180,13 +181,15 @@ fn fit<'c>(terms: &[Defined<'c>], resolved: &Resolved<'c, '_>) -> Result<Fit<'c>
     let control = resolved.case().generation.control_line();
     tools::provides_results(resolved)?;
     let (mut all, mut teaches) = (Vec::with_capacity(terms.len()), Vec::new());
+    let work = WorkBudget::of_message();
     for ((context, term, origin), instance) in terms.iter().zip(&message.instances) {
         let shape = term
             .side(instance.performative)
             .map_err(|_| invalid(&instance.pointer.to_string(), "x-performatives").with_hint(takes(term)))?;
         let said = Said { context, term, shape, origin: *origin };
         unambiguous(shape, instance)?;
-        shape.conform(instance.object, without(instance)).map_err(|fault| {
+        shape.conform_within(instance.object, without(instance), &work).map_err(|unfit| {
+            let Unfit::Content(fault) = unfit else { return too_complex(&instance.pointer.to_string()) };
             let gaps = gaps::all(terms.iter().map(|(_, term, _)| *term), message);
             let fit = format!("fit the schema of `{}` in {}", term.name(), context.urn());
             let fit = if is_null(shape, instance, &fault.path) {
@@ -238,6 +241,13 @@ pub(crate) fn without<'i>(instance: &Instance<'i>) -> Option<&'i str> {
 
 fn invalid(path: &str, rule: &str) -> Refusal {
     Refusal::new(Code::ContentInvalid, format!("`{path}` does not fit the rule `{rule}`"))
+}
+
+/// The message's budget of work is spent: it was not judged to its end.
+pub(crate) fn too_complex(pointer: &str) -> Refusal {
+    let reason = format!("`{pointer}` takes more work to judge than one message may cause");
+    Refusal::new(Code::TooComplex, reason)
+        .with_hint("send fewer values or shorter strings in one message; ask the context's publisher to bound its patterns")
 }
 
 fn takes(term: &Term) -> String {

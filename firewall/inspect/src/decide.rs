@@ -3,13 +3,13 @@
 use crate::{
     Code, Facts, Refusal,
     case::{Case, Look},
-    conform::{Conformed, Origin, Said, without},
+    conform::{Conformed, Origin, Said, too_complex, without},
     meter::AMBIGUOUS,
     resolve::Resolved,
     shadow::{Differs, beside, cut_of},
     together, tools,
 };
-use semgate_contexts::json;
+use semgate_contexts::{Unfit, WorkBudget, json};
 use semgate_message::Instance;
 use semgate_policies::{
     Circumstances, Keeper, Obligation, Obligations, Policies, Question, Scores, Session, Texts, Verdict,
@@ -282,7 +282,7 @@ fn errored(policies: &Policies, said: &Said<'_>, why: &str) -> Refusal {
 /// is one artifact's text, if that is less, which has to fit then.
 ///
 /// # Errors
-/// `content_invalid`, `policy_denied`, `policy_error`, `status_stale`.
+/// `content_invalid`, `too_complex`, `policy_denied`, `policy_error`, `status_stale`.
 pub(crate) fn again(
     decided: &Decided<'_, '_>,
     said: &Said<'_>,
@@ -304,10 +304,15 @@ pub(crate) fn again(
         }
         value.to_string()
     };
-    let limits = &decided.case().limits.json;
+    let (limits, work) = (&decided.case().limits.json, WorkBudget::of_message());
     let fits = |json: &json::Json<'_>| match json.as_object() {
         None => Err(unfit("type")),
-        Some(object) => said.shape.conform(object, without(instance)).map_err(|fault| unfit(&fault.rule)),
+        Some(object) => {
+            said.shape.conform_within(object, without(instance), &work).map_err(|why| match why {
+                Unfit::Content(fault) => unfit(&fault.rule),
+                Unfit::Spent => too_complex(&instance.pointer.to_string()),
+            })
+        }
     };
     let text = saying(whole);
     let json = json::read(text.as_bytes(), limits).map_err(|_| unfit("size"))?;

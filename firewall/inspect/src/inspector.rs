@@ -120,15 +120,6 @@ impl Inspector {
         &self.meters
     }
 
-    /// Counts a message that arrives from this peer, before anything of it is read: a cheap limit that keeps the rest alive. To be
-    /// asked once for each message, whatever becomes of it.
-    ///
-    /// # Errors
-    /// `rate_limited`, with the time after which one more would pass.
-    pub fn arrive(&self, peer: &Peer, now: Now) -> Result<(), Refusal> {
-        self.meters.arrive(peer, now)
-    }
-
     /// Who owns which task, conversation, push configuration and session: for keeping over a restart, and for what agents
     /// send by themselves.
     pub fn owners(&self) -> &Owners {

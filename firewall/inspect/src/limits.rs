@@ -1,9 +1,8 @@
 //! The bounds of an inspection, each with the reason for its number.
 
 use semgate_contexts::json;
-use std::num::NonZeroU32;
 
-/// Bounds of the inspector. All apply to requests and replies alike, except `messages_per_second`, which counts requests only.
+/// Bounds of the inspector. All apply to requests and replies alike.
 #[derive(Clone, Debug)]
 pub struct InspectLimits {
     /// Bounds of the strict JSON reader: 1 MiB, 32 levels and 20,000 values, far above any message of concepts and far
@@ -18,11 +17,6 @@ pub struct InspectLimits {
     /// conversation for each of its own: 512, twice the push configurations of one agent whose targets are kept, and more than a long
     /// history refers to; what is new of them its caller owns from then on, so one reply brings an eighth of `owned_by_one` at most.
     pub named_ids: usize,
-    /// Messages a second that one agent may send in the long run: 1,000, one core's worth of decisions shared by tens
-    /// of agents.
-    pub messages_per_second: NonZeroU32,
-    /// Messages that an agent may send at once after a pause: 2,000, two seconds' worth.
-    pub message_burst: NonZeroU32,
     /// `ambiguous_parameter` instances in any 60-second window of one agent: 10, the number of the paper (F0-43).
     pub ambiguous_per_minute: usize,
     /// Agents that each meter remembers: 65,536, about 16 MiB. An active one is never forgotten; when all are active,
@@ -111,8 +105,6 @@ impl Default for InspectLimits {
             concepts: 64,
             reply_concepts: 4096,
             named_ids: 512,
-            messages_per_second: NonZeroU32::new(1_000).unwrap_or(NonZeroU32::MIN),
-            message_burst: NonZeroU32::new(2_000).unwrap_or(NonZeroU32::MIN),
             ambiguous_per_minute: 10,
             metered_agents: 65_536,
             rate_buckets: 1 << 20,

@@ -1,26 +1,21 @@
-//! Last stage: how often. And the cheap limit that stands before the first.
+//! Last stage: how often.
 //!
-//! The rate of messages is governor's; the paper's "10 ambiguous questions a minute" (F0-36, F0-43) is exact, because
-//! governor's token bucket would let 19 pass in the first minute. What policies and `limits.json` count is spent from several buckets
-//! at once, all or none.
+//! The paper's "10 ambiguous questions a minute" (F0-36, F0-43) is exact: a token bucket would let 19 pass in the first minute. A message
+//! spends from all buckets of policies and `limits.json` at once, or from none.
 
 mod ambiguity;
 mod buckets;
 mod charges;
 mod limited;
 mod quota;
-mod rate;
 mod shards;
 
 pub use ambiguity::{AmbiguityMeter, TooAmbiguous};
 pub use buckets::Buckets;
 pub use limited::Limited;
 pub use quota::{Left, Quota};
-pub use rate::{RateMeter, TooOften};
 
-use crate::{
-    Code, Direction, Facts, InspectLimits, Refusal, case::Now, case::Peer, decide::Decided, decide::unmet,
-};
+use crate::{Code, Direction, Facts, InspectLimits, Refusal, decide::Decided, decide::unmet};
 use buckets::{Charge, Exhausted};
 use charges::charges;
 use std::{sync::Arc, time::Duration};
@@ -34,10 +29,6 @@ const MINUTE: u64 = 60;
 /// Everything that is counted, for all cores.
 #[derive(Debug)]
 pub struct Meters {
-    rate: RateMeter,
-    /// What the cheap limit is to who reads of it, and to the operator.
-    messages: Quota,
-    arrivals: String,
     ambiguity: AmbiguityMeter,
     buckets: Buckets,
 }
@@ -62,38 +53,10 @@ pub(crate) struct Spent {
 impl Meters {
     /// Nothing counted yet.
     pub(crate) fn new(limits: &InspectLimits) -> Self {
-        let (rate, burst) = (limits.messages_per_second, limits.message_burst);
-        let most = u64::from(burst.get());
         Self {
-            rate: RateMeter::new(rate, burst, limits.metered_agents),
-            messages: Quota {
-                name: "messages".into(),
-                most,
-                window: most.div_ceil(u64::from(rate.get())),
-                left: None,
-            },
-            arrivals: format!("{rate}/second burst {burst}"),
             ambiguity: AmbiguityMeter::new(limits.ambiguous_per_minute, limits.metered_agents),
             buckets: Buckets::new(limits.rate_buckets),
         }
-    }
-
-    /// Counts a message that arrives, before anything of it is read.
-    ///
-    /// # Errors
-    /// `rate_limited`, with the time after which one more would pass.
-    pub(crate) fn arrive(&self, peer: &Peer, now: Now) -> Result<(), Refusal> {
-        self.rate.admit(peer.key(), now.monotonic_ms).map_err(|TooOften { wait }| {
-            let left = Left { units: 0, more_in: Some(seconds(wait)) };
-            Refusal::new(Code::RateLimited, "this agent sends more messages than it may")
-                .with_hint("send less often; retry after the time given")
-                .with_retry_after(wait)
-                .with_quotas(vec![Quota { left: Some(left), ..self.messages.clone() }])
-                .with_facts(Facts {
-                    limited: vec![Limited::plain("arrivals", self.arrivals.clone(), (1, 0), Some(wait))],
-                    ..Facts::default()
-                })
-        })
     }
 
     /// Gives back what a message spent that did not pass in the end.

@@ -213,6 +213,11 @@ fn undocumented(case: &Case<'_>, source: &Source, urn: &ContextUrn, digests: &[D
     if digests.iter().any(|digest| *digest != loaded.digest) {
         return other_digest();
     }
+    if let Some(fault) = loaded.fault.as_ref().filter(|_| loaded.left_out) {
+        return Refusal::new(Code::ContextUntrusted, "the context's document is not loaded here")
+            .with_hint("use another version, or ask the operator, with the decision id")
+            .with_detail(format!("the document of `{urn}` is {fault}"));
+    }
     if let Some(fault) = &loaded.fault {
         return Refusal::new(Code::ContextUntrusted, "the context's document could not be verified")
             .with_hint("use another version; the operator's record says what is wrong with this one")

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use semgate_contexts::json;
 use semgate_inspect::{Code, InspectLimits, Inspector};
 use serde_json::Value;
-use std::{num::NonZeroU32, sync::LazyLock};
+use std::sync::LazyLock;
 
 const BASES: [&str; 6] = ["supply chain", "payment", "flight", "question", "a2a supply chain", "a2a flight"];
 const REPLIES: [&str; 4] = ["supply chain reply", "options reply", "a2a message reply", "a2a task reply"];
@@ -20,12 +20,7 @@ const EVENTS: [&str; 5] =
 
 /// Without limits of rate, which would hide what the stages say.
 static INSPECTOR: LazyLock<Inspector> = LazyLock::new(|| {
-    let limits = InspectLimits {
-        messages_per_second: NonZeroU32::MAX,
-        message_burst: NonZeroU32::MAX,
-        ambiguous_per_minute: 1 << 20,
-        ..InspectLimits::default()
-    };
+    let limits = InspectLimits { ambiguous_per_minute: 1 << 20, ..InspectLimits::default() };
     Inspector::new(limits, world("day"))
 });
 

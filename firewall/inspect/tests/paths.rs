@@ -13,7 +13,7 @@ use semgate_inspect::{
     Now, Peer, RouteFault, RpcId,
 };
 use semgate_statement::{Act, Lines, Step, View};
-use std::{collections::BTreeMap, num::NonZeroU32, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 fn later(ms: u64) -> Now {
     Now { monotonic_ms: NOW.monotonic_ms + ms, ..NOW }
@@ -74,26 +74,6 @@ fn a_question_that_policy_denies_is_not_counted() {
         let refusal = say(&inspector, &route, "wholesaler-1", by_replier.clone(), later(n)).unwrap_err();
         assert_eq!(refusal.code(), Code::PolicyDenied);
     }
-}
-
-#[test]
-fn f0_36_the_rate_of_messages_is_limited_before_a_byte_is_read_and_one_agent_is_untouched_by_another() {
-    let limits = InspectLimits {
-        messages_per_second: NonZeroU32::new(10).unwrap(),
-        message_burst: NonZeroU32::new(3).unwrap(),
-        ..InspectLimits::default()
-    };
-    let inspector = Inspector::new(limits, world("day"));
-    for _ in 0..3 {
-        inspector.arrive(&agent("retailer-7"), NOW).unwrap();
-    }
-    let refusal = inspector.arrive(&agent("retailer-7"), NOW).unwrap_err();
-    assert_eq!(refusal.code(), Code::RateLimited);
-    assert!(refusal.retry_after().unwrap() <= Duration::from_millis(100));
-    let [quota] = refusal.quotas() else { panic!("{:?}", refusal.quotas()) };
-    assert_eq!((&*quota.name, quota.most, quota.window), ("messages", 3, 1));
-    inspector.arrive(&agent("courier-5"), NOW).unwrap();
-    inspector.arrive(&agent("retailer-7"), later(100)).unwrap();
 }
 
 #[test]

@@ -30,14 +30,14 @@ fn shop(version: &str, own: &str, required: &str, takes: &str) -> Arc<Context> {
 fn versions() -> Vec<Arc<Context>> {
     let old = r#""currency":{"type":"string","enum":["EUR","SGD"]},"quantity":{"type":"integer","minimum":-9,"maximum":10},
         "price":{"type":"number","multipleOf":0.01,"maximum":100},
-        "code":{"type":"string","pattern":"^A[0-9]{2}$"},"at":{"type":"string","format":"date"},
+        "code":{"type":"string","pattern":"^A[0-9]{2}$","maxLength":262144},"at":{"type":"string","format":"date"},
         "ok":{"type":"boolean","const":true},"ip":{"type":"string","format":"ipv4"},
         "tags":{"type":"array","items":{"type":"string","enum":["red"]},"minItems":1},
         "spot":{"type":"object","properties":{"unit":{"type":"string","enum":["V"]}},"required":["unit"],"additionalProperties":false},
         "rest":{"type":"object","properties":{"k":{"type":"integer"}},"additionalProperties":false}"#;
     let new = r#""currency":{"type":"string","enum":["EUR","USD"]},"quantity":{"type":"integer","minimum":20},
         "price":{"type":"number","multipleOf":0.5,"minimum":50},
-        "code":{"type":"string","pattern":"^B[0-9]{2}$"},"at":{"type":"string","format":"date-time"},
+        "code":{"type":"string","pattern":"^B[0-9]{2}$","maxLength":262144},"at":{"type":"string","format":"date-time"},
         "ok":{"type":"boolean","const":false},"ip":{"type":"string","format":"ipv6"},
         "tags":{"type":"array","items":{"type":"string","enum":["blue"]}},
         "spot":{"type":"object","properties":{"unit":{"type":"string","enum":["A"]}},"required":["unit"],"additionalProperties":false},

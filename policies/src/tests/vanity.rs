@@ -219,7 +219,7 @@ fn ground() -> &'static Ground {
             "name":{"type":"string","maxLength":40,"x-free-text":true},
             "day":{"type":"string","format":"date"},"at":{"type":"string","format":"date-time"},
             "unit":{"type":"string","enum":["V","A"]},"ip":{"type":"string","format":"ipv4"},"ttl":{"type":"string","format":"duration"},
-            "tags":{"type":"array","items":{"type":"string"},"minItems":1},"marks":{"type":"array","items":{"type":"integer","maximum":9}},"note":{"type":"string","pattern":"^[a-z]*$"},
+            "tags":{"type":"array","items":{"type":"string"},"minItems":1},"marks":{"type":"array","items":{"type":"integer","maximum":9}},"note":{"type":"string","pattern":"^[a-z]*$","maxLength":262144},
             "load":{"type":"integer","multipleOf":100},
             "spot":{"type":"object","properties":{"unit":{"type":"string","enum":["V","A"]},"n":{"type":"integer"}},"required":["unit","n"],"additionalProperties":false},
             "rows":{"type":"array","items":{"type":"object","properties":{"unit":{"type":"string","enum":["V","A"]},"n":{"type":"integer","maximum":9}},"required":["unit","n"],"additionalProperties":false}}},

@@ -21,11 +21,18 @@ pub struct Limits {
     pub body_timeout: Duration,
     /// How long a submission may wait for its head to be public; a healthy disk takes milliseconds.
     pub answer_timeout: Duration,
-    /// Concurrent connections; each costs two buffers of at most `header_bytes` and a file descriptor, which is asked of the system at
+    /// Concurrent connections, of which an eighth is for handshakes under way and a quarter only for verified certificates; each costs two buffers of at most `header_bytes` and a file descriptor, which is asked of the system at
     /// start. A follower at rest takes some 50 kB, so these are some hundreds of megabytes at the most.
     pub connections: usize,
-    /// Concurrent followers of the stream, out of `connections`: others poll, which loses nothing (push is a hint).
+    /// Concurrent followers of the stream, out of `connections`, of which a quarter is only for verified certificates: others poll, which
+    /// loses nothing (push is a hint).
     pub followers: usize,
+    /// Connections of one stranger's network (an IPv4 address, an IPv6 /64). Some hundred mirrors or gateways without a certificate may be behind
+    /// one NAT; it takes 20 networks to fill the places of strangers. Behind a proxy that hides addresses it must be `connections`.
+    pub address_connections: usize,
+    /// Into how many shares connections, submissions, proposals, permissions and files of evidence are divided, of which one account may take
+    /// one: it takes as many accounts to leave nothing for the others.
+    pub account_share: usize,
     /// The longest silence on a stream; below the 30 s at which common proxies give up.
     pub heartbeat: Duration,
     /// How long a peer may leave what it was sent unread before its connection is closed: slow followers are dropped by this.
@@ -53,11 +60,20 @@ pub struct Limits {
     /// Published versions of one line, revoked ones too: a follower loads no more contexts than these, so past it a publication is refused
     /// instead of the status of everybody who follows the line going stale. More only where every reader takes it.
     pub line_contexts: usize,
+    /// Bytes of documents in whole blocks, log entries and evidence under the lines of one publisher, since the log began: 60,000 small versions.
+    /// An eighth of them is only for resumptions. A volume of 4 GiB holds ten such publishers with room for the log's own files.
+    pub publisher_bytes: usize,
+    /// Bytes that the versions of one line which count take in each gateway once they are compiled: what gateways load of a line.
+    pub line_compiled_bytes: usize,
+    /// Bytes on each volume that publications leave to revocations, suspensions, resumptions, floors and heads: about a thousand of these, each
+    /// with its records and tiles in blocks of 4 kB.
+    pub reserve_bytes: usize,
     /// Files of evidence kept, so that a publisher cannot fill the disk with refused documents.
     pub evidence_files: usize,
-    /// Refusals a minute of those who are no publishers that are in the audit log, and as many of those without a certificate; the rest is
-    /// counted, and the next line says how many: at some 200 bytes each, 6 MB a day if somebody tries without a pause.
-    pub stranger_records: usize,
+    /// Refusals a minute of one account that are in the audit log; the rest is counted, and the next line says how many: at some 400 bytes each,
+    /// 6 MB a day of an account that tries without a pause. Those who are no publishers share two accounts, one with a certificate and one
+    /// without.
+    pub refusal_records: usize,
     /// Files kept of writes that were cut short: many crashes of a full batch (256 documents and their entries) before the oldest go.
     pub leftover_files: usize,
     /// Requests that may be checking or signing a document at once; each holds a compiled schema.
@@ -73,17 +89,11 @@ pub struct Limits {
     pub compare_time: Duration,
     /// What may wait for a second person at once; each is a file of at most 41 kB.
     pub proposals: usize,
-    /// Into how many shares these places are divided, of which one person may take one: it takes as many persons who hold a right to leave
-    /// no place for the others' revocations.
-    pub proposal_share: usize,
     /// How long it waits: over a night, and not over a change of mind.
     pub proposal_lifetime: Duration,
     /// Permissions to override that are logged here, for ever: each is in memory and in the listing, with some 2 kB. An authority that needs
     /// ten a week fills this in eight years.
     pub overrides: usize,
-    /// Into how many shares these places are divided, of which one person may take one: what one person signs, or who has taken that person's
-    /// key, leaves room for the others. Five a month for eight years, by default.
-    pub override_share: usize,
     /// Status list tokens that are signed at once for whoever asks, each once for its list or head: what strangers ask for leaves the feed
     /// key's device to the heads.
     pub token_signings: usize,
@@ -124,6 +134,8 @@ impl Default for Limits {
             answer_timeout: Duration::from_secs(30),
             connections: 16_384,
             followers: 8192,
+            address_connections: 512,
+            account_share: 8,
             heartbeat: Duration::from_secs(15),
             write_timeout: Duration::from_secs(10),
             witness_timeout: Duration::from_millis(500),
@@ -137,7 +149,10 @@ impl Default for Limits {
             listing_bytes: semgate_statement::listing::MAX_LISTING_BYTES,
             line_contexts: semgate_statement::FollowerLimits::default().max_contexts,
             evidence_files: 1000,
-            stranger_records: 10,
+            refusal_records: 10,
+            publisher_bytes: 256 << 20,
+            line_compiled_bytes: 64 << 20,
+            reserve_bytes: 4 << 20,
             leftover_files: 4096,
             checks: 64,
             compared_versions: 64,
@@ -145,10 +160,8 @@ impl Default for Limits {
             compare_steps: 2_000_000,
             compare_time: semgate_contexts::compare::CompareLimits::default().max_time,
             proposals: 256,
-            proposal_share: 8,
             proposal_lifetime: Duration::from_secs(86_400),
             overrides: 4096,
-            override_share: 8,
             token_signings: 2,
             crl_bytes: 64 << 20,
             clock_step: Duration::from_secs(semgate_statement::head::MAX_AHEAD),

@@ -168,9 +168,9 @@ async fn approved(
     id: Result<Segment, Problem>,
     author: Result<Author, Problem>,
 ) -> Answer {
-    attempt.ready()?;
     let author = author?;
-    let _waiting = submission(app)?;
+    attempt.ready()?;
+    let _waiting = submission(app, &author)?;
     let Segment(id) = id?;
     let found = app.proposals.find(&id, author.id(), now());
     let proposal = found.inspect_err(|problem| note(attempt, problem))?;

@@ -45,6 +45,10 @@ async fn ready(State(app): State<Arc<App>>) -> Response {
         let what = format!("no head counts: the feed certificate: {fault}\n");
         return (StatusCode::SERVICE_UNAVAILABLE, what).into_response();
     }
+    if !app.reserve.is_whole() {
+        let what = "ok, but nothing is published until the disk has room again for revocations\n";
+        return (StatusCode::OK, what).into_response();
+    }
     match app.documents.missing() {
         0 => (StatusCode::OK, "ok\n").into_response(),
         n => (StatusCode::OK, format!("ok, but {n} documents are missing or damaged\n")).into_response(),
@@ -52,6 +56,7 @@ async fn ready(State(app): State<Arc<App>>) -> Response {
 }
 
 async fn metrics(State(app): State<Arc<App>>) -> Response {
+    app.metrics.gauge("semgate_authority_reserve_whole", &[], u64::from(app.reserve.is_whole()));
     let mut answer = app.metrics.render().into_response();
     let text = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     answer.headers_mut().insert(header::CONTENT_TYPE, text);

@@ -1,12 +1,14 @@
 //! The way to the sequencer and back: a place among those who wait, the question, and the head that covers what came of it.
 
 use http::StatusCode;
-use tokio::sync::{SemaphorePermit, oneshot};
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::App;
 use super::attempt::Attempt;
+use super::author::Author;
 use super::problem::{Code, Problem};
+use crate::account::{Charge, Excess, Owner, Scarce};
 use crate::submit::{Consent, Done, Job, Request};
 
 /// Of what is new, and of what was there.
@@ -14,9 +16,16 @@ pub(super) fn status_of(done: &Done) -> StatusCode {
     if done.fresh { StatusCode::CREATED } else { StatusCode::OK }
 }
 
-/// A place among the submissions that are under way: past `limits.queue` of them a caller is told at once to come again.
-pub(super) fn submission(app: &App) -> Result<SemaphorePermit<'_>, Problem> {
-    app.submissions.try_acquire().map_err(|_| Problem::new(Code::Busy, "too many submissions are under way"))
+/// Charges a submission to the account of its author while it is under way. Past `limits.queue` of everybody, or past the share of this
+/// account, the caller is answered `busy` at once.
+pub(super) fn submission(app: &App, author: &Author) -> Result<Charge, Problem> {
+    let charge = app.accounts.charge(&Owner::verified(author.id()), Scarce::Submission);
+    charge.map_err(|excess| match excess {
+        Excess::Account => {
+            Problem::new(Code::Busy, format_args!("too many submissions of `{}` are under way", author.id()))
+        }
+        Excess::All | Excess::Strangers => Problem::new(Code::Busy, "too many submissions are under way"),
+    })
 }
 
 /// The size of the public log once its head covers an entry: the index runs ahead of the head by the moment of a commit, and by the time
@@ -40,9 +49,10 @@ pub(super) async fn ask(
     by: String,
     consent: Consent,
 ) -> Result<Done, Problem> {
-    let intended = match consent {
-        Consent::Enough => Some(attempt.intend()?),
-        Consent::SecondMissing => None,
+    // a conflict appends nothing
+    let intended = match (consent, &request) {
+        (Consent::SecondMissing, _) | (_, Request::Conflict { .. }) => None,
+        (Consent::Enough, _) => Some(attempt.intend()?),
     };
     let handed = hand_over(app, request, by, consent, intended)?;
     answered(app, handed).await

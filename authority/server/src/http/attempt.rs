@@ -14,6 +14,8 @@ use semgate_policies::PublisherAct;
 use super::App;
 use super::problem::{Code, Problem};
 use super::serve::Caller;
+use crate::RunFault;
+use crate::account::RecordedFor;
 use crate::audit::{End, Entry, Outcome};
 use crate::clock::now;
 use crate::proposals::Target;
@@ -31,18 +33,19 @@ pub(super) struct Attempt {
 impl Attempt {
     /// Begins one; who asks is whose certificate was verified.
     pub(super) fn begin(app: &Arc<App>, act: &'static str, request: &HttpRequest<Body>) -> Self {
-        let caller = request.extensions().get::<Caller>().and_then(|caller| caller.0.clone());
+        let caller = request.extensions().get::<Caller>().and_then(|caller| caller.peer.clone());
         let by = caller.map(|peer| peer.id().as_str().to_owned());
         let entry = Entry { by, act, ..Entry::default() };
         Self { app: Arc::clone(app), began: Instant::now(), entry, ended: false }
     }
 
-    /// What could not be recorded is not done, nor what would be signed by a wrong clock.
+    /// Checks that the attempt can be recorded and that the clock can be right. Call it once the caller is known to hold a right: nobody else may
+    /// take from the reserved room.
     pub(super) fn ready(&self) -> Result<(), Problem> {
         if let Some(fault) = self.app.clock_fault() {
             return Err(Problem::new(Code::ClockWrong, fault));
         }
-        self.app.audit.ready().map_err(|fault| {
+        with_room(&self.app, &self.entry, || self.app.audit.ready()).map_err(|fault| {
             tracing::error!("nothing is written while the audit log is not: {fault}");
             Code::of_write(&fault).into()
         })
@@ -52,7 +55,8 @@ impl Attempt {
     pub(super) fn intend(&mut self) -> Result<u64, Problem> {
         self.entry.intended = None;
         let end = self.at_end(Outcome::Intended, None);
-        let n = self.app.audit.record(&self.entry, end, false).map_err(|fault| {
+        let line = || self.app.audit.record(&self.entry, end, false);
+        let n = with_room(&self.app, &self.entry, line).map_err(|fault| {
             tracing::error!("what cannot be recorded is not done: {fault}");
             Problem::from(Code::of_write(&fault))
         })?;
@@ -105,27 +109,49 @@ impl Drop for Attempt {
     }
 }
 
-/// Of those without a verified certificate, and of refusals of those who have one and are no publishers
-/// (`semgate_authority_strangers_refused_total`), the first of each minute are recorded ([`Strangers`](crate::audit::Strangers)).
+/// Does what writes to the disk for an attempt. Where the disk is full, it takes from the reserved room unless the attempt publishes or permits.
+fn with_room<T>(
+    app: &App,
+    entry: &Entry,
+    mut work: impl FnMut() -> Result<T, RunFault>,
+) -> Result<T, RunFault> {
+    match entry.act {
+        "publish" | "override" => work(),
+        _ => app.reserve.lend(work),
+    }
+}
+
+/// The account that a refusal is charged to; none where all are recorded: what was done, and attempts of verified peers who left.
+fn recorded_for(app: &App, entry: &Entry, end: End) -> Option<RecordedFor> {
+    let Some(by) = &entry.by else { return Some(RecordedFor::Strangers) };
+    if !matches!(end.outcome, Outcome::Refused) {
+        return None;
+    }
+    if app.config.publishers.iter().any(|one| one.id == *by) {
+        return Some(RecordedFor::Publisher(by.clone()));
+    }
+    app.metrics.count("semgate_authority_strangers_refused_total", &[]);
+    Some(RecordedFor::Verified)
+}
+
+/// Writes the last line of an attempt. Of the refusals of one account the first of each minute are recorded, and the others are counted
+/// ([`Refusals`](crate::account::Refusals)).
 fn record(app: &App, entry: &Entry, end: End) {
-    let publishes = |by: &String| app.config.publishers.iter().any(|one| one.id == *by);
-    let strangers = match &entry.by {
-        None => Some(&app.nobodies),
-        Some(by) if matches!(end.outcome, Outcome::Refused) && !publishes(by) => {
-            app.metrics.count("semgate_authority_strangers_refused_total", &[]);
-            Some(&app.strangers)
-        }
-        Some(_) => None,
-    };
     let mut entry = Cow::Borrowed(entry);
-    if let Some(strangers) = strangers {
-        let Some(unrecorded) = strangers.recorded(end.time) else { return };
+    let account = recorded_for(app, &entry, end);
+    if let Some(account) = account.clone() {
+        let is_publisher = matches!(account, RecordedFor::Publisher(_));
+        let Some(unrecorded) = app.refusals.record(account, end.time) else { return };
+        let unrecorded = (unrecorded > 0).then_some(unrecorded);
         // what a stranger says is no reason
-        let (unrecorded, reason) = ((unrecorded > 0).then_some(unrecorded), None);
+        let reason = if is_publisher { entry.reason.clone() } else { None };
         entry = Cow::Owned(Entry { unrecorded, reason, ..entry.into_owned() });
     }
     let durable = matches!(end.outcome, Outcome::Proposed | Outcome::Approved);
-    if let Err(fault) = app.audit.record(&entry, end, durable) {
+    let line = || app.audit.record(&entry, end, durable);
+    // a refusal takes nothing from the reserved room
+    let recorded = if account.is_none() { with_room(app, &entry, line) } else { line() };
+    if let Err(fault) = recorded {
         tracing::error!("an attempt was not recorded, and nothing more is written until it can be: {fault}");
     }
 }

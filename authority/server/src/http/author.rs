@@ -66,7 +66,7 @@ impl Author {
     }
 
     fn with_any_of(app: &App, request: &HttpRequest<Body>, rights: &[Right]) -> Result<Self, Problem> {
-        let caller = request.extensions().get::<Caller>().and_then(|caller| caller.0.clone());
+        let caller = request.extensions().get::<Caller>().and_then(|caller| caller.peer.clone());
         let peer = caller.ok_or(Code::CertificateRequired)?;
         // A connection may outlive the certificate that it began with.
         if peer.not_after() < now() {

@@ -37,9 +37,9 @@ pub(super) async fn submit(
 }
 
 async fn permit(app: &App, attempt: &mut Attempt, request: HttpRequest<Body>) -> Result<Response, Problem> {
+    let author = Author::of_any_right(app, &request)?;
     attempt.ready()?;
-    Author::of_any_right(app, &request)?;
-    let _waiting = submission(app)?;
+    let _waiting = submission(app, &author)?;
     if body::media_type(request.headers())? != context::MEDIA_TYPE {
         return Err(Code::MediaTypeUnsupported.into());
     }

@@ -128,10 +128,10 @@ codes! {
     StorageFailed, "storage_failed", SERVICE_UNAVAILABLE, "try again; the operator's log says what the disk answered";
     /// The submission found no room on the disk; it was not published.
     StorageFull, "storage_full", INSUFFICIENT_STORAGE, "try again when the operator has made room; nothing was published";
-    /// What followers read would grow past what they take.
-    AuthorityFull, "authority_full", INSUFFICIENT_STORAGE, "nothing was published; the operator has to spread lines over several authorities";
+    /// What followers read would grow past what they take, or the account of a publisher past its quota.
+    AuthorityFull, "authority_full", INSUFFICIENT_STORAGE, "nothing was published; `detail` names the bound: the operator raises the quota of a publisher, or spreads lines over several authorities";
     /// As many permissions to override are logged as may be, of everybody or of this person.
-    OverridesFull, "overrides_full", INSUFFICIENT_STORAGE, "publish it under the next major; or the operator raises `limits.overrides`, or lowers `limits.override_share`";
+    OverridesFull, "overrides_full", INSUFFICIENT_STORAGE, "publish it under the next major; or the operator raises `limits.overrides`, or lowers `limits.account_share`";
     /// The key that would sign it has no valid certificate, or its device does not answer.
     SignerUnavailable, "signer_unavailable", SERVICE_UNAVAILABLE, "try again; else the operator has to look after the key of the role and its certificate";
     /// The authority's clock jumped, or is behind what was signed last; nothing is signed by it.
@@ -145,12 +145,8 @@ codes! {
 impl Code {
     /// What a caller is told of a write that failed and changed nothing.
     pub(crate) fn of_write(fault: &RunFault) -> Self {
-        use std::io::ErrorKind as Kind;
         match fault {
-            RunFault::Io { source, .. } => match source.kind() {
-                Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge => Self::StorageFull,
-                _ => Self::StorageFailed,
-            },
+            fault if fault.is_no_room() => Self::StorageFull,
             RunFault::Signer { .. } => Self::SignerUnavailable,
             _ => Self::StorageFailed,
         }

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, LazyLock};
 
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::response::Response;
 use http::header::VARY;
 use http::{HeaderMap, HeaderValue};
@@ -16,8 +16,10 @@ use super::answer::{IMMUTABLE, REVALIDATE, document, known};
 use super::cache::{Key, Stamp};
 use super::problem::{Code, Problem};
 use super::segment::Segment;
+use super::serve::Caller;
 use super::stored::{away, broken, full_tile, read_document, read_full_tile};
 use super::{App, staple, stream};
+use crate::account::Scarce;
 use crate::keys::Role;
 use crate::publish::{Document, newest_token, signed_token};
 use crate::store::{cut, widest, with_width};
@@ -42,16 +44,18 @@ pub(super) async fn head(State(app): Shared, headers: HeaderMap) -> Answer {
 }
 
 /// `GET /v1/feed/stream`
-pub(super) async fn feed(State(app): Shared, headers: HeaderMap) -> Answer {
-    let place = Arc::clone(&app.followers).try_acquire_owned();
-    let place =
-        place.map_err(|_| Problem::new(Code::Busy, "there are too many followers; poll the head instead"))?;
+pub(super) async fn feed(State(app): Shared, caller: Extension<Caller>, headers: HeaderMap) -> Answer {
+    let charge = app.accounts.charge(&caller.owner, Scarce::Stream).map_err(|excess| {
+        app.metrics
+            .count("semgate_authority_streams_refused_total", &[("reason", excess.as_str().to_owned())]);
+        Problem::new(Code::Busy, "there are too many followers; poll the head instead")
+    })?;
     stream::look_back(&headers, app.public().size, &app.metrics);
     Ok(stream::follow(stream::Follower {
         heads: app.public.clone(),
         stopping: app.stopping.clone(),
         heartbeat: app.config.limits.heartbeat,
-        place,
+        charge,
         number: app.followed.fetch_add(1, Ordering::Relaxed),
     }))
 }

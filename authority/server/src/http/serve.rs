@@ -1,4 +1,4 @@
-//! The public address: TLS 1.3, one HTTP/1.1 connection a task, every wait bounded.
+//! The public address: TLS 1.3, one HTTP/1.1 connection a task, every wait bounded, every connection charged to an account.
 
 use std::sync::Arc;
 
@@ -9,51 +9,62 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
+use rustls_pki_types::CertificateDer;
 use semgate_certs::tls::reason;
 use semgate_certs::{Peer, PeerRoots};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::timeout;
+use tokio_rustls::server::TlsStream;
 
 use super::patient::Patient;
-use super::tls::Tls;
+use super::tls::{Shown, Tls};
 use crate::Limits;
+use crate::account::{Accounts, Charge, Handshake, Owner};
 use crate::clock::now;
 use crate::metrics::Metrics;
 
-/// Who is at the other end, put into every request of a connection.
+/// The peer at the other end, put into every request of a connection.
 #[derive(Debug, Clone)]
-pub(crate) struct Caller(pub Option<Arc<Peer>>);
+pub(crate) struct Caller {
+    /// The identity that its certificate verified; none without one that counts now.
+    pub peer: Option<Arc<Peer>>,
+    /// The account that the connection is charged to.
+    pub owner: Owner,
+}
 
-/// What a connection needs.
+/// The parts that a connection needs.
 pub(crate) struct Listening {
     pub tls: Arc<Tls>,
     pub router: Router,
     pub limits: Limits,
+    pub accounts: Arc<Accounts>,
     pub metrics: Arc<Metrics>,
+}
+
+impl Listening {
+    fn refused(&self, why: &'static str) {
+        let labels = [("reason", why.to_owned())];
+        self.metrics.count("semgate_authority_connections_refused_total", &labels);
+    }
 }
 
 /// Accepts until `stopping`, then lets connections end for as long as the limits grant.
 pub(crate) async fn serve(listener: TcpListener, listening: Listening, mut stopping: watch::Receiver<bool>) {
     let listening = Arc::new(listening);
-    let places = Arc::new(Semaphore::new(listening.limits.connections));
     let graceful = GracefulShutdown::new();
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             _ = stopping.wait_for(|stop| *stop) => break,
         };
-        let Ok((socket, _)) = accepted else {
+        let Ok((socket, from)) = accepted else {
             // Out of file descriptors, mostly: spinning would make it worse.
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
             continue;
         };
-        match Arc::clone(&places).try_acquire_owned() {
-            Ok(place) => {
-                tokio::spawn(connection(Arc::clone(&listening), socket, place, graceful.watcher()));
-            }
-            Err(_) => listening.metrics.count("semgate_authority_connections_refused_total", &[]),
-        }
+        let handshake = listening.accounts.begin(from.ip());
+        tokio::spawn(connection(Arc::clone(&listening), socket, handshake, graceful.watcher()));
     }
     drop(listener);
     if timeout(listening.limits.grace, graceful.shutdown()).await.is_err() {
@@ -64,39 +75,79 @@ pub(crate) async fn serve(listener: TcpListener, listening: Listening, mut stopp
 async fn connection(
     listening: Arc<Listening>,
     socket: TcpStream,
-    _place: OwnedSemaphorePermit,
+    mut handshake: Handshake,
     watcher: Watcher,
 ) {
+    let shown = listening.tls.now();
+    let secured = tokio::select! {
+        secured = secure(&listening, &shown, socket) => secured,
+        () = handshake.displaced() => return listening.refused("handshakes"),
+    };
+    let Some(stream) = secured else { return };
+    let certificates = stream.get_ref().1.peer_certificates().map(<[_]>::to_vec).unwrap_or_default();
+    let peer = identify(&certificates, shown.peers.as_deref());
+    match handshake.finish(peer.as_ref().map(|peer| peer.id().as_str())) {
+        Ok(charge) => {
+            let known = Known { certificates, peer, shown };
+            respond(&listening, stream, known, charge, watcher).await;
+        }
+        // closed at once: whatever is answered would cost more than the handshake did
+        Err(excess) => listening.refused(excess.as_str()),
+    }
+}
+
+/// The TLS handshake within its time. One that failed is counted by its reason, since a certificate that was refused is what an operator will
+/// be asked about.
+async fn secure(
+    listening: &Listening,
+    shown: &Shown,
+    socket: TcpStream,
+) -> Option<TlsStream<Patient<TcpStream>>> {
     let limits = &listening.limits;
     let _ = socket.set_nodelay(true);
     let socket = Patient::new(socket, limits.write_timeout);
-    let shown = listening.tls.now();
-    let stream = match timeout(limits.handshake_timeout, shown.acceptor.accept(socket)).await {
-        Ok(Ok(stream)) => stream,
-        failed => {
-            // a certificate that was refused is what an operator will be asked about
-            let reason = match &failed {
-                Ok(Err(why)) => why.get_ref().and_then(|why| why.downcast_ref()).map_or("closed", reason),
-                _ => "timeout",
-            };
-            let labels = [("reason", reason.to_owned())];
-            listening.metrics.count("semgate_authority_handshakes_failed_total", &labels);
-            return;
-        }
+    let reason = match timeout(limits.handshake_timeout, shown.acceptor.accept(socket)).await {
+        Ok(Ok(stream)) => return Some(stream),
+        Ok(Err(why)) => why.get_ref().and_then(|why| why.downcast_ref()).map_or("closed", reason),
+        Err(_) => "timeout",
     };
-    let certificates = stream.get_ref().1.peer_certificates().map(<[_]>::to_vec).unwrap_or_default();
-    let identify = move |peers: Option<&Arc<PeerRoots>>| {
-        let peers = peers.filter(|_| !certificates.is_empty());
-        Caller(peers.and_then(|peers| peers.identify(&certificates, now()).ok().map(Arc::new)))
-    };
-    let caller = identify(shown.peers.as_ref());
+    let labels = [("reason", reason.to_owned())];
+    listening.metrics.count("semgate_authority_handshakes_failed_total", &labels);
+    None
+}
+
+/// The certificates of a connection, and the identity that they had when it began.
+struct Known {
+    certificates: Vec<CertificateDer<'static>>,
+    peer: Option<Arc<Peer>>,
+    shown: Arc<Shown>,
+}
+
+fn identify(certificates: &[CertificateDer<'_>], peers: Option<&PeerRoots>) -> Option<Arc<Peer>> {
+    let peers = peers.filter(|_| !certificates.is_empty())?;
+    peers.identify(certificates, now()).ok().map(Arc::new)
+}
+
+/// Answers the requests of one connection, which holds its charge as long.
+async fn respond(
+    listening: &Listening,
+    stream: TlsStream<Patient<TcpStream>>,
+    known: Known,
+    charge: Charge,
+    watcher: Watcher,
+) {
+    let limits = &listening.limits;
+    let owner = charge.owner().clone();
     let router = TowerToHyperService::new(listening.router.clone());
     let tls = Arc::clone(&listening.tls);
     let service = hyper::service::service_fn(move |mut request: Request<Incoming>| {
         // a connection may outlive what its certificate was worth when it began
-        let again = shown.looked_up && caller.0.is_some();
-        let caller = if again { identify(tls.now().peers.as_ref()) } else { caller.clone() };
-        request.extensions_mut().insert(caller);
+        let peer = if known.shown.looked_up && known.peer.is_some() {
+            identify(&known.certificates, tls.now().peers.as_deref())
+        } else {
+            known.peer.clone()
+        };
+        request.extensions_mut().insert(Caller { peer, owner: owner.clone() });
         hyper::service::Service::call(&router, request)
     });
     let connection = http1::Builder::new()
@@ -107,4 +158,5 @@ async fn connection(
         .serve_connection(TokioIo::new(stream), service);
     // How a connection ends is its own business; what went wrong with a request was answered in it.
     let _ = watcher.watch(connection).await;
+    drop(charge);
 }

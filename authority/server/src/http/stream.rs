@@ -16,8 +16,9 @@ use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use hyper::body::{Body as HttpBody, Frame};
-use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 
+use crate::account::Charge;
 use crate::metrics::Metrics;
 use crate::publish::Published;
 
@@ -32,8 +33,8 @@ pub(super) struct Follower {
     pub stopping: watch::Receiver<bool>,
     /// The longest silence.
     pub heartbeat: Duration,
-    /// Its place among the bounded number of them.
-    pub place: OwnedSemaphorePermit,
+    /// The stream in the account of its owner.
+    pub charge: Charge,
     /// A number of its own, by which the moments of coming back are spread.
     pub number: u64,
 }
@@ -62,7 +63,7 @@ pub(super) fn follow(follower: Follower) -> Response {
 }
 
 async fn tell(follower: Follower, to: mpsc::Sender<Bytes>) {
-    let Follower { mut heads, mut stopping, heartbeat, place: _place, number } = follower;
+    let Follower { mut heads, mut stopping, heartbeat, charge: _charge, number } = follower;
     let (least, spread) = COME_BACK;
     let wait = least + number.wrapping_mul(0x9e37_79b9) % spread;
     if to.send(format!("retry: {wait}\n\n").into()).await.is_err() {

@@ -12,7 +12,7 @@ use semgate_statement::{RootAct, SignedStatement, Statement, context};
 use serde_json::json;
 
 use super::acts::withdrawable;
-use super::asked::{ask, status_of};
+use super::asked::{ask, status_of, submission};
 use super::attempt::Attempt;
 use super::author::Author;
 use super::problem::{Code, Problem};
@@ -34,8 +34,9 @@ async fn submitted(
     attempt: &mut Attempt,
     request: HttpRequest<Body>,
 ) -> Result<Response, Problem> {
-    attempt.ready()?;
     let author = Author::of_any_right(app, &request)?;
+    attempt.ready()?;
+    let _waiting = submission(app, &author)?;
     if body::media_type(request.headers())? != context::MEDIA_TYPE {
         return Err(Code::MediaTypeUnsupported.into());
     }

@@ -7,16 +7,14 @@ use axum::extract::State;
 use axum::http::Request as HttpRequest;
 use axum::response::Response;
 use bytes::Bytes;
-use semgate_certs::Chain;
 use semgate_contexts::compare::Stop;
 use semgate_contexts::{Context, ContextUrn, Line, Version};
 use semgate_policies::PublisherAct;
 use semgate_statement::context::{ContextFault, verify_context_among};
 use semgate_statement::jws::General;
 use semgate_statement::statement::check_new_reason;
-use semgate_statement::{Act, OwnStatement, Statement, context, sign_context};
+use semgate_statement::{Act, context, sign_context};
 use serde_json::{Value, json};
-use tokio::sync::SemaphorePermit;
 
 use super::App;
 use super::acts::{carry_out, withdrawal};
@@ -28,10 +26,11 @@ use super::body;
 use super::problem::{Code, Problem};
 use super::referred::{Referred, document_code};
 use super::segment::Segment;
+use super::sign::{SignedDocument, compiled, publish_request, signer};
 use super::stored::{away, broken};
+use crate::account::Charge;
 use crate::audit::Entry;
 use crate::clock::now;
-use crate::keys::SignerFault;
 use crate::proposals::Target;
 use crate::submit::{Consent, Done, Request, index_of};
 
@@ -46,9 +45,9 @@ pub(super) async fn publish(State(app): Shared, request: HttpRequest<Body>) -> A
 }
 
 async fn published(app: &Arc<App>, attempt: &mut Attempt, request: HttpRequest<Body>) -> Answer {
-    attempt.ready()?;
     let author = Author::of(app, &request, Right::Publish)?;
-    let _waiting = submission(app)?;
+    attempt.ready()?;
+    let _waiting = submission(app, &author)?;
     let signed = match body::media_type(request.headers())?.as_str() {
         "application/json" => false,
         context::MEDIA_TYPE => true,
@@ -65,6 +64,10 @@ async fn published(app: &Arc<App>, attempt: &mut Attempt, request: HttpRequest<B
     let prepared = away(move || {
         // the place is the work's: it is free when the work has ended, which a caller that goes away ends
         let _place = place;
+        let room = work.reserve.restore();
+        room.map_err(|fault| {
+            Problem::new(Code::of_write(&fault), "what room there is on the disk is kept for revocations")
+        })?;
         let prepare = if signed { prepare_signed } else { prepare };
         let prepared = prepare(&work, &author, &bytes, &mut entry, &stop);
         Ok((entry, prepared))
@@ -114,10 +117,13 @@ fn prepare(
         Known::No(warnings) => warnings,
         Known::Already(known) => return Ok((names.0, names.1, known)),
     };
+    let compiled = compiled(app, &document)?;
     let signer = signer(app, document.urn().line())?;
-    let signed = sign_context(&document, &signer, &app.keys.random)
+    let signed = sign_context(&document, &signer.identity, &app.keys.random)
         .map_err(|fault| Problem::new(Code::Internal, fault))?;
-    let request = publish_request(app, &document, signed, signer.chain.clone(), seen)?;
+    let chain = signer.identity.chain.clone();
+    let request =
+        publish_request(app, &document, SignedDocument { bytes: signed, chain, compiled }, signer, seen)?;
     Ok((names.0, names.1, Prepared::Ask(request, warnings)))
 }
 
@@ -150,7 +156,9 @@ fn prepare_signed(
     };
     let jws = General::read(bytes, context::TYPE, roots, context::MAX_SIGNED_BYTES)
         .map_err(|fault| Problem::new(Code::SignatureInvalid, fault))?;
-    let request = publish_request(app, document, bytes.to_vec(), jws.chain().clone(), seen)?;
+    let compiled = compiled(app, document)?;
+    let signed = SignedDocument { bytes: bytes.to_vec(), chain: jws.chain().clone(), compiled };
+    let request = publish_request(app, document, signed, signer(app, document.urn().line())?, seen)?;
     Ok((names.0, names.1, Prepared::Ask(request, warnings)))
 }
 
@@ -196,45 +204,6 @@ fn known(
         document: offered.to_vec(),
     };
     Ok(Known::Already(Prepared::Ask(conflict, Vec::new())))
-}
-
-/// The statement that publishes a signed document. It is signed by the authority's own signer of the line; `signer` names the
-/// certificate that signed the document.
-/// `seen` is a size of the log whose every version was compared with.
-fn publish_request(
-    app: &App,
-    document: &Context,
-    signed: Vec<u8>,
-    chain: Chain,
-    seen: u64,
-) -> Result<Request, Problem> {
-    let ours = signer(app, document.urn().line())?;
-    let statement = Statement::Publish {
-        urn: document.urn().clone(),
-        digest: *document.digest(),
-        signer: chain.thumbprint(),
-    };
-    let statement =
-        OwnStatement::sign(statement, &ours, &app.keys.random).map_err(|fault| Problem::unsigned(&fault))?;
-    let chains = vec![ours.chain.clone(), chain];
-    let references = document.references().iter().map(|other| other.urn().clone()).collect();
-    Ok(Request::Publish { statement: Box::new(statement), document: signed, chains, seen, references })
-}
-
-fn signer(app: &App, line: &Line) -> Result<Arc<semgate_statement::SigningIdentity>, Problem> {
-    app.signers.of(line, now()).map_err(|fault| match fault {
-        SignerFault::NotDelegated(what) => Problem::new(Code::LineNotDelegated, what),
-        SignerFault::Issuing(what) => {
-            tracing::error!("the issuing certificate for contexts makes no signer: {what}");
-            let what = format!("the issuing certificate of this authority makes no signer now: {what}");
-            Problem::new(Code::SignerUnavailable, what)
-        }
-        SignerFault::Unsigned(fault) => Problem::unsigned(&fault.into()),
-        SignerFault::Storage(fault) => {
-            tracing::error!("{fault}");
-            Code::of_write(&fault).into()
-        }
-    })
 }
 
 /// `POST /v1/contexts/{urn}/{act}`
@@ -374,16 +343,16 @@ fn checked(app: &App, reason: String) -> Result<String, Problem> {
     Ok(reason)
 }
 
-/// What every small request in JSON begins with: that the attempt can be recorded, who asks, and a place among those who wait.
-fn heard<'a>(
-    app: &'a App,
+/// Begins every small request in JSON: the author, that the attempt can be recorded, and the submission in the author's account.
+fn heard(
+    app: &App,
     attempt: &mut Attempt,
     request: &HttpRequest<Body>,
     right: Right,
-) -> Result<(Author, SemaphorePermit<'a>), Problem> {
-    attempt.ready()?;
+) -> Result<(Author, Charge), Problem> {
     let author = Author::of(app, request, right)?;
-    let waiting = submission(app)?;
+    attempt.ready()?;
+    let waiting = submission(app, &author)?;
     body::only_json(request.headers())?;
     Ok((author, waiting))
 }

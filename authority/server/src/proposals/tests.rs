@@ -18,8 +18,8 @@ fn revoke(minor: u32, reason: &str) -> Target {
 fn open(dir: &Path) -> Proposals {
     let layout = Layout::new(dir);
     disk::make_dir(&layout.proposals).unwrap();
-    let limits = Limits { proposals: 2, proposal_share: 1, proposal_lifetime: SIXTY, ..Limits::default() };
-    Proposals::open(&layout, &limits, &Prefix::default()).unwrap()
+    let limits = Limits { proposals: 2, account_share: 1, proposal_lifetime: SIXTY, ..Limits::default() };
+    Proposals::open(&layout, &limits, &Prefix::default(), Arc::new(Reserve::open(&[], 0))).unwrap()
 }
 
 fn propose(proposals: &Proposals, by: &str, target: Target, now: u64) -> Result<Proposal, Code> {
@@ -112,11 +112,12 @@ fn what_its_maker_may_not_do_any_more_makes_place_and_nobody_takes_more_than_a_s
     assert_eq!((anew.by.as_str(), anew.id == dead.id), (GRACE, false));
     assert_eq!(open(dir.path()).all(101), [anew]);
 
-    let limits = Limits { proposals: 4, proposal_share: 2, proposal_lifetime: SIXTY, ..Limits::default() };
+    let limits = Limits { proposals: 4, account_share: 2, proposal_lifetime: SIXTY, ..Limits::default() };
     let dir = tempfile::tempdir().unwrap();
     let layout = Layout::new(dir.path());
     disk::make_dir(&layout.proposals).unwrap();
-    let proposals = Proposals::open(&layout, &limits, &Prefix::default()).unwrap();
+    let proposals =
+        Proposals::open(&layout, &limits, &Prefix::default(), Arc::new(Reserve::open(&[], 0))).unwrap();
     for minor in 0..2 {
         propose(&proposals, ADA, revoke(minor, "a"), 100).unwrap();
     }

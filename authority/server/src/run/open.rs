@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use semgate_contexts::Digest;
+use semgate_contexts::{ContextUrn, Digest};
 use semgate_statement::head::HeadRules;
 use semgate_statement::{Anchors, HeadFault, LogVerifier, Trust, VerifiedHead};
 use tokio::sync::watch;
@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use super::Found;
 use crate::clock::{Clock, ClockFault, now};
 use crate::cosign::Cosigners;
+use crate::disk::Reserve;
 use crate::index::{Index, Position};
 use crate::keys::{self, Keys};
 use crate::ledger::Ledger;
@@ -20,7 +21,7 @@ use crate::publish::{HeadNames, Heads};
 use crate::store::{
     CheckpointFile, Documents, Evidence, Kept, Layout, Leftovers, Log, LogState, Recovery, Witness,
 };
-use crate::submit::{Room, Sequencer, Verified, reopen, said};
+use crate::submit::{Compiled, Quota, Room, Sequencer, Verified, blocks, reopen, said};
 use crate::{Config, RunFault, disk};
 
 /// An opened log with what it needs to be served.
@@ -33,6 +34,8 @@ pub(crate) struct Opened {
     pub anchors: Anchors,
     pub missing_certificates: u64,
     pub kept: Option<Kept>,
+    /// The bytes that each publisher has brought to the disk, evidence apart.
+    pub quota: Quota,
 }
 
 impl Opened {
@@ -64,13 +67,16 @@ pub(crate) fn open(config: &Config, layout: &Layout) -> Result<Opened, RunFault>
     let (trust, missing_certificates) = trust(config, &ledger, &documents)?;
     let published: std::collections::HashSet<Digest> =
         ledger.replay().contexts().map(|(_, p)| p.digest).collect();
+    let quota = Quota::new(&config.publishers, config.limits.publisher_bytes as u64);
+    ledger.entry_bytes().for_each(|(line, bytes)| quota.charge(line, bytes));
     for (urn, p) in ledger.replay().contexts() {
-        if documents.read(&p.digest)?.is_none() {
-            tracing::error!(
+        match documents.read(&p.digest)? {
+            Some(bytes) => quota.charge(urn.line(), blocks(bytes.len())),
+            None => tracing::error!(
                 "the document of `{}` is missing or damaged; publish it again or restore `{}`",
                 urn.as_str(),
                 documents.path(&p.digest).display()
-            );
+            ),
         }
     }
     let orphans = documents.unpublished(&|digest| published.contains(digest))?;
@@ -79,7 +85,7 @@ pub(crate) fn open(config: &Config, layout: &Layout) -> Result<Opened, RunFault>
         leftovers.take(&orphans.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
         tracing::warn!("set {} documents aside whose statements never reached the log", orphans.len());
     }
-    Ok(Opened { log, ledger, documents, trust, configured, anchors, missing_certificates, kept })
+    Ok(Opened { log, ledger, documents, trust, configured, anchors, missing_certificates, kept, quota })
 }
 
 /// Where the last checkpoint is kept apart, if that is configured. Refuses where one was kept for this state and none is there now, or
@@ -141,15 +147,22 @@ fn trust(config: &Config, ledger: &Ledger, documents: &Documents) -> Result<(Tru
     Ok((trust, missing))
 }
 
+/// The parts that a sequencer shares with those who answer requests.
+pub(super) struct Shared {
+    pub metrics: Arc<Metrics>,
+    pub clock: Arc<Clock>,
+    pub reserve: Arc<Reserve>,
+}
+
 /// The sequencer over an opened log, with its first head made and its index in step.
 pub(super) fn sequencer(
     config: &Config,
     layout: &Layout,
     mut opened: Opened,
     keys: Arc<Keys>,
-    metrics: Arc<Metrics>,
-    clock: Arc<Clock>,
+    shared: Shared,
 ) -> Result<(Sequencer, Found), RunFault> {
+    let Shared { metrics, clock, reserve } = shared;
     // After a crash between the two, what is kept apart is behind; before anything is served, it is not.
     if let Some(kept) = &mut opened.kept {
         kept.advance(opened.log.checkpoint())?;
@@ -196,7 +209,7 @@ pub(super) fn sequencer(
         .map_err(|e| RunFault::Stopped(format!("the first head could not be made: {e}")))?;
     // There is a head on disk before anything can be appended: without one, what a crash leaves could not be told from a rollback.
     disk::write(&layout.head, &first.head.bytes)?;
-    let evidence = Evidence::open(layout, config.limits.evidence_files)?;
+    let evidence = evidence(config, layout, &opened.quota)?;
     gauges(&metrics, &first, &evidence, &keys);
     let (public, _) = watch::channel(Arc::new(first));
     let sequencer = Sequencer {
@@ -223,6 +236,9 @@ pub(super) fn sequencer(
         public,
         verified: Verified::default(),
         room: Room::default(),
+        reserve,
+        quota: opened.quota,
+        compiled: Arc::new(Compiled::default()),
         doubt: 0,
         looked: 0,
         unsigned: None,
@@ -233,6 +249,16 @@ pub(super) fn sequencer(
         metrics,
     };
     Ok((sequencer, found))
+}
+
+/// The evidence that is kept, charged to the publishers of the lines that it is about.
+fn evidence(config: &Config, layout: &Layout, quota: &Quota) -> Result<Evidence, RunFault> {
+    let (most, shares) = (config.limits.evidence_files, config.limits.account_share);
+    Evidence::open(layout, most, shares, |urn, bytes| {
+        if let Ok(urn) = ContextUrn::parse(urn, &config.prefix) {
+            quota.charge(urn.line(), blocks(bytes));
+        }
+    })
 }
 
 fn gauges(metrics: &Metrics, first: &crate::publish::Published, evidence: &Evidence, keys: &Keys) {

@@ -1,6 +1,6 @@
 //! Documents, chains and evidence: write-once files named by what they hold.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,6 +8,7 @@ use semgate_certs::{Chain, ChainLimits, Roots, Thumbprint};
 use semgate_contexts::Digest;
 use semgate_statement::context;
 use semgate_statement::jws::General;
+use serde::Deserialize;
 
 use super::Layout;
 use crate::{RunFault, disk};
@@ -124,14 +125,50 @@ impl Documents {
 pub(crate) struct Evidence {
     dir: PathBuf,
     max: usize,
+    /// The most that one account may have.
+    share: usize,
     kept: usize,
+    /// The files of each SPIFFE id that offered them.
+    of: HashMap<String, usize>,
+}
+
+/// The outcome of keeping a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NewEvidence {
+    /// It is a file now.
+    New,
+    /// The same offer was kept before.
+    Known,
+    /// A bound is reached, of all files or of this account.
+    Full,
+}
+
+/// The members of a record that say to whom and under which line it is charged.
+#[derive(Debug, Deserialize)]
+struct Charged {
+    by: String,
+    urn: String,
 }
 
 impl Evidence {
-    /// That of a state directory, of at most `max` files.
-    pub fn open(layout: &Layout, max: usize) -> Result<Self, RunFault> {
-        let kept = disk::list(&layout.evidence)?.len();
-        Ok(Self { dir: layout.evidence.clone(), max, kept })
+    /// That of a state directory, of at most `max` files, one part in `shares` of which one account may have. `charge` is called with URN and
+    /// length of each; one that cannot be read counts for nobody.
+    pub fn open(
+        layout: &Layout,
+        max: usize,
+        shares: usize,
+        mut charge: impl FnMut(&str, usize),
+    ) -> Result<Self, RunFault> {
+        let (mut kept, mut of) = (0, HashMap::new());
+        for name in disk::list(&layout.evidence)? {
+            kept += 1;
+            let bytes = disk::read(&layout.evidence.join(name))?.unwrap_or_default();
+            let Ok(charged) = serde_json::from_slice::<Charged>(&bytes) else { continue };
+            charge(&charged.urn, bytes.len());
+            *of.entry(charged.by).or_default() += 1;
+        }
+        let share = max.div_ceil(shares.max(1));
+        Ok(Self { dir: layout.evidence.clone(), max, share, kept, of })
     }
 
     /// Files kept.
@@ -139,18 +176,18 @@ impl Evidence {
         self.kept
     }
 
-    /// Keeps one record under the digest of the refused payload; the same offer again changes nothing. Past the bound nothing is
-    /// written and the answer is `false`.
-    pub fn keep(&mut self, digest: &Digest, record: &[u8]) -> Result<bool, RunFault> {
+    /// Keeps one record of what `by` offered, under the digest of the refused payload. Past a bound nothing is written.
+    pub fn keep(&mut self, digest: &Digest, by: &str, record: &[u8]) -> Result<NewEvidence, RunFault> {
         let path = self.dir.join(format!("{}.json", digest.hex()));
         if path.exists() {
-            return Ok(true);
+            return Ok(NewEvidence::Known);
         }
-        if self.kept >= self.max {
-            return Ok(false);
+        if self.kept >= self.max || self.of.get(by).is_some_and(|own| *own >= self.share) {
+            return Ok(NewEvidence::Full);
         }
         disk::write(&path, record)?;
         self.kept += 1;
-        Ok(true)
+        *self.of.entry(by.to_owned()).or_default() += 1;
+        Ok(NewEvidence::New)
     }
 }

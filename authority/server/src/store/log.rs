@@ -23,7 +23,7 @@ use semgate_statement::checkpoint::{Checkpoint, CheckpointFault, LogKey, LogVeri
 use semgate_statement::tiles::{TILE_WIDTH, TilePath, Tree, TreeHash, decode_bundle, encode_bundle};
 
 use super::witness::{TO_DO, Witness};
-use crate::disk::Beside;
+use crate::disk::{Beside, Reserve};
 use crate::{RunFault, disk};
 
 /// The incomplete tiles at the end of a tree, by the name of the full tile that each grows into.
@@ -101,6 +101,8 @@ pub(crate) struct After<'a> {
     /// Where the checkpoint is kept apart. If it cannot be, this process must end: what is told and not kept could be forked by the next
     /// restore.
     pub kept: Option<&'a mut Kept>,
+    /// Room that the checkpoint may take where it is kept apart: past this point nothing can be refused any more.
+    pub reserve: Option<&'a Reserve>,
 }
 
 /// Why an append did not happen.
@@ -235,6 +237,11 @@ impl Log {
         &self.checkpoint
     }
 
+    /// Bytes of the incomplete tiles at its end, which every append writes anew.
+    pub fn edge_bytes(&self) -> usize {
+        self.edge.values().map(|(_, bytes)| bytes.len()).sum()
+    }
+
     /// All of that, for a head.
     pub fn state(&self) -> LogState<'_> {
         LogState { size: self.size(), root: self.root(), checkpoint: &self.checkpoint, edge: &self.edge }
@@ -288,7 +295,10 @@ impl Log {
             None => last.place(),
             // neither waits for the other's disk
             Some(kept) => thread::scope(|scope| {
-                let keeping = scope.spawn(|| kept.advance(&checkpoint));
+                let keeping = scope.spawn(|| match after.reserve {
+                    Some(reserve) => reserve.lend(|| kept.advance(&checkpoint)),
+                    None => kept.advance(&checkpoint),
+                });
                 let placed = last.place();
                 let died = || RunFault::Stopped("a thread died while a checkpoint was kept apart".to_owned());
                 placed.and(keeping.join().unwrap_or_else(|_| Err(died())))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use semgate_certs::{
     Chain, ChainFault, KeyId, Roots, SpiffeId, Suspect, Thumbprint, Usage, VerifiedLeaf, verify_chain,
 };
-use semgate_contexts::{ContextUrn, Digest, Line, Version};
+use semgate_contexts::{ContextUrn, Line, Version};
 use semgate_statement::{
     Act, Anchors, Checkpoint, Entry, JwsFault, OwnStatement, Replay, ReplayFault, RootAct, SignedPermission,
     SignedStatement, Statement, StatementFault, VerifiedStatement,
@@ -71,8 +71,8 @@ impl Sequencer {
             Request::Override { by, permission } => self.judge_override(by, permission, consent),
             Request::Root(signed) => self.judge_root(signed),
         }?;
-        if matches!(judged, Judged::New(_)) {
-            self.has_room(request)?;
+        if let Judged::New(entry) = &judged {
+            self.has_room(request, entry.bytes().len())?;
         }
         Ok(judged)
     }
@@ -219,7 +219,7 @@ impl Sequencer {
             let detail = format!("{} permissions are logged", self.limits.overrides);
             return Err(Problem::new(Code::OverridesFull, detail));
         }
-        let share = self.limits.overrides.div_ceil(self.limits.override_share.max(1));
+        let share = self.limits.overrides.div_ceil(self.limits.account_share.max(1));
         if self.ledger.override_count_of(by.as_str()) >= share {
             let detail = format!("{share} permissions by `{by}` are logged, and one person may have no more");
             return Err(Problem::new(Code::OverridesFull, detail));
@@ -358,28 +358,6 @@ impl Sequencer {
     /// `logged_at` of the next entry: now, and never earlier than the entry before.
     fn time(&self) -> u64 {
         self.clock.now().max(self.ledger.replay().last_logged_at())
-    }
-
-    /// The record of a second digest for a published URN (F0-35).
-    pub(super) fn evidence(
-        &self,
-        urn: &ContextUrn,
-        offered: &Digest,
-        by: &str,
-        document: &[u8],
-    ) -> Option<Vec<u8>> {
-        let published = self.ledger.replay().published(urn)?;
-        let record = serde_json::json!({
-            "kind": "second_digest",
-            "at": self.clock.now(),
-            "by": by,
-            "urn": urn.as_str(),
-            "index": published.index,
-            "published": published.digest.to_string(),
-            "offered": offered.to_string(),
-            "document": String::from_utf8_lossy(document),
-        });
-        serde_json::to_vec(&record).ok()
     }
 }
 

@@ -1,36 +1,38 @@
 //! The group commit: one batch to disk, one new head, then the answers.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use semgate_certs::{Chain, KeyFault, Usage};
-use semgate_contexts::{ContextUrn, Digest, Prefix};
-use semgate_statement::{
-    Anchors, Checkpoint, Entry, Listed, LogKey, SignFault, Statement, StatementFault, Trust,
-};
+use semgate_contexts::{ContextUrn, Digest};
+use semgate_statement::{Entry, Listed, SignFault, Statement, Trust};
 
 use super::check::Judged;
 use super::{Done, Job, OnRecord, Request, Sequencer, Verified, index_of};
-use crate::disk::Beside;
 use crate::http::problem::{Code, Problem};
 use crate::index::Reason;
 use crate::keys::{Keys, Role};
 use crate::ledger::Ledger;
 use crate::publish::{Heads, Published};
-use crate::store::{After, AppendFault, Documents, Leftovers, Log, LogState, Recovery, Witness};
+use crate::store::{After, AppendFault, LogState};
 use crate::{RunFault, disk};
 
 /// The least that is written to see whether a disk that failed takes writes again: a few entries with their tiles.
 const MIN_PROBE: usize = 64 * 1024;
 
-/// What a key is asked to sign where nothing is to be said by it: no form of anything that is read anywhere.
-const ARE_YOU_THERE: &[u8] = b"semgate: nothing is said by this";
+/// The end of a batch.
+enum Committed {
+    /// Every request was answered; whether a new head was published.
+    Answered { published: bool },
+    /// The disk has no room. Requests with reserved room are to be tried once more.
+    NoRoom { reserved: Vec<OnRecord> },
+}
 
 /// A judged request, waiting for its head.
 struct Waiting {
-    job: Job,
-    begun: Option<Beside>,
+    one: OnRecord,
     verdict: Result<(bool, u64), Problem>,
 }
 
@@ -41,7 +43,7 @@ impl Waiting {
     }
 
     fn document_bytes(&self) -> usize {
-        match &self.job.request {
+        match &self.one.job.request {
             Request::Publish { document, .. } => document.len(),
             _ => 0,
         }
@@ -49,10 +51,26 @@ impl Waiting {
 }
 
 impl Sequencer {
-    /// Commits a batch and answers it. `true` if a new head was published.
+    /// Commits a batch and answers it. `true` if a new head was published. Where the disk has no room for all of it, requests with reserved room
+    /// are committed without the others.
     pub(super) fn commit(&mut self, batch: Vec<OnRecord>) -> Result<bool, RunFault> {
+        let reserved = match self.try_commit(batch)? {
+            Committed::Answered { published } => return Ok(published),
+            Committed::NoRoom { reserved } => reserved,
+        };
+        match self.try_commit(reserved)? {
+            Committed::Answered { published } => Ok(published),
+            Committed::NoRoom { reserved } => {
+                refuse_batch(reserved.into_iter().map(|one| one.job), Code::StorageFull);
+                Ok(false)
+            }
+        }
+    }
+
+    fn try_commit(&mut self, batch: Vec<OnRecord>) -> Result<Committed, RunFault> {
+        const NOTHING: Committed = Committed::Answered { published: false };
         let began = Instant::now();
-        let Some(batch) = self.writable(batch) else { return Ok(false) };
+        let batch = self.writable(batch);
         {
             let public = self.public.borrow();
             self.room.begin(public.trust.bytes.len(), public.floors.bytes.len());
@@ -61,7 +79,8 @@ impl Sequencer {
         let mut entries: Vec<Vec<u8>> = Vec::new();
         let mut changed: Vec<ContextUrn> = Vec::new();
         let mut waiting = Vec::with_capacity(batch.len());
-        for OnRecord { job, begun, .. } in batch {
+        for one in batch {
+            let job = &one.job;
             let verdict = self.judge(&job.request, job.consent).and_then(|judged| match judged {
                 Judged::Known(index) => self.restore(&job.request).map(|()| (false, index)),
                 Judged::New(entry) => {
@@ -72,12 +91,12 @@ impl Sequencer {
                     Ok((true, index))
                 }
             });
-            self.keep_evidence(&job, &verdict);
-            waiting.push(Waiting { job, begun, verdict });
+            self.keep_evidence(job, &verdict);
+            waiting.push(Waiting { one, verdict });
         }
         if entries.is_empty() {
             self.answer(waiting);
-            return Ok(false);
+            return Ok(NOTHING);
         }
         let made = match self.append(&entries, &mut waiting) {
             Ok(made) => made,
@@ -88,11 +107,12 @@ impl Sequencer {
                     self.unsigned = Some(Instant::now());
                 } else {
                     let documents = waiting.iter().map(Waiting::document_bytes);
-                    self.doubt = entries.iter().map(Vec::len).chain(documents).sum::<usize>().max(MIN_PROBE);
+                    let bytes: usize = entries.iter().map(Vec::len).chain(documents).sum();
+                    self.doubt = bytes + self.log.edge_bytes() + MIN_PROBE;
                 }
-                refuse(waiting, Code::of_write(&fault));
+                let reserved = refuse(waiting, &fault);
                 self.recover()?;
-                return Ok(false);
+                return Ok(if reserved.is_empty() { NOTHING } else { Committed::NoRoom { reserved } });
             }
             Err(AppendFault::Commit(fault)) => {
                 refuse_unknown(waiting);
@@ -100,6 +120,7 @@ impl Sequencer {
             }
         };
         self.unsigned = None;
+        self.room.charge(&self.quota);
         self.index(&changed);
         if self.cosigners.is_none() {
             self.show(made);
@@ -110,7 +131,7 @@ impl Sequencer {
                 Ok(false) => {
                     // the key of the head failed: it is in the log, its head comes later
                     refuse_unknown(waiting);
-                    return Ok(false);
+                    return Ok(NOTHING);
                 }
                 Err(fault) => {
                     refuse_unknown(waiting);
@@ -122,7 +143,7 @@ impl Sequencer {
         self.metrics.add("semgate_authority_entries_total", &[], entries.len() as u64);
         self.metrics.took("semgate_authority_commit_seconds", began.elapsed().as_secs_f64());
         self.answer(waiting);
-        Ok(true)
+        Ok(Committed::Answered { published: true })
     }
 
     /// Takes an entry that is to be appended into the fold; answers the contexts whose record changes with it.
@@ -146,7 +167,7 @@ impl Sequencer {
     }
 
     /// What the root said in this batch counts from the next head on; that head is signed by keys that count by it.
-    fn believe(&mut self) {
+    pub(super) fn believe(&mut self) {
         if self.anchors.number() == self.keys.anchors().number() {
             return;
         }
@@ -229,7 +250,7 @@ impl Sequencer {
     /// the checkpoint is durable.
     fn append(&mut self, entries: &[Vec<u8>], waiting: &mut [Waiting]) -> Result<Published, AppendFault> {
         for one in waiting.iter().filter(|one| one.is_fresh()) {
-            self.take_chains(&one.job.request);
+            self.take_chains(&one.one.job.request);
         }
         self.believe();
         let append = self.log.extend(entries).map_err(AppendFault::Before)?;
@@ -237,59 +258,18 @@ impl Sequencer {
             make(&mut self.heads, append.state(), &self.ledger, &self.trust, &self.keys, self.clock.now());
         let made = made.map_err(AppendFault::Before)?;
         let status = self.keys.status();
-        let fresh = || waiting.iter().filter(|one| one.is_fresh()).map(|one| &one.job.request);
-        let chains = self.documents.files(&[], &Self::signers(fresh(), status.as_deref()));
-        let digests: Vec<Digest> = fresh().filter_map(Request::published).map(|(digest, _)| digest).collect();
-        let begun = waiting.iter_mut().filter(|one| one.is_fresh()).filter_map(|one| one.begun.take());
+        let fresh = || waiting.iter().filter(|one| one.is_fresh()).map(|one| &one.one.job.request);
+        let mut first = self.documents.files(&[], &Self::signers(fresh(), status.as_deref()));
+        first.extend(minted(fresh()));
+        let published: Vec<(Digest, u64)> = fresh().filter_map(published).collect();
+        let begun = waiting.iter_mut().filter(|one| one.is_fresh()).filter_map(|one| one.one.begun.take());
         let files = vec![(self.head_file.clone(), made.head.bytes.to_vec())];
-        let after = After { files, kept: self.kept.as_mut() };
-        self.log.commit(append, begun.collect(), chains, after)?;
-        self.documents.written(digests.iter());
+        let after = After { files, kept: self.kept.as_mut(), reserve: Some(&self.reserve) };
+        self.log.commit(append, begun.collect(), first, after)?;
+        self.documents.written(published.iter().map(|(digest, _)| digest));
+        published.into_iter().for_each(|(digest, bytes)| self.compiled.take(digest, bytes));
         self.fed_anew = false;
         Ok(made)
-    }
-
-    /// After a key did not sign, a batch is taken only once all keys of the log sign again: what is refused here changes nothing, and the log
-    /// is not read again for each batch while a device is away.
-    fn asked_keys(&self) -> Result<(), RunFault> {
-        self.log.sign_again()?;
-        let signed = self.keys.feed()?.identity.key.sign(&self.keys.random, ARE_YOU_THERE);
-        signed.map(drop).map_err(|fault| RunFault::Signer { role: "feed", fault })
-    }
-
-    /// After a write that failed, a batch is taken only once the disk takes as much again: what is refused here changes nothing, and the
-    /// log is not read again for each batch of a long night with a full disk.
-    fn writable(&mut self, batch: Vec<OnRecord>) -> Option<Vec<OnRecord>> {
-        if self.misread().is_some() {
-            refuse_batch(jobs(batch), Code::ClockWrong);
-            return None;
-        }
-        if Self::is_recent(self.unsigned) {
-            refuse_batch(jobs(batch), Code::SignerUnavailable);
-            return None;
-        }
-        if self.unsigned.is_some()
-            && let Err(fault) = self.asked_keys()
-        {
-            tracing::error!("the keys do not sign yet: {fault}");
-            self.unsigned = Some(Instant::now());
-            refuse_batch(jobs(batch), Code::SignerUnavailable);
-            return None;
-        }
-        if self.doubt == 0 {
-            return Some(batch);
-        }
-        match disk::probe(&self.head_file, self.doubt) {
-            Ok(()) => {
-                self.doubt = 0;
-                tracing::warn!("the disk takes writes again");
-                Some(batch)
-            }
-            Err(fault) => {
-                refuse_batch(jobs(batch), Code::of_write(&fault));
-                None
-            }
-        }
     }
 
     /// The chains behind what is said.
@@ -310,31 +290,6 @@ impl Sequencer {
         signers
     }
 
-    fn keep_evidence(&mut self, job: &Job, verdict: &Result<(bool, u64), Problem>) {
-        if verdict.as_ref().err().map(|p| p.code) != Some(Code::UrnTaken) {
-            return;
-        }
-        let (urn, offered, document) = match &job.request {
-            Request::Conflict { urn, digest, document } => (urn, *digest, document),
-            Request::Publish { statement, document, .. } => match statement.signed().unverified() {
-                Statement::Publish { urn, digest, .. } => (urn, *digest, document),
-                _ => return,
-            },
-            _ => return,
-        };
-        self.metrics.count("semgate_authority_conflicts_total", &[]);
-        let by = &job.by;
-        tracing::warn!("`{by}` offered a second digest for the published `{}`", urn.as_str());
-        let Some(record) = self.evidence(urn, &offered, by, document) else { return };
-        match self.evidence.keep(&offered, &record) {
-            Ok(true) => self.metrics.gauge("semgate_authority_evidence", &[], self.evidence.len() as u64),
-            Ok(false) => {
-                tracing::error!("no evidence is kept: there are {} files already", self.evidence.len())
-            }
-            Err(fault) => tracing::error!("evidence could not be kept: {fault}"),
-        }
-    }
-
     /// Makes a head of the log as it is, because the last one grows old or witnesses have something to say, and swaps it in.
     pub(crate) fn renew(&mut self) -> Result<(), RunFault> {
         let note = match &mut self.cosigners {
@@ -343,7 +298,7 @@ impl Sequencer {
         };
         let log = LogState { checkpoint: &note, ..self.log.state() };
         let made = make(&mut self.heads, log, &self.ledger, &self.trust, &self.keys, self.clock.now())?;
-        if let Err(fault) = disk::write(&self.head_file, &made.head.bytes) {
+        if let Err(fault) = self.reserve.lend(|| disk::write(&self.head_file, &made.head.bytes)) {
             tracing::warn!("{fault}");
         }
         self.show(made);
@@ -381,50 +336,11 @@ impl Sequencer {
 
     fn answer(&self, waiting: Vec<Waiting>) {
         let seq = self.log.size();
-        for Waiting { job, verdict, .. } in waiting {
+        for Waiting { one, verdict } in waiting {
             // A caller that went away has nothing to be told; what it asked for is done all the same.
-            let _ = job.answer.send(verdict.map(|(fresh, index)| Done { fresh, index, seq }));
+            let _ = one.job.answer.send(verdict.map(|(fresh, index)| Done { fresh, index, seq }));
         }
     }
-
-    /// After a write that failed before the commit point: back to what is on disk. If the disk does not even let what is left of it be set
-    /// aside, only the entries are read again: the log in memory has not changed, and the next start sets the rest aside.
-    fn recover(&mut self) -> Result<(), RunFault> {
-        self.heads.forget();
-        if let Err(fault) = self.open_again() {
-            tracing::warn!("what a failed write left behind is not set aside yet: {fault}");
-            let (key, dir) = (self.log.verifier(), self.log.dir());
-            let mut ledger = Ledger::new(self.documents.clone());
-            Log::peek(dir, key, &mut fold(dir, &self.prefix, &mut ledger))?;
-            self.ledger = ledger;
-        }
-        // what the root said in what failed was not said
-        self.anchors = said(&self.configured, &self.ledger, &self.prefix, self.log.dir())?;
-        // nor do chains count that were verified by it
-        self.verified = Verified::default();
-        self.believe();
-        Ok(())
-    }
-
-    fn open_again(&mut self) -> Result<(), RunFault> {
-        let seen = Checkpoint::verify(
-            self.log.checkpoint().as_bytes(),
-            self.log.verifier(),
-            self.log.verifier().name(),
-        );
-        let seen = seen.map_err(|e| RunFault::damaged(self.log.dir(), e))?;
-        let witness = Witness { seen: Some(seen), append: self.limits.batch as u64, kept: None };
-        let key = self.log.key_again();
-        let fold = (self.documents.clone(), &self.prefix);
-        let (log, ledger, _) = reopen(self.log.dir(), key, fold, &witness, &self.leftovers)?;
-        self.log = log;
-        self.ledger = ledger;
-        Ok(())
-    }
-}
-
-fn jobs(batch: Vec<OnRecord>) -> impl Iterator<Item = Job> {
-    batch.into_iter().map(|one| one.job)
 }
 
 pub(super) fn refuse_batch(batch: impl IntoIterator<Item = Job>, code: Code) {
@@ -433,14 +349,38 @@ pub(super) fn refuse_batch(batch: impl IntoIterator<Item = Job>, code: Code) {
     }
 }
 
-fn refuse(waiting: Vec<Waiting>, code: Code) {
-    for Waiting { job, verdict, .. } in waiting {
+/// Answers a batch that was not committed, but for the requests with reserved room where it was room that was missing.
+fn refuse(waiting: Vec<Waiting>, fault: &RunFault) -> Vec<OnRecord> {
+    let mut reserved = Vec::new();
+    for Waiting { one, verdict } in waiting {
         let problem = match verdict {
             Err(problem) => problem,
-            Ok(_) => Problem::from(code),
+            Ok(_) if fault.is_no_room() && one.job.request.is_reserved() => {
+                reserved.push(one);
+                continue;
+            }
+            Ok(_) => Problem::from(Code::of_write(fault)),
         };
-        let _ = job.answer.send(Err(problem));
+        let _ = one.job.answer.send(Err(problem));
     }
+    reserved
+}
+
+/// The document that a request publishes, with its compiled size.
+fn published(request: &Request) -> Option<(Digest, u64)> {
+    match request {
+        Request::Publish { compiled, .. } => request.published().map(|(digest, _)| (digest, *compiled)),
+        _ => None,
+    }
+}
+
+/// The files of signers that sign for the first time, each once.
+fn minted<'a>(requests: impl Iterator<Item = &'a Request>) -> BTreeMap<PathBuf, Vec<u8>> {
+    let minted = requests.filter_map(|request| match request {
+        Request::Publish { minted, .. } => minted.as_ref(),
+        _ => None,
+    });
+    minted.flat_map(|minted| minted.files().iter().cloned()).collect()
 }
 
 fn make(
@@ -458,8 +398,8 @@ fn make(
 }
 
 fn refuse_unknown(waiting: Vec<Waiting>) {
-    for Waiting { job, .. } in waiting {
-        let _ = job.answer.send(Err(Code::Unfinished.into()));
+    for Waiting { one, .. } in waiting {
+        let _ = one.job.answer.send(Err(Code::Unfinished.into()));
     }
 }
 
@@ -470,42 +410,5 @@ fn urn_of(entry: &Entry) -> Option<ContextUrn> {
         | Statement::Withdraw { .. }
         | Statement::Override { .. }
         | Statement::Root(_) => None,
-    }
-}
-
-/// What the root of a log has said, each statement verified by what it had said before.
-pub(crate) fn said(
-    configured: &Anchors,
-    ledger: &Ledger,
-    prefix: &Prefix,
-    dir: &Path,
-) -> Result<Anchors, RunFault> {
-    configured.with_entries(ledger.root(), u64::MAX, prefix).map_err(|fault| RunFault::damaged(dir, fault))
-}
-
-/// Opens the log and folds it.
-pub(crate) fn reopen(
-    dir: &Path,
-    key: LogKey,
-    (documents, prefix): (Documents, &Prefix),
-    witness: &Witness,
-    leftovers: &Leftovers,
-) -> Result<(Log, Ledger, Recovery), RunFault> {
-    let mut ledger = Ledger::new(documents);
-    let (log, recovery) = Log::open(dir, key, witness, leftovers, &mut fold(dir, prefix, &mut ledger))?;
-    Ok((log, ledger, recovery))
-}
-
-/// Adds the entries of the log in `dir` to a ledger.
-fn fold<'a>(
-    dir: &'a Path,
-    prefix: &'a Prefix,
-    ledger: &'a mut Ledger,
-) -> impl FnMut(u64, &[u8]) -> Result<(), RunFault> + 'a {
-    move |index, bytes| {
-        let damaged =
-            |what: &dyn std::fmt::Display| RunFault::damaged(dir, format_args!("entry {index}: {what}"));
-        let entry = Entry::read(bytes, prefix).map_err(|e: StatementFault| damaged(&e))?;
-        ledger.apply(&entry).map_err(|e| damaged(&e))
     }
 }

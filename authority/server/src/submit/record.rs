@@ -71,23 +71,37 @@ impl Recorder {
         }
     }
 
-    /// What of a batch is on the disk, with its documents beside their places: all, or it is refused.
+    /// The jobs of a batch whose lines are on the disk, with their documents beside their places. Where the lines are not, all are refused; where
+    /// the documents are not, the publications are.
     fn recorded(&mut self, batch: Vec<Job>) -> Vec<OnRecord> {
-        match self.begun(&batch) {
+        let begun = match self.begun(&batch) {
+            Ok(begun) => begun,
+            Err(fault) => {
+                tracing::error!("nothing of a batch was committed: {fault}");
+                refuse_batch(batch, Code::of_write(&fault));
+                return Vec::new();
+            }
+        };
+        match begun {
             Ok(begun) => {
                 let both = batch.into_iter().zip(begun);
                 both.map(|(job, begun)| OnRecord { job, begun, _recorded: Recorded }).collect()
             }
             Err(fault) => {
-                tracing::error!("nothing of a batch was committed: {fault}");
-                refuse_batch(batch, Code::of_write(&fault));
-                Vec::new()
+                tracing::error!("nothing of a batch was published: {fault}");
+                let (publications, others): (Vec<_>, Vec<_>) =
+                    batch.into_iter().partition(|job| job.request.published().is_some());
+                refuse_batch(publications, Code::of_write(&fault));
+                others.into_iter().map(|job| OnRecord { job, begun: None, _recorded: Recorded }).collect()
             }
         }
     }
 
     /// Forces the lines of a batch to the disk and writes what its jobs publish meanwhile, beside its place, where it counts for nothing.
-    fn begun(&mut self, batch: &[Job]) -> Result<Vec<Option<Beside>>, RunFault> {
+    ///
+    /// # Errors
+    /// The lines are not on the disk; inside, the documents are not.
+    fn begun(&mut self, batch: &[Job]) -> Result<Result<Vec<Option<Beside>>, RunFault>, RunFault> {
         let lines = || batch.iter().filter_map(|job| job.intended);
         let forcing = match (lines().min(), lines().max()) {
             (Some(first), Some(last)) => Some(self.force(first, last)?),
@@ -100,8 +114,10 @@ impl Recorder {
         if let Some(forcing) = forcing {
             self.forced(forcing)?;
         }
-        let mut begun = begun?.into_iter();
-        Ok(batch.iter().map(|job| job.request.published().and_then(|_| begun.next())).collect())
+        Ok(begun.map(|begun| {
+            let mut begun = begun.into_iter();
+            batch.iter().map(|job| job.request.published().and_then(|_| begun.next())).collect()
+        }))
     }
 
     /// Begins to force lines of the audit log to the disk, on a thread of its own. While what was begun before still hangs nothing is begun.

@@ -1,15 +1,17 @@
 //! Room in what followers read. Their contexts of a line, floors and certificates are bounded; a submission that would take one of them past its
 //! bound is refused by name, because else everybody's status would go stale. What takes something back always has room.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use semgate_certs::{Chain, Thumbprint};
+use semgate_contexts::Line;
 use semgate_statement::floors::MAX_FLOORS_BYTES;
 use semgate_statement::root::MAX_ROOT_STATEMENTS;
 use semgate_statement::trust::MAX_TRUST_BYTES;
 use semgate_statement::{RootAct, Statement, Trust};
 
-use super::{Request, Sequencer};
+use super::quota::Charged;
+use super::{Quota, Request, Sequencer, blocks};
 use crate::http::problem::{Code, Problem};
 
 /// Of the trust document, what is kept for those who revoke and for the root.
@@ -21,13 +23,17 @@ const FLOOR_BYTES: usize = r#"{"line":"","min":"v4294967295.4294967295"},"#.len(
 /// What a certificate or a chain of the trust document takes beside its own text: quotes, commas, its name.
 const QUOTED_BYTES: usize = 64;
 
-/// How long the documents will be once the batch at hand is public.
+/// How long the documents will be once the batch at hand is public, and what its entries are charged.
 #[derive(Debug, Default)]
 pub(crate) struct Room {
     trust: usize,
     floors: usize,
     /// Chains of this batch.
     chains: BTreeSet<Thumbprint>,
+    /// Bytes on the disk by line.
+    charged: HashMap<Line, u64>,
+    /// Compiled bytes of documents by line.
+    compiled: HashMap<Line, u64>,
 }
 
 impl Room {
@@ -35,6 +41,41 @@ impl Room {
     pub(super) fn begin(&mut self, trust: usize, floors: usize) {
         (self.trust, self.floors) = (trust, floors);
         self.chains.clear();
+        self.charged.clear();
+        self.compiled.clear();
+    }
+
+    /// Takes bytes on the disk from the quota of a line's publishers, beside what the batch has taken already.
+    fn take_bytes(
+        &mut self,
+        quota: &Quota,
+        line: &Line,
+        charged: Charged,
+        bytes: u64,
+    ) -> Result<(), Problem> {
+        let taken = self.charged.get(line).copied().unwrap_or_default();
+        quota.allows(line, charged, taken.saturating_add(bytes))?;
+        self.charged.insert(line.clone(), taken.saturating_add(bytes));
+        Ok(())
+    }
+
+    /// Charges what the batch has taken, once it is on the disk.
+    pub(super) fn charge(&mut self, quota: &Quota) {
+        self.charged.drain().for_each(|(line, bytes)| quota.charge(&line, bytes));
+    }
+
+    /// Takes compiled bytes of a line that holds so many.
+    fn take_compiled(&mut self, line: &Line, held: u64, bytes: u64, most: u64) -> Result<(), Problem> {
+        let after = self.compiled.get(line).copied().unwrap_or_default().saturating_add(bytes);
+        if held.saturating_add(after) > most {
+            let detail = format!(
+                "gateways load {most} bytes of compiled versions of a line, `{}` holds {held} of them, and this document takes {bytes}: revoke versions that nobody uses, or publish under another line",
+                line.as_str()
+            );
+            return Err(Problem::new(Code::AuthorityFull, detail));
+        }
+        self.compiled.insert(line.clone(), after);
+        Ok(())
     }
 
     /// Takes room for chains that are not public yet.
@@ -79,21 +120,33 @@ impl Room {
 }
 
 impl Sequencer {
-    /// Whether what is about to be appended leaves every document short enough for those who read it.
-    pub(super) fn has_room(&mut self, request: &Request) -> Result<(), Problem> {
+    /// Checks that what is about to be appended, an entry of so many bytes, leaves every document short enough for those who read it, and the accounts
+    /// that it is charged to within their bounds.
+    pub(super) fn has_room(&mut self, request: &Request, entry: usize) -> Result<(), Problem> {
+        self.fits_readers(request)?;
+        let Some((line, charged)) = request.charged() else { return Ok(()) };
+        let document = request.published().map_or(0, |(_, document)| blocks(document.len()));
+        self.room.take_bytes(&self.quota, line, charged, document.saturating_add(entry as u64))
+    }
+
+    fn has_room_in_line(&mut self, line: &Line, compiled: u64) -> Result<(), Problem> {
+        if self.ledger.line_contexts(line) >= self.limits.line_contexts {
+            let detail = format!(
+                "followers load {} versions of a line at most, and `{}` has as many: publish under another line",
+                self.limits.line_contexts,
+                line.as_str()
+            );
+            return Err(Problem::new(Code::AuthorityFull, detail));
+        }
+        let held = self.compiled.sum(self.ledger.counting(line));
+        self.room.take_compiled(line, held, compiled, self.limits.line_compiled_bytes as u64)
+    }
+
+    fn fits_readers(&mut self, request: &Request) -> Result<(), Problem> {
         match request {
-            Request::Publish { statement, chains, .. } => {
-                if let Statement::Publish { urn, .. } = statement.signed().unverified()
-                    && self.ledger.line_contexts(urn.line()) >= self.limits.line_contexts
-                {
-                    return Err(Problem::new(
-                        Code::AuthorityFull,
-                        format_args!(
-                            "followers load {} versions of a line at most, and `{}` has as many: publish under another line",
-                            self.limits.line_contexts,
-                            urn.line().as_str()
-                        ),
-                    ));
+            Request::Publish { statement, chains, compiled, .. } => {
+                if let Statement::Publish { urn, .. } = statement.signed().unverified() {
+                    self.has_room_in_line(urn.line(), *compiled)?;
                 }
                 self.room.take_chains(chains, &self.trust)
             }

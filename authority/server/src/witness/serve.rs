@@ -20,6 +20,7 @@ use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
 use super::{Memory, Refused, WitnessSettings};
+use crate::account::Accounts;
 use crate::clock::now;
 use crate::http::{Bounds, Listening, Shown, Tls, by_own_names, rest, serve};
 use crate::metrics::Metrics;
@@ -77,6 +78,8 @@ pub async fn run_witness(
             let (chain, key) = keys::pair(files)?;
             let made = server_config(&chain, &key, ClientAuth::None, Arc::new(DefaultTimeProvider))
                 .map_err(|e| RunFault::keys(&files.certificate, e))?;
+            // a witness asks nobody for a certificate: all are strangers, each network within its bound
+            let limits = Limits::default();
             let listening = Listening {
                 tls: Arc::new(Tls::new(Shown {
                     acceptor: TlsAcceptor::from(Arc::new(made)),
@@ -84,7 +87,8 @@ pub async fn run_witness(
                     looked_up: false,
                 })),
                 router,
-                limits: Limits::default(),
+                accounts: Accounts::new(&limits),
+                limits,
                 metrics: Arc::new(Metrics::new()),
             };
             tokio::spawn(serve(public, listening, stopping.clone()))

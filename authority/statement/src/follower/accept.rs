@@ -2,13 +2,14 @@
 
 use super::memory::Part;
 use super::round::Overlay;
-use super::state::{Document, Tiles};
+use super::state::{Document, Pinned, Tiles};
 use super::{FollowFault, Follower, Round, judge};
 use crate::encoding::to_hex;
 use crate::status::{Status, StatusList};
 use crate::tiles::{TilePath, leaf_hashes};
+use semgate_contexts::{Line, Version};
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// The file that makes everything else count: written last.
@@ -26,13 +27,16 @@ impl Follower {
         };
         let list = judge::statuses(&candidate.head, |sha256| round.shards.get(sha256).cloned(), &self.state)?;
         let named: BTreeSet<[u8; 32]> = candidate.head.head().shards.iter().map(|s| s.sha256).collect();
+        self.memory.begin();
+        if self.takes_away(&candidate, &list, &floors) {
+            self.memory.spend_reserve();
+        }
         self.believe(round, now);
         self.state.shards = std::mem::take(&mut round.shards);
         self.state.shards.retain(|sha256, _| named.contains(sha256));
         self.state.statuses = list;
         self.state.floors = floors;
         self.settle_invalid(now);
-        let damaged = !self.state.complete;
         self.state.known.append(&mut round.found);
         let seen = candidate.head.checkpoint();
         self.others.agree(seen.size, seen.root);
@@ -46,13 +50,19 @@ impl Follower {
         self.show();
         // the chains of what is not listed yet were let go: they may be asked for once more
         round.trust_fetched = false;
-        // A damaged list of revocations is replaced only once the head that makes up for it is on disk.
-        let remembered =
-            self.remember(round).and_then(|()| if damaged { self.write_invalid() } else { Ok(()) });
-        if let Err(fault) = remembered {
-            self.reports.add(None, fault, None, now);
-        }
+        self.save(round, true, now);
         Ok(())
+    }
+
+    /// Tells that a head changes a status, a floor or the statements of the root: such changes may spend the reserve on disk, and publications
+    /// may not.
+    fn takes_away(&self, candidate: &Pinned, list: &StatusList, floors: &BTreeMap<Line, Version>) -> bool {
+        let counted = |pinned: &Pinned| pinned.head.head().root_statements;
+        let recognised = self.state.anchors.recognised().map(|one| one.index);
+        let mut known = self.state.known.values().map(|known| known.index).chain(recognised);
+        self.state.head.as_ref().map(counted) != Some(counted(candidate))
+            || *floors != self.state.floors
+            || known.any(|index| list.get(index) != self.state.status(index))
     }
 
     /// What was seen INVALID in a refused head is INVALID in the accepted list by now. If it is not, it stays so here,
@@ -67,7 +77,7 @@ impl Follower {
     }
 
     /// Known contexts that a verified list shows INVALID are revoked now, whatever becomes of the rest of its head.
-    pub(super) fn revoke_now(&mut self, round: &mut Round, list: &StatusList) {
+    pub(super) fn revoke_now(&mut self, round: &mut Round, list: &StatusList, now: u64) {
         // a recognition that is withdrawn ends as a context that is revoked does
         let recognised = self.state.anchors.recognised().map(|one| one.index);
         let newly: Vec<u64> = self
@@ -83,29 +93,52 @@ impl Follower {
         if newly.is_empty() {
             return;
         }
+        let whole = self.memory.begin();
+        self.memory.spend_reserve();
         self.state.invalid.extend(newly);
         self.show();
-        if self.write_invalid().is_err() {
+        // a memory that lacks more than this is written by `remember` alone
+        let written =
+            self.write_invalid().and_then(|()| if whole { Ok(self.memory.done()?) } else { Ok(()) });
+        if let Err(fault) = written {
             round.incomplete = true;
+            self.unwritten(fault, now);
         }
     }
 
-    fn write_invalid(&self) -> Result<(), FollowFault> {
+    fn write_invalid(&mut self) -> Result<(), FollowFault> {
         let invalid: Vec<u64> = self.state.invalid.iter().copied().collect();
         let bytes = crate::format::write(&serde_json::json!({ "invalid": invalid }))
             .map_err(|_| FollowFault::Memory(std::io::ErrorKind::InvalidData))?;
-        Ok(self.memory.write(INVALID, &bytes)?)
+        Ok(self.memory.write_changed(INVALID, &bytes)?)
     }
 
-    /// The end of a round, good or bad: what was verified is shown and remembered.
+    /// The end of a round, good or bad: what was verified is shown and remembered. A write that failed is tried again.
     pub(super) fn settle(&mut self, round: &mut Round, now: u64) {
-        let remembered = if std::mem::take(&mut round.dirty) {
+        let changed = std::mem::take(&mut round.dirty);
+        if changed {
+            self.memory.begin();
             self.show();
-            self.remember(round)
-        } else {
-            self.remember_looked()
+        }
+        let failed = self.state.complete && !self.memory.is_whole();
+        self.save(round, changed || failed, now);
+    }
+
+    /// Writes the state, or the position alone where nothing else changed.
+    fn save(&mut self, round: &mut Round, changed: bool, now: u64) {
+        let saved = if changed { self.remember(round) } else { self.remember_looked() };
+        if let Err(fault) = saved {
+            self.unwritten(fault, now);
+        }
+    }
+
+    /// Reports that the memory could not be written, once for each cause.
+    pub(super) fn unwritten(&mut self, fault: FollowFault, now: u64) {
+        let kind = match &fault {
+            FollowFault::Memory(kind) => *kind,
+            _ => std::io::ErrorKind::InvalidData,
         };
-        if let Err(fault) = remembered {
+        if self.memory.fail(kind) {
             self.reports.add(None, fault, None, now);
         }
     }
@@ -114,7 +147,6 @@ impl Follower {
     /// looked through for all this.
     fn remember(&mut self, round: &mut Round) -> Result<(), FollowFault> {
         let Some(pinned) = self.state.head.clone() else { return Ok(()) };
-        self.memory.begin();
         self.keep_tiles(round);
         let mut keep = Vec::new();
         for (part, files) in self.files()? {
@@ -129,9 +161,15 @@ impl Follower {
         let signers = known.flat_map(|k| [k.entry.signed().key(), Some(k.signer)]).flatten();
         self.state.trust.keep_only(&signers.collect());
         let trust = self.state.trust.to_bytes().map_err(FollowFault::Trust)?;
-        self.memory.write(TRUST, &trust)?;
-        self.memory.write(HEAD, &pinned.bytes)?;
-        self.memory.done();
+        self.memory.write_changed(TRUST, &trust)?;
+        self.memory.write_changed(HEAD, &pinned.bytes)?;
+        // A damaged list of revocations is replaced only once the head that makes up for it is on disk.
+        self.write_invalid()?;
+        self.remember_split()?;
+        // Without a status list this is what an earlier process wrote, and that may lack something.
+        if self.state.complete {
+            self.memory.done()?;
+        }
         for (part, names) in keep {
             self.memory.keep_only(part, &names);
         }

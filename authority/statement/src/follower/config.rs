@@ -127,6 +127,9 @@ pub struct FollowerLimits {
     pub max_requests: u64,
     /// Published contexts that are kept. Each costs its document, some tens of kB compiled.
     pub max_contexts: usize,
+    /// Bytes that the compiled documents of this authority may take, by [`Context::compiled_bytes`](semgate_contexts::Context::compiled_bytes);
+    /// those of one line a quarter of it. 256 MiB: thousands of documents as people write them, and ten of the largest.
+    pub max_compiled_bytes: u64,
     /// Faults kept until they are taken: an operator needs the first ones, not all.
     pub max_reports: usize,
     /// Pieces of evidence of one kind kept on disk: the first are what counts, one convinces, and a flood must not fill the disk. Each
@@ -154,6 +157,7 @@ impl Default for FollowerLimits {
         FollowerLimits {
             max_requests: 20_000,
             max_contexts: 10_000,
+            max_compiled_bytes: 256 << 20,
             max_reports: 256,
             max_evidence: 8,
             max_rollbacks: 2,

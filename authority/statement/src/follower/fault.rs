@@ -155,6 +155,15 @@ pub enum FollowFault {
     Urn,
     /// The signed document.
     Document(ContextFault),
+    /// The document holds, and is left out for want of room.
+    NoRoom {
+        /// Whose documents exceed theirs: `its line`, or `all lines`.
+        whose: &'static str,
+        /// Bytes that they would take when they are compiled.
+        bytes: u64,
+        /// Bytes that they may take.
+        room: u64,
+    },
     /// The document refers to a context that does not hold.
     Reference {
         /// The context that it refers to.
@@ -164,6 +173,8 @@ pub enum FollowFault {
     },
     /// The memory on disk cannot be written or read.
     Memory(std::io::ErrorKind),
+    /// The memory on disk lacks something that was accepted, so nothing counts before a head is accepted.
+    NotWhole,
     /// A part of the memory on disk is damaged or was tampered with, and was ignored.
     Damaged {
         /// Which part.
@@ -219,12 +230,14 @@ impl FollowFault {
             FollowFault::WrongIndex => "wrong_index",
             FollowFault::SecondDigest => "second_digest",
             FollowFault::LoggedBack => "logged_back",
+            FollowFault::NoRoom { .. } => "no_room",
             FollowFault::Digest => "digest",
             FollowFault::Signer => "signer",
             FollowFault::Urn => "urn",
             FollowFault::Document(_) => "document",
             FollowFault::Reference { .. } => "reference",
             FollowFault::Memory(_) => "memory",
+            FollowFault::NotWhole => "not_whole",
             FollowFault::Damaged { .. } => "damaged",
         }
     }
@@ -300,6 +313,12 @@ impl fmt::Display for FollowFault {
                 f.write_str("a second statement for a context that is published already")
             }
             FollowFault::LoggedBack => f.write_str("an entry was logged earlier than one before it"),
+            FollowFault::NoRoom { whose, bytes, room } => {
+                write!(
+                    f,
+                    "left out: the compiled documents of {whose} would take {bytes} bytes, more than {room}"
+                )
+            }
             FollowFault::Digest => f.write_str("the document is not the published one"),
             FollowFault::Signer => {
                 f.write_str("the document is signed by another certificate than published")
@@ -310,6 +329,9 @@ impl fmt::Display for FollowFault {
                 write!(f, "the context `{urn}`, which the document refers to, {why}")
             }
             FollowFault::Memory(kind) => write!(f, "memory on disk: {kind}"),
+            FollowFault::NotWhole => {
+                f.write_str("memory on disk: not all that was accepted was written, so nothing counts before a head is accepted")
+            }
             FollowFault::Damaged { part } => write!(f, "memory on disk: {part} is damaged and was ignored"),
         }
     }

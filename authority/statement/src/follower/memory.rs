@@ -4,6 +4,8 @@
 //!
 //! Nothing read from here is trusted: every byte is verified again as if it came from the network (see `recover`).
 
+mod reserve;
+
 use crate::encoding::{sha256, to_hex};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
@@ -16,6 +18,10 @@ pub(super) const TEMPORARY: &str = ".new";
 
 /// The directory of what contradicts itself.
 const EVIDENCE: &str = "evidence";
+
+/// The marker that all accepted state is on disk. It is removed before anything is accepted, since a full volume takes no new file but lets
+/// go of one.
+const WHOLE: &str = "whole";
 
 /// Mode of every file.
 const FILE: u32 = 0o600;
@@ -52,16 +58,41 @@ pub(super) struct Memory {
     dir: Option<PathBuf>,
     /// Files that are known to hold what they should: written, or verified, by this process.
     good: BTreeSet<(Part, String)>,
-    /// What this process wrote last, by name and SHA-256, of files that are written only when they change.
+    /// SHA-256 of the files that are written only when they change, as they are on disk.
     last: BTreeMap<&'static str, [u8; 32]>,
-    /// Something was verified that could not be written yet.
-    behind: bool,
+    /// The marker is on disk.
+    whole: bool,
+    /// The reserve may be spent: what is being written takes something away from senders.
+    urgent: bool,
+    /// The reserve is on disk.
+    reserve: bool,
+    /// Why the last write failed.
+    fault: Option<io::ErrorKind>,
+}
+
+/// How far the memory on disk keeps up with the view.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MemoryState {
+    /// All accepted state is on disk. A start from a memory that is not whole lets nothing pass before it accepted a head.
+    pub whole: bool,
+    /// Why the last write failed; none if it worked, or nothing was written yet.
+    pub fault: Option<io::ErrorKind>,
+    /// Room for a revocation is reserved on disk.
+    pub reserve: bool,
 }
 
 impl Memory {
     /// Keeps nothing.
     pub(super) fn none() -> Memory {
-        Memory { dir: None, good: BTreeSet::new(), last: BTreeMap::new(), behind: false }
+        Memory {
+            dir: None,
+            good: BTreeSet::new(),
+            last: BTreeMap::new(),
+            whole: true,
+            urgent: false,
+            reserve: false,
+            fault: None,
+        }
     }
 
     /// Makes the directories that are not there yet.
@@ -70,7 +101,13 @@ impl Memory {
             make_dir(&dir.join(part.as_str()))?;
         }
         make_dir(&dir.join(EVIDENCE))?;
-        Ok(Memory { dir: Some(dir.to_owned()), ..Memory::none() })
+        let (whole, reserve) = (dir.join(WHOLE).try_exists()?, reserve::is_kept(dir));
+        Ok(Memory { dir: Some(dir.to_owned()), whole, reserve, ..Memory::none() })
+    }
+
+    /// The state for operators.
+    pub(super) fn state(&self) -> MemoryState {
+        MemoryState { whole: self.whole, fault: self.fault, reserve: self.reserve }
     }
 
     /// A file of the directory itself, at most `max` bytes; none if it is not there or longer.
@@ -81,33 +118,85 @@ impl Memory {
         }
     }
 
-    pub(super) fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        match &self.dir {
-            Some(dir) => write_file(dir, name, bytes),
+    /// Writes a file of the directory itself; from the reserve if need be and allowed.
+    pub(super) fn write(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        match self.dir.clone() {
+            Some(dir) => self.put(&dir, name, bytes),
             None => Ok(()),
         }
     }
 
-    /// The same, unless this process wrote the same bytes last, or tried to: a disk that takes nothing is told of once and not with each
-    /// round.
+    /// Writes a file unless its bytes are on disk already, by this process.
     pub(super) fn write_changed(&mut self, name: &'static str, bytes: &[u8]) -> io::Result<()> {
         let hash = sha256(bytes);
-        if self.last.insert(name, hash) == Some(hash) { Ok(()) } else { self.write(name, bytes) }
+        if self.last.get(name) != Some(&hash) {
+            self.last.remove(name);
+            self.write(name, bytes)?;
+            self.last.insert(name, hash);
+        }
+        Ok(())
     }
 
-    /// All that was verified is about to be written.
-    pub(super) fn begin(&mut self) {
-        self.behind = true;
+    /// Says on disk that not everything is there, before something is accepted. Answers whether everything was there until now.
+    ///
+    /// A volume that takes not even this keeps its marker: the head on it then counts until its `next_update`.
+    pub(super) fn begin(&mut self) -> bool {
+        let was = self.whole;
+        if let Some(dir) = self.dir.as_ref().filter(|_| was) {
+            // durable with the next write, or with `fail`
+            match fs::remove_file(dir.join(WHOLE)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => self.fault = Some(error.kind()),
+                _ => {}
+            }
+            self.whole = false;
+        }
+        was
     }
 
-    /// All that was verified is on disk.
-    pub(super) fn done(&mut self) {
-        self.behind = false;
+    /// Lets what is written until [`Memory::done`] spend the reserve.
+    pub(super) fn spend_reserve(&mut self) {
+        self.urgent = true;
     }
 
-    /// Whether it is, and nothing of it failed.
+    /// Says on disk that everything is there, and reserves room again.
+    pub(super) fn done(&mut self) -> io::Result<()> {
+        let Some(dir) = self.dir.clone() else { return Ok(()) };
+        match mark(&dir) {
+            Err(error) if self.urgent && reserve::is_full(&error) && self.give_up() => mark(&dir)?,
+            marked => marked?,
+        }
+        (self.whole, self.urgent, self.fault) = (true, false, None);
+        self.reserve = reserve::is_kept(&dir) || reserve::make(&dir).is_ok();
+        Ok(())
+    }
+
+    /// Notes why a write failed and makes the removal of the marker durable. Answers whether the fault is news.
+    pub(super) fn fail(&mut self, kind: io::ErrorKind) -> bool {
+        if let Some(dir) = &self.dir {
+            let _ = sync_dir(dir);
+        }
+        self.fault.replace(kind) != Some(kind)
+    }
+
+    /// Tells that everything was written.
     pub(super) fn is_whole(&self) -> bool {
-        !self.behind
+        self.whole
+    }
+
+    /// Writes a file; where there is no room and the reserve may be spent, with the room of the reserve.
+    fn put(&mut self, dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+        match write_file(dir, name, bytes) {
+            Err(error) if self.urgent && reserve::is_full(&error) && self.give_up() => {
+                write_file(dir, name, bytes)
+            }
+            written => written,
+        }
+    }
+
+    fn give_up(&mut self) -> bool {
+        let given = self.dir.as_ref().is_some_and(|dir| reserve::give_up(dir).is_ok());
+        self.reserve = false;
+        given
     }
 
     pub(super) fn read_part(&self, part: Part, name: &str, max: usize) -> io::Result<Option<Vec<u8>>> {
@@ -122,7 +211,12 @@ impl Memory {
         let Some(dir) = &self.dir else { return Ok(()) };
         let key = (part, name.to_owned());
         if !self.good.contains(&key) {
-            write_file(&dir.join(part.as_str()), name, bytes)?;
+            let dir = dir.join(part.as_str());
+            // documents are large, and can be fetched again
+            match part {
+                Part::Contexts => write_file(&dir, name, bytes)?,
+                _ => self.put(&dir, name, bytes)?,
+            }
             self.good.insert(key);
         }
         Ok(())
@@ -211,15 +305,28 @@ fn make_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(DIRECTORY).create(path)
 }
 
+/// Writes a file whole and durably, or leaves the one before it. What was begun of it takes no room after a failure.
 fn write_file(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     let temporary = dir.join(format!("{name}{TEMPORARY}"));
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(FILE).open(&temporary)?;
+    let written = write_whole(&temporary, bytes).and_then(|()| fs::rename(&temporary, dir.join(name)));
+    if let Err(error) = written {
+        let _ = fs::remove_file(&temporary);
+        return Err(error);
+    }
+    sync_dir(dir)
+}
+
+fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(FILE).open(path)?;
     // One that a crash left there keeps the mode that it had.
     file.set_permissions(Permissions::from_mode(FILE))?;
     file.write_all(bytes)?;
-    file.sync_all()?;
-    drop(file);
-    fs::rename(&temporary, dir.join(name))?;
+    file.sync_all()
+}
+
+/// Creates the marker, durably. It has no content, so it is there or not.
+fn mark(dir: &Path) -> io::Result<()> {
+    OpenOptions::new().write(true).create(true).truncate(true).mode(FILE).open(dir.join(WHOLE))?;
     sync_dir(dir)
 }
 

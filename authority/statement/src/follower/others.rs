@@ -61,6 +61,8 @@ pub(super) struct Others {
     agreed: VecDeque<(u64, TreeHash)>,
     /// Whether the authority contradicted itself.
     pub(super) split: bool,
+    /// The record of the contradiction, until it is on disk.
+    unwritten: Option<Vec<u8>>,
     /// Whether a checkpoint waits for its proof for longer than it may. It is no evidence: whoever carries the tiles can keep them back.
     pub(super) unproven: bool,
 }
@@ -220,16 +222,27 @@ impl Follower {
         let marker = serde_json::json!({
             "at": now, "from": other.from, "accepted": had.head.head().checkpoint, "other": other.note,
         });
-        let written = crate::format::write(&marker)
-            .map_err(|_| std::io::ErrorKind::InvalidData)
-            .and_then(|bytes| self.memory.write(SPLIT, &bytes).map_err(|e| e.kind()));
+        let whole = self.memory.begin();
+        self.memory.spend_reserve();
         self.others.split = true;
+        self.others.unwritten = crate::format::write(&marker).ok();
         self.others.waiting.clear();
         self.reports.add(None, fault, evidence, now);
-        if let Err(kind) = written {
-            self.reports.add(None, FollowFault::Memory(kind), None, now);
+        let written =
+            self.remember_split().and_then(|()| if whole { Ok(self.memory.done()?) } else { Ok(()) });
+        if let Err(fault) = written {
+            self.unwritten(fault, now);
         }
         self.show();
+    }
+
+    /// Writes the contradiction that is not on disk yet.
+    pub(super) fn remember_split(&mut self) -> Result<(), FollowFault> {
+        if let Some(marker) = &self.others.unwritten {
+            self.memory.write(SPLIT, marker)?;
+            self.others.unwritten = None;
+        }
+        Ok(())
     }
 
     /// What was contradicted before the restart stays so, whatever is in the file, and also if it cannot be read.

@@ -16,7 +16,7 @@ use crate::root::Anchors;
 use crate::statement::Statement;
 use crate::tiles::{MAX_ENTRY_BYTES, ProofFault, TreeHash, leaf_hashes};
 use crate::trust::{MAX_TRUST_BYTES, Trust};
-use semgate_contexts::ContextUrn;
+use semgate_contexts::{Context, ContextUrn};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -53,7 +53,11 @@ impl Follower {
         if !complete {
             self.damaged("shards or floors", now);
         }
-        self.state.complete = keys && complete && self.recover_quorum(now).is_some();
+        let whole = self.memory.is_whole();
+        if !whole {
+            self.reports.add(None, FollowFault::NotWhole, None, now);
+        }
+        self.state.complete = keys && complete && self.recover_quorum(now).is_some() && whole;
         self.recover_tiles();
         self.recover_entries(now);
         self.recover_documents(now);
@@ -248,13 +252,26 @@ impl Follower {
             judge::document(&bytes, urn, known, &self.state.known, self.state.anchors.roots(), &self.config)
                 .map_err(drop)?;
         if let judge::Judged::Good(context, signer, chain) = judged
+            && self.has_room(urn, &context)
             && let Some(known) = self.state.known.get_mut(urn)
         {
             known.load(context, &signer);
+            self.state.retire();
             self.state.trust.insert(chain);
             self.memory.verified(Part::Contexts, name);
         }
         Ok(())
+    }
+
+    /// Whether a document finds room; the configuration may leave less than it did when the document was written.
+    fn has_room(&mut self, urn: &ContextUrn, context: &Context) -> bool {
+        let Err(fault) = self.state.room_for(context, self.config.limits.max_compiled_bytes) else {
+            return true;
+        };
+        if let Some(known) = self.state.known.get_mut(urn) {
+            known.document = Document::NoRoom { why: Arc::from(fault.to_string()) };
+        }
+        false
     }
 
     /// Drops what is not of the authority's lines and nothing of them refers to: the lines were others when it was written. While

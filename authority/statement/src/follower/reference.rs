@@ -80,7 +80,7 @@ impl Follower {
                 Document::Failed { retry_at, .. } if *retry_at <= now => {
                     Reference::Needs(Needs::Fetch(Want::Document(waiting.needs.clone())))
                 }
-                Document::Failed { why, .. } | Document::Refused { why } => {
+                Document::Failed { why, .. } | Document::NoRoom { why } | Document::Refused { why } => {
                     Reference::Broken(ReferenceFault::Failed(Arc::clone(why)))
                 }
             };

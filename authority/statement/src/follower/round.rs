@@ -216,16 +216,16 @@ impl Follower {
         let list = judge::statuses(&candidate.head, |sha256| round.shards.get(sha256).cloned(), &self.state)?;
         if let Err(fault) = self.judge_cosignatures(&candidate, now) {
             // Witnesses that are away must not keep a revocation from anyone.
-            self.revoke_now(round, &list);
+            self.revoke_now(round, &list, now);
             return Err(fault);
         }
         if round.floors.is_none() {
             // Revocations never wait for anything else.
-            self.revoke_now(round, &list);
+            self.revoke_now(round, &list, now);
             return Ok(Some(Want::Floors));
         }
         if self.judge_floors(round).is_err_and(|f| may_heal(&f)) {
-            self.revoke_now(round, &list);
+            self.revoke_now(round, &list, now);
             return Ok(None);
         }
         self.judge_floors(round)?;
@@ -353,7 +353,10 @@ impl Follower {
         let wanted = self.state.known.iter().filter_map(|(urn, known)| match &known.document {
             Document::Wanted => Some(((false, known.index), urn)),
             Document::Failed { retry_at, .. } if *retry_at <= now => Some(((true, known.index), urn)),
-            Document::Loaded(_) | Document::Refused { .. } | Document::Failed { .. } => None,
+            Document::Loaded(_)
+            | Document::NoRoom { .. }
+            | Document::Refused { .. }
+            | Document::Failed { .. } => None,
         });
         wanted.min().map(|(_, urn)| Want::Document(urn.clone()))
     }

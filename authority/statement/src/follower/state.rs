@@ -1,7 +1,7 @@
 //! What a follower has verified so far, and the view that follows from it.
 
-use super::FollowerConfig;
 use super::looked::Looked;
+use super::{FollowFault, FollowerConfig};
 use crate::entry::Entry;
 use crate::head::VerifiedHead;
 use crate::recognition::Vouched;
@@ -54,12 +54,19 @@ pub(super) enum Document {
         why: Arc<str>,
         retry_at: u64,
     },
+    /// It was verified, and its line has no room for it: nothing is asked for until something of the log is revoked.
+    NoRoom {
+        why: Arc<str>,
+    },
     /// The publish statement itself does not count by the keys in force: no document makes up for that, and none is asked for until the
     /// keys change again.
     Refused {
         why: Arc<str>,
     },
 }
+
+/// The lines whose documents together fill what all may take: one line takes no more than a quarter, whoever publishes it.
+const LINE_SHARE: u64 = 4;
 
 pub(super) type Published = BTreeMap<ContextUrn, Known>;
 pub(super) type Tiles = HashMap<TilePath, Vec<u8>>;
@@ -127,6 +134,59 @@ impl State {
         if self.invalid.contains(&index) { Some(Status::Invalid) } else { self.statuses.get(index) }
     }
 
+    /// Whether a verified document finds room beside those that are loaded: of its line in the line's share, and of all in the whole.
+    ///
+    /// # Errors
+    /// [`FollowFault::NoRoom`] with the share that it exceeds.
+    pub(super) fn room_for(&self, context: &Context, room: u64) -> Result<(), FollowFault> {
+        let urn = context.urn();
+        let of = |counts: &dyn Fn(&ContextUrn) -> bool| {
+            let others = self.known.iter().filter(|(other, _)| *other != urn && counts(other));
+            let bytes = others.map(|(_, known)| match &known.document {
+                Document::Loaded(context) => context.compiled_bytes(),
+                _ => 0,
+            });
+            bytes.fold(context.compiled_bytes(), u64::saturating_add)
+        };
+        let (line, share) = (of(&|other| other.line() == urn.line()), room / LINE_SHARE);
+        if line > share {
+            return Err(FollowFault::NoRoom { whose: "its line", bytes: line, room: share });
+        }
+        match of(&|_| true) {
+            all if all > room => Err(FollowFault::NoRoom { whose: "all lines", bytes: all, room }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives the memory of revoked documents back, and of those that refer to one: they never count again, and policies go on being
+    /// typed by what is kept of them. What found no room is asked for again.
+    pub(super) fn retire(&mut self) {
+        let revoked = |urn: &ContextUrn| {
+            self.known.get(urn).is_some_and(|known| self.status(known.index) == Some(Status::Invalid))
+        };
+        let over = self.known.iter().filter_map(|(urn, known)| match &known.document {
+            Document::Loaded(context) if !context.is_retired() => {
+                let over = revoked(urn) || context.references().iter().any(|other| revoked(other.urn()));
+                over.then(|| (urn.clone(), Arc::new(context.retired())))
+            }
+            _ => None,
+        });
+        let over: Vec<(ContextUrn, Arc<Context>)> = over.collect();
+        if over.is_empty() {
+            return;
+        }
+        for (urn, context) in over {
+            if let Some(known) = self.known.get_mut(&urn) {
+                known.document = Document::Loaded(context);
+            }
+        }
+        for known in self.known.values_mut() {
+            if matches!(known.document, Document::NoRoom { .. }) {
+                known.document = Document::Wanted;
+            }
+        }
+    }
+
     /// The view that all this amounts to.
     pub(super) fn view(&self, config: &FollowerConfig) -> View {
         let mut view = View::empty(&config.authority, config.lines.clone());
@@ -173,10 +233,13 @@ impl State {
     }
 
     fn loaded(&self, urn: &ContextUrn, known: &Known) -> LoadedContext {
+        let left_out = matches!(known.document, Document::NoRoom { .. });
         let (context, fault) = match &known.document {
             Document::Wanted => (None, None),
             Document::Loaded(context) => (Some(Arc::clone(context)), None),
-            Document::Failed { why, .. } | Document::Refused { why } => (None, Some(Arc::clone(why))),
+            Document::Failed { why, .. } | Document::NoRoom { why } | Document::Refused { why } => {
+                (None, Some(Arc::clone(why)))
+            }
         };
         LoadedContext {
             urn: urn.clone(),
@@ -191,6 +254,7 @@ impl State {
             },
             context,
             fault,
+            left_out,
         }
     }
 }

@@ -265,8 +265,11 @@ impl Follower {
             judge::Judged::Needs(urn, digest) => return Ok(Some((urn, digest))),
             judge::Judged::Good(context, signer, chain) => (context, signer, chain),
         };
+        self.state.room_for(&context, self.config.limits.max_compiled_bytes)?;
         let known = self.state.known.get_mut(urn).ok_or(FollowFault::Unasked)?;
         known.load(context, &signer);
+        self.state.retire();
+        let known = self.state.known.get(urn).ok_or(FollowFault::Unasked)?;
         self.state.trust.insert(chain);
         self.memory.write_part(super::memory::Part::Contexts, &known.digest.hex(), bytes)?;
         Ok(None)
@@ -290,7 +293,11 @@ impl Follower {
         if let Some(known) = self.state.known.get_mut(urn)
             && !matches!(known.document, Document::Refused { .. })
         {
-            known.document = Document::Failed { why: Arc::from(fault.to_string()), retry_at };
+            let why = Arc::from(fault.to_string());
+            known.document = match fault {
+                FollowFault::NoRoom { .. } => Document::NoRoom { why },
+                _ => Document::Failed { why, retry_at },
+            };
         }
         self.reports.add(Some(urn.clone()), fault, None, now);
     }

@@ -21,6 +21,7 @@ mod others;
 mod poison;
 mod position;
 mod references;
+mod room;
 mod root;
 mod unlisted;
 

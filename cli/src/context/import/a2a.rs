@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::ask::Place;
 use super::draft::{Draft, Drafted};
-use super::{From, names};
+use super::{From, names, schema::legible};
 use crate::fault::Fault;
 
 /// Where a card stands (A2A 1.0 §8.2).
@@ -54,11 +54,16 @@ pub(super) fn drafted(card: &Value) -> (Draft, String) {
             continue;
         }
         let mut drafted = Drafted::new(name, id);
-        let description: String = of(skill, "description").chars().take(MAX_TEXT).collect();
+        let (given, title) = (of(skill, "description"), of(skill, "name"));
+        let (description, shown) = (legible(&given), legible(&title));
+        if description.len() != given.len() || shown.len() != title.len() {
+            drafted.warn("its words hold characters that no reader sees: they are left out".to_owned());
+        }
+        let description: String = description.chars().take(MAX_TEXT).collect();
         let open = "open: which parameters does it take, of which types, and which of them are text?";
         let results = "open: what does it answer?";
         drafted.task = json!({
-            "parameters": {"type": "object", "title": of(skill, "name"), "description": description, "$comment": open},
+            "parameters": {"type": "object", "title": shown, "description": description, "$comment": open},
             "results": {"type": "object", "$comment": results},
         });
         drafted.warn("it takes and answers an empty object until somebody says what".to_owned());

@@ -137,7 +137,11 @@ pub(super) fn unseen(drafted: &Drafted) -> Vec<String> {
         .chain(drafted.definitions.values())
         .for_each(|part| words(part, &mut shown));
     shown.extend(drafted.definitions.keys().map(String::as_str));
-    let stands = |word: &str| shown.iter().any(|text| text.contains(word));
+    // line breaks are written as spaces; what lost another character does not stand there
+    let stands = |word: &str| {
+        let word = schema::spaced(word);
+        shown.iter().any(|text| text.contains(&word))
+    };
     for (member, value) in drafted.forms.iter().filter_map(|form| form.definition.as_object()).flatten() {
         let quoted = Value::from(member.as_str());
         if member == "name" || (member == "description" && value.as_str().is_some_and(stands)) {

@@ -180,7 +180,13 @@ fn task(
     let mut parameters = schema::keep(drafted, "parameters", newest.get("inputSchema"), used)?;
     if let Value::Object(map) = &mut parameters {
         if let Some(Value::String(text)) = newest.get("description") {
-            map.insert("description".to_owned(), Value::from(text.as_str()));
+            let shown = schema::legible(text);
+            if shown.len() != text.len() {
+                drafted.warn(
+                    "its description holds characters that no reader sees: they are left out".to_owned(),
+                );
+            }
+            map.insert("description".to_owned(), Value::from(shown));
         }
         map.insert("$comment".to_owned(), Value::from(comment(&tool, &digests, &mirrored)));
     }

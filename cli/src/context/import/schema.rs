@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use semgate_contexts::schema::FORMATS;
+use semgate_contexts::json;
+use semgate_contexts::schema::{FORMATS, refused_in_free_text};
 use serde_json::{Map, Value, json};
 
 use super::draft::Drafted;
@@ -47,6 +48,16 @@ const PLAIN: [&str; 32] = [
     "x-code-list",
     "$ref",
 ];
+
+/// The text as a context may hold it: a space for each line break and tab, and no other character that free text refuses.
+pub(super) fn legible(text: &str) -> String {
+    spaced(text).chars().filter(|c| !refused_in_free_text(*c)).collect()
+}
+
+/// The text with a space for each line break and tab.
+pub(super) fn spaced(text: &str) -> String {
+    text.chars().map(|c| if matches!(c, '\n' | '\r' | '\t') { ' ' } else { c }).collect()
+}
 
 /// Whether a text is a word of schemas alone, which says nothing to anybody who reads a tool's definition.
 pub(super) fn is_plain(word: &str) -> bool {
@@ -189,8 +200,18 @@ impl Keep<'_> {
             }
             self.keyword(map, (name, value), &mut out)?;
         }
+        self.bound_pattern(&mut out);
         self.remark(&out);
         Ok(Value::Object(out))
+    }
+
+    /// A pattern needs a length: the one added is that of the longest string of a message, so that nothing is refused by it.
+    fn bound_pattern(&mut self, out: &mut Map<String, Value>) {
+        if out.contains_key("pattern") && !out.contains_key("maxLength") {
+            let most = json::Limits::default().max_string_bytes;
+            out.insert("maxLength".to_owned(), Value::from(most));
+            self.warn(&format!("has a pattern without a length: `maxLength` {most} is added, lower it"));
+        }
     }
 
     fn remark(&mut self, out: &Map<String, Value>) {
@@ -266,6 +287,13 @@ impl Keep<'_> {
             ) => {
                 let kept = self.below(&[name], schema)?;
                 out.insert(name.to_owned(), kept);
+            }
+            ("title" | "description" | "$comment", Value::String(text)) => {
+                let shown = legible(text);
+                if shown.len() != text.len() {
+                    self.warn(&format!("`{name}` holds characters that no reader sees: they are left out"));
+                }
+                out.insert(name.to_owned(), Value::from(shown));
             }
             _ if PLAIN.contains(&name) => drop(out.insert(name.to_owned(), value.clone())),
             _ => self.warn(&format!("`{}` is a keyword that says nothing here: it is left out", shown(name))),

@@ -3,6 +3,7 @@ use super::*;
 use semgate_contexts::Context;
 use serde_json::json;
 
+mod bounds;
 mod schemas;
 mod unread;
 

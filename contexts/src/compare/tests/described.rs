@@ -43,7 +43,7 @@ fn attack_what_cannot_be_is_not_described() {
             .to_string()
             .as_bytes(),
         &crate::Prefix::default(),
-        &crate::DocumentLimits::default(),
+        &crate::DocumentLimits::default().published(),
     );
     assert!(refused.is_err());
     let never = json!({ "type": "string", "allOf": [{ "minLength": 30_000 }, { "maxLength": 29_000 }] });

@@ -15,9 +15,12 @@ pub struct Limits {
     /// Connections open at once on one listener; further ones wait in the kernel's backlog. 4096: at the default buffers
     /// that is about 100 MB if every one of them sends a full head and nothing else.
     pub connections: usize,
-    /// Connections of one agent among them, on a TLS listener. 512: an eighth, so that seven agents that were taken over still
-    /// leave places for the others, and far more than a pool of an honest one. A plain listener has one agent only.
+    /// Connections of one agent, on all TLS listeners and cores together. 512: an eighth of `connections`, so that seven agents that were taken
+    /// over leave places for the others, and far more than a pool of an honest one. A plain listener has one agent only.
     pub connections_per_agent: usize,
+    /// Bytes that messages hold in the gateway, of all agents together: buffers of connections, bodies as they came and inflated, replies and
+    /// events. 1 GiB; one agent may hold an eighth of it. Memory of the process beyond this is that of contexts and policies.
+    pub held_bytes: usize,
     /// Requests of one agent in flight, on all TLS listeners and cores together, streams and sockets among them; each may hold a connection to
     /// an agent behind. 4096: a sixteenth of the 65,536 descriptors of the shipped unit, so that seven agents that were taken over leave more
     /// than half, and far more than an honest one has open.
@@ -65,15 +68,15 @@ pub struct Limits {
     /// Ids of tasks, conversations and push configurations that one message names. 512: twice `push_targets`, and more than a long history
     /// refers to; an eighth of `owned`.
     pub named_ids: usize,
-    /// Messages a second from one agent, all routes together, refused ones included. 1000: at 25 µs each that is a fortieth of
-    /// a core, so tens of agents share one.
+    /// Units a second that the arrivals of one agent may cost, all routes together. A message costs one unit, one more for each 4 KiB of its
+    /// body, and one more for each 500 JSON values. 1000: at 25 µs each that is a fortieth of a core, so tens of agents share one.
     pub rate_per_second: u32,
-    /// Messages at once from one agent before the rate bites. 2000: two seconds of it.
+    /// Units at once from one agent before the rate bites. 2000: two seconds of it.
     pub rate_burst: u32,
     /// Buckets of limits by policies and `limits.json` that are not full, of all agents together. 1,048,576: some 64 MiB, should a
     /// million agents be active at once.
     pub rate_buckets: usize,
-    /// Agents whose rate is remembered. 65,536: about 16 MiB. An active one is never forgotten; when all are active, a new one is refused.
+    /// Agents that have an account. 65,536: about 16 MiB. An active one is never forgotten; when all are active, a new one is refused.
     pub metered_agents: usize,
     /// Connecting to the agent behind, TLS included. 2 s: it is near.
     pub connect_timeout: Duration,
@@ -225,6 +228,9 @@ pub struct Limits {
     pub policy_steps: u64,
     /// Steps of judging all policies of one load ([`PolicyLimits::max_steps`]).
     pub policies_steps: u64,
+    /// Bytes that compiled contexts take in memory, of all authorities together, each an equal part; of one line a quarter of its
+    /// authority's. 256 MiB: thousands of documents as people write them.
+    pub context_bytes: u64,
     /// Delivering one push notification, whole: name, connection and the head of the answer. 10 s: receivers are far away, and the agent waits.
     pub push_timeout: Duration,
     /// Asking the authority for one thing, whole. 10 s: the largest is a tile of a few hundred kB.
@@ -242,6 +248,7 @@ impl Default for Limits {
             connections: 4096,
             connections_per_agent: 512,
             requests_per_agent: 4096,
+            held_bytes: 1 << 30,
             handshake_timeout: Duration::from_secs(5),
             idle_timeout: Duration::from_secs(75),
             header_timeout: Duration::from_secs(10),
@@ -326,6 +333,7 @@ impl Default for Limits {
             policy_nesting: 500,
             policy_steps: 2_000_000,
             policies_steps: 200_000_000,
+            context_bytes: 256 << 20,
             push_timeout: Duration::from_secs(10),
             fetch_timeout: Duration::from_secs(10),
             peer_interval: Duration::from_secs(30),
@@ -430,6 +438,7 @@ file_limits! {
         connections: usize = 1..=1_000_000,
         connections_per_agent: usize = 1..=1_000_000,
         requests_per_agent: usize = 1..=1_000_000,
+        held_bytes: usize = 8_388_608..=1_099_511_627_776,
         header_bytes: usize = 512..=1_048_576,
         headers: usize = 4..=1024,
         streams: u32 = 1..=10_000,
@@ -496,6 +505,7 @@ file_limits! {
         policy_nesting: usize = 16..=500,
         policy_steps: u64 = 1_000..=1_000_000_000_000,
         policies_steps: u64 = 1_000..=1_000_000_000_000,
+        context_bytes: u64 = 1_048_576..=1_099_511_627_776,
         proposals: usize = 1..=65_536,
         proposals_of_all: usize = 1..=16_777_216,
         crl_bytes: usize = 1024..=17_179_869_184,

@@ -211,6 +211,7 @@ fn authority(file: &FileAuthority, base: &Path) -> Result<AuthorityConfig, Confi
         roots: base.join(&file.roots),
         root_threshold,
         tls_roots: base.join(file.tls_roots.as_ref().unwrap_or(&file.roots)),
+        present_certificate: file.present_certificate.unwrap_or(false),
         origin: file.origin.clone(),
         log_key: file.log_key.clone(),
         lines: file.lines.clone(),

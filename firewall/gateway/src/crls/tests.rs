@@ -152,3 +152,28 @@ fn lists_that_do_not_count_go_for_want_of_room_the_oldest_first() {
     assert!(there("a.crl") && !there("b.crl"));
     assert_eq!(lists.files().len(), 2);
 }
+
+#[test]
+fn attack_a_list_that_the_disk_does_not_take_leaves_no_outdated_one_for_the_next_start() {
+    let (world, dir) = (World::new(), tempfile::tempdir().unwrap());
+    let (roots, pem, chain) = (world.roots(), world.tls.chain().to_pem(), world.agent());
+    let start = || {
+        let mut lists = Lists::new(dir.path().to_owned(), roots.clone(), CrlLimits::default());
+        lists.restore(NOW);
+        lists
+    };
+    let judged = |lists: &Lists| {
+        let roots = roots.clone().with_crls(Arc::clone(&lists.store));
+        verify_chain(&chain, &roots, Usage::Agent, NOW).map(drop)
+    };
+    let mut lists = start();
+    lists.set_issuers(None, &pem, NOW);
+    assert!(lists.offer(&world.list(1, &[]), NOW).unwrap().is_newer());
+    let file = lists.files().remove(0);
+    std::fs::create_dir(file.with_extension("new")).unwrap();
+    let revoked = Revoked::of(&chain.certificates()[0], NOW).unwrap();
+    assert!(lists.offer(&world.list(2, &[revoked]), NOW).unwrap().is_newer());
+    assert_eq!(judged(&lists), Err(ChainFault::Revoked), "it applies at once");
+    assert!(!file.exists());
+    assert_eq!(judged(&start()), Err(ChainFault::RevocationUnknown), "nobody is let in by the outdated one");
+}

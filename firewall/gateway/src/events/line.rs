@@ -30,6 +30,11 @@ impl LineReader {
         &self.buffer
     }
 
+    /// Bytes since [`LineReader::begin`], and what came and was not taken yet.
+    pub(super) fn buffered(&self) -> usize {
+        self.taken.saturating_add(self.buffer.len())
+    }
+
     /// From here on bytes are counted anew.
     pub(super) fn begin(&mut self) {
         self.taken = 0;

@@ -31,6 +31,11 @@ impl Lines {
         Self { limits, lines: LineReader::default(), seen: 0 }
     }
 
+    /// Bytes of what is not whole.
+    pub(crate) fn buffered(&self) -> usize {
+        self.lines.buffered()
+    }
+
     /// Adds what came. Take every [`Lines::next`] before adding more: nothing else bounds what is waiting.
     pub(crate) fn add(&mut self, piece: Bytes) {
         self.lines.add(piece);

@@ -60,6 +60,8 @@ pub(crate) fn open(
         Quorum::new(keys, authority.witness_quorum).map_err(|why| fault("witnesses of", &why))?;
     settings.recognised = authority.recognised_by.is_some();
     settings.max_status_age = authority.max_status_age.as_secs();
+    let authorities = config.authorities.len().max(1) as u64;
+    settings.limits.max_compiled_bytes = config.limits.context_bytes / authorities;
     settings.poll = authority.poll.as_secs().max(1);
     if memory == Memory::Look && !dir.is_dir() {
         return Ok(Follower::without_memory(settings));
@@ -276,6 +278,22 @@ impl Task {
         }
     }
 
+    /// Shows the operator how far the memory on disk keeps up. The log has the fault already, as a report of the follower.
+    fn show_memory(&self) {
+        let memory = self.follower.memory();
+        let before = self.exchange.memory(&self.name);
+        self.exchange.remembers(&self.name, memory);
+        if memory.whole && before.is_some_and(|before| !before.whole && before.fault.is_some()) {
+            tracing::info!(authority = self.name, "all that was accepted is on disk again");
+        }
+        for (name, holds) in
+            [("semgate_memory_whole", memory.whole), ("semgate_memory_reserve", memory.reserve)]
+        {
+            let labels = [("authority", self.name.clone())];
+            self.publisher.metrics.gauge(name, &labels).set(f64::from(u8::from(holds)));
+        }
+    }
+
     /// Others may compare what is accepted here.
     fn tell(&self) {
         self.exchange.accepted(&self.name, self.follower.checkpoint(), self.follower.is_split().is_some());
@@ -306,6 +324,7 @@ impl Task {
 
     /// What the follower has to tell, with the place of the evidence where some is kept.
     fn log_reports(&mut self) {
+        self.show_memory();
         for report in self.follower.reports() {
             let evidence = report.evidence.as_ref().map(|place| tracing::field::display(place.display()));
             tracing::warn!(authority = self.name, %report, evidence, "reported by the follower");

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use semgate_contexts::json::{self, Limits};
+use semgate_statement::MemoryState;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
@@ -24,6 +25,7 @@ pub(crate) struct Offered {
 struct Place {
     accepted: Option<String>,
     split: bool,
+    memory: Option<MemoryState>,
     offered: Vec<Offered>,
     bell: Arc<Notify>,
 }
@@ -61,6 +63,18 @@ impl Exchange {
     /// Whether this authority contradicted itself.
     pub(crate) fn is_split(&self, authority: &str) -> Option<&'static str> {
         self.places().get(authority).filter(|place| place.split).map(|_| "contradicted itself")
+    }
+
+    /// Takes the state of the memory on disk of this authority's follower.
+    pub(super) fn remembers(&self, authority: &str, memory: MemoryState) {
+        if let Some(place) = self.places().get_mut(authority) {
+            place.memory = Some(memory);
+        }
+    }
+
+    /// The state of the memory on disk of this authority's follower.
+    pub(crate) fn memory(&self, authority: &str) -> Option<MemoryState> {
+        self.places().get(authority).and_then(|place| place.memory)
     }
 
     /// The list for other gateways: `{"checkpoints": {<authority>: <signed note>}}`.

@@ -2,7 +2,7 @@
 
 use http::{HeaderName, HeaderValue};
 
-use crate::agents::InFlight;
+use crate::account::Charge;
 use crate::decision::DecisionId;
 use crate::identify::Shown;
 
@@ -15,5 +15,5 @@ pub(crate) struct Agreed {
     pub(crate) credentials: Vec<(HeaderName, HeaderValue)>,
     pub(crate) decision: DecisionId,
     /// The request that opened it, for as long as it is open.
-    pub(crate) _in_flight: InFlight,
+    pub(crate) _charge: Charge,
 }

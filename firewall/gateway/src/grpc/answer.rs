@@ -13,13 +13,14 @@ use http::response::Parts;
 use http::{HeaderMap, HeaderValue};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame};
-use semgate_inspect::Refusal;
+use semgate_inspect::{Delivered, Refusal};
 use semgate_message::a2a::grpc;
 
 use super::frame::{FrameFault, Frames};
 use super::head::{ENCODING, MEDIA};
 use super::status::{DETAILS, STATUS};
-use crate::reasons::invalid;
+use crate::account::{Charge, NoRoom};
+use crate::reasons::{invalid, no_room};
 use crate::upstream::ReplyBody;
 
 /// Messages over the wire are to be padded or not (gRPC over HTTP/2, "Custom-Metadata").
@@ -120,6 +121,11 @@ impl Messages {
         }
     }
 
+    /// Bytes of a message that is not whole.
+    pub(crate) fn buffered(&self) -> usize {
+        self.frames.buffered()
+    }
+
     /// Whether the end was taken.
     pub(crate) fn is_over(&self) -> bool {
         self.over
@@ -129,11 +135,12 @@ impl Messages {
     ///
     /// # Errors
     /// `upstream_invalid`, or what the status says.
-    pub(crate) async fn only(mut self, mut body: ReplyBody) -> Result<Bytes, Ended> {
+    pub(crate) async fn only(mut self, mut body: ReplyBody, charge: &Charge) -> Result<Bytes, Ended> {
         let mut only = None;
         while !self.over {
             let frame = body.frame().await.transpose();
             self.take(frame.map_err(|_| invalid("the answer of the agent behind was cut"))?)?;
+            charge.hold_only(self.buffered().max(charge.held())).map_err(|NoRoom| no_room(Delivered::Yes))?;
             while let Some(message) = self.ready()? {
                 if only.replace(message).is_some() {
                     return Err(broken(FrameFault::Second).into());

@@ -72,6 +72,11 @@ impl Frames {
         Self { buffer: BytesMut::new(), limit }
     }
 
+    /// Bytes of what is not whole.
+    pub(crate) fn buffered(&self) -> usize {
+        self.buffer.len()
+    }
+
     /// A piece that came.
     pub(crate) fn push(&mut self, piece: &[u8]) {
         self.buffer.extend_from_slice(piece);

@@ -14,7 +14,7 @@ use http::HeaderMap;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame};
 use semgate_contexts::json;
-use semgate_inspect::{Refusal, Written};
+use semgate_inspect::{Delivered, Refusal, Written};
 use semgate_message::a2a::Operation;
 use tokio::time::timeout_at;
 
@@ -23,9 +23,9 @@ use super::carry::anew;
 use super::carry::answered;
 use super::frame::framed;
 use super::status::{refused, well};
+use crate::account::NoRoom;
 use crate::forward::{Answering, Begun};
-use crate::reasons::invalid;
-
+use crate::reasons::{invalid, no_room};
 use crate::relay::{Course, Of};
 use crate::upstream::{Lease, ReplyBody};
 
@@ -75,6 +75,7 @@ impl Relay {
     async fn step(&mut self) -> Result<Next, Ended> {
         loop {
             if let Some(message) = self.messages.ready()? {
+                self.course.of().lane.turns.unit().await;
                 return Ok(Next::Message(self.message(message)?));
             }
             if self.messages.is_over() {
@@ -96,6 +97,9 @@ impl Relay {
             let Ok(frame) = timeout_at(look, body.frame()).await else { continue };
             let frame = frame.transpose().map_err(|_| invalid("the stream of the agent behind was cut"))?;
             self.course.heard();
+            let came = frame.as_ref().and_then(Frame::data_ref).map_or(0, Bytes::len);
+            let bytes = self.messages.buffered().saturating_add(came);
+            self.course.of().charge.hold_only(bytes).map_err(|NoRoom| no_room(Delivered::Yes))?;
             return self.messages.take(frame);
         }
     }

@@ -1,7 +1,9 @@
 //! What is spoken on a connection whose peer is known: HTTP/1.1 behind the guard, or HTTP/2.
 
 use std::convert::Infallible;
+use std::error::Error;
 use std::future::{Future, poll_fn};
+use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -17,9 +19,11 @@ use tokio::time::Instant;
 use tokio_rustls::server::TlsStream;
 
 use super::{Face, Listener};
+use crate::account::Connection;
 use crate::answer::{Answer, AnswerBody, Carried};
 use crate::config::Limits;
 use crate::executor::OnThisCore;
+use crate::framing::frames::{Frames, Requests};
 use crate::framing::streams::{self, Overdue, Streams};
 use crate::framing::{Guard, GuardLimits, HeadLimits, Opening, Paced, Serving, Watch, opening};
 use crate::identify::Identity;
@@ -32,18 +36,22 @@ const H2: &[u8] = b"h2";
 
 impl Listener {
     /// What the handshake agreed on; without ALPN HTTP/1.1.
-    pub(super) async fn speak_agreed<S>(&self, stream: TlsStream<S>, identity: Rc<Identity>)
-    where
+    pub(super) async fn speak_agreed<S>(
+        &self,
+        stream: TlsStream<S>,
+        identity: Rc<Identity>,
+        connection: Connection,
+    ) where
         S: AsyncRead + AsyncWrite + Unpin + 'static,
     {
         if stream.get_ref().1.alpn_protocol() == Some(H2) {
-            return self.http2(stream, BytesMut::new(), identity).await;
+            return self.http2(stream, BytesMut::new(), identity, connection).await;
         }
         self.http1(stream, BytesMut::new(), identity).await;
     }
 
     /// What the first bytes say: nothing is negotiated on a plain connection.
-    pub(super) async fn speak_either<S>(&self, mut stream: S, identity: Rc<Identity>)
+    pub(super) async fn speak_either<S>(&self, mut stream: S, identity: Rc<Identity>, connection: Connection)
     where
         S: AsyncRead + AsyncWrite + Unpin + 'static,
     {
@@ -57,7 +65,7 @@ impl Listener {
         };
         match first {
             Opening::Http1(first) => self.http1(stream, first, identity).await,
-            Opening::Http2(first) => self.http2(stream, first, identity).await,
+            Opening::Http2(first) => self.http2(stream, first, identity, connection).await,
             Opening::Silent => self.lane.metrics.connection("silent"),
         }
     }
@@ -139,12 +147,17 @@ impl Listener {
 
     /// HTTP/2 until either side is done, the connection is idle, or an answer is not taken. A drain tells the peer (GOAWAY) and
     /// waits for the streams that are open.
-    async fn http2<S>(&self, stream: S, first: BytesMut, identity: Rc<Identity>)
+    async fn http2<S>(&self, stream: S, first: BytesMut, identity: Rc<Identity>, connection: Connection)
     where
         S: AsyncRead + AsyncWrite + Unpin + 'static,
     {
-        self.lane.metrics.connection("begun_h2");
         let limits = &self.lane.shared.limits;
+        // as much as all its streams together may send before any of it is taken
+        if connection.buffer(limits.stream_window as usize).is_err() {
+            return self.lane.metrics.connection("too_many");
+        }
+        self.lane.metrics.connection("begun_h2");
+        let core = OnThisCore::InTurns(Rc::clone(&self.lane.turns), Arc::clone(identity.account().agent()));
         let head = guard_limits(limits).head;
         let (lane, face) = (Rc::clone(&self.lane), self.face);
         let open = Streams::new();
@@ -160,8 +173,9 @@ impl Listener {
             })
         };
         let _counted = Open::count(self.lane.metrics.open.clone());
+        let stream = Frames::new(stream, Requests::Come, &first);
         let paced = Paced::new(stream, first, limits.write_timeout);
-        let connection = http2_builder(limits).serve_connection(paced, service);
+        let connection = http2_builder(limits, core).serve_connection(paced, service);
         let mut connection = std::pin::pin!(connection);
         let mut stop = self.stop.clone();
         let look = limits.idle_timeout.min(limits.write_timeout) / 4;
@@ -169,7 +183,12 @@ impl Listener {
         loop {
             tokio::select! {
                 biased;
-                _ = connection.as_mut() => return,
+                ended = connection.as_mut() => {
+                    if ended.is_err_and(|fault| is_flood(&fault)) {
+                        self.lane.metrics.connection("too_many_frames");
+                    }
+                    return;
+                }
                 _ = stop.wait_for(|stop| *stop), if ending.is_none() => {}
                 () = tokio::time::sleep(look) => match open.overdue(limits.idle_timeout, limits.write_timeout) {
                     Some(Overdue::Stalled) => return self.lane.metrics.connection("stalled"),
@@ -183,6 +202,19 @@ impl Listener {
             connection.as_mut().graceful_shutdown();
         }
     }
+}
+
+/// The peer sent more frames that belong to no request than its share.
+fn is_flood(fault: &hyper::Error) -> bool {
+    let mut source: Option<&dyn Error> = fault.source();
+    while let Some(fault) = source {
+        let io = fault.downcast_ref::<io::Error>();
+        if io.is_some_and(|io| io.kind() == io::ErrorKind::ConnectionAborted) {
+            return true;
+        }
+        source = fault.source();
+    }
+    false
 }
 
 /// Takes an offer of HTTP/2 out of a head of HTTP/1.1, which the guard let pass whole or not at all: it is not taken up, and goes no further.
@@ -239,16 +271,16 @@ fn http1_builder(limits: &Limits) -> http1::Builder {
     builder
 }
 
-fn http2_builder(limits: &Limits) -> http2::Builder<OnThisCore> {
-    let mut builder = http2::Builder::new(OnThisCore);
+fn http2_builder(limits: &Limits, core: OnThisCore) -> http2::Builder<OnThisCore> {
+    let mut builder = http2::Builder::new(core);
     builder
         .timer(TokioTimer::new())
         .max_concurrent_streams(limits.streams)
         .max_pending_accept_reset_streams(limits.stream_resets)
         .max_local_error_reset_streams(limits.stream_resets)
         .initial_stream_window_size(limits.stream_window)
-        // all streams of a connection together: four of them at full speed
-        .initial_connection_window_size(limits.stream_window.saturating_mul(4))
+        // all streams of a connection together, which is what the connection holds of its agent's account
+        .initial_connection_window_size(limits.stream_window)
         .adaptive_window(false)
         .max_frame_size(16 * 1024)
         // what is a little too large is refused by us, with a decision id; what is far too large, by h2 with 431

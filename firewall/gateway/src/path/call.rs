@@ -74,13 +74,14 @@ impl Way<'_> {
                 lane.shared.inspector.declined(&sent);
             }
         };
-        let read = Messages::begin(&head, limits.reply_bytes).inspect_err(declined)?.only(body);
+        let read = Messages::begin(&head, limits.reply_bytes).inspect_err(declined)?.only(body, &self.charge);
         let message = match tokio::time::timeout_at(deadline, read).await {
             Ok(message) => message.inspect_err(declined)?,
             // its head came, so it has the message
             Err(_) => return Err(reasons::timeout(Delivered::Yes).into()),
         };
         lane.pool.keep(lease);
+        lane.turns.unit().await;
         self.hears()?;
         let json = json::Limits { max_bytes: limits.reply_bytes, ..limits.json() };
         let reply = answered(operation, message, &json)?;

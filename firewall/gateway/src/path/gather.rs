@@ -6,13 +6,14 @@
 use std::rc::Rc;
 
 use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use http::StatusCode;
 use http_body_util::BodyExt;
 use semgate_inspect::{Code, Delivered, Quota, Refusal};
 use semgate_message::Call;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use tokio::task::JoinSet;
 use tokio::time::timeout_at;
 
 use super::clarify::SAID_BY;
@@ -75,16 +76,17 @@ impl Way<'_> {
     pub(super) async fn gather(&self, group: &Group, received: Received) -> Answer {
         let deadline = tokio::time::Instant::now() + group.time;
         let Received { admitted, bytes } = received;
-        let mut asked = JoinSet::new();
+        let mut asked = FuturesUnordered::new();
         for (at, member) in group.members.iter().enumerate() {
             let (lane, identity) = (Rc::clone(member), Rc::clone(self.identity));
             let one = Received { admitted: same(&admitted, member), bytes: bytes.clone() };
             let (decision, began) = (self.decision, self.began);
-            let (caller, shown) = (self.caller.clone(), self.shown.clone());
+            let (caller, shown, charge) = (self.caller.clone(), self.shown.clone(), self.charge.clone());
             // dropped with the set: whoever is not waited for leaves a record
-            asked.spawn_local(async move {
+            asked.push(async move {
                 let manner = Manner::Plain;
-                let way = Way { lane: &lane, identity: &identity, caller, shown, manner, decision, began };
+                let way =
+                    Way { lane: &lane, identity: &identity, charge, caller, shown, manner, decision, began };
                 (at, ask(&way, one).await)
             });
         }
@@ -94,13 +96,12 @@ impl Way<'_> {
             heard.iter().filter(|one| matches!(one, Some((Heard::Reply(..), _)))).count() >= group.replies
         };
         while !enough(&heard) {
-            match timeout_at(deadline, asked.join_next()).await {
-                Ok(Some(Ok((at, came)))) => {
+            match timeout_at(deadline, asked.next()).await {
+                Ok(Some((at, came))) => {
                     if let Some(place) = heard.get_mut(at) {
                         *place = Some(came);
                     }
                 }
-                Ok(Some(Err(_))) => {}
                 Ok(None) => break,
                 Err(_) => {
                     late = true;

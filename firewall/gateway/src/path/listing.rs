@@ -122,6 +122,7 @@ impl Way<'_> {
         let way = Way {
             lane: self.lane,
             identity: self.identity,
+            charge: self.charge.clone(),
             caller: self.caller.clone(),
             shown: self.shown.clone(),
             manner: self.manner,
@@ -129,7 +130,7 @@ impl Way<'_> {
             began: std::time::Instant::now(),
         };
         // a message of the caller like any other
-        self.lane.shared.inspector.arrive(self.identity.counted(), self.lane.shared.now()).ok()?;
+        self.identity.account().arrive(self.lane.shared.now()).ok()?;
         let (inspector, route) = (&self.lane.shared.inspector, &self.lane.route);
         let (id, bytes) = (0..DRAWS).find_map(|_| {
             let mut random = [0; 26];

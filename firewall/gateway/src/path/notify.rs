@@ -10,6 +10,7 @@ use semgate_inspect::{Code, Delivered, Direction, Notification, Peer, Refusal};
 use tokio::time::{Instant as Deadline, timeout_at};
 
 use super::{NotRecorded, Stopped, Way};
+use crate::account::Charge;
 use crate::admit;
 use crate::admit::headers::Media;
 use crate::answer::Answer;
@@ -35,7 +36,8 @@ pub(crate) async fn notified(
     let decision = lane.decisions.next();
     let (manner, shown) = (Manner::Plain, OnceCell::new());
     let (caller, began) = (serving.caller(), Instant::now());
-    let way = Way { lane: &lane, identity: &identity, caller, shown, manner, decision, began };
+    let charge = Charge::new(identity.account());
+    let way = Way { lane: &lane, identity: &identity, charge, caller, shown, manner, decision, began };
     match way.notification(&serving, head_and_body).await {
         Ok(()) => refuse::taken(decision),
         Err(refusal) => way.stop(&Stopped { direction: Direction::Reply, ..Stopped::from(refusal) }),
@@ -50,7 +52,7 @@ impl Way<'_> {
     ) -> Result<(), Refusal> {
         let lane = self.lane;
         let shared = &*lane.shared;
-        let _in_flight = self.begin()?;
+        self.begin().await?;
         if let Some(fault) = serving.fault() {
             return Err(reasons::framing(fault));
         }
@@ -64,7 +66,8 @@ impl Way<'_> {
         let shown = self.identity.shown(&parts.headers, &shared.issuers, (now, room))?;
         let peer = &self.shown.get_or_init(|| shown).by(peer, now)?;
         let media = admitted.typed.unwrap_or(Media::Json);
-        let receiving = receive::receive(admitted, body, serving, &shared.limits);
+        let room = self.room();
+        let receiving = receive::receive(admitted, body, serving, &room);
         let received = self.attended(|| self.bare_facts(Direction::Reply), receiving).await?;
         let (inspector, body) = (&shared.inspector, received.bytes.clone());
         let judged = Instant::now();

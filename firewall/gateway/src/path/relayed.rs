@@ -196,7 +196,7 @@ impl Way<'_> {
         };
         let whole = self.attended(|| facts.clone(), async {
             let begun = forward::forward(permit, recorded, lane, lease, (&told, self.shown())).await?;
-            forward::whole(begun, lane).await
+            forward::whole(begun, lane, &self.charge).await
         });
         whole.await.map_err(|refusal| stopped_reply(refusal, facts.clone()))
     }

@@ -4,10 +4,12 @@ use std::io::Read;
 
 use bytes::Bytes;
 use flate2::bufread::{GzDecoder, ZlibDecoder};
-use semgate_inspect::{Code, Refusal};
+use semgate_inspect::{Code, Delivered, Refusal};
 
+use crate::account::{Charge, NoRoom};
 use crate::admit::headers::Encoding;
 use crate::config::Limits;
+use crate::reasons;
 
 /// Below this many bytes the ratio is not judged: small bodies compress as they like.
 const RATIO_FROM: usize = 64 * 1024;
@@ -16,19 +18,24 @@ const RATIO_FROM: usize = 64 * 1024;
 const STEP: usize = 16 * 1024;
 
 /// # Errors
-/// `too_large` past the absolute limit or the ratio; `malformed` for a damaged stream, or bytes behind its end (a second
+/// `too_large` past the absolute limit or the ratio; `rate_limited` where the agent's account has no room for the inflated body; `malformed` for a damaged stream, or bytes behind its end (a second
 /// gzip member is such bytes).
-pub(super) fn inflate(encoding: Encoding, packed: &Bytes, limits: &Limits) -> Result<Bytes, Refusal> {
+pub(super) fn inflate(
+    encoding: Encoding,
+    packed: &Bytes,
+    limits: &Limits,
+    charge: &Charge,
+) -> Result<Bytes, Refusal> {
     let (bytes, rest) = match encoding {
         Encoding::Identity => return Ok(packed.clone()),
         Encoding::Gzip => {
             let mut decoder = GzDecoder::new(&packed[..]);
-            let bytes = read(&mut decoder, packed.len(), limits)?;
+            let bytes = read(&mut decoder, packed.len(), limits, charge)?;
             (bytes, decoder.into_inner())
         }
         Encoding::Deflate => {
             let mut decoder = ZlibDecoder::new(&packed[..]);
-            let bytes = read(&mut decoder, packed.len(), limits)?;
+            let bytes = read(&mut decoder, packed.len(), limits, charge)?;
             (bytes, decoder.into_inner())
         }
     };
@@ -38,7 +45,12 @@ pub(super) fn inflate(encoding: Encoding, packed: &Bytes, limits: &Limits) -> Re
     Ok(Bytes::from(bytes))
 }
 
-fn read(decoder: &mut impl Read, packed: usize, limits: &Limits) -> Result<Vec<u8>, Refusal> {
+fn read(
+    decoder: &mut impl Read,
+    packed: usize,
+    limits: &Limits,
+    charge: &Charge,
+) -> Result<Vec<u8>, Refusal> {
     let ratio = packed.saturating_mul(limits.inflate_ratio);
     let mut out = Vec::new();
     let mut step = vec![0_u8; STEP];
@@ -47,6 +59,7 @@ fn read(decoder: &mut impl Read, packed: usize, limits: &Limits) -> Result<Vec<u
         if size == 0 {
             return Ok(out);
         }
+        charge.hold(size).map_err(|NoRoom| reasons::no_room(Delivered::No))?;
         out.extend_from_slice(step.get(..size).unwrap_or_default());
         if out.len() > limits.body_bytes || (out.len() > RATIO_FROM && out.len() > ratio) {
             return Err(super::too_large(limits.body_bytes));

@@ -1,6 +1,7 @@
 //! Compressed bodies cost what they say.
 
 use super::*;
+use crate::account::Accounts;
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
 use std::io::Write;
@@ -12,7 +13,10 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 fn inflate(encoding: Encoding, packed: &[u8], limits: &Limits) -> Result<Bytes, Code> {
-    super::inflate::inflate(encoding, &Bytes::copy_from_slice(packed), limits)
+    let accounts = Accounts::new(limits);
+    let now = Now { unix: 0, monotonic_ms: 0 };
+    let charge = Charge::new(&accounts.of(&"agent".into(), now).unwrap());
+    super::inflate::inflate(encoding, &Bytes::copy_from_slice(packed), limits, &charge)
         .map_err(|refusal| refusal.code())
 }
 
@@ -35,6 +39,14 @@ fn a_gzip_bomb_is_cut_by_ratio_before_the_absolute_limit() {
     let small = Limits { body_bytes: 1000, inflate_ratio: 10_000, ..Limits::default() };
     assert_eq!(inflate(Encoding::Gzip, &gzip(&[b' '; 1001]), &small), Err(Code::TooLarge));
     assert_eq!(inflate(Encoding::Gzip, &gzip(&[b' '; 1000]), &small).unwrap().len(), 1000);
+}
+
+#[test]
+fn attack_a_body_that_is_inflated_past_the_share_of_its_agent_is_refused_while_it_grows() {
+    let limits = Limits { held_bytes: 8 * 100_000, inflate_ratio: 10_000, ..Limits::default() };
+    let text = b"0123456789".repeat(20_000);
+    assert_eq!(inflate(Encoding::Gzip, &gzip(&text), &limits), Err(Code::RateLimited));
+    assert_eq!(inflate(Encoding::Gzip, &gzip(&text[..90_000]), &limits).unwrap().len(), 90_000);
 }
 
 #[test]

@@ -26,6 +26,9 @@ struct Line<'a> {
     policies: BTreeSet<&'a str>,
     generation: u64,
     duration_us: u64,
+    /// Refusals of the same agent and code that the record stands for beside its own.
+    #[serde(skip_serializing_if = "is_none")]
+    others: u64,
     /// Names that the message settled for its pair and session.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     learnt: &'a [String],
@@ -126,6 +129,7 @@ pub(super) fn write(record: &Record, n: u64, out: &mut Vec<u8>) {
         policies: facts.policies.iter().flat_map(|ids| ids.iter()).collect(),
         generation: facts.generation,
         duration_us: record.duration_us,
+        others: record.others,
         learnt: &facts.learnt,
         limited: facts.limited.iter().map(Limited::of).collect(),
         redacted: &facts.redacted,
@@ -142,6 +146,11 @@ pub(super) fn write(record: &Record, n: u64, out: &mut Vec<u8>) {
     if serde_json::to_writer(&mut *out, &line).is_ok() {
         out.push(b'\n');
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+const fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 fn known(text: &str) -> Option<&str> {

@@ -22,6 +22,7 @@ fn record() -> Record {
         outcome: Outcome::Refused(Code::PolicyDenied),
         facts,
         duration_us: 25,
+        others: 0,
     }
 }
 
@@ -51,6 +52,14 @@ fn a_record_has_the_members_of_the_wire_format_in_their_order() {
     assert_eq!(value.as_object().unwrap().len(), members.len());
     assert_eq!(value["code"], "policy_denied");
     assert_eq!(value["receiver"], serde_json::Value::Null);
+}
+
+#[test]
+fn a_record_says_how_many_refusals_it_stands_for() {
+    let mut out = Vec::new();
+    line::write(&Record { others: 41, ..record() }, 7, &mut out);
+    let value: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    assert_eq!(value["others"], 41);
 }
 
 #[test]

@@ -11,6 +11,7 @@ use semgate_inspect::{
 };
 use tokio::time::Instant;
 
+use crate::account::{Charge, Recording};
 use crate::clock::unix_now;
 use crate::decision::DecisionId;
 use crate::framing::Caller;
@@ -30,6 +31,8 @@ const LOOK: Duration = Duration::from_millis(250);
 pub(crate) struct Of {
     pub(crate) lane: Rc<Lane>,
     pub(crate) identity: Rc<Identity>,
+    /// What the stream takes of its caller's account.
+    pub(crate) charge: Charge,
     pub(crate) caller: Caller,
     /// What the caller's head showed beside its certificate.
     pub(crate) shown: Shown,
@@ -194,14 +197,7 @@ impl Course {
     }
 
     fn record(&self, outcome: Outcome, facts: Facts) -> Result<Recorded, NotRecorded> {
-        let duration = self.of.began.elapsed().as_micros();
-        self.of.lane.shared.audit.record(Record {
-            time: unix_now(),
-            decision: self.of.decision,
-            outcome,
-            facts,
-            duration_us: u64::try_from(duration).unwrap_or(u64::MAX),
-        })
+        self.of.lane.shared.audit.record(Record::of(self.of.decision, outcome, facts, self.of.began))
     }
 
     /// Whether a refused event is left out and the stream goes on: it answers what was answered, or nobody waits for it and the route says
@@ -255,12 +251,16 @@ impl Course {
         let known = !refusal.facts().sender.is_empty();
         let facts = if known { refusal.facts().clone() } else { of.facts.clone() };
         let facts = Facts { direction: Direction::Reply, ..facts };
-        tracing::info!(
-            decision = %of.decision, code = %refusal.code(), route = of.lane.route.name, detail = refusal.detail(),
-            "{what}: {}", refusal.reason()
-        );
         of.lane.metrics.refused(Direction::Reply, refusal.code(), of.began.elapsed().as_secs_f64());
-        let _ = self.record(Outcome::Refused(refusal.code()), facts);
+        let shared = &*of.lane.shared;
+        if let Recording::Whole { others } = of.identity.account().refusal(refusal.code(), shared.now()) {
+            tracing::info!(
+                decision = %of.decision, code = %refusal.code(), route = of.lane.route.name, detail = refusal.detail(),
+                others, "{what}: {}", refusal.reason()
+            );
+            let record = Record::of(of.decision, Outcome::Refused(refusal.code()), facts, of.began);
+            let _ = shared.audit.record(Record { others, ..record });
+        }
     }
 
     /// The caller left before the end.

@@ -47,6 +47,14 @@ impl Reader {
         }
     }
 
+    /// Bytes of what is not whole.
+    pub(crate) fn buffered(&self) -> usize {
+        match self {
+            Self::Events(events) => events.buffered(),
+            Self::Lines(lines) => lines.buffered(),
+        }
+    }
+
     /// The next whole event or comment; `None` until more is added.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ use semgate_negotiation::Sessions;
 use tokio::sync::{mpsc, watch};
 
 use super::threads::{Core, Seat, thread};
-use crate::agents::Agents;
+use crate::account::Accounts;
 use crate::answer::Answer;
 use crate::config::{
     AuditConfig, Config, ContextScope, Limits, Listen, PolicyPlace, Protocol, RouteConfig, Upstream,
@@ -50,7 +50,7 @@ pub async fn run_plain(listen: SocketAddr, upstream: &str) -> Result<(), RunFaul
         inspector: Inspector::new(InspectLimits::default(), generation),
         limits: config.limits.clone(),
         audit,
-        in_flight: Agents::new(usize::MAX),
+        accounts: Accounts::new(&config.limits),
         started: Instant::now(),
         draining: AtomicBool::new(false),
         issuers: ArcSwap::default(),

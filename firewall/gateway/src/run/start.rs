@@ -17,7 +17,7 @@ use semgate_negotiation::Sessions;
 use semgate_policies::{Floors, Policies};
 use semgate_statement::Follower;
 
-use crate::agents::Agents;
+use crate::account::Accounts;
 use crate::config::{Config, Limits, Protocol, RouteConfig};
 use crate::crls::{Lists, Stores};
 use crate::egress::Egress;
@@ -109,9 +109,7 @@ fn inspect_limits(limits: &Limits) -> InspectLimits {
         concepts: limits.concepts,
         reply_concepts: limits.reply_concepts,
         named_ids: limits.named_ids,
-        messages_per_second: limits.rate_per_second.try_into().unwrap_or(default.messages_per_second),
         rate_buckets: limits.rate_buckets,
-        message_burst: limits.rate_burst.try_into().unwrap_or(default.message_burst),
         metered_agents: limits.metered_agents,
         owned_by_one: limits.owned,
         owned_by_all: limits.owned_of_all,
@@ -176,7 +174,7 @@ pub(super) fn shared(
         sessions,
         limits: config.limits.clone(),
         audit,
-        in_flight: Agents::new(config.limits.requests_per_agent),
+        accounts: Accounts::new(&config.limits),
         started: Instant::now(),
         draining: AtomicBool::new(false),
         issuers: ArcSwap::new(issuers),

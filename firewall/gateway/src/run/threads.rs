@@ -12,25 +12,29 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::LocalSet;
 
 use super::{Bound, start};
+use crate::account::NoAccount;
+use crate::account::turns::Turns;
 use crate::address::Address;
 use crate::admin::Admin;
 use crate::admit::HANDSHAKE_PATH;
 use crate::admit::door::Door;
 use crate::admit::host::Names;
-use crate::agents::Agents;
 use crate::authorize::{Authorization, Elsewhere};
 use crate::card::{Card, KeysNow, KnownLines, Says};
 use crate::config::{CardChoice, Config, GroupChoice, Listen, Protocol, RouteConfig, Upstream};
 use crate::decision::Decisions;
 use crate::egress::Egress;
+use crate::executor::OnThisCore;
 use crate::fault::RunFault;
 use crate::follow::{Exchange, First, Follow, Memory, PolicyState, PolicyStates};
+use crate::health::Health;
 use crate::identify::Identity;
 use crate::keep::{Keeper, MinimumsKeeper, keep_tools};
 use crate::lane::{Group, Handshakes, Lane, Shared};
 use crate::listen::{self, BoundRoute, Entrance, Face, Listener};
 use crate::materials::Materials;
 use crate::measure::{Metrics, RouteMetrics};
+use crate::record::repeated::{record_counts, record_last};
 use crate::record::{Audit, AuditWriter};
 use crate::upstream::{Bounds, Connector, Pool, Speak};
 
@@ -104,7 +108,9 @@ pub(super) fn start(
 
     let names = config.authorities.iter().map(|authority| authority.name.clone());
     let exchange = Arc::new(Exchange::new(names));
+    let (health, questions) = Health::of((0..cores.len()).map(|core| format!("semgate-{core}")));
     let admin = Admin {
+        health,
         exchange: Arc::clone(&exchange),
         shared: Arc::clone(&shared),
         metrics: metrics.clone(),
@@ -129,7 +135,7 @@ pub(super) fn start(
     keep_tools(shared.inspector.tools(), &config.state, &agents)?;
     let keeper = Keeper::start(&shared, &config.state, &config.prefix, &agents)?;
     let mut workers = Vec::new();
-    for (number, seats) in cores.into_iter().enumerate() {
+    for ((number, seats), questions) in cores.into_iter().enumerate().zip(questions) {
         let core = Core {
             config: Arc::clone(config),
             shared: Arc::clone(&shared),
@@ -137,6 +143,7 @@ pub(super) fn start(
         };
         let stop = stopping.clone();
         workers.push(thread(format!("semgate-{number}"), ended, move |local, runtime| {
+            local.spawn_local(questions.answer());
             local.block_on(runtime, core.run(seats, stop))
         })?);
     }
@@ -260,6 +267,13 @@ impl Seat {
     }
 }
 
+/// Values that the routes of one core share.
+#[derive(Clone)]
+struct Local {
+    decisions: Rc<Decisions>,
+    turns: Rc<Turns>,
+}
+
 /// One serving thread.
 pub(super) struct Core {
     pub(super) config: Arc<Config>,
@@ -269,7 +283,8 @@ pub(super) struct Core {
 
 impl Core {
     pub(super) async fn run(self, seats: Vec<Seat>, mut stop: watch::Receiver<bool>) -> Result<(), RunFault> {
-        let decisions = Rc::new(Decisions::new());
+        let local = Local { decisions: Rc::new(Decisions::new()), turns: Turns::new() };
+        tokio::task::spawn_local(Rc::clone(&local.turns).run());
         let each = self.config.limits.connections.div_ceil(self.config.workers.max(1));
         let each = u32::try_from(each.min(Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX);
         let mut slots = Vec::new();
@@ -279,7 +294,7 @@ impl Core {
             slots.push(Arc::clone(&places));
             let (egress, url) = seat.egress.take().unzip();
             let at = seat.at;
-            let listener = self.listener(seat, url, Rc::clone(&decisions), places, stop.clone())?;
+            let listener = self.listener(seat, url, local.clone(), places, stop.clone())?;
             if let Some(bound) = egress {
                 let places = Arc::new(Semaphore::new(each as usize));
                 slots.push(Arc::clone(&places));
@@ -307,9 +322,7 @@ impl Core {
         let plain = config.and_then(|route| route.choices.push.as_ref()).is_some_and(|push| push.plain);
         let entrance = if plain {
             let id = &beside.lane.route.receiver;
-            Entrance::Plain(Rc::new(
-                Identity::configured(id).map_err(|why| RunFault::system("receiver", why))?,
-            ))
+            Entrance::Plain(Rc::new(self.configured(id, "receiver")?))
         } else {
             Entrance::Tls(Arc::clone(&self.materials))
         };
@@ -318,50 +331,52 @@ impl Core {
             lane: Rc::clone(&beside.lane),
             entrance,
             slots,
-            agents: Rc::clone(&beside.agents),
             stop: beside.stop.clone(),
         })
+    }
+
+    /// The one sender of a plain listener.
+    fn configured(&self, id: &str, what: &str) -> Result<Identity, RunFault> {
+        let account = self.shared.accounts.of(&id.into(), self.shared.now());
+        let account =
+            account.map_err(|NoAccount| RunFault::System { why: "there are too few accounts".to_owned() })?;
+        Identity::configured(account).map_err(|why| RunFault::system(what, why))
     }
 
     fn listener(
         &self,
         seat: Seat,
         egress_url: Option<String>,
-        decisions: Rc<Decisions>,
+        local: Local,
         slots: Arc<Semaphore>,
         stop: watch::Receiver<bool>,
     ) -> Result<Listener, RunFault> {
         let fault = || RunFault::System { why: "a route is missing".to_owned() };
         let config = self.config.routes.get(seat.at).ok_or_else(fault)?;
-        let limits = &self.config.limits;
         let entrance = match &config.plain_sender {
-            Some(id) => {
-                let identity =
-                    Identity::configured(id).map_err(|why| RunFault::system("plain sender", why))?;
-                Entrance::Plain(Rc::new(identity))
-            }
+            Some(id) => Entrance::Plain(Rc::new(self.configured(id, "plain sender")?)),
             None => Entrance::Tls(Arc::clone(&self.materials)),
         };
         let group = match &config.choices.group {
-            Some(choice) => Some(self.group(choice, &seat, &decisions)?),
+            Some(choice) => Some(self.group(choice, &seat, &local)?),
             None => None,
         };
         let egress = match (&config.choices.push, egress_url) {
             (Some(push), Some(url)) => Some(Egress::new(push, &url)?),
             _ => None,
         };
-        let lane = Lane { group, egress, ..self.lane(seat, config, decisions)? };
-        // each core has its share of an agent's places as it has of all, since the caller's port chooses the core
-        let agents = Rc::new(Agents::new(limits.connections_per_agent.div_ceil(self.config.workers.max(1))));
-        Ok(Listener { face: Face::Callers, lane: Rc::new(lane), entrance, slots, agents, stop })
+        let lane = Lane { group, egress, ..self.lane(seat, config, local)? };
+        Ok(Listener { face: Face::Callers, lane: Rc::new(lane), entrance, slots, stop })
     }
 
     /// One route on this core.
-    fn lane(&self, seat: Seat, config: &RouteConfig, decisions: Rc<Decisions>) -> Result<Lane, RunFault> {
+    fn lane(&self, seat: Seat, config: &RouteConfig, local: Local) -> Result<Lane, RunFault> {
         let limits = &self.config.limits;
         let speak = if config.upstream_http2 { Speak::Http2 } else { Speak::Http1 };
         let materials = Arc::clone(&self.materials);
-        let connector = Connector::live(&config.upstream, materials, seat.at, speak, limits.connect_timeout);
+        let core = OnThisCore::InTurns(Rc::clone(&local.turns), config.receiver.as_str().into());
+        let connector =
+            Connector::live(&config.upstream, materials, seat.at, (speak, core), limits.connect_timeout);
         let below = format!("{}{HANDSHAKE_PATH}", config.upstream.path.trim_end_matches('/'));
         let below = Upstream { path: below, ..config.upstream.clone() };
         let behind = Address::new(&below, speak, Protocol::L8, &seat.extension)?;
@@ -372,14 +387,15 @@ impl Core {
             door: Door::new(config, &seat.extension),
             address: Address::new(&config.upstream, speak, config.protocol, &seat.extension)?,
             pool: Pool::new(connector, Bounds::keeping(limits.upstream_idle, limits)),
-            card: self.card(config, &seat)?,
+            card: self.card(config, &seat, &local)?,
             authorization: Authorization::of(
                 (config, &self.config.routes),
                 &seat.url,
                 seat.elsewhere.clone(),
                 limits,
             ),
-            decisions,
+            decisions: local.decisions,
+            turns: local.turns,
             metrics: seat.metrics,
             streams: config.choices.streams,
             replier: Peer::configured(&config.receiver),
@@ -393,7 +409,7 @@ impl Core {
     }
 
     /// The routes to the members of a group. What is said on them is addressed to the group, and is about its contexts.
-    fn group(&self, choice: &GroupChoice, seat: &Seat, decisions: &Rc<Decisions>) -> Result<Group, RunFault> {
+    fn group(&self, choice: &GroupChoice, seat: &Seat, local: &Local) -> Result<Group, RunFault> {
         let mut members = Vec::new();
         for name in &choice.members {
             let found = self.config.routes.iter().enumerate().find(|(_, route)| route.name == *name);
@@ -403,7 +419,7 @@ impl Core {
             route.options.group =
                 Some(GroupScope { name: choice.name.clone(), contexts: seat.route.contexts.clone() });
             let member = Seat { at, route: Arc::new(route), bound: None, ..seat.again() };
-            members.push(Rc::new(self.lane(member, config, Rc::clone(decisions))?));
+            members.push(Rc::new(self.lane(member, config, local.clone())?));
         }
         Ok(Group { name: choice.name.clone(), members, replies: choice.replies, time: choice.time })
     }
@@ -411,14 +427,15 @@ impl Core {
 
 impl Core {
     /// The card of a route: where it is asked for, and what becomes of it.
-    fn card(&self, route: &RouteConfig, seat: &Seat) -> Result<Card, RunFault> {
+    fn card(&self, route: &RouteConfig, seat: &Seat, local: &Local) -> Result<Card, RunFault> {
         let limits = &self.config.limits;
         let from = match &route.card_from {
             Some(place) => {
-                let (materials, speak) = (Arc::clone(&self.materials), Speak::Http1);
+                let core = OnThisCore::InTurns(Rc::clone(&local.turns), route.receiver.as_str().into());
+                let (materials, speak) = (Arc::clone(&self.materials), (Speak::Http1, core));
                 let connector = Connector::live(place, materials, seat.at, speak, limits.connect_timeout);
                 let pool = Pool::new(connector, Bounds::keeping(1, limits));
-                Some((pool, Address::new(place, speak, route.protocol, &seat.extension)?))
+                Some((pool, Address::new(place, Speak::Http1, route.protocol, &seat.extension)?))
             }
             None => None,
         };
@@ -456,7 +473,10 @@ async fn background(
     socket: std::net::TcpListener,
     mut end: watch::Receiver<bool>,
 ) -> Result<(), RunFault> {
+    let shared = Arc::clone(&follow.shared);
     follow.spawn()?;
+    let counting = Arc::clone(&shared);
+    tokio::task::spawn_local(async move { record_counts(&counting).await });
     let listener = tokio::net::TcpListener::from_std(socket).map_err(|why| RunFault::system("admin", why))?;
     let serve = axum::serve(listener, admin.router(names));
     tokio::task::spawn_local(async move {
@@ -465,5 +485,6 @@ async fn background(
         }
     });
     let _ = end.wait_for(|end| *end).await;
+    record_last(&shared);
     Ok(())
 }

@@ -18,6 +18,7 @@ use tokio_tungstenite::tungstenite::protocol::Role;
 use super::pieces::{Pieces, Since};
 use super::wanted::{accept, one};
 use super::{READ, config};
+use crate::account::Charge;
 use crate::decision::DecisionId;
 use crate::forward::{self, Told};
 use crate::identify::Identity;
@@ -75,7 +76,8 @@ pub(super) async fn open(
         Err(_) => return Err(reasons::timeout(Delivered::No)),
     };
     let config = config(limits.event_bytes, limits.body_bytes);
-    let stream = Pieces::new(TokioIo::new(upgraded), since.clone(), (limits.event_bytes, READ));
+    let charge = Charge::new(identity.account());
+    let stream = Pieces::new(TokioIo::new(upgraded), since.clone(), (limits.event_bytes, READ), charge);
     Ok((WebSocketStream::from_raw_socket(stream, Role::Client, Some(config)).await, met))
 }
 

@@ -1,13 +1,13 @@
 //! How a socket ends: with which code (RFC 6455 §7.4, IANA "WebSocket Close Code Number"), and which refusal a fault of framing is.
 
 use semgate_inspect::code::Class;
-use semgate_inspect::{Code, Refusal};
+use semgate_inspect::{Code, Delivered, Refusal};
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{Error, error::ProtocolError};
 
-use super::pieces::is_too_much;
-use crate::reasons::invalid;
+use super::pieces::{is_no_room, is_too_much};
+use crate::reasons::{invalid, no_room};
 
 /// Bad gateway, registered since RFC 6455.
 const BAD_GATEWAY: u16 = 1014;
@@ -76,6 +76,7 @@ pub(super) fn of_caller(fault: &Error) -> End {
         Error::Io(fault) if is_too_much(fault) => {
             refused(Code::TooLarge, "a message of the socket is in too many pieces", CloseCode::Size)
         }
+        Error::Io(fault) if is_no_room(fault) => End::refused(no_room(Delivered::No)),
         Error::Utf8(_) => {
             refused(Code::Malformed, "a message of the socket is not utf-8", CloseCode::Invalid)
         }
@@ -94,6 +95,7 @@ pub(super) fn of_agent(fault: &Error) -> End {
         Error::Io(fault) if is_too_much(fault) => {
             invalid("a message of the agent behind is in too many pieces")
         }
+        Error::Io(fault) if is_no_room(fault) => no_room(Delivered::Unknown),
         Error::Utf8(_) | Error::Protocol(_) => {
             invalid("the socket of the agent behind was cut, or is malformed")
         }

@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
+use crate::account::{Charge, NoRoom};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Bytes since the last whole message or control frame.
@@ -26,18 +27,25 @@ pub(super) struct Pieces<S> {
     inner: S,
     since: Since,
     most: usize,
+    /// Holds what was read of a message that is not whole.
+    charge: Charge,
 }
 
 impl<S> Pieces<S> {
     /// For messages of at most `hears` bytes, of which `read` are read at a time.
-    pub(super) fn new(inner: S, since: Since, (hears, read): (usize, usize)) -> Self {
-        Self { inner, since, most: hears.saturating_mul(2).saturating_add(read) }
+    pub(super) fn new(inner: S, since: Since, (hears, read): (usize, usize), charge: Charge) -> Self {
+        Self { inner, since, most: hears.saturating_mul(2).saturating_add(read), charge }
     }
 }
 
 /// Whether a fault is that of a message in too many pieces.
 pub(super) fn is_too_much(fault: &io::Error) -> bool {
     fault.kind() == io::ErrorKind::QuotaExceeded
+}
+
+/// A fault that says that the agent's account has no room for a message that is not whole.
+pub(super) fn is_no_room(fault: &io::Error) -> bool {
+    fault.kind() == io::ErrorKind::OutOfMemory
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Pieces<S> {
@@ -54,6 +62,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for Pieces<S> {
         this.since.0.set(since);
         if since > this.most {
             return Poll::Ready(Err(io::Error::from(io::ErrorKind::QuotaExceeded)));
+        }
+        if let Err(NoRoom) = this.charge.hold_only(since) {
+            return Poll::Ready(Err(io::Error::from(io::ErrorKind::OutOfMemory)));
         }
         Poll::Ready(Ok(()))
     }

@@ -20,12 +20,14 @@ use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 use super::agent::{self, Agent};
 use super::close::{self, End};
 use super::pieces::Since;
+use crate::account::{Charge, Recording, TooOften};
 use crate::clock::unix_now;
 use crate::decision::DecisionId;
 use crate::framing::agreed::Agreed;
 use crate::identify::Identity;
 use crate::lane::Lane;
 use crate::reasons::{self, no_audit, unspent};
+use crate::receive;
 use crate::record::{NotRecorded, Outcome, Record};
 use crate::refuse::{self, Manner};
 use crate::upstream::Met;
@@ -135,7 +137,8 @@ impl Socket {
             self.said.whole();
             let began = self.began.replace(std::time::Instant::now());
             let decision = self.decision.replace(self.lane.decisions.next());
-            let counted = self.lane.shared.inspector.arrive(self.identity.counted(), self.lane.shared.now());
+            self.lane.turns.unit().await;
+            let counted = self.charged(&message);
             if let Err(refusal) = counted.and_then(|()| self.frame()) {
                 return End::refused(refusal);
             }
@@ -154,6 +157,18 @@ impl Socket {
                 }
             }
         }
+    }
+
+    /// Charges a message of the caller: its arrival, and its cost.
+    fn charged(&self, message: &Message) -> Result<(), Refusal> {
+        let shared = &*self.lane.shared;
+        let (account, now) = (self.identity.account(), shared.now());
+        let often = |TooOften { wait }| reasons::too_often(shared.accounts.rate(), wait);
+        account.arrive(now).map_err(often)?;
+        if let Message::Text(text) = message {
+            Charge::new(account).owe(receive::cost_of(text.as_bytes()), now);
+        }
+        Ok(())
     }
 
     /// One message of the caller: the path of every request, onto the agent's socket.
@@ -255,6 +270,7 @@ impl Socket {
                 Some(Ok(message)) => message,
             };
             self.answered.whole();
+            self.lane.turns.unit().await;
             if let Err(refusal) = self.frame() {
                 return End::refused(refusal);
             }
@@ -342,14 +358,7 @@ impl Socket {
     }
 
     fn record(&self, outcome: Outcome, facts: Facts) -> Result<crate::record::Recorded, NotRecorded> {
-        let duration = self.began.get().elapsed().as_micros();
-        self.lane.shared.audit.record(Record {
-            time: unix_now(),
-            decision: self.decision.get(),
-            outcome,
-            facts,
-            duration_us: u64::try_from(duration).unwrap_or(u64::MAX),
-        })
+        self.lane.shared.audit.record(Record::of(self.decision.get(), outcome, facts, self.began.get()))
     }
 
     /// The record of what ended the socket. One that was left while something was open is abandoned.
@@ -373,13 +382,20 @@ impl Socket {
                 let known = !refusal.facts().sender.is_empty();
                 let facts = if known { refusal.facts().clone() } else { bare() };
                 let facts = Facts { direction: *direction, ..facts };
-                tracing::info!(
-                    decision = %self.decision.get(), code = %refusal.code(), route = self.lane.route.name,
-                    detail = refusal.detail(), "a socket ends: {}", refusal.reason()
-                );
                 let seconds = self.began.get().elapsed().as_secs_f64();
                 self.lane.metrics.refused(*direction, refusal.code(), seconds);
-                let _ = self.record(Outcome::Refused(refusal.code()), facts);
+                let shared = &*self.lane.shared;
+                if let Recording::Whole { others } =
+                    self.identity.account().refusal(refusal.code(), shared.now())
+                {
+                    tracing::info!(
+                        decision = %self.decision.get(), code = %refusal.code(), route = self.lane.route.name,
+                        detail = refusal.detail(), others, "a socket ends: {}", refusal.reason()
+                    );
+                    let outcome = Outcome::Refused(refusal.code());
+                    let record = Record::of(self.decision.get(), outcome, facts, self.began.get());
+                    let _ = shared.audit.record(Record { others, ..record });
+                }
             }
             End::Left if !self.exchanges.borrow().is_empty() => {
                 self.lane.metrics.abandoned(Direction::Reply);

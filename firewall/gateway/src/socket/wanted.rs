@@ -12,7 +12,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use ring::digest;
 use semgate_inspect::{Code, Refusal};
 
-use crate::agents::InFlight;
+use crate::account::Charge;
 use crate::answer::{Answer, AnswerBody};
 use crate::decision::DecisionId;
 use crate::framing::Serving;
@@ -91,7 +91,7 @@ impl Wanted {
         self,
         serving: &Serving,
         shown: Shown,
-        (decision, in_flight): (DecisionId, &InFlight),
+        (decision, charge): (DecisionId, &Charge),
     ) -> Answer {
         let mut answer = Response::new(AnswerBody::from(Bytes::new()));
         *answer.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
@@ -103,8 +103,8 @@ impl Wanted {
             headers.insert(DECISION, text);
         }
         let Self { l9_context, credentials, .. } = self;
-        let _in_flight = in_flight.clone();
-        serving.agree(Agreed { l9_context, shown, credentials, decision, _in_flight });
+        let _charge = charge.clone();
+        serving.agree(Agreed { l9_context, shown, credentials, decision, _charge });
         answer
     }
 }

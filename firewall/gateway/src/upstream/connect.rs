@@ -18,8 +18,11 @@ use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::pki_types::ServerName;
 
+use crate::account::turns::Reading;
 use crate::clock::unix_now;
 use crate::config::{Place, Upstream};
+use crate::executor::OnThisCore;
+use crate::framing::frames::{Frames, Requests};
 use crate::identify::Standing;
 use crate::materials::Materials;
 
@@ -77,6 +80,7 @@ pub(crate) struct Connector {
     timeout: Duration,
     /// Told when there may be a place on one of its connections.
     freed: Arc<Notify>,
+    core: OnThisCore,
 }
 
 /// Who was met when a connection was opened. Without TLS whoever is at the place, who counts for ever.
@@ -116,18 +120,25 @@ impl Connector {
         upstream: &Upstream,
         materials: Arc<ArcSwap<Materials>>,
         at: usize,
-        speak: Speak,
+        (speak, core): (Speak, OnThisCore),
         timeout: Duration,
     ) -> Self {
         let secure = if upstream.tls { Secure::Live(materials, at) } else { Secure::No };
-        Self { place: upstream.place.clone(), secure, speak, timeout, freed: Arc::default() }
+        Self { place: upstream.place.clone(), secure, speak, timeout, freed: Arc::default(), core }
     }
 
     /// To an address under one configuration, or to a plain one on this machine.
     pub(crate) fn fixed(upstream: &Upstream, tls: Arc<ClientConfig>, timeout: Duration) -> Self {
         let secure = if upstream.tls { Secure::Fixed(tls) } else { Secure::No };
         let freed = Arc::default();
-        Self { place: upstream.place.clone(), secure, speak: Speak::Http1, timeout, freed }
+        Self {
+            place: upstream.place.clone(),
+            secure,
+            speak: Speak::Http1,
+            timeout,
+            freed,
+            core: OnThisCore::Aside,
+        }
     }
 
     /// To the same place, for one request that asks for another protocol.
@@ -156,13 +167,14 @@ impl Connector {
     async fn open(&self) -> Result<Connected, ConnectFault> {
         match &self.place {
             Place::Unix(path) => {
-                let stream = UnixStream::connect(path).await.map_err(ConnectFault::Io)?;
+                let stream = self.core.reading(UnixStream::connect(path).await.map_err(ConnectFault::Io)?);
                 Ok(Connected { link: self.begin(stream).await?, met: Met::default() })
             }
             Place::Tcp(host, port) => {
                 let stream = TcpStream::connect((host.as_str(), *port)).await.map_err(ConnectFault::Io)?;
                 // a message is one write; waiting for more only adds delay
                 let _ = stream.set_nodelay(true);
+                let stream = self.core.reading(stream);
                 match &self.secure {
                     Secure::No => Ok(Connected { link: self.begin(stream).await?, met: Met::default() }),
                     Secure::Fixed(tls) => {
@@ -179,7 +191,14 @@ impl Connector {
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        let begun = Link::begin(self.speak, TokioIo::new(stream), &self.freed).await;
+        let at = (&self.freed, &self.core);
+        let begun = match self.speak {
+            Speak::Http2 => {
+                let stream = Frames::new(stream, Requests::Go, b"");
+                Link::begin(self.speak, TokioIo::new(stream), at).await
+            }
+            Speak::Http1 | Speak::Upgrade => Link::begin(self.speak, TokioIo::new(stream), at).await,
+        };
         let link = begun.map_err(|_| ConnectFault::Http)?;
         loop {
             let told = self.freed.notified();
@@ -199,7 +218,7 @@ impl Connector {
         materials: &Arc<ArcSwap<Materials>>,
         at: usize,
         host: &str,
-        stream: TcpStream,
+        stream: Reading<TcpStream>,
     ) -> Result<Connected, ConnectFault> {
         let none =
             || ConnectFault::Tls(std::io::Error::other("there is no tls configuration for this route"));
@@ -222,8 +241,8 @@ impl Connector {
 async fn handshake(
     tls: &Arc<ClientConfig>,
     host: &str,
-    stream: TcpStream,
-) -> Result<TlsStream<TcpStream>, ConnectFault> {
+    stream: Reading<TcpStream>,
+) -> Result<TlsStream<Reading<TcpStream>>, ConnectFault> {
     let name =
         ServerName::try_from(host.to_owned()).map_err(|why| ConnectFault::Tls(std::io::Error::other(why)))?;
     TlsConnector::from(Arc::clone(tls)).connect(name, stream).await.map_err(ConnectFault::Tls)

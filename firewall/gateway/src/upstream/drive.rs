@@ -41,6 +41,15 @@ impl Connection {
     }
 }
 
+impl Connection {
+    /// Ends the connection. Its exchange fails.
+    pub(super) fn end(&self) {
+        if let Some(Ok(mut driven)) = self.0.as_deref().map(RefCell::try_borrow_mut) {
+            *driven = None;
+        }
+    }
+}
+
 /// The body of an agent's answer. Reading it drives its connection.
 pub(crate) struct ReplyBody {
     body: Incoming,

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -20,9 +21,12 @@ use tokio::time::timeout;
 use super::Moved;
 use super::drive::{Connection, ReplyBody};
 use super::streams::{Carried, Place, Streams, Watching};
+use crate::executor::OnThisCore;
 
 /// Response headers read at most: a reply brings a few, and none but the named ones pass.
 const MAX_HEADERS: usize = 64;
+/// Interim heads (1xx) before the head of an answer. 8: servers send one or two, and an agent could go on with them for ever.
+const MAX_INTERIM: usize = 8;
 /// Bytes read ahead at most while the head of a reply is not complete; in HTTP/2 the most that a head may take.
 const MAX_HEAD: u32 = 64 * 1024;
 /// HTTP/2: bytes that the agent may send on a stream before we took any: a stream that nobody reads stands still after so many.
@@ -65,7 +69,11 @@ pub(crate) struct Many {
 impl Link {
     /// Begins HTTP on a fresh stream. A task drives HTTP/2 and an upgrade; an exchange of HTTP/1.1 drives its own connection. `freed` is
     /// notified when there may be a place on it.
-    pub(super) async fn begin<S>(speak: Speak, stream: S, freed: &Arc<Notify>) -> hyper::Result<Self>
+    pub(super) async fn begin<S>(
+        speak: Speak,
+        stream: S,
+        (freed, core): (&Arc<Notify>, &OnThisCore),
+    ) -> hyper::Result<Self>
     where
         S: Read + Write + Send + Unpin + 'static,
     {
@@ -75,7 +83,7 @@ impl Link {
                 let mut builder = http1::Builder::new();
                 builder.max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD as usize);
                 let (link, connection) = builder.handshake(stream).await?;
-                tokio::task::spawn_local(async move { drop(connection.with_upgrades().await) });
+                core.spawn(async move { drop(connection.with_upgrades().await) });
                 Ok(Self::One(link, Connection::elsewhere()))
             }
             Speak::Http1 => {
@@ -86,7 +94,7 @@ impl Link {
             }
             Speak::Http2 => {
                 let streams = Streams::new(Arc::clone(freed));
-                let mut builder = http2::Builder::new(Watching(Rc::clone(&streams)));
+                let mut builder = http2::Builder::new(Watching(Rc::clone(&streams), core.clone()));
                 builder
                     // how many it takes is waited for
                     .initial_max_send_streams(0)
@@ -108,7 +116,7 @@ impl Link {
                 };
                 streams.begun(Box::new(move || most().unwrap_or_default()));
                 let driven = Rc::clone(&streams);
-                tokio::task::spawn_local(std::future::poll_fn(move |cx| {
+                core.spawn(std::future::poll_fn(move |cx| {
                     let mut held = connection.borrow_mut();
                     let over =
                         held.as_mut().is_none_or(|connection| Pin::new(connection).poll(cx).is_ready());
@@ -224,9 +232,13 @@ impl Link {
     ) -> Result<Response<ReplyBody>, TrySendError<Request<Carried>>> {
         match self {
             Self::One(link, connection) => {
+                let (request, interim) = counted(request);
                 let mut sent = std::pin::pin!(link.try_send_request(request));
                 let response = std::future::poll_fn(|cx| {
                     connection.drive(cx);
+                    if interim.load(Ordering::Relaxed) > MAX_INTERIM {
+                        connection.end();
+                    }
                     sent.as_mut().poll(cx)
                 });
                 Ok(response.await?.map(|body| ReplyBody::new(body, connection.clone())))
@@ -238,6 +250,16 @@ impl Link {
             }
         }
     }
+}
+
+/// The same request, and a count of the interim heads (1xx) that answer it.
+fn counted(mut request: Request<Carried>) -> (Request<Carried>, Arc<AtomicUsize>) {
+    let count = Arc::new(AtomicUsize::new(0));
+    let came = Arc::clone(&count);
+    hyper::ext::on_informational(&mut request, move |_| {
+        came.fetch_add(1, Ordering::Relaxed);
+    });
+    (request, count)
 }
 
 /// Why a message has no answer.

@@ -225,16 +225,16 @@ impl Body for Carried {
 
 /// Runs what hyper starts for one connection, and looks at the streams whenever the connection was driven.
 #[derive(Clone)]
-pub(super) struct Watching(pub(super) Rc<Streams>);
+pub(super) struct Watching(pub(super) Rc<Streams>, pub(super) OnThisCore);
 
 impl<F: Future<Output = ()> + 'static> Executor<F> for Watching {
     fn execute(&self, future: F) {
         // what is started before the handshake is over reads and writes the connection; all that comes later is of one stream
         if self.0.most.get().is_some() {
-            return OnThisCore.execute(future);
+            return self.1.spawn(future);
         }
         let (streams, mut future) = (Rc::clone(&self.0), Box::pin(future));
-        tokio::task::spawn_local(poll_fn(move |cx| match future.as_mut().poll(cx) {
+        self.1.spawn(poll_fn(move |cx| match future.as_mut().poll(cx) {
             Poll::Ready(()) => Poll::Ready(()),
             Poll::Pending => streams.driven(),
         }));

@@ -43,8 +43,8 @@ impl Limited {
         exhausted.short.iter().filter_map(of).collect()
     }
 
-    /// One of the two limits that are not of policies: so many in so many seconds, each agent by itself. Without a wait it never passes.
-    pub(super) fn plain(
+    /// A limit that no policy sets, counted for each agent by itself. Without a wait the message never passes.
+    pub fn plain(
         kind: &'static str,
         rate: String,
         (cost, left): (usize, u64),

@@ -4,7 +4,7 @@ use super::pin::task_of;
 use super::visible::UNNAMED;
 use crate::{Code, Direction, Refusal, case::Case, parse::reading, resolve::Resolved};
 use semgate_contexts::{
-    Performative,
+    Performative, WorkBudget,
     json::{Json, Object},
 };
 use semgate_message::{
@@ -96,6 +96,7 @@ fn fits(case: &Case<'_>, asked: &Asked, content: &Json<'_>) -> bool {
     let named = case.about.and_then(|about| case.generation.named(about.urn.as_str()));
     let pinned = named.zip(asked.tool.as_deref()).and_then(|(named, tool)| task_of(named.context(), tool));
     pinned.is_none_or(|pinned| {
-        pinned.term.side(Performative::Inform).is_ok_and(|results| results.conform(content, None).is_ok())
+        let results = pinned.term.side(Performative::Inform);
+        results.is_ok_and(|results| results.conform_within(content, None, &WorkBudget::of_message()).is_ok())
     })
 }

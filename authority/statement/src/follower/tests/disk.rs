@@ -438,3 +438,80 @@ fn rollbacks_that_a_mirror_makes_take_no_place_from_a_contradiction() {
     let report = follower.reports().pop().unwrap();
     assert!(report.evidence.unwrap().join("other-checkpoint.txt").is_file());
 }
+
+/// A memory whose disk took the marker away and nothing of a revocation of `travel:v2.1`.
+fn unwritten() -> (MemoryAuthority, tempfile::TempDir, Follower) {
+    let (mut authority, dir) = remembered();
+    let mut follower = open(&authority, dir.path());
+    // the disk takes no head any more
+    fs::create_dir(dir.path().join("head.json.new")).unwrap();
+    authority.now += 10;
+    authority.change(Act::Revoke, "travel:v2.1");
+    authority.follow(&mut follower).unwrap();
+    assert_eq!(standing(&follower, "travel:v2.1", authority.now), Standing::Revoked);
+    (authority, dir, follower)
+}
+
+#[test]
+fn attack_a_revocation_that_could_not_be_written_leaves_nothing_valid_after_a_restart() {
+    let (mut authority, dir, mut follower) = unwritten();
+    assert_eq!(faults(&mut follower), vec![FollowFault::Memory(std::io::ErrorKind::IsADirectory)]);
+    let memory = follower.memory();
+    assert!(!memory.whole && memory.fault == Some(std::io::ErrorKind::IsADirectory), "{memory:?}");
+    drop(follower);
+    let mut again = open(&authority, dir.path());
+    assert_eq!(faults(&mut again), vec![FollowFault::NotWhole]);
+    for context in ["travel:v2.1", "payment:v1.1"] {
+        assert_eq!(standing(&again, context, authority.now), Standing::Stale, "{context}");
+    }
+    // a round that brings no head makes nothing whole
+    authority.lie("/v1/feed/head", b"{".to_vec());
+    assert!(authority.follow(&mut again).is_err());
+    assert!(!again.memory().whole);
+    drop(again);
+    authority.lies.clear();
+    let mut third = open(&authority, dir.path());
+    assert_eq!(faults(&mut third), vec![FollowFault::NotWhole]);
+    authority.now += 30;
+    authority.follow(&mut third).unwrap();
+    assert_eq!(standing(&third, "travel:v2.1", authority.now), Standing::Revoked);
+    assert_eq!(standing(&third, "payment:v1.1", authority.now), Standing::Valid, "the authority spoke");
+    assert!(!third.memory().whole, "the disk still takes no head");
+}
+
+#[test]
+fn what_could_not_be_written_is_written_by_the_next_round_that_can() {
+    let (mut authority, dir, mut follower) = unwritten();
+    authority.now += 30;
+    authority.follow(&mut follower).unwrap();
+    assert!(!follower.memory().whole);
+    assert_eq!(faults(&mut follower).len(), 1, "the same fault is told once");
+    fs::remove_dir(dir.path().join("head.json.new")).unwrap();
+    authority.now += 30;
+    authority.follow(&mut follower).unwrap();
+    assert_eq!(follower.memory(), crate::follower::MemoryState { whole: true, fault: None, reserve: true });
+    drop(follower);
+    let mut again = open(&authority, dir.path());
+    assert_eq!(faults(&mut again), vec![]);
+    assert_eq!(standing(&again, "travel:v2.1", authority.now), Standing::Revoked);
+    assert_eq!(standing(&again, "payment:v1.1", authority.now), Standing::Valid);
+}
+
+#[test]
+fn attack_a_revocation_of_a_refused_head_that_could_not_be_written_leaves_nothing_valid() {
+    let (mut authority, dir) = remembered();
+    let mut follower = open(&authority, dir.path());
+    fs::create_dir(dir.path().join("invalid.json.new")).unwrap();
+    authority.now += 10;
+    authority.change(Act::Revoke, "travel:v2.1");
+    authority.head.floors = [7; 32];
+    authority.sign_head();
+    assert_eq!(authority.follow(&mut follower), Err(FollowFault::FloorsSwapped));
+    assert_eq!(standing(&follower, "travel:v2.1", authority.now), Standing::Revoked);
+    assert!(!follower.memory().whole);
+    drop(follower);
+    let again = open(&authority, dir.path());
+    for context in ["travel:v2.1", "payment:v1.1"] {
+        assert_eq!(standing(&again, context, authority.now), Standing::Stale, "{context}");
+    }
+}

@@ -1,0 +1,111 @@
+//! Handshakes that are under way. Nobody knows yet who is at the other end, so a new one is never refused: the oldest gives way to it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use super::{Accounts, Charge, Excess, Network, Owner, Scarce};
+
+/// Parts of the handshakes, one of which a network may have under way. A fleet that reconnects through one NAT finishes those of a quarter of
+/// the default, 512, in less than a second.
+const NETWORK_PART: usize = 4;
+
+/// Everything that is under way, by the order in which it began.
+#[derive(Debug, Default)]
+pub(super) struct Handshakes {
+    next: u64,
+    open: BTreeMap<u64, Open>,
+    networks: HashMap<Network, usize>,
+}
+
+#[derive(Debug)]
+struct Open {
+    network: Network,
+    displace: oneshot::Sender<()>,
+}
+
+impl Handshakes {
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.open.len()
+    }
+
+    fn remove(&mut self, number: u64) -> Option<Open> {
+        let open = self.open.remove(&number)?;
+        if let Some(count) = self.networks.get_mut(&open.network) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                self.networks.remove(&open.network);
+            }
+        }
+        Some(open)
+    }
+
+    /// The oldest of this network where it has its share under way, else the oldest of all where there are too many.
+    fn oldest(&self, network: Network, most: usize) -> Option<u64> {
+        let share = (most / NETWORK_PART).max(1);
+        if self.networks.get(&network).is_some_and(|count| *count >= share) {
+            let mut open = self.open.iter();
+            return open.find(|(_, open)| open.network == network).map(|(number, _)| *number);
+        }
+        let full = self.open.len() >= most;
+        self.open.keys().next().copied().filter(|_| full)
+    }
+}
+
+/// One handshake that is under way; it ends when this is dropped.
+#[must_use]
+#[derive(Debug)]
+pub(crate) struct Handshake {
+    accounts: Arc<Accounts>,
+    number: u64,
+    network: Network,
+    displaced: oneshot::Receiver<()>,
+}
+
+impl Accounts {
+    /// Begins a handshake with a peer at this address.
+    pub fn begin(self: &Arc<Self>, address: IpAddr) -> Handshake {
+        let network = Network::of(address);
+        let mut books = self.books();
+        let under_way = &mut books.handshakes;
+        if let Some(oldest) = under_way.oldest(network, self.handshakes)
+            && let Some(open) = under_way.remove(oldest)
+        {
+            // a handshake that has just ended takes no notice
+            let _ = open.displace.send(());
+        }
+        let (displace, displaced) = oneshot::channel();
+        let number = under_way.next;
+        under_way.next += 1;
+        under_way.open.insert(number, Open { network, displace });
+        *under_way.networks.entry(network).or_default() += 1;
+        drop(books);
+        Handshake { accounts: Arc::clone(self), number, network, displaced }
+    }
+}
+
+impl Handshake {
+    /// Waits until a newer handshake displaces this one.
+    pub async fn displaced(&mut self) {
+        // the sender lives as long as the handshake is under way
+        let _ = (&mut self.displaced).await;
+    }
+
+    /// Ends it, and charges the connection to its owner: the SPIFFE id that was verified, or else the network of the peer.
+    ///
+    /// # Errors
+    /// The bound that is reached.
+    pub fn finish(self, verified: Option<&str>) -> Result<Charge, Excess> {
+        let owner = verified.map_or(Owner::Stranger(self.network), Owner::verified);
+        self.accounts.charge(&owner, Scarce::Connection)
+    }
+}
+
+impl Drop for Handshake {
+    fn drop(&mut self) {
+        self.accounts.books().handshakes.remove(self.number);
+    }
+}

@@ -1,0 +1,74 @@
+//! Refusals in the audit log: enough of each account to be seen, and too few to fill the disk.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+/// Seconds of a window.
+const WINDOW: u64 = 60;
+
+/// The account that a refusal is charged to. Publishers are those of the configuration, so the number of accounts is bounded.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum RecordedFor {
+    /// The publisher of this SPIFFE id.
+    Publisher(String),
+    /// Everybody whose certificate was verified and who is no publisher.
+    Verified,
+    /// Everybody without a verified certificate.
+    Strangers,
+}
+
+/// The refusals of each account that were recorded in the current minute.
+#[derive(Debug)]
+pub(crate) struct Refusals {
+    most: usize,
+    windows: Mutex<HashMap<RecordedFor, Window>>,
+}
+
+#[derive(Debug, Default)]
+struct Window {
+    number: u64,
+    recorded: usize,
+    unrecorded: u64,
+}
+
+impl Refusals {
+    /// At most so many a minute for each account.
+    pub fn new(most: usize) -> Self {
+        Self { most, windows: Mutex::default() }
+    }
+
+    /// The number of refusals that were counted alone since the last one that was recorded; none where this one, at `now` seconds since the
+    /// epoch, is only counted too.
+    pub fn record(&self, account: RecordedFor, now: u64) -> Option<u64> {
+        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        let window = windows.entry(account).or_default();
+        let number = now / WINDOW;
+        if window.number != number {
+            (window.number, window.recorded) = (number, 0);
+        }
+        if window.recorded >= self.most {
+            window.unrecorded = window.unrecorded.saturating_add(1);
+            return None;
+        }
+        window.recorded += 1;
+        Some(std::mem::take(&mut window.unrecorded))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_account_records_the_first_of_each_minute_and_the_next_says_how_many_were_not() {
+        let refusals = Refusals::new(2);
+        let ada = || RecordedFor::Publisher("ada".to_owned());
+        let at = |now| refusals.record(ada(), now);
+        assert_eq!([at(0), at(1), at(2), at(59)], [Some(0), Some(0), None, None]);
+        assert_eq!([at(60), at(61), at(62)], [Some(2), Some(0), None]);
+        assert_eq!(refusals.record(RecordedFor::Strangers, 60), Some(0), "another account has its own");
+        // a clock that was set back begins a window too
+        assert_eq!(at(30), Some(1));
+        assert_eq!(Refusals::new(0).record(ada(), 0), None);
+    }
+}

@@ -1,0 +1,85 @@
+//! The log as it is on the disk: opened, folded, and read again after a write that failed.
+
+use std::path::Path;
+
+use semgate_contexts::Prefix;
+use semgate_statement::{Anchors, Checkpoint, Entry, LogKey, StatementFault};
+
+use super::{Sequencer, Verified};
+use crate::RunFault;
+use crate::ledger::Ledger;
+use crate::store::{Documents, Leftovers, Log, Recovery, Witness};
+
+impl Sequencer {
+    /// After a write that failed before the commit point: back to what is on disk. If the disk does not even let what is left of it be set
+    /// aside, only the entries are read again: the log in memory has not changed, and the next start sets the rest aside.
+    pub(super) fn recover(&mut self) -> Result<(), RunFault> {
+        self.heads.forget();
+        if let Err(fault) = self.open_again() {
+            tracing::warn!("what a failed write left behind is not set aside yet: {fault}");
+            let (key, dir) = (self.log.verifier(), self.log.dir());
+            let mut ledger = Ledger::new(self.documents.clone());
+            Log::peek(dir, key, &mut fold(dir, &self.prefix, &mut ledger))?;
+            self.ledger = ledger;
+        }
+        // what the root said in what failed was not said
+        self.anchors = said(&self.configured, &self.ledger, &self.prefix, self.log.dir())?;
+        // nor do chains count that were verified by it
+        self.verified = Verified::default();
+        self.believe();
+        Ok(())
+    }
+
+    fn open_again(&mut self) -> Result<(), RunFault> {
+        let seen = Checkpoint::verify(
+            self.log.checkpoint().as_bytes(),
+            self.log.verifier(),
+            self.log.verifier().name(),
+        );
+        let seen = seen.map_err(|e| RunFault::damaged(self.log.dir(), e))?;
+        let witness = Witness { seen: Some(seen), append: self.limits.batch as u64, kept: None };
+        let key = self.log.key_again();
+        let fold = (self.documents.clone(), &self.prefix);
+        let (log, ledger, _) = reopen(self.log.dir(), key, fold, &witness, &self.leftovers)?;
+        self.log = log;
+        self.ledger = ledger;
+        Ok(())
+    }
+}
+
+/// What the root of a log has said, each statement verified by what it had said before.
+pub(crate) fn said(
+    configured: &Anchors,
+    ledger: &Ledger,
+    prefix: &Prefix,
+    dir: &Path,
+) -> Result<Anchors, RunFault> {
+    configured.with_entries(ledger.root(), u64::MAX, prefix).map_err(|fault| RunFault::damaged(dir, fault))
+}
+
+/// Opens the log and folds it.
+pub(crate) fn reopen(
+    dir: &Path,
+    key: LogKey,
+    (documents, prefix): (Documents, &Prefix),
+    witness: &Witness,
+    leftovers: &Leftovers,
+) -> Result<(Log, Ledger, Recovery), RunFault> {
+    let mut ledger = Ledger::new(documents);
+    let (log, recovery) = Log::open(dir, key, witness, leftovers, &mut fold(dir, prefix, &mut ledger))?;
+    Ok((log, ledger, recovery))
+}
+
+/// Adds the entries of the log in `dir` to a ledger.
+fn fold<'a>(
+    dir: &'a Path,
+    prefix: &'a Prefix,
+    ledger: &'a mut Ledger,
+) -> impl FnMut(u64, &[u8]) -> Result<(), RunFault> + 'a {
+    move |index, bytes| {
+        let damaged =
+            |what: &dyn std::fmt::Display| RunFault::damaged(dir, format_args!("entry {index}: {what}"));
+        let entry = Entry::read(bytes, prefix).map_err(|e: StatementFault| damaged(&e))?;
+        ledger.apply(&entry).map_err(|e| damaged(&e))
+    }
+}

@@ -1,0 +1,141 @@
+//! The log of the process, on standard error. A thread of its own writes it from a bounded queue: a reader that stalls costs log lines, which are
+//! counted, and holds up no message.
+
+use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, mpsc};
+use std::time::Duration;
+
+use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
+use tracing_subscriber::EnvFilter;
+
+use crate::screen;
+
+/// Log lines that wait to be written. At 300 bytes a line, which most are, that is 2.5 MB, and a second of the fastest flood of refusals.
+const WAITING: usize = 8_192;
+/// The longest that the end of a command waits for its log. A reader that has stalled until now gets no more.
+const END: Duration = Duration::from_secs(2);
+/// How often lost lines are looked for.
+const LOOK: Duration = Duration::from_secs(1);
+
+static LOSSES: OnceLock<Losses> = OnceLock::new();
+
+/// The counts of lines that nobody will read.
+#[derive(Debug)]
+struct Losses {
+    /// Lines that found the queue full.
+    dropped: ErrorCounter,
+    /// Lines that standard error did not take.
+    failed: Arc<AtomicU64>,
+}
+
+/// Log lines lost since the start.
+pub fn lost() -> u64 {
+    LOSSES.get().map_or(0, |losses| {
+        let dropped = u64::try_from(losses.dropped.dropped_lines()).unwrap_or(u64::MAX);
+        dropped.saturating_add(losses.failed.load(Ordering::Relaxed))
+    })
+}
+
+/// Standard error, with a count of the lines that it did not take.
+struct Counted<W> {
+    to: W,
+    failed: Arc<AtomicU64>,
+}
+
+impl<W: Write> Write for Counted<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.to.write(bytes)
+    }
+
+    /// Writes one line, or counts it as lost.
+    fn write_all(&mut self, line: &[u8]) -> std::io::Result<()> {
+        if self.to.write_all(line).is_err() {
+            self.failed.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.to.flush()
+    }
+}
+
+/// The log, for as long as the command runs.
+pub struct Log {
+    guard: WorkerGuard,
+}
+
+impl Log {
+    /// Begins the log at a level, which the directives of `SEMGATE_LOG` replace.
+    pub fn begin(level: &str) -> Log {
+        let failed = Arc::new(AtomicU64::new(0));
+        let to = Counted { to: std::io::stderr(), failed: Arc::clone(&failed) };
+        let queue = NonBlockingBuilder::default().lossy(true).buffered_lines_limit(WAITING);
+        let (writer, guard) = queue.thread_name("semgate-log").finish(to);
+        let _ = LOSSES.set(Losses { dropped: writer.error_counter(), failed });
+        let filter = EnvFilter::try_from_env("SEMGATE_LOG").unwrap_or_else(|_| EnvFilter::new(level));
+        let format = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
+        let format = format.with_ansi(std::io::stderr().is_terminal()).with_target(false);
+        // an error of the log itself could only be told on standard error
+        let format = format.log_internal_errors(false);
+        format.fmt_fields(screen::log_fields()).init();
+        Log { guard }
+    }
+
+    /// Tells the log itself how many lines were lost, once it flows again; for servers.
+    pub fn report_losses(&self) {
+        let report = || {
+            let (mut told, mut before) = (0, 0);
+            loop {
+                std::thread::sleep(LOOK);
+                let lost = lost();
+                if lost == before && lost > told {
+                    tracing::warn!(lost, "log lines were lost: standard error was not read, or took nothing");
+                    told = lost;
+                }
+                before = lost;
+            }
+        };
+        // a system without room for one more thread has other worries than this line
+        let _ = std::thread::Builder::new().name("semgate-losses".to_owned()).spawn(report);
+    }
+
+    /// Writes what waits, within [`END`].
+    pub fn end(self) {
+        let (done, ended) = mpsc::channel();
+        let end = move || {
+            drop(self.guard);
+            let _ = done.send(());
+        };
+        if std::thread::Builder::new().spawn(end).is_ok() {
+            let _ = ended.recv_timeout(END);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_not_taken_is_counted() {
+        struct Full;
+        impl Write for Full {
+            fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+                Err(std::io::ErrorKind::StorageFull.into())
+            }
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
+            }
+        }
+        let failed = Arc::new(AtomicU64::new(0));
+        let mut counted = Counted { to: Full, failed: Arc::clone(&failed) };
+        counted.write_all(b"a line\n").unwrap();
+        counted.write_all(b"another\n").unwrap();
+        assert_eq!(failed.load(Ordering::Relaxed), 2);
+        let mut taken = Counted { to: Vec::new(), failed: Arc::clone(&failed) };
+        taken.write_all(b"a line\n").unwrap();
+        assert_eq!((taken.to.as_slice(), failed.load(Ordering::Relaxed)), (&b"a line\n"[..], 2));
+    }
+}

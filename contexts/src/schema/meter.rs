@@ -1,0 +1,153 @@
+//! The work of one message: a count of steps, charged while its content is validated.
+//!
+//! The count reads no clock, so one message gets one verdict on every machine. The library that validates carries no
+//! state of ours to the keywords, so the budget of the running validation stands in a thread-local.
+
+use std::cell::Cell;
+
+thread_local! {
+    /// Steps that the validation running on this thread may still take.
+    static LEFT: Cell<u64> = const { Cell::new(u64::MAX) };
+    /// What members cost in the validation running on this thread.
+    static MEMBERS: Cell<MemberSteps> = const { Cell::new(MemberSteps { name_byte: 0, member: 0 }) };
+}
+
+/// Steps of one look at a value: a keyword asks for its type, its text, its members. See [`WorkBudget::MESSAGE`].
+pub(super) const LOOK: u64 = 12;
+
+/// Steps of a look at a text as a whole, besides two for each byte.
+const TEXT: u64 = 24;
+
+/// Steps of one that may be a mail address, whose parts are looked at one by one.
+const ADDRESS: u64 = 80;
+
+/// What members of objects cost under one document.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct MemberSteps {
+    /// For each byte of a name: the patterns that `patternProperties` of one schema hold it against.
+    pub(crate) name_byte: u64,
+    /// For each member that is handed over: its name is looked up among those that a schema has.
+    pub(crate) member: u64,
+}
+
+impl MemberSteps {
+    /// Steps of looking a name up among so many: they are compared one by one up to some fifteen, and hashed beyond.
+    pub(super) fn of_members(names: usize) -> u64 {
+        if names > HASHED { 64 } else { 16 }
+    }
+}
+
+/// Names of one schema beyond which the validator hashes them.
+const HASHED: usize = 15;
+
+/// Steps that validation may still take for one message.
+///
+/// One step is one byte that an automaton reads, about a nanosecond. Every look at a value, every byte of text that a
+/// keyword reads and every member that is passed over is charged.
+#[derive(Debug)]
+pub struct WorkBudget {
+    left: Cell<u64>,
+}
+
+/// The budget is spent: the content was not judged to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spent;
+
+impl WorkBudget {
+    /// Steps of one message, all its concepts together. One takes 0.2 to 1.6 ns, so that 3,000,000 take less than five
+    /// milliseconds on a serving thread (`docs/spec/context-document.md`, "Bounded work").
+    pub const MESSAGE: u64 = 3_000_000;
+
+    /// The budget of one message.
+    #[must_use]
+    pub const fn of_message() -> Self {
+        Self { left: Cell::new(Self::MESSAGE) }
+    }
+
+    /// No bound: for content that is no message, such as an example that a tool makes up.
+    #[must_use]
+    pub const fn unbounded() -> Self {
+        Self { left: Cell::new(u64::MAX) }
+    }
+
+    /// Steps that were taken.
+    #[must_use]
+    pub fn spent(&self) -> u64 {
+        Self::MESSAGE.saturating_sub(self.left.get())
+    }
+
+    /// Runs work that charges this budget, and for members what they cost under the document.
+    ///
+    /// # Errors
+    /// [`Spent`] if the budget was spent, whatever the work answered.
+    pub(crate) fn run<T>(&self, members: MemberSteps, work: impl FnOnce() -> T) -> Result<T, Spent> {
+        let outer = (LEFT.replace(self.left.get()), MEMBERS.replace(members));
+        let answer = work();
+        self.left.set(LEFT.replace(outer.0));
+        MEMBERS.set(outer.1);
+        if self.left.get() == 0 { Err(Spent) } else { Ok(answer) }
+    }
+}
+
+/// Charges steps to the validation that runs; false once the budget is spent.
+pub(super) fn charge(steps: u64) -> bool {
+    LEFT.with(|left| {
+        let rest = left.get().saturating_sub(steps);
+        left.set(rest);
+        rest > 0
+    })
+}
+
+/// Charges a pass over entries, or over the bytes of a text, that does next to nothing with each.
+pub(super) fn charge_pass(entries: usize) -> bool {
+    charge((entries as u64) / 2)
+}
+
+/// Charges a search for one member among so many, one name after the other.
+pub(super) fn charge_search(members: usize) -> bool {
+    charge((members as u64).saturating_mul(3) / 2)
+}
+
+/// Charges a pass over members, whose names have so many bytes together.
+pub(super) fn charge_members(members: usize, name_bytes: impl FnOnce() -> usize) -> bool {
+    let steps = MEMBERS.get();
+    let names = match steps.name_byte {
+        0 => 0,
+        each => each.saturating_mul(name_bytes() as u64),
+    };
+    charge(steps.member.saturating_mul(members as u64).saturating_add(names))
+}
+
+/// Charges a text that a format, `enum` or `const` looks at.
+pub(super) fn charge_look_at_text(text: &str) -> bool {
+    let address = if text.contains('@') { ADDRESS } else { 0 };
+    charge((TEXT + address).saturating_add((text.len() as u64).saturating_mul(2)))
+}
+
+/// Charges a text that is read to its end.
+pub(super) fn charge_text(text: &str) -> bool {
+    charge(LOOK.saturating_add(text.len() as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_ends_where_its_steps_end_and_gives_the_thread_back() {
+        let budget = WorkBudget::of_message();
+        assert_eq!(budget.run(MemberSteps::default(), || charge(WorkBudget::MESSAGE - 1)), Ok(true));
+        assert_eq!(budget.run(MemberSteps::default(), || charge(1)), Err(Spent));
+        assert_eq!(budget.run(MemberSteps::default(), || true), Err(Spent));
+        assert_eq!(WorkBudget::of_message().run(MemberSteps::default(), || charge(1)), Ok(true));
+        assert!(charge(WorkBudget::MESSAGE), "outside of a run nothing is bounded");
+    }
+
+    #[test]
+    fn a_run_inside_another_charges_its_own_budget() {
+        let (outer, inner) = (WorkBudget::of_message(), WorkBudget::of_message());
+        let ran = outer.run(MemberSteps::default(), || inner.run(MemberSteps::default(), || charge(5)));
+        assert_eq!(ran, Ok(Ok(true)));
+        assert_eq!((outer.spent(), inner.spent()), (0, 5));
+    }
+}

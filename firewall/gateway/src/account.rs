@@ -1,0 +1,327 @@
+//! The account of each agent. Everything scarce that an agent's requests take is charged to it: connections, requests in flight,
+//! arrivals by cost, bytes held, and records of refusals. What one agent takes leaves the share of every other agent free.
+//!
+//! An account lives from an agent's first connection until nothing is charged to it any more. [`turns`] shares out the processor.
+
+mod arrivals;
+mod bytes;
+mod repeats;
+pub(crate) mod turns;
+
+#[cfg(test)]
+mod tests;
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use semgate_inspect::{Code, Now};
+
+use crate::config::Limits;
+
+use arrivals::Arrivals;
+use bytes::Total;
+use repeats::Repeats;
+
+pub(crate) use arrivals::{Rate, TooOften, cost};
+pub(crate) use bytes::NoRoom;
+pub(crate) use repeats::Recording;
+
+/// 64 locks: with a few dozen cores two of them seldom want the same one.
+const SHARDS: usize = 64;
+/// The part of all bytes held that one agent may hold: an eighth, so that seven agents that were taken over leave room for the others.
+const SHARE: usize = 8;
+
+/// The accounts of all agents, for all cores.
+pub(crate) struct Accounts {
+    shared: Arc<Common>,
+    hasher: RandomState,
+    shards: Vec<Mutex<HashMap<Arc<str>, Arc<Account>>>>,
+    /// Accounts in one shard.
+    room: usize,
+}
+
+/// The bounds of every account, and the sum of all.
+struct Common {
+    connections: usize,
+    requests: usize,
+    bytes: usize,
+    rate: Rate,
+    held: Total,
+}
+
+/// Every account is in use by an agent that is active.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct NoAccount;
+
+/// The agent has as many connections, or requests in flight, as it may.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TooMany;
+
+/// The account of one agent.
+pub(crate) struct Account {
+    common: Arc<Common>,
+    agent: Arc<str>,
+    connections: AtomicUsize,
+    requests: AtomicUsize,
+    held: AtomicUsize,
+    arrivals: Arrivals,
+    repeats: Mutex<Repeats>,
+}
+
+impl Accounts {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        let shared = Common {
+            connections: limits.connections_per_agent,
+            requests: limits.requests_per_agent,
+            bytes: limits.held_bytes / SHARE,
+            rate: Rate::new(limits.rate_per_second, limits.rate_burst),
+            held: Total::new(limits.held_bytes),
+        };
+        Self {
+            shared: Arc::new(shared),
+            hasher: RandomState::new(),
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            room: limits.metered_agents.div_ceil(SHARDS).max(1),
+        }
+    }
+
+    /// The account of `agent`. An account without charges makes room for a new one.
+    ///
+    /// # Errors
+    /// [`NoAccount`].
+    pub(crate) fn of(&self, agent: &Arc<str>, now: Now) -> Result<Arc<Account>, NoAccount> {
+        let at = usize::try_from(self.hasher.hash_one(agent) % (SHARDS as u64)).unwrap_or_default();
+        let mut shard = locked(self.shards.get(at).ok_or(NoAccount)?);
+        if let Some(account) = shard.get(agent) {
+            return Ok(Arc::clone(account));
+        }
+        if shard.len() >= self.room {
+            shard.retain(|_, account| Arc::strong_count(account) > 1 || account.is_active(now));
+        }
+        if shard.len() >= self.room {
+            return Err(NoAccount);
+        }
+        let account = Arc::new(Account {
+            common: Arc::clone(&self.shared),
+            agent: Arc::clone(agent),
+            connections: AtomicUsize::new(0),
+            requests: AtomicUsize::new(0),
+            held: AtomicUsize::new(0),
+            arrivals: Arrivals::default(),
+            repeats: Mutex::default(),
+        });
+        shard.insert(Arc::clone(agent), Arc::clone(&account));
+        Ok(account)
+    }
+
+    /// Bytes held for all agents.
+    pub(crate) fn held(&self) -> usize {
+        self.shared.held.now()
+    }
+
+    /// The limit on arrivals, as callers read it.
+    pub(crate) fn rate(&self) -> &Rate {
+        &self.shared.rate
+    }
+
+    /// Takes the counts of refusals that no record holds, a second after the last refusal of their kind.
+    pub(crate) fn unrecorded(&self, now: Now) -> Vec<(Arc<str>, Code, u64)> {
+        let mut all = Vec::new();
+        for shard in &self.shards {
+            for account in locked(shard).values() {
+                let counts = locked(&account.repeats).overdue(now.monotonic_ms);
+                all.extend(counts.into_iter().map(|(code, count)| (Arc::clone(&account.agent), code, count)));
+            }
+        }
+        all
+    }
+}
+
+/// A thread that panicked while it held the lock left numbers that are still numbers.
+fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Adds one unless `most` are counted.
+fn enter(count: &AtomicUsize, most: usize) -> Result<(), TooMany> {
+    let more = |count: usize| (count < most).then_some(count.saturating_add(1));
+    count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).map(drop).map_err(|_| TooMany)
+}
+
+impl fmt::Debug for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Account").field("agent", &self.agent).finish_non_exhaustive()
+    }
+}
+
+impl Account {
+    /// The agent's id.
+    pub(crate) fn agent(&self) -> &Arc<str> {
+        &self.agent
+    }
+
+    /// The limits of the account say something about its agent, so it is not forgotten.
+    fn is_active(&self, now: Now) -> bool {
+        self.arrivals.is_active(now.monotonic_ms) || locked(&self.repeats).is_active(now.monotonic_ms)
+    }
+
+    /// Counts one more connection until the value is dropped. It holds `buffers` bytes.
+    ///
+    /// # Errors
+    /// [`TooMany`], also where there is no room for its buffers.
+    pub(crate) fn connect(self: &Arc<Self>, buffers: usize) -> Result<Connection, TooMany> {
+        enter(&self.connections, self.common.connections)?;
+        let connection = Connection { charge: Charge::new(self), counted: true };
+        connection.charge.hold(buffers).map_err(|NoRoom| TooMany)?;
+        Ok(connection)
+    }
+
+    /// The same for the one sender of a plain listener, who may have every place.
+    ///
+    /// # Errors
+    /// [`TooMany`] where there is no room for its buffers.
+    pub(crate) fn connect_alone(self: &Arc<Self>, buffers: usize) -> Result<Connection, TooMany> {
+        let charge = Charge::new(self);
+        charge.hold(buffers).map_err(|NoRoom| TooMany)?;
+        Ok(Connection { charge, counted: false })
+    }
+
+    /// Charges a request that arrives.
+    ///
+    /// # Errors
+    /// [`TooOften`], with the time after which one more would pass. Nothing is charged then.
+    pub(crate) fn arrive(&self, now: Now) -> Result<(), TooOften> {
+        self.arrivals.arrive(&self.common.rate, now.monotonic_ms)
+    }
+
+    /// Decides how a refusal is recorded.
+    pub(crate) fn refusal(&self, code: Code, now: Now) -> Recording {
+        locked(&self.repeats).refusal(code, now.monotonic_ms)
+    }
+}
+
+/// One connection of an agent.
+pub(crate) struct Connection {
+    charge: Charge,
+    counted: bool,
+}
+
+impl Connection {
+    /// Holds `bytes` more of buffers.
+    ///
+    /// # Errors
+    /// [`TooMany`] where there is no room for them.
+    pub(crate) fn buffer(&self, bytes: usize) -> Result<(), TooMany> {
+        self.charge.hold(bytes).map_err(|NoRoom| TooMany)
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if self.counted {
+            self.charge.0.account.connections.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// What one request takes of its agent's account, until the last clone is dropped.
+#[derive(Clone, Debug)]
+pub(crate) struct Charge(Rc<Taken>);
+
+#[derive(Debug)]
+struct Taken {
+    account: Arc<Account>,
+    in_flight: Cell<bool>,
+    held: Cell<usize>,
+    /// Units that it was charged beyond its arrival.
+    owed: Cell<u64>,
+}
+
+impl Charge {
+    /// Takes nothing yet.
+    pub(crate) fn new(account: &Arc<Account>) -> Self {
+        Self(Rc::new(Taken {
+            account: Arc::clone(account),
+            in_flight: Cell::new(false),
+            held: Cell::new(0),
+            owed: Cell::new(0),
+        }))
+    }
+
+    /// Counts the request among those in flight.
+    ///
+    /// # Errors
+    /// [`TooMany`].
+    pub(crate) fn enter(&self) -> Result<(), TooMany> {
+        enter(&self.0.account.requests, self.0.account.common.requests)?;
+        self.0.in_flight.set(true);
+        Ok(())
+    }
+
+    /// Charges the request `cost` units beyond its arrival, less those that it was charged before. What the limit does not hold is owed, and
+    /// the next arrivals wait for it.
+    pub(crate) fn owe(&self, cost: u64, now: Now) {
+        let more = cost.saturating_sub(self.0.owed.get());
+        self.0.owed.set(self.0.owed.get().saturating_add(more));
+        let Account { arrivals, common, .. } = &*self.0.account;
+        arrivals.owe(&common.rate, more, now.monotonic_ms);
+    }
+
+    /// Holds `bytes` more.
+    ///
+    /// # Errors
+    /// [`NoRoom`] in the agent's share, or in that of all. Nothing more is held then.
+    pub(crate) fn hold(&self, bytes: usize) -> Result<(), NoRoom> {
+        let Account { common, held, .. } = &*self.0.account;
+        let more = |held: usize| held.checked_add(bytes).filter(|held| *held <= common.bytes);
+        held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).map_err(|_| NoRoom)?;
+        if let Err(NoRoom) = common.held.take(bytes) {
+            held.fetch_sub(bytes, Ordering::Relaxed);
+            return Err(NoRoom);
+        }
+        self.0.held.set(self.0.held.get().saturating_add(bytes));
+        Ok(())
+    }
+
+    /// Gives back `bytes`, at most what it holds.
+    pub(crate) fn release(&self, bytes: usize) {
+        let bytes = bytes.min(self.0.held.get());
+        self.0.held.set(self.0.held.get().saturating_sub(bytes));
+        self.0.account.held.fetch_sub(bytes, Ordering::Relaxed);
+        self.0.account.common.held.give_back(bytes);
+    }
+
+    /// Holds exactly `bytes`.
+    ///
+    /// # Errors
+    /// [`NoRoom`], and it holds what it held.
+    pub(crate) fn hold_only(&self, bytes: usize) -> Result<(), NoRoom> {
+        let held = self.0.held.get();
+        if bytes > held {
+            return self.hold(bytes.saturating_sub(held));
+        }
+        self.release(held.saturating_sub(bytes));
+        Ok(())
+    }
+
+    /// Bytes that it holds.
+    pub(crate) fn held(&self) -> usize {
+        self.0.held.get()
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        if self.in_flight.get() {
+            self.account.requests.fetch_sub(1, Ordering::Relaxed);
+        }
+        let held = self.held.get();
+        self.account.held.fetch_sub(held, Ordering::Relaxed);
+        self.account.common.held.give_back(held);
+    }
+}

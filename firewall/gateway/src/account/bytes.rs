@@ -1,0 +1,36 @@
+//! The bytes that messages hold in the gateway, of all agents together.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// There is no room for the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NoRoom;
+
+/// Bytes held for all agents.
+pub(super) struct Total {
+    most: usize,
+    held: AtomicUsize,
+}
+
+impl Total {
+    pub(super) const fn new(most: usize) -> Self {
+        Self { most, held: AtomicUsize::new(0) }
+    }
+
+    /// Takes `bytes`.
+    ///
+    /// # Errors
+    /// [`NoRoom`]: nothing is taken.
+    pub(super) fn take(&self, bytes: usize) -> Result<(), NoRoom> {
+        let more = |held: usize| held.checked_add(bytes).filter(|held| *held <= self.most);
+        self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).map(drop).map_err(|_| NoRoom)
+    }
+
+    pub(super) fn give_back(&self, bytes: usize) {
+        self.held.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    pub(super) fn now(&self) -> usize {
+        self.held.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,38 @@
+//! The gateway's own certificate, as authorities see it: places of theirs are for verified peers alone.
+
+use std::sync::Arc;
+
+use tokio_rustls::rustls::SignatureScheme;
+use tokio_rustls::rustls::client::ResolvesClientCert;
+use tokio_rustls::rustls::crypto::ring::sign::any_supported_type;
+use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::sign::CertifiedKey;
+
+use super::identity;
+use crate::config::IdentityFiles;
+
+/// Shows the certificate that the files hold when a connection begins, so that a renewed one needs no restart. Files that cannot be used show
+/// none: the authority then serves the gateway as a stranger.
+#[derive(Debug)]
+pub(super) struct Presented(pub(super) IdentityFiles);
+
+impl Presented {
+    fn read(&self) -> Option<CertifiedKey> {
+        let (chain, key) = identity(&self.0)
+            .inspect_err(|why| tracing::warn!(%why, "no certificate is shown to the authority"))
+            .ok()?;
+        let der = PrivateKeyDer::from_pem_slice(key.to_pem().as_bytes()).ok()?;
+        Some(CertifiedKey::new(chain.certificates().to_vec(), any_supported_type(&der).ok()?))
+    }
+}
+
+impl ResolvesClientCert for Presented {
+    fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        self.read().map(Arc::new)
+    }
+
+    fn has_certs(&self) -> bool {
+        true
+    }
+}
