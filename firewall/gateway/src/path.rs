@@ -13,7 +13,7 @@ mod notify;
 mod push;
 mod relayed;
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::future::Future;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -68,10 +68,11 @@ pub(crate) async fn serve(
     let shown = OnceCell::new();
     let (caller, began) = (serving.caller(), Instant::now());
     let charge = Charge::new(identity.account());
-    let way = Way { lane: &lane, identity: &identity, charge, caller, shown, manner, decision, began };
+    let pause = Cell::default();
+    let way = Way { lane: &lane, identity: &identity, charge, pause, caller, shown, manner, decision, began };
     let mut answer = match way.run(&serving, parts, body).await {
         Ok(answer) => answer.map(|body| body.holding(serving, way.charge.clone())),
-        Err(stopped) => way.stop(&stopped),
+        Err(stopped) => way.refuse(&stopped).await,
     };
     if head_alone {
         answer = answer::head_of(answer);
@@ -89,6 +90,8 @@ struct Way<'w> {
     identity: &'w Rc<Identity>,
     /// Everything that the request takes, until the end of its answer.
     charge: Charge,
+    /// How long the answer to a refused arrival waits.
+    pause: Cell<Duration>,
     caller: Caller,
     /// What the head showed beside the certificate, once it was read.
     shown: OnceCell<Shown>,
@@ -141,13 +144,13 @@ impl From<Refusal> for Stopped {
 
 impl Way<'_> {
     async fn run(&self, serving: &Serving, parts: &Parts, body: &mut Unread) -> Result<Answer, Stopped> {
-        self.begin().await?;
+        self.begin()?;
         self.answer(serving, (parts, body)).await
     }
 
     /// Charges a request to its agent, whatever becomes of it: one with a faulty head costs an answer and a record too. A refusal of its
     /// arrival is answered once the next could pass, at most a second later, so that an agent past its limit is no faster than within it.
-    async fn begin(&self) -> Result<(), Refusal> {
+    fn begin(&self) -> Result<(), Refusal> {
         let shared = &*self.lane.shared;
         #[cfg(feature = "plain-proxy")]
         if shared.unchecked {
@@ -155,9 +158,8 @@ impl Way<'_> {
         }
         self.identity.enter(&self.charge).map_err(|TooMany| reasons::too_many())?;
         let Err(TooOften { wait }) = self.identity.account().arrive(shared.now()) else { return Ok(()) };
-        let paused = wait.min(PAUSE);
-        tokio::time::sleep(paused).await;
-        Err(reasons::too_often(shared.accounts.rate(), wait.saturating_sub(paused)))
+        self.pause.set(wait.min(PAUSE));
+        Err(reasons::too_often(shared.accounts.rate(), wait.saturating_sub(self.pause.get())))
     }
 
     async fn answer(
@@ -333,7 +335,7 @@ impl Way<'_> {
                 return Box::pin(self.relay(stream, facts, (opened, demand), echo, notice.as_ref())).await;
             }
             Ok(Answered::Whole(returned)) => {
-                lane.turns.unit().await;
+                self.attended(|| facts.clone(), lane.turns.unit()).await;
                 reply::judge(
                     &lane.shared.inspector,
                     returned,
@@ -472,6 +474,15 @@ impl Way<'_> {
     fn room(&self) -> Room<'_> {
         let shared = &*self.lane.shared;
         Room { charge: &self.charge, turns: &self.lane.turns, limits: &shared.limits, now: shared.now() }
+    }
+
+    /// The record of a refusal at once, and its answer after the pause that a refused arrival has.
+    async fn refuse(&self, stopped: &Stopped) -> Answer {
+        let answer = self.stop(stopped);
+        if !self.pause.get().is_zero() {
+            tokio::time::sleep(self.pause.get()).await;
+        }
+        answer
     }
 
     /// The record and the answer of a refusal. That its record finds no room changes nothing: it is refused already.

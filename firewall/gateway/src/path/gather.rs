@@ -3,6 +3,7 @@
 //! Every member walks the path of a message of its own: judged with it as the receiver, forwarded to it, its reply judged with it as
 //! the replier, each with a record. What is put together afterwards are bytes that were checked, within a number and a time.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use bytes::Bytes;
@@ -85,8 +86,18 @@ impl Way<'_> {
             // dropped with the set: whoever is not waited for leaves a record
             asked.push(async move {
                 let manner = Manner::Plain;
-                let way =
-                    Way { lane: &lane, identity: &identity, charge, caller, shown, manner, decision, began };
+                let pause = Cell::default();
+                let way = Way {
+                    lane: &lane,
+                    identity: &identity,
+                    charge,
+                    pause,
+                    caller,
+                    shown,
+                    manner,
+                    decision,
+                    began,
+                };
                 (at, ask(&way, one).await)
             });
         }

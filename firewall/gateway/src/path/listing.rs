@@ -8,6 +8,7 @@
 
 mod id;
 
+use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
 
@@ -123,6 +124,7 @@ impl Way<'_> {
             lane: self.lane,
             identity: self.identity,
             charge: self.charge.clone(),
+            pause: Cell::default(),
             caller: self.caller.clone(),
             shown: self.shown.clone(),
             manner: self.manner,

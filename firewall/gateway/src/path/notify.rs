@@ -1,6 +1,6 @@
 //! A notification that the agent behind sends by itself: admit → receive → inspect → record → deliver.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -37,10 +37,11 @@ pub(crate) async fn notified(
     let (manner, shown) = (Manner::Plain, OnceCell::new());
     let (caller, began) = (serving.caller(), Instant::now());
     let charge = Charge::new(identity.account());
-    let way = Way { lane: &lane, identity: &identity, charge, caller, shown, manner, decision, began };
+    let pause = Cell::default();
+    let way = Way { lane: &lane, identity: &identity, charge, pause, caller, shown, manner, decision, began };
     match way.notification(&serving, head_and_body).await {
         Ok(()) => refuse::taken(decision),
-        Err(refusal) => way.stop(&Stopped { direction: Direction::Reply, ..Stopped::from(refusal) }),
+        Err(refusal) => way.refuse(&Stopped { direction: Direction::Reply, ..Stopped::from(refusal) }).await,
     }
 }
 
@@ -52,7 +53,7 @@ impl Way<'_> {
     ) -> Result<(), Refusal> {
         let lane = self.lane;
         let shared = &*lane.shared;
-        self.begin().await?;
+        self.begin()?;
         if let Some(fault) = serving.fault() {
             return Err(reasons::framing(fault));
         }
