@@ -20,6 +20,8 @@ mod meter;
 #[path = "soak/operator.rs"]
 mod operator;
 mod support;
+#[path = "soak/versions.rs"]
+mod versions;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -70,8 +72,8 @@ impl Scene {
         let draft = up.dir.join("sums.json");
         let (draft, url) = (draft.to_str().unwrap(), format!("http://{behind}/mcp"));
         let import = ["context", "import", "mcp", &url, "--line", "sums", "--out", draft];
-        operator::good(&std::process::Command::new(support::SEMGATE).args(import).output().unwrap());
-        operator::good(&up.semgate(&["context", "publish", draft]));
+        versions::good(&std::process::Command::new(support::SEMGATE).args(import).output().unwrap());
+        versions::good(&up.semgate(&["context", "publish", draft]));
         std::fs::write(up.path("/policies").join("soak.cedar"), operator::TOOLS).unwrap();
         let routes = ["l8", "a2a", "mcp", "socket", "flap"].map(|name| (name, free_address()));
         let text: String = routes.iter().map(|(name, listen)| route(name, *listen, behind, flapping)).collect();

@@ -1,10 +1,8 @@
 //! The operator of a soak: new policies with SIGHUP, contexts that are published and revoked, and looks at the processes.
 
 use std::collections::BTreeMap;
-use std::process::{Command, Output};
+use std::process::Command;
 use std::time::Instant;
-
-use semgate_contexts::library;
 
 use super::agent::{Ledger, decision};
 use super::lanes::native;
@@ -12,6 +10,7 @@ use super::meter::MODEST;
 use super::support::gateway::Gateway;
 use super::support::policies::{digest_of, status};
 use super::support::{Up, wait_for};
+use super::versions::{good, publish, revoke};
 
 /// The permits of the tool that the agent serves, which the shipped policies do not know.
 pub const TOOLS: &str = r#"
@@ -19,25 +18,6 @@ pub const TOOLS: &str = r#"
 @id("soak-add") permit (principal in Group::"partners", action, resource is sums::add);
 @id("soak-added") permit (principal in Group::"repliers", action, resource is sums::add_results);
 "#;
-
-/// Fails with standard error, if the command failed.
-pub fn good(output: &Output) {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-}
-
-/// Publishes the shipped `supplyChain` as this version.
-pub fn publish(up: &Up, version: &str) {
-    let (_, shipped) = library::all().iter().find(|(name, _)| name.contains("supplyChain")).unwrap();
-    let text = String::from_utf8_lossy(shipped).replace("supplyChain:v1.0", &format!("supplyChain:{version}"));
-    let file = up.dir.join(format!("supplyChain-{version}.json"));
-    std::fs::write(&file, text).unwrap();
-    good(&up.semgate(&["context", "publish", file.to_str().unwrap()]));
-}
-
-/// Revokes a version of `supplyChain`.
-pub fn revoke(up: &Up, version: &str) {
-    good(&up.semgate(&["context", "revoke", &format!("supplyChain:{version}"), "--reason", "test"]));
-}
 
 /// The operator, with what it has revoked so far.
 pub struct Operator<'s> {
