@@ -97,9 +97,9 @@ struct Counts {
 impl Scene {
     fn start(dir: &Path) -> Self {
         let (up, ledger) = (Up::start_in(dir), Arc::new(Ledger::default()));
-        let behind = agent::steady(&ledger);
+        let upstream = agent::steady(&ledger);
         let limits = "[limits]\nrate_per_second = 1000000\nrate_burst = 1000000\n";
-        let gateway = Gateway::before(&up, behind, limits);
+        let gateway = Gateway::before(&up, upstream, limits);
         let (next, counts) = (LANES.map(|_| AtomicUsize::new(0)), Counts::default());
         let (dir, revoked) = (dir.to_path_buf(), BTreeMap::new());
         Self { dir, up: Some(up), gateway, ledger, next, revoked, read: 0, counts }
@@ -157,7 +157,11 @@ impl Scene {
         for (number, arrivals) in self.revoked.clone().into_iter().rev().take(TRIED) {
             let code = self.send(number);
             assert!(codes.contains(&code.as_str()), "v1.{number}: {code}");
-            assert_eq!(self.ledger.arrivals("old", number), arrivals, "v1.{number} passed after its revocation");
+            assert_eq!(
+                self.ledger.arrivals("old", number),
+                arrivals,
+                "v1.{number} passed after its revocation"
+            );
             self.counts.refused += 1;
         }
     }
@@ -198,7 +202,11 @@ impl Scene {
             for one in &passed[kept..] {
                 let age = killed.saturating_duration_since(one.at);
                 assert!(!whole(one), "{name} {}: a record before it is missing", one.number);
-                assert!(age < LATE, "{name} {}: acknowledged {age:?} before the kill, not recorded", one.number);
+                assert!(
+                    age < LATE,
+                    "{name} {}: acknowledged {age:?} before the kill, not recorded",
+                    one.number
+                );
                 self.counts.unrecorded += 1;
                 self.counts.oldest = self.counts.oldest.max(age);
             }
@@ -239,7 +247,9 @@ fn talk(to: SocketAddr, lane: &str, next: &AtomicUsize) -> Vec<Passed> {
     loop {
         let number = next.fetch_add(1, Ordering::Relaxed);
         let body = message(lane, &format!("{lane}.{number}")).to_string();
-        let head = format!("POST / HTTP/1.1\r\nhost: {to}\r\ncontent-type: application/json\r\na2a-version: 1.0\r\n");
+        let head = format!(
+            "POST / HTTP/1.1\r\nhost: {to}\r\ncontent-type: application/json\r\na2a-version: 1.0\r\n"
+        );
         let request = format!("{head}content-length: {}\r\n\r\n{body}", body.len());
         if stream.write_all(request.as_bytes()).is_err() {
             return passed;

@@ -68,15 +68,16 @@ struct Scene {
 impl Scene {
     fn start(flapping: SocketAddr) -> Self {
         let (up, ledger) = (Up::start(), Arc::new(Ledger::default()));
-        let behind = agent::steady(&ledger);
+        let upstream = agent::steady(&ledger);
         let draft = up.dir.join("sums.json");
-        let (draft, url) = (draft.to_str().unwrap(), format!("http://{behind}/mcp"));
+        let (draft, url) = (draft.to_str().unwrap(), format!("http://{upstream}/mcp"));
         let import = ["context", "import", "mcp", &url, "--line", "sums", "--out", draft];
         versions::good(&std::process::Command::new(support::SEMGATE).args(import).output().unwrap());
         versions::good(&up.semgate(&["context", "publish", draft]));
         std::fs::write(up.path("/policies").join("soak.cedar"), operator::TOOLS).unwrap();
         let routes = ["l8", "a2a", "mcp", "socket", "flap"].map(|name| (name, free_address()));
-        let text: String = routes.iter().map(|(name, listen)| route(name, *listen, behind, flapping)).collect();
+        let text: String =
+            routes.iter().map(|(name, listen)| route(name, *listen, upstream, flapping)).collect();
         let l8 = routes[0].1;
         let gateway = Gateway::serving(&up, l8, &text, "");
         Self { up, gateway, ledger, l8, routes }
@@ -94,15 +95,15 @@ impl Scene {
     }
 }
 
-fn route(name: &str, listen: SocketAddr, behind: SocketAddr, flapping: SocketAddr) -> String {
-    let (binding, behind, more) = match name {
-        "a2a" => ("a2a", behind, ""),
-        "mcp" => ("mcp", behind, "default_context = \"urn:contexts:sums:v1.0\"\nadmit = [\"text\"]\n"),
-        "socket" => ("l8", behind, "websocket = true\n"),
+fn route(name: &str, listen: SocketAddr, upstream: SocketAddr, flapping: SocketAddr) -> String {
+    let (binding, upstream, more) = match name {
+        "a2a" => ("a2a", upstream, ""),
+        "mcp" => ("mcp", upstream, "default_context = \"urn:contexts:sums:v1.0\"\nadmit = [\"text\"]\n"),
+        "socket" => ("l8", upstream, "websocket = true\n"),
         "flap" => ("l8", flapping, ""),
-        _ => ("l8", behind, ""),
+        _ => ("l8", upstream, ""),
     };
-    meter::route(name, listen, behind, more)
+    meter::route(name, listen, upstream, more)
         .replace("binding = \"l8\"", &format!("binding = \"{binding}\""))
         .replace("/l8\"", &format!("/{binding}\""))
 }
@@ -204,7 +205,12 @@ fn report(elapsed: Duration, scene: &Scene, tallies: &[Tally; 7], [gateway, auth
 /// Holds what a lane was answered against what arrived.
 fn hold(name: &str, tally: &Tally, ledger: &Ledger) {
     let (faults, arrivals) = (tally.faults.lock().unwrap(), ledger.lane(name));
-    assert!(faults.is_empty(), "{name}: {} messages failed, first {:?}", faults.len(), &faults[..faults.len().min(5)]);
+    assert!(
+        faults.is_empty(),
+        "{name}: {} messages failed, first {:?}",
+        faults.len(),
+        &faults[..faults.len().min(5)]
+    );
     let passed = tally.passed.lock().unwrap();
     assert!(!passed.is_empty(), "{name}: nothing passed");
     let lost: Vec<_> = passed.iter().filter(|number| arrivals.get(**number) != Some(&1)).collect();

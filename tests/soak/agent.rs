@@ -165,7 +165,8 @@ fn a2a(call: &Value, ledger: &Ledger) -> String {
     let state = |state: &str| json!({"state": state});
     let begun = json!({"id": task, "contextId": context, "status": state("TASK_STATE_WORKING")});
     let done = json!({"taskId": task, "contextId": context, "status": state("TASK_STATE_COMPLETED")});
-    let mut answer = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n".to_owned();
+    let mut answer =
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n".to_owned();
     for event in [json!({"task": begun}), json!({"statusUpdate": done})] {
         let event = format!("data: {}\n\n", result(event));
         answer.push_str(&format!("{:x}\r\n{event}\r\n", event.len()));
@@ -185,7 +186,8 @@ fn mcp(message: &Value, ledger: &Ledger) -> String {
         }
         Some("tools/list") => {
             let integer = json!({"type": "integer"});
-            let takes = json!({"type": "object", "properties": {"a": integer, "b": integer}, "required": ["a", "b"]});
+            let takes =
+                json!({"type": "object", "properties": {"a": integer, "b": integer}, "required": ["a", "b"]});
             let sum = json!({"type": "object", "properties": {"sum": integer}, "required": ["sum"]});
             let tool = json!({"name": "add", "description": "Adds two numbers.", "inputSchema": takes, "outputSchema": sum});
             plain(200, "", &result(json!({"tools": [tool]})))

@@ -73,7 +73,8 @@ fn flood(up: &Up, to: SocketAddr, body: &str, greed: &Greed, stop: &AtomicBool) 
 
 /// Releases bodies of nearly 1 MiB together, which deflate makes some 50 kB long.
 fn large(up: &Up, to: SocketAddr, greed: &Greed, stop: &AtomicBool) {
-    let text: String = (0_u64..200_000).map(|n| format!("{:x},", n.wrapping_mul(0x9e37_79b9) & 0xfff)).collect();
+    let text: String =
+        (0_u64..200_000).map(|n| format!("{:x},", n.wrapping_mul(0x9e37_79b9) & 0xfff)).collect();
     let body = message(GREEDY, &format!(",\"other\":\"{}\"", &text[..text.len().min(900_000)]));
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(body.as_bytes()).unwrap();

@@ -194,12 +194,14 @@ fn sockets(up: &Up, url: &str, tally: &Tally, stop: &AtomicBool) {
             // the answer has neither length nor body: a byte at a time, so that no frame is read with it
             let mut head = Vec::new();
             let mut byte = [0];
-            while !head.ends_with(b"\r\n\r\n") && matches!(std::io::Read::read(&mut stream, &mut byte), Ok(1)) {
+            while !head.ends_with(b"\r\n\r\n") && matches!(std::io::Read::read(&mut stream, &mut byte), Ok(1))
+            {
                 head.push(byte[0]);
             }
             stream
         });
-        let content = json!({"task": "bookFlight", "origin_code": "LAX", "dest_code": "JFK", "date": "2027-11-04"});
+        let content =
+            json!({"task": "bookFlight", "origin_code": "LAX", "dest_code": "JFK", "date": "2027-11-04"});
         let message = native("QUERY", &format!("socket.{number}"), "urn:contexts:travel:v2.1", content);
         let written = frames::write(stream, message.to_string().as_bytes(), true);
         let frame = written.ok().and_then(|()| frames::read(stream));

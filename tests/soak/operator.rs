@@ -77,7 +77,11 @@ impl<'s> Operator<'s> {
         for (number, arrivals) in self.revoked.clone() {
             assert_eq!(self.send(number), "context_revoked", "v1.{number}");
             self.refused += 1;
-            assert_eq!(self.ledger.arrivals("old", number), arrivals, "v1.{number} passed after its revocation");
+            assert_eq!(
+                self.ledger.arrivals("old", number),
+                arrivals,
+                "v1.{number} passed after its revocation"
+            );
         }
     }
 

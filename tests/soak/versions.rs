@@ -14,7 +14,8 @@ pub fn good(output: &Output) {
 /// Publishes the shipped document as this version.
 pub fn publish(up: &Up, version: &str) {
     let (_, shipped) = library::all().iter().find(|(name, _)| name.contains("supplyChain")).unwrap();
-    let text = String::from_utf8_lossy(shipped).replace("supplyChain:v1.0", &format!("supplyChain:{version}"));
+    let text =
+        String::from_utf8_lossy(shipped).replace("supplyChain:v1.0", &format!("supplyChain:{version}"));
     let file = up.dir.join(format!("supplyChain-{version}.json"));
     std::fs::write(&file, text).unwrap();
     good(&up.semgate(&["context", "publish", file.to_str().unwrap()]));
