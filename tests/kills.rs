@@ -36,7 +36,7 @@ const LANES: [&str; 4] = ["l8a", "l8b", "a2aa", "a2ab"];
 const LIFE: u64 = 900;
 /// The age of an acknowledged message whose record a kill may still take, where the machine is busy. The page on operation says two
 /// milliseconds for a thread that gets its core.
-const LATE: Duration = Duration::from_millis(500);
+const LATE: Duration = Duration::from_secs(1);
 /// The revoked versions that are tried after each start: the newest, since those are the ones that the kill was close to.
 const TRIED: usize = 8;
 
