@@ -69,24 +69,69 @@ impl<'a> Entry<'a> {
 
 const A_LOG: &str = "the audit log of a gateway is meant (of `up`: what `audit` of .semgate/up.json names)";
 
-/// Reads every record of a log; a last line without an end is one that is still being written.
+/// The beginning of every record.
+const BEGINNING: &[u8] = b"{\"time\":";
+
+/// Reads every record of a log, and returns the number of lines that a crash cut short, which hold no record. A last line without an end is one
+/// that is still being written.
 ///
 /// # Errors
-/// The log cannot be read, a line is no record, or `with` fails.
-pub fn each(log: &Path, mut with: impl FnMut(&Entry<'_>) -> Result<(), Fault>) -> Result<(), Fault> {
+/// The log cannot be read, a line is neither a record nor the beginning of one, or `with` fails.
+pub fn each(log: &Path, mut with: impl FnMut(&Entry<'_>) -> Result<(), Fault>) -> Result<usize, Fault> {
     let name = log.display();
     let file = File::open(log).map_err(|why| unreadable(log, &why))?;
     let mut reader = BufReader::new(file);
-    let (mut line, mut number) = (Vec::new(), 0_usize);
+    let (mut line, mut number, mut cut) = (Vec::new(), 0_usize, 0_usize);
     loop {
         line.clear();
         reader.read_until(b'\n', &mut line).map_err(|why| unreadable(log, &why))?;
         number += 1;
         if line.pop() != Some(b'\n') {
-            return Ok(());
+            return Ok(cut);
         }
-        let read = json::read(&line, &LIMITS).hinted(format_args!("`{name}`, line {number}"), A_LOG)?;
+        let read = match json::read(&line, &LIMITS) {
+            Err(_) if line.starts_with(BEGINNING) || !line.is_empty() && BEGINNING.starts_with(&line) => {
+                cut += 1;
+                continue;
+            }
+            read => read.hinted(format_args!("`{name}`, line {number}"), A_LOG)?,
+        };
         let no_record = || Fault::new(format_args!("`{name}`, line {number}: not a record")).hint(A_LOG);
         with(&Entry(read.as_object().ok_or_else(no_record)?))?;
+    }
+}
+
+/// Warns of lines that a crash cut short.
+pub fn warn(log: &Path, cut: usize) {
+    if cut > 0 {
+        tell!("warning: `{}`: {cut} line(s) were cut short by a crash and are left out", log.display());
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_a_crash_cut_short_hides_no_other_and_any_other_text_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("audit.jsonl");
+        let numbers = |text: &str| {
+            std::fs::write(&log, text).unwrap();
+            let mut numbers = Vec::new();
+            each(&log, |entry| {
+                numbers.push(entry.number());
+                Ok(())
+            })
+            .map(|cut| (cut, numbers))
+        };
+        let whole = |n: u32| format!("{{\"time\":1,\"n\":{n}}}\n");
+        let text =
+            whole(1) + "{\"time\":1,\"n\":2,\"deci\n" + &whole(3) + "{\"ti\n" + &whole(5) + "{\"time\":1,";
+        assert_eq!(numbers(&text).ok(), Some((2, vec![1, 3, 5])));
+        for other in ["", "no record", "[]", "{\"n\":1"] {
+            assert!(numbers(&(whole(1) + other + "\n")).is_err(), "{other}");
+        }
     }
 }

@@ -184,12 +184,13 @@ impl Explain {
 /// Looks a decision up in the log.
 fn decision(id: &str, log: &std::path::Path, explainer: &Explainer) -> Result<Vec<Told>, Fault> {
     let mut found = Vec::new();
-    audit::each(log, |entry| {
+    let cut = audit::each(log, |entry| {
         if entry.text("decision_id") == Some(id) {
             found.push(of_entry(entry, explainer));
         }
         Ok(())
     })?;
+    audit::warn(log, cut);
     if found.is_empty() {
         return Err(Fault::new(format_args!("`{}` holds no decision of that id", log.display()))
             .hint("logs rotate: look in the older ones too"));

@@ -78,7 +78,7 @@ impl Replay {
         };
         let mut report = Report::default();
         let own = explainer.policies().digest().to_string();
-        audit::each(&self.log, |entry| {
+        let cut = audit::each(&self.log, |entry| {
             match entry.asked() {
                 None => report.unasked += 1,
                 // as large as a sender likes: what nobody kept says nothing of the candidate
@@ -99,6 +99,7 @@ impl Replay {
             }
             Ok(())
         })?;
+        audit::warn(&self.log, cut);
         report.print(json);
         if !self.fail_on_change || !report.changed.is_empty() {
             return Ok(u8::from(self.fail_on_change));

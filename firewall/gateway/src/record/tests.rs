@@ -79,6 +79,26 @@ fn numbers_go_on_over_a_restart_and_the_file_is_private() {
 }
 
 #[test]
+fn a_line_that_a_crash_cut_short_takes_no_record_after_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("audit.jsonl");
+    let mut before = Vec::new();
+    line::write(&record(), 7, &mut before);
+    line::write(&record(), 8, &mut before);
+    before.truncate(before.len() - 40);
+    std::fs::write(&path, &before).unwrap();
+    let (audit, writer) = Audit::open(path.clone(), false, 8).unwrap();
+    let _ = audit.record(record()).unwrap();
+    writer.finish();
+    let text = std::fs::read_to_string(&path).unwrap();
+    let lines: Vec<Option<serde_json::Value>> =
+        text.lines().map(|line| serde_json::from_str(line).ok()).collect();
+    assert_eq!(lines.len(), 3, "{text}");
+    assert!(lines[0].is_some() && lines[1].is_none(), "{text}");
+    assert_eq!(lines[2].as_ref().unwrap()["n"], 9);
+}
+
+#[test]
 fn a_rotated_file_is_reopened_by_name() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("audit.jsonl");

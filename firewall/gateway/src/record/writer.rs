@@ -45,10 +45,11 @@ impl Writer {
         if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
             std::fs::create_dir_all(dir).map_err(fault)?;
         }
-        let last = last_number(&path).map_err(fault)?;
+        let end = End::of(&path).map_err(fault)?;
         let file = append(&path).map_err(fault)?;
-        let n = last.saturating_add(1);
-        Ok(Self { path, fsync, file, health, n, pending: Vec::new(), records: 0 })
+        let n = end.number.saturating_add(1);
+        let pending = if end.is_cut { b"\n".to_vec() } else { Vec::new() };
+        Ok(Self { path, fsync, file, health, n, pending, records: 0 })
     }
 
     pub(super) fn run(mut self, queue: &Receiver<Item>) {
@@ -194,25 +195,39 @@ fn append(path: &Path) -> std::io::Result<File> {
     OpenOptions::new().append(true).create(true).mode(0o600).open(path)
 }
 
-/// The `n` of the last whole line, so that numbers go on over a restart and a gap shows.
-fn last_number(path: &Path) -> std::io::Result<u64> {
-    let mut file = match File::open(path) {
-        Ok(file) => file,
-        Err(why) if why.kind() == std::io::ErrorKind::NotFound => return Ok(0),
-        Err(why) => return Err(why),
-    };
-    if !file.metadata()?.is_file() {
-        return Ok(0);
+/// The end of an old file.
+#[derive(Default)]
+struct End {
+    /// The `n` of the last line that has one, so that numbers go on over a restart and a gap shows.
+    number: u64,
+    /// A crash cut the last line short. The next record needs a line of its own.
+    is_cut: bool,
+}
+
+impl End {
+    /// Reads it. A file that is absent, or that is no regular file, has no end.
+    fn of(path: &Path) -> std::io::Result<Self> {
+        let mut file = match File::open(path) {
+            Ok(file) => file,
+            Err(why) if why.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(why) => return Err(why),
+        };
+        if !file.metadata()?.is_file() {
+            return Ok(Self::default());
+        }
+        let size = file.seek(SeekFrom::End(0))?;
+        file.seek(SeekFrom::Start(size.saturating_sub(TAIL)))?;
+        let mut tail = Vec::new();
+        file.take(TAIL).read_to_end(&mut tail)?;
+        let number = tail.split(|byte| *byte == b'\n').rev().find_map(number).unwrap_or(0);
+        Ok(Self { number, is_cut: tail.last().is_some_and(|byte| *byte != b'\n') })
     }
-    let size = file.seek(SeekFrom::End(0))?;
-    file.seek(SeekFrom::Start(size.saturating_sub(TAIL)))?;
-    let mut tail = Vec::new();
-    file.take(TAIL).read_to_end(&mut tail)?;
-    let number = |line: &[u8]| -> Option<u64> {
-        let at = line.windows(4).position(|window| window == b"\"n\":")?;
-        let digits = line.get(at.saturating_add(4)..)?;
-        let end = digits.iter().position(|byte| !byte.is_ascii_digit())?;
-        std::str::from_utf8(digits.get(..end)?).ok()?.parse().ok()
-    };
-    Ok(tail.split(|byte| *byte == b'\n').rev().find_map(number).unwrap_or(0))
+}
+
+/// The `n` of a line.
+fn number(line: &[u8]) -> Option<u64> {
+    let at = line.windows(4).position(|window| window == b"\"n\":")?;
+    let digits = line.get(at.saturating_add(4)..)?;
+    let end = digits.iter().position(|byte| !byte.is_ascii_digit())?;
+    std::str::from_utf8(digits.get(..end)?).ok()?.parse().ok()
 }
