@@ -205,7 +205,7 @@ fn a_large_server_is_imported_into_several_contexts_and_listed_whole() {
 fn context_check_tells_every_fault_of_a_file() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("five.json");
-    let properties = json!({"a": {"type": "string", "format": "nope"}, "b": {"type": "string", "pattern": "(?=x)"}, "c": {"typ": "string"},
+    let properties = json!({"a": {"type": "string", "format": "nope"}, "b": {"type": "string", "pattern": "(?=x)", "maxLength": 9}, "c": {"typ": "string"},
         "e": {"minimum": 9, "maximum": 1, "type": "integer"}, "f": {"$ref": "#/$defs/none"}});
     let document = json!({"context": "urn:contexts:real:v1.0", "surprise": 1, "concepts": {"it": {"type": "object", "properties": properties}}});
     std::fs::write(&file, document.to_string()).unwrap();

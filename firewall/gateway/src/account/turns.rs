@@ -8,6 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::future::{Future, poll_fn};
 use std::io::{self, IoSlice};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -27,7 +28,11 @@ const SLICE: Duration = Duration::from_micros(250);
 /// Bytes that a task reads of its sockets in a turn: some thousands of the smallest frames, which take about a millisecond.
 const READ: usize = 64 * 1024;
 
-type Task = Pin<Box<dyn Future<Output = ()>>>;
+/// One task, and the agent that it works for.
+struct Task {
+    agent: Arc<str>,
+    future: Pin<Box<dyn Future<Output = ()>>>,
+}
 
 /// The tasks of one core. Not [`Send`]: a task stays on its core.
 pub(crate) struct Turns {
@@ -121,13 +126,7 @@ impl Turns {
     /// Runs `future` in the turns of `agent`, until it is done or the core ends.
     pub(crate) fn spawn(self: &Rc<Self>, agent: &Arc<str>, future: impl Future<Output = ()> + 'static) {
         let queue = self.enter(agent);
-        let (turns, name) = (Rc::downgrade(self), Arc::clone(agent));
-        let task = Box::pin(async move {
-            future.await;
-            if let Some(turns) = turns.upgrade() {
-                turns.leave(&name);
-            }
-        });
+        let task = Task { agent: Arc::clone(agent), future: Box::pin(future) };
         let number = self.tasks.borrow_mut().insert(Some(task));
         let mark = Mark {
             ready: Arc::clone(&self.ready),
@@ -150,7 +149,7 @@ impl Turns {
         queue
     }
 
-    /// The last task of an agent takes its queue along. A task that leaves is the one that has the turn.
+    /// The last task of an agent takes its queue along.
     fn leave(&self, agent: &Arc<str>) {
         let mut agents = self.agents.borrow_mut();
         let Some((queue, tasks)) = agents.get_mut(agent) else { return };
@@ -235,14 +234,20 @@ impl Turns {
         self.worked.set(false);
         self.read.store(0, Ordering::Relaxed);
         let waker = Waker::from(Arc::clone(mark));
-        let done = task.as_mut().poll(&mut Context::from_waker(&waker)).is_ready();
-        let mut tasks = self.tasks.borrow_mut();
-        if done {
-            mark.done.store(true, Ordering::Release);
-            tasks.try_remove(mark.task);
-        } else if let Some(room) = tasks.get_mut(mark.task) {
-            *room = Some(task);
+        let polling = || task.future.as_mut().poll(&mut Context::from_waker(&waker)).is_ready();
+        // a fault of one task ends that task alone, as a task of the runtime would end
+        let done = catch_unwind(AssertUnwindSafe(polling)).unwrap_or(true);
+        if !done {
+            if let Some(room) = self.tasks.borrow_mut().get_mut(mark.task) {
+                *room = Some(task);
+            }
+            return;
         }
+        mark.done.store(true, Ordering::Release);
+        self.tasks.borrow_mut().try_remove(mark.task);
+        self.leave(&task.agent);
+        // its end may spawn or wake others, so nothing is borrowed here
+        drop(catch_unwind(AssertUnwindSafe(|| drop(task))));
     }
 }
 

@@ -123,6 +123,21 @@ fn a_task_may_spawn_tasks_of_its_agent_and_of_others() {
 }
 
 #[test]
+fn a_task_that_panics_ends_alone() {
+    on_a_core(|turns| async move {
+        let (at, (end, done)) = (Rc::clone(&turns), oneshot::channel());
+        turns.spawn(&agent("one"), async { panic!("a fault of one connection") });
+        turns.spawn(&agent("one"), async move {
+            at.unit().await;
+            let _ = end.send(());
+        });
+        done.await.unwrap();
+        tokio::task::yield_now().await;
+        assert!(turns.tasks.borrow().is_empty() && turns.agents.borrow().is_empty());
+    });
+}
+
+#[test]
 fn tasks_are_dropped_with_their_core() {
     let dropped = Arc::new(AtomicBool::new(false));
     struct Tell(Arc<AtomicBool>);
