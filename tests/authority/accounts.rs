@@ -128,8 +128,10 @@ fn attack_a_publisher_that_fills_the_volume_leaves_room_for_revocations_suspensi
     assert!(length() < 4 << 20, "it was written to the reserved room");
     let refused = said(&publisher.offer(&up, "goods:v1.1"));
     assert!(refused.contains("storage_full"), "{refused}");
-    assert!(ready(&up).contains("nothing is published until the disk has room"), "{}", ready(&up));
-    assert!(metrics(&up).contains("semgate_authority_reserve_whole 0"));
+    let full = "nothing is published until the disk has room";
+    wait_for("the reason in /readyz", || ready(&up).contains(full).then_some(()));
+    let short = "semgate_authority_reserve_whole 0";
+    wait_for("the reserve in the metrics", || metrics(&up).contains(short).then_some(()));
     let before = up.semgate(&["context", "list"]);
     up.kill();
 

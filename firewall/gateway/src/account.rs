@@ -199,6 +199,11 @@ impl Account {
         self.arrivals.arrive(&self.common.rate, now.monotonic_ms)
     }
 
+    /// Counts a refusal whose record found no room, and the `others` that it stood for, towards a later record.
+    pub(crate) fn not_recorded(&self, code: Code, others: u64, now: Now) {
+        locked(&self.repeats).put_back(code, others.saturating_add(1), now.monotonic_ms);
+    }
+
     /// Decides how a refusal is recorded.
     pub(crate) fn refusal(&self, code: Code, now: Now) -> Recording {
         locked(&self.repeats).refusal(code, now.monotonic_ms)

@@ -214,7 +214,7 @@ impl Listener {
                 let materials = Arc::clone(materials);
                 let accounts = &self.lane.shared.accounts;
                 let place =
-                    accounts.of(&from, self.lane.shared.now()).ok().and_then(|all| all.connect(BUFFERS).ok());
+                    accounts.of(&from, self.lane.shared.now()).ok().and_then(|all| all.connect(0).ok());
                 let Some(place) = place else { return self.lane.metrics.connection("too_many") };
                 turns.spawn(&from, async move {
                     let secured = this.secure(&materials, stream).await;

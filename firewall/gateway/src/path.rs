@@ -181,6 +181,9 @@ impl Way<'_> {
         let shown = self.identity.shown(&parts.headers, &shared.issuers, (now, room))?;
         let shown = self.shown.get_or_init(|| shown);
         let peer = &shown.by(peer, now)?;
+        if !matches!(arrival, Arrival::Message(_)) {
+            self.lane.turns.unit().await;
+        }
         let admitted = match arrival {
             Arrival::Card => return Box::pin(self.card(peer, parts.headers.get(IF_NONE_MATCH))).await,
             Arrival::Metadata(of) => {
@@ -431,7 +434,7 @@ impl Way<'_> {
         Of {
             lane: Rc::clone(self.lane),
             identity: Rc::clone(self.identity),
-            charge: self.charge.clone(),
+            charge: Charge::new(self.identity.account()),
             caller: self.caller.clone(),
             shown: self.shown().clone(),
             manner: self.manner,
@@ -502,7 +505,9 @@ impl Way<'_> {
                 others, "{}", refusal.reason()
             );
             let record = Record::of(self.decision, Outcome::Refused(refusal.code()), facts, self.began);
-            let _ = shared.audit.record(Record { others, ..record });
+            if shared.audit.record(Record { others, ..record }).is_err() {
+                self.identity.account().not_recorded(refusal.code(), others, shared.now());
+            }
         }
         let mut answer = refuse::refuse(refusal, manner.unwrap_or(self.manner), self.decision);
         demand.clone().tell(&mut answer);

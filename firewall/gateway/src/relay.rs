@@ -219,6 +219,8 @@ impl Relay {
 
     /// Waits for bytes of the agent.
     async fn more(&mut self) -> Result<More, Refusal> {
+        // what was handed on is held no more
+        self.hold(0)?;
         loop {
             if self.course.is_over() {
                 return Ok(More::TimeOver);

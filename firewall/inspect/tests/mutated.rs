@@ -148,7 +148,11 @@ proptest! {
         if let Ok(permit) =
             INSPECTOR.inspect_event(&sent, &mut stream, &replier, bytes::Bytes::from(event.clone()), NOW)
         {
-            prop_assert_eq!(&permit.spend().1[..], &event[..]);
+            // a changed key of metadata is foreign, and is removed by name
+            let is_whole = permit.facts().removed.is_empty();
+            let body = permit.spend().1;
+            let passes = if is_whole { body[..] == event[..] } else { body.len() < event.len() };
+            prop_assert!(passes);
         }
         let (_, sent) = say(&INSPECTOR, &route("a2a"), "retailer-7", base("a2a list tasks"), NOW).unwrap().spend();
         let mut list = base("a2a list reply");
@@ -179,9 +183,11 @@ proptest! {
         }
         match INSPECTOR.inspect_reply(&sent, &agent("wholesaler-1"), status, bytes::Bytes::from(bytes.clone()), NOW) {
             Ok(permit) => {
+                let is_whole = permit.facts().removed.is_empty();
                 let (passed, body) = permit.spend();
                 prop_assert!((200..300).contains(&passed));
-                prop_assert_eq!(&body[..], &bytes[..]);
+                let passes = if is_whole { body[..] == bytes[..] } else { body.len() < bytes.len() };
+                prop_assert!(passes);
             }
             Err(refusal) => {
                 prop_assert!(matches!(refusal.code(), Code::UpstreamInvalid | Code::ReplyRefused));

@@ -50,6 +50,13 @@ impl Repeats {
         Recording::Whole { others: std::mem::take(&mut kind.counted) }
     }
 
+    /// Takes back the counts of a record that found no room.
+    pub(super) fn put_back(&mut self, code: Code, count: u64, now_ms: u64) {
+        let new = || Kind { minute: now_ms, recorded: 0, last_ms: now_ms, counted: 0 };
+        let kind = self.0.entry(code).or_insert_with(new);
+        kind.counted = kind.counted.saturating_add(count);
+    }
+
     /// Takes the counts that no record holds yet, of codes that were recorded last a second ago or longer. Forgets codes after a minute.
     pub(super) fn overdue(&mut self, now_ms: u64) -> Vec<(Code, u64)> {
         self.0.retain(|_, kind| kind.counted > 0 || now_ms < kind.minute.saturating_add(MINUTE_MS));

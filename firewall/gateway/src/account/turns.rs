@@ -230,7 +230,8 @@ impl Turns {
         // out of the room while it runs, since it may spawn another
         let task = self.tasks.borrow_mut().get_mut(mark.task).and_then(Option::take);
         let Some(mut task) = task else { return };
-        mark.queued.store(false, Ordering::Release);
+        // ordered before the poll: what was written before a wake that came too late for the queue is seen
+        mark.queued.swap(false, Ordering::AcqRel);
         self.worked.set(false);
         self.read.store(0, Ordering::Relaxed);
         let waker = Waker::from(Arc::clone(mark));

@@ -455,7 +455,7 @@ file_limits! {
         rate_per_second: u32 = 1..=1_000_000,
         rate_burst: u32 = 1..=1_000_000,
         rate_buckets: usize = 64..=1_073_741_824,
-        metered_agents: usize = 16..=16_777_216,
+        metered_agents: usize = 1_024..=16_777_216,
         reply_bytes: usize = 64..=67_108_864,
         event_bytes: usize = 64..=67_108_864,
         events: usize = 1..=100_000_000,

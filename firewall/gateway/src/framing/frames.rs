@@ -31,6 +31,8 @@ const BURST: i64 = 1_000;
 const EACH_REQUEST: i64 = 16;
 /// Frames for each piece of data, in either direction: two window updates, a ping that measures the path and its like.
 const EACH_PIECE: i64 = 4;
+/// Bytes of data for which one frame more may come: readers of 4 KiB at a time update two windows with each.
+const EACH_BYTES: usize = 1024;
 /// Frames a second of a connection that is at rest: pings that keep it alive.
 const EACH_SECOND: i64 = 10;
 
@@ -94,6 +96,11 @@ impl Scan {
     }
 }
 
+/// Frames that may come for a piece of data of this length.
+fn of_data(length: usize) -> i64 {
+    EACH_PIECE.saturating_add(i64::try_from(length / EACH_BYTES).unwrap_or(i64::MAX))
+}
+
 /// What a peer may still send.
 #[derive(Debug)]
 struct Allowance {
@@ -149,7 +156,7 @@ impl<S> Frames<S> {
     fn count(&mut self, bytes: &[u8]) {
         let Self { read, allowance, over, requests, .. } = self;
         read.take(bytes, |kind, length| match kind {
-            DATA if length > 0 => allowance.add(EACH_PIECE),
+            DATA if length > 0 => allowance.add(of_data(length)),
             HEADERS if *requests == Requests::Come => allowance.add(EACH_REQUEST),
             CONTINUATION => {}
             _ => *over |= !allowance.charge(),
@@ -160,7 +167,7 @@ impl<S> Frames<S> {
     fn counted(&mut self, bytes: &[u8]) {
         let Self { written, allowance, requests, .. } = self;
         written.take(bytes, |kind, length| match kind {
-            DATA if length > 0 => allowance.add(EACH_PIECE),
+            DATA if length > 0 => allowance.add(of_data(length)),
             HEADERS if *requests == Requests::Go => allowance.add(EACH_REQUEST),
             _ => {}
         });

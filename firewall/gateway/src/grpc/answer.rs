@@ -137,11 +137,14 @@ impl Messages {
     /// `upstream_invalid`, or what the status says.
     pub(crate) async fn only(mut self, mut body: ReplyBody, charge: &Charge) -> Result<Bytes, Ended> {
         let mut only = None;
+        let (request, mut whole) = (charge.held(), 0);
         while !self.over {
             let frame = body.frame().await.transpose();
             self.take(frame.map_err(|_| invalid("the answer of the agent behind was cut"))?)?;
-            charge.hold_only(self.buffered().max(charge.held())).map_err(|NoRoom| no_room(Delivered::Yes))?;
+            let bytes = request.saturating_add(whole).saturating_add(self.buffered());
+            charge.hold_only(bytes).map_err(|NoRoom| no_room(Delivered::Yes))?;
             while let Some(message) = self.ready()? {
+                whole = message.len();
                 if only.replace(message).is_some() {
                     return Err(broken(FrameFault::Second).into());
                 }

@@ -88,8 +88,16 @@ impl Relay {
         }
     }
 
+    /// Charges the caller with what is read of a message that is not whole.
+    fn hold(&self, more: usize) -> Result<(), Refusal> {
+        let bytes = self.messages.buffered().saturating_add(more);
+        self.course.of().charge.hold_only(bytes).map_err(|NoRoom| no_room(Delivered::Yes))
+    }
+
     /// Waits for what the agent says next.
     async fn more(&mut self) -> Result<(), Ended> {
+        // what was handed on is held no more
+        self.hold(0)?;
         loop {
             self.course.still()?;
             let look = self.course.next_look();
@@ -98,8 +106,7 @@ impl Relay {
             let frame = frame.transpose().map_err(|_| invalid("the stream of the agent behind was cut"))?;
             self.course.heard();
             let came = frame.as_ref().and_then(Frame::data_ref).map_or(0, Bytes::len);
-            let bytes = self.messages.buffered().saturating_add(came);
-            self.course.of().charge.hold_only(bytes).map_err(|NoRoom| no_room(Delivered::Yes))?;
+            self.hold(came)?;
             return self.messages.take(frame);
         }
     }

@@ -259,7 +259,9 @@ impl Course {
                 others, "{what}: {}", refusal.reason()
             );
             let record = Record::of(of.decision, Outcome::Refused(refusal.code()), facts, of.began);
-            let _ = shared.audit.record(Record { others, ..record });
+            if shared.audit.record(Record { others, ..record }).is_err() {
+                of.identity.account().not_recorded(refusal.code(), others, shared.now());
+            }
         }
     }
 

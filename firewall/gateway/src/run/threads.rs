@@ -284,7 +284,7 @@ pub(super) struct Core {
 impl Core {
     pub(super) async fn run(self, seats: Vec<Seat>, mut stop: watch::Receiver<bool>) -> Result<(), RunFault> {
         let local = Local { decisions: Rc::new(Decisions::new()), turns: Turns::new() };
-        tokio::task::spawn_local(Rc::clone(&local.turns).run());
+        let turns = tokio::task::spawn_local(Rc::clone(&local.turns).run());
         let each = self.config.limits.connections.div_ceil(self.config.workers.max(1));
         let each = u32::try_from(each.min(Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX);
         let mut slots = Vec::new();
@@ -302,7 +302,11 @@ impl Core {
             }
             listen_on(listener, bound);
         }
-        let _ = stop.wait_for(|stop| *stop).await;
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => {}
+            // nothing is served any more: the thread ends, and the gateway with it
+            _ = turns => return Err(RunFault::System { why: "the turns of a core ended".to_owned() }),
+        }
         self.shared.draining.store(true, Ordering::Relaxed);
         // all places of a listener are free once its last connection is done
         let drained = async {

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use crate::account::{Charge, NoRoom};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -56,7 +56,12 @@ impl<S: AsyncRead + Unpin> AsyncRead for Pieces<S> {
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let before = buffer.filled().len();
-        ready!(Pin::new(&mut this.inner).poll_read(cx, buffer))?;
+        let Poll::Ready(read) = Pin::new(&mut this.inner).poll_read(cx, buffer) else {
+            // what became whole meanwhile is held no more
+            this.charge.release(this.charge.held().saturating_sub(this.since.0.get()));
+            return Poll::Pending;
+        };
+        read?;
         let read = buffer.filled().len().saturating_sub(before);
         let since = this.since.0.get().saturating_add(read);
         this.since.0.set(since);

@@ -394,7 +394,9 @@ impl Socket {
                     );
                     let outcome = Outcome::Refused(refusal.code());
                     let record = Record::of(self.decision.get(), outcome, facts, self.began.get());
-                    let _ = shared.audit.record(Record { others, ..record });
+                    if shared.audit.record(Record { others, ..record }).is_err() {
+                        self.identity.account().not_recorded(refusal.code(), others, shared.now());
+                    }
                 }
             }
             End::Left if !self.exchanges.borrow().is_empty() => {

@@ -40,6 +40,18 @@ fn a_client_that_reads_a_long_stream_updates_windows_within_its_share() {
 }
 
 #[test]
+fn a_client_that_reads_four_kibibytes_at_a_time_updates_both_windows_within_its_share() {
+    let mut frames = connection();
+    frames.count(&frame(HEADERS, 1, b"request"));
+    let piece = frame(DATA, 1, &[b'.'; 16 * 1024]);
+    for _ in 0..10_000 {
+        frames.counted(&piece);
+        (0..8).for_each(|_| frames.count(&frame(8, 1, b"more")));
+    }
+    assert!(!frames.over);
+}
+
+#[test]
 fn attack_frames_of_unknown_types_empty_data_and_pings_end_the_connection_past_their_share() {
     for (kind, payload) in
         [(77, &b""[..]), (DATA, b""), (6, b"8 bytes."), (4, b""), (2, b"five."), (8, b"more")]
