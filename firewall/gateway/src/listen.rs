@@ -235,7 +235,8 @@ impl Listener {
     fn admit_connection(&self, identity: &Identity) -> Option<Connection> {
         let connection = identity.connect(BUFFERS).ok();
         if connection.is_none() {
-            tracing::info!(
+            // a line for each would let whoever is past its bound fill the log; the metric counts them
+            tracing::debug!(
                 sender = identity.id(),
                 route = self.lane.route.name,
                 "an agent has too many connections, its newest is closed"
