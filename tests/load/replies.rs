@@ -40,8 +40,9 @@ fn attack_an_agent_behind_sends_interim_heads_without_end() {
                     while !stop.load(Ordering::Relaxed) {
                         stream.write_all(&request).unwrap();
                         let answer = Answer::read(&mut stream);
-                        assert_eq!(answer.status, 502, "{}", answer.head);
-                        assert_eq!(answer.json()["code"], "upstream_unavailable");
+                        // past its rate the caller is refused before the agent is asked
+                        let code = answer.json()["code"].as_str().unwrap().to_owned();
+                        assert!(matches!(&*code, "upstream_unavailable" | "rate_limited"), "{code}");
                     }
                 });
             }
