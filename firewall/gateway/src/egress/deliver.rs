@@ -19,6 +19,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use super::target::{Host, Target};
 use super::{Egress, refused};
 use crate::admit::headers::Media;
+use crate::executor::OnThisCore;
 
 /// A2A 0.3 §9.5 and 1.0 §13: what receivers know the configuration by.
 const TOKEN: HeaderName = HeaderName::from_static("x-a2a-notification-token");
@@ -34,16 +35,17 @@ pub(crate) struct Open {
     link: http1::SendRequest<Full<Bytes>>,
 }
 
-/// Opens a connection to the target.
+/// Opens a connection to the target, which `core` drives.
 ///
 /// # Errors
 /// `target_refused` if one of its addresses may not be connected to, `upstream_unavailable`.
-pub(crate) async fn open(egress: &Egress, target: &Target) -> Result<Open, Refusal> {
+pub(crate) async fn open(egress: &Egress, target: &Target, core: &OnThisCore) -> Result<Open, Refusal> {
     let addresses = addresses(egress, target).await?;
     let stream = connect(&addresses).await?;
     let _ = stream.set_nodelay(true);
+    let stream = core.reading(stream);
     if !target.tls {
-        return begin(TokioIo::new(stream)).await;
+        return begin(TokioIo::new(stream), core).await;
     }
     let tls = egress.tls.as_ref().ok_or_else(|| unreachable(&"no roots are configured"))?;
     let name = match &target.host {
@@ -51,7 +53,7 @@ pub(crate) async fn open(egress: &Egress, target: &Target) -> Result<Open, Refus
         Host::Address(address) => ServerName::from(*address),
     };
     let stream = TlsConnector::from(Arc::clone(tls)).connect(name, stream).await;
-    begin(TokioIo::new(stream.map_err(|why| unreachable(&why))?)).await
+    begin(TokioIo::new(stream.map_err(|why| unreachable(&why))?), core).await
 }
 
 /// Every address of the target. One that may not be connected to refuses all: a name that leads there too is not trusted half.
@@ -81,14 +83,14 @@ async fn connect(addresses: &[SocketAddr]) -> Result<TcpStream, Refusal> {
     Err(last)
 }
 
-async fn begin<S>(stream: S) -> Result<Open, Refusal>
+async fn begin<S>(stream: S, core: &OnThisCore) -> Result<Open, Refusal>
 where
     S: hyper::rt::Read + hyper::rt::Write + Send + Unpin + 'static,
 {
     let mut builder = http1::Builder::new();
     builder.max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD);
     let (link, connection) = builder.handshake(stream).await.map_err(|why| unreachable(&why))?;
-    tokio::task::spawn_local(async move { drop(connection.await) });
+    core.spawn(async move { drop(connection.await) });
     Ok(Open { link })
 }
 

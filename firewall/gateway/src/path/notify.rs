@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -16,6 +17,7 @@ use crate::admit::headers::Media;
 use crate::answer::Answer;
 use crate::clock::unix_now;
 use crate::egress::{self, Egress, deliver};
+use crate::executor::OnThisCore;
 use crate::framing::Serving;
 use crate::identify::Identity;
 use crate::lane::Lane;
@@ -102,7 +104,9 @@ impl Way<'_> {
             .listed(&permit.delivery().url)
             .map_err(|_| egress::refused().with_facts(facts.clone()))?;
         let deadline = Deadline::now() + shared.limits.push_timeout;
-        let opening = self.attended(|| facts.clone(), timeout_at(deadline, deliver::open(egress, &target)));
+        let core = OnThisCore::InTurns(Rc::clone(&lane.turns), Arc::clone(self.identity.account().agent()));
+        let opening = timeout_at(deadline, deliver::open(egress, &target, &core));
+        let opening = self.attended(|| facts.clone(), opening);
         let open = match opening.await {
             Ok(open) => open.map_err(|refusal| refusal.with_facts(facts.clone()))?,
             Err(_) => return Err(deliver::too_slow(Delivered::No).with_facts(facts)),
