@@ -45,7 +45,7 @@ fn metadata() -> Metadata {
         .expect("cargo metadata answers")
 }
 
-/// Whether a licence expression (SPDX, and the older `/` for OR) can be met with licences of the list.
+/// True if licences of the list can meet a licence expression (SPDX, and the older `/` for OR).
 fn is_allowed(expression: &str) -> bool {
     let text = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let mut words = Words { words: text.split_whitespace().collect(), at: 0 };

@@ -1,4 +1,4 @@
-//! What the machine does to a running gateway: a volume without room, a log that nobody reads, a thread that holds still, and memory after a
+//! A running gateway on a machine that fails it: a volume without room, a log that nobody reads, a thread that holds still, and memory after a
 //! burst.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 

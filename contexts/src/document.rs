@@ -283,7 +283,7 @@ impl Context {
         }
     }
 
-    /// Whether nothing of it is compiled any more: see [`Context::retired`].
+    /// True once nothing of it is compiled: see [`Context::retired`].
     pub fn is_retired(&self) -> bool {
         self.shapes().all(|shape| shape.validator.is_retired())
     }

@@ -79,7 +79,7 @@ pub(crate) struct Parts<'d> {
     pub(crate) codes: &'d BTreeMap<String, Vec<String>>,
 }
 
-/// What was made of all that is wanted, in its order, and the bytes that it takes by estimate.
+/// The compiled parts of all wanted schemas, in their order, and an estimate of their bytes.
 #[derive(Debug)]
 pub(crate) struct CompiledAll {
     pub(crate) each: Vec<Compiled>,

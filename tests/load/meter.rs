@@ -29,7 +29,7 @@ pub struct House {
     _agent: Scripted,
 }
 
-/// What one agent saw of its messages.
+/// The waits and refusals of one agent's messages.
 #[derive(Debug)]
 pub struct Seen {
     pub p50: Duration,

@@ -75,9 +75,9 @@ pub(crate) struct App {
     pub proposals: Proposals,
     /// Every attempt to write.
     pub audit: Arc<Audit>,
-    /// Which refusals of each account are among them.
+    /// The refusals of each account that the audit log records one by one.
     pub refusals: Refusals,
-    /// Who holds connections, streams and submissions.
+    /// The accounts that connections, streams and submissions are charged to.
     pub accounts: Arc<Accounts>,
     /// Room on the disk that publications leave alone.
     pub reserve: Arc<Reserve>,

@@ -61,7 +61,7 @@ impl FreeText {
         FreeText { map, root }
     }
 
-    /// Whether a string that is not empty stands where the schema has free text. True where it takes too many looks to tell.
+    /// True if a string that is not empty stands where the schema has free text, or if telling takes too many looks.
     pub(crate) fn found_in(&self, instance: &Object<'_>) -> bool {
         let mut search = Search { map: &self.map, looks: LOOKS, sum: None };
         search.object(&[self.root], instance) || search.looks == 0

@@ -8,7 +8,7 @@ use std::cell::Cell;
 thread_local! {
     /// Steps that the validation running on this thread may still take.
     static LEFT: Cell<u64> = const { Cell::new(u64::MAX) };
-    /// What members cost in the validation running on this thread.
+    /// The cost of members in the validation that runs on this thread.
     static MEMBERS: Cell<MemberSteps> = const { Cell::new(MemberSteps { name_byte: 0, member: 0 }) };
 }
 
@@ -21,7 +21,7 @@ const TEXT: u64 = 24;
 /// Steps of one that may be a mail address, whose parts are looked at one by one.
 const ADDRESS: u64 = 80;
 
-/// What members of objects cost under one document.
+/// The cost of the members of objects under one document.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct MemberSteps {
     /// For each byte of a name: the patterns that `patternProperties` of one schema hold it against.

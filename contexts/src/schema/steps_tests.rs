@@ -133,7 +133,7 @@ fn attack_wide_schemas_end_at_the_budget_too() {
     }
 }
 
-/// What agents say, at the largest that a message may be.
+/// Messages of agents, as large as a message may be.
 #[test]
 fn the_largest_messages_of_plain_schemas_stay_within_the_budget() {
     let list = |items: Value| json!({ "type": "object", "properties": { "m": { "type": "array", "items": items } } });

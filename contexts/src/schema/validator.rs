@@ -103,7 +103,7 @@ impl Validators {
 }
 
 impl Validator {
-    /// Whether the object fits, without its member `without`. A retired document fits nothing.
+    /// True if the object fits, without its member `without`. Nothing fits a retired document.
     pub(crate) fn conform(&self, instance: &Object<'_>, without: Option<&str>) -> Result<(), ContentFault> {
         let Some(all) = &self.all else {
             return Err(ContentFault { path: String::new(), rule: "schema".to_owned() });
@@ -111,7 +111,7 @@ impl Validator {
         all.conform(Node::Root(Members { object: instance, without, under: Some(&self.key) }), 1)
     }
 
-    /// What members cost under its document.
+    /// The cost of members under its document.
     pub(crate) fn member_steps(&self) -> MemberSteps {
         self.all.as_ref().map_or(MemberSteps::default(), |all| all.member_steps)
     }
@@ -126,7 +126,7 @@ impl Validator {
     }
 }
 
-/// What the keywords of one document are compiled with.
+/// The values that the keywords of one document are compiled with.
 pub(super) struct Keywords<'k> {
     pub(super) codes: &'k custom::Codes,
     pub(super) matchers: &'k Matchers,

@@ -179,7 +179,7 @@ fn varies_below(nodes: &[Node], index: usize, known: &mut [Option<bool>]) -> boo
     varies
 }
 
-/// What one value causes.
+/// The work that one value causes.
 #[derive(Clone, Copy, Default)]
 struct Load {
     evaluations: u64,
@@ -199,7 +199,7 @@ impl Load {
     }
 }
 
-/// What was computed for one number of levels: the load of a look, and that of looking a second time.
+/// The loads computed for one number of levels: of a look, and of a second look.
 #[derive(Clone, Copy, Default)]
 struct Cost {
     load: Load,
@@ -258,10 +258,10 @@ impl Costs<'_> {
     }
 }
 
-/// What the schemas of a document take in memory and in each message.
+/// The memory of a document's schemas, and the work of each message under them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Measure {
-    /// What members cost, by the schemas that take the most.
+    /// The cost of members, by the schemas that take the most.
     pub(super) member_steps: MemberSteps,
     /// Bytes of the nodes that the validator builds, and of its patterns of names.
     pub(super) bytes: u64,
@@ -308,7 +308,7 @@ fn within(load: Load, limits: &SchemaLimits) -> Result<(), SchemaFault> {
     }
 }
 
-/// What the validator builds, each schema and each definition once.
+/// The schemas and definitions that the validator builds, each once.
 fn built(nodes: &[Node], limits: &SchemaLimits) -> Result<Measure, SchemaFault> {
     let (count, limit) = (nodes.len() as u64, limits.max_compiled_nodes);
     if count > limit {

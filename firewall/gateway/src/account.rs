@@ -234,7 +234,7 @@ impl Drop for Connection {
     }
 }
 
-/// What one request takes of its agent's account, until the last clone is dropped.
+/// A request's charges to its agent's account, until the last clone is dropped.
 #[derive(Clone, Debug)]
 pub(crate) struct Charge(Rc<Taken>);
 

@@ -128,7 +128,7 @@ codes! {
     StorageFailed, "storage_failed", SERVICE_UNAVAILABLE, "try again; the operator's log says what the disk answered";
     /// The submission found no room on the disk; it was not published.
     StorageFull, "storage_full", INSUFFICIENT_STORAGE, "try again when the operator has made room; nothing was published";
-    /// What followers read would grow past what they take, or the account of a publisher past its quota.
+    /// A document that followers read would exceed their bound, or a publisher's account its quota.
     AuthorityFull, "authority_full", INSUFFICIENT_STORAGE, "nothing was published; `detail` names the bound: the operator raises the quota of a publisher, or spreads lines over several authorities";
     /// As many permissions to override are logged as may be, of everybody or of this person.
     OverridesFull, "overrides_full", INSUFFICIENT_STORAGE, "publish it under the next major; or the operator raises `limits.overrides`, or lowers `limits.account_share`";

@@ -92,7 +92,7 @@ struct Known {
 }
 
 impl Known {
-    /// Whether it is to be judged no more: each judgement costs five signatures, and publishers ask for the same few signers again and again.
+    /// True if the verdict still counts. A new one costs five signatures, and publishers ask for the same few signers again and again.
     fn counts_still(&self, now: u64, anchors: &Arc<Anchors>) -> bool {
         self.seen.0 == now && Arc::ptr_eq(&self.seen.1, anchors)
     }

@@ -47,7 +47,7 @@ impl Sequencer {
     }
 }
 
-/// What the root of a log has said, each statement verified by what it had said before.
+/// The statements of a log's root. Each was verified under the statements before it.
 pub(crate) fn said(
     configured: &Anchors,
     ledger: &Ledger,

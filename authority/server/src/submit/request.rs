@@ -9,7 +9,7 @@ use semgate_statement::{Act, OwnStatement, SignedPermission, SignedStatement, St
 use super::quota::Charged;
 use crate::keys::Minted;
 
-/// What somebody with the right to it asks the authority to say.
+/// A submission by somebody who has the right to it.
 #[derive(Debug)]
 pub(crate) enum Request {
     /// Publish a signed context. Everything about it but its place in the log was checked.

@@ -7,7 +7,7 @@ use super::{Job, OnRecord, Sequencer};
 use crate::http::problem::Code;
 use crate::{RunFault, disk};
 
-/// What a key is asked to sign where nothing is to be said by it: no form of anything that is read anywhere.
+/// The text that a key signs in a trial. No reader takes it for a statement.
 const ARE_YOU_THERE: &[u8] = b"semgate: nothing is said by this";
 
 impl Sequencer {

@@ -263,7 +263,7 @@ impl Follower {
         Ok(())
     }
 
-    /// Whether a document finds room; the configuration may leave less than it did when the document was written.
+    /// True if a document finds room. The configuration may leave less room than when the document was written.
     fn has_room(&mut self, urn: &ContextUrn, context: &Context) -> bool {
         let Err(fault) = self.state.room_for(context, self.config.limits.max_compiled_bytes) else {
             return true;

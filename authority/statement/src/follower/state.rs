@@ -134,7 +134,7 @@ impl State {
         if self.invalid.contains(&index) { Some(Status::Invalid) } else { self.statuses.get(index) }
     }
 
-    /// Whether a verified document finds room beside those that are loaded: of its line in the line's share, and of all in the whole.
+    /// True if a verified document finds room: in the share of its line, and in the whole.
     ///
     /// # Errors
     /// [`FollowFault::NoRoom`] with the share that it exceeds.

@@ -36,7 +36,7 @@ const EACH_BYTES: usize = 1024;
 /// Frames a second of a connection that is at rest: pings that keep it alive.
 const EACH_SECOND: i64 = 10;
 
-/// Who sends requests on a connection.
+/// The side that sends requests on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Requests {
     /// The peer, to the gateway.
@@ -101,7 +101,7 @@ fn of_data(length: usize) -> i64 {
     EACH_PIECE.saturating_add(i64::try_from(length / EACH_BYTES).unwrap_or(i64::MAX))
 }
 
-/// What a peer may still send.
+/// The frames that a peer may still send.
 #[derive(Debug)]
 struct Allowance {
     left: i64,

@@ -31,7 +31,7 @@ const LOOK: Duration = Duration::from_millis(250);
 pub(crate) struct Of {
     pub(crate) lane: Rc<Lane>,
     pub(crate) identity: Rc<Identity>,
-    /// What the stream takes of its caller's account.
+    /// The stream's charges to its caller's account.
     pub(crate) charge: Charge,
     pub(crate) caller: Caller,
     /// What the caller's head showed beside its certificate.

@@ -1,4 +1,4 @@
-//! What compiled documents may take in memory, and what gives it back.
+//! Memory of compiled documents: the bound, and what gives it back.
 
 use super::*;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! What a context demands of words and patterns, of servers that know nothing of it.
+//! Words and patterns of servers, brought into the form that a context demands.
 
 use super::{drafted, forms, of, schema};
 use serde_json::{Value, json};
