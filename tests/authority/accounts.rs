@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -103,6 +104,12 @@ fn attack_a_publisher_that_fills_the_volume_leaves_room_for_revocations_suspensi
     let temporary = tempfile::tempdir().unwrap();
     let volume = Volume::mount(&temporary.path().join("volume"), "48m");
     let dir = volume.path().join("semgate");
+    // a gateway on this volume would give up its own reserve under a revocation, and the publisher could take it
+    let gateway = temporary.path().join("gateway");
+    for one in [&dir, &gateway] {
+        std::fs::DirBuilder::new().mode(0o700).create(one).unwrap();
+    }
+    std::os::unix::fs::symlink(&gateway, dir.join("firewall")).unwrap();
     let up = Up::start_in(&dir);
     let reserve = dir.join("authority/reserve");
     let length = || std::fs::metadata(&reserve).unwrap().len();
