@@ -1,0 +1,16 @@
+//! Documents, schemas and comparisons through the public interface.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod case_twins;
+mod closing_properties;
+#[cfg(target_os = "linux")]
+mod code_lists;
+mod compare_corpus;
+mod compare_hunt;
+mod compare_suite;
+#[cfg(target_os = "linux")]
+mod memory;
+mod opaque_strings;
+mod schema_suite;
+#[cfg(target_os = "linux")]
+mod shared_patterns;

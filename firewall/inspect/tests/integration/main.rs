@@ -1,0 +1,22 @@
+//! Messages in, permits and refusals out.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod golden;
+mod learnt;
+mod locks;
+mod mcp;
+mod mcp_sessions;
+mod mutated;
+mod obligations;
+mod paths;
+mod references;
+mod refusals_page;
+mod removal;
+mod shown;
+#[path = "../common/stage.rs"]
+mod stage;
+mod threads;
+mod together;
+mod ways;

@@ -1,0 +1,16 @@
+//! Semgate with the clients, servers, verifiers and suites of others.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod a2a;
+mod client;
+mod credentials;
+mod grpc;
+mod js;
+mod mcp;
+mod mcp_conformance;
+mod mcp_sdks;
+mod openapi;
+mod real;
+mod signatures;
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,141 @@
+//! A2A cards through the running binary: which contexts an agent speaks is nobody's business before it is asked (F0-47).
+
+use crate::support;
+
+use std::net::SocketAddr;
+
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use ring::signature::{Ed25519KeyPair, KeyPair};
+use serde_json::{Value, json};
+use support::gateway::{Gateway, Scripted, free_address};
+use support::{Answer, Up, plain_get, wait_for};
+
+/// A route before an agent that serves this card.
+struct Route {
+    listen: SocketAddr,
+    _agent: Scripted,
+    text: String,
+}
+
+impl Route {
+    fn to(name: &str, card: &Value, more: &str) -> Self {
+        let (listen, agent) = (free_address(), Scripted::saying(card.to_string()));
+        let text = format!(
+            "[[route]]\nname = \"{name}\"\nlisten = \"{listen}\"\nbinding = \"a2a\"\nplain_sender = \"spiffe://semgate.test/agent/retailer-7\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://{}/a2a\"\ncontexts = [\"*\"]\n{more}\n",
+            agent.address
+        );
+        Self { listen, _agent: agent, text }
+    }
+
+    fn card(&self) -> Answer {
+        plain_get(&format!("http://{}/.well-known/agent-card.json", self.listen))
+    }
+}
+
+fn with(card: &Value, members: &Value) -> Value {
+    let mut card = card.clone();
+    card.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+    card
+}
+
+/// The card under a signature (A2A 1.0 §8.4), and the list of its key.
+fn signed(card: &Value) -> (Value, Value) {
+    let text = |bytes: &[u8]| BASE64_URL_SAFE_NO_PAD.encode(bytes);
+    let pair = Ed25519KeyPair::from_seed_unchecked(&[7; 32]).unwrap();
+    let protected = text(br#"{"alg":"EdDSA","kid":"k-1","typ":"JOSE"}"#);
+    let payload = text(&semgate_contexts::canonical::jcs(card).unwrap());
+    let signature = text(pair.sign(format!("{protected}.{payload}").as_bytes()).as_ref());
+    let key = json!({"kty": "OKP", "crv": "Ed25519", "kid": "k-1", "x": text(pair.public_key().as_ref())});
+    (
+        with(card, &json!({"signatures": [{"protected": protected, "signature": signature}]})),
+        json!({"keys": [key]}),
+    )
+}
+
+#[test]
+fn f0_47_strangers_learn_no_context_from_a_public_card_however_it_is_written() {
+    let up = Up::start();
+    let plain = json!({
+        "name": "Wholesaler", "description": "takes orders", "version": "2.1", "capabilities": {},
+        "defaultInputModes": ["application/json"], "defaultOutputModes": ["application/json"],
+        "skills": [{"id": "order", "name": "Order", "description": "d", "tags": ["t"]}],
+    });
+    let telling = with(
+        &plain,
+        &json!({
+            "description": "speaks urn%253Acontexts%253Atravel%253Av2.1, urn&#58;contexts&#x3a;travel and urn: contexts: payment",
+            "version": "urn:contexts:travel:v2.1",
+            "provider": {"organization": "Acme", "url": "https://acme.test/%75rn:contexts:travel:v2.1"},
+            "skills": [
+                {"id": "order", "name": "Order", "description": "ｕｒｎ：ｃｏｎｔｅｘｔｓ：ｔｒａｖｅｌ",
+                 "tags": ["t", "supplyChain:v1.0", "image:v1.0", "a2a:v1.0", "u\u{ad}rn:contexts:payment"], "examples": ["urn:contexts:travel:v2.1,payment:v1.1"]},
+                {"id": "travel:v2.1", "name": "Travel", "description": "d", "tags": []},
+            ],
+        }),
+    );
+    let asking = with(
+        &plain,
+        &json!({
+            "securitySchemes": {"urn:contexts:payment:v1.1": {"type": "http", "scheme": "bearer"}},
+            "security": [{"urn:contexts:payment:v1.1": []}],
+        }),
+    );
+    let (quiet, keys) = signed(&plain);
+    let deep = json!({"extensions": [{"uri": "https://a.test/x", "params": {"a": [{"urn&colon;contexts&colon;travel": 1}]}}]});
+    let (loud, _) = signed(&with(&plain, &json!({"capabilities": deep})));
+    let (tagged, _) = signed(&with(&plain, &json!({"iconUrl": "https://a.test/supplychain%3Av1.0.png"})));
+    let file = up.dir.join("card-keys.json");
+    std::fs::write(&file, keys.to_string()).unwrap();
+    let untouched = format!("card = \"untouched\"\ncard_keys = \"{}\"", file.display());
+    let open =
+        Route::to("open", &telling, "versions = [\"1.0\", \"0.3\"]\ntransports = [\"jsonrpc\", \"rest\"]");
+    let asks = Route::to("asks", &asking, "forward_authorization = true");
+    let closed = Route::to("closed", &asking, "");
+    let [as_it_is, loud, tagged] = [("quiet", quiet.clone()), ("loud", loud), ("tagged", tagged)]
+        .map(|(name, card)| Route::to(name, &card, &untouched));
+    let routes: String =
+        [&open, &asks, &closed, &as_it_is, &loud, &tagged].map(|route| route.text.clone()).concat();
+    let behind = up.text("/sample_agent/url");
+    let gateway = Gateway::before(&up, support::address(behind).parse().unwrap(), &routes);
+
+    let shown = open.card().json();
+    assert_eq!(shown["description"], "speaks a shared context, a shared context and a shared context");
+    assert_eq!(
+        (&shown["version"], &shown["name"], shown.get("provider")),
+        (&"1.0".into(), &"Wholesaler".into(), None)
+    );
+    assert_eq!(
+        shown["skills"],
+        json!([{"id": "order", "name": "Order", "description": "a shared context", "tags": ["t", "image:v1.0", "a2a:v1.0"], "examples": []}])
+    );
+    assert_eq!(shown.to_string().matches("urn:contexts:").count(), 1, "the extension alone: {shown}");
+    // a route that passes no credentials on tells of no scheme
+    assert_eq!(closed.card().json().get("security"), None);
+    assert_eq!(as_it_is.card().json(), quiet);
+
+    for (route, at) in [
+        (
+            &asks,
+            "the agent's public card names contexts at `/security/0/*0`, where nothing can stand in their place",
+        ),
+        (
+            &loud,
+            "the agent's public card names contexts at `/capabilities/extensions/0/params/a/0/*0`, and with `card",
+        ),
+        (&tagged, "the agent's public card names contexts at `/iconUrl`, and with `card"),
+    ] {
+        let refused = route.card();
+        let (status, said) = (refused.status, refused.json());
+        assert_eq!((status, &said["detail"]), (502, &json!("the agent's card cannot be shown")), "{said}");
+        assert!(
+            !said.to_string().contains("urn:contexts") && !said.to_string().contains("names contexts"),
+            "{said}"
+        );
+        wait_for("the operator reads why", || gateway.log().contains(at).then_some(()));
+    }
+    let refused = || {
+        std::fs::read_to_string(&gateway.audit).unwrap().matches("\"code\":\"upstream_invalid\"").count() == 3
+    };
+    wait_for("each is recorded", || refused().then_some(()));
+}

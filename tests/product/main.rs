@@ -1,0 +1,34 @@
+//! The whole product through the running binary, and the rules that its source keeps.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod architecture;
+mod authority;
+mod bundle;
+mod cards;
+mod clarify;
+mod conversations;
+mod dependencies;
+mod end_to_end;
+mod feed;
+mod groups;
+mod handshake;
+mod http2;
+mod limits;
+mod log;
+mod mcp_answers;
+mod mcp_lines;
+mod mcp_sessions;
+mod mcp_tools;
+mod mechanisms;
+mod open_places;
+mod policy;
+mod references;
+mod relayed;
+mod reload;
+mod shadow;
+mod sockets;
+mod split_view;
+mod streams;
+#[path = "../support/mod.rs"]
+mod support;
+mod trust;
