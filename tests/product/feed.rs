@@ -1,7 +1,7 @@
 //! A revocation, and an operator's own word, on its way through the running binary: from the answer to the revoke call to everybody who listens, and to the first refusal
 //! in a gateway that messages pass through. `SEMGATE_FOLLOWERS` sets how many listen:
 //!
-//!     SEMGATE_FOLLOWERS=1000 cargo test --release -p semgate --test feed -- --nocapture
+//!     SEMGATE_FOLLOWERS=1000 cargo test --release -p semgate --test product feed:: -- --nocapture
 
 use crate::support;
 

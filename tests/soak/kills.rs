@@ -3,7 +3,7 @@
 //!
 //! `SEMGATE_KILLS` sets the number of kills, and `SEMGATE_SEED` plays a run again as far as scheduling lets it:
 //!
-//!     SEMGATE_KILLS=1000 cargo test --release -p semgate --test kills -- --nocapture
+//!     SEMGATE_KILLS=1000 cargo test --release -p semgate --test soak kills:: -- --nocapture
 
 use crate::agent;
 use crate::support;

@@ -3,7 +3,7 @@
 //! In the tests it takes some 20 seconds. The long form reloads and revokes each minute, and holds memory at the end against memory after the
 //! first tenth:
 //!
-//!     SEMGATE_SOAK_MINUTES=120 cargo test --release -p semgate --test soak -- --nocapture
+//!     SEMGATE_SOAK_MINUTES=120 cargo test --release -p semgate --test soak soak:: -- --nocapture
 
 use crate::agent;
 use crate::greedy;

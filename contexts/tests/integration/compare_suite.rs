@@ -2,15 +2,10 @@
 //! the suite has for that file. The suite is fetched as `schema_suite.rs` fetches it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::process::Command;
 
 use semgate_contexts::compare::{CompareLimits, Verdict, compare};
 use semgate_contexts::{Context, DocumentLimits, Prefix, json};
 use serde_json::{Value, json};
-
-const VERSION: &str = "4.26.0";
-const SHA256: &str = "0c26707e2efad8aa1bfc5b7ce170f3fccc2e4918ff85989ba9ffa9facb2be326";
 
 /// The schema as the standard reads it: behind two negations nothing is closed and nothing has to name a type.
 fn context(schema: &Value, minor: u8) -> Option<Context> {
@@ -41,14 +36,7 @@ fn accepts(context: &Context, instance: &Value) -> Option<bool> {
 
 #[test]
 fn no_instance_of_the_suite_contradicts_a_verdict() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = root.join("../target/schema-suite").join(VERSION);
-    if !folder.is_dir() {
-        std::fs::create_dir_all(folder.parent().unwrap()).unwrap();
-        let mut fetch = Command::new("python3");
-        fetch.arg(root.join("tests/fetch_schema_suite.py")).arg(&folder).args([VERSION, SHA256]);
-        assert!(fetch.status().unwrap().success(), "the suite could not be fetched");
-    }
+    let folder = crate::schema_suite::suite();
     let limits = CompareLimits { max_steps: 100_000, ..CompareLimits::default() };
     let apart = std::env::var("SEMGATE_SUITE_APART").ok().and_then(|text| text.parse().ok()).unwrap_or(2);
     let (mut counts, mut unknown) = ([0_u64; 3], BTreeMap::<String, u64>::new());

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 use semgate_contexts::json::{self, Limits};
 use semgate_contexts::schema::{Plain, compile_plain};
@@ -42,19 +43,25 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-fn suite() -> PathBuf {
+/// The folder of the suite. The first test that asks fetches it.
+pub fn suite() -> PathBuf {
+    static FOLDER: LazyLock<PathBuf> = LazyLock::new(fetched);
+    FOLDER.clone()
+}
+
+fn fetched() -> PathBuf {
     let folder = root().join("target/schema-suite").join(VERSION);
     if folder.is_dir() {
         return folder;
     }
     std::fs::create_dir_all(folder.parent().unwrap()).unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fetch_schema_suite.py");
-    let fetched = Command::new("python3").arg(script).arg(&folder).args([VERSION, SHA256]).output();
-    let fetched = fetched.unwrap_or_else(|fault| panic!("python3, which fetches the suite: {fault}"));
+    let output = Command::new("python3").arg(script).arg(&folder).args([VERSION, SHA256]).output();
+    let output = output.unwrap_or_else(|fault| panic!("python3, which fetches the suite: {fault}"));
     assert!(
-        fetched.status.success(),
+        output.status.success(),
         "the suite could not be fetched: {}",
-        String::from_utf8_lossy(&fetched.stderr)
+        String::from_utf8_lossy(&output.stderr)
     );
     folder
 }

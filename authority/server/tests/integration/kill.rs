@@ -3,7 +3,7 @@
 //! The test runs itself as the authority (`authority_of_the_kill_test`), publishes to it from many clients, kills it again and again,
 //! and after every start holds what it serves against what an independent client saw before. `SEMGATE_KILLS` sets the number:
 //!
-//!     SEMGATE_KILLS=1000 cargo test -p semgate-authority --test kill -- --nocapture
+//!     SEMGATE_KILLS=1000 cargo test -p semgate-authority --test integration kill::killed -- --nocapture
 
 use crate::support;
 
@@ -47,7 +47,7 @@ impl Victim {
     fn start(dir: &Path) -> Victim {
         let _ = std::fs::remove_file(dir.join("bound"));
         let child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "authority_of_the_kill_test", "--nocapture", "--test-threads=1"])
+            .args(["--exact", "kill::authority_of_the_kill_test", "--nocapture", "--test-threads=1"])
             .env(CHILD, dir)
             .stdout(Stdio::null())
             .spawn()
