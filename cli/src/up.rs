@@ -132,7 +132,7 @@ pub async fn start(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Running, Fault>
     Ok(Running { place, parts, _lock: lock })
 }
 
-/// Publishes every shipped context and raises the floor of `payment` to v1.1 at least (WIRE); both are no-ops the second time.
+/// Publishes every shipped context and raises the floor of `payment` to v1.1 at least; both are no-ops the second time.
 ///
 /// # Errors
 /// What the authority refuses. A published version never changes, so a directory whose authority has another document under a URN of the

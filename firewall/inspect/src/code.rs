@@ -1,4 +1,4 @@
-//! The one list of reasons for which a message is stopped (WIRE "Refusals").
+//! The one list of reasons for which a message is stopped (`docs/reference/refusals.md`).
 //!
 //! A code never changes its meaning; the table in `docs/refusals.md` is held against this list by a test.
 

@@ -59,7 +59,7 @@ fn codes_are_words_and_no_two_are_equal() {
     }
 }
 
-/// WIRE "Refusals": the numbers of protocols are used only for what they mean there.
+/// `docs/reference/refusals.md`: the numbers of protocols are used only for what they mean there.
 #[test]
 fn numbers_stay_out_of_the_ranges_of_protocols() {
     for code in Code::ALL {

@@ -21,7 +21,7 @@ use super::{InitFault, InitOptions, Initialised, TlsLeaf, TlsRequest, TlsUse};
 use crate::disk;
 
 const DAY: u64 = 86_400;
-/// Leaves live as long as DESIGN §3 lets them; `init` is for machines without an issuing service beside them.
+/// Leaves live as long as `docs/spec/certificates.md` lets them; `init` is for machines without an issuing service beside them.
 const LEAF_LIFETIME: u64 = 90 * DAY;
 /// The state directory below the directory of the configuration.
 const STATE: &str = "authority";
