@@ -172,7 +172,7 @@ async fn until_ready(client: &Client, admin: &str) -> Result<(), Fault> {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     Err(Fault::new(format_args!("the firewall is not ready after {} s: {last}", PATIENCE.as_secs())).hint(
-        "`/readyz` and `/status` of its admin address say what it waits for; docs/gateway-operations.md",
+        "`/readyz` and `/status` of its admin address say what it waits for; docs/how-to/run-a-gateway.md",
     ))
 }
 

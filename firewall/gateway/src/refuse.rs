@@ -28,7 +28,7 @@ use crate::quota;
 /// The header that every answer has (`docs/spec/gateway-http.md`).
 pub(crate) const DECISION: http::HeaderName = http::HeaderName::from_static("semgate-decision");
 
-/// What `type` begins with; the code follows. Not dereferenced: `docs/refusals.md` has the table.
+/// What `type` begins with; the code follows. Not dereferenced: `docs/reference/refusals.md` has the table.
 const TYPE: &str = "urn:semgate:refusal:";
 
 #[derive(Serialize)]

@@ -1,9 +1,9 @@
-//! `docs/refusals.md` and the program say the same.
+//! `docs/reference/refusals.md` and the program say the same.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use semgate_inspect::{Code, code::Class};
 
-const PAGE: &str = include_str!("../../../docs/refusals.md");
+const PAGE: &str = include_str!("../../../docs/reference/refusals.md");
 
 struct Row {
     code: String,

@@ -250,7 +250,7 @@ fn config_text(options: &InitOptions, origin: &str) -> String {
     // Writing into a String cannot fail.
     let _ = write!(
         text,
-        "# An authority of Semgate; see docs/authority-operations.md. Paths are relative to this file.\n\
+        "# An authority of Semgate; see docs/reference/config.md. Paths are relative to this file.\n\
          authority = {authority}\norigin = {origin}\nlisten = \"{listen}\"\nadmin = \"{admin}\"\n\
          {public_url}state = \"{STATE}\"\nlast_checkpoint = \"{LAST_CHECKPOINT}\"\nstatus_lifetime = {lifetime}\nroots = \"roots.pem\"\n{threshold}\n\
          [tls]\ncertificate = \"{KEYS}/tls.pem\"\nkey = \"{KEYS}/tls.key\"\nclient_roots = \"{client_roots}\"\n\
