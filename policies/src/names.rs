@@ -1,4 +1,4 @@
-//! From URN lines and concept names to Cedar names (`docs/spec/policy-types.md`).
+//! From URN lines and concept names to Cedar names (`docs/reference/policy.md`).
 
 use semgate_contexts::Line;
 
