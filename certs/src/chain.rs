@@ -28,7 +28,7 @@ pub struct ChainLimits {
     pub max_roots: usize,
     /// Names in one leaf. Each is compared with each name constraint.
     pub max_names: usize,
-    /// Seconds from `notBefore` to `notAfter` of a leaf of the contexts family: 90 days (DESIGN §3).
+    /// Seconds from `notBefore` to `notAfter` of a leaf of the contexts family: 90 days (`docs/spec/certificates.md`).
     pub max_leaf_lifetime: u64,
 }
 
@@ -265,7 +265,7 @@ impl Roots {
         self
     }
 
-    /// The same roots without these root and issuing certificates, at whatever time a chain is judged (DESIGN §3: root
+    /// The same roots without these root and issuing certificates, at whatever time a chain is judged (root
     /// and issuing certificates must not be revoked now). A leaf in the list is not affected: what a compromised signer
     /// signed is told apart by its place in the log.
     pub fn with_revoked(mut self, certificates: impl IntoIterator<Item = Thumbprint>) -> Roots {

@@ -1,4 +1,4 @@
-//! Issues certificates: root → issuing → leaves (DESIGN §3), by rcgen.
+//! Issues certificates: root → issuing → leaves (`docs/spec/certificates.md`), by rcgen.
 
 mod encode;
 
@@ -81,7 +81,7 @@ pub enum LineScope {
 /// Seconds that new certificates begin in the past, for verifiers whose clocks run behind; never before their issuer, see
 /// [`Issuer::begins`].
 pub const BACKDATE: u64 = 300;
-/// Longest life of a leaf in seconds: 90 days (DESIGN §3).
+/// Longest life of a leaf in seconds: 90 days (`docs/spec/certificates.md`).
 pub(crate) const MAX_LEAF_LIFETIME: u64 = 90 * 86_400;
 /// Longest life of a root or issuing certificate in seconds: ten years with three leap days.
 pub(crate) const MAX_CA_LIFETIME: u64 = 3653 * 86_400;

@@ -70,7 +70,7 @@ impl fmt::Display for SignatureFault {
 
 impl std::error::Error for SignatureFault {}
 
-/// The signature algorithms of JWS that Semgate accepts (WIRE, signed context).
+/// The signature algorithms of JWS that Semgate accepts (`docs/spec/signed-context.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SignatureAlgorithm {
     /// ECDSA on P-256 with SHA-256, 64 bytes `r || s` (RFC 7518 §3.4).
@@ -139,7 +139,7 @@ impl KeyPair {
         KeyPair::from_pkcs8(der, random)
     }
 
-    /// The PKCS#8 PEM form. The caller keeps it secret: files are created 0600 (WIRE).
+    /// The PKCS#8 PEM form. The caller keeps it secret: files are created 0600.
     pub fn to_pem(&self) -> String {
         pem::write("PRIVATE KEY", &self.pkcs8)
     }

@@ -1,6 +1,6 @@
 //! Who is speaking: issues, reads and checks the certificates of Semgate, and turns them into TLS configurations.
 //!
-//! Two families of certificates hang under a root, each with an issuing certificate of its own (DESIGN §3): what signs
+//! Two families of certificates hang under a root, each with an issuing certificate of its own: what signs
 //! *contexts* (usages [`Usage::Context`], [`Usage::Status`], [`Usage::Feed`], [`Usage::Log`], [`Usage::Policy`]) and what *speaks on a
 //! connection* ([`Usage::Server`], [`Usage::Agent`]). Chains are checked by rustls-webpki at a time that the caller
 //! gives; what webpki leaves open (key usage bits, the root's own validity, the names of a leaf, exactly one usage) is

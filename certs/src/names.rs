@@ -1,4 +1,4 @@
-//! URN lines and DNS names: `urn:contexts:acme.logistics` ↔ `logistics.acme.contexts.invalid` (DESIGN §3).
+//! URN lines and DNS names: `urn:contexts:acme.logistics` ↔ `logistics.acme.contexts.invalid` (`docs/spec/certificates.md`).
 //!
 //! X.509 can constrain DNS names and cannot constrain URNs (RFC 5280 §4.2.1.10), so a delegation of lines is written
 //! as one of DNS names, which every stock verifier enforces.

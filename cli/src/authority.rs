@@ -190,7 +190,7 @@ pub fn load(path: &Path) -> Result<Config, Fault> {
     Config::load(path).map_err(|e| {
         // the fault names the file
         Fault::new(e).hint(match path.exists() {
-            true => "docs/authority-operations.md tells what each setting means",
+            true => "docs/reference/config.md tells what each setting means",
             false => "name the file with `--config`, or make one with `semgate authority init`",
         })
     })
@@ -204,16 +204,16 @@ pub fn stopped(what: &str, why: &RunFault) -> Fault {
             "another program has this address: end it, or configure another one (`listen`, `admin`)"
         }
         RunFault::Damaged { .. } => {
-            "nothing is repaired by guessing: docs/authority-operations.md tells how to restore"
+            "nothing is repaired by guessing: docs/how-to/run-an-authority.md tells how to restore"
         }
         RunFault::Missing { .. } => {
-            "put it back from where it is kept; docs/authority-operations.md tells what lies where"
+            "put it back from where it is kept; docs/how-to/run-an-authority.md tells what lies where"
         }
         RunFault::Io { .. } => "is it there, is there room, and may whoever runs this write it?",
         RunFault::Keys { .. } => {
-            "docs/authority-operations.md tells which key and certificate goes where, and how each is replaced"
+            "docs/how-to/run-an-authority.md tells which key and certificate goes where, and how each is replaced"
         }
-        RunFault::Config(_) => "docs/authority-operations.md tells what each setting means",
+        RunFault::Config(_) => "docs/reference/config.md tells what each setting means",
         RunFault::Signer { .. } => {
             "is the token there, and unlocked? What was submitted was not done; try again"
         }

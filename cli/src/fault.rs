@@ -17,7 +17,7 @@ pub struct Fault {
 
 /// The exit status of a failure that is neither a refusal (3) nor a wrong use of the command line (2).
 pub const FAILED: u8 = 1;
-/// The exit status of `say` when the gateway refused the message (WIRE, command line).
+/// The exit status of `say` when the gateway refused the message (`docs/reference/cli.md`).
 pub const REFUSED: u8 = 3;
 
 impl Fault {

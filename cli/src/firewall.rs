@@ -33,7 +33,7 @@ pub fn load(config: &Path) -> Result<Config, Fault> {
             why => Fault::new(format_args!("`{}`: {why}", config.display())),
         };
         fault.hint(match config.exists() {
-            true => "docs/gateway-operations.md tells what each setting means",
+            true => "docs/reference/config.md tells what each setting means",
             false => "is this its name, seen from the directory that you are in? `semgate up` makes one to begin with",
         })
     })
@@ -43,7 +43,7 @@ pub fn load(config: &Path) -> Result<Config, Fault> {
 pub fn stopped(what: &str, why: &RunFault) -> Fault {
     let hint = match why {
         RunFault::File { .. } | RunFault::Tls { .. } => {
-            "docs/gateway-operations.md tells which file goes where, and how each is replaced"
+            "docs/how-to/run-a-gateway.md tells which file goes where, and how each is replaced"
         }
         RunFault::Policies { path, .. } if path.is_file() => {
             "`semgate policy check` of the directory that was signed tells every fault, with where it is; then sign it anew with `semgate policy bundle`"
@@ -53,7 +53,7 @@ pub fn stopped(what: &str, why: &RunFault) -> Fault {
             "`semgate policy bundle DIR --key KEY --cert CHAIN --out FILE` signs a directory, and `--verify FILE` says what one holds"
         }
         RunFault::Bind { .. } => "another program has this address: end it, or configure another one",
-        _ => "its log says what came before; docs/gateway-operations.md tells what it needs of the machine",
+        _ => "its log says what came before; docs/how-to/run-a-gateway.md tells what it needs of the machine",
     };
     Fault::new(format_args!("{what}: {why}")).hint(hint)
 }

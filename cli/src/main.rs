@@ -1,4 +1,4 @@
-//! `semgate`: the one binary, a subcommand for each job (WIRE, command line).
+//! `semgate`: the one binary, a subcommand for each job (`docs/reference/cli.md`).
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 /// A line to standard output, see [`screen::shown`]; a reader that has gone away (`semgate … | head`) is no fault, a full disk is.

@@ -1,4 +1,4 @@
-//! The directory that `up` keeps and the others read: `up.json`, by the names of WIRE.md.
+//! The directory that `up` keeps and the others read: `up.json`, by the names of `docs/reference/cli.md`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

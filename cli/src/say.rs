@@ -133,7 +133,7 @@ impl Line<'_> {
     }
 }
 
-/// A message id of this process: time and a counter. Uniqueness only helps the reader of a log; a repeated id is no fault (WIRE).
+/// A message id of this process: time and a counter. Uniqueness only helps the reader of a log; a repeated id is no fault (`docs/spec/native-l8.md`).
 pub fn message_id() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map(|d| d.as_micros()).unwrap_or_default();

@@ -81,7 +81,7 @@ pub fn unreadable(path: &Path, why: &std::io::Error) -> Fault {
 pub fn signing_key(place: &str) -> Result<Arc<dyn SigningKey>, Fault> {
     semgate_authority::signing_key(place).hinted(
         format_args!("key `{}`", shown(place)),
-        "name a PEM file with a P-256 key, as `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256` makes one, or a `pkcs11:` URI as docs/authority-operations.md has them",
+        "name a PEM file with a P-256 key, as `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256` makes one, or a `pkcs11:` URI as docs/how-to/run-an-authority.md has them",
     )
 }
 

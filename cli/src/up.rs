@@ -132,7 +132,7 @@ pub async fn start(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Running, Fault>
     Ok(Running { place, parts, _lock: lock })
 }
 
-/// Publishes every shipped context and raises the floor of `payment` to v1.1 at least (WIRE); both are no-ops the second time.
+/// Publishes every shipped context and raises the floor of `payment` to v1.1 at least; both are no-ops the second time.
 ///
 /// # Errors
 /// What the authority refuses. A published version never changes, so a directory whose authority has another document under a URN of the
@@ -172,7 +172,7 @@ async fn until_ready(client: &Client, admin: &str) -> Result<(), Fault> {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     Err(Fault::new(format_args!("the firewall is not ready after {} s: {last}", PATIENCE.as_secs())).hint(
-        "`/readyz` and `/status` of its admin address say what it waits for; docs/gateway-operations.md",
+        "`/readyz` and `/status` of its admin address say what it waits for; docs/how-to/run-a-gateway.md",
     ))
 }
 

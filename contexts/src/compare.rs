@@ -1,4 +1,4 @@
-//! Comparing two contexts: does everything that the one accepts pass the other? (DESIGN §3, Lifecycle)
+//! Comparing two contexts: does everything that the one accepts pass the other? (`docs/spec/compatibility.md`)
 //!
 //! The answer is about languages, not keywords. [`Verdict::Compatible`] is said when it is shown that no content is accepted by the one
 //! and refused by the other; [`Verdict::Breaking`] only with such content, which both compiled validators have judged; everything else

@@ -1,4 +1,4 @@
-//! The digest of a payload, written `sha-256:` and 64 lower-case hex digits (WIRE.md).
+//! The digest of a payload, written `sha-256:` and 64 lower-case hex digits.
 
 use std::fmt;
 use std::str::FromStr;

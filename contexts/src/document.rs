@@ -123,8 +123,8 @@ impl Context {
         Context::check_among(bytes, prefix, limits, &|_| None)
     }
 
-    /// Like [`Context::check`], for a document that may refer to those that `others` finds, by URN and digest (WIRE "Context
-    /// document"). Nothing is fetched.
+    /// Like [`Context::check`], for a document that may refer to those that `others` finds, by URN and digest
+    /// (`docs/spec/context-document.md`). Nothing is fetched.
     ///
     /// # Errors
     /// The first [`DocumentFault`].
@@ -268,7 +268,7 @@ impl Context {
     }
 
     /// The contexts that it refers to, and those that they refer to, each once: it counts only while all of them count
-    /// (DESIGN §2.5).
+    /// (`docs/design/firewall.md` §5).
     pub fn references(&self) -> &[Arc<Context>] {
         &self.references
     }

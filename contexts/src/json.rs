@@ -60,8 +60,8 @@ impl Default for Limits {
 
 /// Why bytes were refused. It holds no byte of the input.
 ///
-/// Where several apply, a limit answers before a duplicate key, and a duplicate key before anything malformed (WIRE.md,
-/// "Refusals"), as far as the text can be read: behind a fault of grammar nothing has a meaning any more and nothing is read.
+/// Where several apply, a limit answers before a duplicate key, and a duplicate key before anything malformed
+/// (`docs/reference/refusals.md`), as far as the text can be read: behind a fault of grammar nothing has a meaning any more and nothing is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The text, a string or a member name is longer than its limit.
@@ -85,7 +85,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The code that a refusal carries for this fault (WIRE.md, "Refusals").
+    /// The code that a refusal carries for this fault (`docs/reference/refusals.md`).
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {

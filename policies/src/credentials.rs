@@ -41,7 +41,7 @@ pub fn is_left_out(name: &str) -> bool {
     LEFT_OUT.contains(&name)
 }
 
-/// Whether an agent can ever show this name: `cert:eku:OID`, `cert:policy:OID` or `token:ISSUER:NAME` (`docs/policy-questions.md`).
+/// Whether an agent can ever show this name: `cert:eku:OID`, `cert:policy:OID` or `token:ISSUER:NAME` (`docs/reference/policy.md`).
 #[must_use]
 pub fn can_be_shown(name: &str) -> bool {
     if is_left_out(name) {

@@ -1,4 +1,4 @@
-//! From URN lines and concept names to Cedar names (WIRE.md, "Policy names").
+//! From URN lines and concept names to Cedar names (`docs/reference/policy.md`).
 
 use semgate_contexts::Line;
 

@@ -1,5 +1,5 @@
 //! A question as an audit record keeps it: everything that any policy could read, and of the message's values only what the operator
-//! asked for (DESIGN §2.8). [`Explainer::recall`](crate::Explainer::recall) reads it back.
+//! asked for (`docs/design/firewall.md` §8). [`Explainer::recall`](crate::Explainer::recall) reads it back.
 
 use std::collections::{BTreeMap, BTreeSet};
 

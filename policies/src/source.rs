@@ -162,7 +162,7 @@ impl PolicySource {
     }
 
     /// SHA-256 over name, length and bytes of every policy file, of `entities.json`, and of `limits.json` if there is one, as
-    /// `docs/policy.md` says.
+    /// `docs/reference/policy.md` says.
     #[must_use]
     pub fn digest(&self) -> Digest {
         let entities = (ENTITIES, self.entities.as_slice());

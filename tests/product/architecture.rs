@@ -1,4 +1,4 @@
-//! The house of DESIGN §1, held against what cargo says: arrows only point down, and the lower the floor the fewer the crates from outside.
+//! The house of `docs/architecture.md`, held against what cargo says: arrows only point down, and the lower the floor the fewer the crates from outside.
 
 use std::collections::BTreeSet;
 
@@ -110,7 +110,7 @@ fn nothing_below_floor_four_opens_a_socket() {
     }
 }
 
-/// Words that read a clock, draw randomness or open a socket by themselves; below floor 4 all three are arguments (DESIGN §1).
+/// Words that read a clock, draw randomness or open a socket by themselves; below floor 4 all three are arguments (`docs/design/house.md`).
 const REACHING_OUT: &[&str] = &[
     "SystemTime::now",
     "Instant::now",

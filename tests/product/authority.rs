@@ -14,7 +14,7 @@ use support::{Ended, SEMGATE, Up, wait_for};
 
 const DECISION: &str = r#"{"item_id":"beer","quantity":120}"#;
 
-/// DESIGN §2.5 and §3: the gateway starts and goes on while the authority is down, until the status is stale; it never fails open.
+/// `docs/design/firewall.md` §5: the gateway starts and goes on while the authority is down, until the status is stale; it never fails open.
 #[test]
 fn without_the_authority_the_gateway_goes_on_until_the_status_is_stale() {
     let temporary = tempfile::tempdir().unwrap();
@@ -79,7 +79,7 @@ fn one_empty_answer(listener: &std::net::TcpListener) {
     stream.write_all(b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n").unwrap();
 }
 
-/// DESIGN §3: sled holds only an index, which is rebuilt whenever it is missing or damaged.
+/// `docs/design/authority.md`: sled holds only an index, which is rebuilt whenever it is missing or damaged.
 #[test]
 fn an_index_that_was_deleted_or_damaged_is_rebuilt_from_the_log() {
     let temporary = tempfile::tempdir().unwrap();

@@ -1,29 +1,13 @@
-//! The crates from outside, held against what cargo says: their licences, where they come from, and those that are banned or unmaintained.
+//! The rules of `deny.toml`, held against what cargo says: licences, sources, banned crates, and crates in two versions.
+//!
+//! `deny.toml` cannot say through whom alone an unmaintained crate comes in; that rule is here. `cargo deny check` adds the advisories,
+//! as `deploy/advisories` does without a connection.
 
 mod advisories;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use cargo_metadata::{Metadata, MetadataCommand, PackageId};
-
-/// Licences of which a crate must offer enough: each lets a binary be passed on under Apache-2.0.
-const LICENCES: &[&str] = &[
-    "Apache-2.0",
-    "Apache-2.0 WITH LLVM-exception",
-    "BSD-2-Clause",
-    "BSD-3-Clause",
-    "ISC",
-    "MIT",
-    "MIT-0",
-    "Unicode-3.0",
-    "Zlib",
-];
-
-/// The one source.
-const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
-
-/// A second TLS stack or crypto provider: nowhere in the tree.
-const BANNED: &[&str] = &["openssl", "openssl-sys", "native-tls", "aws-lc-rs", "aws-lc-sys", "boring"];
 
 /// An unmaintained crate, the crate that alone may bring it in, and the reason why it stays.
 const UNMAINTAINED: &[(&str, &str, &str)] = &[
@@ -32,6 +16,18 @@ const UNMAINTAINED: &[(&str, &str, &str)] = &[
     // RUSTSEC-2024-0384
     ("instant", "sled", "sled's locks call it, where it is the standard library's clock"),
 ];
+
+/// `deny.toml`, at this place in it.
+fn rules(section: &str, member: &str) -> Vec<toml::Value> {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../deny.toml")).unwrap();
+    let read: toml::Table = text.parse().unwrap();
+    read[section][member].as_array().expect("a list").clone()
+}
+
+/// The names of the crates in a list of `[bans]`.
+fn crates_of(list: &str) -> BTreeSet<String> {
+    rules("bans", list).iter().map(|one| one["crate"].as_str().unwrap().to_owned()).collect()
+}
 
 fn metadata() -> Metadata {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
@@ -43,10 +39,15 @@ fn metadata() -> Metadata {
         .expect("cargo metadata answers")
 }
 
-/// True if licences of the list can meet a licence expression (SPDX, and the older `/` for OR).
-fn is_allowed(expression: &str) -> bool {
+/// The licences of the list.
+fn licences() -> BTreeSet<String> {
+    rules("licenses", "allow").iter().map(|one| one.as_str().unwrap().to_owned()).collect()
+}
+
+/// True if licences of a list can meet a licence expression (SPDX, and the older `/` for OR).
+fn is_allowed(expression: &str, licences: &BTreeSet<String>) -> bool {
     let text = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
-    let mut words = Words { words: text.split_whitespace().collect(), at: 0 };
+    let mut words = Words { words: text.split_whitespace().collect(), at: 0, licences };
     let allowed = words.any();
     assert_eq!(words.at, words.words.len(), "`{expression}` is no licence expression");
     allowed
@@ -56,6 +57,7 @@ fn is_allowed(expression: &str) -> bool {
 struct Words<'a> {
     words: Vec<&'a str>,
     at: usize,
+    licences: &'a BTreeSet<String>,
 }
 
 impl<'a> Words<'a> {
@@ -93,12 +95,13 @@ impl<'a> Words<'a> {
             licence = format!("{licence} WITH {}", self.words[self.at]);
             self.at += 1;
         }
-        LICENCES.contains(&licence.as_str())
+        self.licences.contains(&licence)
     }
 }
 
 #[test]
 fn every_crate_has_a_licence_of_the_list() {
+    let licences = licences();
     for (expression, allowed) in [
         ("MIT OR GPL-3.0", true),
         ("GPL-3.0/MIT", true),
@@ -108,21 +111,28 @@ fn every_crate_has_a_licence_of_the_list() {
         ("Apache-2.0 WITH LLVM-exception", true),
         ("GPL-2.0 WITH Classpath-exception-2.0", false),
     ] {
-        assert_eq!(is_allowed(expression), allowed, "{expression}");
+        assert_eq!(is_allowed(expression, &licences), allowed, "{expression}");
     }
     for package in metadata().packages {
         let licence =
             package.license.as_deref().unwrap_or_else(|| panic!("`{}` names no licence", package.name));
-        assert!(is_allowed(licence), "`{}` is under `{licence}`, which is not on the list", package.name);
+        assert!(
+            is_allowed(licence, &licences),
+            "`{}` is under `{licence}`, which is not on the list",
+            package.name
+        );
     }
 }
 
 #[test]
 fn every_crate_is_ours_or_from_the_one_registry() {
     let metadata = metadata();
+    let registries = rules("sources", "allow-registry");
+    let [registry] = registries.as_slice() else { panic!("one registry: {registries:?}") };
+    let registry = format!("registry+{}", registry.as_str().unwrap());
     for package in &metadata.packages {
         match &package.source {
-            Some(source) => assert_eq!(source.repr, CRATES_IO, "`{}` comes from elsewhere", package.name),
+            Some(source) => assert_eq!(source.repr, registry, "`{}` comes from elsewhere", package.name),
             None => assert!(metadata.workspace_members.contains(&package.id), "`{}` is a path", package.name),
         }
     }
@@ -130,8 +140,25 @@ fn every_crate_is_ours_or_from_the_one_registry() {
 
 #[test]
 fn there_is_one_tls_stack() {
+    let banned = crates_of("deny");
+    assert!(banned.contains("openssl") && banned.contains("native-tls") && banned.contains("aws-lc-rs"));
     for package in metadata().packages {
-        assert!(!BANNED.contains(&package.name.as_str()), "`{}` is a second TLS stack", package.name);
+        assert!(!banned.contains(package.name.as_str()), "`{}` is a second TLS stack", package.name);
+    }
+}
+
+#[test]
+fn a_crate_in_two_versions_is_on_the_list() {
+    let mut versions: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for package in metadata().packages {
+        versions.entry(package.name.to_string()).or_default().insert(package.version.to_string());
+    }
+    let known = crates_of("skip");
+    for (name, versions) in versions.iter().filter(|(_, versions)| versions.len() > 1) {
+        assert!(
+            known.contains(name),
+            "`{name}` is there as {versions:?}: use one, or list it in `deny.toml`"
+        );
     }
 }
 
@@ -166,4 +193,6 @@ fn an_unmaintained_crate_is_named_with_its_reason_and_comes_through_one_other() 
             "`{name}` is unmaintained and comes not through `{through}` alone ({reason})"
         );
     }
+    let ignored = rules("advisories", "ignore");
+    assert_eq!(ignored.len(), UNMAINTAINED.len(), "each ignored advisory is of a crate above: {ignored:?}");
 }

@@ -32,3 +32,4 @@ mod streams;
 #[path = "../support/mod.rs"]
 mod support;
 mod trust;
+mod tutorial;

@@ -1,5 +1,5 @@
 //! A context that refers to another, through the running binary: published in order, judged and typed through the reference, and
-//! gone with what it refers to (DESIGN §2.5).
+//! gone with what it refers to (`docs/design/firewall.md` §5).
 
 use crate::support;
 

@@ -22,11 +22,11 @@ use semgate_policies::PublisherAct;
 pub use limits::Limits;
 pub use rights::{LinePattern, Publisher};
 
-/// The shortest `status_lifetime` (WIRE, head): below two seconds a renewal at half of it would be once a second or more.
+/// The shortest `status_lifetime` (`docs/spec/head.md`): below two seconds a renewal at half of it would be once a second or more.
 pub const MIN_STATUS_LIFETIME: Duration = Duration::from_secs(2);
 /// The longest `status_lifetime`: a revocation must not take longer than a day to be believed by a cut-off follower.
 pub const MAX_STATUS_LIFETIME: Duration = Duration::from_secs(86_400);
-/// The default `status_lifetime` (WIRE, head).
+/// The default `status_lifetime` (`docs/spec/head.md`).
 pub const STATUS_LIFETIME: Duration = Duration::from_secs(600);
 
 /// The default life of a role leaf that the authority makes for itself: a stolen key is worth a month, and a renewal that fails is seen ten
@@ -34,7 +34,7 @@ pub const STATUS_LIFETIME: Duration = Duration::from_secs(600);
 pub const ROLE_LIFETIME: Duration = Duration::from_secs(30 * 86_400);
 /// The shortest: below it a leaf is renewed at every other head.
 pub const MIN_ROLE_LIFETIME: Duration = Duration::from_secs(6);
-/// The longest life of a leaf (DESIGN §3).
+/// The longest life of a leaf (`docs/spec/certificates.md`).
 pub const MAX_ROLE_LIFETIME: Duration = Duration::from_secs(90 * 86_400);
 
 /// A PEM chain and the PEM key that belongs to it.
@@ -46,7 +46,7 @@ pub struct KeyFiles {
     pub key: PathBuf,
 }
 
-/// The role keys of an authority (DESIGN §3).
+/// The role keys of an authority (`docs/design/authority.md`).
 #[derive(Debug, Clone)]
 pub struct Keys {
     /// The issuing certificate from which a context signer is minted for each line on demand.

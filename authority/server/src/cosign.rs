@@ -258,7 +258,7 @@ impl Witness {
         metrics.count("semgate_authority_witness_ahead_total", &[("witness", name.clone())]);
         Some(format!(
             "the witness `{name}` {ahead}: this is an older state or a fork; bring the newest log back (see Restore in \
-             docs/authority-operations.md)"
+             docs/how-to/run-an-authority.md)"
         ))
     }
 }

@@ -1,7 +1,8 @@
 //! The index: URN → digest, log index, status; digest → URN. sled, and nothing rests on it.
 //!
 //! It is compared with the log at every start. Missing, behind, ahead, damaged or unwilling to open: it is deleted and built anew from
-//! what the log says, and the operator is told why. sled's own recovery is not relied on (DESIGN §6).
+//! what the log says, and the operator is told why. sled's own recovery is not relied on
+//! (`docs/design/dependencies.md`).
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! The state directory: what lies where. `docs/authority-operations.md` says for each file what trusts it and what does not.
+//! The state directory: what lies where. `docs/how-to/run-an-authority.md` says for each file what trusts it and what does not.
 
 mod apart;
 mod documents;

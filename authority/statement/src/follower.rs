@@ -1,6 +1,6 @@
 //! Follows one authority: says what to fetch next, judges what comes back, and keeps a verified [`View`].
 //!
-//! Bytes in, next request out (DESIGN §3, `docs/spec/follower.md`). A failure keeps the last good view and is reported;
+//! Bytes in, next request out (`docs/spec/follower.md`). A failure keeps the last good view and is reported;
 //! safety comes from `next_update` alone.
 
 mod accept;

@@ -20,7 +20,7 @@ pub const TYPE: &str = "head+jws";
 pub const MEDIA_TYPE: &str = "application/jose+json";
 /// The largest head that is read: checkpoint, chain, and a shard line for each 65,536 entries (some thousands).
 pub const MAX_HEAD_BYTES: usize = 512 * 1024;
-/// How far ahead of the reader's clock a head may be issued, in seconds (DESIGN §3).
+/// How far ahead of the reader's clock a head may be issued, in seconds (`docs/spec/head.md`).
 pub const MAX_AHEAD: u64 = 60;
 
 /// A shard as the head names it.
@@ -328,7 +328,7 @@ impl VerifiedHead {
         &self.leaf
     }
 
-    /// Guarantees that two heads of one size say the same in everything but times and signatures (DESIGN §3).
+    /// Guarantees that two heads of one size say the same in everything but times and signatures (`docs/spec/head.md`).
     /// Otherwise they are an equivocation: keep both.
     pub fn agrees_with(&self, other: &VerifiedHead) -> Result<(), Contradiction> {
         let (a, b) = (&self.head, &other.head);

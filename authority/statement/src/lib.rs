@@ -1,6 +1,6 @@
 //! What an authority promises, and how anyone checks it: signed contexts, statements, the log with its checkpoints and
 //! tiles, status lists, floors, the head; the fold that turns a log prefix into all of them ([`replay`]); and the
-//! follower that keeps a verified view of one authority ([`Follower`]). DESIGN §3; formats in `docs/spec/`.
+//! follower that keeps a verified view of one authority ([`Follower`]). Decisions in `docs/design/authority.md`, formats in `docs/spec/`.
 //!
 //! Bytes in, next request out: nothing here opens a socket, reads a clock or draws randomness. Times are integer
 //! seconds since the Unix epoch (RFC 7519 §2, without fractions). The follower alone touches files, those of its memory.

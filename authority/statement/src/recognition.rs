@@ -1,4 +1,4 @@
-//! Recognition of another authority (F0-50, DESIGN §3 "Federation"): what the root of one authority says about another, for some lines
+//! Recognition of another authority (F0-50): what the root of one authority says about another, for some lines
 //! and for some time, with the cross-certificates that hold it to these lines. One-way, and never passed on. `docs/spec/recognition.md`.
 
 mod judge;

@@ -1,4 +1,4 @@
-//! The paper's policies and messages (seed 000, sections 4 and 5).
+//! The paper's policies and messages (arXiv 2511.19699v2, sections 4 and 5).
 
 use std::pin::Pin;
 use std::time::{Duration, Instant};
@@ -127,7 +127,7 @@ pub fn questions(stage: &Stage) -> Act<'_> {
 
 /// How often the revoked context is tried while the revocation travels.
 const PACE: Duration = Duration::from_millis(2);
-/// How long the revocation may take: DESIGN §3 promises `next_update`, the feed does it within a second.
+/// How long the revocation may take: the authority promises `next_update`, the feed does it within a second.
 const TRAVEL_TIME: Duration = Duration::from_secs(20);
 
 /// F0-48, F0-51: a context is revoked while traffic flows.

@@ -317,7 +317,7 @@ pub fn followed(place: &Place) -> Result<Followed, Fault> {
     let text = |name: &str| member(name).and_then(toml::Value::as_str).map(str::to_owned);
     let missing = || {
         Fault::new(format_args!("{shown} names no authority"))
-            .hint("an `[[authority]]` has `name` and `log_key`: docs/gateway-operations.md")
+            .hint("an `[[authority]]` has `name` and `log_key`: docs/reference/config.md")
     };
     let root_threshold = match member("root_threshold") {
         None => 1,

@@ -1,4 +1,4 @@
-//! The cases of `policy test`, as files: strict JSON, closed members (docs/policy-testing.md).
+//! The cases of `policy test`, as files: strict JSON, closed members (docs/how-to/test-policies.md).
 
 use std::path::{Path, PathBuf};
 
@@ -110,7 +110,7 @@ pub struct CaseFile {
     pub cases: Vec<(Case, Subject)>,
 }
 
-const A_CASE: &str = "a list of cases is meant, as docs/policy-testing.md has them";
+const A_CASE: &str = "a list of cases is meant, as docs/how-to/test-policies.md has them";
 
 impl CaseFile {
     /// Every `*.json` of a directory, not of those below it, by name.
@@ -140,8 +140,9 @@ impl CaseFile {
         paths.sort();
         let files = paths.iter().map(|path| Self::read(path)).collect::<Result<Vec<_>, _>>()?;
         if files.iter().all(|file| file.cases.is_empty()) {
-            return Err(Fault::new(format_args!("`{}` holds no case", dir.display()))
-                .hint("name a directory of `*.json`, each a list of cases as docs/policy-testing.md says"));
+            return Err(Fault::new(format_args!("`{}` holds no case", dir.display())).hint(
+                "name a directory of `*.json`, each a list of cases as docs/how-to/test-policies.md says",
+            ));
         }
         Ok(files)
     }

@@ -68,7 +68,7 @@ pub struct Explain {
 
 /// What is said of a refusal where policies permitted all that was asked and no limit stopped it: the agent behind was not reached, or the
 /// `@redact` of a permit could not be done.
-const AFTERWARDS: &str = "; policies permitted what was asked and it was refused after that: docs/refusals.md says what that code means, and the gateway's log, under this id, for what it was";
+const AFTERWARDS: &str = "; policies permitted what was asked and it was refused after that: docs/reference/refusals.md says what that code means, and the gateway's log, under this id, for what it was";
 
 /// What is told of a message, or of one record of a decision.
 #[derive(Default)]
@@ -222,7 +222,7 @@ fn not_asked(code: Option<&str>, what: &str) -> Fault {
         Some(code) if !OF_POLICIES.contains(&code) => {
             let it = if what.is_empty() { "it" } else { "the reply" };
             Fault::new(format_args!("{it} was refused as `{code}` before policies were asked, so that none decided"))
-                .hint("the record's `detail` and docs/refusals.md say what that code means and what to send instead")
+                .hint("the record's `detail` and docs/reference/refusals.md say what that code means and what to send instead")
         }
         _ => Fault::new("the record does not hold what was asked: the message has no concept, or the gateway keeps nothing of it (`[audit_values]`)")
             .hint("put `[audit_values]`, even without a line below it, at the end of firewall.toml (of `up`: .semgate/firewall.toml) and start again"),

@@ -106,7 +106,7 @@ impl Replay {
         }
         if report.same == 0 && report.undecidable.is_empty() {
             return Err(Fault::new("nothing could be replayed: no record of the log holds what was asked")
-                .hint("a gateway keeps it with `[audit_values]` (docs/gateway-operations.md)")
+                .hint("a gateway keeps it with `[audit_values]` (docs/how-to/run-a-gateway.md)")
                 .status(UNDECIDED));
         }
         if report.same == 0 || (!report.undecidable.is_empty() && !self.allow_undecided) {

@@ -41,8 +41,9 @@ impl Test {
     /// Policies or cases that cannot be read. A case that fails is status 1 and a line of the result.
     pub fn run(&self, json: bool) -> Result<u8, Fault> {
         if !self.cases.is_dir() {
-            return Err(Fault::new(format_args!("`{}` is no directory", self.cases.display()))
-                .hint("name a directory of `*.json`, each a list of cases as docs/policy-testing.md says"));
+            return Err(Fault::new(format_args!("`{}` is no directory", self.cases.display())).hint(
+                "name a directory of `*.json`, each a list of cases as docs/how-to/test-policies.md says",
+            ));
         }
         let above = self.cases.join("..");
         let dir = self.policies.as_deref().unwrap_or(&above);

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// The members that may name the type of an instance (WIRE, messages).
+/// The members that may name the type of an instance (`docs/spec/native-l8.md`).
 const NAMING: [&str; 3] = ["concept_type", "concept", "task"];
 
 /// The lines whose concepts it restates; of others it only says that it has them.

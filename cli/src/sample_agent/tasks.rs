@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde_json::{Value, json};
 
-/// The extension under which the context of a message travels (WIRE, messages).
+/// The extension under which the context of a message travels (`docs/spec/a2a-binding.md`).
 pub const EXTENSION: &str = "urn:contexts:snl:v1.0";
 
 /// Tasks that it remembers; the oldest are forgotten first.

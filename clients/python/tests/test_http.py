@@ -70,6 +70,6 @@ def test_attack_the_code_of_a_refusal_came_into_the_text_whatever_it_was(url: st
 
 
 def test_the_known_codes_are_those_of_the_page() -> None:
-    page = Path(__file__).parents[3] / "docs" / "refusals.md"
+    page = Path(__file__).parents[3] / "docs" / "reference" / "refusals.md"
     table = page.read_text().split("## The codes", 1)[1]
     assert CODES == {line.split("`")[1] for line in table.splitlines() if line.startswith("| `")}

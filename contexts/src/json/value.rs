@@ -134,7 +134,7 @@ impl<'a> Object<'a> {
 
     /// The first member, if any, whose name is none of `known` but differs from one of them in case only, with that one.
     ///
-    /// Lenient parsers take such a member for the known one, so a closed envelope refuses it (DESIGN §2.1). Case is compared as
+    /// Lenient parsers take such a member for the known one, so a closed envelope refuses it (`docs/design/firewall.md` §1). Case is compared as
     /// those parsers do: ASCII letters, and the two other characters that fold to ASCII letters, `ſ` (U+017F) to `s` and the Kelvin
     /// sign (U+212A) to `k`. `known` holds ASCII names.
     #[must_use]

@@ -134,7 +134,7 @@ impl Casing {
         self.places.get(number)
     }
 
-    /// Refuses, at every depth, a member whose name is not declared in its place and differs from one that is only in case (DESIGN §2.1):
+    /// Refuses, at every depth, a member whose name is not declared in its place and differs from one that is only in case (`docs/design/firewall.md` §1):
     /// an open object would take `Amount` beside `amount`, policies would read the one, and a reader that folds case the other.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Members that differ from a declared one only in case, in objects that are open (DESIGN §2.1).
+//! Members that differ from a declared one only in case, in objects that are open (`docs/design/firewall.md` §1).
 
 use semgate_contexts::json::{self, Json, Limits};
 use semgate_contexts::{Context, DocumentLimits, Performative, Prefix};

@@ -28,11 +28,11 @@ use headers::{
     Encoding, Media, content_encoding, content_type, credentials, malformed, takes_events, values,
 };
 
-/// The header copy of the context claim (WIRE "Messages").
+/// The header copy of the context claim (`docs/spec/gateway-http.md`).
 pub(crate) const L9_CONTEXT: HeaderName = HeaderName::from_static("l9-context");
 /// A2A 1.0 §8.2.
 pub(crate) const CARD_PATH: &str = "/.well-known/agent-card.json";
-/// Where the gateway answers handshakes (MECHANISMS §3, native L8).
+/// Where the gateway answers handshakes (`docs/spec/snl.md`).
 pub(crate) const HANDSHAKE_PATH: &str = "/snl";
 
 /// A head that may go on.

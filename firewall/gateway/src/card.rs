@@ -1,4 +1,4 @@
-//! The agent card: the agent's own, taken apart and put together again (a named transformation, DESIGN §2.1), or, where the route
+//! The agent card: the agent's own, taken apart and put together again (a named transformation, `docs/design/firewall.md` §1), or, where the route
 //! says so and a listed key signed it, byte for byte.
 //!
 //! Only members with a name are taken over, each within bounds; addresses, capabilities and signatures are the gateway's, because

@@ -34,7 +34,7 @@ pub use limits::Limits;
 pub use push::PushConfig;
 pub use scope::ContextScope;
 
-/// The default `max_status_age` of an authority (DESIGN §3): longer lifetimes in a head are refused by the follower.
+/// The default `max_status_age` of an authority (`docs/spec/follower.md`): longer lifetimes in a head are refused by the follower.
 pub const MAX_STATUS_AGE: Duration = Duration::from_secs(900);
 /// The longest `max_status_age` accepted: a revocation that takes longer than a day to bite is none.
 pub const LONGEST_STATUS_AGE: Duration = Duration::from_secs(86_400);
@@ -72,7 +72,7 @@ pub struct CrlSource {
     pub every: Duration,
 }
 
-/// One authority that is followed. All of it is configured and none of it is ever learnt from the feed (DESIGN §3).
+/// One authority that is followed. All of it is configured and none of it is ever learnt from the feed (`docs/design/authority.md`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuthorityConfig {
     /// Its name, as its heads state it.

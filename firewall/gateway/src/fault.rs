@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// One line for the operator. A gateway that cannot do all of its job does none of it (DESIGN §2.2).
+/// One line for the operator. A gateway that cannot do all of its job does none of it (`docs/design/firewall.md` §2).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RunFault {

@@ -1,5 +1,5 @@
 //! What messages are judged by, kept current: one thread of its own follows every authority and the policy directory and
-//! swaps whole generations into the inspector. Nothing here is ever set off by a message (DESIGN §2.5).
+//! swaps whole generations into the inspector. Nothing here is ever set off by a message (`docs/design/firewall.md` §5).
 //!
 //! A new view goes live the moment it is verified, under the policies that are live; only then are the policies typed
 //! against it. So a revocation never waits for a policy load, and a rejected policy set never holds one back.

@@ -1,5 +1,5 @@
 //! Who is on the other end of a connection. Settled once, when the connection opens; no header ever names a sender
-//! (DESIGN §2.3). What may end meanwhile is the certificate, by time or because it was taken back, so that is asked for each message.
+//! (`docs/design/firewall.md` §3). What may end meanwhile is the certificate, by time or because it was taken back, so that is asked for each message.
 
 mod shown;
 mod standing;

@@ -1,4 +1,4 @@
-//! The audit: one line for each message that passes, queued before the message is forwarded (DESIGN §2.9). Refusals of one agent that repeat
+//! The audit: one line for each message that passes, queued before the message is forwarded (`docs/design/firewall.md` §9). Refusals of one agent that repeat
 //! share lines, which count them.
 //!
 //! A bounded queue leads to one thread that owns the file. A record is accepted or the message is refused: when the queue is

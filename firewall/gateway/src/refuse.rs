@@ -1,5 +1,5 @@
 //! The only place where a [`Refusal`] becomes an answer: a problem document over plain HTTP (RFC 9457), or, once a valid
-//! request id was read, a JSON-RPC error that carries the same document (WIRE "Refusals").
+//! request id was read, a JSON-RPC error that carries the same document (`docs/reference/refusals.md`).
 //!
 //! Nothing of the message is in it: code, reason and hint are ours, and the operator's half of a refusal stays in the log.
 
@@ -25,10 +25,10 @@ use crate::grpc;
 use crate::mcp::Rules;
 use crate::quota;
 
-/// The header that every answer has (WIRE).
+/// The header that every answer has (`docs/spec/gateway-http.md`).
 pub(crate) const DECISION: http::HeaderName = http::HeaderName::from_static("semgate-decision");
 
-/// What `type` begins with; the code follows. Not dereferenced: `docs/refusals.md` has the table.
+/// What `type` begins with; the code follows. Not dereferenced: `docs/reference/refusals.md` has the table.
 const TYPE: &str = "urn:semgate:refusal:";
 
 #[derive(Serialize)]

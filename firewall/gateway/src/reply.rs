@@ -1,4 +1,4 @@
-//! What the agent behind answered, judged like a request and handed back without its headers (DESIGN §2.7).
+//! What the agent behind answered, judged like a request and handed back without its headers (`docs/design/firewall.md` §7).
 
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};

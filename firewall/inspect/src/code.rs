@@ -1,6 +1,6 @@
-//! The one list of reasons for which a message is stopped (WIRE "Refusals").
+//! The one list of reasons for which a message is stopped (`docs/reference/refusals.md`).
 //!
-//! A code never changes its meaning; the table in `docs/refusals.md` is held against this list by a test.
+//! A code never changes its meaning; the table in `docs/reference/refusals.md` is held against this list by a test.
 
 use std::fmt;
 

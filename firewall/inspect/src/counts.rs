@@ -1,4 +1,4 @@
-//! Whether a context counts now (DESIGN §2.5): its own status and floors, and those of all that it refers to.
+//! Whether a context counts now (`docs/design/firewall.md` §5): its own status and floors, and those of all that it refers to.
 
 use crate::{Code, Notice, Refusal, case::Case, generation::Named};
 use semgate_contexts::{Context, ContextUrn, Line, Version};
@@ -6,7 +6,7 @@ use semgate_negotiation::{BelowFloor, Floors};
 use semgate_statement::{NotRecognised, Standing, View};
 use std::collections::BTreeMap;
 
-/// Why a context does not count, in the order of WIRE "Refusals".
+/// Why a context does not count, in the order of `docs/reference/refusals.md`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Hindrance {
     NotPublished,
@@ -80,7 +80,7 @@ fn floors(authority: Option<Version>, operator: &BTreeMap<Line, Version>, urn: &
 }
 
 /// Whether a context with this standing counts, with all that it refers to: the first fault of any of them answers, in the
-/// order of WIRE: revoked, suspended, below a floor, stale.
+/// order of `docs/reference/refusals.md`: revoked, suspended, below a floor, stale.
 ///
 /// # Errors
 /// `context_unknown`, `context_untrusted`, `context_revoked`, `context_suspended`, `context_below_floor`, `status_stale`.

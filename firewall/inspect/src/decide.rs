@@ -29,7 +29,7 @@ pub struct Decided<'c, 'j> {
     obliged: Vec<(usize, Obligations)>,
 }
 
-/// Asks about every instance. A number past the bounds of policies answers before any denial (WIRE "Refusals").
+/// Asks about every instance. A number past the bounds of policies answers before any denial (`docs/reference/refusals.md`).
 ///
 /// # Errors
 /// `content_invalid`, `policy_denied`, `policy_error`; `status_stale` of a context that the policies are still to be compiled beside.

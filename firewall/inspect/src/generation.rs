@@ -69,7 +69,7 @@ pub(crate) struct Named {
 /// A generation cannot be made of these parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GenerationFault {
-    /// Two authorities are configured for one line (DESIGN §2.4).
+    /// Two authorities are configured for one line (`docs/design/firewall.md` §4).
     SharedLine {
         /// One authority.
         first: String,

@@ -144,7 +144,7 @@ impl Inspector {
     /// `route.receiver` is the receiver; `arrived.body` is what the permit will hold, `arrived.judged` what is judged.
     ///
     /// # Errors
-    /// The first fault in the order of WIRE "Refusals".
+    /// The first fault in the order of `docs/reference/refusals.md`.
     pub fn inspect(
         &self,
         route: &Arc<Route>,

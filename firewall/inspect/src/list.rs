@@ -1,5 +1,5 @@
 //! Lists of tasks: each is judged for itself under its own context, and the list is written anew without those that are withheld
-//! (DESIGN §2.1: a named transformation, judged as a new message).
+//! (`docs/design/firewall.md` §1: a named transformation, judged as a new message).
 
 use crate::{
     Code, Direction, Facts, Inspector, Kind, Refusal, ReplyPermit, Sent,

@@ -96,7 +96,7 @@ impl Kept {
 }
 
 impl Inspector {
-    /// A permit for other bytes of the same request, which the gateway wrote in its place (a named transformation, DESIGN §2.1): they are
+    /// A permit for other bytes of the same request, which the gateway wrote in its place (a named transformation, `docs/design/firewall.md` §1): they are
     /// parsed, conformed and decided as a new message, and nothing is counted a second time.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Members that policies take out of replies (`@redact`), a named transformation (DESIGN §2.1): what is left is parsed, conformed and
+//! Members that policies take out of replies (`@redact`), a named transformation (`docs/design/firewall.md` §1): what is left is parsed, conformed and
 //! decided again as a new message, and only its bytes pass.
 //!
 //! Two things hold it: the reply is written anew here where a policy asks for it, and [`meter`](crate::meter) refuses whatever still

@@ -1,4 +1,4 @@
-//! Members that are taken out of a message before it is judged, a named transformation (DESIGN §2.1). What is left is read and judged as the
+//! Members that are taken out of a message before it is judged, a named transformation (`docs/design/firewall.md` §1). What is left is read and judged as the
 //! message, and its bytes are forwarded; records name what is gone.
 //!
 //! The protocols say what may go ([`semgate_message::removal`]). On a route with `null_arguments = "absent"` arguments of a tool go too that

@@ -1,4 +1,4 @@
-//! Replies are judged like requests (DESIGN §2.7): the replier is the route's receiver, the context the request's and no other.
+//! Replies are judged like requests (`docs/design/firewall.md` §7): the replier is the route's receiver, the context the request's and no other.
 
 use crate::{
     Code, Delivered, Direction, Facts, Inspector, Now, Peer, Refusal, ReplyPermit, Sent, arrived::Answered,
@@ -103,7 +103,7 @@ pub fn refused(inner: Refusal) -> Refusal {
 }
 
 impl Inspector {
-    /// A permit for other bytes of the same reply, which the gateway wrote in its place (a named transformation, DESIGN §2.1): they are
+    /// A permit for other bytes of the same reply, which the gateway wrote in its place (a named transformation, `docs/design/firewall.md` §1): they are
     /// parsed, conformed and decided as a new reply, and nothing is counted a second time.
     ///
     /// # Errors

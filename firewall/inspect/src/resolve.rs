@@ -36,7 +36,7 @@ pub struct Resolved<'c, 'j> {
     session: Option<InSession>,
 }
 
-/// Resolves parties and context; the first fault in the order of WIRE "Refusals" answers.
+/// Resolves parties and context; the first fault in the order of `docs/reference/refusals.md` answers.
 ///
 /// # Errors
 /// `sender_mismatch`, `receiver_mismatch`, `context_missing`, `policy_denied` (no policy lets the sender use the line),
@@ -85,7 +85,7 @@ fn settle<'c>(parsed: &Parsed<'c, '_>) -> Result<Settled<'c>, Refusal> {
         Target::Known(named) => named.urn(),
         Target::Unknown(urn) | Target::Foreign(urn) => urn,
     };
-    // before anything is said about the context: the same answer for every urn of a line, known or not (DESIGN §2.8)
+    // before anything is said about the context: the same answer for every urn of a line, known or not (`docs/design/firewall.md` §8)
     case.generation.policies().may_use_line(case.sender.id(), urn.line()).map_err(|_| no_policy(urn))?;
     group::joins(case, urn)?;
     let (named, source, notice) = stands(case, parsed.target(), parsed.digests())?;
@@ -105,7 +105,7 @@ fn settle<'c>(parsed: &Parsed<'c, '_>) -> Result<Settled<'c>, Refusal> {
     Ok(Settled { named, control, protocol, about, answers, notice, fresh_until, session })
 }
 
-/// DESIGN §2.3: an id in the message is the verified one, or its one alias, byte for byte.
+/// `docs/design/firewall.md` §3: an id in the message is the verified one, or its one alias, byte for byte.
 fn parties(case: &Case<'_>, message: &Message<'_>) -> Result<(), Refusal> {
     let is = |named: &str, id: &str| {
         named == id

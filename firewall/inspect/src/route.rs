@@ -1,4 +1,4 @@
-//! A route ties a receiver, a binding and the contexts that the receiver understands together (DESIGN §2.4).
+//! A route ties a receiver, a binding and the contexts that the receiver understands together (`docs/design/firewall.md` §4).
 
 use semgate_contexts::{ContextUrn, Line, Version};
 pub use semgate_message::TextParts;

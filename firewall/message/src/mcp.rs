@@ -32,7 +32,7 @@ pub use session::{ENDING, OPENING, is_failure, plain_failure, response, response
 
 use crate::{Message, RpcId};
 
-/// The member of `_meta` that holds the context claim (WIRE "Messages").
+/// The member of `_meta` that holds the context claim (`docs/spec/mcp-binding.md`).
 pub const CLAIM: &str = "dev.semgate/l9";
 
 /// The longest URI of a resource that is kept with its request: as long as most servers of HTTP take one.

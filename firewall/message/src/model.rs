@@ -40,7 +40,7 @@ impl fmt::Display for Binding {
     }
 }
 
-/// Which parts that are no concept of the message's context a route admits. All are refused by default (DESIGN §2.1); one that is
+/// Which parts that are no concept of the message's context a route admits. All are refused by default (`docs/design/firewall.md` §1); one that is
 /// admitted is an instance of the protocol's own context, so policies still have to permit it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TextParts {

@@ -1,4 +1,4 @@
-//! Native L8 JSON: the envelope of the paper with the members of WIRE "Messages". One form for requests and replies.
+//! Native L8 JSON: the envelope of the paper with the members of `docs/spec/native-l8.md`. One form for requests and replies.
 //!
 //! See `docs/spec/native-l8.md`.
 

@@ -83,7 +83,7 @@ fn what_names_no_concept_is_a_gap_and_not_a_fault_of_form() {
     }
 }
 
-/// Another reader would take these for a concept whose type is an object: two readings are none (DESIGN §2.1).
+/// Another reader would take these for a concept whose type is an object: two readings are none (`docs/design/firewall.md` §1).
 #[test]
 fn attack_a_naming_member_that_is_no_string_is_malformed() {
     for (content, path) in [

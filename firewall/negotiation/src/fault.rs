@@ -75,7 +75,7 @@ pub enum HandshakeFault {
 }
 
 impl HandshakeFault {
-    /// The code that a refusal carries for this fault (WIRE "Refusals").
+    /// The code that a refusal carries for this fault (`docs/reference/refusals.md`).
     pub const fn code(&self) -> &'static str {
         match self {
             Self::TooLarge => "too_large",

@@ -159,7 +159,7 @@ fn bug_a_refusal_after_policies_had_permitted_was_told_as_if_they_were_the_reaso
     let (status, shown, errors) = said.explain(&[]);
     assert_eq!(status, 0, "{errors}");
     let headline = "refused (upstream_unavailable), as it was decided; policies permitted what was asked and it was refused after that: \
-                    docs/refusals.md says what that code means, and the gateway's log, under this id, for what it was";
+                    docs/reference/refusals.md says what that code means, and the gateway's log, under this id, for what it was";
     assert!(shown.lines().any(|line| line == headline), "{shown}");
     assert!(shown.lines().any(|line| line == "supplyChain::current_decision: permitted"), "{shown}");
 }

@@ -189,9 +189,9 @@ fn the_schema_stands_alone_in_what_is_written_to_a_file() {
     assert!(schema.contains("entity Agent") && !schema.contains("good, "), "{schema}");
 }
 
-/// What `docs/policy-questions.md` says of a certificate that shows credentials, with the directory of this `up`.
+/// What `docs/how-to/write-policies.md` says of a certificate that shows credentials, with the directory of this `up`.
 fn recipe(up: &super::support::Up) -> String {
-    let page = include_str!("../../../docs/policy-questions.md");
+    let page = include_str!("../../../docs/how-to/write-policies.md");
     let block = page.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
     format!("set -e\n{}", block.replace(".semgate", word(&up.dir)))
 }

@@ -80,7 +80,7 @@ fn attack_a_configuration_without_the_last_checkpoint_signs_on_from_a_backup() {
         let (_, said) = bad(&[&["authority"], job, &["--config", &config]].concat());
         let why = "`last_checkpoint` is not set, but a checkpoint of this log was kept apart";
         assert!(said.contains(why) && said.contains(&text(&mark)), "{job:?}: {said}");
-        assert!(said.contains("hint: docs/authority-operations.md"), "{job:?}: {said}");
+        assert!(said.contains("hint: docs/reference/config.md"), "{job:?}: {said}");
     }
     // whoever found out that this is the newest log, or gave the file up, says so
     std::fs::remove_file(mark).unwrap();

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Bounds of a running authority; all can be set under `[limits]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of a submitted context. A payload is at most 90 kB (WIRE); pretty-printed, or base64 with its chain, it grows by about half.
+    /// Bytes of a submitted context. A payload is at most 90 kB (`docs/spec/signed-context.md`); pretty-printed, or base64 with its chain, it grows by about half.
     pub context_bytes: usize,
     /// Bytes of any other request body: a reason and a name fit in a fraction of this.
     pub request_bytes: usize,

@@ -23,7 +23,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
     router
         .fallback(|| async { Problem::from(Code::NotFound) })
         .with_state(Arc::clone(&app))
-        // Counting and reading out only: no check rests on a layer, since routes merged after one would escape it (DESIGN §6).
+        // Counting and reading out only: no check rests on a layer, since routes merged after one would escape it (`docs/design/dependencies.md`).
         .layer(middleware::from_fn_with_state(rest, super::rest))
         .layer(middleware::from_fn_with_state(app, count))
 }

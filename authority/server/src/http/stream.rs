@@ -1,6 +1,6 @@
 //! `GET /v1/feed/stream`: server-sent events (WHATWG HTML §9.2). Event `head` repeats the current head; comments keep the line open.
 //!
-//! Push is a hint: a follower that misses an event polls the head, and its safety comes from `next_update` alone (DESIGN §3). So nothing
+//! Push is a hint: a follower that misses an event polls the head, and its safety comes from `next_update` alone (`docs/design/authority.md`). So nothing
 //! is queued: every follower holds a pointer to the one event of the newest head, one that reads slowly finds the newest head next, and
 //! one that does not read at all is dropped by its socket. What it missed is in the head that it gets when it comes back: a head
 //! replaces all before it, so to resume is to be told the current one at once.

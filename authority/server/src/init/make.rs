@@ -21,7 +21,7 @@ use super::{InitFault, InitOptions, Initialised, TlsLeaf, TlsRequest, TlsUse};
 use crate::disk;
 
 const DAY: u64 = 86_400;
-/// Leaves live as long as DESIGN §3 lets them; `init` is for machines without an issuing service beside them.
+/// Leaves live as long as `docs/spec/certificates.md` lets them; `init` is for machines without an issuing service beside them.
 const LEAF_LIFETIME: u64 = 90 * DAY;
 /// The state directory below the directory of the configuration.
 const STATE: &str = "authority";
@@ -250,7 +250,7 @@ fn config_text(options: &InitOptions, origin: &str) -> String {
     // Writing into a String cannot fail.
     let _ = write!(
         text,
-        "# An authority of Semgate; see docs/authority-operations.md. Paths are relative to this file.\n\
+        "# An authority of Semgate; see docs/reference/config.md. Paths are relative to this file.\n\
          authority = {authority}\norigin = {origin}\nlisten = \"{listen}\"\nadmin = \"{admin}\"\n\
          {public_url}state = \"{STATE}\"\nlast_checkpoint = \"{LAST_CHECKPOINT}\"\nstatus_lifetime = {lifetime}\nroots = \"roots.pem\"\n{threshold}\n\
          [tls]\ncertificate = \"{KEYS}/tls.pem\"\nkey = \"{KEYS}/tls.key\"\nclient_roots = \"{client_roots}\"\n\

@@ -18,7 +18,7 @@ use crate::config::KeyFiles;
 use crate::store::Layout;
 use crate::{Config, RunFault};
 
-/// Minted signers live as long as DESIGN §3 lets a leaf live.
+/// Minted signers live as long as `docs/spec/certificates.md` lets a leaf live.
 /// An issuing certificate near its end issues shorter ones.
 const SIGNER_LIFETIMES: [u64; 4] = [90 * DAY, 60 * DAY, 45 * DAY, 31 * DAY];
 /// A signer with less than this left is replaced before its next use.

@@ -96,7 +96,7 @@ pub(crate) fn kept(config: &Config, layout: &Layout) -> Result<Option<Kept>, Run
         Some(file) => Kept::open(Box::new(CheckpointFile(file)), mark).map(Some),
         None if mark.exists() => Err(RunFault::Config(format!(
             "`last_checkpoint` is not set, but a checkpoint of this log was kept apart (`{}`), so nothing is signed without it; set it to \
-             where that is, or see Restore in docs/authority-operations.md before removing the mark",
+             where that is, or see Restore in docs/how-to/run-an-authority.md before removing the mark",
             mark.display()
         ))),
         None => Ok(None),

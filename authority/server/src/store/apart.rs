@@ -91,7 +91,7 @@ impl Kept {
                 path: store.place(),
                 what: format!(
                     "a checkpoint of this log was kept there, so nothing is signed without it; mount its volume or put the file back; if \
-                     it is lost for good, see Restore in docs/authority-operations.md before removing `{}`",
+                     it is lost for good, see Restore in docs/how-to/run-an-authority.md before removing `{}`",
                     mark.display()
                 ),
             });
@@ -150,7 +150,7 @@ pub(super) fn judge(kept: &Checkpoint, place: &Path, log: &Path, size: u64) -> R
     let what = format!(
         "it has {size} entries, but a checkpoint of {} was signed before (`{}`): this is an older state, and going on from it \
          would fork the log; nothing was changed; bring the newest log back with `semgate authority restore`, or from where it was \
-         kept (see Restore in docs/authority-operations.md)",
+         kept (see Restore in docs/how-to/run-an-authority.md)",
         kept.size,
         place.display()
     );

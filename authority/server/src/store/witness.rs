@@ -11,7 +11,7 @@ use super::{Layout, apart};
 use crate::{RunFault, disk};
 
 /// What an operator can do about a checkpoint that is too old.
-pub(super) const TO_DO: &str = "nothing was changed; put the newest checkpoint and its tiles back (see Backup in docs/authority-operations.md)";
+pub(super) const TO_DO: &str = "nothing was changed; put the newest checkpoint and its tiles back (see Restore in docs/how-to/run-an-authority.md)";
 
 /// The newest checkpoint known, and how far one append may go past it.
 #[derive(Debug, Clone)]

@@ -112,7 +112,7 @@ impl WitnessSettings {
 pub fn init_witness(dir: &Path, name: &str, logs: &[String]) -> Result<String, InitFault> {
     let key = CosignerKey::generate(name, &SystemRandom::new())
         .map_err(|e| InitFault::Option(format!("`{name}`: {e}")))?;
-    let mut text = "# A witness of Semgate; see docs/witness-operations.md. Paths are relative to this file.\n\
+    let mut text = "# A witness of Semgate; see docs/how-to/run-a-witness.md. Paths are relative to this file.\n\
          key = \"witness.key\"\nstate = \"witness\"\nlisten = \"127.0.0.1:8446\"\nadmin = \"127.0.0.1:8447\"\n"
         .to_owned();
     for log in logs {

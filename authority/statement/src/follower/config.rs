@@ -99,7 +99,7 @@ pub struct FollowerConfig {
 }
 
 impl FollowerConfig {
-    /// A configuration with the defaults of DESIGN §3: `max_status_age` 15 minutes, every line, a poll each 5 seconds
+    /// A configuration with the defaults: `max_status_age` 15 minutes, every line, a poll each 5 seconds
     /// (a poll that finds nothing new costs one 304).
     pub fn new(authority: &str, origin: &str, roots: Roots, log: LogVerifier) -> FollowerConfig {
         FollowerConfig {

@@ -1,6 +1,6 @@
 //! Files that outlive the process: written to a temporary name, synced, renamed, and the directory synced.
 //!
-//! Files are 0600 and directories 0700 (WIRE): who else may read the state is for the operator to say.
+//! Files are 0600 and directories 0700: who else may read the state is for the operator to say.
 //!
 //! Nothing read from here is trusted: every byte is verified again as if it came from the network (see `recover`).
 

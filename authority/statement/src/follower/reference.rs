@@ -1,7 +1,7 @@
 //! What documents refer to: a document waits until everything that it refers to is loaded, in the lines of this authority or not.
 //!
 //! Nothing is fetched from an address that a document names: a reference is looked up in the authority's own listing, and its
-//! publish statement proved from the log like any other (DESIGN §3). A reference leads to what was published before, so no
+//! publish statement proved from the log like any other (`docs/design/authority.md`). A reference leads to what was published before, so no
 //! chain of them comes back to where it began.
 
 use super::looked::LookedUp;

@@ -124,7 +124,7 @@ impl State {
         (known.index >= since).then_some(())
     }
 
-    /// "Now" never precedes the latest verified `issued_at` (DESIGN §3).
+    /// "Now" never precedes the latest verified `issued_at` (`docs/spec/follower.md`).
     pub(super) fn not_before(&self, now: u64) -> u64 {
         self.head.as_ref().map_or(now, |pinned| now.max(pinned.head.head().issued_at))
     }

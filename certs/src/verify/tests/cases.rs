@@ -6,7 +6,7 @@ use crate::{CONTEXTS_TREE, Family, Usage};
 use rcgen::{CustomExtension, ExtendedKeyUsagePurpose, KeyPair, SanType};
 use rustls_pki_types::CertificateDer;
 
-const NO_PURPOSE: &str = "openssl has no purpose for our usages";
+const NO_PURPOSE: &str = "openssl knows no purpose for these usages";
 const RETAILER: &str = "spiffe://semgate.test/agent/retailer-7";
 
 /// Names that fit the usage.
@@ -129,7 +129,7 @@ pub(super) fn usages(world: &World) -> Vec<Case> {
             .differs(NO_PURPOSE),
         case("an agent leaf without usage", Usage::Agent, &with(Usage::Agent, Vec::new()))
             .refused("wrong_usage")
-            .differs("openssl takes a leaf without extended key usage for all purposes"),
+            .differs("openssl accepts a leaf without EKU for every purpose"),
         case("an agent leaf of any usage", Usage::Agent, &with(Usage::Agent, vec![any]))
             .refused("wrong_usage"),
         case("an agent leaf as a server", Usage::Server, &with(Usage::Server, vec![purpose(Usage::Agent)]))
@@ -156,7 +156,7 @@ pub(super) fn usages(world: &World) -> Vec<Case> {
             &with(Usage::Agent, vec![purpose(Usage::Agent), purpose(Usage::Context)]),
         )
         .refused("usage_not_alone")
-        .differs("openssl does not mind further usages"),
+        .differs("openssl ignores further usages"),
     ];
     for (name, purposes, fault) in [
         ("under an issuer of another usage", vec![purpose(Usage::Status)], "wrong_usage"),
@@ -181,7 +181,7 @@ pub(super) fn usages(world: &World) -> Vec<Case> {
         Case::new("an agent under an issuer of both families", world, Usage::Agent, &leaf, &issuing)
             .of_peer()
             .refused("families_mixed")
-            .differs("openssl does not mind further usages"),
+            .differs("openssl ignores further usages"),
     );
     all
 }
@@ -207,14 +207,14 @@ pub(super) fn shapes(world: &World) -> Vec<Case> {
     let trailing = CertificateDer::from([leaf.der.as_ref(), &[0]].concat());
     let cut = CertificateDer::from(leaf.der[..leaf.der.len() - 3].to_vec());
     let strangers = [&leaf.der, &world.contexts.der, &world.acme.der, &world.tls.der, &world.root.der];
-    let long = "the bound is ours";
+    let long = "Semgate sets this bound";
     vec![
         case("with an unknown extension that is not critical", &world.contexts.issue(&harmless)),
         case("with an unknown critical extension", &world.contexts.issue(&critical))
             .refused("unknown_critical_extension"),
         case("a leaf with a P-384 key", &world.contexts.issue_for(&params(), big))
             .refused("unsupported_algorithm")
-            .differs("leaves are P-256 or Ed25519 with us"),
+            .differs("Semgate takes P-256 and Ed25519 leaves only"),
         case("a chain of five", &leaf).chain(&strangers).refused("too_long").differs(long),
         case("a leaf of 130 names", &world.contexts.issue(&leaf_params(Usage::Context, names)))
             .refused("too_long")
@@ -223,7 +223,7 @@ pub(super) fn shapes(world: &World) -> Vec<Case> {
         case("with a byte after its end", &leaf)
             .chain(&[&trailing, &world.contexts.der])
             .refused("malformed")
-            .differs("openssl reads the certificate and leaves the rest of the section"),
+            .differs("openssl ignores the bytes after the certificate"),
         case("cut short", &leaf).chain(&[&cut, &world.contexts.der]).refused("malformed"),
         case("not a certificate at all", &leaf)
             .chain(&[&CertificateDer::from(b"\x30\x03\x02\x01\x00".to_vec())])

@@ -5,20 +5,23 @@ use super::{Case, Openssl};
 use crate::{Usage, crl_pem};
 use std::process::Command;
 
-const LISTS: &str = "certtool looks for the serial number on the lists that it has, and asks neither for a list nor whose it is nor until when it counts";
+const LISTS: &str = "certtool looks serial numbers up; it checks no list's presence, issuer, scope or expiry";
 
-const CRITICAL: &str = "RFC 5280 keeps this extension from being critical; certtool does not ask";
+const CRITICAL: &str = "RFC 5280 forbids this extension to be critical; certtool does not check";
 
 /// Cases in which certtool says the opposite of us although openssl agrees, and why.
 pub(super) const DIFFERS: &[(&str, &str)] = &[
-    ("a leaf with keyCertSign", "certtool takes a key usage that a leaf does not need"),
-    ("an agent leaf of any usage", "certtool takes anyExtendedKeyUsage for every usage"),
+    ("a leaf with keyCertSign", "certtool accepts keyCertSign in a leaf"),
+    ("an agent leaf of any usage", "certtool accepts anyExtendedKeyUsage for every usage"),
     ("a leaf with a critical authority key identifier", CRITICAL),
     ("an issuer with a critical authority key identifier", CRITICAL),
     ("a root with a critical authority key identifier", CRITICAL),
     ("a leaf with a critical subject key identifier", CRITICAL),
     ("a leaf with critical authority information access", CRITICAL),
-    ("under an issuer without key usage", "RFC 5280 §4.2.1.3 asks for it in an issuer; certtool does not"),
+    (
+        "under an issuer without key usage",
+        "RFC 5280 §4.2.1.3 requires key usage in an issuer; certtool does not check",
+    ),
 ];
 
 /// Cases in which certtool agrees with us although openssl does not, or although it reads lists so.

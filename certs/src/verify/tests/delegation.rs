@@ -52,7 +52,7 @@ pub(super) fn constraints(world: &World) -> Vec<Case> {
             &world.acme,
         )
         .refused("names_disagree")
-        .differs("openssl does not compare the two forms, and no constraint can reach a URN"),
+        .differs("openssl does not compare the two forms; no constraint can cover a URN"),
         Case::new(
             "a server that claims a line",
             world,
@@ -114,7 +114,7 @@ pub(super) fn roles(world: &World) -> Vec<Case> {
         case("an issuing certificate as a leaf", &leaf)
             .chain(&ca)
             .refused("wrong_role")
-            .differs("openssl verifies CA certificates as such"),
+            .differs("openssl verifies a CA certificate like a leaf"),
     );
     for (name, usages) in [
         ("under an issuer without keyCertSign", vec![KeyUsagePurpose::CrlSign]),

@@ -9,8 +9,9 @@ use x509_parser::prelude::FromDer;
 
 const BAD: &str = "bad_name_constraints";
 const UNKNOWN: &str = "unknown_critical_extension";
-const OF_POLICIES: &str = "openssl and certtool process policies, and only where they are asked to";
-const OF_CONSTRAINTS: &str = "RFC 5280 §4.2.1.10 wants name constraints in CA certificates alone and never empty; openssl and certtool do not ask";
+const OF_POLICIES: &str = "openssl and certtool process policies on request; Semgate does not";
+const OF_CONSTRAINTS: &str =
+    "RFC 5280 §4.2.1.10 allows name constraints in CA certificates only, and none that are empty";
 
 const KEY_IDENTIFIER: &[u64] = &[2, 5, 29, 14];
 const POLICIES: &[u64] = &[2, 5, 29, 32];

@@ -5,9 +5,9 @@ use crate::Usage;
 use crate::testing::{World, both, dns, leaf_params, uri};
 use rcgen::SanType;
 
-const FORMS: &str = "that a line has two forms which agree is our rule";
-const KINDS: &str = "which kinds of names a usage takes is our rule";
-const WILD: &str = "openssl compares a wildcard like any name with the constraints";
+const FORMS: &str = "Semgate requires both forms of a line";
+const KINDS: &str = "Semgate defines the kinds of names of each usage";
+const WILD: &str = "openssl checks a wildcard against the constraints like any name";
 const IDS: &str = "openssl does not read SPIFFE ids";
 const RETAILER: &str = "spiffe://semgate.test/agent/retailer-7";
 

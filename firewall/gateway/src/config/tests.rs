@@ -193,7 +193,7 @@ fn nothing_printed_names_a_secret() {
 
 #[test]
 fn the_operators_page_has_every_limit_with_its_default() {
-    let page = include_str!("../../../../docs/gateway-operations.md");
+    let page = include_str!("../../../../docs/reference/config.md");
     let effective =
         parse(&GOOD.replace("body_timeout = \"2500ms\"\nheaders = 40\n", "")).unwrap().effective();
     let limits = effective.split("[limits]").nth(1).and_then(|rest| rest.split("\n[").next()).unwrap();

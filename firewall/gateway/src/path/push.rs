@@ -1,5 +1,5 @@
 //! Push configurations on their way: the agent behind is told an address of the egress lane, and the configuration's owner the target.
-//! Both are named transformations (DESIGN §2.1): what is written anew is judged as a new message.
+//! Both are named transformations (`docs/design/firewall.md` §1): what is written anew is judged as a new message.
 
 use bytes::Bytes;
 use semgate_contexts::json;

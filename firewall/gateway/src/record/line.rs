@@ -1,4 +1,4 @@
-//! A record as one line of JSON, with the members of WIRE in their order.
+//! A record as one line of JSON, with the members of `docs/how-to/run-a-gateway.md` in their order.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,7 +4,7 @@ use crate::Route;
 use std::borrow::Cow;
 
 /// The agent that keeps a thing, and the tenant of it where a route has one: ids of two agents, or of two tenants, never meet. Two
-/// routes to one receiver share what is owned, whatever their transports and addresses: an agent is who its id says (DESIGN §2.3),
+/// routes to one receiver share what is owned, whatever their transports and addresses: an agent is who its id says (`docs/design/firewall.md` §3),
 /// and what one connection of it told is asked for over another.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Scope<'r>(Cow<'r, str>);

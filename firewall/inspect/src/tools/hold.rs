@@ -256,7 +256,7 @@ fn prepared(case: &Case<'_>, sent: &Sent, asked: &Asked, response: &Json<'_>) ->
 }
 
 /// Judges one message as what it answers or is told about. A list of tools is first written anew without those that are
-/// withheld (DESIGN §2.1: a named transformation), and then judged as what it is then.
+/// withheld (`docs/design/firewall.md` §1: a named transformation), and then judged as what it is then.
 fn one(
     inspector: &Inspector,
     case: &Case<'_>,

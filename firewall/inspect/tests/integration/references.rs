@@ -1,4 +1,4 @@
-//! A context counts only while all that it refers to counts (DESIGN §2.5).
+//! A context counts only while all that it refers to counts (`docs/design/firewall.md` §5).
 
 use crate::common;
 

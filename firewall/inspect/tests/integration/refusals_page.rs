@@ -1,8 +1,8 @@
-//! `docs/refusals.md` and the program say the same.
+//! `docs/reference/refusals.md` and the program say the same.
 
 use semgate_inspect::{Code, code::Class};
 
-const PAGE: &str = include_str!("../../../../docs/refusals.md");
+const PAGE: &str = include_str!("../../../../docs/reference/refusals.md");
 
 struct Row {
     code: String,
@@ -58,7 +58,7 @@ fn codes_are_words_and_no_two_are_equal() {
     }
 }
 
-/// WIRE "Refusals": the numbers of protocols are used only for what they mean there.
+/// `docs/reference/refusals.md`: the numbers of protocols are used only for what they mean there.
 #[test]
 fn numbers_stay_out_of_the_ranges_of_protocols() {
     for code in Code::ALL {

@@ -112,7 +112,7 @@ impl Operation {
         matches!(self, SendMessage | SendStreamingMessage)
     }
 
-    /// The speech act (MECHANISMS §3). That of a message may be chosen by its metadata.
+    /// The speech act (`docs/spec/a2a-binding.md`). That of a message may be chosen by its metadata.
     pub const fn performative(self) -> Performative {
         match self {
             SendMessage | SendStreamingMessage | CancelTask | DeleteTaskPushNotificationConfig => {

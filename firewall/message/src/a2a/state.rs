@@ -55,7 +55,7 @@ impl State {
         matches!(self, Self::Completed | Self::Failed | Self::Canceled | Self::Rejected)
     }
 
-    /// MECHANISMS §3: what a state says, and what the metadata of its message may choose instead.
+    /// `docs/spec/a2a-binding.md`, performatives: what a state says, and what the metadata of its message may choose instead.
     pub(super) fn row(self) -> Row {
         let row = |default: Performative, others: &[Performative]| Row {
             default,

@@ -91,7 +91,7 @@ macro_rules! operations {
                 match self { $( Self::$variant => Kind::$kind, )+ }
             }
 
-            /// What saying it is (MECHANISMS §3).
+            /// What saying it is (`docs/spec/mcp-binding.md`).
             pub const fn performative(self) -> Performative {
                 match self { $( Self::$variant => $act, )+ }
             }

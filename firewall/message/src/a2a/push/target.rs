@@ -1,4 +1,4 @@
-//! Where push configurations send, read out of a request or an answer, and written anew (a named transformation, DESIGN §2.1): all the
+//! Where push configurations send, read out of a request or an answer, and written anew (a named transformation, `docs/design/firewall.md` §1): all the
 //! rest keeps its meaning, member for member and digit for digit.
 
 use super::super::{Operation, Version};
