@@ -197,7 +197,7 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
     let clock = Arc::new(Clock::begin(&config.limits, &layout.state));
     let (submit, asked) = submit::queue(&config.limits);
     let reserve = Arc::new(reserve(&config, &layout));
-    let opened = open::open(&config, &layout)?;
+    let opened = reserve.lend(|| open::open(&config, &layout))?;
     keys::warn_of_root_keys(&config, &opened.anchors);
     let keys = Arc::new(keys::Keys::load(&config, &layout, opened.anchors.clone(), clock.now())?);
     let signers = Signers::load(&config, &layout, Arc::clone(&keys))?;

@@ -145,8 +145,9 @@ fn attack_a_publisher_that_fills_the_volume_leaves_room_for_revocations_suspensi
     // after a power cut on the full volume the authority is back, with all that was acknowledged, and revokes
     let mut authority = std::process::Command::new(crate::authority::SEMGATE);
     let authority = authority.args(["authority", "run", "--config"]).arg(dir.join("authority.toml"));
-    let quiet = || std::process::Stdio::null();
-    let running = crate::authority::Ended(authority.stdout(quiet()).stderr(quiet()).spawn().unwrap());
+    let stderr = std::fs::File::create(temporary.path().join("stderr")).unwrap();
+    let authority = authority.stdout(std::process::Stdio::null()).stderr(stderr);
+    let mut running = crate::authority::Ended(authority.spawn().unwrap());
     let up_json: serde_json::Value =
         serde_json::from_slice(&std::fs::read(dir.join("up.json")).unwrap()).unwrap();
     let at = [
@@ -163,7 +164,11 @@ fn attack_a_publisher_that_fills_the_volume_leaves_room_for_revocations_suspensi
         let words = words.iter().copied().chain(at.iter().map(String::as_str)).collect::<Vec<_>>();
         crate::authority::run(&words)
     };
-    wait_for("the authority", || run(&["context", "list"]).status.success().then_some(()));
+    wait_for("the authority", || {
+        let ended = running.0.try_wait().unwrap();
+        assert!(ended.is_none(), "{}", std::fs::read_to_string(temporary.path().join("stderr")).unwrap());
+        run(&["context", "list"]).status.success().then_some(())
+    });
     assert_eq!(run(&["context", "list"]).stdout, before.stdout);
     let revoked = run(&["context", "revoke", "goods:v1.0"]);
     assert!(revoked.status.success(), "{}", said(&revoked));

@@ -165,11 +165,14 @@ pub(super) fn sequencer(
     let Shared { metrics, clock, reserve } = shared;
     // After a crash between the two, what is kept apart is behind; before anything is served, it is not.
     if let Some(kept) = &mut opened.kept {
-        kept.advance(opened.log.checkpoint())?;
-        kept.mark(&layout.kept_apart)?;
+        reserve.lend(|| {
+            kept.advance(opened.log.checkpoint())?;
+            kept.mark(&layout.kept_apart)
+        })?;
     }
     let listed = opened.ledger.replay().listing().contexts;
-    let (index, reason) = Index::open(&layout.index, &config.prefix, opened.position(), &listed)?;
+    let (index, reason) =
+        reserve.lend(|| Index::open(&layout.index, &config.prefix, opened.position(), &listed))?;
     let mut found = Found { index: "ready".to_owned(), missing_certificates: opened.missing_certificates };
     match reason {
         // A new log has no index yet; that is nothing to be alarmed about.
@@ -208,7 +211,7 @@ pub(super) fn sequencer(
         )
         .map_err(|e| RunFault::Stopped(format!("the first head could not be made: {e}")))?;
     // There is a head on disk before anything can be appended: without one, what a crash leaves could not be told from a rollback.
-    disk::write(&layout.head, &first.head.bytes)?;
+    reserve.lend(|| disk::write(&layout.head, &first.head.bytes))?;
     let evidence = evidence(config, layout, &opened.quota)?;
     gauges(&metrics, &first, &evidence, &keys);
     let (public, _) = watch::channel(Arc::new(first));
