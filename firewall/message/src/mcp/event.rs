@@ -67,7 +67,7 @@ fn read<'j>(
     Ok(said)
 }
 
-/// 2026-07-28: changes are told on the stream of who asked for them, each with the id of the subscription, and nothing else is.
+/// 2026-07-28: changes come only on the stream of their subscriber, each with the id of the subscription.
 fn subscribed(said: &Spoken<'_>, asked: Option<&Asked>, subscription: Option<&RpcId>) -> Read<()> {
     let listening = asked.filter(|asked| asked.operation == Operation::Listen);
     let wanted =

@@ -1,4 +1,4 @@
-//! Keys of `_meta` and of A2A metadata: which are known, which a route lets pass, and which stay closed.
+//! Keys of `_meta` and of A2A metadata: known keys, keys that a route lists, and closed keys.
 
 use super::{Path, Walk};
 use crate::{MessageFault, member::Read};

@@ -1,4 +1,4 @@
-//! Shapes of MCP. What stands here is what the readers of the binding and the protocol context know.
+//! Shapes of MCP: the members that the readers of the binding and the protocol context know.
 
 use super::{
     Author, Path, Walk,

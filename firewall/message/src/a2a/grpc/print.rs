@@ -5,7 +5,7 @@ use crate::{FaultKind, MessageFault, member::Read};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use std::fmt::Write;
 
-/// What is being printed, and what may still be read for it.
+/// The JSON text so far, the fields read for it, and their limits.
 pub(super) struct Printer<'l> {
     limits: &'l Limits,
     fields: usize,

@@ -1,4 +1,4 @@
-//! What a message of the protocol may hold: the descriptors, as far as reading needs them.
+//! Descriptors of the protocol's messages, as far as reading needs them.
 
 /// A message type.
 pub(super) struct Shape {
@@ -18,7 +18,7 @@ pub(super) struct Field {
     pub count: Count,
 }
 
-/// What a field holds.
+/// The type of a field.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     Text,
@@ -31,7 +31,7 @@ pub(super) enum Kind {
     Timestamp,
     Struct,
     Value,
-    /// A map from texts to what this says.
+    /// A map from text to values of this kind.
     Map(&'static Kind),
 }
 
@@ -42,7 +42,7 @@ pub(super) enum Count {
     Plain,
     /// Once; being there means something even with the default.
     Present,
-    /// Once, and none of the others that are so marked beside it: each message here has at most one `oneof`.
+    /// Once, and without the other fields so marked: each message here has at most one `oneof`.
     OneOf,
     /// Any number of times.
     Many,
