@@ -15,7 +15,7 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
 
-/// Why a text is not a [`Digest`].
+/// The reason that a text is no [`Digest`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DigestFault {
     /// It does not begin with `sha-256:`.

@@ -1,4 +1,4 @@
-//! Finding where strings and numbers end, in the fewest looks at each byte.
+//! Finds the ends of strings and numbers with the fewest looks at each byte.
 
 const LOW: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
