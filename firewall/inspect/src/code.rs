@@ -1,23 +1,23 @@
-//! The one list of reasons for which a message is stopped (WIRE "Refusals").
+//! The list of refusal codes.
 //!
-//! A code never changes its meaning; the table in `docs/refusals.md` is held against this list by a test.
+//! A code never changes its meaning. A test compares this list with the table in `docs/refusals.md`.
 
 use std::fmt;
 
-/// The family of a code: it fixes the JSON-RPC number, which tells a class only.
+/// The class of a code, which sets its JSON-RPC error number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// Limits, framing and form of the message: −32010.
     Form,
     /// The context that the message names: −32011.
     Context,
-    /// What the message says: −32012.
+    /// The content of the message: −32012.
     Content,
-    /// Who says it to whom: −32013.
+    /// The sender and receiver: −32013.
     Authority,
-    /// How often: −32014.
+    /// Rate limits: −32014.
     Rate,
-    /// The agent behind the gateway, or the gateway itself: −32015.
+    /// The upstream agent, or the gateway itself: −32015.
     Delivery,
 }
 
@@ -37,7 +37,7 @@ impl Class {
 
 macro_rules! codes {
     ($( $(#[doc = $doc:literal])+ $variant:ident = $text:literal, $status:literal, $class:ident; )+) => {
-        /// Why a message was stopped. The text form is part of the wire format.
+        /// Reason for stopping a message. The text form is part of the wire format.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Code { $( $(#[doc = $doc])+ $variant, )+ }
 
