@@ -73,7 +73,7 @@ mod tests {
         }
     }
 
-    /// What is refused is what the comparison of versions takes for refused.
+    /// The comparison of versions expects exactly the refusals that are made.
     #[test]
     fn the_variants_of_a_character_are_all_that_are_the_same() {
         for c in ['a', 'K', 's', '\u{17f}', 'i', '\u{e9}', '\u{3c3}', '1', '\u{6f22}'] {
