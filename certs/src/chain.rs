@@ -234,8 +234,8 @@ impl Roots {
     /// [`Roots::with_prefix`].
     ///
     /// # Errors
-    /// [`PemFault::BadRoot`] for a certificate that is no CA that may sign certificates, or has an extension that refuses
-    /// it (a critical one that is not processed); else as [`Chain::from_pem`].
+    /// [`PemFault::BadRoot`] for a certificate that is no CA that may sign certificates, or has an extension that refuses it
+    /// (a critical one that is not processed). Else as [`Chain::from_pem`].
     pub fn from_pem(text: &str, limits: &ChainLimits) -> Result<Roots, PemFault> {
         let sections = pem::sections(text, SectionKind::Certificate, limits.max_pem_bytes)?;
         Roots::from_der(sections.into_iter().map(CertificateDer::from).collect(), limits)

@@ -19,8 +19,8 @@ pub enum IssueFault {
     Times,
     /// The lifetime is longer than the profile allows, or than the issuer lives.
     LifetimeTooLong,
-    /// A leaf needs the names of its usage. These are lines for a context, a tree for status, feed and log, one SPIFFE id for
-    /// an agent, and a SPIFFE id or host for a server.
+    /// A leaf lacks the names of its usage. A context needs lines; status, feed and log need a tree; an agent needs one
+    /// SPIFFE id; a server needs a SPIFFE id or host.
     NamesMissing,
     /// The names are not of the kind that the usage takes.
     NamesOfAnotherUsage,
@@ -104,8 +104,8 @@ impl RootProfile {
     }
 }
 
-/// An issuing certificate: CA with path length 0, keyCertSign and cRLSign, the extended key usages of its family (webpki
-/// wants them here too), and critical name constraints.
+/// An issuing certificate: CA with path length 0, keyCertSign and cRLSign, and critical name constraints. It has the extended
+/// key usages of its family, since webpki wants them here too.
 #[derive(Clone, Debug)]
 pub struct IssuingProfile {
     /// Its common name.

@@ -1,7 +1,7 @@
 //! Tokens in which an issuer vouches for names of an agent: compact JWTs (RFC 7519) of configured issuers, bound to one peer.
 //!
-//! `docs/spec/credentials.md` is the specification. Nothing is fetched, and no key is taken from the token: `jku`, `x5u`, `jwk` and every
-//! other header member than `alg`, `kid` and `typ` is refused.
+//! `docs/spec/credentials.md` is the specification. Nothing is fetched, and no key is taken from the token. Every header
+//! member other than `alg`, `kid` and `typ` is refused, such as `jku`, `x5u` and `jwk`.
 
 mod keys;
 #[cfg(test)]

@@ -57,7 +57,7 @@ pub enum ChainFault {
     CrlInvalid,
     /// More issuing certificates than an issuer allows below it.
     PathLength,
-    /// A CA certificate in the place of a leaf, or a leaf in the place of a CA, or an issuer that may not sign certificates.
+    /// A CA certificate in the place of a leaf, a leaf in the place of a CA, or an issuer that may not sign certificates.
     WrongRole,
     /// A signature does not fit.
     BadSignature,
@@ -146,8 +146,8 @@ impl fmt::Display for ChainFault {
 
 impl std::error::Error for ChainFault {}
 
-/// Checks that `chain` ends at one of `roots` and that its leaf may be used for `usage`, all at the time `at` (seconds
-/// since the Unix epoch; `notBefore` and `notAfter` are inclusive, RFC 5280 §4.1.2.5).
+/// Checks that `chain` ends at one of `roots`, and that its leaf may be used for `usage`, at the time `at`. Times are seconds
+/// since the Unix epoch; `notBefore` and `notAfter` are inclusive (RFC 5280 §4.1.2.5).
 ///
 /// webpki builds the path and checks signatures, validity, roles, path length, name constraints and extended key usage. Every
 /// issuing certificate of the contexts family must hold that usage too. Then this crate checks the rest:

@@ -10,8 +10,8 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 
 /// A SHA-256 digest of payload bytes.
 ///
-/// It has one text form only, `sha-256:` followed by 64 lower-case hex digits: upper case, another scheme or another length
-/// do not parse, so two digests are equal exactly when their texts are.
+/// It has one text form, `sha-256:` followed by 64 lower-case hex digits. Upper case, another scheme or another length do not
+/// parse. So two digests are equal exactly when their texts are.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
 

@@ -1,9 +1,9 @@
 //! The strict JSON reader: the first thing that reads any bytes from outside.
 //!
-//! It accepts a subset of RFC 8259 on whose meaning all parsers agree: UTF-8 without a byte-order mark, no two members of one
-//! object with the same name, no lone surrogate, no number that a double would change beyond rounding (RFC 7493), nothing after
-//! the value, and nothing past the [`Limits`]. Strings without escapes are borrowed from the input. The rules, each with the code
-//! that it answers, are in `docs/spec/strict-json.md`.
+//! It accepts a subset of RFC 8259 on whose meaning all parsers agree. The text is UTF-8 without a byte-order mark, with
+//! nothing after the value and nothing past the [`Limits`]. No object has two members of one name, no surrogate is lone, and
+//! no double would change a number beyond rounding (RFC 7493). Strings without escapes are borrowed from the input. The
+//! rules, each with the code that it answers, are in `docs/spec/strict-json.md`.
 
 mod number;
 mod read;
@@ -16,8 +16,8 @@ pub use number::{DecimalFault, MAX_INTEGER, Number};
 pub use read::read;
 pub use value::{Json, Object, folded};
 
-/// The deepest nesting that any configuration gets; [`Limits::max_depth`] above it counts as this. The reader recurses: 128 levels
-/// fit into 512 KiB of stack even in a build without optimisation (a test shows it), and threads get four times that.
+/// The deepest nesting that any configuration gets; [`Limits::max_depth`] above it counts as this. The reader recurses. 128
+/// levels fit into 512 KiB of stack even without optimisation (a test shows it), and threads get four times that.
 pub const DEPTH_CEILING: usize = 128;
 
 /// The longest text of one number. A double needs at most 17 digits, a sign, a point and an exponent. The rest is room for

@@ -227,8 +227,8 @@ impl Hash for ContextUrn {
 }
 
 impl ContextUrn {
-    /// Takes `<prefix>:<line>:v<major>.<minor>` and no other spelling: no other case of the prefix, no percent-encoding, no
-    /// white space, no further part, no `?`, `#` or `/` component.
+    /// Takes `<prefix>:<line>:v<major>.<minor>` and no other spelling. Refuses another case of the prefix, percent-encoding,
+    /// white space, a further part, and a `?`, `#` or `/` component.
     ///
     /// # Errors
     /// The [`UrnFault`] of the first part, from the left, that does not fit.

@@ -270,8 +270,8 @@ fn purpose(usage: Usage) -> ExtendedKeyUsagePurpose {
     }
 }
 
-/// Contexts: permitted trees. TLS: the contexts tree is excluded (webpki knows no URI constraints, so a trust domain
-/// cannot be written as one; trust domains are kept apart by their roots).
+/// Contexts: permitted trees. TLS: the contexts tree is excluded. A trust domain cannot be written as a constraint, since
+/// webpki knows no URI constraints; roots keep trust domains apart.
 fn constraints(profile: &IssuingProfile) -> Result<NameConstraints, IssueFault> {
     let tree = |dns: String| GeneralSubtree::DnsName(dns);
     let (permitted_subtrees, excluded_subtrees) = match (profile.family, &profile.lines) {

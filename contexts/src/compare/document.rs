@@ -29,7 +29,7 @@ pub fn compare(old: &Context, new: &Context, limits: &CompareLimits) -> Comparis
 }
 
 /// Compares two contexts, all parts by one role if it is given. Ends when it is asked to stop, or when its time is over by
-/// the clock of `stop`; the parts that are open then are Unknown.
+/// the clock of `stop`. Parts that are open then are Unknown.
 #[must_use]
 pub fn compare_as(
     old: &Context,

@@ -13,8 +13,8 @@ const MAX_DIGITS: u32 = 17;
 /// Digits of an exponent without its sign. A longer one is an attack on the code that computes it.
 const MAX_EXPONENT_DIGITS: usize = 8;
 
-/// A number of the strict reader: finite, of at most 17 significant digits, of magnitude at most 2^53 − 1, and zero only if it is
-/// written as zero.
+/// A number of the strict reader: finite, of at most 17 significant digits and a magnitude of at most 2^53 − 1. It is zero
+/// only if written as zero.
 #[derive(Clone, Copy)]
 pub struct Number<'a> {
     text: &'a str,

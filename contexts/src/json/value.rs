@@ -168,8 +168,8 @@ fn equal_but_for_case(text: &str, ascii: &str) -> bool {
     folded(text).eq(ascii.chars().map(|c| c.to_ascii_lowercase()))
 }
 
-/// The characters of a member name as lenient parsers compare them: ASCII letters in lower case, `ſ` (U+017F) as `s` and the Kelvin
-/// sign (U+212A) as `k`.
+/// The characters of a member name as lenient parsers compare them. ASCII letters are in lower case, `ſ` (U+017F) is `s`, and
+/// the Kelvin sign (U+212A) is `k`.
 pub fn folded(text: &str) -> impl Iterator<Item = char> {
     text.chars().map(|c| match c {
         '\u{17f}' => 's',

@@ -285,8 +285,8 @@ impl<'s, 'd> Emitter<'s, 'd> {
         }
     }
 
-    /// Declares the members of objects in `enum` and `const` with their listed values, so that closing leaves these objects as they are
-    /// listed and takes nothing else under their names.
+    /// Declares the members of objects in `enum` and `const` with their listed values. So closing leaves these objects as
+    /// they are listed, and takes nothing else under their names.
     fn declare_listed(&self, schema: &Value, out: &mut Map<String, Value>) {
         let listed = self.source.listed_members(schema);
         if listed.is_empty() {

@@ -5,8 +5,8 @@ use std::fmt;
 /// The reason that content does not fit: location and rule, never a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContentFault {
-    /// JSON Pointer (RFC 6901) into the instance; a segment that is no index and that the schema does not name is
-    /// written `*`, since names of members are content too.
+    /// JSON Pointer (RFC 6901) into the instance. A segment that is no index and that the schema does not name is written
+    /// `*`, since names of members are content too.
     pub path: String,
     /// The keyword that refused, such as `required` or `x-code-list`.
     pub rule: String,

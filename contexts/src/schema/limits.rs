@@ -13,8 +13,8 @@ pub struct SchemaLimits {
     /// compiled. At about 30 ns each, 500 are 15 µs; a message of many such values ends at its
     /// [`WorkBudget`](super::WorkBudget).
     pub max_work_per_node: u64,
-    /// Steps of patterns that one value of a message and the names of its members can cause, worst case: a quarter of what a
-    /// message may take ([`WorkBudget::MESSAGE`](super::WorkBudget::MESSAGE)), so that no single value ends one.
+    /// Steps of patterns that one value of a message and the names of its members can cause, worst case. It is a quarter of a
+    /// message's steps ([`WorkBudget::MESSAGE`](super::WorkBudget::MESSAGE)), so that no single value ends one.
     pub max_steps_per_node: u64,
     /// Bytes of the longest string of a message, by the strict reader: the bound of a pattern without `maxLength`.
     pub max_string_bytes: u64,

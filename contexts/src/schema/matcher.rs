@@ -1,8 +1,8 @@
 //! Patterns as automata, each distinct one of a document compiled once and shared.
 //!
-//! A pattern becomes a deterministic automaton, which takes one step for each byte of a text. One whose table would be
-//! too large, or that has a word boundary outside ASCII, stays nondeterministic and takes as many steps for each byte as
-//! it has states. Neither allocates anything that outlives a match, so a pattern costs the same memory at all times.
+//! A pattern becomes a deterministic automaton, which takes one step for each byte of a text. It stays nondeterministic if
+//! its table would be too large, or if it has a word boundary outside ASCII. It then takes as many steps for each byte as it
+//! has states. Neither form allocates anything that outlives a match, so a pattern costs the same memory at all times.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

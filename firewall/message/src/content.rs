@@ -17,8 +17,8 @@ const MAX_ENTRY_NAME: usize = 64;
 /// Reads content into the message's instances. Content that names no concept becomes the message's gap.
 ///
 /// # Errors
-/// Content that is no object, two naming members in one object, a naming member in another case of letters or with
-/// something else than a string, an entry of a map whose name is no identifier, more concepts than the limit.
+/// Content that is no object, or more concepts than the limit. In one object, two naming members, or a naming member in
+/// another case of letters or without a string. An entry of a map whose name is no identifier.
 pub(crate) fn read<'j>(
     json: &'j Json<'j>,
     base: &Base,

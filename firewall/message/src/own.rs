@@ -49,8 +49,8 @@ impl Own<'_> {
         message.to_string().into_bytes()
     }
 
-    /// As the answer to an A2A request that sends a message, or as the one event of its stream; over gRPC as the JSON that is
-    /// judged. `extension` is the URI of the claim's extension.
+    /// As the answer to an A2A request that sends a message, or as the one event of its stream. Over gRPC it is the JSON that
+    /// is judged. `extension` is the URI of the claim's extension.
     pub fn a2a(&self, asked: &Asked, extension: &str) -> Vec<u8> {
         let old = asked.version == Version::V03;
         let part = |(_, concept): &(Option<&str>, Value)| match old {

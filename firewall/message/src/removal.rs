@@ -1,9 +1,9 @@
 //! Removal: a named transformation that takes members out of a message before it is judged.
 //!
-//! Protocols leave places open to everybody: `_meta` and capabilities of MCP, metadata of A2A. Members that this gateway does not
-//! read are taken out there, so that nothing passes unjudged, and the rest is judged and forwarded. A removal never touches a
-//! member that some reader could take for a known one: names of the protocol, names of this product and names that differ from a
-//! known one in case alone stay, and the readers of the binding refuse them.
+//! Protocols leave places open to everybody: `_meta` and capabilities of MCP, metadata of A2A. Members that this gateway does
+//! not read are removed there, so that nothing passes unjudged. The rest is judged and forwarded. A removal never touches a
+//! member that some reader could take for a known one. Names of the protocol and of this product stay, and so do names that
+//! differ from a known one in case alone. The readers of the binding refuse them.
 //!
 //! The decision uses the tree that was read already. A message without such members costs one walk over its known members.
 

@@ -191,7 +191,7 @@ impl Closing {
     ///
     /// # Errors
     /// [`HandshakeFault::Expiry`] if it has ended already, ends later than was asked, or at another second than the answer
-    /// states; [`HandshakeFault::OtherSession`] if its lock is not about this side's HELLO, SELECT and LOCK.
+    /// states. [`HandshakeFault::OtherSession`] if its lock is not about this side's HELLO, SELECT and LOCK.
     pub fn granted(self, carried: &Carried, now: u64) -> Result<Session, HandshakeFault> {
         let Carried::Granted(Granted { lock, expires_at }) = carried else {
             return Err(HandshakeFault::Member("lock"));

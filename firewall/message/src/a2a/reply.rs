@@ -51,8 +51,8 @@ pub enum Answer<'j> {
     Error(AgentError),
 }
 
-/// Reads the answer to a request, as it was asked. In the HTTP+JSON and gRPC forms `json` is the result itself, or HTTP+JSON's
-/// error object; HTTP statuses and gRPC statuses are read by [`AgentError::of_http`] and [`AgentError::of_grpc`].
+/// Reads the answer to a request, as it was asked. In the HTTP+JSON and gRPC forms, `json` is the result itself, or the error
+/// object of HTTP+JSON. [`AgentError::of_http`] and [`AgentError::of_grpc`] read the statuses of HTTP and gRPC.
 ///
 /// # Errors
 /// Another id, an answer of another operation, or the first member that is missing, unknown, of the wrong form or there twice.

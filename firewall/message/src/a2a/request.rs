@@ -45,8 +45,8 @@ pub fn rpc_id(json: &Json<'_>) -> Option<RpcId> {
 /// name in the protocol's context, with all parameters. A push configuration in a message is a further instance.
 ///
 /// # Errors
-/// A batch, a notification, a method that the version does not have ([`FaultKind::MethodUnsupported`]), or the first member that is
-/// missing, unknown, of the wrong form or there twice.
+/// A batch, a notification, or a method that the version does not have ([`FaultKind::MethodUnsupported`]). Else the first
+/// member that is missing, unknown, of the wrong form or there twice.
 pub fn request<'j>(json: &'j Json<'j>, call: &Call, reading: &Reading<'_>) -> Read<Message<'j>> {
     let read = match call.form {
         Form::Native | Form::JsonRpc => envelope(json, call, reading),

@@ -35,8 +35,8 @@ pub struct Routed<'p> {
 /// query. It may begin with a tenant, but a path that is valid without one has none.
 ///
 /// # Errors
-/// [`FaultKind::MethodUnsupported`] for every other path, and for a method that the path does not have; `malformed` for an id or
-/// tenant that is no identifier, or that holds `%`, `;`, `?`, `#`, or is `.` or `..`.
+/// [`FaultKind::MethodUnsupported`] for every other path, and for a method that the path does not have. `malformed` for an id
+/// or tenant that is no identifier, holds `%`, `;`, `?` or `#`, or is `.` or `..`.
 pub fn route<'p>(method: &str, path: &'p str) -> Read<Routed<'p>> {
     let unsupported = || MessageFault {
         kind: FaultKind::MethodUnsupported,

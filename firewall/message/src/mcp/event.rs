@@ -12,13 +12,13 @@ use crate::{
 };
 use semgate_contexts::json::Json;
 
-/// Reads the one message of an event. `asked` is the request whose answer the stream is; one without an id for the stream of
-/// a session, which carries no answers of its own.
+/// Reads the one message of an event. `asked` is the request that the stream answers. For the stream of a session it has no
+/// id, since that carries no answers of its own.
 ///
 /// # Errors
-/// As [`answer`](fn@super::answer) for the answer that ends the stream, as [`request`](fn@super::request) for
-/// notifications and requests of the server; progress of another request, a change that another subscription
-/// told, and an answer to something else.
+/// As [`answer`](fn@super::answer) for the answer that ends the stream, and as [`request`](fn@super::request) for
+/// notifications and requests of the server. Also progress of another request, a change for another subscription, and an
+/// answer to another request.
 pub fn event<'j>(
     json: &'j Json<'j>,
     version: Version,

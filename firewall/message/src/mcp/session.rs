@@ -1,5 +1,6 @@
-//! A session of 2025-11-25: the stream that a client opens, the end of the session, and what a client answers to requests of
-//! the server ("Listening for Messages from the Server", "Session Management" and "Sending Messages" of its transports).
+//! A session of 2025-11-25: the stream that a client opens, the end of the session, and a client's answers to the server's
+//! requests. The sections of its transports are "Listening for Messages from the Server", "Session Management" and "Sending
+//! Messages".
 
 use super::{
     Asked, Head, KNOWN, Kind, Operation, Speaker, Spoken, Verb,

@@ -54,8 +54,8 @@ impl MetaKeys {
     /// Reads entries: whole keys, or prefixes that end in `.` or `/`.
     ///
     /// # Errors
-    /// [`BadMetaKey`] for an entry that is no word of at most 128 visible ASCII characters, that is there twice, that stands in a
-    /// reserved prefix or is a known key, and for more than 64 entries.
+    /// [`BadMetaKey`] for an entry that is no word of at most 128 visible ASCII characters, or is there twice. Also for one
+    /// in a reserved prefix, for a known key, and for more than 64 entries.
     pub fn parse(entries: &[String]) -> Result<Self, BadMetaKey> {
         let mut keys: Vec<Box<str>> = Vec::new();
         for entry in entries {
@@ -159,8 +159,8 @@ pub(crate) fn trace(key: &str, value: &Json<'_>) -> bool {
 }
 
 impl<'j> Walk<'_, 'j> {
-    /// Removes the keys of one `_meta` or `metadata` that are neither known here, nor listed, nor closed; the member as a whole if
-    /// nothing would be left.
+    /// Removes the keys of one `_meta` or `metadata` that are neither known here, nor listed, nor closed. Removes the member
+    /// as a whole if nothing would be left.
     pub(super) fn keys(
         &mut self,
         holder: (&Path<'_>, &str),
