@@ -114,7 +114,7 @@ impl fmt::Display for Thumbprint {
 pub struct Chain(Vec<CertificateDer<'static>>);
 
 impl Chain {
-    /// From DER certificates, leaf first.
+    /// Takes DER certificates, leaf first.
     ///
     /// # Errors
     /// [`PemFault::Empty`], [`PemFault::TooMany`], [`PemFault::TooLarge`]. The DER itself is not checked.
@@ -133,7 +133,7 @@ impl Chain {
         Ok(Chain(certificates))
     }
 
-    /// From PEM, leaf first.
+    /// Reads PEM, leaf first.
     ///
     /// # Errors
     /// As [`Chain::from_der`]; [`PemFault::OtherSection`] and [`PemFault::Malformed`].
@@ -142,7 +142,7 @@ impl Chain {
         Chain::from_der(sections.into_iter().map(CertificateDer::from).collect(), limits)
     }
 
-    /// From the members of an `x5c` (RFC 7515 §4.1.6): padded standard base64, no white space, leaf first.
+    /// Reads the members of an `x5c` (RFC 7515 §4.1.6): padded standard base64, no white space, leaf first.
     ///
     /// # Errors
     /// As [`Chain::from_der`]; [`PemFault::Malformed`].
@@ -230,7 +230,7 @@ pub struct Roots {
 }
 
 impl Roots {
-    /// From PEM: one certificate or more, each a CA that may sign certificates. The prefix is `urn:contexts` until
+    /// Reads PEM: one certificate or more, each a CA that may sign certificates. The prefix is `urn:contexts` until
     /// [`Roots::with_prefix`].
     ///
     /// # Errors
@@ -241,7 +241,7 @@ impl Roots {
         Roots::from_der(sections.into_iter().map(CertificateDer::from).collect(), limits)
     }
 
-    /// From DER certificates, the same.
+    /// Takes DER certificates, as [`Roots::from_pem`].
     ///
     /// # Errors
     /// As [`Roots::from_pem`].

@@ -75,7 +75,7 @@ pub struct SpiffeId {
 }
 
 impl SpiffeId {
-    /// Reads an id. Refuses what is not in the one strict form, see [`SpiffeFault`].
+    /// Reads an id. Refuses any text that is not in the one strict form, see [`SpiffeFault`].
     ///
     /// # Errors
     /// The [`SpiffeFault`] of the first part, from the left, that does not fit.

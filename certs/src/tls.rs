@@ -32,7 +32,7 @@ pub enum ClientAuth {
 pub enum ExpectedServer {
     /// A server whose certificate names the host or address dialled.
     Named,
-    /// A server with just this SPIFFE id, whatever host it names: for agents, whose certificates often name none.
+    /// A server with exactly this SPIFFE id and any host: for agents, whose certificates often name no host.
     Id(SpiffeId),
     /// Both.
     NamedWithId(SpiffeId),

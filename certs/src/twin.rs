@@ -71,7 +71,7 @@ fn whole(tag: u8, bytes: &[u8]) -> Option<&[u8]> {
     next(tag, bytes).and_then(|(content, rest)| rest.is_empty().then_some(content))
 }
 
-/// The content of the first element, and what follows it.
+/// The content of the first element, and the bytes behind it.
 fn next(tag: u8, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (found, rest) = bytes.split_first()?;
     let (first, rest) = rest.split_first()?;

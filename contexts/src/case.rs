@@ -12,7 +12,7 @@ pub(crate) fn fold(c: char) -> char {
         return c.to_ascii_lowercase();
     }
     let c = match c {
-        // one by Unicode's folding, and by no mapping of one character
+        // equal by Unicode's folding, but by no mapping of one character
         '\u{1fd3}' => '\u{390}',
         '\u{1fe3}' => '\u{3b0}',
         '\u{fb05}' => '\u{fb06}',

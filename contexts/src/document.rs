@@ -36,7 +36,7 @@ pub struct DocumentLimits {
     pub max_depth: usize,
     /// JSON values in the document: 90 kB of the shortest values (`0,`) would be 45,000.
     pub max_nodes: usize,
-    /// Concepts and tasks together: what a reader can still review.
+    /// Concepts and tasks together: as many as a reader can review.
     pub max_terms: usize,
     /// Code lists of a document.
     pub max_code_lists: usize,
@@ -262,7 +262,7 @@ impl Context {
         &self.digest
     }
 
-    /// The canonical payload (RFC 8785): what is signed and published.
+    /// The canonical payload (RFC 8785), which is signed and published.
     pub fn bytes(&self) -> &Arc<[u8]> {
         &self.bytes
     }

@@ -87,7 +87,7 @@ pub fn lint(context: &Context) -> Vec<Warning> {
     found.extend(context.terms().flat_map(naming));
     let reached = reached(&mut document, &roots);
     let defs = document.get("$defs").and_then(Value::as_object).into_iter().flatten();
-    // nobody relies on a definition that nothing refers to, until something does
+    // no party relies on an unreferenced definition, until something refers to it
     roots.extend(defs.map(|(name, _)| (vec!["$defs".to_owned(), name.clone()], Sides::default())));
     for (path, own) in roots {
         let mut sides = reached.get(&path).copied().unwrap_or(own);
@@ -189,7 +189,7 @@ fn accepted(map: &Map<String, Value>, warn: &mut dyn FnMut(&'static str, &'stati
             "a string without `maxLength`: a bound can never be set in a later minor version",
         );
     }
-    // without `items: false` more may follow what `prefixItems` names
+    // without `items: false`, more items may follow those of `prefixItems`
     let closed = has("prefixItems") && map.get("items") == Some(&Value::Bool(false));
     if is(map, "array") && !has("maxItems") && !has("const") && !closed {
         warn(

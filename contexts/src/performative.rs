@@ -25,9 +25,9 @@ pub enum Performative {
     CounterPropose,
     /// Asks for information; the metered class (F0-09).
     Query,
-    /// Asks to be told from now on.
+    /// Subscribes to information.
     Subscribe,
-    /// Tells all who subscribed.
+    /// Informs all subscribers.
     Publish,
 }
 

@@ -47,7 +47,7 @@ impl Decimal {
         Some(if self.exponent == 0 { digits.to_string() } else { format!("{digits}e{}", self.exponent) })
     }
 
-    /// How often it goes into a double, rounded down, and one less where that was not exact to the last digit.
+    /// The quotient of a double by it, rounded down. It is one less where the result was not exact to the last digit.
     pub(super) fn below(self, value: f64) -> Option<i128> {
         let value = if value == 0.0 { value } else { value.next_down().next_down() };
         self.quotient(value).map(|(floor, _)| floor)

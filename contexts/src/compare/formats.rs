@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::json::Json;
 use crate::schema::{FORMATS, Plain, compile_plain};
 
-/// IPv6 (RFC 3986 §3.2.2, `IPv6address`), as the validator reads it: no zone, no zero before another digit in what is written as IPv4.
+/// IPv6 (RFC 3986 §3.2.2, `IPv6address`), as the validator reads it: no zone, and no leading zero in an IPv4 part.
 const IPV6: &str = concat!(
     "^(",
     r"([0-9A-Fa-f]{1,4}:){6}([0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{1,4}|((25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9]))|",
@@ -182,7 +182,7 @@ pub(super) fn long(format: &str, least: usize) -> Option<String> {
     })
 }
 
-/// Labels of at most 63 characters, exactly so many characters with the dots.
+/// Labels of at most 63 characters, with exactly this many characters in all, dots included.
 fn labels(length: usize) -> String {
     let mut text = String::new();
     while text.len() < length {

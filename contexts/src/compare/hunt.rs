@@ -16,7 +16,7 @@ use super::{CompareLimits, Comparison, Verdict, compare};
 use crate::{Context, DocumentLimits, Prefix, json};
 use random::{Random, documents, value_for};
 
-/// Random documents that are held against a verdict of Compatible.
+/// Random documents that test a verdict of Compatible.
 const DOCUMENTS: usize = 40;
 
 /// Pairs of the small world, in a hundred.
@@ -33,13 +33,13 @@ pub struct Hunt {
     pub pairs: u64,
     /// Pairs that were no two context documents, and were passed over.
     pub refused: u64,
-    /// Pairs that were found compatible, and breaking.
+    /// Pairs that were found compatible.
     pub compatible: u64,
-    /// As above.
+    /// Pairs that were found breaking.
     pub breaking: u64,
     /// Breaks among these whose content was too large to be written.
     pub described: u64,
-    /// Documents that the first schema accepts and that were held against a verdict of Compatible.
+    /// Documents that the first schema accepts and that tested a verdict of Compatible.
     pub documents: u64,
     /// The number of comparisons that each reason stopped.
     pub unknown: BTreeMap<String, u64>,

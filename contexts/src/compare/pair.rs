@@ -62,7 +62,8 @@ impl<'e> Pairs<'e> {
         }
     }
 
-    /// The formulas of what a shape accepts, with the rule `case` for these names; and the formula of what it refuses.
+    /// The formulas of the values that a shape accepts, with the rule `case` for these names, and the formula of those it
+    /// refuses.
     fn formulas(&mut self, schema: Schema<'e>, casing: Casing) -> (Vec<Id>, Id) {
         let reader = &mut self.solver.reader;
         let (holds, fails) = reader.schema(schema.side, schema.root);

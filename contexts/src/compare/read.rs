@@ -1,4 +1,4 @@
-//! From compiled schemas (objects closed, references emitted) to formulas, both as they are and denied.
+//! Translates compiled schemas (objects closed, references emitted) to formulas, both asserted and denied.
 
 mod listed;
 mod shared;
@@ -27,7 +27,7 @@ const STATES_A_STEP: u64 = 8;
 /// Bytes of a pattern that are parsed within one step.
 const BYTES_A_STEP: u64 = 8;
 
-/// The schemas of one side: what the validator compiles.
+/// The schemas of one side that the validator compiles.
 #[derive(Debug)]
 pub(super) struct Emitted {
     /// One for each shape of the document.

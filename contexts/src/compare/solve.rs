@@ -53,7 +53,7 @@ pub(super) struct Described {
 }
 
 impl Found {
-    /// A value of so many parts that it is not written; unclear past what any message holds.
+    /// A value of so many parts that it is not written; unclear past the size of any message.
     fn described_of(count: u64, what: impl Fn(u64) -> String) -> Found {
         match count {
             0..=MOST_IN_A_MESSAGE => Found::described(what(count)),
@@ -231,7 +231,7 @@ impl<'e> Solver<'e> {
         Ok(value.clone())
     }
 
-    /// A value of which all of these hold.
+    /// A value that fits all of these.
     pub(super) fn find(&mut self, formulas: &[Id]) -> Found {
         // also for known answers: the same question recurs at every choice
         if let Err(spent) = self.charge(1 + formulas.len() as u64 / ASKED_A_STEP) {
@@ -332,7 +332,7 @@ fn under(formula: &Formula, kind: u8) -> Under {
                 (false, false) => Under::False,
             }
         }
-        // all members of what has none; some member of what has none
+        // all members of a value that has none; some member of a value that has none
         Formula::Unevaluated(_, _, all) if kind != types::OBJECT => {
             if *all {
                 Under::True

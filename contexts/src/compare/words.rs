@@ -73,7 +73,7 @@ pub(super) struct Wanted<'p> {
 /// The answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Words {
-    /// Some texts, the shortest first; at most as many as were asked for.
+    /// Some texts, the shortest first; at most the requested number.
     Some(Vec<String>),
     /// There is none.
     None,

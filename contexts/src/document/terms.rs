@@ -1,4 +1,4 @@
-//! From the parts of a document to its terms: performatives, compiled shapes.
+//! Builds the terms of a document from its parts: performatives, compiled shapes.
 
 use std::collections::BTreeMap;
 

@@ -117,8 +117,8 @@ impl<'a> Number<'a> {
         self.text.parse().unwrap_or(f64::NAN)
     }
 
-    /// The value times 10 000, computed from the digits: equal numbers (`12000`, `12000.0`, `1.2e4`) give equal results and
-    /// nothing is ever rounded.
+    /// The value times 10 000, computed from the digits. Equal numbers (`12000`, `12000.0`, `1.2e4`) give equal results, and
+    /// no digit is ever rounded.
     ///
     /// # Errors
     /// [`DecimalFault::TooPrecise`] with more than four places, else [`DecimalFault::OutOfRange`] past an `i64`.

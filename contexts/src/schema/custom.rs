@@ -52,7 +52,7 @@ pub(super) fn most_bytes(schema: &Map<String, Value>) -> Option<u64> {
     schema.get("maxLength").and_then(count).map(|most| most.saturating_mul(4))
 }
 
-/// Characters that free text must not hold: those that change what a reader sees without being seen themselves.
+/// Characters that free text must not hold. They change the visible text without being visible:
 ///
 /// - controls (Unicode `Cc`): U+0000–001F (line feed and tab too), U+007F–009F;
 /// - line and paragraph separators U+2028, U+2029;

@@ -20,7 +20,7 @@ use super::pattern::dots_spelt_out;
 use super::source::{Source, branches, count, named, types};
 use super::{SchemaFault, SchemaLimits, check::pointer};
 
-/// How a subschema is emitted; see the module.
+/// The mode in which a subschema is emitted; see the module.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mode {
     Closed,
@@ -231,7 +231,7 @@ impl<'s, 'd> Emitter<'s, 'd> {
         Ok(Value::Array(out))
     }
 
-    /// `if` decides as it is written; where it passes, what it vouches for must also be closed inside.
+    /// `if` decides as it is written. Where it passes, the members that it vouches for must also be closed inside.
     fn condition(
         &mut self,
         map: &Map<String, Value>,

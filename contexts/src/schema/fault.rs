@@ -37,7 +37,7 @@ pub enum SchemaFault {
         /// The reason.
         why: &'static str,
     },
-    /// The value of a keyword is not what it must be.
+    /// The value of a keyword is not of the demanded form.
     KeywordValue {
         /// The keyword.
         keyword: String,

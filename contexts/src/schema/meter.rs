@@ -24,7 +24,7 @@ const ADDRESS: u64 = 80;
 /// The cost of the members of objects under one document.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct MemberSteps {
-    /// For each byte of a name: the patterns that `patternProperties` of one schema hold it against.
+    /// For each byte of a name: the patterns in `patternProperties` of one schema that read it.
     pub(crate) name_byte: u64,
     /// For each member that is handed over: its name is looked up among those that a schema has.
     pub(crate) member: u64,
@@ -79,7 +79,7 @@ impl WorkBudget {
     /// Runs work that charges this budget, with the members' cost under the document.
     ///
     /// # Errors
-    /// [`Spent`] if the budget was spent, whatever the work answered.
+    /// [`Spent`] if the budget was spent, for any result of the work.
     pub(crate) fn run<T>(&self, members: MemberSteps, work: impl FnOnce() -> T) -> Result<T, Spent> {
         let outer = (LEFT.replace(self.left.get()), MEMBERS.replace(members));
         let answer = work();

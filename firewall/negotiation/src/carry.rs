@@ -55,7 +55,7 @@ pub enum Carried {
 }
 
 impl Carried {
-    /// The concept object as it stands in the content of a native L8 message and in a data part of A2A.
+    /// The concept object for the content of a native L8 message or a data part of A2A.
     pub fn to_value(&self, kind: Kind) -> Value {
         let name = kind.as_str();
         match self {

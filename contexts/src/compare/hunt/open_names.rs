@@ -16,7 +16,7 @@ enum Step {
     Item(usize),
 }
 
-/// Returns true if the older version takes each member that is a twin to the newer one under another name too, whatever it holds.
+/// Returns true if the older version takes each twin of the newer one under another name too, with any value.
 pub(crate) fn excused(older: &Shape, newer: &Shape, content: &Value) -> bool {
     let mut twins = Vec::new();
     collect(newer, content, &mut Vec::new(), &mut twins);

@@ -141,7 +141,7 @@ fn arrays() -> Vec<Value> {
     few.into_iter().chain(long).map(Value::from).collect()
 }
 
-/// All words of at most so many letters.
+/// All words of at most this many letters.
 fn words<T: Clone>(letters: &[T], most: usize) -> Vec<Vec<T>> {
     let mut all = vec![Vec::new()];
     let mut last = all.clone();

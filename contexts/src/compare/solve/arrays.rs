@@ -302,7 +302,7 @@ impl Solver<'_> {
                 return spent;
             }
             for at in 0..items.len() {
-                // of this kind whatever the other bounds make of it
+                // of this kind under any form of the other bounds
                 let alone = asked_for.get(at).into_iter().flatten().copied().chain([*is_not]);
                 let alone: Vec<Id> = alone.collect();
                 forced += u64::from(matches!(self.find(&alone), Found::Nothing));

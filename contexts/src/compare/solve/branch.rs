@@ -1,4 +1,4 @@
-//! From formulas to branches of atoms.
+//! Splits formulas into branches of atoms.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -38,7 +38,7 @@ fn width(choice: &Formula) -> u64 {
 }
 
 impl Solver<'_> {
-    /// A value of one type of which all of these hold.
+    /// A value of one type that fits all of these.
     pub(super) fn of_type(&mut self, formulas: &[Id], kind: u8) -> Found {
         let mut branch = Branch::default();
         if !self.take(&mut branch, formulas.to_vec(), kind) {

@@ -59,7 +59,7 @@ impl Solver<'_> {
         Some(regions)
     }
 
-    /// A name of a region of which the formulas hold and that is none of `not`: a string value.
+    /// A name of a region that fits the formulas and is not in `not`: a string value.
     pub(super) fn fresh_name(&mut self, region: &Region, names: &[Id], not: &BTreeSet<&str>) -> Found {
         match self.any_name(region, names, not) {
             // a name has to be written

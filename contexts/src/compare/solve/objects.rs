@@ -101,7 +101,7 @@ impl Solver<'_> {
         let room = (demands.len() + wishes.len()) as u64;
         let tight = asked.most.is_some_and(|most| most < room);
         match self.place(&asked, &wishes, demands) {
-            // one name may have to serve two wishes, and names are not sought for both at once
+            // one name may have to serve two wishes, but each wish is searched alone
             Found::Nothing if tight && wishes.len() > 1 && !asked.some_name.is_empty() => {
                 Found::Unclear("`propertyNames` beside `maxProperties`".into())
             }

@@ -18,7 +18,7 @@ impl Solver<'_> {
         self.text(atoms, &[])
     }
 
-    /// A text of which all atoms hold and that is none of `not`.
+    /// A text that fits all atoms and is not in `not`.
     pub(super) fn text(&mut self, atoms: &[&Atom], not: &[&str]) -> Found {
         if let Some(values) =
             atoms.iter().find_map(|atom| if let Atom::In(values) = atom { Some(values) } else { None })

@@ -75,7 +75,7 @@ pub(super) fn join(a: FieldType, b: FieldType) -> FieldType {
             Opaque | Nullable(_) => Opaque,
             items => Array(Box::new(items)),
         },
-        // Of objects it matters what each may carry besides, which `add` knows.
+        // Objects may carry further members, which only `add` knows.
         _ => Opaque,
     }
 }

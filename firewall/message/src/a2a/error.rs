@@ -46,7 +46,7 @@ use ProtocolError::{
     PushNotificationNotSupported, TaskNotCancelable, TaskNotFound, UnsupportedOperation, VersionNotSupported,
 };
 
-/// How each transport writes an error.
+/// The forms of an error in each transport.
 struct Written {
     number: i32,
     http: u16,
@@ -70,7 +70,7 @@ const ARGUMENT: (u8, &str) = (3, "INVALID_ARGUMENT");
 const FOUND: (u8, &str) = (5, "NOT_FOUND");
 const PRECONDITION: (u8, &str) = (9, "FAILED_PRECONDITION");
 const INTERNAL: (u8, &str) = (13, "INTERNAL");
-/// The status code of gRPC for what is not there at all.
+/// The gRPC status code for a method that does not exist.
 const UNIMPLEMENTED: u8 = 12;
 
 impl ProtocolError {

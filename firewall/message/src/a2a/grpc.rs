@@ -33,10 +33,10 @@ pub const SERVICE: &str = "lf.a2a.v1.A2AService";
 /// cuts off a message that passes. One level of JSON takes up to three levels: `Value`, `Struct` and the map entry.
 pub const MAX_DEPTH: usize = 100;
 
-/// Fields on the wire for each value of JSON: in an object the entry, its key, its value and what that holds.
+/// Fields on the wire for each value of JSON. In an object these are the entry, its key, its value and that value's content.
 const FIELDS_A_NODE: usize = 4;
 
-/// Bounds on what is read. Every bound is inclusive.
+/// Bounds of a read. Every bound is inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of the message, and of the JSON text that it becomes, else [`FaultKind::TooLarge`].

@@ -14,7 +14,7 @@ use crate::{
 };
 use semgate_contexts::json::Json;
 
-/// The longest URL; what proxies and servers commonly take.
+/// The longest URL: the common limit of proxies and servers.
 const MAX_URL: usize = 2_048;
 
 /// The longest token or credential: room for a JWT.

@@ -112,7 +112,7 @@ pub(super) struct Parted<'j> {
     pub data: Option<ErrorData>,
 }
 
-/// Reads the envelope of a response to `asked`, if it is known what that was.
+/// Reads the envelope of a response to `asked`, if the request is known.
 pub(super) fn parted<'j>(json: &'j Json<'j>, asked: Option<&Asked>) -> Read<Parted<'j>> {
     let (mut version, mut id, mut result, mut error) = (None, None, None, None);
     for (key, value) in object(json, "")?.iter() {

@@ -45,7 +45,7 @@ fn read<'j>(
     let member = |name: &str| params.and_then(|params| params.get(name));
     if said.operation == Operation::Progress {
         let named = member("progressToken").and_then(RpcId::read);
-        // on the stream of a session, progress belongs to whichever request is open there
+        // on the stream of a session, progress belongs to any request that is open there
         if let Some(asked) = asked
             && (named.is_none() || named != asked.progress)
         {

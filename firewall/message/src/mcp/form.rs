@@ -13,10 +13,10 @@ const MAX_LINE: usize = 256;
 /// Members of one object of capabilities, and of objects inside it.
 const MAX_SETTINGS: usize = 32;
 
-/// How deep capabilities nest: a group, a setting, what the setting holds.
+/// The nesting of capabilities: a group, a setting, the setting's content.
 const MAX_DEPTH: usize = 4;
 
-/// One line for people: no controls, no marks that change what is seen.
+/// One line for people: no controls, no marks that change the visible text.
 fn line(json: &Json<'_>, path: &str, member: &str) -> Read<()> {
     let text = string(json, path, member)?;
     if text.len() <= MAX_LINE && !text.chars().any(hidden) {

@@ -9,7 +9,7 @@ pub enum Version {
     V2025_06_18,
     /// Sessions, `initialize`, requests of the server.
     V2025_11_25,
-    /// Stateless: every request says by itself what it needs.
+    /// Stateless: every request carries all that it needs.
     V2026_07_28,
 }
 

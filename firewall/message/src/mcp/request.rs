@@ -221,7 +221,8 @@ fn tool_name<'j>(json: &'j Json<'j>) -> Read<&'j str> {
     }
 }
 
-/// The most bytes of a `requestState`: it holds what the server would keep otherwise, sealed answers of earlier rounds included.
+/// The most bytes of a `requestState`. It holds the state that the server does not keep, with sealed answers of earlier
+/// rounds.
 const MAX_STATE: usize = 8192;
 
 /// The `requestState`: an opaque token that the server makes and gets back. Nobody else reads it, so it needs no admitted
@@ -262,7 +263,7 @@ fn parts<'j>(
         Operation::Cancelled => &["reason"],
         _ => &[],
     };
-    // what a client says of its own is asked of policy (`context.free_text`)
+    // text of the client itself is left to policy (`context.free_text`)
     if speaker == Speaker::Server {
         texts.iter().for_each(|member| content::prose(params, member, PATH, reading, out));
     }

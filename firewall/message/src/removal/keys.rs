@@ -93,7 +93,7 @@ impl MetaKeys {
     }
 }
 
-/// True of a key that belongs to MCP or to this product, in whatever case of letters.
+/// True of a key that belongs to MCP or to this product, in any case of letters.
 fn is_reserved(key: &str) -> bool {
     // as every request of 2026-07-28 writes them
     if key.starts_with("io.modelcontextprotocol/") {
@@ -110,7 +110,7 @@ fn is_reserved(key: &str) -> bool {
     }
 }
 
-/// True of a key that is a known one, in whatever case of letters.
+/// True of a key that is a known one, in any case of letters.
 fn is_twin(key: &str) -> bool {
     KNOWN.iter().any(|name| folded(key).eq(folded(name)))
 }

@@ -56,7 +56,7 @@ impl fmt::Debug for FleetSecret {
 }
 
 impl FleetSecret {
-    /// From 32 bytes or more.
+    /// A secret of 32 bytes or more.
     ///
     /// # Errors
     /// [`SecretFault::Length`].

@@ -2,7 +2,7 @@
 
 /// A message type.
 pub(super) struct Shape {
-    /// Its name without the package; the table is held against the descriptor set by it.
+    /// Its name without the package; the test against the descriptor set uses it.
     #[cfg_attr(not(test), expect(dead_code, reason = "what the test over the descriptor set looks up"))]
     pub name: &'static str,
     /// Its fields in the order in which they are printed; at most 64.
@@ -35,7 +35,7 @@ pub(super) enum Kind {
     Map(&'static Kind),
 }
 
-/// How often a field may be there, and what it means when it is not.
+/// The number of occurrences of a field, and the meaning of its absence.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Count {
     /// Once; absent and default are one and the same.
