@@ -69,9 +69,9 @@ impl SignerId {
 
 impl Chain {
     /// The names of the signer whose certificate is the leaf. They hold its key, and the keys of the chain that certified it
-    /// directly or indirectly, without the root's. Each such key verifies the signature below it and bears the name of its
-    /// issuer; their order in the chain does not matter. Nothing else is verified. For a verified chain, these are all keys
-    /// of its path, or of each path if there are several.
+    /// directly or indirectly, without the root's. Each such key verifies the signature of a certificate that names its
+    /// holder as issuer. The order of the chain does not matter, and nothing else is verified. For a verified chain, these
+    /// are all keys of its path, or of each path if there are several.
     pub fn signer_id(&self) -> SignerId {
         let leaf = self.leaf();
         let twin = twin(leaf).map(|der| Thumbprint::of(&der));
