@@ -281,11 +281,9 @@ fn errored(policies: &Policies, said: &Said<'_>, why: &str) -> Refusal {
         .with_detail(why)
 }
 
-/// Checks an instance that continues earlier text against schema and policies again, with the whole text in
-/// it.
-///
-/// A policy refusal carries the facts of this question, not those of the piece alone. If the whole text does
-/// not fit, `once` gives the text of one artifact, if shorter, and that must fit.
+/// Holds an instance whose text goes on from an earlier one against schema and policies again, with the whole text in it. A refusal of
+/// policies has the facts of that question, whose policies are not those that let the piece pass. `once` is asked where the whole does not fit: what of it
+/// is one artifact's text, if that is less, which has to fit then.
 ///
 /// # Errors
 /// `content_invalid`, `too_complex`, `policy_denied`, `policy_error`, `status_stale`.

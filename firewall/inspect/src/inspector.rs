@@ -546,7 +546,7 @@ pub(crate) fn taken(
         (None, Some(made)) => case.owners.attach(&case.route.scope(), own, made),
         (None, None) => {}
     }
-    // last, as for events: a refused reply counts as not told
+    // last of all, as events do by themselves: what is refused was not told
     if case.turn != Turn::Event {
         told(case, message);
     }

@@ -50,9 +50,8 @@ pub struct InspectLimits {
     /// Bytes of what passed of one artifact in all places together, in its order, once that is not what one of them told: the last 16 KiB, since it
     /// grows with every place that is behind another, and a word that is hidden in turn is shorter.
     pub told_order: usize,
-    /// Tasks, conversations, push configurations and sessions that the gateway remembers for one agent:
-    /// 4,096. That is over an hour of a new task and conversation every two seconds. The least recently used
-    /// one is forgotten first.
+    /// Tasks, conversations, push configurations and sessions that one agent owns and the gateway remembers: 4,096, over an
+    /// hour of a new task with a conversation of its own every two seconds. The one it used least lately is forgotten first.
     pub owned_by_one: usize,
     /// Proposals of one agent in native L8: 256, more than its maximum of concurrent requests. Answered ones
     /// are forgotten first. An open proposal that is forgotten can no longer be accepted.
@@ -71,8 +70,8 @@ pub struct InspectLimits {
     /// Push configurations of which is remembered what was said so far, each up to twice `appended_text`: 256, so 128 MiB at most. What was
     /// begun first is forgotten first; text that is put behind it then is judged alone.
     pub notified_at_once: usize,
-    /// Maximum age in milliseconds of a server's tool list for a call of one of its tools; none by default.
-    /// With a maximum the gateway lists tools by itself, which no client asked for.
+    /// How old, in milliseconds, the newest list of tools of its server may be that has a tool of MCP as it was signed, for the tool to be called: none by default,
+    /// since a gateway that then lists by itself asks servers what no client did.
     pub tool_list_ms: Option<u64>,
     /// Open requests of one agent in MCP sessions, per direction: 256, more than its concurrent calls. The
     /// oldest is forgotten first. Its answer then passes only on its own stream.

@@ -317,7 +317,7 @@ impl Owners {
         self.locked().told_text(scope, Kind::Task, task, true);
     }
 
-    /// Earlier pages of a listing that this agent received; `None` for a page token that it did not receive.
+    /// What a list that this agent was told of showed it so far; `None` for a page that it was not told of.
     pub(crate) fn listing(&self, scope: &Scope<'_>, owner: &str, token: &str) -> Option<Arc<Listing>> {
         self.pages.find(scope.key(), owner, token)
     }

@@ -142,10 +142,8 @@ impl Inspector {
         (*owner == *sent.caller.id()).then_some(delivery)
     }
 
-    /// Judges a notification. `replier` is the verified peer of the egress listener, `token` the token it
-    /// came under.
-    ///
-    /// Appended text is judged together with the earlier text under the same token, while that is remembered.
+    /// Whether a notification may leave: `replier` is the verified peer of the egress listener, `token` what it was sent under. Text that
+    /// is put behind other text is judged with what came before under the same token, while that is remembered.
     ///
     /// # Errors
     /// `lock_mismatch` after the configuration's lock has ended. `not_found` for an unknown token, for a

@@ -1,5 +1,4 @@
-//! Streams of events. Each event is judged like a reply as it passes. Appended text is judged together with
-//! the earlier text.
+//! A stream of events: each is judged like a reply, as it passes, and what is put behind what came before is judged with it.
 
 mod texts;
 
@@ -32,7 +31,7 @@ pub struct StreamState {
     locked_until: Option<u64>,
     end: End,
     heard: Heard,
-    /// True after the first message: on MCP subscription streams, and on all streams of native L8.
+    /// Something came: in MCP on the stream of a subscription, in native L8 on any.
     begun: bool,
     carried: Carried,
 }
@@ -235,10 +234,8 @@ impl Inspector {
         StreamState::of(sent)
     }
 
-    /// Judges one event for the caller, under the generation in force, like a reply.
-    ///
-    /// Text appended to an artifact is judged together with the earlier text, from the task or any of its
-    /// streams. Data is never appended.
+    /// Whether one event may pass back to the caller. Each is judged under what is in force now, like a reply; a text that is put
+    /// behind what came before of its artifact, in the task or on any stream of it, is judged together with it, and data never is put behind anything.
     ///
     /// # Errors
     /// As [`Inspector::inspect_reply`]. The stream must then end with an error of its protocol. Earlier

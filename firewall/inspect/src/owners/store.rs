@@ -36,7 +36,7 @@ struct Entry {
     before: Option<Arc<Proposal>>,
     /// Whether text of it was told that later text can be put behind.
     told_text: bool,
-    /// Delivery target.
+    /// Where notifications go.
     delivery: Option<Arc<Delivery>>,
 }
 
@@ -108,7 +108,7 @@ impl Store {
         before
     }
 
-    /// Ids of this kind that the agent owns.
+    /// The ids of what the agent owns of this kind.
     pub(super) fn own(&self, scope: &Scope<'_>, owner: &str, kind: Kind) -> impl Iterator<Item = &str> {
         let places = self.owners.get(owner).into_iter().flat_map(|holding| holding.at(scope.agent()));
         let own = places.filter(move |place| place.kind == kind && *place.scope == *scope.key());
