@@ -186,7 +186,7 @@ const PART: usize = 8;
 pub(crate) struct Bounds {
     /// Requests of one agent in each direction.
     pub each: usize,
-    /// Events that one agent was told.
+    /// Events that one agent received.
     pub events: usize,
     /// Requests of all agents in both directions; eight events count as one request.
     pub all: usize,

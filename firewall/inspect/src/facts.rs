@@ -41,11 +41,11 @@ pub struct Facts {
     pub protocol: &'static str,
     /// The message's own id, if it is a well-formed identifier.
     pub message_id: Option<String>,
-    /// The speech act.
+    /// Performative of the message.
     pub performative: Option<Performative>,
     /// The named context, if its URN is canonical.
     pub context: Option<String>,
-    /// The digest that the authority published for the context.
+    /// Digest published by the authority.
     pub digest: Option<Digest>,
     /// Concepts in message order, if the context defines them.
     pub concepts: Vec<String>,

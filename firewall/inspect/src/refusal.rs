@@ -22,7 +22,7 @@ pub enum Delivered {
 }
 
 impl Delivered {
-    /// `no`, `yes` or `unknown`, as problem documents write it.
+    /// The value in problem documents: `no`, `yes` or `unknown`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::No => "no",

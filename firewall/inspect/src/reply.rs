@@ -37,7 +37,7 @@ pub(crate) enum Form {
     /// A success without a body, or with a body that answers nothing. No byte passes; only replier and
     /// context are judged.
     Acknowledgement,
-    /// Bytes to be judged.
+    /// Bytes to judge.
     Message,
     /// Bytes that may only name one of the protocol's errors.
     Error,

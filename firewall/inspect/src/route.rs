@@ -35,7 +35,7 @@ impl LineScope {
         if version.contains('.') {
             return Version::parse(version).map(|v| Self::Exact(line, v)).map_err(|_| fault());
         }
-        // one spelling of a number: the version grammar with a minor put behind it
+        // one spelling of a number: the version grammar with a minor appended
         let version = Version::parse(&format!("{version}.0")).map_err(|_| fault())?;
         Ok(Self::Major(line, version.major))
     }
@@ -75,7 +75,7 @@ impl fmt::Display for LineScope {
 /// A destination of a listener's messages, with the contexts that its receiver understands.
 #[derive(Clone, Debug)]
 pub struct Route {
-    /// The route's name in the configuration.
+    /// Name of the route in the configuration.
     pub name: String,
     /// Protocol binding of the messages.
     pub binding: Binding,
@@ -268,12 +268,12 @@ impl Route {
 pub enum RouteFault {
     /// A context scope is not one of `*`, `line`, `line:vMAJOR`, `line:vMAJOR.MINOR`.
     Scope {
-        /// The text of the configuration.
+        /// Text of the configuration.
         text: String,
     },
     /// The receiver does not understand the default context.
     DefaultContext {
-        /// Its URN.
+        /// URN of the context.
         urn: String,
     },
 }

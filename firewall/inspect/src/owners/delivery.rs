@@ -13,10 +13,10 @@ use std::fmt;
 pub struct Delivery {
     /// Target URL, as its owner wrote it.
     pub url: String,
-    /// `token` of the configuration.
+    /// Value of `token` in the configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
-    /// `authentication` of the configuration, as JSON text.
+    /// Value of `authentication` in the configuration, as JSON text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authentication: Option<String>,
     /// True for a configuration set in A2A 0.3, whose notifications are tasks. If its route takes 1.0 too,

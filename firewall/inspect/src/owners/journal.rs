@@ -9,20 +9,20 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Owned {
-    /// The SPIFFE id of the agent that keeps it.
+    /// SPIFFE id of the agent that keeps the thing.
     pub agent: String,
-    /// The tenant of that agent, where the route had one.
+    /// Tenant of that agent, if the route has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
     /// Kind of the thing.
     pub kind: Kind,
     /// Id of the thing, as the agent wrote it.
     pub id: String,
-    /// The SPIFFE id of its owner.
+    /// SPIFFE id of the owner.
     pub owner: String,
-    /// The URN of the context that it was begun under.
+    /// URN of the context that the thing was begun under.
     pub context: String,
-    /// That context's digest.
+    /// Digest of the context.
     pub digest: String,
     /// Delivery target of a [`Kind::Delivery`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,7 +44,7 @@ pub trait Journal: Send + Sync {
 /// Reason why a record is not readable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OwnedFault {
-    /// The context is no canonical URN under the prefix in use.
+    /// The context is not a canonical URN under the prefix in use.
     Context,
     /// The digest is malformed.
     Digest,

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 /// A failed result in the form for its caller.
 pub(super) struct Failed {
-    /// The whole response.
+    /// Whole response, as rewritten.
     pub response: Value,
     /// JSON Pointers to the removed parts, in the server's response.
     pub removed: Vec<String>,

@@ -153,7 +153,7 @@ fn open<'p>(found: impl Iterator<Item = &'p Found<'p>>, why_none: OutOfTurn) -> 
     if open.is_empty() { Err(why_none) } else { Ok(open) }
 }
 
-/// The only one.
+/// The only open proposal.
 fn only(open: All, why_several: OutOfTurn) -> Result<All, OutOfTurn> {
     if open.len() > 1 { Err(why_several) } else { Ok(open) }
 }
