@@ -79,16 +79,14 @@ impl Inspector {
         }
     }
 
-    /// The same inspector with the results of handshakes: locks and the minimum versions of pairs. Without
-    /// them no lock is valid.
+    /// The same inspector with locks and minimum versions from handshakes. Without them no lock is valid.
     #[must_use]
     pub fn with_sessions(mut self, sessions: Arc<Sessions>) -> Self {
         self.sessions = sessions;
         self
     }
 
-    /// The same inspector, which records policy questions in [`Facts::asked`](crate::Facts). It asks every
-    /// question a second time.
+    /// The same inspector, which asks every question again to record it in [`Facts::asked`](crate::Facts).
     #[must_use]
     pub fn with_kept(mut self, keep: Keep) -> Self {
         self.keep = Some(keep);
@@ -100,17 +98,14 @@ impl Inspector {
         self.live.load_full()
     }
 
-    /// Puts another generation in force and returns its number, one above the last.
-    ///
-    /// Running inspections finish under the old generation. Their permits are renewed before they are spent.
+    /// Puts another generation in force and returns its number, one above the last. Running inspections
+    /// finish under the old one; their permits are renewed before they are spent.
     pub fn swap(&self, generation: Generation) -> u64 {
         self.replace(generation).0
     }
 
-    /// As [`Inspector::swap`], and returns the replaced generation.
-    ///
-    /// Dropping its last copy frees a whole policy set. Keep it until no inspection holds it, and drop it
-    /// where no message waits.
+    /// As [`Inspector::swap`], and returns the replaced generation. Dropping its last copy frees a whole
+    /// policy set, so drop it where no message waits and no inspection holds it.
     pub fn replace(&self, generation: Generation) -> (u64, Arc<Generation>) {
         let mut last = self.last_number.lock().unwrap_or_else(PoisonError::into_inner);
         *last += 1;
@@ -125,7 +120,7 @@ impl Inspector {
         &self.meters
     }
 
-    /// Ownership of tasks, conversations, push configurations and sessions. Used to persist it, and to judge
+    /// Ownership of tasks, conversations, push configurations and sessions, to persist and to judge
     /// notifications.
     pub fn owners(&self) -> &Owners {
         &self.owners
@@ -232,8 +227,8 @@ impl Inspector {
         })
     }
 
-    /// Records an event delivered to the caller in its MCP session. A caller may resume only after recorded
-    /// events.
+    /// Records an event delivered to the caller in its MCP session. A caller may resume after such events
+    /// only.
     pub fn told_event(&self, sent: &Sent, id: &str) {
         self.dialogues.tell(sent, id);
     }
@@ -251,10 +246,8 @@ impl Inspector {
         rounds::teach(&self.learnt, sent, now.unix);
     }
 
-    /// Renews a permit.
-    ///
-    /// Returns the same permit if its generation is in force and the status fresh. Otherwise judges its bytes
-    /// again in every stage. Nothing is counted twice.
+    /// Renews a permit: the same one if its generation is in force and the status fresh. Otherwise every
+    /// stage judges its bytes again. Nothing is counted twice.
     ///
     /// # Errors
     /// As [`Inspector::inspect`], except for the two limits.

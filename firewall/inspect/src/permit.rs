@@ -384,7 +384,8 @@ impl Sent {
         *self.0
     }
 
-    /// Undoes the request's proposal step: an answered proposal is open again, and a new one was never made.
+    /// Undoes the request's proposal step and frees its id. An answered proposal is open again, and a new one
+    /// was never made.
     ///
     /// Call it only if no byte of the request reached the upstream agent. In doubt the proposal stays
     /// answered, so that none is accepted twice.

@@ -137,8 +137,8 @@ pub(crate) fn no_policy(urn: &ContextUrn) -> Refusal {
         .with_detail(format!("no policy could permit anything of line `{}`", urn.line()))
 }
 
-/// Checks that the request's context is still usable, as for any reply. Used for acknowledgements and open
-/// streams. Line access is not checked, since the replier uses no concept.
+/// Checks that the request's context is still usable, as for any reply. Used for acknowledgements, lists and
+/// open streams. Line access is not checked, since the replier uses no concept.
 ///
 /// # Errors
 /// As a reply under that context: `context_unknown` to `status_stale` in the order of [`resolve`].

@@ -365,7 +365,7 @@ fn spoken(answer: &Json<'_>) -> Vec<Version> {
     Version::ALL.into_iter().filter(names).collect()
 }
 
-/// Applies a permitted notification to the tool memory and the open requests.
+/// Forgets a request of the server that this notification cancels.
 fn told(case: &Case<'_>, sent: &Sent, operation: Operation, message: &Json<'_>) {
     if operation != Operation::Cancelled {
         return;

@@ -130,6 +130,7 @@ fn passes_unnamed(case: &Case<'_>) -> bool {
 }
 
 /// Returns true if a tool of this name belongs to the context, or to another that the route understands.
+/// Always true if the route admits no unnamed tools.
 ///
 /// Only other tools may pass as [`UNNAMED`]. A caller therefore cannot evade a signed tool with a context
 /// that lacks it, or with an older version.
