@@ -191,7 +191,7 @@ pub fn fault(fault: LogFault) -> Fault {
     }
 }
 
-/// The fault for a given log key that no trust list of the log names or named: it was given on purpose, so it is not ignored.
+/// The fault for a given log key that no trust list of the log names or named. It was given on purpose, so it is not ignored.
 pub fn unlisted(key: &str) -> Fault {
     Fault::new(LogFault::LogKeyUnlisted { key: key.to_owned() })
         .hint("was it mistyped, or is it that of another log? Compare it with what the authority's operator tells (`log.pub`)")

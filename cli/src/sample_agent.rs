@@ -1,5 +1,5 @@
-//! The agent that `up` puts behind the gateway: it speaks native L8 and A2A (1.0 over JSON-RPC and HTTP+JSON, 0.3 over JSON-RPC) over plain
-//! HTTP on loopback, and counts the messages that reach it.
+//! The agent that `up` puts behind the gateway. It speaks native L8 and A2A (1.0 over JSON-RPC and HTTP+JSON, 0.3 over JSON-RPC) over plain
+//! HTTP on loopback. It counts the messages that reach it.
 //!
 //! It holds no secret and decides nothing. It restates messages, answers the questions of the control vocabulary, and books the flight of
 //! the paper. The gateway judges its replies like any others.

@@ -1,5 +1,5 @@
-//! `semgate trust …`: drafts the root's statements for an authority, has the holders of root keys sign them in turn on their own machines,
-//! and submits them. Files travel from hand to hand; the keys stay in place.
+//! `semgate trust …`: drafts and submits the root's statements for an authority. The holders of root keys sign them in turn on their own
+//! machines. Files travel from hand to hand; the keys stay in place.
 
 mod draft;
 mod recognise;

@@ -273,7 +273,7 @@ impl Index {
     }
 }
 
-/// Opens sled and does a first piece of work with it on another thread: it may panic or hang on damaged files, and must not take the
+/// Opens sled and does a first piece of work with it on another thread. It may panic or hang on damaged files, and must not take the
 /// authority along.
 fn apart<T: Send + 'static>(
     dir: &Path,

@@ -1,4 +1,4 @@
-//! Keys in devices (PKCS#11: smart cards, HSMs, cloud key services with a module), named by a `pkcs11:` URI (RFC 7512) in place of a key
+//! Keys in devices (PKCS#11: smart cards, HSMs, cloud key services with a module). A `pkcs11:` URI (RFC 7512) stands in place of a key
 //! file. Each module runs on a thread of its own. Callers wait up to a limit, so a module that hangs stops nothing else. A signature from a
 //! device is verified before use.
 

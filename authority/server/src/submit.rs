@@ -254,7 +254,7 @@ impl Sequencer {
         self.keys.renew(at).contains(&Usage::Feed)
     }
 
-    /// Time to wait for a submission: until the next renewal, and at most a second, so that a changed clock or a machine that slept is
+    /// Time to wait for a submission: until the next renewal, and at most a second. So a changed clock, or sleep of the machine, is
     /// noticed.
     fn nap(&self, renewed: Instant) -> Duration {
         if self.unrenewed.is_some() || self.misread.is_some() {

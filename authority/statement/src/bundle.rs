@@ -1,5 +1,5 @@
-//! A policy set as one signed file (`docs/spec/policy-bundle.md`): names, lengths, hashes and texts of its files under a rising version, in
-//! a general JWS of a policy signer.
+//! A policy set as one signed file (`docs/spec/policy-bundle.md`), in a general JWS of a policy signer. It holds names, lengths, hashes and
+//! texts of its files under a rising version.
 //!
 //! The meaning of a set is not judged here: readers get names and bytes, and the signer.
 

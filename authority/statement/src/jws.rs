@@ -1,8 +1,8 @@
 //! The JSON Web Signatures of Semgate (RFC 7515): one signature, one closed protected header.
 //!
-//! Two serialisations: **general JSON** with the chain as `x5c` in the unprotected header (signed contexts, heads), and **compact**
-//! (statements, status tokens), whose signer is found by its thumbprint. Statements of the root carry several signatures ([`Many`]).
-//! Flattened JSON is refused. The protected header has exactly `alg`, `kid`, `typ` and `x5t#S256`; `crit` and any other member are refused.
+//! Two serialisations. **General JSON** has the chain as `x5c` in the unprotected header (signed contexts, heads). **Compact** (statements,
+//! status tokens) names its signer by thumbprint. Statements of the root carry several signatures ([`Many`]). Flattened JSON is refused.
+//! The protected header has exactly `alg`, `kid`, `typ` and `x5t#S256`; `crit` and any other member are refused.
 
 mod compact;
 mod general;

@@ -31,8 +31,7 @@ use std::fmt;
 pub const TILE_WIDTH: u32 = 256;
 /// Height of a tile in tree levels.
 pub const TILE_HEIGHT: u8 = 8;
-/// The largest tree read or written: 2^40 entries, far past any log of contexts, and small enough that no index arithmetic of the tile
-/// crate overflows.
+/// The largest tree read or written: 2^40 entries, far past any log of contexts. No index arithmetic of the tile crate overflows below it.
 pub const MAX_TREE_SIZE: u64 = 1 << 40;
 
 /// The hash of a leaf, an inner node or a whole tree (RFC 6962 §2.1).

@@ -1,4 +1,4 @@
-//! Checks a whole log from outside: downloads every tile, computes the root, replays, and compares tiles, status lists, floors and
+//! Checks a whole log from outside: downloads every tile, computes the root, and replays. Compares tiles, status lists, floors and
 //! documents byte for byte with those served. Trusts only the configuration.
 
 mod deltas;

@@ -23,7 +23,7 @@ use crate::system::now;
 
 /// Directory below the mirror for files that are not verified yet.
 const STAGING: &str = ".new";
-/// Written first, after the tiles: with the newer checkpoint, a reader in between finds the new entries in the log, although the head is
+/// Written first, after the tiles. With the newer checkpoint, a reader in between finds the new entries in the log, although the head is
 /// still the old one.
 const LOG: [&str; 2] = ["/checkpoint", "/v1/trust"];
 /// Written last, in this order, after the status tokens by number. Deltas follow, and then the head: they lead to a head newer than the one
@@ -274,8 +274,7 @@ impl Fetch for Copying<'_> {
     }
 }
 
-/// Returns true for paths with immutable content: documents by digest, shards by the hash of their list, tiles of one width, and pages of
-/// one span.
+/// Returns true for immutable files: documents by digest, shards by the hash of their list, tiles of one width, and pages of one span.
 fn is_immutable(path: &str) -> bool {
     path.starts_with("/v1/contexts/by-digest/")
         || path.strip_prefix("/v1/feed/shards/").is_some_and(|name| name.len() == DIGEST)

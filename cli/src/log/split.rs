@@ -52,8 +52,8 @@ pub fn tell_threshold(demanded: u64, counts: u64) {
     }
 }
 
-/// The roots with their valid issuing certificates, and the log keys: as given, or from the trust list in the file, which a threshold of
-/// the root keys must have signed. Without the file, warns that compromised keys go unnoticed.
+/// The roots with their valid issuing certificates, and the log keys: as given, or from the trust list in the file. A threshold of the root
+/// keys must have signed that list. Without the file, warns that compromised keys go unnoticed.
 ///
 /// # Errors
 /// A threshold above one without a file; or a file that fails verification, or has no trust list.

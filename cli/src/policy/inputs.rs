@@ -121,7 +121,7 @@ pub fn live_explainer(dir: &Path, contexts: &[Arc<Context>], json: bool) -> Resu
     bounded_explainer(dir, contexts, &PolicyLimits::default(), json)
 }
 
-/// An explainer with other limits.
+/// An explainer of a possibly live set, within these limits.
 ///
 /// # Errors
 /// As [`live_explainer`].

@@ -9,8 +9,8 @@ use axum::response::{IntoResponse, Response};
 use http::uri::Authority;
 use http::{StatusCode, header};
 
-/// The router of the admin address `bound`. On loopback it accepts only an IP address or `localhost` as host, and no browser page: a page
-/// can make its own name lead to this machine (DNS rebinding). Everything else gets `host_refused`, 403. On other addresses any name is
+/// The router of the admin address `bound`. On loopback it accepts only an IP address or `localhost` as host, and no browser page. A page
+/// could make its own name lead to this machine (DNS rebinding). Everything else gets `host_refused`, 403. On other addresses any name is
 /// accepted.
 pub(crate) fn by_own_names(router: Router, bound: SocketAddr) -> Router {
     if bound.ip().is_loopback() { router.layer(from_fn(called)) } else { router }

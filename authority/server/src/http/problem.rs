@@ -80,7 +80,7 @@ codes! {
     RequestTimeout, "request_timeout", REQUEST_TIMEOUT, "send the whole body at once";
     /// Another digest is published under this URN; the offer is kept as evidence.
     UrnTaken, "urn_taken", CONFLICT, "a published version never changes; publish the next version";
-    /// The line differs only in case from a published line, from a line that policies about publishers name, or from a tree that it is in.
+    /// The line differs only in case from a published line, from one in the policies about publishers, or from a tree that holds it.
     LineCaseTaken, "line_case_taken", CONFLICT, "choose a line that differs in more than case, or write it as it is published, or as the policies have it";
     /// Another authority is recognised for the line; a line belongs to one authority.
     LineRecognised, "line_recognised", CONFLICT, "publish it at the authority that is recognised for the line, or withdraw the recognition first";

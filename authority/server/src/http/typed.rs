@@ -39,9 +39,9 @@ pub(super) fn beside<'u>(
     Ok(Some(Untyped { why: first.to_string(), with }))
 }
 
-/// The versions of its line, and of each line that could share its namespace in policies. Of each: those of its own major, those of the
 /// The newest versions of its line and of each line that could share its namespace in policies, at most `limits.compared_versions` of each.
 /// Empty if there is no such line. Considers its own major and the newest other majors.
+///
 /// # Errors
 /// The index cannot be read.
 pub(super) fn namesakes(app: &App, document: &Context) -> Result<Vec<ContextUrn>, Problem> {

@@ -1,9 +1,9 @@
 //! The log on disk: C2SP `tlog-tiles` files and one signed checkpoint.
 //!
-//! **The checkpoint file is the commit record.** An append first writes everything that needs room, beside its place and fsynced:
-//! documents, entry bundles, hash tiles, checkpoint, head. So a full disk shows before anything has changed. Then it renames in this order,
-//! each step durable before the next: documents and tiles, the checkpoint, the head. Nothing is answered before the checkpoint is durable.
-//! A crash before it leaves the old log, and a crash after it the new one, whole. Leftovers of one append past the checkpoint were never
+//! **The checkpoint file is the commit record.** An append first writes all its files beside their places, fsynced: documents, entry
+//! bundles, hash tiles, checkpoint, head. So a full disk shows before anything has changed. Then it renames in this order, each step
+//! durable before the next: documents and tiles, the checkpoint, the head. Nothing is answered before the checkpoint is durable. A crash
+//! before it leaves the old log, and a crash after it the new one, whole. Leftovers of one append past the checkpoint were never
 //! acknowledged and are set aside, so no two trees of one size are ever signed. More leftovers mean that the checkpoint is older than the
 //! log: then nothing is touched and the log does not open. Hash tiles are repaired from the entries. Entries cannot be repaired: if they do
 //! not hash to the checkpoint, the log does not open.

@@ -370,8 +370,8 @@ pub(crate) fn recognised_anew() -> Problem {
 }
 
 /// Checks that a compromise statement names a key, and one for which it has an effect. It must not be a root key, which leaves by a trust
-/// list. If the named certificate is known, the key must be its own. It must not be a key with which only a recognised authority signs:
-/// those signatures are in its own log, and count here until the recognition is withdrawn.
+/// list. If the named certificate is known, the key must be its own. It must not be a key with which only a recognised authority signs.
+/// Those signatures are in its own log, and count here until the recognition is withdrawn.
 fn names_a_key(
     act: &RootAct,
     anchors: &Anchors,

@@ -12,7 +12,7 @@ use crate::store::{Documents, Leftovers, Log, Recovery, Witness};
 
 impl Sequencer {
     /// Goes back to the state on disk after a write that failed before the commit point. If the disk cannot even set the leftovers aside,
-    /// only the entries are read again: the log in memory has not changed, and the next start sets the leftovers aside.
+    /// only the entries are read again. The log in memory has not changed, and the next start clears up.
     pub(super) fn recover(&mut self) -> Result<(), RunFault> {
         self.heads.forget();
         if let Err(fault) = self.open_again() {

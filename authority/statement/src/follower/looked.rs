@@ -114,7 +114,7 @@ impl Follower {
         }
     }
 
-    /// Starts a search from the first entry for a head with a version that is neither known nor newly listed: an earlier page may have
+    /// Starts a search from the first entry for a head with a version that is neither known nor newly listed. An earlier page may have
     /// omitted it. Returns false if this round did so already, or if the last one was in vain a short while ago.
     pub(super) fn look_anew(&self, round: &mut Round, now: u64) -> bool {
         let (looked, listings) = (&self.state.looked, &mut round.listings);

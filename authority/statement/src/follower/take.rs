@@ -119,8 +119,8 @@ impl Follower {
         }
     }
 
-    /// Handles a missing answer. Parts that a round skips when they are refused, it also skips when their connection breaks; a few in a row
-    /// mean that the authority is away.
+    /// Handles a missing answer. A round skips the same parts as for a refusal; a few missing answers in a row mean that the authority is
+    /// away.
     pub(super) fn take_nothing(&mut self, round: &mut Round, now: u64) -> Result<(), FollowFault> {
         let Some((_, want)) = round.asked.take() else { return Err(FollowFault::Unasked) };
         match want {

@@ -184,7 +184,7 @@ impl ProofRules<'_> {
         Ok((entry.verify(&trust, self.roots).map_err(TextProofFault::Statement)?, checkpoint))
     }
 
-    /// Verifies a proof of a statement of the root; none for another entry. Such statements change the root keys, so the proof shows only
+    /// Verifies a proof of a statement of the root; none for another entry. Such statements change the root keys. So the proof shows only
     /// that the log holds this one, and how many of the configured roots signed it.
     pub fn verify_root_entry(
         &self,

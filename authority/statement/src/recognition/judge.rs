@@ -1,5 +1,5 @@
-//! Judges one authority's view by another's recognition. A foreign context counts only while both feeds are fresh, the recognition holds,
-//! its line is in the scope, and its signers stand below a cross-certificate.
+//! Judges one authority's view by another's recognition. A foreign context counts only while both feeds are fresh and the recognition
+//! holds. Its line must be in the scope, and its signers below a cross-certificate.
 
 use super::{Recognition, Vouched};
 use crate::follower::Lines;

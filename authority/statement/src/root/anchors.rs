@@ -164,7 +164,7 @@ impl Anchors {
     }
 
     /// Begins at the trust list that names the configured roots and threshold. Earlier statements were signed by keys unknown to this
-    /// reader: of them only the compromised keys count, so each must be present and in its place. None if there is no such list.
+    /// reader. Only their compromised keys count, so each must be present and in its place. None if there is no such list.
     fn beginning_later(&self, entries: &[(u64, Entry)]) -> Option<Result<Anchors, RootFault>> {
         let (before, rest) = entries.split_at_checked(self.own_list(entries)?)?;
         let mut anchors = self.clone();

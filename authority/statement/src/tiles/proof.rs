@@ -27,8 +27,7 @@ pub fn inclusion_proof(
     hashes(&inclusion_ranges(index, size), size, root, source)
 }
 
-/// The hashes that show that the tree of `old` entries is a prefix of the one of `size` with `root`; none for the empty tree and for equal
-/// trees.
+/// A proof that the tree of `old` entries is a prefix of the one of `size` with `root`. No hashes for the empty tree and for equal trees.
 ///
 /// Errors: as for [`super::leaf_hashes`].
 pub fn consistency_proof(

@@ -20,7 +20,7 @@ pub trait Fetch {
     /// Gets a path under the authority's address, at most `max_bytes`. Only a 200 is an answer; redirects are not followed.
     fn get(&mut self, path: &str, max_bytes: u64) -> Result<Vec<u8>, FetchFault>;
 
-    /// Gets a path as [`Fetch::get`] does, but only to look at it: it belongs to a later head, and must not be stored with the verified
+    /// Gets a path as [`Fetch::get`] does, but only to look at it. It belongs to a later head, and must not be stored with the verified
     /// files.
     fn look(&mut self, path: &str, max_bytes: u64) -> Result<Vec<u8>, FetchFault> {
         self.get(path, max_bytes)

@@ -111,7 +111,7 @@ impl Check<'_, '_> {
         self.settle(replay, floors, &unnamed, &checkpoint.0)
     }
 
-    /// The window up to the served checkpoint, if that is of a longer log: in a mirror with a cut-short copy, the checkpoint is ahead of
+    /// The window up to the served checkpoint, if that is of a longer log. In a mirror with a cut-short copy, the checkpoint is ahead of
     /// the head. None if it proves no more, or cannot be followed.
     fn up_to(&mut self, window: &Window, checkpoint: &(Checkpoint, Vec<u8>)) -> Option<Window> {
         let (checkpoint, bytes) = checkpoint;
