@@ -1,6 +1,6 @@
 //! The list of refusal codes.
 //!
-//! A code never changes its meaning. A test compares this list with the table in `docs/refusals.md`.
+//! A code never changes its meaning. A test compares this list with the table in `docs/reference/refusals.md`.
 
 use std::fmt;
 

@@ -6,7 +6,7 @@ use semgate_negotiation::{BelowFloor, Floors};
 use semgate_statement::{NotRecognised, Standing, View};
 use std::collections::BTreeMap;
 
-/// Reason why a context is not usable, in the order of `docs/refusals.md`.
+/// Reason why a context is not usable, in the order of `docs/reference/refusals.md`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Hindrance {
     NotPublished,

@@ -144,7 +144,7 @@ impl Inspector {
     /// `route.receiver` is the receiver. The permit will hold `arrived.body`; `arrived.judged` is inspected.
     ///
     /// # Errors
-    /// The first fault in the order of `docs/refusals.md`.
+    /// The first fault in the order of `docs/reference/refusals.md`.
     pub fn inspect(
         &self,
         route: &Arc<Route>,

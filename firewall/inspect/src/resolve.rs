@@ -37,7 +37,7 @@ pub struct Resolved<'c, 'j> {
     session: Option<InSession>,
 }
 
-/// Resolves sender, receiver and context. Returns the first fault in the order of `docs/refusals.md`.
+/// Resolves sender, receiver and context. Returns the first fault in the order of `docs/reference/refusals.md`.
 ///
 /// # Errors
 /// `sender_mismatch`, `receiver_mismatch`, `context_missing`, `policy_denied` (no policy lets the sender use the line),
