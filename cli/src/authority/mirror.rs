@@ -26,8 +26,8 @@ const STAGING: &str = ".new";
 /// Written first, after the tiles. With the newer checkpoint, a reader in between finds the new entries in the log, although the head is
 /// still the old one.
 const LOG: [&str; 2] = ["/checkpoint", "/v1/trust"];
-/// Written last, in this order, after the status tokens by number. Deltas follow, and then the head: they lead to a head newer than the one
-/// in place. The delta that begins at the new head comes after it.
+/// Written after the status tokens by number, in this order. Then come the deltas, because they lead to the new head, and then the head.
+/// The delta that begins at the new head comes after it.
 const LAST: [&str; 2] = ["/v1/floors", LISTING_FILE];
 /// Written after all of these.
 const HEAD: &str = "/v1/feed/head";

@@ -137,7 +137,7 @@ impl Anchors {
         Anchors { roots: roots.clone(), ..Anchors::new(authority, origin, roots, threshold, log) }
     }
 
-    /// Adds every new root entry of a trust document, up to the first one at `size` or later.
+    /// Adds every new root entry of a trust document with a log index below `size`.
     pub fn with_entries(
         &self,
         entries: &[RootEntry],

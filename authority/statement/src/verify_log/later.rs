@@ -15,8 +15,8 @@ use crate::token::{Token, TokenFault};
 use crate::trust::RootEntry;
 use std::collections::HashMap;
 
-/// Waits for a head that covers entries listed already. With a pause of a quarter of a second, longer than a commit with a slow disk and
-/// slow witnesses.
+/// Pauses for a head that covers entries listed already. At a quarter of a second each, longer than a commit with a slow disk and slow
+/// witnesses.
 const PATIENCE: usize = 32;
 
 /// The served files that name no head.
