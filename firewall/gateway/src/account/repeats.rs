@@ -13,7 +13,7 @@ const MINUTE_MS: u64 = 60_000;
 /// Period that one later record covers.
 const SECOND_MS: u64 = 1_000;
 
-/// How a refusal is recorded.
+/// Form of a refusal's record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Recording {
     /// By a record, which also stands for `others` refusals of this code without a record.

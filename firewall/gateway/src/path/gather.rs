@@ -72,8 +72,8 @@ struct Missing<'g> {
 }
 
 impl Way<'_> {
-    /// Sends the message to every member at once. If nobody answers, the answer is a member's refusal. Members that may have
-    /// the message come first, then the order of the group.
+    /// Sends the message to every member at once. If nobody answers, the answer is the refusal of the
+    /// first member that may have the message, or else of the first member.
     pub(super) async fn gather(&self, group: &Group, received: Received) -> Answer {
         let deadline = tokio::time::Instant::now() + group.time;
         let Received { admitted, bytes } = received;

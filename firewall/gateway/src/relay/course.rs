@@ -215,7 +215,7 @@ impl Course {
     }
 
     /// Returns true if a refused event is an error that answers an earlier request on the stream of its session. The caller
-    /// is told, and the stream continues. It is recorded as refused.
+    /// gets the error, and the stream continues. It is recorded as refused.
     pub(crate) fn answers_before(&self, refusal: &Refusal) -> bool {
         let answers = self.is_of_session() && refusal.rpc_id().is_some();
         if answers {
