@@ -130,7 +130,7 @@ impl Accounts {
         &self.shared.rate
     }
 
-    /// Takes the counts of refusals that no record holds, a second after the last refusal of their kind.
+    /// Takes the counts of unrecorded refusals, one second after the last of their kind.
     pub(crate) fn unrecorded(&self, now: Now) -> Vec<(Arc<str>, Code, u64)> {
         let mut all = Vec::new();
         for shard in &self.shards {
@@ -192,7 +192,7 @@ impl Account {
         Ok(Connection { charge, counted: false })
     }
 
-    /// Charges a request that arrives.
+    /// Charges the arrival of a request.
     ///
     /// # Errors
     /// [`TooOften`], with the time after which another request would pass. Nothing is charged then.
@@ -205,7 +205,7 @@ impl Account {
         locked(&self.repeats).put_back(code, others.saturating_add(1), now.monotonic_ms);
     }
 
-    /// Decides how a refusal is recorded.
+    /// Decides the form of a refusal's record.
     pub(crate) fn refusal(&self, code: Code, now: Now) -> Recording {
         locked(&self.repeats).refusal(code, now.monotonic_ms)
     }

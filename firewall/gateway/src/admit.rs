@@ -61,7 +61,7 @@ pub(crate) struct Admitted {
     pub(crate) target: Option<Target>,
     /// Media type of the JSON body; `None` if the head states none.
     pub(crate) typed: Option<Media>,
-    /// The header by which the caller asked for our extension; other extensions are not carried.
+    /// The header with which the caller asked for our extension. Other extensions are not forwarded.
     pub(crate) extension: Option<HeaderName>,
     /// gRPC: the caller's deadline, if it states one.
     pub(crate) waits: Option<Duration>,
@@ -142,7 +142,7 @@ pub(crate) fn admit(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arriv
     }
 }
 
-/// Handshakes are native L8 on every route.
+/// Judges the head of a handshake, which is native L8 on every route.
 fn handshake(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arrival, Refusal> {
     no_query(parts)?;
     match parts.method {

@@ -75,7 +75,7 @@ pub(crate) enum EventFault {
     Id,
     /// A `retry` that is not a number up to an hour.
     Retry,
-    /// An event past the limit.
+    /// An event above the limit.
     TooLarge,
     /// More events than the limit.
     TooMany,

@@ -144,12 +144,12 @@ impl Audit {
         if self.health.failing.load(Ordering::Relaxed) { Err(NotRecorded) } else { Ok(Recorded(())) }
     }
 
-    /// Records written since the start.
+    /// Number of records written since the start.
     pub(crate) fn written(&self) -> u64 {
         self.health.written.load(Ordering::Relaxed)
     }
 
-    /// Records that found no room.
+    /// Number of records that found no room.
     pub(crate) fn lost(&self) -> u64 {
         self.health.lost.load(Ordering::Relaxed)
     }

@@ -15,7 +15,7 @@ pub(crate) enum FrameFault {
     Compressed,
     /// The first byte is neither 0 nor 1.
     Flag,
-    /// A message past the limit.
+    /// A message above the limit.
     TooLarge,
     /// The body ends within a message.
     Cut,
