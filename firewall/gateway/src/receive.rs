@@ -30,7 +30,7 @@ pub(crate) struct Received {
     pub(crate) bytes: Bytes,
 }
 
-/// Limits for receiving a body, and its charge.
+/// Charge, turns and limits for receiving a body.
 pub(crate) struct Room<'r> {
     pub(crate) charge: &'r Charge,
     pub(crate) turns: &'r Turns,

@@ -153,7 +153,7 @@ impl Relay {
         self.course.opens()
     }
 
-    /// The next piece, first of the bytes read before.
+    /// The next piece, starting with those read before.
     async fn piece(&mut self) -> Option<Bytes> {
         match self.ready.pop_front() {
             Some(piece) => Some(piece),

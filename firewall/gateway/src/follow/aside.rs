@@ -40,7 +40,7 @@ type Job = Box<dyn FnOnce() + Send>;
 #[derive(Clone, Debug)]
 pub(crate) struct Aside(mpsc::Sender<Job>);
 
-/// Priority between the work and messages.
+/// Priority of the work relative to messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Haste {
     /// Messages wait for the work, since no policies of the operator are live yet.
