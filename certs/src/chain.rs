@@ -1,4 +1,4 @@
-//! Chains and roots, as they come from files, from `x5c` members and from handshakes: read with bounds, not yet believed.
+//! Chains and roots from files, from `x5c` members and from handshakes: read with bounds, not yet trusted.
 
 use crate::pem;
 use crate::read::{Facts, Role};
@@ -45,7 +45,7 @@ impl Default for ChainLimits {
     }
 }
 
-/// Why a PEM or base64 text gave no chain or roots.
+/// The reason that a PEM or base64 text gave no chain or roots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PemFault {
     /// More bytes than the limit.
@@ -54,11 +54,11 @@ pub enum PemFault {
     TooMany,
     /// No certificate in it.
     Empty,
-    /// A section that is not what was asked for, for example a private key among certificates.
+    /// A section of another kind than expected, for example a private key among certificates.
     OtherSection,
     /// Not PEM or base64.
     Malformed,
-    /// A certificate that cannot serve as a root, and why.
+    /// A certificate that cannot serve as a root, with the reason.
     BadRoot(ChainFault),
 }
 
@@ -82,7 +82,7 @@ impl std::error::Error for PemFault {}
 pub struct Thumbprint([u8; 32]);
 
 impl Thumbprint {
-    /// Of these DER bytes.
+    /// The thumbprint of these DER bytes.
     pub fn of(der: &[u8]) -> Thumbprint {
         let mut bytes = [0; 32];
         // SHA-256 has 32 bytes, so the two always have the same length.
@@ -109,15 +109,15 @@ impl fmt::Display for Thumbprint {
     }
 }
 
-/// A chain of certificates, leaf first, without the root. Nothing in it is believed before [`crate::verify_chain`].
+/// A chain of certificates, leaf first, without the root. Nothing in it is trusted before [`crate::verify_chain`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain(Vec<CertificateDer<'static>>);
 
 impl Chain {
-    /// From DER certificates, leaf first.
+    /// Takes DER certificates, leaf first.
     ///
     /// # Errors
-    /// [`PemFault::Empty`], [`PemFault::TooMany`], [`PemFault::TooLarge`]. The DER itself is not looked at.
+    /// [`PemFault::Empty`], [`PemFault::TooMany`], [`PemFault::TooLarge`]. The DER itself is not checked.
     pub fn from_der(
         certificates: Vec<CertificateDer<'static>>,
         limits: &ChainLimits,
@@ -133,7 +133,7 @@ impl Chain {
         Ok(Chain(certificates))
     }
 
-    /// From PEM, leaf first.
+    /// Reads PEM, leaf first.
     ///
     /// # Errors
     /// As [`Chain::from_der`]; [`PemFault::OtherSection`] and [`PemFault::Malformed`].
@@ -142,7 +142,7 @@ impl Chain {
         Chain::from_der(sections.into_iter().map(CertificateDer::from).collect(), limits)
     }
 
-    /// From the members of an `x5c` (RFC 7515 §4.1.6): padded standard base64, no white space, leaf first.
+    /// Reads the members of an `x5c` (RFC 7515 §4.1.6): padded standard base64, no white space, leaf first.
     ///
     /// # Errors
     /// As [`Chain::from_der`]; [`PemFault::Malformed`].
@@ -190,14 +190,14 @@ impl Chain {
         Thumbprint::of(self.leaf())
     }
 
-    /// The first and the last second of the leaf's validity, as it says; none if it cannot be read. Nothing of it is verified.
+    /// The first and the last second of the leaf's validity, as written; none if it cannot be read. Nothing is verified.
     pub fn leaf_validity(&self, limits: &ChainLimits) -> Option<(u64, u64)> {
         let facts = Facts::read(self.leaf(), limits).ok()?;
         Some((facts.not_before, facts.not_after))
     }
 
-    /// The same with the leaf's twin, which anybody can make of it and which verifies like it: the other one of the two ECDSA signatures of
-    /// its issuer (SEC 1, 4.1.4). None where the issuer signed otherwise.
+    /// The same chain with the leaf's twin. Anybody can make the twin, and it verifies like the leaf: it has the other of its
+    /// issuer's two ECDSA signatures (SEC 1, 4.1.4). None where the issuer signed otherwise.
     #[must_use]
     pub fn twin(&self) -> Option<Chain> {
         let leaf = CertificateDer::from(twin(self.leaf())?);
@@ -205,7 +205,7 @@ impl Chain {
     }
 }
 
-/// One root, with what webpki's trust anchors leave out.
+/// One root, with the facts that webpki's trust anchors leave out.
 #[derive(Clone, Debug)]
 pub(crate) struct Root {
     pub(crate) anchor: TrustAnchor<'static>,
@@ -216,32 +216,32 @@ pub(crate) struct Root {
     pub(crate) der: CertificateDer<'static>,
 }
 
-/// Roots that chains must end at, with the prefix of the URNs that they speak for and the bounds to read chains with.
+/// Roots that chains must end at, with the prefix of their URNs and the bounds to read chains with.
 #[derive(Clone, Debug)]
 pub struct Roots {
     pub(crate) roots: Vec<Root>,
     pub(crate) revoked: BTreeSet<Thumbprint>,
-    /// The issuing certificates that count right below a root; none: all.
+    /// The issuing certificates that are trusted right below a root; none: all.
     pub(crate) only: Option<Arc<BTreeSet<Thumbprint>>>,
-    /// Revocation lists that leaves are looked up in; none: nothing is.
+    /// Revocation lists for leaves; none: nothing is looked up.
     pub(crate) crls: Option<Arc<CrlStore>>,
     pub(crate) prefix: Prefix,
     pub(crate) limits: ChainLimits,
 }
 
 impl Roots {
-    /// From PEM: one certificate or more, each a CA that may sign certificates. The prefix is `urn:contexts` until
+    /// Reads PEM: one certificate or more, each a CA that may sign certificates. The prefix is `urn:contexts` until
     /// [`Roots::with_prefix`].
     ///
     /// # Errors
-    /// [`PemFault::BadRoot`] for a certificate that is no CA that may sign certificates, or has an extension that refuses
-    /// it (a critical one that is not processed); else as [`Chain::from_pem`].
+    /// [`PemFault::BadRoot`] for a certificate that is no CA that may sign certificates, or has an extension that refuses it
+    /// (a critical one that is not processed). Else as [`Chain::from_pem`].
     pub fn from_pem(text: &str, limits: &ChainLimits) -> Result<Roots, PemFault> {
         let sections = pem::sections(text, SectionKind::Certificate, limits.max_pem_bytes)?;
         Roots::from_der(sections.into_iter().map(CertificateDer::from).collect(), limits)
     }
 
-    /// From DER certificates, the same.
+    /// Takes DER certificates, as [`Roots::from_pem`].
     ///
     /// # Errors
     /// As [`Roots::from_pem`].
@@ -273,22 +273,22 @@ impl Roots {
         self
     }
 
-    /// The same roots, under which a chain counts only if its issuing certificate right below the root is one of these, whatever the
-    /// roots sign: the trust list of an authority whose root is split among several keys (`docs/spec/trust-list.md`). An empty list
-    /// lets no chain pass.
+    /// The same roots, limited to chains whose issuing certificate right below the root is one of these. This is the trust
+    /// list of an authority whose root is split among several keys (`docs/spec/trust-list.md`). An empty list lets no chain
+    /// pass.
     pub fn with_only(mut self, issuing: impl IntoIterator<Item = Thumbprint>) -> Roots {
         self.only = Some(Arc::new(issuing.into_iter().collect()));
         self
     }
 
-    /// The same roots, under which a leaf counts only while a list of its issuer that is still good says that it is not revoked
-    /// (RFC 5280 §6.3). A leaf that no list speaks for, and one whose list has expired, is refused.
+    /// The same roots, under which a leaf needs a current list of its issuer on which it is not revoked (RFC 5280 §6.3). A
+    /// leaf that no list covers, or whose list has expired, is refused.
     pub fn with_crls(mut self, crls: Arc<CrlStore>) -> Roots {
         self.crls = Some(crls);
         self
     }
 
-    /// The same roots and more; one that is there already stays as it is.
+    /// The same roots with additional ones; a root that is there already stays as it is.
     ///
     /// # Errors
     /// As [`Roots::from_pem`].

@@ -1,5 +1,5 @@
-//! Certificate revocation lists in shards (RFC 5280 §5), as Let's Encrypt's Boulder makes them: a certificate names the one list that it
-//! would be on, by its serial number; each list says by its issuing distribution point which share of the certificates it speaks for.
+//! Certificate revocation lists in shards (RFC 5280 §5), as Let's Encrypt's Boulder makes them. A certificate names the one
+//! list that covers it, by its serial number. The issuing distribution point of a list states its share of the certificates.
 
 use crate::issue::{IssueFault, Issuer};
 use crate::pem;
@@ -29,15 +29,15 @@ pub const MAX_CRLS: usize = 16 * MAX_SHARDS as usize;
 /// Bytes of one list: some thirty thousand entries of our serial numbers.
 pub const MAX_CRL_BYTES: usize = 1024 * 1024;
 
-/// Where the lists of an issuer are published: `<base>/<shards>/<n>.crl` for `n` below the number of shards. The number is in the name, so that a
-/// list of another number of shards never speaks for a certificate that lies on another of its shards.
+/// The addresses of an issuer's lists: `<base>/<shards>/<n>.crl` for `n` below the number of shards. The number is in the
+/// name. So a list of another number of shards never covers a certificate that lies on another of its shards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CrlShards {
     base: String,
     shards: u32,
 }
 
-/// Why there can be no such lists, or one cannot be read.
+/// The reason that there can be no such lists, or that one cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CrlFault {
     /// The base is no `http` or `https` address of printable ASCII without a final slash, or is longer than 200 bytes.
@@ -46,7 +46,7 @@ pub enum CrlFault {
     Shards,
     /// More lists than [`MAX_CRLS`], or one longer than [`MAX_CRL_BYTES`].
     TooLarge,
-    /// Not a list of version 2 with what RFC 5280 asks for.
+    /// Not a list of version 2 in the form of RFC 5280.
     Malformed,
     /// No certificate that may sign lists here has the name of its issuer.
     Issuer,
@@ -92,7 +92,7 @@ impl CrlShards {
         Ok(CrlShards { base: base.to_owned(), shards })
     }
 
-    /// How many there are.
+    /// The number of shards.
     pub fn count(&self) -> u32 {
         self.shards
     }
@@ -104,7 +104,7 @@ impl CrlShards {
         u32::try_from(rest).unwrap_or_default()
     }
 
-    /// Where a shard is published, which is the name of its distribution point.
+    /// The address of a shard, which is the name of its distribution point.
     pub fn uri(&self, shard: u32) -> String {
         format!("{}/{}/{shard}.crl", self.base, self.shards)
     }
@@ -119,7 +119,7 @@ impl CrlShards {
 pub struct Revoked {
     /// Its serial number, big-endian without leading zeros.
     pub serial: Vec<u8>,
-    /// When it was revoked, in seconds since the epoch.
+    /// The time of revocation, in seconds since the epoch.
     pub at: u64,
 }
 
@@ -127,7 +127,7 @@ impl Revoked {
     /// The serial number of a certificate, revoked at `at`.
     ///
     /// # Errors
-    /// [`ChainFault`] for what is no certificate.
+    /// [`ChainFault`] for bytes that are no certificate.
     pub fn of(der: &CertificateDer<'_>, at: u64) -> Result<Revoked, ChainFault> {
         Ok(Revoked { serial: serial_of(der)?, at })
     }
@@ -136,13 +136,13 @@ impl Revoked {
 /// One list to be signed.
 #[derive(Clone, Debug)]
 pub struct CrlProfile<'a> {
-    /// Which shard.
+    /// The number of the shard.
     pub shard: u32,
     /// Rises with each edition of the list (RFC 5280 §5.2.3).
     pub number: u64,
-    /// When it is made.
+    /// The time of issue.
     pub this_update: u64,
-    /// Until when it counts.
+    /// The time until which it counts.
     pub next_update: u64,
     /// Every revoked certificate of the issuer; those of other shards are left out.
     pub revoked: &'a [Revoked],
@@ -186,7 +186,8 @@ impl Issuer {
     }
 }
 
-/// Revocation lists that a verifier holds, by issuer and distribution point; nothing in them is believed before a chain is checked.
+/// Revocation lists that a verifier holds, by issuer and distribution point. Nothing in them is trusted before a chain is
+/// checked.
 #[derive(Clone, Debug, Default)]
 pub struct Crls(Vec<Held>);
 
@@ -194,7 +195,7 @@ pub struct Crls(Vec<Held>);
 struct Held {
     this_update: u64,
     next_update: u64,
-    /// Whose signature it was verified by; none: that was not looked at.
+    /// The key that verified its signature; none if the signature was not checked.
     key: Option<KeyId>,
     list: Arc<CertRevocationList<'static>>,
 }
@@ -203,8 +204,8 @@ impl Crls {
     /// Reads DER lists.
     ///
     /// # Errors
-    /// [`CrlFault::TooLarge`], [`CrlFault::Malformed`] for the first that cannot be read: a list that is left out would let what it
-    /// revokes pass, or refuse everybody.
+    /// [`CrlFault::TooLarge`], [`CrlFault::Malformed`] for the first that cannot be read. Leaving it out would let its
+    /// revoked certificates pass, or refuse everybody.
     pub fn from_der<D: AsRef<[u8]>>(lists: &[D]) -> Result<Crls, CrlFault> {
         if lists.len() > MAX_CRLS || lists.iter().any(|der| der.as_ref().len() > MAX_CRL_BYTES) {
             return Err(CrlFault::TooLarge);
@@ -219,7 +220,7 @@ impl Crls {
                 list: Arc::new(CertRevocationList::from(owned)),
             })
         };
-        // of two editions of one list the later counts: webpki takes the first that it finds
+        // of two editions of one list the later counts, since webpki takes the first that it finds
         let mut newest: BTreeMap<(Vec<u8>, Vec<u8>), (u64, usize)> = BTreeMap::new();
         for (n, der) in lists.iter().enumerate() {
             let name = CrlName::read(der.as_ref()).ok_or(CrlFault::Malformed)?;
@@ -242,24 +243,24 @@ impl Crls {
         Crls::from_der(&lists)
     }
 
-    /// How many lists there are.
+    /// The number of lists.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if there is no list.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The first second after `at` at which one of them ends, in seconds since the epoch: what they say does not change by time before it.
+    /// The first second after `at` at which a list ends, in seconds since the epoch. Time alone changes no verdict before it.
     pub fn next_end(&self, at: u64) -> Option<u64> {
         self.0.iter().map(|held| held.next_update).filter(|end| *end > at).min()
     }
 
-    /// Those that had been made at `at`: webpki looks at the end of a list, not at its beginning. For a leaf that names no list only those of
-    /// a whole issuer: webpki takes any shard for such a leaf, and it might be on another. Of those whose signer is known only those of `keys`:
-    /// webpki tells issuers by their names alone, and takes the first list that it finds.
+    /// The lists that had been issued at `at`: webpki checks the end of a list, not its beginning. A leaf that names no list
+    /// gets only lists of a whole issuer, since webpki would take any shard for it. A list with a known signer must be signed
+    /// by one of `keys`, since webpki tells issuers by name alone and takes the first list.
     pub(crate) fn lists(
         &self,
         at: u64,
@@ -270,13 +271,13 @@ impl Crls {
         let of_it = |held: &&Held| held.key.is_none_or(|key| keys.contains(&key));
         let made = self.0.iter().filter(|held| held.this_update <= at).filter(of_it);
         let mut lists: Vec<_> = made.filter(|held| names_one == Named::Yes || whole(held)).collect();
-        // a list of the whole issuer says nothing in the place of the one that the leaf names
+        // a list of the whole issuer does not replace the one that the leaf names
         lists.sort_by_key(whole);
         lists.into_iter().map(|held| held.list.as_ref()).collect()
     }
 
-    /// Whether a list of a whole issuer, which one of these keys was verified to have signed, holds this serial number, whatever another list
-    /// says and whether or not it has ended: what is revoked stays so.
+    /// Returns true if a list of a whole issuer, verified by one of these keys, holds this serial number. Other lists and the
+    /// list's end do not matter: a revoked certificate stays revoked.
     pub(crate) fn whole_list_holds(&self, serial: &[u8], keys: &[KeyId]) -> bool {
         let signed = self.0.iter().filter(|held| held.key.is_some_and(|key| keys.contains(&key)));
         let mut whole = signed.filter(|held| held.list.issuing_distribution_point().is_none());
@@ -284,8 +285,8 @@ impl Crls {
     }
 }
 
-/// The lists that verifiers hold now, replaced as a whole while they are used: what is newly revoked is refused by the next handshake, and
-/// whoever goes on with an older verdict is told by [`CrlStore::edition`] that it must be made anew.
+/// The lists that verifiers hold now, replaced as a whole while they are in use. The next handshake refuses newly revoked
+/// certificates. [`CrlStore::edition`] tells holders of an older verdict to check again.
 #[derive(Debug, Default)]
 pub struct CrlStore {
     lists: RwLock<Arc<Crls>>,
@@ -293,7 +294,7 @@ pub struct CrlStore {
 }
 
 impl CrlStore {
-    /// With these lists.
+    /// A store with these lists.
     pub fn new(crls: Crls) -> CrlStore {
         CrlStore { lists: RwLock::new(Arc::new(crls)), edition: AtomicU64::new(0) }
     }
@@ -309,7 +310,7 @@ impl CrlStore {
         Arc::clone(&self.lists.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Rises with each replacement. Of a verdict that was made after it was read nothing is older than it.
+    /// The edition, which rises with each replacement. A verdict made after reading it uses this edition or a later one.
     pub fn edition(&self) -> u64 {
         self.edition.load(Ordering::Acquire)
     }

@@ -1,5 +1,5 @@
-//! Cross-certificates (RFC 5280 §3.2, F0-50): the issuing key of another authority, certified by a root of ours for some lines and no
-//! longer than said. Whatever the other authority signs, stock verifiers hold its context signers to these lines.
+//! Cross-certificates (RFC 5280 §3.2, F0-50): a root of ours certifies the issuing key of another authority, for some lines
+//! and a limited time. Stock verifiers then hold its context signers to these lines, whatever the other authority signs.
 
 use crate::read::{Facts, Purpose, Role};
 use crate::{
@@ -23,18 +23,18 @@ use x509_parser::prelude::FromDer;
 #[cfg(test)]
 mod tests;
 
-/// Why a certificate is no cross-certificate for what it should be for.
+/// The reason that a certificate is no cross-certificate for the given lines and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CrossFault {
     /// It cannot be read, or is larger than the limit.
     Malformed,
-    /// It is no CA that may sign certificates, or it lets others stand below it (its path length is not 0).
+    /// It is no CA that may sign certificates, or it permits CAs below it (its path length is not 0).
     Role,
     /// Its one extended key usage is not that of contexts.
     Usage,
-    /// The names that it permits are not just those of the lines, or it says more about names than that.
+    /// Its permitted names are not exactly those of the lines, or it constrains names further.
     Lines,
-    /// It ends earlier than it is to count.
+    /// It ends before the required time.
     Ends,
     /// No root key signed it.
     Signature,
@@ -69,8 +69,8 @@ impl fmt::Display for CrossFault {
 
 impl std::error::Error for CrossFault {}
 
-/// A cross-certificate that was checked: a root key signed it, it issues leaves for contexts alone, and it permits just the lines that it
-/// was checked for. Only [`CrossCertificate::check`] makes one.
+/// A checked cross-certificate: a root key signed it, it issues leaves for contexts alone, and it permits exactly the lines
+/// it was checked for. Only [`CrossCertificate::check`] makes one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CrossCertificate {
     der: CertificateDer<'static>,
@@ -80,7 +80,7 @@ pub struct CrossCertificate {
 }
 
 impl CrossCertificate {
-    /// Checks one: signed by one of `keys`, for just these lines (and what is below them), good until `until` at least.
+    /// Checks one: signed by one of `keys`, for exactly these lines (and those below them), valid until `until` at least.
     ///
     /// # Errors
     /// The [`CrossFault`] of the first of these that does not hold.
@@ -120,12 +120,14 @@ impl CrossCertificate {
         self.thumbprint
     }
 
-    /// Whether a context signer of the other authority counts below `roots` by this certificate: the chain of its leaf and this certificate
-    /// alone, judged at the first second at which both are valid. When the signer may sign is for its own authority's rules to say.
+    /// Verifies that a context signer of the other authority counts below `roots` by this certificate. It judges the chain of
+    /// its leaf and this certificate alone, at the first second at which both are valid. The time at which the signer may
+    /// sign is set by its own authority's rules.
     ///
     /// # Errors
-    /// As [`verify_chain`]: a name outside of the lines is [`ChainFault::NotPermittedByNameConstraints`]; a leaf by another issuer,
-    /// [`ChainFault::UnknownIssuer`] or [`ChainFault::BadSignature`]; one that ended before this began, [`ChainFault::Expired`].
+    /// As [`verify_chain`]: a name outside the lines is [`ChainFault::NotPermittedByNameConstraints`]; a leaf by another
+    /// issuer, [`ChainFault::UnknownIssuer`] or [`ChainFault::BadSignature`]; one that ended before this began,
+    /// [`ChainFault::Expired`].
     pub fn leaf(&self, chain: &Chain, roots: &Roots) -> Result<VerifiedLeaf, ChainFault> {
         let leaf = chain.certificates().first().ok_or(ChainFault::Malformed)?;
         let facts = Facts::read(leaf, roots.limits())?;
@@ -135,13 +137,13 @@ impl CrossCertificate {
         }
         let through = Chain::from_der(vec![leaf.clone(), self.der.clone()], roots.limits());
         let through = through.map_err(|_| ChainFault::TooLong)?;
-        // revocation lists of ours say nothing of the leaves of others
+        // revocation lists of ours do not cover the leaves of others
         let roots = Roots { crls: None, ..roots.clone().with_only([self.thumbprint]) };
         verify_chain(&through, &roots, Usage::Context, at)
     }
 }
 
-/// The DNS trees that it permits; refuses constraints of any other kind, which would say something else than lines.
+/// The DNS trees that it permits. Refuses constraints of any other kind, which express no lines.
 fn permitted(certificate: &X509Certificate<'_>) -> Result<BTreeSet<String>, CrossFault> {
     let constraints = certificate.name_constraints().map_err(|_| CrossFault::Malformed)?;
     let constraints = constraints.filter(|one| one.critical).ok_or(CrossFault::Lines)?.value;
@@ -155,7 +157,7 @@ fn permitted(certificate: &X509Certificate<'_>) -> Result<BTreeSet<String>, Cros
     trees.collect()
 }
 
-/// That this root key signed it, and that it names this root as its issuer.
+/// Verifies that this root key signed it, and that it names this root as its issuer.
 fn signed_by(certificate: &X509Certificate<'_>, root: &RootKey) -> Option<()> {
     let (_, above) = X509Certificate::from_der(root.der()).ok()?;
     if above.subject().as_raw() != certificate.issuer().as_raw() {
@@ -170,14 +172,15 @@ fn signed_by(certificate: &X509Certificate<'_>, root: &RootKey) -> Option<()> {
 }
 
 impl Issuer {
-    /// Certifies the issuing key of another authority for these lines and what is below them, until `not_after`: for context signers
-    /// alone, with path length 0, so that nobody else can stand below it. It has the other certificate's subject and key, and begins where
-    /// that one begins (or this root, if later), so that what was signed before counts too.
+    /// Certifies the issuing key of another authority for these lines and those below them, until `not_after`. The
+    /// certificate is for context signers alone, with path length 0, so that no CA can stand below it. It has the other
+    /// certificate's subject and key. It begins where that one begins (or this root, if later), so that earlier signatures
+    /// count too.
     ///
     /// # Errors
-    /// [`IssueFault::NotAnIssuer`] if this is not a root or the other no issuer of contexts with a key of P-256 or Ed25519;
-    /// [`IssueFault::NamesMissing`] without a line; [`IssueFault::RepeatedLine`]; [`IssueFault::LifetimeTooLong`] past the end of either;
-    /// [`IssueFault::Encoding`] for a subject that cannot be written the same again.
+    /// [`IssueFault::NotAnIssuer`] if this is no root, or the other no issuer of contexts with a key of P-256 or Ed25519;
+    /// [`IssueFault::NamesMissing`] without a line; [`IssueFault::RepeatedLine`]; [`IssueFault::LifetimeTooLong`] past the
+    /// end of either; [`IssueFault::Encoding`] for a subject that cannot be encoded identically.
     pub fn cross(
         &self,
         other: &CertificateDer<'static>,
@@ -226,7 +229,7 @@ fn raw_subject(der: &[u8]) -> Option<Vec<u8>> {
     Some(certificate.subject().as_raw().to_vec())
 }
 
-/// Subject and key identifier of a certificate, to be written again.
+/// Subject and key identifier of a certificate, to be encoded again.
 fn subject_of(der: &[u8]) -> Option<(DistinguishedName, Option<Vec<u8>>)> {
     let (_, certificate) = X509Certificate::from_der(der).ok()?;
     let mut name = DistinguishedName::new();

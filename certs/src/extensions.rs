@@ -1,4 +1,5 @@
-//! The extensions that a certificate may carry, where each may stand, and which may be critical (RFC 5280 §4.2).
+//! The extensions that a certificate may carry, the certificates they may stand in, and those that may be critical (RFC 5280
+//! §4.2).
 
 use crate::ChainFault;
 use crate::read::Role;
@@ -38,7 +39,8 @@ const RULES: [(Oid<'static>, Rule); 8] = [
     (OID_X509_EXT_INHIBIT_ANY_POLICY, Rule::Unprocessed),
 ];
 
-/// Checks all extensions of a certificate of this role: each at most once, critical only if processed, where it may stand.
+/// Checks all extensions of a certificate of this role: each at most once, critical only if processed, and only where
+/// allowed.
 ///
 /// # Errors
 /// [`ChainFault::UnknownCriticalExtension`]; [`ChainFault::BadNameConstraints`] in a leaf or without a subtree;
@@ -63,7 +65,7 @@ pub(crate) fn check(certificate: &X509Certificate<'_>, role: Role) -> Result<(),
     Ok(())
 }
 
-/// That name constraints hold one list of subtrees at least, and that no list is empty (RFC 5280 §4.2.1.10).
+/// Verifies that name constraints hold at least one list of subtrees, and that no list is empty (RFC 5280 §4.2.1.10).
 fn subtrees(value: &[u8]) -> Option<()> {
     let (rest, constraints) = Sequence::from_der(value).ok()?;
     let mut lists: &[u8] = &constraints.content;

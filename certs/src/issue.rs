@@ -9,7 +9,7 @@ use semgate_contexts::{Line, Prefix};
 use std::fmt;
 use std::net::IpAddr;
 
-/// Why a certificate was not issued.
+/// The reason that a certificate was not issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum IssueFault {
@@ -19,8 +19,8 @@ pub enum IssueFault {
     Times,
     /// The lifetime is longer than the profile allows, or than the issuer lives.
     LifetimeTooLong,
-    /// A leaf needs names of its usage: lines for a context, a tree for status, feed and log, one SPIFFE id for an
-    /// agent, a SPIFFE id or host for a server.
+    /// A leaf lacks the names of its usage. A context needs lines; status, feed and log need a tree; an agent needs one
+    /// SPIFFE id; a server needs a SPIFFE id or host.
     NamesMissing,
     /// The names are not of the kind that the usage takes.
     NamesOfAnotherUsage,
@@ -28,7 +28,7 @@ pub enum IssueFault {
     RepeatedLine,
     /// A host is not one.
     Name(NameFault),
-    /// The issuer does not issue leaves of this usage, or outside of the delegated lines.
+    /// The issuer does not issue leaves of this usage, or not for these lines.
     NotDelegated,
     /// The certificate is not a CA, or its key is another one.
     NotAnIssuer,
@@ -60,7 +60,7 @@ impl fmt::Display for IssueFault {
 
 impl std::error::Error for IssueFault {}
 
-/// Which kind of leaves an issuing certificate makes.
+/// The kind of leaves that an issuing certificate makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Family {
     /// Context, status, feed and log leaves.
@@ -69,7 +69,7 @@ pub enum Family {
     Tls,
 }
 
-/// Lines that something is delegated.
+/// The lines of a delegation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineScope {
     /// Every line: the whole tree `contexts.invalid`.
@@ -104,16 +104,16 @@ impl RootProfile {
     }
 }
 
-/// An issuing certificate: CA with path length 0, keyCertSign and cRLSign, the extended key usages of its family (webpki
-/// wants them here too), and critical name constraints.
+/// An issuing certificate: CA with path length 0, keyCertSign and cRLSign, and critical name constraints. It has the extended
+/// key usages of its family, since webpki wants them here too.
 #[derive(Clone, Debug)]
 pub struct IssuingProfile {
     /// Its common name.
     pub name: String,
-    /// What leaves it makes.
+    /// The kind of leaves that it makes.
     pub family: Family,
-    /// The lines that it is delegated, for [`Family::Contexts`]. With [`LineScope::Trees`] status, feed and log leaves
-    /// cover only these trees.
+    /// The lines delegated to it, for [`Family::Contexts`]. With [`LineScope::Trees`], status, feed and log leaves cover only
+    /// these trees.
     pub lines: LineScope,
     /// First second of validity.
     pub not_before: u64,
@@ -175,7 +175,7 @@ pub struct LeafProfile {
     pub not_before: u64,
     /// Seconds of validity, at most 90 days; 30 days by the constructors.
     pub lifetime: u64,
-    /// Where its issuer publishes what it revoked; none: the leaf names no list.
+    /// The addresses of its issuer's revocation lists; none: the leaf names no list.
     pub crl: Option<CrlShards>,
 }
 
@@ -190,8 +190,8 @@ impl LeafProfile {
         LeafProfile::of(usage, LeafNames::Scope(scope), not_before)
     }
 
-    /// A signer of policy sets. It speaks for no line, and is named in the tree of all of them, so that only who may certify signers
-    /// of every line may certify it.
+    /// A signer of policy sets. It signs for no line. Its name is the tree of all lines, so that only an issuer for every
+    /// line may certify it.
     pub fn policy(id: SpiffeId, not_before: u64) -> LeafProfile {
         let names = LeafNames::Endpoint { id: Some(id), hosts: Vec::new(), addresses: Vec::new() };
         LeafProfile::of(Usage::Policy, names, not_before)
@@ -219,7 +219,7 @@ impl LeafProfile {
         self
     }
 
-    /// The same, naming the revocation list that it would be on.
+    /// The same, naming the revocation list that covers it.
     pub fn crl(mut self, shards: CrlShards) -> LeafProfile {
         self.crl = Some(shards);
         self

@@ -1,4 +1,4 @@
-//! Keys and signatures: ECDSA P-256 (`ES256`) to sign; that and Ed25519 to verify.
+//! Keys and signatures: ECDSA P-256 (`ES256`) to sign; ECDSA P-256 and Ed25519 to verify.
 
 use crate::pem;
 use crate::{DeviceFault, SigningKey};
@@ -18,7 +18,7 @@ const ED25519_SPKI: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 
 /// Bytes of a key file. A P-256 key in PEM has about 240; ten times that leaves room for comments.
 const MAX_KEY_PEM: usize = 4096;
 
-/// Why a key cannot be had.
+/// The reason that a key is not available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyFault {
     /// The source of randomness failed.
@@ -47,7 +47,7 @@ impl fmt::Display for KeyFault {
 
 impl std::error::Error for KeyFault {}
 
-/// Why a signature was not accepted.
+/// The reason that a signature was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SignatureFault {
     /// The named algorithm is not the key's.
@@ -278,7 +278,7 @@ impl PublicKey {
     /// key's own, so that a header cannot choose another.
     ///
     /// # Errors
-    /// The [`SignatureFault`] of the first of these that does not hold.
+    /// The [`SignatureFault`] of the first check that fails.
     pub fn verify(
         &self,
         claimed: SignatureAlgorithm,
@@ -300,7 +300,8 @@ impl PublicKey {
     }
 }
 
-/// The form that ECDSA signatures have in certificates and in TUF (RFC 3279 §2.2.3): a sequence of two integers, of `r || s`.
+/// The DER form of an ECDSA signature `r || s`, used in certificates and in TUF (RFC 3279 §2.2.3): a sequence of two
+/// integers.
 pub fn signature_der(signature: &[u8; 64]) -> Vec<u8> {
     let (r, s) = signature.split_at(32);
     let integer = |digits: &[u8]| {

@@ -1,5 +1,5 @@
-//! Names of keys: the SHA-256 of a SubjectPublicKeyInfo, which is the same in every certificate of the key; and all the names under which
-//! something may be said against a signer.
+//! Names of keys: the SHA-256 of a SubjectPublicKeyInfo, which is the same in every certificate of the key. Also all the
+//! names by which a statement may accuse a signer.
 
 use crate::read::{Facts, Role};
 use crate::twin::twin;
@@ -13,12 +13,13 @@ use webpki::EndEntityCert;
 use x509_parser::certificate::X509Certificate;
 use x509_parser::prelude::FromDer;
 
-/// SHA-256 of a DER SubjectPublicKeyInfo (RFC 5280 §4.1.2.7; the `spki-hash` of RFC 7469 §2.4): names a key whoever certifies it.
+/// SHA-256 of a DER SubjectPublicKeyInfo (RFC 5280 §4.1.2.7; the `spki-hash` of RFC 7469 §2.4). It names a key independently
+/// of its certificates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KeyId([u8; 32]);
 
 impl KeyId {
-    /// Of this SubjectPublicKeyInfo.
+    /// The name of the key in this SubjectPublicKeyInfo.
     pub fn of(spki: &[u8]) -> KeyId {
         KeyId(*Thumbprint::of(spki).as_bytes())
     }
@@ -41,8 +42,8 @@ impl fmt::Display for KeyId {
     }
 }
 
-/// Every name under which something may be said against a signer: the thumbprints of its certificate and of that one's twin, and the keys
-/// of its certificate and of those that vouch for it.
+/// Every name by which a statement may accuse a signer. They are the thumbprints of its certificate and of the twin, and the
+/// keys of its certificate and of its issuers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignerId {
     certificates: Vec<Thumbprint>,
@@ -50,7 +51,7 @@ pub struct SignerId {
 }
 
 impl SignerId {
-    /// Of these certificates and keys.
+    /// The names from these certificates and keys.
     pub fn new(certificates: Vec<Thumbprint>, keys: Vec<KeyId>) -> SignerId {
         SignerId { certificates, keys }
     }
@@ -60,16 +61,17 @@ impl SignerId {
         &self.certificates
     }
 
-    /// The signer's key first, then those of the certificates above it, the root's apart.
+    /// The signer's key first, then those of the certificates above it, without the root's.
     pub fn keys(&self) -> &[KeyId] {
         &self.keys
     }
 }
 
 impl Chain {
-    /// The names of the signer whose certificate is the leaf: its key, and those of the chain whose keys certified it, or one that did, by a
-    /// signature that verifies and under the name that it gives to its issuer, in whatever order they stand; the root's apart. Nothing else of
-    /// the chain is verified: of one that verifies, these are all keys of the path, and where it holds more than one path those of each.
+    /// The names of the signer whose certificate is the leaf. They hold its key, and the keys of the chain that certified it
+    /// directly or indirectly, without the root's. Each such key verifies the signature of a certificate that names its
+    /// holder as issuer. The order of the chain does not matter, and nothing else is verified. For a verified chain, these
+    /// are all keys of its path, or of each path if there are several.
     pub fn signer_id(&self) -> SignerId {
         let leaf = self.leaf();
         let twin = twin(leaf).map(|der| Thumbprint::of(&der));
@@ -82,7 +84,7 @@ impl Chain {
         let mut all = self.certificates().iter();
         let (_, leaf) = X509Certificate::from_der(all.next()?).ok()?;
         let mut rest: Vec<Stated<'_>> = all.filter_map(Stated::read).collect();
-        // a root certifies itself, and whatever it signed says so to anyone who trusts it
+        // a root certifies itself, and anyone who trusts it knows what it signed
         rest.retain(|one| one.certified(&one.certificate).is_none());
         let mut keys = vec![KeyId::of(leaf.public_key().raw)];
         let mut below = vec![leaf];
@@ -107,8 +109,8 @@ impl Chain {
     }
 }
 
-/// The keys by which `leaf` may have been certified: of the certificates that bear the name of its issuer, and of several of those only of
-/// the ones whose signature it is.
+/// The keys by which `leaf` may have been certified: those of certificates with its issuer's name. If there are several, only
+/// those that verify its signature.
 pub(crate) fn issuing_keys<'c>(
     leaf: &[u8],
     above: impl Iterator<Item = &'c CertificateDer<'static>>,
@@ -140,17 +142,17 @@ impl<'c> Stated<'c> {
         &self.certificate
     }
 
-    /// Whether its subject is this DER name.
+    /// Returns true if its subject is this DER name.
     pub(crate) fn is_named(&self, name: &[u8]) -> bool {
         self.certificate.subject().as_raw() == name
     }
 
-    /// cRLSign, which must be written (RFC 5280 §4.2.1.3).
+    /// Returns true if the key usage states cRLSign, as RFC 5280 §4.2.1.3 demands.
     pub(crate) fn may_sign_lists(&self) -> bool {
         self.certificate.key_usage().ok().flatten().is_some_and(|usage| usage.value.crl_sign())
     }
 
-    /// That its key signed this one, which names it as issuer.
+    /// Verifies that its key signed this certificate, which names it as issuer.
     pub(crate) fn certified(&self, below: &X509Certificate<'_>) -> Option<()> {
         if !self.is_named(below.issuer().as_raw()) {
             return None;
@@ -158,7 +160,7 @@ impl<'c> Stated<'c> {
         self.signed(below.tbs_certificate.as_ref(), below.signature_value.data.as_ref())
     }
 
-    /// That its key signed these bytes.
+    /// Verifies that its key signed these bytes.
     pub(crate) fn signed(&self, said: &[u8], signature: &[u8]) -> Option<()> {
         ALGORITHMS.iter().find_map(|one| self.key.verify_signature(*one, said, signature).ok())
     }
@@ -169,14 +171,14 @@ fn key_of(der: &[u8]) -> Option<KeyId> {
     Some(KeyId::of(certificate.public_key().raw))
 }
 
-/// Why a certificate names no key that can be said to be compromised.
+/// The reason that a certificate names no key that can be reported as compromised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SuspectFault {
     /// The certificate cannot be read.
     Certificate(ChainFault),
-    /// It is a root: a root key leaves by a trust list.
+    /// It is a root: a trust list removes a root key.
     Root,
-    /// It is of the TLS family, of which nothing signs what a log holds.
+    /// It is of the TLS family, which signs nothing in a log.
     Tls,
 }
 
@@ -194,7 +196,7 @@ impl fmt::Display for SuspectFault {
 
 impl std::error::Error for SuspectFault {}
 
-/// A key that can be said to be compromised: of a leaf or an issuing certificate of the contexts family.
+/// A key that can be reported as compromised: of a leaf or an issuing certificate of the contexts family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Suspect {
     /// The certificate by which the key is named.
@@ -212,7 +214,7 @@ impl Suspect {
     /// The key of this certificate.
     ///
     /// # Errors
-    /// [`SuspectFault`]: saying it of this certificate would have no effect.
+    /// [`SuspectFault`] if a report about this certificate would have no effect.
     pub fn of(der: &CertificateDer<'_>, limits: &ChainLimits) -> Result<Suspect, SuspectFault> {
         let facts = Facts::read(der, limits).map_err(SuspectFault::Certificate)?;
         let of = |family: Family| facts.purposes.iter().any(|purpose| purpose.is_of(family).is_some());

@@ -1,4 +1,4 @@
-//! What a checked chain proves about its leaf.
+//! Facts about a leaf that its checked chain proves.
 
 use crate::names::{Within, line_of_uri, within};
 use crate::read::{Facts, Name, Purpose, Role, Signs};
@@ -47,8 +47,9 @@ impl VerifiedLeaf {
         self.thumbprint
     }
 
-    /// The names under which something may be said against who signs with it: the thumbprints of the certificate and of its twin, which
-    /// takes no key to make ([`crate::Chain::twin`]), and the keys of the certificate and of those on its path, the root's apart.
+    /// The names by which a statement may accuse the signer. They are the thumbprints of the certificate and of its twin,
+    /// which takes no key to make ([`crate::Chain::twin`]). They are also the keys of the certificate and of its path,
+    /// without the root's.
     pub fn signer_id(&self) -> &SignerId {
         &self.signer
     }
@@ -63,8 +64,8 @@ impl VerifiedLeaf {
         self.not_after
     }
 
-    /// What it says beyond that, and every issuing certificate of its path lets it say: extended key usages of other people's
-    /// (`eku:1.2.3`) and certificate policies (`policy:1.2.3`), sorted.
+    /// Further attributes, each permitted by every issuing certificate of its path, sorted: foreign extended key usages
+    /// (`eku:1.2.3`) and certificate policies (`policy:1.2.3`).
     pub fn marks(&self) -> &[String] {
         &self.marks
     }
@@ -73,20 +74,20 @@ impl VerifiedLeaf {
         VerifiedLeaf { marks, ..self }
     }
 
-    /// With the keys of the issuing certificates of its path.
+    /// The same leaf with the keys of the issuing certificates of its path.
     pub(crate) fn vouched_by(mut self, issuers: impl Iterator<Item = KeyId>) -> VerifiedLeaf {
         let keys = std::iter::once(KeyId::of(self.key.spki())).chain(issuers).collect();
         self.signer = SignerId::new(self.signer.certificates().to_vec(), keys);
         self
     }
 
-    /// The lines that a context leaf may sign for, exactly as its URIs spell them. Empty for other usages.
+    /// The lines that a context leaf may sign for, in the spelling of its URIs. Empty for other usages.
     pub fn lines(&self) -> &[Line] {
         &self.lines
     }
 
-    /// Proof that this leaf may speak for a line. A context leaf must name just this line, case included; a status,
-    /// feed or log leaf must name a tree that holds it (DNS knows no case). Server and agent leaves speak for none.
+    /// Proof that this leaf may sign for a line. A context leaf must name exactly this line, case included. A status, feed or
+    /// log leaf must name a tree that holds it (DNS ignores case). Server and agent leaves sign for none.
     ///
     /// # Errors
     /// [`LineNotDelegated`].
@@ -99,7 +100,7 @@ impl VerifiedLeaf {
         }
     }
 
-    /// The one SPIFFE id of a server, agent or policy leaf. Refuses none, two, and a URI that is not one.
+    /// The one SPIFFE id of a server, agent or policy leaf. Refuses a leaf with none, with two, or with another URI.
     ///
     /// # Errors
     /// [`PeerFault::NoSpiffeId`], [`PeerFault::SeveralIds`], [`PeerFault::NotSpiffe`].
@@ -108,7 +109,7 @@ impl VerifiedLeaf {
     }
 }
 
-/// Proof that a verified leaf may speak for a line. Only [`VerifiedLeaf::allows_line`] makes one:
+/// Proof that a verified leaf may sign for a line. Only [`VerifiedLeaf::allows_line`] makes one:
 ///
 /// ```compile_fail
 /// # fn forge(line: semgate_contexts::Line, signer: semgate_certs::Thumbprint) {
@@ -127,7 +128,7 @@ impl LineAllowed {
         &self.line
     }
 
-    /// The leaf that may speak for it.
+    /// The leaf that may sign for it.
     pub fn signer(&self) -> Thumbprint {
         self.signer
     }
@@ -154,7 +155,8 @@ pub(crate) fn one_id<'a>(mut uris: impl Iterator<Item = &'a str>) -> Result<Spif
     }
 }
 
-/// What webpki leaves open in a leaf whose path it has found. `window` is when the whole chain is valid.
+/// Checks the points of a leaf that webpki leaves open, once it has found a path. `window` is the time in which the whole
+/// chain is valid.
 pub(crate) fn check(
     facts: Facts,
     der: &[u8],
@@ -225,7 +227,7 @@ fn no_wildcard(facts: &Facts) -> Result<(), ChainFault> {
     if wild { Err(ChainFault::Wildcard) } else { Ok(()) }
 }
 
-/// The lines of a context leaf: DNS and URI names only, and each set says exactly what the other says.
+/// The lines of a context leaf. It has DNS and URI names only, and both sets state the same lines.
 fn lines(facts: &Facts, prefix: &Prefix) -> Result<Vec<Line>, ChainFault> {
     no_wildcard(facts)?;
     if facts.names.is_empty() || facts.names.iter().any(|name| matches!(name, Name::Address | Name::Other)) {

@@ -1,4 +1,4 @@
-//! Who is speaking: issues, reads and checks the certificates of Semgate, and turns them into TLS configurations.
+//! Issues, reads and checks the certificates of Semgate, and turns them into TLS configurations.
 //!
 //! Two families of certificates hang under a root, each with an issuing certificate of its own: what signs
 //! *contexts* (usages [`Usage::Context`], [`Usage::Status`], [`Usage::Feed`], [`Usage::Log`], [`Usage::Policy`]) and what *speaks on a

@@ -1,7 +1,7 @@
 //! URN lines and DNS names: `urn:contexts:acme.logistics` ↔ `logistics.acme.contexts.invalid` (`docs/spec/certificates.md`).
 //!
-//! X.509 can constrain DNS names and cannot constrain URNs (RFC 5280 §4.2.1.10), so a delegation of lines is written
-//! as one of DNS names, which every stock verifier enforces.
+//! X.509 can constrain DNS names but not URNs (RFC 5280 §4.2.1.10). So a delegation of lines is written as one of DNS names,
+//! which every stock verifier enforces.
 
 use semgate_contexts::{Line, Prefix};
 use std::fmt;
@@ -9,7 +9,7 @@ use std::fmt;
 /// The reserved DNS tree that all lines live in. `invalid` is reserved by RFC 6761 §6.4 and never resolves.
 pub const CONTEXTS_TREE: &str = "contexts.invalid";
 
-/// Why a DNS name stands for no line.
+/// The reason that a DNS name stands for no line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NameFault {
     /// The name is not one label or more below `contexts.invalid`, in lower case.
@@ -35,8 +35,8 @@ impl fmt::Display for NameFault {
 
 impl std::error::Error for NameFault {}
 
-/// The DNS form of a line: its labels reversed, in lower case (DNS knows no case), below `contexts.invalid`. A line is
-/// short enough that its DNS form always is one (RFC 1035 §2.3.4).
+/// The DNS form of a line: its labels reversed, in lower case (DNS ignores case), below `contexts.invalid`. The bounds of a
+/// line ensure a valid DNS name (RFC 1035 §2.3.4).
 pub fn dns_of_line(line: &Line) -> String {
     let mut dns = String::with_capacity(line.as_str().len() + 1 + CONTEXTS_TREE.len());
     for label in line.labels().rev() {
@@ -75,14 +75,15 @@ pub(crate) fn line_of_uri(prefix: &Prefix, uri: &str) -> Option<Line> {
     Line::parse(uri.strip_prefix(prefix.as_str())?.strip_prefix(':')?).ok()
 }
 
-/// How a DNS name stands to a subtree.
+/// The relation of a DNS name to a subtree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Within {
     Inside,
     Outside,
 }
 
-/// Where `dns` stands to the tree of `base` (RFC 5280 §4.2.1.10: labels may be added on the left). Both in any case.
+/// The relation of `dns` to the tree of `base` (RFC 5280 §4.2.1.10: labels may be added on the left). Case is ignored in
+/// both.
 pub(crate) fn within(dns: &str, base: &str) -> Within {
     let (dns, base) = (dns.as_bytes(), base.as_bytes());
     let Some(cut) = dns.len().checked_sub(base.len()) else { return Within::Outside };

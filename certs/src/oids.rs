@@ -1,9 +1,9 @@
 //! Object identifiers as text.
 
-/// An object identifier in dotted decimals (X.690 §8.19), from its bytes in DER without tag and length. `None` where they are none, or
-/// where a number does not fit into 128 bits, as many as the longest that is in use has (2.25, made of UUIDs).
+/// An object identifier in dotted decimals (X.690 §8.19), from its bytes in DER without tag and length. `None` for other
+/// bytes, or for a number of more than 128 bits. The longest in use (2.25, made of UUIDs) has 128.
 ///
-/// x509-parser reads the first byte alone as the first two numbers, so that 2.999.1 would be told as 3.16.55.1.
+/// x509-parser derives the first two numbers from the first byte alone, and would read 2.999.1 as 3.16.55.1.
 pub(crate) fn text_of(der: &[u8]) -> Option<String> {
     let mut numbers: Vec<u128> = Vec::new();
     let mut number: Option<u128> = None;

@@ -1,4 +1,4 @@
-//! Who stands at the other end of a connection.
+//! The identity of the peer of a connection.
 
 use crate::leaf::one_id;
 use crate::read::Facts;
@@ -11,7 +11,7 @@ use rustls_pki_types::CertificateDer;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Why a peer could not be identified.
+/// The reason that a peer could not be identified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PeerFault {
@@ -121,7 +121,7 @@ pub struct PeerRoots {
 }
 
 impl PeerRoots {
-    /// No trust domain: nobody can be identified.
+    /// No trust domain: no peer can be identified.
     pub fn new() -> PeerRoots {
         PeerRoots::default()
     }
@@ -132,7 +132,7 @@ impl PeerRoots {
         self
     }
 
-    /// The roots of one trust domain: what a signature by one of its agents is verified under.
+    /// The roots of one trust domain, which verify signatures of its agents.
     pub fn roots_of(&self, domain: &TrustDomain) -> Option<&Roots> {
         self.domains.get(domain)
     }
@@ -155,7 +155,7 @@ impl PeerRoots {
 
     fn identify_as(&self, usage: Usage, shown: &[CertificateDer<'_>], at: u64) -> Result<Peer, PeerFault> {
         let leaf = shown.first().ok_or(PeerFault::NoCertificate)?;
-        // The id is read before it is believed, only to choose the roots; what counts is read again from the chain.
+        // The id is read before it is trusted, only to choose the roots; the result reads it again from the chain.
         let claimed = one_id(Facts::read(leaf, &ChainLimits::default())?.uris())?;
         let roots = self.domains.get(claimed.trust_domain()).ok_or(PeerFault::UnknownTrustDomain)?;
         let chain = bounded(shown, roots.limits())?;
@@ -163,13 +163,13 @@ impl PeerRoots {
         Peer::of(&verified, leaf)
     }
 
-    /// Rises with each replacement of revocation lists that certificates are looked up in under any of these roots. A verdict that was made
-    /// after this was read is of these lists or of later ones.
+    /// The edition, which rises with each replacement of revocation lists under any of these roots. A verdict made after
+    /// reading it uses these lists or later ones.
     pub fn edition(&self) -> u64 {
         self.stores().map(|store| store.edition()).sum()
     }
 
-    /// The first second after `at` at which one of these lists ends: until then what they say does not change by time.
+    /// The first second after `at` at which one of these lists ends. Time alone changes no verdict before it.
     pub fn lists_end(&self, at: u64) -> Option<u64> {
         self.stores().filter_map(|store| store.now().next_end(at)).min()
     }

@@ -1,11 +1,11 @@
-//! PEM sections (RFC 7468), read by rustls-pki-types, with bounds and without skipping what it does not know.
+//! PEM sections (RFC 7468), read by rustls-pki-types, with bounds and without skipping unknown sections.
 
 use crate::PemFault;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rustls_pki_types::pem::{PemObject, SectionKind};
 
-/// The DER of every section. All must be of one kind; text between sections is ignored, as openssl writes it there.
+/// The DER of every section. All must be of one kind. Text between sections, which openssl writes, is ignored.
 pub(crate) fn sections(pem: &str, kind: SectionKind, max_bytes: usize) -> Result<Vec<Vec<u8>>, PemFault> {
     if pem.len() > max_bytes {
         return Err(PemFault::TooLarge);
@@ -18,7 +18,7 @@ pub(crate) fn sections(pem: &str, kind: SectionKind, max_bytes: usize) -> Result
             Err(_) => return Err(PemFault::Malformed),
         }
     }
-    // The reader passes over sections whose label it does not know. Count them, so that none is overlooked.
+    // The reader skips sections with unknown labels. Count them, so that none is overlooked.
     let begun = pem.split(['\n', '\r']).filter(|line| line.starts_with("-----BEGIN ")).count();
     match found.len() {
         n if n != begun => Err(PemFault::OtherSection),

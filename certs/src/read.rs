@@ -1,4 +1,4 @@
-//! What is read from one certificate, beside what webpki reads for itself.
+//! Facts read from one certificate, beyond those that webpki reads.
 
 use crate::extensions;
 use crate::oids::text_of;
@@ -24,7 +24,7 @@ pub(crate) enum Name {
     Other,
 }
 
-/// What the certificate says it is.
+/// The role that the certificate states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// A CA; `may_sign` by keyCertSign, which must be written (RFC 5280 §4.2.1.3).
@@ -33,7 +33,7 @@ pub(crate) enum Role {
     Leaf { signs: Signs },
 }
 
-/// What the key usage of a leaf says of signatures.
+/// The permission to sign in the key usage of a leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signs {
     /// digitalSignature.
@@ -62,7 +62,7 @@ impl Purpose {
     }
 }
 
-/// Whether something is named.
+/// The presence of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Named {
     Yes,
@@ -80,12 +80,13 @@ pub(crate) struct Facts {
     /// Permitted dNSName subtrees, `None` if DNS names are not constrained so.
     pub(crate) permitted: Option<Vec<String>>,
     pub(crate) spki: Vec<u8>,
-    /// Whether it names the revocation list that it would be on.
+    /// The presence of a named revocation list.
     pub(crate) list: Named,
     pub(crate) marks: Marks,
 }
 
-/// What a certificate says beyond what is judged here, by object identifiers as text; what has none is left out.
+/// Attributes of a certificate beyond those judged here, as text of their object identifiers. Attributes without one are left
+/// out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Marks {
     /// Extended key usages that are neither ours nor of RFC 5280 §4.2.1.12; `None` where the certificate limits no usage.
@@ -95,8 +96,8 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
-    /// Those of a leaf that every issuing certificate of its path hands on: a usage that the issuer is not kept from, a policy that it
-    /// has itself. As `eku:1.2.3` and `policy:1.2.3`, sorted, each once.
+    /// The attributes of a leaf that every issuing certificate of its path permits. The issuer must not be barred from the
+    /// usage, or must have the policy itself. As `eku:1.2.3` and `policy:1.2.3`, sorted, each once.
     pub(crate) fn within<'m>(&self, issuers: impl Iterator<Item = &'m Marks> + Clone) -> Vec<String> {
         let usable = |oid: &String| {
             issuers.clone().all(|issuer| issuer.usages.as_ref().is_none_or(|usages| usages.contains(oid)))
@@ -115,7 +116,7 @@ impl Marks {
 }
 
 impl Facts {
-    /// The facts of a certificate that is to count: within the limits, and with no extension that refuses it.
+    /// The facts of a certificate to be trusted: within the limits, and without an extension that refuses it.
     pub(crate) fn read(der: &[u8], limits: &ChainLimits) -> Result<Facts, ChainFault> {
         let certificate = parsed(der, limits)?;
         let facts = Facts::of(&certificate, limits)?;
@@ -123,7 +124,7 @@ impl Facts {
         Ok(facts)
     }
 
-    /// The bounds and the form of a certificate that may turn out to be in no path. Its extensions are judged in a path.
+    /// Checks the bounds and form of a certificate that may turn out to be in no path. Its extensions are judged in a path.
     pub(crate) fn check_form(der: &[u8], limits: &ChainLimits) -> Result<(), ChainFault> {
         Facts::of(&parsed(der, limits)?, limits).map(|_| ())
     }
@@ -230,7 +231,7 @@ fn purposes(certificate: &X509Certificate<'_>) -> Result<Vec<Purpose>, ChainFaul
 fn marks(certificate: &X509Certificate<'_>, limits: &ChainLimits) -> Result<Marks, ChainFault> {
     let extension = certificate.extended_key_usage().map_err(|_| ChainFault::Malformed)?;
     let ours = |oid: &&Oid<'_>| Usage::ALL.into_iter().any(|usage| usage.oid_der() == oid.as_bytes());
-    // an issuer with anyExtendedKeyUsage is kept from none
+    // an issuer with anyExtendedKeyUsage is barred from no usage
     let usages = extension.filter(|extension| !extension.value.any).map(|extension| {
         let others = extension.value.other.iter().filter(|oid| !ours(oid));
         let named = others.filter_map(|oid| text_of(oid.as_bytes()));
@@ -292,28 +293,28 @@ pub(crate) fn serial_of(der: &[u8]) -> Result<Vec<u8>, ChainFault> {
     Ok(raw.get(zeros..).unwrap_or_default().to_vec())
 }
 
-/// A revocation list beside others. Nothing of it is verified.
+/// The identity of a revocation list among others. Nothing is verified.
 #[derive(Debug)]
 pub(crate) struct CrlName {
     /// The name of its issuer, DER.
     pub(crate) issuer: Vec<u8>,
-    /// Its distribution point as the extension says it; empty: it is of the whole issuer.
+    /// Its distribution point as in the extension; empty for a list of the whole issuer.
     pub(crate) point: Vec<u8>,
     /// Its edition (RFC 5280 §5.2.3).
     pub(crate) number: u64,
     pub(crate) this_update: u64,
-    /// Until when it counts; 0 where it does not say.
+    /// The time until which it counts; 0 if it states none.
     pub(crate) next_update: u64,
 }
 
-/// Reads a revocation list, and nothing behind it.
+/// Reads a revocation list; refuses bytes behind it.
 pub(crate) fn read_crl(der: &[u8]) -> Option<CertificateRevocationList<'_>> {
     let (rest, list) = CertificateRevocationList::from_der(der).ok()?;
     rest.is_empty().then_some(list)
 }
 
 impl CrlName {
-    /// What tells a revocation list from others.
+    /// The identity of a revocation list among others.
     pub(crate) fn of(list: &CertificateRevocationList<'_>) -> Option<CrlName> {
         let point = list.extensions().iter().find(|one| one.oid == OID_X509_EXT_ISSUER_DISTRIBUTION_POINT);
         Some(CrlName {

@@ -1,4 +1,4 @@
-//! The key of a root certificate as a key that signs by itself: statements of an authority's root.
+//! The key of a root certificate as a key that signs statements of an authority's root.
 
 use crate::read::{Facts, Role};
 use crate::{ChainFault, ChainLimits, PemFault, PublicKey, Thumbprint};
@@ -39,7 +39,7 @@ impl RootKey {
         &self.der
     }
 
-    /// Whether it names itself as its issuer, as roots do.
+    /// Returns true if it names itself as its issuer, as roots do.
     pub fn is_self_issued(&self) -> bool {
         crate::issue::is_self_issued(&self.der)
     }

@@ -9,18 +9,18 @@ const MAX_ID: usize = 2048;
 /// Longest trust domain (SPIFFE-ID §2.1).
 const MAX_TRUST_DOMAIN: usize = 255;
 
-/// Why a text is not a SPIFFE id.
+/// The reason that a text is no SPIFFE id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SpiffeFault {
     /// More than 2048 bytes (SPIFFE-ID §2.3).
     TooLong,
     /// Does not begin with `spiffe://` in lower case.
     Scheme,
-    /// The trust domain is empty, longer than 255 bytes, or holds more than lower-case letters, digits, `.`, `-`, `_`.
-    /// Ports and user names are refused by this.
+    /// The trust domain is empty, longer than 255 bytes, or holds more than lower-case letters, digits, `.`, `-`, `_`. This
+    /// refuses ports and user names.
     TrustDomain,
-    /// No path, or a segment that is empty, `.` or `..`, or holds more than letters, digits, `.`, `-`, `_`. Queries,
-    /// fragments, percent encoding and trailing slashes are refused by this.
+    /// No path, or a segment that is empty, `.` or `..`, or holds more than letters, digits, `.`, `-`, `_`. This refuses
+    /// queries, fragments, percent encoding and trailing slashes.
     Path,
 }
 
@@ -75,7 +75,7 @@ pub struct SpiffeId {
 }
 
 impl SpiffeId {
-    /// Reads an id. Refuses what is not in the one strict form, see [`SpiffeFault`].
+    /// Reads an id. Refuses any text that is not in the one strict form, see [`SpiffeFault`].
     ///
     /// # Errors
     /// The [`SpiffeFault`] of the first part, from the left, that does not fit.

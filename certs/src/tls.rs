@@ -1,7 +1,7 @@
 //! TLS configurations: TLS 1.3 only, ring given explicitly, ALPN `http/1.1`, no session resumption.
 //!
-//! A resumed session would skip the certificate check, and so outlive the certificate; therefore servers send no
-//! tickets and clients keep none.
+//! A resumed session would skip the certificate check, and so outlive the certificate. So servers send no tickets and clients
+//! keep none.
 
 mod verifiers;
 
@@ -16,7 +16,7 @@ pub use rustls::{ClientConfig, ServerConfig};
 use std::fmt;
 use std::sync::Arc;
 
-/// What a server asks of its clients.
+/// The certificate that a server demands of its clients.
 #[derive(Clone, Debug)]
 pub enum ClientAuth {
     /// Every client shows a certificate that [`PeerRoots::identify`] accepts.
@@ -27,27 +27,27 @@ pub enum ClientAuth {
     None,
 }
 
-/// Who a client expects to meet. The chain must end at the given roots in every case.
+/// The identity that a client expects of a server. The chain must end at the given roots in every case.
 #[derive(Clone, Debug)]
 pub enum ExpectedServer {
     /// A server whose certificate names the host or address dialled.
     Named,
-    /// A server with just this SPIFFE id, whatever host it names: for agents, whose certificates often name none.
+    /// A server with exactly this SPIFFE id and any host: for agents, whose certificates often name no host.
     Id(SpiffeId),
     /// Both.
     NamedWithId(SpiffeId),
 }
 
-/// What a client asks of a server.
+/// The demands of a client on a server.
 #[derive(Clone, Debug)]
 pub struct ServerTrust {
     /// The roots that the server's chain must end at.
     pub roots: Roots,
-    /// Who the server must be.
+    /// The expected identity of the server.
     pub expected: ExpectedServer,
 }
 
-/// Why a configuration cannot be built.
+/// The reason that a configuration cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TlsFault {
     /// Certificate and key do not belong together, or rustls refuses them.
@@ -132,7 +132,8 @@ pub fn client_config(
     Ok(config)
 }
 
-/// Why a handshake failed, by the stable name of [`PeerFault::as_str`] where it was for the peer's certificate; else `tls`.
+/// The reason that a handshake failed: the stable name of [`PeerFault::as_str`] for a fault of the peer's certificate, else
+/// `tls`.
 pub fn reason(error: &rustls::Error) -> &'static str {
     use rustls::{CertificateError, Error, OtherError};
     let Error::InvalidCertificate(why) = error else { return "tls" };
@@ -151,7 +152,7 @@ pub fn reason(error: &rustls::Error) -> &'static str {
     }
 }
 
-/// ring, named here and nowhere taken from a process default.
+/// The provider ring, named here and nowhere taken from a process default.
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }

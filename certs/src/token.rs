@@ -1,7 +1,7 @@
-//! Tokens by which an issuer vouches for what an agent holds: compact JWTs (RFC 7519) of configured issuers, bound to one peer.
+//! Tokens in which an issuer vouches for names of an agent: compact JWTs (RFC 7519) of configured issuers, bound to one peer.
 //!
-//! `docs/spec/credentials.md` is the specification. Nothing is fetched, and no key is taken from the token: `jku`, `x5u`, `jwk` and every
-//! other header member than `alg`, `kid` and `typ` is refused.
+//! `docs/spec/credentials.md` is the specification. Nothing is fetched, and no key is taken from the token. Every header
+//! member other than `alg`, `kid` and `typ` is refused, such as `jku`, `x5u` and `jwk`.
 
 mod keys;
 #[cfg(test)]
@@ -23,18 +23,18 @@ pub const MAX_NAMES: usize = 64;
 /// Characters of one name, as in `entities.json`.
 pub const MAX_NAME_CHARS: usize = 128;
 
-/// Who may vouch, for whom, by which keys.
+/// An issuer, the names it may vouch for, and its keys.
 #[derive(Clone, Debug)]
 pub struct TokenIssuer {
-    /// What its credentials begin with: `token:NAME:`.
+    /// The name in the prefix of its credentials: `token:NAME:`.
     pub name: String,
     /// `iss`, byte for byte.
     pub issuer: String,
-    /// The one of `aud` that is us, byte for byte.
+    /// The value of `aud` that names us, byte for byte.
     pub audience: String,
     /// The claim that lists the names.
     pub claim: String,
-    /// What `alg` may be.
+    /// The accepted values of `alg`.
     pub algorithms: Vec<TokenAlgorithm>,
     /// Seconds by which clocks may differ, at both ends of a token's life.
     pub leeway: u64,
@@ -42,13 +42,13 @@ pub struct TokenIssuer {
     pub keys: KeySet,
 }
 
-/// Every issuer that is configured. None of them: no token is good.
+/// Every configured issuer. Without one, no token is valid.
 #[derive(Clone, Debug, Default)]
 pub struct TokenIssuers {
     issuers: Vec<TokenIssuer>,
 }
 
-/// What a good token says of the peer that it is bound to. Only [`TokenIssuers::check`] makes one.
+/// The facts that a valid token proves about the peer that it is bound to. Only [`TokenIssuers::check`] makes one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vouched {
     issuer: String,
@@ -67,22 +67,22 @@ impl Vouched {
         &self.names
     }
 
-    /// The second from which on it is no longer good, leeway included.
+    /// The second from which on it is no longer valid, leeway included.
     pub fn expires_at(&self) -> u64 {
         self.expires_at
     }
 }
 
-/// Whom a token must be bound to.
+/// The peer that a token must be bound to.
 #[derive(Clone, Copy, Debug)]
 pub struct Bearer<'p> {
-    /// The id that was verified.
+    /// The verified id.
     pub id: &'p str,
     /// The `x5t#S256` of its leaf; none for a sender without a certificate.
     pub thumbprint: Option<Thumbprint>,
 }
 
-/// Why a token is not good. Holds nothing of the token.
+/// The reason that a token is not valid. Holds nothing of the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TokenFault {
@@ -92,11 +92,11 @@ pub enum TokenFault {
     Malformed,
     /// The header has another member than `alg`, `kid` and `typ`, lacks `kid`, or its `typ` is not `JWT`.
     Header,
-    /// `alg` is none that the issuer may use.
+    /// `alg` is not permitted for the issuer.
     Algorithm,
-    /// `iss` is none that is configured.
+    /// No issuer with this `iss` is configured.
     UnknownIssuer,
-    /// `kid` is none of the issuer's keys, or of one for another algorithm.
+    /// The issuer has no key with this `kid`, or it is for another algorithm.
     UnknownKey,
     /// The signature does not fit.
     Signature,
@@ -158,16 +158,16 @@ impl fmt::Display for TokenFault {
 impl std::error::Error for TokenFault {}
 
 impl TokenIssuers {
-    /// These. Of two with one `iss` the first counts; configurations refuse that.
+    /// A set of these issuers. If two have one `iss`, the first counts; configurations refuse that.
     pub fn new(issuers: Vec<TokenIssuer>) -> TokenIssuers {
         TokenIssuers { issuers }
     }
 
-    /// What a token says of the peer that shows it, at the time `now`.
+    /// The facts that a token proves about the peer that shows it, at the time `now`.
     ///
     /// # Errors
-    /// The first [`TokenFault`] in the order of `docs/spec/credentials.md`, so that nothing is said of the claims before the signature fits
-    /// (only `iss` and `kid` are read before, to find the key).
+    /// The first [`TokenFault`] in the order of `docs/spec/credentials.md`. The signature is checked before the claims,
+    /// except `iss` and `kid`, which select the key.
     pub fn check(&self, token: &str, bearer: &Bearer<'_>, now: u64) -> Result<Vouched, TokenFault> {
         if token.len() > MAX_TOKEN_BYTES {
             return Err(TokenFault::TooLarge);
@@ -218,7 +218,7 @@ fn bound(claims: &Object<'_>, bearer: &Bearer<'_>) -> Result<(), TokenFault> {
     };
     if let Some(confirmation) = claims.get("cnf") {
         let confirmation = confirmation.as_object().ok_or(TokenFault::Claims)?;
-        // RFC 7800 §3: what is confirmed in another way cannot be checked here
+        // RFC 7800 §3: a confirmation of another kind cannot be checked here
         let only = confirmation.iter().all(|(name, _)| name == "x5t#S256");
         let named = text(confirmation, "x5t#S256").and_then(Thumbprint::parse);
         if !only || named.is_none() || named != bearer.thumbprint {
@@ -238,7 +238,7 @@ fn head<'j>(header: &'j Object<'_>) -> Result<(&'j str, &'j str), TokenFault> {
     {
         return Err(TokenFault::Header);
     }
-    // without `alg` it is none of the issuer's
+    // without `alg` it matches no algorithm of the issuer
     Ok((text(header, "alg").unwrap_or_default(), text(header, "kid").ok_or(TokenFault::Header)?))
 }
 

@@ -1,6 +1,6 @@
-//! The other certificate that says the same. An ECDSA signature (r, s) has a twin, (r, n − s), which verifies as well and takes no key to make:
-//! so whoever has a certificate has another with the same key and another thumbprint. What is said of a certificate by its thumbprint is
-//! said of its twin too.
+//! Twin certificates. An ECDSA signature (r, s) has a twin, (r, n − s), which verifies as well and takes no key to make. So
+//! the holder of a certificate has another with the same key and another thumbprint. A statement about a certificate's
+//! thumbprint also covers its twin.
 
 /// The order of the group of P-256 (SEC 2, 2.4.2).
 const ORDER_256: [u8; 32] = [
@@ -18,8 +18,8 @@ const SEQUENCE: u8 = 0x30;
 const INTEGER: u8 = 0x02;
 const BIT_STRING: u8 = 0x03;
 
-/// The DER bytes of the twin; none where the signature is no ECDSA signature on P-256 or P-384, which are the only ones that verify here
-/// and have one.
+/// The DER bytes of the twin. None where the signature is no ECDSA signature on P-256 or P-384, the only ones with a twin
+/// that verify here.
 pub(crate) fn twin(der: &[u8]) -> Option<Vec<u8>> {
     let certificate = whole(SEQUENCE, der)?;
     let (_, after) = next(SEQUENCE, certificate)?;
@@ -71,7 +71,7 @@ fn whole(tag: u8, bytes: &[u8]) -> Option<&[u8]> {
     next(tag, bytes).and_then(|(content, rest)| rest.is_empty().then_some(content))
 }
 
-/// The content of the first element, and what follows it.
+/// The content of the first element, and the bytes behind it.
 fn next(tag: u8, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (found, rest) = bytes.split_first()?;
     let (first, rest) = rest.split_first()?;

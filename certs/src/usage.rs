@@ -1,4 +1,4 @@
-//! What a certificate may be used for, as extended key usages (RFC 5280 §4.2.1.12).
+//! The usages of a certificate, as extended key usages (RFC 5280 §4.2.1.12).
 
 use crate::Family;
 use std::fmt;
@@ -22,10 +22,9 @@ pub enum Usage {
     Agent,
 }
 
-/// The arc of our usages: an OID made from a random UUID (1a0d1f9a-3c40-43b3-86cb-b31c84510890) in pieces of at most
-/// 24 bits, under the arc that Microsoft publishes for just that. It needs no registration, and, unlike the arc 2.25
-/// with its one component of 128 bits, every stock X.509 library can read it (rcgen and Go's crypto/x509 cannot
-/// read 2.25).
+/// The arc of our usages. It is made from a random UUID (1a0d1f9a-3c40-43b3-86cb-b31c84510890) in pieces of at most 24 bits,
+/// under the arc that Microsoft publishes for this. It needs no registration. Every stock X.509 library can read it, unlike
+/// the arc 2.25 with its one component of 128 bits (rcgen and Go's crypto/x509 cannot).
 pub(crate) const ARC: [u64; 14] =
     [1, 2, 840, 113556, 1, 8000, 2554, 6669, 8090, 15424, 17331, 34507, 11738244, 5310608];
 

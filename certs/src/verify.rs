@@ -1,4 +1,4 @@
-//! The check of a chain: rustls-webpki, then what it leaves open.
+//! The check of a chain: rustls-webpki, then the points that it leaves open.
 
 use crate::chain::Root;
 use crate::key_id::issuing_keys;
@@ -14,7 +14,7 @@ use webpki::{
     UnknownStatusPolicy, VerifiedPath,
 };
 
-/// Signatures that a chain may carry. No RSA: none of ours is, and one family of algorithms fewer is one attack fewer.
+/// Signatures that a chain may carry. No RSA: none of ours uses it, and fewer algorithms leave fewer attacks.
 pub(crate) const ALGORITHMS: &[&dyn SignatureVerificationAlgorithm] = &[
     webpki::ring::ECDSA_P256_SHA256,
     webpki::ring::ECDSA_P256_SHA384,
@@ -23,7 +23,7 @@ pub(crate) const ALGORITHMS: &[&dyn SignatureVerificationAlgorithm] = &[
     webpki::ring::ED25519,
 ];
 
-/// Why a chain was refused. Each is one line of `docs/spec/certificates.md`.
+/// The reason that a chain was refused. Each is one line of `docs/spec/certificates.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ChainFault {
@@ -39,25 +39,25 @@ pub enum ChainFault {
     UsageNotAlone,
     /// An issuing certificate serves both the contexts and the TLS family.
     FamiliesMixed,
-    /// A name lies outside what an issuer was delegated.
+    /// A name lies outside the delegation of an issuer.
     NotPermittedByNameConstraints,
     /// Name constraints in a leaf, or without a subtree.
     BadNameConstraints,
-    /// An issuing certificate or root that the verifier was told is revoked.
+    /// An issuing certificate or root that the verifier knows as revoked.
     IssuerRevoked,
-    /// The issuing certificate below the root is none of those that the verifier was told of ([`Roots::with_only`]).
+    /// The issuing certificate below the root is not in the verifier's list ([`Roots::with_only`]).
     IssuerNotListed,
     /// The leaf is on its issuer's revocation list.
     Revoked,
-    /// No revocation list at hand speaks for the leaf.
+    /// No available revocation list covers the leaf.
     RevocationUnknown,
-    /// The revocation list that speaks for the leaf has expired.
+    /// The revocation list that covers the leaf has expired.
     CrlExpired,
-    /// The revocation list that speaks for the leaf is not its issuer's.
+    /// The revocation list that covers the leaf is not its issuer's.
     CrlInvalid,
     /// More issuing certificates than an issuer allows below it.
     PathLength,
-    /// A CA certificate in the place of a leaf, or a leaf in the place of a CA, or an issuer that may not sign certificates.
+    /// A CA certificate in the place of a leaf, a leaf in the place of a CA, or an issuer that may not sign certificates.
     WrongRole,
     /// A signature does not fit.
     BadSignature,
@@ -73,7 +73,7 @@ pub enum ChainFault {
     LifetimeTooLong,
     /// The names of the leaf are not those of its usage: none, of another kind, or outside `contexts.invalid`.
     Names,
-    /// The DNS form and the URI form of the lines do not say the same.
+    /// The DNS form and the URI form of the lines differ.
     NamesDisagree,
     /// A wildcard name.
     Wildcard,
@@ -146,16 +146,18 @@ impl fmt::Display for ChainFault {
 
 impl std::error::Error for ChainFault {}
 
-/// Checks that `chain` ends at one of `roots` and that its leaf may be used for `usage`, all at the time `at` (seconds
-/// since the Unix epoch; `notBefore` and `notAfter` are inclusive, RFC 5280 §4.1.2.5).
+/// Checks that `chain` ends at one of `roots`, and that its leaf may be used for `usage`, at the time `at`. Times are seconds
+/// since the Unix epoch; `notBefore` and `notAfter` are inclusive (RFC 5280 §4.1.2.5).
 ///
-/// webpki builds the path and checks signatures, validity, roles, path length, name constraints and extended key usage,
-/// which for the contexts family every issuing certificate must hold too. Then this crate checks that no
-/// issuer is revoked, the root's own validity and path length, that issuers may sign certificates and serve one family only, that a leaf of the contexts family
-/// holds one usage and lives for 90 days at most, and that the names are those of the usage.
+/// webpki builds the path and checks signatures, validity, roles, path length, name constraints and extended key usage. Every
+/// issuing certificate of the contexts family must hold that usage too. Then this crate checks the rest:
+/// - no issuer is revoked, and the root's own validity and path length hold
+/// - issuers may sign certificates and serve one family only
+/// - a leaf of the contexts family holds one usage and lives for 90 days at most
+/// - the names are those of the usage
 ///
 /// # Errors
-/// The [`ChainFault`] of the first of these that does not hold.
+/// The [`ChainFault`] of the first check that fails.
 pub fn verify_chain(chain: &Chain, roots: &Roots, usage: Usage, at: u64) -> Result<VerifiedLeaf, ChainFault> {
     let limits = roots.limits();
     let (leaf_der, others) = chain.certificates().split_first().ok_or(ChainFault::Malformed)?;
@@ -202,7 +204,7 @@ pub fn verify_chain(chain: &Chain, roots: &Roots, usage: Usage, at: u64) -> Resu
     Ok(leaf.marked(marks).vouched_by(keys.into_iter()))
 }
 
-/// Under a trust list, the certificate right below the root must be in it: a root key alone then makes no new one.
+/// Under a trust list, the certificate right below the root must be listed. So a root key alone cannot add one.
 fn check_listed(path: &Path<'_>, roots: &Roots) -> Result<(), ChainFault> {
     let Some(listed) = &roots.only else { return Ok(()) };
     let below = path.issuers.last().map(|certificate| Thumbprint::of(certificate));
@@ -212,10 +214,10 @@ fn check_listed(path: &Path<'_>, roots: &Roots) -> Result<(), ChainFault> {
     }
 }
 
-/// What a leaf is looked up in.
+/// The lists and keys for the lookup of a leaf.
 struct LookedUp {
     crls: Arc<Crls>,
-    /// Whether the leaf names its list.
+    /// The presence of a revocation list named in the leaf.
     named: Named,
     /// The keys that its issuer may have.
     keys: Vec<KeyId>,
@@ -234,14 +236,14 @@ fn build_path<'a>(
     (usage, crls): (Usage, Option<&LookedUp>),
     at: u64,
 ) -> Result<Path<'a>, ChainFault> {
-    // webpki does not look at the validity of a root, so only those valid now are offered.
+    // webpki ignores the validity of a root, so only those valid now are offered.
     let (valid, invalid): (Vec<&Root>, Vec<&Root>) =
         roots.roots.iter().partition(|root| (root.not_before..=root.not_after).contains(&at));
     let found = try_roots(end, others, &valid, crls, usage, at);
     if invalid.is_empty() || !matches!(found, Err(ChainFault::UnknownIssuer)) {
         return found;
     }
-    // Would one of the others have done? Then say what is wrong with it.
+    // If an excluded root would fit, report its fault.
     match try_roots(end, others, &invalid, crls, usage, at) {
         Ok(path) if at < path.root.not_before => Err(ChainFault::NotYetValid),
         Ok(_) => Err(ChainFault::Expired),
@@ -267,7 +269,7 @@ fn try_roots<'a>(
     let lists = crls.map(|of| of.crls.lists(at, of.named, &of.keys)).unwrap_or_default();
     let revocation = match (crls, RevocationOptionsBuilder::new(&lists)) {
         (None, _) => None,
-        // to be held against lists, and there is none
+        // it would have to be looked up in lists, and there is none
         (Some(_), Err(_)) => return Err(ChainFault::RevocationUnknown),
         (Some(_), Ok(builder)) => Some(
             builder
@@ -294,7 +296,7 @@ fn borrowed<'a>(anchor: &'a TrustAnchor<'static>) -> TrustAnchor<'a> {
     }
 }
 
-/// webpki reads neither the key usage of an issuer nor whether it serves another family.
+/// Checks the key usage and family of an issuer, which webpki does not read.
 fn check_issuer(issuer: &Facts, family: Family) -> Result<(), ChainFault> {
     let Role::Issuer { may_sign: true, .. } = issuer.role else { return Err(ChainFault::WrongRole) };
     let mixed = match family {
@@ -304,7 +306,7 @@ fn check_issuer(issuer: &Facts, family: Family) -> Result<(), ChainFault> {
     if mixed { Err(ChainFault::FamiliesMixed) } else { Ok(()) }
 }
 
-/// webpki's reasons in our words. `webpki::Error` may grow; what is new counts as malformed.
+/// webpki's errors as ours. `webpki::Error` may grow; a new error counts as malformed.
 pub(crate) fn fault_of(error: &webpki::Error) -> ChainFault {
     use webpki::Error;
     match error {

@@ -22,15 +22,15 @@ pub enum AuthorityJob {
     Init(InitArgs),
     /// Run it until SIGTERM
     Run(ConfigArg),
-    /// Throw the index away and rebuild it from log and documents
+    /// Delete the index and rebuild it from log and documents
     RebuildIndex(ConfigArg),
-    /// What its state directory says; works beside a running one
+    /// Show the state directory's status; works beside a running authority
     Status(ConfigArg),
     /// Print the effective settings without binding a port
     Check(ConfigArg),
-    /// Agree to what another person proposed, which carries it out
+    /// Approve another person's proposal, which carries it out
     Approve(second::Approve),
-    /// What waits for a second person
+    /// List the proposals that wait for a second person
     Proposals(second::Proposals),
     /// Policies about publishers
     #[command(subcommand)]
@@ -46,7 +46,7 @@ pub enum AuthorityJob {
     Restore(RestoreArgs),
 }
 
-/// From where.
+/// The source of a restore.
 #[derive(Debug, Args)]
 pub struct RestoreArgs {
     #[command(flatten)]
@@ -54,41 +54,41 @@ pub struct RestoreArgs {
     /// A mirror: its address or its directory
     #[arg(long, value_name = "URL|DIR")]
     from: String,
-    /// PEM roots of the mirror's certificate; those of the authority without this
+    /// PEM roots of the mirror's certificate; default: those of the authority
     #[arg(long)]
     tls_roots: Option<PathBuf>,
 }
 
-/// Which authority.
+/// The authority's configuration.
 #[derive(Debug, Args)]
 pub struct ConfigArg {
-    /// `authority.toml`; without this that of `./authority`, or of `./.semgate`
+    /// `authority.toml`; default: the one in `./authority`, or in `./.semgate`
     #[arg(long)]
     config: Option<PathBuf>,
 }
 
-/// What a new authority is to be.
+/// Options of a new authority.
 #[derive(Debug, Args)]
 pub struct InitArgs {
-    /// Where it keeps everything
+    /// Directory for all of its files
     #[arg(long, default_value = "./authority")]
     dir: PathBuf,
     /// Its name
     #[arg(long, default_value = "semgate.test")]
     authority: String,
-    /// The SPIFFE trust domain of those who connect
+    /// The SPIFFE trust domain of its clients
     #[arg(long, default_value = "semgate.test")]
     trust_domain: String,
-    /// A URN line that it may sign, with those below it; all without this
+    /// A URN line that it may sign, with those below it; default: all
     #[arg(long = "line", value_name = "LINE")]
     lines: Vec<String>,
-    /// The identity of one who may publish, revoke and raise floors of every line
+    /// SPIFFE id of a publisher with every right on every line
     #[arg(long = "publisher", value_name = "SPIFFE-ID")]
     publishers: Vec<String>,
-    /// Root keys to make, each to be kept by somebody else
+    /// Number of root keys to make, each to be kept by another person
     #[arg(long, default_value_t = 1)]
     root_keys: u64,
-    /// How many of them it takes to speak for the root
+    /// Number of root keys that must sign for the root
     #[arg(long, default_value_t = 1)]
     root_threshold: u64,
     /// The public address
@@ -102,10 +102,10 @@ pub struct InitArgs {
     hosts: Vec<String>,
 }
 
-/// Does what was asked for.
+/// Runs the job.
 ///
 /// # Errors
-/// A configuration that cannot be used, files that exist, or whatever stopped the authority.
+/// A configuration that cannot be used, files that exist, or the fault that stopped the authority.
 pub fn run(job: AuthorityJob, json: bool) -> Result<u8, Fault> {
     match job {
         AuthorityJob::Init(args) => {
@@ -182,10 +182,10 @@ impl ConfigArg {
     }
 }
 
-/// A configuration.
+/// Reads a configuration.
 ///
 /// # Errors
-/// It cannot be read, or asks for what cannot be.
+/// It cannot be read, or asks for something impossible.
 pub fn load(path: &Path) -> Result<Config, Fault> {
     Config::load(path).map_err(|e| {
         // the fault names the file
@@ -196,7 +196,7 @@ pub fn load(path: &Path) -> Result<Config, Fault> {
     })
 }
 
-/// Why an authority, a witness or an offline job of either ended.
+/// The fault of an authority, a witness or an offline job that ended.
 pub fn stopped(what: &str, why: &RunFault) -> Fault {
     let hint = match why {
         RunFault::Locked(_) => "end that one first, or name another state directory",
@@ -223,7 +223,7 @@ pub fn stopped(what: &str, why: &RunFault) -> Fault {
 }
 
 impl InitArgs {
-    /// Names that the authority would not start with are refused before anything is made for them.
+    /// Refuses names with which the authority would not start, before making anything.
     fn check(&self) -> Result<(), Fault> {
         for id in &self.publishers {
             SpiffeId::parse(id).map_err(|why| {
@@ -264,10 +264,10 @@ impl InitArgs {
     }
 }
 
-/// Prints effective settings, which are TOML.
+/// Prints effective settings, given as TOML.
 ///
 /// # Errors
-/// None in practice: what was written as TOML reads as TOML.
+/// None in practice: TOML that was written can be read.
 pub fn settings(effective: &str, json: bool) -> Result<(), Fault> {
     if json {
         let value: toml::Value = toml::from_str(effective).doing("effective settings")?;
@@ -278,7 +278,7 @@ pub fn settings(effective: &str, json: bool) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Prints an object: as it is, or a member a line.
+/// Prints an object: as it is, or one member a line.
 pub fn print_members(value: &serde_json::Value, json: bool) {
     match value.as_object() {
         Some(object) if !json => object.iter().for_each(|(name, member)| match member.as_str() {

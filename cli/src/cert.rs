@@ -26,13 +26,13 @@ pub enum CertJob {
     Issuing(Issuing),
     /// A new leaf of at most 90 days
     Leaf(Leaf),
-    /// Note that certificates are taken back by their issuer
+    /// Note certificates that their issuer revokes
     Revoke(crl::Revoke),
     /// Sign an issuer's revocation lists, in shards by serial number
     Crl(crl::Crl),
 }
 
-/// Where a certificate goes: `NAME.pem` and `NAME.key`.
+/// Files of a new certificate: `NAME.pem` and `NAME.key`.
 #[derive(Debug, Args)]
 struct Out {
     /// Write `OUT.pem` and `OUT.key` (0600); nothing is overwritten
@@ -40,7 +40,7 @@ struct Out {
     out: PathBuf,
 }
 
-/// The certificate above.
+/// The issuing certificate.
 #[derive(Debug, Args)]
 struct By {
     /// The issuer's `NAME` of `NAME.pem` and `NAME.key`
@@ -67,16 +67,16 @@ enum FamilyName {
 /// An issuing certificate.
 #[derive(Debug, Args)]
 pub struct Issuing {
-    /// What its leaves do: sign contexts, status, feed and log, or speak on connections
+    /// The usages of its leaves: sign contexts, status, feed and log, or speak on connections
     #[arg(long, value_enum)]
     family: FamilyName,
-    /// A URN line that it may delegate, with those below it; all without this
+    /// A URN line that it may delegate, with those below it; default: all
     #[arg(long = "line", value_name = "LINE")]
     lines: Vec<String>,
     /// Its common name
     #[arg(long, default_value = "Semgate issuing")]
     name: String,
-    /// The key that it is for: a PEM file, or a `pkcs11:` URI (RFC 7512); a new one without this
+    /// Its key: a PEM file, or a `pkcs11:` URI (RFC 7512); default: a new one
     #[arg(long)]
     key: Option<String>,
     #[command(flatten)]
@@ -103,10 +103,10 @@ pub struct Leaf {
     /// An address that it answers at (server)
     #[arg(long, value_name = "ADDRESS")]
     ip: Vec<IpAddr>,
-    /// Days that it is good for, at most 90
+    /// Lifetime in days, at most 90
     #[arg(long, default_value_t = 30)]
     days: u64,
-    /// The key that it is for: a PEM file, or a `pkcs11:` URI (RFC 7512); a new one without this
+    /// Its key: a PEM file, or a `pkcs11:` URI (RFC 7512); default: a new one
     #[arg(long)]
     key: Option<String>,
     #[command(flatten)]
@@ -117,16 +117,16 @@ pub struct Leaf {
     out: Out,
 }
 
-/// What makes a certificate be refused by its issuer.
+/// Hint for a certificate that its issuer refuses.
 const BY_ROOT: &str =
     "a root issues it, for lines that it may give away, and for no longer than it lives itself";
 const BY_ISSUING: &str = "an issuing certificate of the right family issues it (`cert issuing --family`), within its lines and its life";
 const A_LINE: &str = "a line is the middle of a URN: `payment`, `acme.logistics`";
 
-/// Makes what was asked for.
+/// Makes the certificate.
 ///
 /// # Errors
-/// A file that exists, an issuer that cannot be read, a name that the profile refuses.
+/// A file exists, an issuer cannot be read, or the profile refuses a name.
 pub fn run(job: CertJob, json: bool) -> Result<(), Fault> {
     let random = ring_random();
     let now = now();
@@ -214,7 +214,7 @@ fn scope(names: &[String]) -> Result<LineScope, Fault> {
     if names.is_empty() { Ok(LineScope::All) } else { Ok(LineScope::Trees(lines(names)?)) }
 }
 
-/// The key that a certificate is for.
+/// The key of a new certificate.
 fn subject(named: Option<&str>) -> Result<Arc<dyn SigningKey>, Fault> {
     match named {
         None => Ok(KeyPair::generate(&ring_random()).doing("key")?.into()),
@@ -229,7 +229,7 @@ fn issuer(name: &Path) -> Result<Issuer, Fault> {
         .hinted("issuer", "a root or an issuing certificate is meant, with its own key")
 }
 
-/// Writes the certificate, and the key beside it unless it lies in a device.
+/// Writes the certificate, and the key beside it unless it is in a device.
 fn store(out: &Path, chain: &Chain, key: &dyn SigningKey, json: bool) -> Result<(), Fault> {
     let (cert_file, key_file) = (out.with_extension("pem"), out.with_extension("key"));
     let pem = key.pem();

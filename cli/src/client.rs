@@ -1,4 +1,4 @@
-//! The command line's own HTTPS client: one connection for each request, with or without a client certificate, bounded in size and time.
+//! The HTTPS client of the command line: one connection for each request, with or without a client certificate, bounded in size and time.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,12 +21,12 @@ use crate::fault::{Doing, Fault};
 use crate::place::Place;
 use crate::system::{read_chain, read_key, read_roots};
 
-/// The largest answer that is read: a bundle of 256 log entries of 64 KiB is 16 MiB, the largest thing that an authority serves.
+/// The largest answer accepted: a bundle of 256 log entries of 64 KiB is 16 MiB, the most that an authority serves.
 const MAX_ANSWER_BYTES: usize = 20 * 1024 * 1024;
-/// How long one request may take: longer than the gateway's own upstream limit (30 s), so that its answer is seen.
+/// Time for one request: longer than the gateway's own upstream limit (30 s), so that its answer arrives.
 const PATIENCE: Duration = Duration::from_secs(40);
 
-/// How long a connection that was cancelled may take to say why: it has ended already, and only tells.
+/// Time for a cancelled connection to report its fault: it has ended already.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// An answer.
@@ -36,14 +36,14 @@ pub struct Reply {
     pub status: u16,
     /// The body, at most 20 MiB.
     pub body: Bytes,
-    /// `Semgate-Decision`, where there is one.
+    /// `Semgate-Decision`, if present.
     pub decision: Option<String>,
-    /// `ETag`, where there is one.
+    /// `ETag`, if present.
     pub etag: Option<String>,
 }
 
 impl Reply {
-    /// The code of a refusal, where the body is one (RFC 9457).
+    /// The code of a refusal, if the body is one (RFC 9457).
     pub fn code(&self) -> Option<String> {
         let body: serde_json::Value = serde_json::from_slice(&self.body).ok()?;
         Some(body.get("code")?.as_str()?.to_owned())
@@ -60,7 +60,7 @@ impl Client {
     /// A client that trusts these roots and shows `identity`.
     ///
     /// # Errors
-    /// Files that are no PEM, or a key that is not the certificate's.
+    /// Files that are not PEM, or a key that does not match the certificate.
     pub fn new(roots: &Path, identity: Option<(&Path, &Path)>) -> Result<Self, Fault> {
         let roots = read_roots(roots)?;
         let identity = match identity {
@@ -77,14 +77,14 @@ impl Client {
     /// The client of an agent of `up.json`.
     ///
     /// # Errors
-    /// No such agent, or its files cannot be read.
+    /// There is no such agent, or its files cannot be read.
     pub fn of_agent(place: &Place, name: &str) -> Result<Self, Fault> {
         let agent = place.agent(name)?;
         let (cert, key) = (place.path(&agent.cert), place.path(&agent.key));
         Self::new(&place.path(&place.up().roots), Some((&cert, &key)))
     }
 
-    /// A client that shows no certificate.
+    /// A client without a certificate.
     ///
     /// # Errors
     /// The roots cannot be read.
@@ -95,7 +95,7 @@ impl Client {
     /// GET.
     ///
     /// # Errors
-    /// No answer; an answer with an error status is an answer.
+    /// No answer; an error status is an answer.
     pub async fn get(&self, url: &str) -> Result<Reply, Fault> {
         self.send(Method::GET, url, &[], Bytes::new()).await
     }
@@ -103,16 +103,16 @@ impl Client {
     /// POST of a body with its type.
     ///
     /// # Errors
-    /// No answer; an answer with an error status is an answer.
+    /// No answer; an error status is an answer.
     pub async fn post(&self, url: &str, content_type: &str, body: Vec<u8>) -> Result<Reply, Fault> {
         self.send(Method::POST, url, &[("content-type", content_type)], body.into()).await
     }
 
-    /// POST of JSON that takes its answer as a stream: `each` gets the data of every event as it comes. An answer that is no stream is as of
-    /// [`Client::post`]; of a stream the body is the data of its last event.
+    /// POST of JSON that accepts a stream: `each` gets the data of every event as it comes. Another answer is returned as by
+    /// [`Client::post`]; for a stream the body is the data of its last event.
     ///
     /// # Errors
-    /// No answer; a stream that is cut, or of which one event is larger than any answer may be. A stream may last for ever.
+    /// No answer, a cut stream, or an event larger than the limit of an answer. A stream may last for ever.
     pub async fn follow(
         &self,
         url: &str,
@@ -131,7 +131,7 @@ impl Client {
     /// Any request.
     ///
     /// # Errors
-    /// No answer in 40 seconds; an answer with an error status is an answer.
+    /// No answer in 40 seconds; an error status is an answer.
     pub async fn send(
         &self,
         method: Method,
@@ -172,7 +172,7 @@ impl Client {
         self.connect(&uri).await?.send(request).await
     }
 
-    /// A connection to where a URL is.
+    /// Connects to the server of a URL.
     async fn connect(&self, uri: &Uri) -> Result<Connection, Broken> {
         let (host, port, https) = address(uri)?;
         let tcp = TcpStream::connect((host.as_str(), port)).await.map_err(|e| e.to_string())?;
@@ -192,7 +192,7 @@ impl Client {
     }
 }
 
-/// A connection, and how it ends.
+/// A connection, and its end.
 struct Connection {
     sender: SendRequest<Full<Bytes>>,
     ended: Option<JoinHandle<Result<(), hyper::Error>>>,
@@ -204,7 +204,7 @@ impl Connection {
             Ok(response) => return Ok(response),
             Err(fault) => fault,
         };
-        // a request that was cancelled does not say by what: the connection does
+        // the request does not tell the cause of its cancellation: the connection does
         match self.ended.take() {
             Some(ended) if fault.is_canceled() => match tokio::time::timeout(LAST_WORDS, ended).await {
                 Ok(Ok(Err(why))) => Err(Broken::of(&why)),
@@ -215,10 +215,10 @@ impl Connection {
     }
 }
 
-/// Why there is no answer.
+/// Reason for a missing answer.
 struct Broken {
     what: String,
-    /// TLS says so.
+    /// The error of TLS.
     tls: Option<rustls::Error>,
 }
 
@@ -231,7 +231,7 @@ impl Broken {
         format!("nothing within {} s", PATIENCE.as_secs()).into()
     }
 
-    /// Looks for what TLS said below what HTTP says.
+    /// Looks for an error of TLS below that of HTTP.
     fn of(fault: &(dyn std::error::Error + 'static)) -> Self {
         let mut below = Some(fault);
         while let Some(one) = below {
@@ -251,18 +251,17 @@ impl From<String> for Broken {
     }
 }
 
-/// A client for many small answers of one server, one after the other.
+/// A client for many small requests to one server, one after the other.
 pub struct Session {
     client: Client,
     kept: Option<Connection>,
 }
 
 impl Session {
-    /// GET. Every URL must be of the same server. Of a body that is longer than `max_bytes` one byte more than that is answered and nothing
-    /// else read.
+    /// GET. Every URL must be of the same server. Of a body longer than `max_bytes`, returns one byte more than that, and reads no further.
     ///
     /// # Errors
-    /// No answer in 40 seconds; an answer with an error status is an answer.
+    /// No answer in 40 seconds; an error status is an answer.
     pub async fn get(&mut self, url: &str, max_bytes: u64) -> Result<Reply, Fault> {
         let kept = self.kept.take();
         let max = usize::try_from(max_bytes).unwrap_or(usize::MAX).min(MAX_ANSWER_BYTES);
@@ -282,7 +281,7 @@ impl Session {
         };
         let asked = || request(Method::GET, &uri, &[], Bytes::new());
         let response = match connection.send(asked()?).await {
-            // a server may close what was idle just as it is used again
+            // a server may close an idle connection just as it is used again
             Err(_) if reused => {
                 connection = self.client.connect(&uri).await?;
                 connection.send(asked()?).await
@@ -296,7 +295,7 @@ impl Session {
             let room = max.saturating_add(1).saturating_sub(bytes.len());
             bytes.extend_from_slice(data.get(..room.min(data.len())).unwrap_or_default());
             if bytes.len() > max {
-                // what is left on this connection is not worth reading
+                // the rest on this connection is not worth reading
                 return Ok(reply(&head, bytes.into()));
             }
         }
@@ -320,7 +319,7 @@ fn unreachable(url: &str, broken: &Broken) -> Fault {
     }
 }
 
-/// Host, port, and whether over TLS.
+/// Host, port, and true for TLS.
 fn address(uri: &Uri) -> Result<(String, u16, bool), String> {
     let host = uri.host().ok_or("no host in the url")?.to_owned();
     let https = uri.scheme_str() == Some("https");
@@ -349,7 +348,7 @@ where
     I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
 {
     let (sender, connection) = hyper::client::conn::http1::handshake(io).await.map_err(|e| Broken::of(&e))?;
-    // it ends with the body that is read from it, or with the session that keeps it
+    // ends with the body read from it, or with its session
     let ended = Some(tokio::spawn(connection));
     Ok(Connection { sender, ended })
 }
@@ -359,18 +358,18 @@ fn reply(head: &http::response::Parts, body: Bytes) -> Reply {
     Reply { status: head.status.as_u16(), body, decision: text("semgate-decision"), etag: text("etag") }
 }
 
-/// What came of a request that may be answered with a stream.
+/// The result of a request that accepts a stream.
 #[derive(Debug, Clone)]
 pub struct Followed {
-    /// The answer, or of a stream its head and the data of its last event.
+    /// The answer; for a stream, its headers and the data of its last event.
     pub reply: Reply,
-    /// Whether it was a stream.
+    /// True if it was a stream.
     pub streamed: bool,
-    /// Whether that ended with an event named `error`.
+    /// True if the stream ended with an event named `error`.
     pub failed: bool,
 }
 
-/// The gateway writes an event's name before its data, and each piece of data in a line of its own.
+/// Reads events. The gateway writes an event's name before its data, and each piece of data on a line of its own.
 async fn events(response: Response<Incoming>, each: &mut dyn FnMut(&str)) -> Result<Followed, String> {
     let (head, mut body) = response.into_parts();
     let streamed = head.headers.get("content-type").is_some_and(|kind| kind == "text/event-stream");

@@ -26,11 +26,11 @@ use crate::place::Place;
 #[derive(Debug, Subcommand)]
 pub enum ContextJob {
     Check(check::Check),
-    /// Does everything that the older version accepts pass the newer one, and which number must it have
+    /// Compare two versions: compatibility, and the number that the newer one needs
     Diff(diff::Diff),
-    /// Hunt for a wrong verdict of the comparison
+    /// Search for a wrong verdict of the comparison
     Hunt(hunt::Hunt),
-    /// Sign a document with a context signer of one's own
+    /// Sign a document with your own context signer
     Sign(files::Sign),
     /// Verify a signed context under roots
     Verify(files::Verify),
@@ -38,16 +38,16 @@ pub enum ContextJob {
     Publish {
         /// A JSON document, or a signed context
         file: PathBuf,
-        /// Permit it first although it breaks or is not proven, for this reason; see `context override`
+        /// First permit it for this reason, although it breaks or is not proven; see `context override`
         #[arg(long = "override", value_name = "REASON", requires = "name")]
         overriding: Option<String>,
-        /// Who permits it, as people call them
+        /// Name of the person who permits it
         #[arg(long, requires = "overriding")]
         name: Option<String>,
         #[command(flatten)]
         at: At,
     },
-    /// Permit a version that breaks, or is not proven: signed by a named person, logged, shown to everybody
+    /// Permit a version that breaks, or is not proven: signed by a named person, logged, public
     Override(overriding::Override),
     /// Fetch a published context and verify it
     Fetch {
@@ -56,7 +56,7 @@ pub enum ContextJob {
         /// Write the signed context to this file
         #[arg(long)]
         out: Option<PathBuf>,
-        /// Ask for the proof of its publication too; `context verify --log-key` checks it offline
+        /// Also fetch the proof of its publication; `context verify --log-key` checks it offline
         #[arg(long)]
         proof: bool,
         #[command(flatten)]
@@ -79,7 +79,7 @@ pub enum ContextJob {
         /// The version: `v1.1`
         #[arg(value_name = "VERSION")]
         min: String,
-        /// Why, for the log
+        /// Reason, for the log
         #[arg(long, default_value = "raised by the operator")]
         reason: String,
         #[command(flatten)]
@@ -88,23 +88,23 @@ pub enum ContextJob {
     /// Draft a context from a live MCP server or agent card, to be reviewed and signed
     #[command(subcommand)]
     Import(import::Import),
-    /// What is published, with its status
+    /// List the published contexts with their status
     List {
         #[command(flatten)]
         at: At,
     },
 }
 
-/// Which authority, and as whom.
+/// The authority and the caller's identity.
 #[derive(Debug, Args)]
 pub struct At {
     /// The directory of `semgate up`
     #[arg(long, default_value = "./.semgate")]
     dir: PathBuf,
-    /// The agent of `up.json` that asks
+    /// The agent of `up.json` that makes the request
     #[arg(long = "as", value_name = "AGENT", default_value = "operator")]
     speaker: String,
-    /// Another authority's address; then `--roots` is needed, and for writing `--cert` and `--key`
+    /// Another authority's address; needs `--roots`, and for writing `--cert` and `--key`
     #[arg(long, value_name = "URL", requires = "roots")]
     authority: Option<String>,
     /// PEM roots of that authority
@@ -118,7 +118,7 @@ pub struct At {
     key: Option<PathBuf>,
 }
 
-/// An authority that can be asked.
+/// An authority with a client.
 pub(crate) struct Reach {
     pub(crate) client: Client,
     pub(crate) url: String,
@@ -126,7 +126,7 @@ pub(crate) struct Reach {
 }
 
 impl At {
-    /// The log key that the gateway of this place was configured with; none for another authority.
+    /// The log key in this place's gateway configuration; none for another authority.
     pub(crate) fn log_keys(&self) -> Result<Vec<String>, Fault> {
         match &self.authority {
             Some(_) => Ok(Vec::new()),
@@ -149,10 +149,10 @@ impl At {
     }
 }
 
-/// Does what was asked for.
+/// Runs the job.
 ///
 /// # Errors
-/// A document that is not good, an authority that cannot be reached or refuses.
+/// An invalid document, or an authority that is unreachable or refuses.
 pub async fn run(job: ContextJob, json: bool) -> Result<u8, Fault> {
     match job {
         ContextJob::Check(check) => check.run(json).await,

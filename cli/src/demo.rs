@@ -1,4 +1,4 @@
-//! `semgate demo`: the paper's scenarios through the real thing, each verdict shown and checked.
+//! `semgate demo`: the paper's scenarios on the real system, each verdict shown and checked.
 
 mod attacks;
 mod scenes;
@@ -14,15 +14,15 @@ use crate::say::Outcome;
 use crate::up::{self, UpArgs};
 use stage::Stage;
 
-/// Where it plays.
+/// The directory of a demo.
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// Play in this directory and leave it there; in a temporary one without this
+    /// Play in this directory and keep it; default: a temporary one
     #[arg(long)]
     dir: Option<PathBuf>,
 }
 
-/// What must come of a scene.
+/// The expected result of a scene.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
     /// The message reaches the agent, and its answer comes back.
@@ -31,37 +31,37 @@ pub enum Expected {
     Refused(&'static str),
 }
 
-/// A scene as it was played.
+/// A scene after play.
 #[derive(Debug, Serialize)]
 pub struct Played {
-    /// What the paper calls it, with the mechanism's id.
+    /// Its name in the paper, with the mechanism's id.
     pub scene: &'static str,
-    /// What came of it.
+    /// The result.
     pub outcome: Outcome,
-    /// What was measured, where something was.
+    /// The measurement, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<String>,
-    /// Whether verdict, code and delivery were the expected ones.
+    /// The check of verdict, code and delivery.
     pub right: Right,
 }
 
-/// Whether a scene came out as it must.
+/// The result of the check.
 #[derive(Debug, Clone, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Right {
-    /// It did.
+    /// As expected.
     Yes,
-    /// It did not; the text says in what.
+    /// Not as expected; the text tells the difference.
     No(String),
 }
 
 /// Plays all scenes.
 ///
 /// # Errors
-/// What kept it from playing; a wrong verdict is status 1, with every line shown.
+/// The fault that kept it from playing; a wrong verdict is status 1, with every line shown.
 pub async fn run(args: DemoArgs, json: bool) -> Result<u8, Fault> {
     let (dir, throw_away) = match args.dir {
-        // contexts that it revoked stay revoked, and floors that it raised stay up
+        // its revoked contexts stay revoked, and its raised floors stay up
         Some(dir) if std::fs::read_dir(&dir).is_ok_and(|mut files| files.next().is_some()) => {
             return Err(Fault::new(format_args!("`{}` is not empty", dir.display()))
                 .hint("the demo revokes what it publishes: give it a directory of its own"));

@@ -1,11 +1,11 @@
-//! What went wrong, for the person at the terminal: one line, and a `hint:` that says what to do.
+//! Faults for the person at the terminal: one line, and a `hint:` with the remedy.
 
 use std::fmt::{self, Display};
 
 use serde_json::Value;
 
-/// A failed command. Guarantees one line of lower-case text without a final period, beside a comparison and a hint in lines of their own, and
-/// an exit status other than 0.
+/// A failed command. Guarantees one line of lower-case text without a final period, and an exit status other than 0. A comparison and a
+/// hint have lines of their own.
 #[derive(Debug)]
 pub struct Fault {
     message: String,
@@ -15,9 +15,9 @@ pub struct Fault {
     status: u8,
 }
 
-/// The exit status of a failure that is neither a refusal (3) nor a wrong use of the command line (2).
+/// The exit status of a failure that is neither a refusal (3) nor a usage error (2).
 pub const FAILED: u8 = 1;
-/// The exit status of `say` when the gateway refused the message (`docs/reference/cli.md`).
+/// The exit status of `say` when the gateway refused the message.
 pub const REFUSED: u8 = 3;
 
 impl Fault {
@@ -32,40 +32,40 @@ impl Fault {
         }
     }
 
-    /// Adds what the person can do about it.
+    /// Adds the remedy.
     #[must_use]
     pub fn hint(mut self, hint: impl Display) -> Self {
         self.hint = Some(one_line(&hint.to_string()));
         self
     }
 
-    /// The same within what was being done; the hint stays.
+    /// Adds the operation in which the fault occurred; the hint stays.
     #[must_use]
     pub fn within(mut self, what: impl Display) -> Self {
         self.message = format!("{}: {}", one_line(&what.to_string()), self.message);
         self
     }
 
-    /// What went wrong, in one line.
+    /// The fault, in one line.
     pub fn what(&self) -> &str {
         &self.message
     }
 
-    /// Adds what was done all the same.
+    /// Adds the work that was done all the same.
     #[must_use]
     pub fn but(mut self, done: impl Display) -> Self {
         self.message = format!("{}; {}", self.message, one_line(&done.to_string()));
         self
     }
 
-    /// Adds how two documents compare: a member of [`Fault::json`], and lines for people.
+    /// Adds a comparison of two documents: a member of [`Fault::json`], and lines for people.
     #[must_use]
     pub fn comparison(mut self, comparison: Option<&Value>) -> Self {
         self.comparison = comparison.cloned().map(Box::new);
         self
     }
 
-    /// Adds more that is wrong, a line each: the member `also` of [`Fault::json`].
+    /// Adds further faults, a line each: the member `also` of [`Fault::json`].
     #[must_use]
     pub fn also(mut self, more: impl Iterator<Item = impl Display>) -> Self {
         self.also.extend(more.map(|one| one_line(&one.to_string())));
@@ -79,7 +79,7 @@ impl Fault {
         self
     }
 
-    /// What scripts read with `--json`.
+    /// The JSON form for `--json`.
     pub fn json(&self) -> Value {
         let mut said = serde_json::json!({"error": self.message, "hint": self.hint});
         if let Some(members) = said.as_object_mut().filter(|_| !self.also.is_empty()) {
@@ -111,7 +111,7 @@ impl Display for Fault {
     }
 }
 
-/// Ends the program when a result could not be written, unless its reader has gone away.
+/// Ends the program if a result could not be written, unless its reader has gone away.
 pub fn written(outcome: std::io::Result<()>) {
     match outcome {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
@@ -122,12 +122,12 @@ pub fn written(outcome: std::io::Result<()>) {
     }
 }
 
-/// Adds to an error what was being done when it happened.
+/// Adds the operation to an error.
 pub trait Doing<T>: Sized {
     /// Turns any error into a [`Fault`] that begins with `what`.
     fn doing(self, what: impl Display) -> Result<T, Fault>;
 
-    /// The same with what the person can do about it.
+    /// Does the same, and adds the remedy.
     fn hinted(self, what: impl Display, hint: impl Display) -> Result<T, Fault> {
         self.doing(what).map_err(|fault| fault.hint(hint))
     }
@@ -139,7 +139,7 @@ impl<T, E: Display> Doing<T> for Result<T, E> {
     }
 }
 
-/// As `context diff` shows it.
+/// Prints a comparison as `context diff` does.
 fn shown(comparison: &Value, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let text = |of: &Value, name: &str| one_line(of.get(name).and_then(Value::as_str).unwrap_or_default());
     let line = |name: &str| text(comparison, name);

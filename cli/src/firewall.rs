@@ -11,7 +11,7 @@ use crate::signals;
 /// The semantic firewall
 #[derive(Debug, Subcommand)]
 pub enum FirewallJob {
-    /// Run it; SIGTERM drains and ends, SIGHUP loads the policies anew
+    /// Run it; SIGTERM drains and ends, SIGHUP reloads the policies
     Run {
         /// `firewall.toml`
         #[arg(long)]
@@ -25,7 +25,7 @@ pub enum FirewallJob {
     },
 }
 
-/// Names the file once, as the fault does itself where it cannot be read.
+/// Names the file once: a read fault names it already.
 pub fn load(config: &Path) -> Result<Config, Fault> {
     Config::load(config).map_err(|why| {
         let fault = match &why {
@@ -39,7 +39,7 @@ pub fn load(config: &Path) -> Result<Config, Fault> {
     })
 }
 
-/// Why a gateway ended, or would not start.
+/// The fault of a gateway that ended, or did not start.
 pub fn stopped(what: &str, why: &RunFault) -> Fault {
     let hint = match why {
         RunFault::File { .. } | RunFault::Tls { .. } => {
@@ -61,13 +61,13 @@ pub fn stopped(what: &str, why: &RunFault) -> Fault {
 /// Runs or checks.
 ///
 /// # Errors
-/// A configuration that cannot be used, or whatever stopped the gateway.
+/// A configuration that cannot be used, or the fault that stopped the gateway.
 pub fn run(job: FirewallJob, json: bool) -> Result<u8, Fault> {
     match job {
         FirewallJob::Check { config } => {
             let config = load(&config)?;
             crate::authority::settings(&config.effective(), json)?;
-            // Everything that a start needs, without binding a port or writing a file.
+            // Everything needed for a start, without binding a port or writing a file.
             let checked =
                 semgate_gateway::check(&config).map_err(|why| stopped("this would not start", &why))?;
             let wrong = &checked.policies_wrong;

@@ -1,4 +1,4 @@
-//! `semgate log …`: what strangers can check of an authority, from outside and offline.
+//! `semgate log …`: checks of an authority by strangers, from outside and offline.
 
 mod proof;
 mod source;
@@ -18,33 +18,33 @@ use crate::authority::print_members as print;
 use crate::fault::{Doing, Fault};
 use crate::system::{now, ring_random, signing_key, write_new};
 
-/// What to do with what a compromised key gave.
+/// Advice on signatures of a compromised key.
 pub const COMPROMISED: &str =
     "the root has named the key as compromised: do not use it; `semgate context list` shows what is valid";
 
-/// The exit status when the log could not be fetched: neither good nor bad.
+/// The exit status if the log could not be fetched: neither good nor bad.
 const NOT_VERIFIED: u8 = 4;
 
 /// The transparency log
 #[derive(Debug, Subcommand)]
 pub enum LogJob {
-    /// Replay the log; recompute status lists, floors and checkpoint, and compare them with what is served
+    /// Replay the log, and compare status lists, floors and checkpoint with those served
     Verify(Verify),
     /// Prove that an entry is in the log, or that the log continues an older one; or check such a proof offline
     Proof(proof::Proof),
-    /// Make a log key, or print the verifier key of one in a device: what followers configure
+    /// Make a log key, or print the verifier key of one in a device, for followers to configure
     Key(Key),
-    /// Cosign checkpoints of logs that one knows, and refuse forks: for a second party to run
+    /// Cosign checkpoints of known logs, and refuse forks: for a second party to run
     Witness(witness::Witness),
 }
 
-/// Which log.
+/// The log to verify.
 #[derive(Debug, Args)]
 pub struct Verify {
-    /// The authority's address, that of a mirror, or a mirror's directory; the authority of `--dir` without this
+    /// The authority's address, that of a mirror, or a mirror's directory; default: the authority of `--dir`
     at: Option<String>,
-    /// Take a log whose head has expired for good if it held when that head was issued: for a mirror or a backup to restore from. Nobody
-    /// may follow it
+    /// Accept a log with an expired head if it was valid when that head was issued: for a mirror or a backup to restore from. Nobody may
+    /// follow it
     #[arg(long)]
     allow_expired: bool,
     #[command(flatten)]
@@ -90,10 +90,10 @@ impl Key {
     }
 }
 
-/// Does what was asked for.
+/// Runs the job.
 ///
 /// # Errors
-/// The first thing that does not hold, with where it was found.
+/// The first fault, with its position.
 pub fn run(job: LogJob, json: bool) -> Result<u8, Fault> {
     match job {
         LogJob::Verify(verify) => verify.run(json),
@@ -144,7 +144,7 @@ impl Verify {
     }
 }
 
-/// What a fault of the log means to who asked.
+/// The fault for the caller, from a fault of the log.
 pub fn fault(fault: LogFault) -> Fault {
     match fault {
         LogFault::Fetch { path, fault } => Fault::new(format_args!(
@@ -173,14 +173,14 @@ pub fn fault(fault: LogFault) -> Fault {
             .status(2),
         found @ LogFault::Delta { .. } => Fault::new(format_args!("the log itself holds, but not what leads to its head: {found}"))
             .hint("followers refuse it and fetch the whole head; copy the mirror anew, or keep the file as evidence"),
-        // no signature is on these, so they are evidence against who served them
+        // these are unsigned, so they are evidence against the server
         found @ (LogFault::FloorsDiffer | LogFault::ListingDiffers | LogFault::PageDiffers { .. }) => Fault::new(format_args!(
             "the log itself holds, but not what is served beside it: {found}"
         ))
         .hint("copy a mirror anew, or bring it up to date; if the authority itself serves it, keep it as evidence"),
         LogFault::LogKeyUnlisted { key } => unlisted(&key),
         LogFault::Unpublished => Fault::new(fault).hint("`semgate context list` shows what is published"),
-        // nothing was verified by what was told: that may be of another log as well
+        // nothing verified under the given keys: it may be another log
         fault @ (LogFault::Head(_) | LogFault::Root(_) | LogFault::Cosignatures(_) | LogFault::TrustOfAnother) => {
             Fault::new(format_args!("the log does not hold by what it is judged by: {fault}"))
                 .hint("are roots, `--root-threshold`, log key and witnesses those of this log, and was its trust list handed in? If so, keep what is served as evidence")
@@ -191,7 +191,7 @@ pub fn fault(fault: LogFault) -> Fault {
     }
 }
 
-/// A log key that was given and that no trust list of the log names or named: whoever gave it meant it, so it is not passed over.
+/// The fault for a given log key that no trust list of the log names or named. It was given on purpose, so it is not ignored.
 pub fn unlisted(key: &str) -> Fault {
     Fault::new(LogFault::LogKeyUnlisted { key: key.to_owned() })
         .hint("was it mistyped, or is it that of another log? Compare it with what the authority's operator tells (`log.pub`)")

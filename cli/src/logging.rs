@@ -1,5 +1,5 @@
-//! The log of the process, on standard error. A thread of its own writes it from a bounded queue: a reader that stalls costs log lines, which are
-//! counted, and holds up no message.
+//! The log of the process, on standard error. A thread of its own writes it from a bounded queue. A reader that stalls costs log lines,
+//! which are counted, and delays no message.
 
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,21 +11,21 @@ use tracing_subscriber::EnvFilter;
 
 use crate::screen;
 
-/// Log lines that wait to be written. At 300 bytes a line, which most are, that is 2.5 MB, and a second of the fastest flood of refusals.
+/// Log lines that may wait. At 300 bytes, the usual length, that is 2.5 MB, and a second of the fastest flood of refusals.
 const WAITING: usize = 8_192;
-/// The longest that the end of a command waits for its log. A reader that has stalled until now gets no more.
+/// Time that the end of a command waits for its log. A reader that still stalls gets no more.
 const END: Duration = Duration::from_secs(2);
-/// How often lost lines are looked for.
+/// Interval between checks for lost lines.
 const LOOK: Duration = Duration::from_secs(1);
 
 static LOSSES: OnceLock<Losses> = OnceLock::new();
 
-/// The counts of lines that nobody will read.
+/// Counts of lost lines.
 #[derive(Debug)]
 struct Losses {
     /// Lines that found the queue full.
     dropped: ErrorCounter,
-    /// Lines that standard error did not take.
+    /// Lines that standard error refused.
     failed: Arc<AtomicU64>,
 }
 
@@ -37,7 +37,7 @@ pub fn lost() -> u64 {
     })
 }
 
-/// Standard error, with a count of the lines that it did not take.
+/// Standard error, with a count of the lines that it refused.
 struct Counted<W> {
     to: W,
     failed: Arc<AtomicU64>,
@@ -67,7 +67,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Begins the log at a level, which the directives of `SEMGATE_LOG` replace.
+    /// Begins the log at a level; the directives of `SEMGATE_LOG` replace it.
     pub fn begin(level: &str) -> Log {
         let failed = Arc::new(AtomicU64::new(0));
         let to = Counted { to: std::io::stderr(), failed: Arc::clone(&failed) };
@@ -77,13 +77,13 @@ impl Log {
         let filter = EnvFilter::try_from_env("SEMGATE_LOG").unwrap_or_else(|_| EnvFilter::new(level));
         let format = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
         let format = format.with_ansi(std::io::stderr().is_terminal()).with_target(false);
-        // an error of the log itself could only be told on standard error
+        // an error of the log itself could only go to standard error
         let format = format.log_internal_errors(false);
         format.fmt_fields(screen::log_fields()).init();
         Log { guard }
     }
 
-    /// Tells the log itself how many lines were lost, once it flows again; for servers.
+    /// Reports the number of lost lines in the log, once it flows again; for servers.
     pub fn report_losses(&self) {
         let report = || {
             let (mut told, mut before) = (0, 0);
@@ -97,11 +97,11 @@ impl Log {
                 before = lost;
             }
         };
-        // a system without room for one more thread has other worries than this line
+        // if the system cannot start a thread, this line does not matter
         let _ = std::thread::Builder::new().name("semgate-losses".to_owned()).spawn(report);
     }
 
-    /// Writes what waits, within [`END`].
+    /// Writes the waiting lines, within [`END`].
     pub fn end(self) {
         let (done, ended) = mpsc::channel();
         let end = move || {

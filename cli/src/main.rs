@@ -1,7 +1,7 @@
-//! `semgate`: the one binary, a subcommand for each job (`docs/reference/cli.md`).
+//! `semgate`: one binary, with a subcommand for each job.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
-/// A line to standard output, see [`screen::shown`]; a reader that has gone away (`semgate … | head`) is no fault, a full disk is.
+/// Prints a line to standard output, see [`screen::shown`]; a reader that has gone away (`semgate … | head`) is no fault, a full disk is.
 macro_rules! out {
     ($($word:tt)*) => {{
         use std::io::Write;
@@ -9,7 +9,7 @@ macro_rules! out {
     }};
 }
 
-/// A line for people on standard error, see [`screen::plain`]; where nobody reads there any more, nobody can be told so.
+/// Prints a line for people on standard error, see [`screen::plain`]; ignores a reader that has gone away.
 macro_rules! tell {
     ($($word:tt)*) => {{
         use std::io::Write;
@@ -17,7 +17,7 @@ macro_rules! tell {
     }};
 }
 
-/// A document to standard output, byte for byte.
+/// Prints a document to standard output, byte for byte.
 macro_rules! out_raw {
     ($($word:tt)*) => {{
         use std::io::Write;
@@ -52,8 +52,8 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 
-/// A checked message takes some hundred small pieces of memory; this allocator hands them out in a tenth less of the whole time than the
-/// system's, and keeps memory that one core frees for that core.
+/// Checking a message takes some hundred small allocations. This allocator saves a tenth of the whole time compared with the system's, and
+/// keeps memory that a core frees for that core.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -74,7 +74,7 @@ struct Words {
 enum Job {
     /// Authority, firewall and a sample agent on loopback, with throw-away certificates
     Up(up::UpArgs),
-    /// The same; plays the paper's scenarios through it, and shows and checks each verdict
+    /// `up`, and the paper's scenarios played through it, each verdict shown and checked
     Demo(demo::DemoArgs),
     Say(say::Say),
     #[command(subcommand)]
@@ -119,7 +119,7 @@ fn failed(fault: &Fault, json: bool) -> ExitCode {
     ExitCode::from(fault.exit_status())
 }
 
-/// Words that are none, of which `--json` is believed wherever it stands; or help, which repeats no word.
+/// Reports invalid arguments; `--json` counts at any position. Help repeats no argument.
 fn misused(error: &clap::Error) -> ExitCode {
     let Some(fault) = misuse::fault(error) else { error.exit() };
     let json = std::env::args_os().any(|word| word == "--json");
@@ -145,8 +145,8 @@ fn run(words: Words) -> Result<u8, Fault> {
     }
 }
 
-/// How long work that a job left behind on other threads may take to end. What has to be written was waited for by the job itself; this is for a
-/// line of the audit log that is just being written, and for nothing that goes on for long.
+/// Time for work that a job left on other threads. Each job waits for its own writes; this is for a line of the audit log that is just
+/// being written, and for nothing longer.
 const LEFT_BEHIND: Duration = Duration::from_secs(5);
 
 /// Runs one job on a runtime of its own.
@@ -157,7 +157,7 @@ fn block_on<T>(job: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> 
     done
 }
 
-/// Begins the log, in which servers tell what they do, and other jobs only warn; and what else runs beside a server.
+/// Begins the log, and the helpers of a server. Servers log their actions; other jobs only warn.
 fn begin_log(job: &Job) -> logging::Log {
     let serves =
         matches!(job, Job::Up(_) | Job::Authority(_) | Job::Firewall(_) | Job::Log(log::LogJob::Witness(_)));
@@ -175,7 +175,7 @@ fn begin_log(job: &Job) -> logging::Log {
 mod tests {
     use clap::CommandFactory;
 
-    /// Clap checks the words of every subcommand only when it is used.
+    /// Clap checks the arguments of a subcommand only when it is used.
     #[test]
     fn the_words_of_every_subcommand_are_consistent() {
         super::Words::command().debug_assert();

@@ -1,13 +1,13 @@
-//! Words of the command line that are none, told as every other error is: one line, names in backticks, and a hint.
+//! Invalid arguments, reported as every other error: one line, names in backticks, and a hint.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::fault::Fault;
 
-/// The exit status of a wrong use of the command line.
+/// The exit status of a usage error.
 pub const MISUSED: u8 = 2;
 
-/// What is wrong with the words; nothing where help or the version was asked for, or where help is the answer.
+/// The fault in the arguments; none if help or the version was requested, or help is the answer.
 pub fn fault(error: &clap::Error) -> Option<Fault> {
     let of = |kind| error.get(kind).map(names).unwrap_or_default();
     let (arg, value) = (of(ContextKind::InvalidArg), of(ContextKind::InvalidValue));

@@ -20,10 +20,10 @@ pub fn version(text: &str) -> String {
     if last.starts_with('v') { last.to_owned() } else { format!("v{last}") }
 }
 
-/// A reason or a name that everybody will read in the log, as an authority takes it.
+/// A reason or a name for the public log, in the form that an authority accepts.
 ///
 /// # Errors
-/// An empty one, one that is too long, or one with characters that are not seen.
+/// It is empty, too long, or has invisible characters.
 pub fn reason<'a>(flag: &str, text: &'a str) -> Result<&'a str, Fault> {
     if text.trim().is_empty() {
         let hint = "everybody reads it in the log, and it cannot be added later";
@@ -35,7 +35,7 @@ pub fn reason<'a>(flag: &str, text: &'a str) -> Result<&'a str, Fault> {
     })
 }
 
-/// Base64url without padding, as JWS writes it.
+/// Reads base64url without padding, as in JWS.
 pub fn unbase64(text: &str) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text).ok()
 }

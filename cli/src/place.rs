@@ -1,4 +1,4 @@
-//! The directory that `up` keeps and the others read: `up.json`, by the names of `docs/reference/cli.md`.
+//! The directory that `up` writes and other commands read, with its file `up.json`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use crate::fault::{Doing, Fault};
 use crate::system::replace;
 
-/// The file that says where everything is, written by rename once all of it answers.
+/// The file with all addresses and paths, written by rename once everything answers.
 pub const UP_JSON: &str = "up.json";
 
-/// What `up.json` holds; paths are relative to the directory it lies in, URLs are whole.
+/// The content of `up.json`; paths are relative to its directory, URLs are complete.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct UpFile {
     /// The authority's public address.
@@ -20,11 +20,11 @@ pub struct UpFile {
     pub gateway: GatewayUrls,
     /// The gateway's admin address.
     pub admin_url: String,
-    /// The agent that the gateway stands in front of.
+    /// The agent behind the gateway.
     pub sample_agent: SampleAgent,
     /// One PEM file with every root.
     pub roots: PathBuf,
-    /// Those who may speak, by name.
+    /// Agents that may speak, by name.
     pub agents: BTreeMap<String, AgentFile>,
     /// Configuration of the authority.
     pub authority_config: PathBuf,
@@ -52,11 +52,11 @@ pub struct GatewayUrls {
 pub struct SampleAgent {
     /// Its identity, the value for `receiver_id`.
     pub id: String,
-    /// Where it listens, on loopback.
+    /// Its address, on loopback.
     pub url: String,
 }
 
-/// One who may speak.
+/// An agent that may speak.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct AgentFile {
     /// PEM chain, leaf first.
@@ -65,7 +65,7 @@ pub struct AgentFile {
     pub key: PathBuf,
     /// The value for `sender_id`.
     pub id: String,
-    /// What the entity file says that it holds.
+    /// Its credentials in the entity file.
     pub credentials: Vec<String>,
 }
 
@@ -80,7 +80,7 @@ impl Place {
     /// Reads `up.json` below `dir`.
     ///
     /// # Errors
-    /// Where there is none, with the hint to start `semgate up`.
+    /// There is no such file; with the hint to start `semgate up`.
     pub fn open(dir: &Path) -> Result<Self, Fault> {
         let path = dir.join(UP_JSON);
         let text = std::fs::read(&path).map_err(|e| {
@@ -94,12 +94,12 @@ impl Place {
         Ok(Self { dir: dir.to_path_buf(), up })
     }
 
-    /// What the file holds.
+    /// The content of the file.
     pub fn up(&self) -> &UpFile {
         &self.up
     }
 
-    /// A path of the file, made usable from here.
+    /// A path from the file, relative to the working directory.
     pub fn path(&self, relative: &Path) -> PathBuf {
         self.dir.join(relative)
     }
@@ -107,7 +107,7 @@ impl Place {
     /// The agent of this name.
     ///
     /// # Errors
-    /// Where there is none, with the names that there are.
+    /// There is none; with the existing names.
     pub fn agent(&self, name: &str) -> Result<&AgentFile, Fault> {
         self.up.agents.get(name).ok_or_else(|| {
             let known: Vec<&str> = self.up.agents.keys().map(String::as_str).collect();
@@ -120,7 +120,7 @@ impl Place {
 /// Writes the file so that a reader sees all of it or nothing: beside it first, then by rename.
 ///
 /// # Errors
-/// What the file system says.
+/// The error of the file system.
 pub fn write_up(dir: &Path, up: &UpFile) -> Result<(), Fault> {
     let text = serde_json::to_vec_pretty(up).doing("writing `up.json`")?;
     replace(&dir.join(UP_JSON), &text)

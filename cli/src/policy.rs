@@ -1,4 +1,4 @@
-//! `semgate policy …`: policies before they go live, and what they decided. All of it is for operators; no caller ever sees it.
+//! `semgate policy …`: checks policies before they go live, and explains decisions. For operators; no caller sees any of it.
 
 mod audit;
 mod bundle;
@@ -18,24 +18,24 @@ use crate::fault::Fault;
 /// Policies
 #[derive(Debug, Subcommand)]
 pub enum PolicyJob {
-    /// Would this directory be loaded? Says file, line, and what is wrong
+    /// Check if this directory would load; show file, line and fault
     Check(check::Check),
-    /// Signs a directory as one file, for gateways that demand that, or verifies one
+    /// Sign a directory as one file, for gateways that demand it, or verify one
     Bundle(bundle::Bundle),
-    /// Plays cases through the inspection, and says which policies none of them decides
+    /// Play cases through the inspection, and list policies that no case decides
     Test(test::Test),
-    /// Who may say what: agents by concepts by performatives, to be committed and reviewed
+    /// Write a matrix of agents, concepts and performatives, to be committed and reviewed
     Matrix(matrix::Words),
-    /// Why a message, or a decision out of the audit log, is permitted or denied
+    /// Explain why a message, or a decision in the audit log, is permitted or denied
     Explain(explain::Explain),
-    /// Asks other policies what an audit log recorded, and says what would change
+    /// Apply other policies to the records of an audit log, and show the changes
     Replay(replay::Replay),
 }
 
-/// Does what was asked for.
+/// Runs the job.
 ///
 /// # Errors
-/// As the job says.
+/// The fault of the job.
 pub fn run(job: PolicyJob, json: bool) -> Result<u8, Fault> {
     match job {
         PolicyJob::Check(check) => check.run(json),

@@ -1,8 +1,8 @@
-//! The agent that `up` puts behind the gateway: it speaks native L8 and A2A (1.0 over JSON-RPC and HTTP+JSON, 0.3 over JSON-RPC) over plain
-//! HTTP on loopback, and counts the messages that reach it.
+//! The agent that `up` puts behind the gateway. It speaks native L8 and A2A (1.0 over JSON-RPC and HTTP+JSON, 0.3 over JSON-RPC) over plain
+//! HTTP on loopback. It counts the messages that reach it.
 //!
-//! It holds no secret and decides nothing: it restates what it was told, answers the questions of the control vocabulary, and books
-//! the flight of the paper. Whatever it says is judged by the gateway like any other reply (F0-32).
+//! It holds no secret and decides nothing. It restates messages, answers the questions of the control vocabulary, and books the flight of
+//! the paper. The gateway judges its replies like any others.
 
 mod a2a;
 mod answer;
@@ -25,16 +25,16 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rand::SecureRandom;
 use tasks::Tasks;
 
-/// The largest message that it reads; the gateway's own limit (1 MiB) is what protects it, this is twice that.
+/// The largest message that it reads; the gateway's own limit (1 MiB) protects it, this is twice that.
 const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 
-/// What it remembers: how many messages reached it, and who it is.
+/// Its memory: the number of messages that reached it, and its identity.
 #[derive(Debug)]
 pub struct Agent {
     id: String,
-    /// Where it speaks A2A.
+    /// Its A2A address.
     url: String,
-    /// Told apart from what it named before it was started again.
+    /// Distinguishes its names from those before a restart.
     born: String,
     named: AtomicU64,
     received: AtomicU64,
@@ -46,7 +46,7 @@ impl Agent {
         self.received.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// A name that nothing had before: a task or conversation belongs to whoever began it.
+    /// A unique name: a task or conversation belongs to its creator.
     fn fresh(&self, what: &str) -> String {
         format!("{what}-{}-{}", self.born, self.named.fetch_add(1, Ordering::SeqCst))
     }
@@ -59,7 +59,7 @@ impl Agent {
 /// Serves until `stop` ends.
 ///
 /// # Errors
-/// What the listener says.
+/// The fault of the listener.
 pub async fn serve(
     listener: TcpListener,
     id: String,

@@ -23,19 +23,19 @@ pub struct Say {
     context: String,
     /// The concept or task of that context, or of the control vocabulary
     concept: String,
-    /// Its members, a JSON object; sent as it stands
+    /// Its members, a JSON object; sent as given
     #[arg(value_name = "JSON")]
     members: String,
     /// The agent of `up.json` that says it
     #[arg(long = "as", value_name = "AGENT", default_value = "retailer-7")]
     speaker: String,
-    /// The speech act; by default what the concept takes first of QUERY, REQUEST (tasks) and INFORM
+    /// The speech act; default: the first that the concept allows of QUERY, REQUEST (tasks) and INFORM
     #[arg(long)]
     performative: Option<String>,
-    /// Take the answer as a stream, and print each message as it comes, a line each
+    /// Accept a stream, and print each message as it comes, a line each
     #[arg(long)]
     stream: bool,
-    /// Name the context by this digest too
+    /// Also name the context by this digest
     #[arg(long)]
     digest: Option<String>,
     /// The directory of `semgate up`
@@ -47,7 +47,7 @@ impl Say {
     /// Sends it and prints the verdict.
     ///
     /// # Errors
-    /// Where no verdict could be had; a refusal is the answer [`REFUSED`].
+    /// There is no verdict; a refusal is the answer [`REFUSED`].
     pub async fn run(self, json: bool) -> Result<u8, Fault> {
         let place = Place::open(&self.dir)?;
         let client = Client::of_agent(&place, &self.speaker)?;
@@ -76,31 +76,31 @@ impl Say {
     }
 }
 
-/// Messages are JSON whoever reads them.
+/// Prints a message: JSON for people and machines.
 fn print(message: &str) {
     out!("{}", screen::json(message));
 }
 
-/// Everything of a message but its content.
+/// Everything in a message but its content.
 #[derive(Debug, Clone, Copy)]
 pub struct Line<'a> {
     /// The speech act.
     pub performative: &'a str,
-    /// Who says it.
+    /// The sender.
     pub sender: &'a str,
-    /// Who is to hear it.
+    /// The receiver.
     pub receiver: &'a str,
-    /// In the words of which context.
+    /// The context.
     pub urn: &'a str,
-    /// The context's digest, where the speaker names it.
+    /// The context's digest, if the sender names it.
     pub digest: Option<&'a str>,
 }
 
 impl Line<'_> {
-    /// The message with one concept whose members are `json`, spliced in as text, so that what the person typed is what is judged.
+    /// The message with one concept whose members are `json`, inserted as text, so that exactly the typed text is judged.
     ///
     /// # Errors
-    /// Where `json` is no JSON object at all.
+    /// `json` is not a JSON object.
     pub fn message(&self, concept: &str, json: &str) -> Result<String, Fault> {
         let members = json.trim().strip_prefix('{').and_then(|j| j.strip_suffix('}')).ok_or_else(|| {
             Fault::new("the third word is no JSON object")
@@ -133,14 +133,14 @@ impl Line<'_> {
     }
 }
 
-/// A message id of this process: time and a counter. Uniqueness only helps the reader of a log; a repeated id is no fault (`docs/spec/native-l8.md`).
+/// A unique message id: time and a counter. It only helps readers of a log; a repeated id is no fault.
 pub fn message_id() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map(|d| d.as_micros()).unwrap_or_default();
     format!("say-{now:x}-{}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Asks the authority what the concept takes; where it cannot be asked, INFORM, and QUERY for the question of F0-26.
+/// The concept's default performative, from the authority; without an answer INFORM, or QUERY for the question of F0-26.
 async fn default_performative(place: &Place, urn: &str, concept: &str) -> String {
     const WANTED: [&str; 4] = ["QUERY", "REQUEST", "INFORM", "PUBLISH"];
     if concept == "ambiguous_parameter" {
@@ -156,8 +156,8 @@ async fn default_performative(place: &Place, urn: &str, concept: &str) -> String
     wanted.iter().find(takes).map_or_else(|| "INFORM".to_owned(), |name| (*name).to_owned())
 }
 
-/// The document as the authority serves it, with those that it refers to, sixteen at most: only to find out how its terms are said,
-/// so nothing rests on it.
+/// The document as the authority serves it, with the documents to which it refers, sixteen at most. It only finds the form of its terms, so
+/// it is not verified.
 async fn published(place: &Place, urn: &str) -> Option<Context> {
     let (prefix, limits) = (Prefix::default(), DocumentLimits::default());
     let mut others: Vec<Arc<Context>> = Vec::new();
@@ -188,7 +188,7 @@ async fn payload(place: &Place, urn: &str) -> Option<Vec<u8>> {
     names::unbase64(jws.get("payload")?.as_str()?)
 }
 
-/// What became of a message.
+/// The result of a message.
 #[derive(Debug, Clone, Serialize)]
 pub struct Outcome {
     /// `ALLOWED` or `REFUSED`.
@@ -201,19 +201,19 @@ pub struct Outcome {
     /// The inner code of a refused reply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
-    /// Why it was refused.
+    /// Reason for the refusal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What the sender can do.
+    /// Advice for the sender.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// Whether the agent behind got it: `no`, `yes`, `unknown`.
+    /// Delivery to the agent behind: `no`, `yes`, `unknown`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivered: Option<String>,
-    /// Finds the operator's record.
+    /// Id of the operator's record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision_id: Option<String>,
-    /// What the agent behind answered.
+    /// The reply of the agent behind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reply: Option<Value>,
 }
@@ -250,10 +250,10 @@ impl Outcome {
         }
     }
 
-    /// The same of a stream: its messages were printed, and its end is what its last event says.
+    /// Reads the end of a stream: its messages were printed, and its last event decides.
     fn followed(Followed { mut reply, streamed, failed }: Followed) -> Self {
         if failed {
-            // the status of the problem document, as if it had been the answer
+            // the status of the problem document, as if it were the answer's
             let problem: Option<Value> = serde_json::from_slice(&reply.body).ok();
             let status = problem.as_ref().and_then(|problem| problem.get("status")).and_then(Value::as_u64);
             reply.status = status.and_then(|status| status.try_into().ok()).unwrap_or(502);

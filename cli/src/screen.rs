@@ -1,4 +1,4 @@
-//! What reaches a terminal: texts of strangers never move its cursor, hide themselves, or change the order in which the rest is read.
+//! Safe output for a terminal: foreign texts never move its cursor, hide themselves, or reorder the rest.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,21 +8,20 @@ use tracing_subscriber::field::MakeExt;
 use tracing_subscriber::fmt::FormatFields;
 use tracing_subscriber::fmt::format::debug_fn;
 
-/// Whether results are read by a machine, as JSON.
+/// True if results are JSON for a machine.
 static JSON: AtomicBool = AtomicBool::new(false);
 
-/// From now on results are JSON.
+/// Switches results to JSON.
 pub fn read_by_machine() {
     JSON.store(true, Ordering::Relaxed);
 }
 
-/// A result as it is printed: [`json`] for a machine, else [`plain`].
+/// A result for printing: [`json`] for a machine, else [`plain`].
 pub fn shown(text: fmt::Arguments<'_>) -> String {
     if JSON.load(Ordering::Relaxed) { json(&text.to_string()) } else { plain(&text.to_string()) }
 }
 
-/// A text for people. Guarantees no control characters but newline and tab, and nothing that is not seen itself: each such character is
-/// written as `\u{202e}`.
+/// A text for people. Guarantees no control characters but newline and tab, and no invisible characters: each is written as `\u{202e}`.
 pub fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.chars() {
@@ -31,7 +30,7 @@ pub fn plain(text: &str) -> String {
     plain
 }
 
-/// The fields of a log line as they are written: each as [`plain`] text in the one line, whoever its words come from.
+/// Writes the fields of a log line: each as [`plain`] text on the one line, whatever its source.
 pub fn log_fields() -> impl for<'w> FormatFields<'w> {
     debug_fn(|writer, field, value| {
         let text = plain(&format!("{value:?}")).replace('\n', "\\n");
@@ -43,7 +42,7 @@ pub fn log_fields() -> impl for<'w> FormatFields<'w> {
     .delimited(" ")
 }
 
-/// JSON that says the same: what [`plain`] would not show is escaped as `\u202e`, which it can only be within a string. Line ends and tabs
+/// Equivalent JSON: characters that [`plain`] would not show are escaped as `\u202e`; they can only be within strings. Line ends and tabs
 /// between its parts stay.
 pub fn json(text: &str) -> String {
     let mut json = String::with_capacity(text.len());
@@ -58,7 +57,7 @@ pub fn json(text: &str) -> String {
     json
 }
 
-/// The joiners U+200C and U+200D belong to the spelling of some languages, but make two names look the same.
+/// Hides the joiners U+200C and U+200D too: some languages spell with them, but they make two names look the same.
 fn is_hidden(c: char) -> bool {
     !matches!(c, '\n' | '\t') && (is_unseen(c) || matches!(c, '\u{200c}' | '\u{200d}'))
 }

@@ -1,8 +1,8 @@
-//! How a server is asked to end.
+//! The end signals of a server.
 
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Resolves at SIGTERM or SIGINT; where no handler can be installed, never.
+/// Resolves at SIGTERM or SIGINT; never, if no handler can be installed.
 pub async fn end() {
     let (Ok(mut terminate), Ok(mut interrupt)) =
         (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))

@@ -1,4 +1,4 @@
-//! What every command asks of the machine: files, the clock, randomness.
+//! System access of all commands: files, the clock, randomness.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -47,12 +47,12 @@ pub fn read_key(path: &Path) -> Result<KeyPair, Fault> {
 /// Reads a text file.
 ///
 /// # Errors
-/// What the file system says, with the file's name.
+/// The error of the file system, with the file's name.
 pub fn read(path: &Path) -> Result<String, Fault> {
     fs::read_to_string(path).map_err(|why| unreadable(path, &why))
 }
 
-/// Reads a file, whatever is in it.
+/// Reads a file of any content.
 ///
 /// # Errors
 /// As [`read`].
@@ -60,7 +60,7 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Fault> {
     fs::read(path).map_err(|why| unreadable(path, &why))
 }
 
-/// Why a file cannot be read, and what to do about it.
+/// The fault for an unreadable file, with its remedy.
 pub fn unreadable(path: &Path, why: &std::io::Error) -> Fault {
     let hint = match why.kind() {
         std::io::ErrorKind::NotFound => "is this its name, seen from the directory that you are in?",
@@ -74,10 +74,10 @@ pub fn unreadable(path: &Path, why: &std::io::Error) -> Fault {
     Fault::new(format_args!("cannot read `{}`: {why}", path.display())).hint(hint)
 }
 
-/// The key at a place: a PEM file, or a `pkcs11:` URI of a device. Of a URI nothing is repeated, for people write PINs into them.
+/// The key at a PEM file, or at a `pkcs11:` URI of a device. Faults repeat nothing of a URI, because people write PINs into them.
 ///
 /// # Errors
-/// It is not there, or is none.
+/// There is no key.
 pub fn signing_key(place: &str) -> Result<Arc<dyn SigningKey>, Fault> {
     semgate_authority::signing_key(place).hinted(
         format_args!("key `{}`", shown(place)),
@@ -89,12 +89,12 @@ fn shown(place: &str) -> &str {
     if in_device(place) { "pkcs11:…" } else { place }
 }
 
-/// Whether a key's place is the URI of a device, or was meant to be.
+/// Returns true if a key's location is the URI of a device, or was meant to be.
 pub fn in_device(place: &str) -> bool {
     place.split_once(':').is_some_and(|(scheme, _)| scheme.trim().eq_ignore_ascii_case("pkcs11"))
 }
 
-/// Creates a file that was not there, with this mode.
+/// Creates a new file with this mode.
 ///
 /// # Errors
 /// It exists, or cannot be written.
@@ -113,15 +113,15 @@ pub fn write_new(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Fault> {
     done.map_err(|why| unwritable(path, &why))
 }
 
-/// Writes a file, over what was there.
+/// Writes a file, and replaces an existing one.
 ///
 /// # Errors
-/// What the file system says, with the file's name.
+/// The error of the file system, with the file's name.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
     fs::write(path, bytes).map_err(|why| unwritable(path, &why))
 }
 
-/// Writes a file beside and renames it over, so that a reader sees the old one or the new one.
+/// Replaces a file by rename, so that a reader sees the old one or the new one.
 ///
 /// # Errors
 /// As [`write()`].
@@ -134,15 +134,15 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
     synced.and_then(|()| fs::rename(&beside, path)).map_err(|why| unwritable(path, &why))
 }
 
-/// Makes a directory that others may look into, with those above it.
+/// Makes a directory that others may read, with its parents.
 ///
 /// # Errors
-/// What the file system says.
+/// The error of the file system.
 pub fn make_dir(path: &Path) -> Result<(), Fault> {
     fs::create_dir_all(path).map_err(|why| unwritable(path, &why))
 }
 
-/// Why a file cannot be written, and what to do about it.
+/// The fault for an unwritable file, with its remedy.
 pub fn unwritable(path: &Path, why: &std::io::Error) -> Fault {
     let hint = match why.kind() {
         std::io::ErrorKind::NotFound => "make the directory that it is to lie in",

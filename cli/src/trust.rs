@@ -1,5 +1,5 @@
-//! `semgate trust …`: what only the root of an authority may say, drafted, signed by the holders of root keys one after the other on
-//! machines of their own, and handed in. Files go from hand to hand; nobody's key leaves its place.
+//! `semgate trust …`: drafts and submits the root's statements for an authority. The holders of root keys sign them in turn on their own
+//! machines. Files travel from hand to hand; the keys stay in place.
 
 mod draft;
 mod recognise;
@@ -25,10 +25,10 @@ use crate::context::{At, Reach, answer};
 use crate::fault::{Doing, Fault};
 use crate::system::{in_device, read, read_chain, ring_random, signing_key, write};
 
-/// What the root says: trust lists, compromised keys, lowered floors
+/// Statements of the root: trust lists, compromised keys, lowered floors
 #[derive(Debug, Subcommand)]
 pub enum TrustJob {
-    /// Who speaks for an authority now; or what a file says, and who has signed it
+    /// Show an authority's trust list; or a file's content and signers
     Show {
         /// A draft
         file: Option<PathBuf>,
@@ -37,7 +37,7 @@ pub enum TrustJob {
     },
     /// Draft the next trust list: the one in effect with these changes
     Draft(Box<draft::ListArgs>),
-    /// Draft that a key is compromised: all that it signed from an index on is invalid
+    /// Draft that a key is compromised: its signatures from an index on are invalid
     Compromise(draft::CompromiseArgs),
     /// Draft a lower floor of a line
     LowerFloor(draft::LowerArgs),
@@ -46,7 +46,7 @@ pub enum TrustJob {
     /// The trust list as a TUF repository, for stock TUF clients
     #[command(subcommand)]
     Tuf(tuf::TufJob),
-    /// Hand a signed draft in
+    /// Submit a signed draft
     Submit {
         /// The signed draft
         file: PathBuf,
@@ -63,15 +63,15 @@ pub struct SignArgs {
     /// The root key: a PEM file, or a `pkcs11:` URI (RFC 7512)
     #[arg(long)]
     key: String,
-    /// Its certificate; `KEY.pem` beside `KEY.key` without this, and needed where the key is in a token
+    /// Its certificate; default: `KEY.pem` beside `KEY.key`; required if the key is in a token
     #[arg(long)]
     cert: Option<PathBuf>,
 }
 
-/// Does what was asked for.
+/// Runs the job.
 ///
 /// # Errors
-/// A file that is no draft, a key that is not its certificate's, an authority that cannot be reached or refuses.
+/// A file is no draft, a key does not match its certificate, or an authority is unreachable or refuses.
 pub async fn run(job: TrustJob, json: bool) -> Result<u8, Fault> {
     match job {
         TrustJob::Show { file: Some(file), .. } => show(&read_draft(&file)?, json),
@@ -126,7 +126,7 @@ impl SignArgs {
     }
 }
 
-/// A root key with its certificate, which lies beside it as `KEY.pem` unless it is named.
+/// A root key with its certificate: the named one, or `KEY.pem` beside it.
 fn root_key(place: &str, cert: Option<&Path>, option: &str) -> Result<(RootKey, Arc<dyn SigningKey>), Fault> {
     let named = || format!("name the certificate of this key with `{option}`");
     if cert.is_none() && in_device(place) {
@@ -148,7 +148,7 @@ fn root_key(place: &str, cert: Option<&Path>, option: &str) -> Result<(RootKey, 
     Ok((root, key))
 }
 
-/// A draft with the signatures that it has.
+/// A draft with its signatures.
 fn read_draft(file: &Path) -> Result<(Many, RootStatement), Fault> {
     let what = || format!("`{}`", file.display());
     let jws = Many::read(read(file)?.trim().as_bytes(), TYPE, MAX_STATEMENT_BYTES).map_err(|fault| {
@@ -170,7 +170,7 @@ fn show((jws, said): &(Many, RootStatement), json: bool) {
     print(&shown, json);
 }
 
-/// What a statement says, for people to read before they sign.
+/// The content of a statement, for people to read before they sign.
 fn said_as(said: &RootStatement) -> Value {
     let mut shown = json!({
         "kind": said.kind(), "authority": said.authority, "number": said.number, "reason": said.reason,

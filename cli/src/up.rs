@@ -20,13 +20,13 @@ use crate::signals;
 
 pub use layout::OPERATOR;
 
-/// How long the parts may take to answer: a cold start on a busy machine takes a few seconds.
+/// Time for the parts to answer: a cold start on a busy machine takes a few seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Where everything is kept, and on which ports it listens; ports are free ones unless given.
+/// Directory and ports; by default free ports.
 #[derive(Debug, Clone, Args)]
 pub struct UpArgs {
-    /// The directory that holds all of it; made where there is none
+    /// The directory for all files; made if missing
     #[arg(long, default_value = "./.semgate")]
     pub dir: PathBuf,
     /// The authority's address (first start only)
@@ -56,7 +56,7 @@ impl UpArgs {
 /// Runs until SIGTERM.
 ///
 /// # Errors
-/// Whatever kept a part from starting, or stopped it.
+/// The fault that kept a part from starting, or stopped it.
 pub async fn run(args: UpArgs, json: bool) -> Result<u8, Fault> {
     let running = start(&args, &|what| tell!("{what}")).await?;
     let up = running.place.up();
@@ -83,7 +83,7 @@ fn show(up: &UpFile) {
     );
 }
 
-/// Everything, running.
+/// All parts, running.
 pub struct Running {
     /// Where it is.
     pub place: Place,
@@ -95,16 +95,16 @@ impl Running {
     /// Ends the gateway first, then the authority, then the agent.
     ///
     /// # Errors
-    /// Whatever had stopped a part before.
+    /// The fault that stopped a part earlier.
     pub async fn stop(self) -> Result<(), Fault> {
         self.parts.stop().await
     }
 }
 
-/// Makes what is missing, starts the parts, publishes the library, waits until all of it answers, and writes `up.json`.
+/// Makes missing files, starts the parts, publishes the library, waits until everything answers, and writes `up.json`.
 ///
 /// # Errors
-/// Whatever kept a part from starting.
+/// The fault that kept a part from starting.
 pub async fn start(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Running, Fault> {
     let lock = layout::lock(&args.dir)?;
     let old = args.dir.join(UP_JSON);
@@ -132,11 +132,11 @@ pub async fn start(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Running, Fault>
     Ok(Running { place, parts, _lock: lock })
 }
 
-/// Publishes every shipped context and raises the floor of `payment` to v1.1 at least; both are no-ops the second time.
+/// Publishes every shipped context and raises the floor of `payment` to v1.1 at least; a repetition does nothing.
 ///
 /// # Errors
-/// What the authority refuses. A published version never changes, so a directory whose authority has another document under a URN of the
-/// library was made with another library.
+/// The refusal of the authority. A published version never changes: if it has another document under a URN of the library, the directory
+/// was made with another library.
 async fn publish_library(operator: &Client, authority: &str, dir: &Path) -> Result<(), Fault> {
     for (name, document) in library::all() {
         let url = format!("{authority}/v1/contexts");

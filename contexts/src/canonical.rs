@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::json::{self, Fault, Limits, MAX_INTEGER};
 
-/// Why there are no canonical bytes, or why bytes are not canonical.
+/// The reason that a value has no canonical bytes, or that bytes are not canonical.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CanonicalFault {
     /// The strict reader refuses the bytes.
@@ -38,17 +38,18 @@ impl From<Fault> for CanonicalFault {
     }
 }
 
-/// The canonical bytes of a value: no white space, members sorted by UTF-16 code units, numbers as ECMAScript writes them. The
-/// strict reader reads them back as an equal value.
+/// The canonical bytes of a value: no white space, members sorted by UTF-16 code units, numbers as ECMAScript writes them.
+/// The strict reader reads them back as an equal value.
 ///
 /// # Errors
-/// [`CanonicalFault::NumberRange`], since a number there would be changed by writing it.
+/// [`CanonicalFault::NumberRange`] for a number that writing would change.
 pub fn jcs(value: &Value) -> Result<Vec<u8>, CanonicalFault> {
     check_numbers(value)?;
     jcs_of_document(value)
 }
 
-/// As [`jcs`], with integers beyond 2^53 − 1 as RFC 8785 writes the doubles that they are: for a context document, whose reader took them so.
+/// As [`jcs`], but writes integers beyond 2^53 − 1 as RFC 8785 writes their doubles. For a context document, whose reader
+/// takes them as doubles.
 ///
 /// # Errors
 /// [`CanonicalFault::Serialiser`].
@@ -73,7 +74,7 @@ pub fn read_canonical(bytes: &[u8], limits: &Limits) -> Result<Value, CanonicalF
     if jcs(&value)? == bytes { Ok(value) } else { Err(CanonicalFault::NotCanonical) }
 }
 
-/// Recursion is bounded by whoever built the value: the strict reader, or `serde_json` with its own bound of 128.
+/// Recursion is bounded by the origin of the value: the strict reader, or `serde_json` with its own bound of 128.
 fn check_numbers(value: &Value) -> Result<(), CanonicalFault> {
     match value {
         Value::Number(number) => {

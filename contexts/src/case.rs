@@ -1,17 +1,18 @@
-//! Names that differ only in case. Lenient readers take one for the other (Go's `encoding/json`, `equalsIgnoreCase` of Java), so that in an open
-//! object the one would be judged and the other read.
+//! Names that differ only in case. Lenient readers take one for the other (Go's `encoding/json`, `equalsIgnoreCase` of Java).
+//! In an open object one could be judged and the other read.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// A character as names are compared: in the lower case of its upper case, each where it is one character. So `S`, `s` and `ſ` (U+017F) are
-/// one, and `K`, `k` and the Kelvin sign (U+212A); at least all that Unicode's simple case folding makes one.
+/// A character as names are compared: the lower case of its upper case, where each is one character. So `S`, `s` and `ſ`
+/// (U+017F) are equal, and so are `K`, `k` and the Kelvin sign (U+212A). It equates at least all that Unicode's simple case
+/// folding equates.
 pub(crate) fn fold(c: char) -> char {
     if c.is_ascii() {
         return c.to_ascii_lowercase();
     }
     let c = match c {
-        // one by Unicode's folding, and by no mapping of one character
+        // equal by Unicode's folding, but by no mapping of one character
         '\u{1fd3}' => '\u{390}',
         '\u{1fe3}' => '\u{3b0}',
         '\u{fb05}' => '\u{fb06}',
@@ -30,13 +31,13 @@ pub(crate) fn folded(name: &str) -> String {
     name.chars().map(fold).collect()
 }
 
-/// Whether two names are the same but for case.
+/// Returns true if two names are equal but for case.
 #[cfg(test)]
 pub(crate) fn same(one: &str, other: &str) -> bool {
     one.chars().map(fold).eq(other.chars().map(fold))
 }
 
-/// All characters that are one with this one, itself among them.
+/// All characters that fold to the same character as this one, itself included.
 pub(crate) fn variants(c: char) -> &'static [char] {
     static ALL: LazyLock<BTreeMap<char, Vec<char>>> = LazyLock::new(|| {
         let mut all: BTreeMap<char, Vec<char>> = BTreeMap::new();
@@ -72,7 +73,7 @@ mod tests {
         }
     }
 
-    /// What is refused is what the comparison of versions takes for refused.
+    /// The comparison of versions expects exactly the refusals that are made.
     #[test]
     fn the_variants_of_a_character_are_all_that_are_the_same() {
         for c in ['a', 'K', 's', '\u{17f}', 'i', '\u{e9}', '\u{3c3}', '1', '\u{6f22}'] {

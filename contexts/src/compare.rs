@@ -1,12 +1,13 @@
 //! Comparing two contexts: does everything that the one accepts pass the other? (`docs/spec/compatibility.md`)
 //!
-//! The answer is about languages, not keywords. [`Verdict::Compatible`] is said when it is shown that no content is accepted by the one
-//! and refused by the other; [`Verdict::Breaking`] only with such content, which both compiled validators have judged; everything else
-//! is [`Verdict::Unknown`], with what stopped the search. The rules by construct are in `docs/spec/compatibility.md`.
+//! The answer is about languages, not keywords. [`Verdict::Compatible`] is a proof that no content is accepted by the one and
+//! refused by the other. [`Verdict::Breaking`] comes with such content, which both compiled validators have judged.
+//! Everything else is [`Verdict::Unknown`], with the reason that the search stopped. The rules by construct are in
+//! `docs/spec/compatibility.md`.
 //!
-//! The way of a pair: the schemas that the validator compiles (`read`) become formulas (`formula`), and `solve` looks for a value that
-//! the first takes and the second does not. Work is counted and bounded,
-//! and the clock of the caller is a net below the count.
+//! The path of a pair: `read` turns the schemas that the validator compiles into formulas (`formula`). `solve` looks for a
+//! value that the first takes and the second does not. Work is counted and bounded; the caller's clock is a second bound
+//! below the count.
 
 mod budget;
 mod changes;

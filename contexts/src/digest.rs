@@ -10,12 +10,12 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 
 /// A SHA-256 digest of payload bytes.
 ///
-/// It has one text form only, `sha-256:` followed by 64 lower-case hex digits: upper case, another scheme or another length
-/// do not parse, so two digests are equal exactly when their texts are.
+/// It has one text form, `sha-256:` followed by 64 lower-case hex digits. Upper case, another scheme or another length do not
+/// parse. So two digests are equal exactly when their texts are.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
 
-/// Why a text is not a [`Digest`].
+/// The reason that a text is no [`Digest`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DigestFault {
     /// It does not begin with `sha-256:`.

@@ -22,7 +22,7 @@ pub use crate::schema::SchemaLimits;
 pub use envelope::RESERVED_NAMES;
 pub use fault::DocumentFault;
 
-/// Faults that one look at a document tells at most.
+/// The most faults that one pass over a document reports.
 const MAX_FAULTS: usize = 256;
 
 /// Bounds of a document, each with its reason.
@@ -36,11 +36,11 @@ pub struct DocumentLimits {
     pub max_depth: usize,
     /// JSON values in the document: 90 kB of the shortest values (`0,`) would be 45,000.
     pub max_nodes: usize,
-    /// Concepts and tasks together: what a reader can still review.
+    /// Concepts and tasks together: as many as a reader can review.
     pub max_terms: usize,
     /// Code lists of a document.
     pub max_code_lists: usize,
-    /// Codes of one list: every commercial airport (about 9,000 at most) would not fit the payload anyway.
+    /// Codes of one list. Every commercial airport (about 9,000 at most) would not fit the payload anyway.
     pub max_codes: usize,
     /// Bytes of one code.
     pub max_code_bytes: usize,
@@ -73,11 +73,11 @@ impl Default for DocumentLimits {
     }
 }
 
-/// Bytes in memory for each byte of a document, but for what is compiled of it, measured over large documents.
+/// Bytes in memory for each byte of a document, without its compiled form; measured over large documents.
 const TEXT_COPIES: u64 = 32;
 
 impl DocumentLimits {
-    /// The bounds of a document that is published already, without what only its author can mend: [`SchemaLimits::authored`].
+    /// The bounds of a published document, without the rules that only its author can follow: [`SchemaLimits::authored`].
     #[must_use]
     pub fn published(&self) -> Self {
         DocumentLimits { schema: SchemaLimits { authored: false, ..self.schema.clone() }, ..self.clone() }
@@ -95,8 +95,8 @@ impl DocumentLimits {
     }
 }
 
-/// Where the contexts that a document refers to are looked up. Answers only what the caller has verified already; the digest
-/// is compared here.
+/// The lookup of contexts that a document refers to. It must return only contexts that the caller has verified; the digest is
+/// compared here.
 pub type Referenced<'r> = dyn Fn(&ContextUrn) -> Option<Arc<Context>> + 'r;
 
 /// A checked, compiled context document. Nothing in it can be changed; share it by `Arc`.
@@ -109,7 +109,7 @@ pub struct Context {
     terms: BTreeMap<String, Term>,
     codes: BTreeMap<String, Vec<String>>,
     references: Vec<Arc<Context>>,
-    /// The document with what it borrows of others among its own definitions; none if it borrows nothing.
+    /// The document with borrowed schemas among its own definitions; none if it borrows nothing.
     bundle: Option<Value>,
     compiled_bytes: u64,
 }
@@ -139,8 +139,8 @@ impl Context {
         Context::build(&value, canonical, prefix, limits, others)
     }
 
-    /// Like [`Context::check_among`], for bytes that must already be their own canonical form (RFC 8785): those of a document that is
-    /// signed already. What only its author can mend is not asked of it: [`SchemaLimits::authored`].
+    /// Like [`Context::check_among`], for bytes that must already be their own canonical form (RFC 8785), as in a signed
+    /// document. It leaves out the rules that only the author can follow: [`SchemaLimits::authored`].
     ///
     /// # Errors
     /// [`DocumentFault::NotCanonical`] if they are not; otherwise as [`Context::check_among`].
@@ -158,8 +158,8 @@ impl Context {
         Context::build(&value, canonical, prefix, &limits.published(), others)
     }
 
-    /// All that is wrong with a document, as far as one look shows it: empty exactly where [`Context::check_among`] takes it. Faults
-    /// of single schemas come first, in the order of the document and at most 256; a fault of the whole stands alone.
+    /// All faults of a document that one pass finds; empty exactly where [`Context::check_among`] accepts it. Faults of
+    /// single schemas come first, in the order of the document and at most 256. A fault of the whole stands alone.
     pub fn faults(
         bytes: &[u8],
         prefix: &Prefix,
@@ -171,7 +171,7 @@ impl Context {
             return vec![first];
         };
         let (mut value, mut faults) = (value, Vec::new());
-        // an unknown or misnamed member is told, and the rest is looked at without it
+        // reports an unknown or misnamed member, and checks the rest without it
         loop {
             match Envelope::read(&value, prefix, limits) {
                 Ok(_) => break,
@@ -228,14 +228,14 @@ impl Context {
         })
     }
 
-    /// Bytes that it takes in memory, by the estimate of `docs/spec/context-document.md`, "Memory". Each distinct pattern and each definition
-    /// counts once. What it refers to is counted there, but for the schemas that it borrows.
+    /// The estimated bytes in memory (`docs/spec/context-document.md`, "Memory"). Each distinct pattern and each definition
+    /// counts once. Referenced contexts count for themselves; borrowed schemas count here.
     pub fn compiled_bytes(&self) -> u64 {
         self.compiled_bytes
     }
 
-    /// The same document without what is compiled of it: names, types and references stay, for policies that speak of it, and no content
-    /// conforms. For one that never counts again.
+    /// The same document without its compiled form. Names, types and references stay for policies that mention it, and no
+    /// content conforms. For a document that never counts again.
     #[must_use]
     pub fn retired(&self) -> Context {
         Context {
@@ -262,7 +262,7 @@ impl Context {
         &self.digest
     }
 
-    /// The canonical payload (RFC 8785): what is signed and published.
+    /// The canonical payload (RFC 8785), which is signed and published.
     pub fn bytes(&self) -> &Arc<[u8]> {
         &self.bytes
     }
@@ -273,8 +273,8 @@ impl Context {
         &self.references
     }
 
-    /// The document in which every `$ref` of [`Shape::schema`] leads to a schema: what it borrows of other contexts stands
-    /// among its definitions. Not the signed form, which [`Context::bytes`] is.
+    /// The document in which every `$ref` of [`Shape::schema`] leads to a schema: schemas borrowed from other contexts stand
+    /// among its definitions. The signed form is [`Context::bytes`].
     pub fn bundled(&self) -> Value {
         match &self.bundle {
             Some(document) => document.clone(),
@@ -283,7 +283,7 @@ impl Context {
         }
     }
 
-    /// True once nothing of it is compiled: see [`Context::retired`].
+    /// Returns true for a document without its compiled form: see [`Context::retired`].
     pub fn is_retired(&self) -> bool {
         self.shapes().all(|shape| shape.validator.is_retired())
     }
@@ -308,8 +308,8 @@ impl Context {
         self.terms.values().flat_map(Term::shapes)
     }
 
-    /// The codes of a list, in the order of the document; also of a list that came with a schema of another context, by the
-    /// name that [`crate::FieldType::Text`] has for it.
+    /// The codes of a list, in the order of the document. A list that came with a schema of another context has the name in
+    /// [`crate::FieldType::Text`].
     pub fn code_list(&self, name: &str) -> Option<&[String]> {
         if let Some((urn, name)) = name.split_once("#/codes/") {
             let other = self.references.iter().find(|other| other.urn.as_str() == urn)?;

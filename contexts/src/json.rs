@@ -1,9 +1,9 @@
 //! The strict JSON reader: the first thing that reads any bytes from outside.
 //!
-//! It accepts a subset of RFC 8259 on whose meaning all parsers agree: UTF-8 without a byte-order mark, no two members of one
-//! object with the same name, no lone surrogate, no number that a double would change beyond rounding (RFC 7493), nothing after
-//! the value, and nothing past the [`Limits`]. Strings without escapes are borrowed from the input. The rules, each with the code
-//! that it answers, are in `docs/spec/strict-json.md`.
+//! It accepts a subset of RFC 8259 on whose meaning all parsers agree. The text is UTF-8 without a byte-order mark, with
+//! nothing after the value and nothing past the [`Limits`]. No object has two members of one name, no surrogate is lone, and
+//! no double would change a number beyond rounding (RFC 7493). Strings without escapes are borrowed from the input. The
+//! rules, each with the code that it answers, are in `docs/spec/strict-json.md`.
 
 mod number;
 mod read;
@@ -16,22 +16,22 @@ pub use number::{DecimalFault, MAX_INTEGER, Number};
 pub use read::read;
 pub use value::{Json, Object, folded};
 
-/// The deepest nesting that any configuration gets; [`Limits::max_depth`] above it counts as this. The reader recurses: 128 levels
-/// fit into 512 KiB of stack even in a build without optimisation (a test shows it), and threads get four times that.
+/// The deepest nesting that any configuration gets; [`Limits::max_depth`] above it counts as this. The reader recurses. 128
+/// levels fit into 512 KiB of stack even without optimisation (a test shows it), and threads get four times that.
 pub const DEPTH_CEILING: usize = 128;
 
-/// The longest text of one number. A double needs at most 17 digits, a sign, a point and an exponent; the room beyond that is for
-/// zeroes that some writers put in (`0.000…01`).
+/// The longest text of one number. A double needs at most 17 digits, a sign, a point and an exponent. The rest is room for
+/// zeroes that some writers add (`0.000…01`).
 pub const MAX_NUMBER_TEXT: usize = 128;
 
-/// Bounds on what [`read`] takes on. Every bound is inclusive: as much is accepted, one more is refused.
+/// Bounds on the input of [`read`]. Every bound is inclusive: as much is accepted, one more is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of the whole text, else [`Fault::TooLarge`]. 1 MiB: agents' messages are a few kB; larger payloads are files, and
     /// files do not travel in a message.
     pub max_bytes: usize,
-    /// Arrays and objects inside one another, else [`Fault::TooDeep`]; a scalar alone has depth 0, `[]` has 1. 32: an A2A message
-    /// wraps its content in 6 levels and no shipped context goes past 4. At most [`DEPTH_CEILING`] whatever is configured.
+    /// Nesting of arrays and objects, else [`Fault::TooDeep`]; a scalar alone has depth 0, `[]` has 1. 32: an A2A message
+    /// wraps its content in 6 levels and no shipped context goes past 4. At most [`DEPTH_CEILING`] in any configuration.
     pub max_depth: usize,
     /// Values of every kind, scalars included, else [`Fault::TooComplex`]. 20 000: bounds the memory of the tree to about 3 MB
     /// and later per-value work to a few milliseconds.
@@ -40,8 +40,8 @@ pub struct Limits {
     pub max_string_bytes: usize,
     /// UTF-8 bytes of one member name after unescaping, else [`Fault::TooLarge`]. 1 KiB: names are identifiers or URNs.
     pub max_key_bytes: usize,
-    /// Takes an integer beyond 2^53 − 1 as the nearest double instead of refusing it. For context documents alone: a bound may lie past every
-    /// number of a message.
+    /// Takes an integer beyond 2^53 − 1 as the nearest double instead of refusing it. For context documents alone: a bound
+    /// may exceed every number of a message.
     pub large_integers: bool,
 }
 
@@ -79,7 +79,7 @@ pub enum Fault {
     Malformed {
         /// Byte offset at which the fault was seen.
         offset: usize,
-        /// What is wrong, in words that hold nothing of the input.
+        /// The fault, in words that hold nothing of the input.
         what: &'static str,
     },
 }

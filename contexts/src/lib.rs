@@ -1,7 +1,7 @@
-//! What may be said: names of contexts and their versions, the strict JSON reader that stands in front of
-//! every other parser, canonical bytes, and the context documents themselves.
+//! Names of contexts and their versions, the strict JSON reader that stands in front of every other parser, canonical bytes,
+//! and context documents.
 //!
-//! Floor 0 of the house: nothing here opens a socket, reads a clock or draws randomness.
+//! This crate is on floor 0: nothing here opens a socket, reads a clock or draws randomness.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 

@@ -1,4 +1,4 @@
-//! What will hurt later: parts of a document that are allowed, and that a next minor version or a policy will trip over.
+//! Warnings: parts of a document that are allowed, but that a next minor version or a policy will trip over.
 
 use std::collections::BTreeMap;
 
@@ -15,17 +15,17 @@ pub struct Warning {
     pub pointer: String,
     /// A stable name: see `docs/spec/compatibility.md`.
     pub rule: &'static str,
-    /// What will hurt, and what to write instead.
+    /// The consequence, and the form to write instead.
     pub what: &'static str,
 }
 
-/// Strings that are bounded by what else is said of them.
+/// Keywords that bound a string.
 const BOUNDING: [&str; 6] = ["maxLength", "enum", "const", "x-code-list", "$ref", "pattern"];
 
 /// Formats whose texts are short.
 const SHORT: [&str; 6] = ["date", "uuid", "ipv4", "ipv6", "hostname", "time"];
 
-/// Bounds that let less through.
+/// Bounds that reduce what passes.
 const BOUNDS: [&str; 11] = [
     "minLength",
     "maxLength",
@@ -40,13 +40,13 @@ const BOUNDS: [&str; 11] = [
     "maxProperties",
 ];
 
-/// Keywords below which more that is taken may be less that passes, or says nothing about what passes.
+/// Keywords whose subschema may invert: accepting more there may let less pass, or change nothing.
 const TURNED: [&str; 4] = ["if", "not", "contains", "propertyNames"];
 
-/// Keywords that say more about the same value.
+/// Keywords that add demands on the same value.
 const COMPOSED: [&str; 8] = ["allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas", "$ref"];
 
-/// Who relies on a schema; what is referred to from both sides of a task has both.
+/// The parties that rely on a schema. A schema that both sides of a task refer to has both.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sides {
     /// Callers that send it: all that passes now must pass later.
@@ -59,7 +59,7 @@ impl Sides {
     const ACCEPTS: Self = Self { accepts: true, answers: false };
     const ANSWERS: Self = Self { accepts: false, answers: true };
 
-    /// Adds these; whether any is new.
+    /// Adds these; returns true if any is new.
     fn add(&mut self, more: Self) -> bool {
         let new = (more.accepts && !self.accepts) || (more.answers && !self.answers);
         *self = Self { accepts: self.accepts || more.accepts, answers: self.answers || more.answers };
@@ -67,7 +67,7 @@ impl Sides {
     }
 }
 
-/// Everything in a document that will hurt later, in its order.
+/// Every warning of a document, in its order.
 #[must_use]
 pub fn lint(context: &Context) -> Vec<Warning> {
     let mut found = Vec::new();
@@ -87,7 +87,7 @@ pub fn lint(context: &Context) -> Vec<Warning> {
     found.extend(context.terms().flat_map(naming));
     let reached = reached(&mut document, &roots);
     let defs = document.get("$defs").and_then(Value::as_object).into_iter().flatten();
-    // nobody relies on a definition that nothing refers to, until something does
+    // no party relies on an unreferenced definition, until something refers to it
     roots.extend(defs.map(|(name, _)| (vec!["$defs".to_owned(), name.clone()], Sides::default())));
     for (path, own) in roots {
         let mut sides = reached.get(&path).copied().unwrap_or(own);
@@ -115,7 +115,7 @@ fn naming(term: &Term) -> impl Iterator<Item = Warning> {
     })
 }
 
-/// By path, who relies on each schema that has a name, by itself or by way of references.
+/// The parties that rely on each named schema, by path, directly or through references.
 fn reached(document: &mut Value, roots: &[(Vec<String>, Sides)]) -> BTreeMap<Vec<String>, Sides> {
     let mut reached: BTreeMap<Vec<String>, Sides> = BTreeMap::new();
     let mut waiting = roots.to_vec();
@@ -131,10 +131,10 @@ fn reached(document: &mut Value, roots: &[(Vec<String>, Sides)]) -> BTreeMap<Vec
     reached
 }
 
-/// What is done with a schema and its path.
+/// The action on a schema and its path.
 type Visit<'v> = dyn FnMut(&Map<String, Value>, &[String]) + 'v;
 
-/// All schemas at and below a path where more that is taken is more that passes.
+/// All schemas at and below a path for which accepting more lets more pass.
 fn schemas(document: &mut Value, path: &[String], visit: &mut Visit<'_>) {
     let Some(schema) = document.pointer_mut(&pointer(path)) else { return };
     let walked: Result<(), std::convert::Infallible> =
@@ -172,14 +172,14 @@ fn is(map: &Map<String, Value>, kind: &str) -> bool {
     }
 }
 
-/// Whether an object may have members that it does not name.
+/// Returns true if an object may have members that it does not name.
 fn is_open(map: &Map<String, Value>) -> bool {
     ["additionalProperties", "unevaluatedProperties"]
         .iter()
         .any(|keyword| map.get(*keyword).is_some_and(|schema| schema != &Value::Bool(false)))
 }
 
-/// What callers send: a later minor version can take nothing back.
+/// Warns about content from callers: a later minor version can take nothing back.
 fn accepted(map: &Map<String, Value>, warn: &mut dyn FnMut(&'static str, &'static str)) {
     let has = |keyword: &str| map.contains_key(keyword);
     let short = map.get("format").and_then(Value::as_str).is_some_and(|format| SHORT.contains(&format));
@@ -189,7 +189,7 @@ fn accepted(map: &Map<String, Value>, warn: &mut dyn FnMut(&'static str, &'stati
             "a string without `maxLength`: a bound can never be set in a later minor version",
         );
     }
-    // without `items: false` more may follow what `prefixItems` names
+    // without `items: false`, more items may follow those of `prefixItems`
     let closed = has("prefixItems") && map.get("items") == Some(&Value::Bool(false));
     if is(map, "array") && !has("maxItems") && !has("const") && !closed {
         warn(
@@ -208,7 +208,7 @@ fn accepted(map: &Map<String, Value>, warn: &mut dyn FnMut(&'static str, &'stati
     }
 }
 
-/// What callers read: a later minor version can add nothing.
+/// Warns about content for callers: a later minor version can add nothing.
 fn answered(map: &Map<String, Value>, path: &[String], warn: &mut dyn FnMut(&'static str, &'static str)) {
     let has = |keyword: &str| map.contains_key(keyword);
     if has("enum") || has("x-code-list") {
@@ -223,7 +223,7 @@ fn answered(map: &Map<String, Value>, path: &[String], warn: &mut dyn FnMut(&'st
             "branches in what is answered: a later minor version can add none that takes more, since old callers read it",
         );
     }
-    // whether it is closed is said by what it is a part of, where it is one of several schemas for a value
+    // where it is one of several schemas for a value, the schema around it states if it is closed
     let alone = path.first().is_some_and(|section| section == "tasks")
         && !COMPOSED.iter().any(|keyword| has(keyword) || path.iter().any(|segment| segment == keyword));
     if alone && (is(map, "object") || has("properties")) && !is_open(map) {

@@ -1,13 +1,13 @@
-//! What a question of the control vocabulary may be about (F0-26): the parameters of a context.
+//! Subjects of a question of the control vocabulary (F0-26): the parameters of a context.
 
 use crate::{Context, Field, FieldType, TermKind};
 
 impl Context {
-    /// Shows every parameter by its name: each member, at any depth, of a concept or of what a task takes, and none of what a task gives. A name
-    /// that several members have comes several times.
+    /// Shows every parameter by its name: each member, at any depth, of a concept or of a task's parameters, and none of its
+    /// results. A name that several members have comes several times.
     pub fn each_parameter<'c>(&'c self, mut see: impl FnMut(&'c str, &'c Field)) {
         for term in self.terms() {
-            // what a task takes comes before what it gives
+            // parameters come before results
             let asked = if term.kind() == TermKind::Task { 1 } else { usize::MAX };
             for shape in term.shapes().take(asked) {
                 each(shape.fields(), &mut see);

@@ -1,9 +1,9 @@
-//! The performatives of the agent communication layer (F0-07 to F0-09): what an utterance does.
+//! The performatives of the agent communication layer (F0-07 to F0-09): the act of an utterance.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What a message does, apart from what it says (F0-10). Names are exact: no other case, no alias.
+/// The act of a message, apart from its content (F0-10). Names are exact: no other case, no alias.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Performative {
@@ -25,9 +25,9 @@ pub enum Performative {
     CounterPropose,
     /// Asks for information; the metered class (F0-09).
     Query,
-    /// Asks to be told from now on.
+    /// Subscribes to information.
     Subscribe,
-    /// Tells all who subscribed.
+    /// Informs all subscribers.
     Publish,
 }
 
@@ -106,7 +106,7 @@ pub struct PerformativeSet(u16);
 impl PerformativeSet {
     /// The set without members.
     pub const EMPTY: Self = Self(0);
-    /// Every performative: what a concept takes that declares none.
+    /// Every performative: the set of a concept that declares none.
     pub const ALL: Self = Self((1 << 11) - 1);
     /// Those that ask: REQUEST, PROPOSE, COUNTER_PROPOSE, QUERY, SUBSCRIBE.
     pub const ASKING: Self = Self::EMPTY
@@ -124,7 +124,7 @@ impl PerformativeSet {
         Self(self.0 | 1 << performative as u8)
     }
 
-    /// What both sets hold.
+    /// The intersection of both sets.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)

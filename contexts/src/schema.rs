@@ -1,9 +1,9 @@
 //! JSON Schema 2020-12 as contexts use it: a bounded profile in which objects are closed, compiled once per document.
 //!
-//! The way of a schema: `check` (vocabulary, bounds, references), `emit` (closing), `work` (bounded work), then
-//! the `jsonschema` crate, which reads our own tree (`node`), charges the message for it (`meter`) and asks us for four
-//! keywords (`custom`), patterns among them (`matcher`). What the
-//! profile takes and refuses is told in `docs/spec/context-document.md`.
+//! The path of a schema: `check` (vocabulary, bounds, references), `emit` (closing), `work` (bounded work). Then the
+//! `jsonschema` crate reads our own tree (`node`) and charges the message for it (`meter`). It calls us for four keywords
+//! (`custom`), patterns among them (`matcher`). `docs/spec/context-document.md` lists the schemas that the profile takes and
+//! refuses.
 
 mod borrow;
 mod casing;
@@ -52,23 +52,23 @@ use matcher::Matchers;
 use source::Source;
 use validator::{Keywords, Validators};
 
-/// One schema of a document that content can be held against.
+/// One schema of a document that content can be checked against.
 pub(crate) struct Wanted<'d> {
-    /// Where it stands, as segments of a JSON Pointer.
+    /// Its location, as segments of a JSON Pointer.
     pub(crate) path: Vec<&'d str>,
     pub(crate) schema: &'d Value,
     /// The schema of a concept (and not of parameters or results).
     pub(crate) concept: bool,
 }
 
-/// What was made of it.
+/// The compiled parts of one schema.
 #[derive(Debug)]
 pub(crate) struct Compiled {
     pub(crate) validator: Validator,
     pub(crate) fields: FieldType,
     pub(crate) casing: Casing,
     pub(crate) free_text: FreeText,
-    /// Members that [`Shape::never_null`](crate::Shape::never_null) is about, sorted.
+    /// Members for [`Shape::never_null`](crate::Shape::never_null), sorted.
     pub(crate) never_null: Vec<String>,
 }
 
@@ -89,7 +89,7 @@ pub(crate) struct CompiledAll {
 /// Bytes of one name that the rule `case` knows.
 const CASE_NAME_BYTES: u64 = 200;
 
-/// Checks all schemas of a document and compiles the ones that are wanted.
+/// Checks all schemas of a document and compiles the wanted ones.
 pub(crate) fn compile<'d>(
     parts: &Parts<'d>,
     wanted: &[Wanted<'d>],
@@ -152,7 +152,8 @@ pub(crate) fn compile<'d>(
     Ok(CompiledAll { each, bytes })
 }
 
-/// The schemas that the validator compiles for what is wanted, and the definitions that they name. The document was checked before.
+/// The schemas that the validator compiles for the wanted ones, and the definitions that they name. The document was checked
+/// before.
 pub(crate) fn emitted<'d>(
     parts: &Parts<'d>,
     wanted: &[Wanted<'d>],
@@ -164,12 +165,12 @@ pub(crate) fn emitted<'d>(
     Ok((roots, emitter.definitions()))
 }
 
-/// Every fault that one look at the schemas shows, in their order and at most 256: of vocabulary, bounds and references, and of what
-/// closing refuses. Faults of a document as a whole, such as its bounds on work, are looked for by [`compile`] alone.
+/// Every fault of the schemas that one pass finds, in order and at most 256: of vocabulary, bounds, references, and closing.
+/// Only [`compile`] finds faults of a document as a whole, such as its bounds on work.
 pub(crate) fn faults<'d>(parts: &Parts<'d>, wanted: &[Wanted<'d>], limits: &SchemaLimits) -> Vec<Located> {
     let source = Source::new(parts.defs, parts.concepts, parts.codes);
     let mut faults = check_all(&source, parts, wanted, &Matchers::new(limits));
-    // what leads nowhere, or back to itself, cannot be followed
+    // a reference that leads nowhere, or back to itself, cannot be followed
     let lost = |fault: &SchemaFault| matches!(fault, SchemaFault::Reference { .. } | SchemaFault::Cycle);
     if faults.iter().any(|located| lost(&located.fault)) {
         return faults;
@@ -183,7 +184,7 @@ pub(crate) fn faults<'d>(parts: &Parts<'d>, wanted: &[Wanted<'d>], limits: &Sche
         faults.extend(emitter.root(want.schema, &want.path).err());
     }
     for closing in emitter.faults() {
-        // what is refused for its words needs no second reason
+        // a schema that is refused for its vocabulary needs no second reason
         if faults.len() < check::MAX_FAULTS && faults.iter().all(|known| known.path != closing.path) {
             faults.push(closing);
         }

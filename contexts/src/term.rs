@@ -1,4 +1,4 @@
-//! What a document defines: concepts and tasks, and the shapes that their instances must fit.
+//! The definitions of a document: concepts and tasks, and the shapes that their instances must fit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -10,7 +10,8 @@ use crate::json::{Json, Object};
 use crate::performative::{Performative, PerformativeSet};
 use crate::schema::{Casing, ContentFault, FreeText, Spent, Validator, WorkBudget};
 
-/// The members that name the type of an instance where its binding does not: in native L8 and A2A. They are no part of the instance.
+/// The members that name the type of an instance where its binding does not: in native L8 and A2A. They are not part of the
+/// instance.
 pub const NAMING_MEMBERS: [&str; 3] = ["concept_type", "concept", "task"];
 
 /// The two kinds of term; both live in one namespace of their document.
@@ -34,7 +35,7 @@ pub struct Term {
 /// The term does not declare that it takes this performative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotTaken {
-    /// What was asked for.
+    /// The refused performative.
     pub performative: Performative,
 }
 
@@ -83,12 +84,12 @@ impl Term {
     }
 }
 
-/// Why an instance was not taken.
+/// The reason that an instance was not taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unfit {
     /// It does not fit the schema.
     Content(ContentFault),
-    /// To judge it takes more work than a message may cause.
+    /// Judging it takes more work than a message may cause.
     Spent,
 }
 
@@ -120,7 +121,7 @@ impl Shape {
         }
     }
 
-    /// The name under which policies know it: `transfer`, `bookFlight`, `bookFlight_results`.
+    /// The name by which policies know it: `transfer`, `bookFlight`, `bookFlight_results`.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -141,13 +142,13 @@ impl Shape {
         &self.fields
     }
 
-    /// Whether the schema declares a member of this name, as far as [`Shape::fields`] tells.
+    /// Returns true if the schema declares a member of this name, as far as [`Shape::fields`] tells.
     pub fn declares(&self, member: &str) -> bool {
         matches!(&self.fields, FieldType::Record(members) if members.contains_key(member))
     }
 
-    /// Checks an instance, without its member `without` (the one that names the type), against the schema. For what is no message:
-    /// the work is not bounded.
+    /// Checks an instance, without its member `without` (the one that names the type), against the schema. The work is
+    /// unbounded, so it is not for messages.
     ///
     /// # Errors
     /// The first [`ContentFault`] by the order of the schema's keywords: where and which rule, never a value.
@@ -158,10 +159,10 @@ impl Shape {
         })
     }
 
-    /// As [`Shape::conform`], within what is left of a message's budget of work.
+    /// As [`Shape::conform`], within the rest of a message's work budget.
     ///
     /// # Errors
-    /// [`Unfit::Spent`] if the budget does not reach, whatever was seen of the instance; else the first [`ContentFault`].
+    /// [`Unfit::Spent`] if the budget does not suffice, whatever was seen of the instance; else the first [`ContentFault`].
     pub fn conform_within(
         &self,
         instance: &Object<'_>,
@@ -176,9 +177,9 @@ impl Shape {
         judged.map_err(|Spent| Unfit::Spent)?.map_err(Unfit::Content)
     }
 
-    /// The members that the schema asks of every instance and this one lacks, as JSON Pointers (RFC 6901), outer ones first and
-    /// at most `most`: all that is missing at once (F0-63). Only names of the schema stand in them. What a schema asks for under a
-    /// condition is not among them, so none may be named where [`Shape::conform`] refuses by `required`.
+    /// The members that the schema demands of every instance and this one lacks, as JSON Pointers (RFC 6901). Outer ones come
+    /// first, at most `most`, so that all missing members are known at once (F0-63). They hold only names of the schema.
+    /// Conditional demands are not included, so the list may be empty where [`Shape::conform`] refuses by `required`.
     pub fn gaps(&self, instance: &Object<'_>, without: Option<&str>, most: usize) -> Vec<String> {
         let mut gaps = Vec::new();
         if let FieldType::Record(fields) = &self.fields {
@@ -187,32 +188,33 @@ impl Shape {
         gaps
     }
 
-    /// Whether `null` under this name can only have been meant as an absent member: the schema names it at the top (through `$ref` and `allOf` too),
-    /// asks for it in no instance without a condition, and takes it with some value but never with null. So no instance that holds it as null
-    /// conforms; whether one without it does, [`Shape::conform`] says.
+    /// Returns true if `null` under this name can only have been meant as an absent member. The schema names it at the top
+    /// (also through `$ref` and `allOf`) and demands it in no instance without a condition. It takes the member with some
+    /// value but never with null. So no instance that holds it as null conforms; [`Shape::conform`] decides about one without
+    /// it.
     pub fn never_null(&self, member: &str) -> bool {
         self.never_null.binary_search_by(|name| name.as_str().cmp(member)).is_ok()
     }
 
-    /// Whether a member that the schema marks `x-free-text` (at any depth) holds a string that is not empty.
-    /// Errs on the side of `true`: a mark in any branch of a union counts.
+    /// Returns true if a member that the schema marks `x-free-text`, at any depth, holds a string that is not empty. Errs on
+    /// the side of `true`: a mark in any branch of a union counts.
     pub fn has_free_text(&self, instance: &Object<'_>) -> bool {
         self.free_text.found_in(instance)
     }
 
-    /// How many characters (Unicode scalar values) stand in members that the schema marks `x-free-text`, at any depth, member names not
-    /// counted. As [`Shape::has_free_text`], a mark in any branch of a union counts, and a string counts once.
+    /// The number of characters (Unicode scalar values) in members that the schema marks `x-free-text`, at any depth, without
+    /// member names. As in [`Shape::has_free_text`], a mark in any branch of a union counts, and a string counts once.
     pub fn free_text_length(&self, instance: &Object<'_>) -> u64 {
         self.free_text.length_in(instance)
     }
 
-    /// Whether [`Shape::has_free_text`] could be true of any instance.
+    /// Returns true if [`Shape::has_free_text`] could be true of any instance.
     pub fn may_have_free_text(&self) -> bool {
         self.free_text.anywhere()
     }
 }
 
-/// Adds what is missing here, and then in the objects that are there.
+/// Adds the members that are missing here, and then in the objects that are present.
 fn missing(
     fields: &BTreeMap<String, Field>,
     object: &Object<'_>,
@@ -254,7 +256,7 @@ fn pointed(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// What a member can hold, said without references: the view from which policies are typed.
+/// The type of a member, without references: the view from which policies are typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FieldType {
     /// A string.
@@ -265,7 +267,7 @@ pub enum FieldType {
         code_list: Option<String>,
         /// The `format` that is asserted of every value, where policies have a type for it.
         format: Option<Format>,
-        /// All values that it can have (`enum`, `const`, a code list); `None` where the schema does not say them.
+        /// All values that it can have (`enum`, `const`, a code list); `None` if the schema does not list them.
         values: Option<Arc<BTreeSet<String>>>,
     },
     /// `true` or `false`.
@@ -278,12 +280,12 @@ pub enum FieldType {
     OtherNumber,
     /// An array whose items all have this type.
     Array(Box<FieldType>),
-    /// An object with these named members, those of the branches of its unions among them; others that an open object may carry
-    /// are not listed.
+    /// An object with these named members, including those in the branches of its unions. Other members of an open object are
+    /// not listed.
     Record(BTreeMap<String, Field>),
     /// Null, or this type.
     Nullable(Box<FieldType>),
-    /// A union of types, a recursive or untyped schema: nothing that can be relied on.
+    /// A union of types, a recursive or untyped schema: it guarantees nothing.
     Opaque,
 }
 
@@ -301,13 +303,13 @@ pub enum Format {
 }
 
 impl FieldType {
-    /// A string of which nothing more is known.
+    /// A string about which nothing more is known.
     #[must_use]
     pub const fn text() -> Self {
         Self::Text { free_text: false, code_list: None, format: None, values: None }
     }
 
-    /// What it holds where it is not null.
+    /// The type where it is not null.
     #[must_use]
     pub fn present(&self) -> &Self {
         match self {
@@ -320,8 +322,8 @@ impl FieldType {
 /// One member of a [`FieldType::Record`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
-    /// What it holds.
+    /// The type.
     pub kind: FieldType,
-    /// Whether every instance has it.
+    /// True if every instance has it.
     pub required: bool,
 }

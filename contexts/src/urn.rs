@@ -17,7 +17,7 @@ pub const MAX_PREFIX: usize = 64;
 /// Longest whole URN: prefix, line, and `:v4294967295.4294967295` with the two colons.
 pub const MAX_URN: usize = MAX_PREFIX + 1 + MAX_LINE + 1 + "v4294967295.4294967295".len();
 
-/// Why a text is not a prefix, a line, a version or a URN. It never holds the text itself.
+/// The reason that a text is no prefix, line, version or URN. It never holds the text itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UrnFault {
     /// Longer than any canonical form can be.
@@ -67,13 +67,13 @@ impl fmt::Display for UrnFault {
 
 impl std::error::Error for UrnFault {}
 
-/// What stands before the line. Configured, because `contexts` is not a registered namespace; `urn:contexts` by default.
+/// The text before the line, `urn:contexts` by default. It is configured, because `contexts` is not a registered namespace.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Prefix(Arc<str>);
 
 impl Prefix {
-    /// Takes `urn:<nid>` and any further `:<segment>`; all lower-case letters, digits and inner hyphens, the namespace of 2 to 32
-    /// characters (RFC 8141 §2), so that the whole URN keeps one spelling.
+    /// Takes `urn:<nid>` and any further `:<segment>`. All are lower-case letters, digits and inner hyphens, and the
+    /// namespace has 2 to 32 characters (RFC 8141 §2). So the whole URN has one spelling.
     ///
     /// # Errors
     /// [`UrnFault::TooLong`] past [`MAX_PREFIX`], else [`UrnFault::PrefixForm`].
@@ -107,8 +107,9 @@ impl Default for Prefix {
 
 /// The name that the versions of one context share, such as `payment` or `acme.logistics`.
 ///
-/// Labels of ASCII letters, digits and inner hyphens joined by dots, 1 to [`MAX_LABEL`] bytes each, [`MAX_LINE`] in all. Case counts;
-/// an authority still never publishes two lines that differ, or whose trees do, only in case ([`Line::folded`]), because DNS knows none.
+/// Labels of ASCII letters, digits and inner hyphens joined by dots, 1 to [`MAX_LABEL`] bytes each, [`MAX_LINE`] in all. Case
+/// counts. Since DNS ignores case, an authority never publishes two lines that differ only in case, or whose trees do
+/// ([`Line::folded`]).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Line(Arc<str>);
 
@@ -136,13 +137,13 @@ impl Line {
         self.0.split('.')
     }
 
-    /// The line in lower case: what two lines must not share at one authority.
+    /// The line in lower case, which must be unique within an authority.
     #[must_use]
     pub fn folded(&self) -> String {
         self.0.to_ascii_lowercase()
     }
 
-    /// Whether the two are [one line folded](Self::folded), however each is spelt.
+    /// Returns true if the two are [one line folded](Self::folded), in any spelling.
     #[must_use]
     pub fn folds_with(&self, other: &Self) -> bool {
         self.0.eq_ignore_ascii_case(&other.0)
@@ -202,8 +203,8 @@ fn number(text: &str) -> Result<u32, UrnFault> {
 
 /// The name of one version of one context.
 ///
-/// Holds its canonical text, so that printing it gives back exactly the bytes that were parsed. Ordered by line, then version. Equal where
-/// the texts are: line and version follow from it, so neither is hashed or compared beside it.
+/// Holds its canonical text, so printing it returns exactly the bytes that were parsed. Ordered by line, then version. Equal
+/// where the texts are: line and version follow from the text, so neither is hashed or compared.
 #[derive(Clone, PartialOrd, Ord)]
 pub struct ContextUrn {
     line: Line,
@@ -226,8 +227,8 @@ impl Hash for ContextUrn {
 }
 
 impl ContextUrn {
-    /// Takes `<prefix>:<line>:v<major>.<minor>` and no other spelling: no other case of the prefix, no percent-encoding, no
-    /// white space, no further part, no `?`, `#` or `/` component.
+    /// Takes `<prefix>:<line>:v<major>.<minor>` and no other spelling. Refuses another case of the prefix, percent-encoding,
+    /// white space, a further part, and a `?`, `#` or `/` component.
     ///
     /// # Errors
     /// The [`UrnFault`] of the first part, from the left, that does not fit.

@@ -1,7 +1,7 @@
 //! Accounts: everything that a peer holds at the public address is charged to one owner.
 //!
-//! A verified certificate owns the account of its SPIFFE id; every other peer owns the account of its network. Strangers together leave a
-//! share of the connections and of the streams to verified peers. Therefore no number of strangers keeps a revocation or a poll out.
+//! A verified certificate owns the account of its SPIFFE id; every other peer owns the account of its network. A share of the connections
+//! and streams is reserved for verified peers. So no number of strangers keeps a revocation or a poll out.
 
 mod handshake;
 mod network;
@@ -19,11 +19,11 @@ pub(crate) use refusals::{RecordedFor, Refusals};
 
 use crate::Limits;
 
-/// Parts of the connections and of the streams, one of which strangers never take. A quarter of the default connections are 4,096: the
-/// gateways of a large fleet, each with a stream and a poll.
+/// Divisor for the part of connections and streams that strangers never take. A quarter of the default connections is 4,096: the gateways
+/// of a large fleet, each with a stream and a poll.
 const VERIFIED_PART: usize = 4;
-/// Parts of the connections, one of which is for handshakes that are not finished. A handshake takes milliseconds, so an eighth of the
-/// default is some thousands a second even where each crosses an ocean.
+/// Divisor for the part of connections reserved for unfinished handshakes. A handshake takes milliseconds, so an eighth of the default
+/// serves some thousands a second, even across an ocean.
 const HANDSHAKE_PART: usize = 8;
 
 /// The owner of an account.
@@ -46,14 +46,14 @@ impl Owner {
     }
 }
 
-/// Something that a peer holds for a time and that runs out.
+/// A scarce thing that a peer holds for a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scarce {
     /// A connection after its handshake.
     Connection,
     /// A stream of heads.
     Stream,
-    /// A submission from its head to its answer.
+    /// A submission, from its headers to its answer.
     Submission,
 }
 
@@ -64,16 +64,16 @@ impl Scarce {
 /// The bound that a peer reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Excess {
-    /// Everything is held.
+    /// Everything is in use.
     All,
-    /// Strangers hold all that is theirs; verified peers have more.
+    /// Strangers hold all of their share; verified peers have more.
     Strangers,
-    /// The account holds its share.
+    /// The account holds all of its share.
     Account,
 }
 
 impl Excess {
-    /// The word for it in metrics.
+    /// The metrics label.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::All => "all",
@@ -160,10 +160,10 @@ impl Accounts {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Charges one to an account, until the answer is dropped.
+    /// Charges one unit to an account, until the returned charge is dropped.
     ///
     /// # Errors
-    /// The bound that is reached; nothing is charged.
+    /// The bound that was reached; nothing is charged.
     pub fn charge(self: &Arc<Self>, owner: &Owner, scarce: Scarce) -> Result<Charge, Excess> {
         let mut books = self.books();
         let books = &mut *books;
@@ -192,7 +192,7 @@ impl Accounts {
     }
 }
 
-/// One thing that an account holds; given back when it is dropped.
+/// One unit that an account holds; given back on drop.
 #[must_use]
 #[derive(Debug)]
 pub(crate) struct Charge {
@@ -216,7 +216,7 @@ impl Drop for Charge {
             held.all = held.all.saturating_sub(1);
             held.strangers = held.strangers.saturating_sub(usize::from(self.owner.is_stranger()));
         }
-        // an account that holds nothing is forgotten, so that those of strangers do not add up
+        // drop empty accounts, so that those of strangers do not add up
         let Some(account) = books.accounts.get_mut(&self.owner) else { return };
         if let Some(own) = account.get_mut(at) {
             *own = own.saturating_sub(1);

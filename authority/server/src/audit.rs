@@ -1,10 +1,9 @@
-//! The audit log of an authority: one JSON line for what is about to be done, and one for what became of each attempt to write.
+//! The audit log of an authority: one JSON line for each intended act, and one for the outcome of each attempt to write.
 //!
-//! What is handed to the sequencer is written here first, and forced to the disk (once for each batch) before anything of it is: what could
-//! not be recorded is not done, and what was done is recorded, whoever left meanwhile. The line of what became of it is handed to the
-//! system before the caller is answered, so it survives the end of this process; of what the log of the authority does not hold (refusals
-//! apart), and of everything that needed a second person, it is on the disk too. Half a line is never left behind but by a power cut, and a
-//! line that is missing is missed by its number.
+//! An intention is written here, and forced to the disk once for each batch, before the sequencer acts on it. If it cannot be recorded, the
+//! act does not happen. The outcome line reaches the system before the caller is answered, so it survives the end of this process. For
+//! refusals, it need not be on the disk yet. For other acts that the log of the authority does not hold, and for everything that needed a
+//! second person, it is. Only a power cut leaves half a line. The numbers of the lines show that one is missing.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -19,33 +18,33 @@ use crate::{RunFault, disk};
 #[cfg(test)]
 mod tests;
 
-/// Bytes that a failing file may keep in memory: those of attempts that were under way when it began to fail.
+/// Bytes that may wait in memory while the file fails: the lines of attempts that were under way when it began to fail.
 const MAX_PENDING: usize = 1 << 20;
-/// The end of an old file in which its last number is looked for: lines are a few hundred bytes, a permission's reason 1 kB.
+/// Bytes at the end of an old file that are searched for its last number. A line takes a few hundred bytes, a permission's reason 1 kB.
 const TAIL: u64 = 64 * 1024;
 
-/// What became of an attempt.
+/// The outcome of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Outcome {
-    /// It is about to be done, unless the log does not allow it.
+    /// The act is about to happen, unless the log does not allow it.
     Intended,
-    /// It was done, or had been done before.
+    /// The act was done, now or before.
     Allowed,
-    /// It was not; `code` says why.
+    /// The act was refused; `code` gives the reason.
     Refused,
-    /// It waits for a second person.
+    /// The act waits for a second person.
     Proposed,
-    /// The second person agreed, and it was done.
+    /// The second person agreed, and the act was done.
     Approved,
-    /// The caller left before it was answered; the log says whether it was done.
+    /// The caller left before the answer; the log shows whether the act was done.
     Abandoned,
 }
 
-/// One attempt. Names and positions only: never a document, a key or what a caller sent beside them.
+/// One attempt. Holds names and positions only: never a document, a key, or other input of the caller.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Entry {
-    /// SPIFFE id of who asked; none without a certificate.
+    /// SPIFFE id of the caller; none without a certificate.
     pub by: Option<String>,
     /// `publish`, `revoke`, `suspend`, `resume`, `retire`, `floor`, `override`, `withdraw`, `trust`, or `approve`.
     pub act: &'static str,
@@ -55,34 +54,34 @@ pub(crate) struct Entry {
     /// The lowest version that a floor is raised to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min: Option<String>,
-    /// The document.
+    /// Digest of the document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// Who signed the permission of an override.
+    /// Signer of the permission of an override.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signed_by: Option<String>,
-    /// Why, where it was in its form.
+    /// The stated reason, if it was well formed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The proposal that it made or approved.
+    /// The proposal that was made or approved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposal: Option<String>,
-    /// Who proposed what was approved.
+    /// SPIFFE id of the person who made the approved proposal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposed_by: Option<String>,
     /// The policies that decided, `file#id`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub policies: Vec<String>,
-    /// The policies that were asked.
+    /// Digest of the policies that were asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy_digest: Option<String>,
-    /// The number of the line that said that it was about to be done.
+    /// Number of the line that recorded the intention.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub intended: Option<u64>,
     /// Position of the statement in the log.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<u64>,
-    /// How many refusals of the same account before this one were counted alone.
+    /// Number of refusals of this account that were only counted before this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unrecorded: Option<u64>,
 }
@@ -99,7 +98,7 @@ struct Line<'a> {
     duration_us: u64,
 }
 
-/// What is said of an attempt at its end.
+/// The outcome of an attempt, with its time and code.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct End {
     /// Unix seconds.
@@ -109,21 +108,21 @@ pub(crate) struct End {
     pub duration_us: u64,
 }
 
-/// The file.
+/// The audit file.
 #[derive(Debug)]
 pub(crate) struct Audit {
     path: PathBuf,
     inner: Mutex<Inner>,
-    /// Locked while the file is forced to the disk, and before `inner`.
+    /// Locked while the file is forced to the disk; locked before `inner`.
     forced: Mutex<Forced>,
 }
 
-/// What became of lines on their way to the disk.
+/// Progress of the lines on their way to the disk.
 #[derive(Debug, Default)]
 struct Forced {
-    /// Lines below this number are there, but for those that are lost.
+    /// Lines below this number are on the disk, except those below `lost`.
     done: u64,
-    /// The system could not say of lines below this number that they are there, and will not say it of them later either.
+    /// Lines below this number may not be on the disk: a sync failed, and the system never reports on them again.
     lost: u64,
 }
 
@@ -132,12 +131,12 @@ struct Inner {
     file: File,
     /// The number of the next line.
     n: u64,
-    /// What the file has not taken yet.
+    /// Bytes that the file has not taken yet.
     pending: Vec<u8>,
 }
 
 impl Audit {
-    /// Opens the file (0600, appended to); its numbers go on. Half a line that a power cut left is ended, so that the next one stands alone.
+    /// Opens the file (0600, append) and continues its numbering. Ends a half line left by a power cut, so that the next line stands alone.
     pub fn open(path: &Path) -> Result<Self, RunFault> {
         let fault = |e| RunFault::io("opening the audit log", path)(e);
         let (last, whole) = tail(path).map_err(fault)?;
@@ -147,7 +146,7 @@ impl Audit {
         Ok(Self { path: path.to_path_buf(), inner: Mutex::new(inner), forced: Mutex::default() })
     }
 
-    /// That the file did not take what it was given within a time: who waited for it is told so.
+    /// The fault for a file that did not take its lines in time.
     pub fn hangs(&self) -> RunFault {
         RunFault::io("writing", &self.path)(io::Error::new(
             io::ErrorKind::TimedOut,
@@ -159,12 +158,12 @@ impl Audit {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether lines can be written: tried with what is still to be written.
+    /// Checks that lines can be written, by writing those that are pending.
     pub fn ready(&self) -> Result<(), RunFault> {
         self.inner().flush().map_err(RunFault::io("writing", &self.path))
     }
 
-    /// Writes a line; `durable` waits for the disk. Answers its number, which is used up also where there was no room for the line.
+    /// Writes a line; `durable` waits for the disk. Returns its number. The number is used up even if the line found no room.
     pub fn record(&self, entry: &Entry, end: End, durable: bool) -> Result<u64, RunFault> {
         let fault = |e| RunFault::io("writing", &self.path)(e);
         let mut inner = self.inner();
@@ -183,10 +182,10 @@ impl Audit {
         if durable { self.force(n, n).map(|()| n) } else { Ok(n) }
     }
 
-    /// Waits until the lines from the one number to the other are on the disk. Many wait for one write.
+    /// Waits until the lines from `first` to `last` are on the disk. Many callers share one sync.
     ///
     /// # Errors
-    /// The system does not say so of one of them. It never will: what these lines stand for must not be done.
+    /// The sync of one of these lines failed, and will never succeed. The acts that these lines announce must not happen.
     pub fn force(&self, first: u64, last: u64) -> Result<(), RunFault> {
         self.force_by(first, last, |file| disk::sync_data(&self.path, file))
     }
@@ -208,12 +207,12 @@ impl Audit {
         let mut inner = self.inner();
         inner.flush().map_err(fault)?;
         let (file, next) = (inner.file.try_clone().map_err(fault)?, inner.n);
-        // others may write while this one waits
+        // lets others write during the sync
         drop(inner);
         let forcing = sync(&file);
         match forcing {
             Ok(()) => forced.done = next,
-            // the system tells this once, and takes what it could not write for written from then on: also what others wrote meanwhile
+            // a failed sync is reported once, and the system then takes all earlier writes for written: also those of others meanwhile
             Err(_) => forced.lost = self.inner().n,
         }
         forcing.map_err(fault)
@@ -223,12 +222,12 @@ impl Audit {
         self.forced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens the file again by its name, for log rotation; the old one is kept if that fails.
+    /// Opens the file again by its name, for log rotation. Keeps the old one if that fails.
     pub fn reopen(&self) {
         let mut forced = self.forced();
         let mut inner = self.inner();
         let _ = inner.flush();
-        // what waits to be forced is in the old file
+        // pending lines are in the old file
         match inner.file.sync_data() {
             Ok(()) => forced.done = inner.n,
             Err(_) => forced.lost = inner.n,
@@ -258,7 +257,7 @@ fn append(path: &Path) -> io::Result<File> {
     OpenOptions::new().create(true).append(true).mode(0o600).open(path)
 }
 
-/// The number of the last line of an old file, 0 without one; and whether the file ends with a whole line.
+/// Returns the number of the last line of an old file (0 without one), and `true` if the file ends with a whole line.
 fn tail(path: &Path) -> io::Result<(u64, bool)> {
     let mut file = match File::open(path) {
         Ok(file) => file,

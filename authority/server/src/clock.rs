@@ -1,5 +1,5 @@
-//! The clock of this floor: below it, time is an argument. And that of one authority, held against what it said before: by a time that is
-//! ahead of its readers' it would speak to nobody, and what is logged once cannot be taken back.
+//! The system clock, and the checked clock of one authority. An authority whose clock runs ahead of its readers reaches nobody, and a
+//! logged time cannot be taken back. Lower crates take the time as an argument.
 
 use std::fmt;
 use std::path::Path;
@@ -16,20 +16,20 @@ pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs())
 }
 
-/// Why an authority may sign nothing new by its clock.
+/// Reason why an authority must not sign by its clock now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ClockFault {
-    /// It went on by so many seconds more than the machine ran since it was looked at last.
+    /// The clock advanced by so many seconds more than the machine ran since the last look.
     Jumped(u64),
-    /// What was signed last is so many seconds ahead of it: more than readers allow.
+    /// The last signature is dated so many seconds ahead of the clock: more than readers allow.
     Behind(u64),
 }
 
 impl ClockFault {
-    /// What metrics call each.
+    /// Metrics labels of the kinds.
     pub const KINDS: [&str; 2] = ["jumped", "behind"];
 
-    /// What metrics call it.
+    /// The metrics label.
     pub fn kind(self) -> &'static str {
         match self {
             Self::Jumped(_) => "jumped",
@@ -37,7 +37,7 @@ impl ClockFault {
         }
     }
 
-    /// What it means for the operator, in one line.
+    /// Advice for the operator, in one line.
     pub fn advice(self) -> &'static str {
         match self {
             Self::Jumped(_) => {
@@ -67,7 +67,7 @@ impl fmt::Display for ClockFault {
 /// The clock of one authority, from its start on.
 #[derive(Debug)]
 pub(crate) struct Clock {
-    /// What it would have shown at the start, by the last step that was believed.
+    /// Start time, corrected by each accepted step of the clock.
     began: AtomicU64,
     up: Duration,
     step: u64,
@@ -76,7 +76,7 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// From now on; `state` is the directory that a test's clock is set for.
+    /// Starts the clock now; `state` is the directory that a test's clock is set for.
     pub fn begin(limits: &Limits, state: &Path) -> Self {
         let _ = state;
         let clock = Self {
@@ -102,8 +102,8 @@ impl Clock {
         now().saturating_add(wrong::ahead(&self.state))
     }
 
-    /// Why nothing new may be signed now, where the last that was signed is of `last`. A step that is small enough is believed from then on: many of
-    /// them, as each pause of a virtual machine makes one, are no jump.
+    /// The reason not to sign now, if there is one; `last` is the time of the last signature. A small step is accepted: a virtual machine
+    /// that pauses makes many of them.
     pub fn fault(&self, last: u64) -> Option<ClockFault> {
         let run = uptime().saturating_sub(self.up).as_secs();
         let (now, began) = (self.now(), self.began.load(Ordering::Relaxed));
@@ -115,20 +115,20 @@ impl Clock {
     }
 }
 
-/// The clock is held against the time that it should show, and then against what was signed.
+/// Compares the clock with the expected time, and then with the last signature.
 fn judge(now: u64, expected: u64, step: u64, last: u64) -> Option<ClockFault> {
     let jumped = Some(now.saturating_sub(expected)).filter(|by| *by > step).map(ClockFault::Jumped);
     let behind = Some(last.saturating_sub(now)).filter(|by| *by > MAX_AHEAD).map(ClockFault::Behind);
     jumped.or(behind)
 }
 
-/// How long the machine is up: nobody sets it, and it goes on while the machine sleeps.
+/// Time since the machine started: nobody can set it, and it includes sleep.
 fn uptime() -> Duration {
     let up = clock_gettime(ClockId::Boottime);
     Duration::from_secs(u64::try_from(up.tv_sec).unwrap_or(0))
 }
 
-/// Clocks that are wrong. For tests alone; each is of one state directory, so that tests do not meet.
+/// Wrong clocks, for tests alone. Each is bound to one state directory, so that tests do not affect each other.
 #[cfg(test)]
 pub(crate) mod wrong {
     use std::collections::HashMap;
@@ -137,7 +137,7 @@ pub(crate) mod wrong {
 
     static AHEAD: LazyLock<Mutex<HashMap<PathBuf, u64>>> = LazyLock::new(Mutex::default);
 
-    /// From now on the clock of the authority in `state` is so many seconds ahead of the true one.
+    /// Sets the clock of the authority in `state` so many seconds ahead of the true one.
     pub(crate) fn set(state: &Path, ahead: u64) {
         AHEAD.lock().unwrap_or_else(PoisonError::into_inner).insert(state.to_path_buf(), ahead);
     }

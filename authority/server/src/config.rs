@@ -1,5 +1,5 @@
-//! `authority.toml`: read strictly, checked whole, printed back with every default filled in. Nothing here binds a port or opens
-//! the state directory.
+//! `authority.toml`: read strictly, checked whole, printed back with every default filled in. Binds no port and does not open the state
+//! directory.
 
 mod limits;
 mod raw;
@@ -22,19 +22,19 @@ use semgate_policies::PublisherAct;
 pub use limits::Limits;
 pub use rights::{LinePattern, Publisher};
 
-/// The shortest `status_lifetime` (`docs/spec/head.md`): below two seconds a renewal at half of it would be once a second or more.
+/// The shortest `status_lifetime`. A head is renewed at half of its lifetime, so a shorter one would mean a renewal a second or more.
 pub const MIN_STATUS_LIFETIME: Duration = Duration::from_secs(2);
-/// The longest `status_lifetime`: a revocation must not take longer than a day to be believed by a cut-off follower.
+/// The longest `status_lifetime`: a cut-off follower learns of a revocation within a day.
 pub const MAX_STATUS_LIFETIME: Duration = Duration::from_secs(86_400);
-/// The default `status_lifetime` (`docs/spec/head.md`).
+/// The default `status_lifetime`.
 pub const STATUS_LIFETIME: Duration = Duration::from_secs(600);
 
-/// The default life of a role leaf that the authority makes for itself: a stolen key is worth a month, and a renewal that fails is seen ten
+/// The default lifetime of a role leaf that the authority makes for itself. A stolen key is worth a month, and a failing renewal shows ten
 /// days ahead.
 pub const ROLE_LIFETIME: Duration = Duration::from_secs(30 * 86_400);
-/// The shortest: below it a leaf is renewed at every other head.
+/// The shortest `role_lifetime`: below it a leaf is renewed at every other head.
 pub const MIN_ROLE_LIFETIME: Duration = Duration::from_secs(6);
-/// The longest life of a leaf (`docs/spec/certificates.md`).
+/// The longest lifetime of a leaf.
 pub const MAX_ROLE_LIFETIME: Duration = Duration::from_secs(90 * 86_400);
 
 /// A PEM chain and the PEM key that belongs to it.
@@ -42,25 +42,25 @@ pub const MAX_ROLE_LIFETIME: Duration = Duration::from_secs(90 * 86_400);
 pub struct KeyFiles {
     /// PEM chain, leaf (or the issuing certificate) first.
     pub certificate: PathBuf,
-    /// PEM PKCS#8 key, 0600; for role and log keys also a `pkcs11:` URI (RFC 7512), as it stands.
+    /// PEM PKCS#8 key, 0600. Role and log keys may also be a `pkcs11:` URI (RFC 7512), kept as written.
     pub key: PathBuf,
 }
 
-/// The role keys of an authority (`docs/design/authority.md`).
+/// The role keys of an authority.
 #[derive(Debug, Clone)]
 pub struct Keys {
-    /// The issuing certificate from which a context signer is minted for each line on demand.
+    /// The issuing certificate that mints a context signer for each line on demand.
     pub context_issuing: KeyFiles,
     /// Signs revoke, suspend, resume, retire and floor statements.
     pub status: KeyFiles,
     /// Signs heads and shards.
     pub feed: KeyFiles,
-    /// Signs checkpoints: an Ed25519 signed-note key file, or a `pkcs11:` URI. It only orders.
+    /// Signs checkpoints: an Ed25519 signed-note key file, or a `pkcs11:` URI. It can only order entries.
     pub log: PathBuf,
-    /// Log keys that sign beside it while the log changes its key.
+    /// Further log keys that also sign while the log changes its key.
     pub log_also: Vec<PathBuf>,
-    /// How long the feed and status leaves live that this authority makes for itself, each when a third of the one before is left; none:
-    /// it makes none, and the operator renews them.
+    /// Lifetime of the feed and status leaves that this authority makes for itself. It renews each when a third is left. If none is set,
+    /// the operator renews them.
     pub role_lifetime: Option<Duration>,
 }
 
@@ -71,10 +71,9 @@ pub struct Tls {
     pub server: KeyFiles,
     /// PEM roots under which the certificates of publishers are verified.
     pub client_roots: PathBuf,
-    /// The directory with the revocation lists that these certificates are looked up in, as `semgate cert crl --out` writes it; none: they are
-    /// looked up in none.
+    /// Directory of revocation lists for client certificates, as `semgate cert crl --out` writes it. If none is set, nothing is looked up.
     pub client_crls: Option<PathBuf>,
-    /// The trust domains that these roots speak for; those of the publishers and of the authority's own name unless given.
+    /// The trust domains that these roots vouch for. Default: those of the publishers and of the authority's own name.
     pub trust_domains: Vec<TrustDomain>,
 }
 
@@ -85,12 +84,12 @@ pub struct WitnessConfig {
     pub url: String,
     /// Its verifier key, `name+id+base64`, of type 4.
     pub key: String,
-    /// PEM roots of its TLS certificate; those of the authority unless given.
+    /// PEM roots of its TLS certificate. Default: those of the authority.
     pub roots: Option<PathBuf>,
 }
 
-/// A whole configuration. Guarantees: every path is absolute or relative to the process as the file's own directory was, every number is
-/// inside its bounds, no publisher is named twice. Does not guarantee that the files exist; [`run`](crate::run) looks.
+/// A whole configuration. Guarantees: paths are absolute, or relative to the working directory; numbers are within their bounds; each
+/// publisher is named once. Does not guarantee that the files exist; [`run`](crate::run) checks that.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// The name of this authority, e.g. `semgate.test`.
@@ -103,37 +102,37 @@ pub struct Config {
     pub listen: SocketAddr,
     /// The admin address (plain HTTP).
     pub admin: SocketAddr,
-    /// The address that others reach it at, without a final slash; status list tokens name it. `https://<authority>` unless given.
+    /// The public URL, without a final slash; status list tokens name it. Default: `https://<authority>`.
     pub public_url: String,
     /// The state directory.
     pub state: PathBuf,
-    /// The file that the last checkpoint is kept in, apart from the state: nothing that is behind it is ever signed. None keeps none.
+    /// File with the last checkpoint, apart from the state. The authority never signs a log that is behind it. Optional.
     pub last_checkpoint: Option<PathBuf>,
-    /// Who is asked to cosign each checkpoint.
+    /// Witnesses that cosign each checkpoint.
     pub witnesses: Vec<WitnessConfig>,
-    /// How many of them a head should have cosignatures of; while it has fewer, the others are asked again.
+    /// Number of cosignatures that a head should have; below it, the other witnesses are asked again.
     pub witness_quorum: usize,
-    /// How long a head is good for.
+    /// Lifetime of a head.
     pub status_lifetime: Duration,
     /// PEM roots that this authority's own chains verify under.
     pub roots: PathBuf,
-    /// How many of the roots' keys speak for the root before its first trust list; 1 unless the root is split.
+    /// Number of root keys that speak for the root before its first trust list; 1 unless the root is split.
     pub root_threshold: usize,
     /// TLS of the public address.
     pub tls: Tls,
     /// The role keys.
     pub keys: Keys,
-    /// The directory of policies about publishers; none: their rights alone decide.
+    /// Directory of the policies about publishers. If none is set, rights alone decide.
     pub policies: Option<PathBuf>,
     /// Acts that need a second person whatever the policies say; never `publish`.
     pub four_eyes: Vec<PublisherAct>,
-    /// The audit log. `audit.jsonl` in the state directory unless given.
+    /// The audit log. Default: `audit.jsonl` in the state directory.
     pub audit: PathBuf,
-    /// Who may write what. Empty is allowed and means: nobody may.
+    /// The publishers and their rights. An empty list means that nobody may write.
     pub publishers: Vec<Publisher>,
-    /// Where revocation lists of certificates lie, as `semgate cert crl --out` writes them; none: none are served.
+    /// Directory of the certificate revocation lists to serve, as `semgate cert crl --out` writes them. Optional.
     pub crls: Option<PathBuf>,
-    /// Every bound.
+    /// The limits.
     pub limits: Limits,
 }
 
@@ -141,7 +140,7 @@ impl Config {
     /// Reads and checks a file. Relative paths in it are relative to its own directory.
     ///
     /// # Errors
-    /// The file cannot be read, is no TOML, has an unknown key, or a value outside its bounds.
+    /// The file cannot be read, is not TOML, has an unknown key, or a value outside its bounds.
     pub fn load(path: &Path) -> Result<Self, ConfigFault> {
         let text = std::fs::read_to_string(path)
             .map_err(|e| ConfigFault { file: path.to_path_buf(), what: e.to_string() })?;
@@ -154,19 +153,19 @@ impl Config {
         raw.check(base)
     }
 
-    /// The settings in effect as TOML, every default written out, paths resolved; loading it gives the same configuration.
+    /// The settings in effect as TOML, with every default and resolved paths. Loading it gives the same configuration.
     #[must_use]
     pub fn effective(&self) -> String {
         raw::File::of(self).print()
     }
 }
 
-/// Why a configuration file is refused.
+/// A refused configuration file, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigFault {
     /// The file.
     pub file: PathBuf,
-    /// What is wrong, one line.
+    /// The fault, in one line.
     pub what: String,
 }
 

@@ -1,5 +1,5 @@
-//! Asks witnesses to cosign each new checkpoint (C2SP `tlog-witness`), so that followers who demand it know that others saw the same log.
-//! A witness that is away never keeps a statement from the log or a head from its followers: what is missing is asked for again.
+//! Asks witnesses to cosign each new checkpoint (C2SP `tlog-witness`), so that followers can demand proof that others saw the same log. An
+//! absent witness never delays a statement or a head; a missing cosignature is requested again.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -30,11 +30,11 @@ use crate::{Config, RunFault};
 #[cfg(test)]
 mod tests;
 
-/// The longest answer that is read: some signature lines.
+/// The longest answer accepted: some signature lines.
 const MAX_ANSWER_BYTES: usize = 16 * 1024;
-/// How long a witness that failed is left alone at first; each failure doubles it.
+/// First pause after a witness failed; each failure doubles it.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// The longest such pause: heads live for minutes, and cosignatures should be there before the next one.
+/// The longest pause: heads live for minutes, and cosignatures should be there before the next one.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// One configured witness.
@@ -42,43 +42,43 @@ struct Witness {
     key: CosignerVerifier,
     url: Uri,
     tls: Option<TlsConnector>,
-    /// The size that it cosigned last, as far as is known: its refusal tells better.
+    /// The size that it cosigned last, as far as known; its refusal corrects this.
     size: u64,
-    /// Its line for the checkpoint at hand.
+    /// Its signature line for the current checkpoint.
     line: Option<String>,
-    /// Whether it cosigned anything since the start: till then it may know of a newer log than this one.
+    /// True once it cosigned since the start; before that it may know a newer log than this one.
     heard: bool,
     pause: Duration,
     not_before: Instant,
 }
 
-/// All witnesses, asked side by side.
+/// All witnesses, asked in parallel.
 pub(crate) struct Cosigners {
     witnesses: Vec<Witness>,
     quorum: Quorum,
     timeout: Duration,
-    /// The same at the start.
+    /// The timeout at the start.
     patience: Duration,
     runtime: Runtime,
-    /// The note that the lines are for.
+    /// The note that the lines sign.
     note: String,
     metrics: Arc<Metrics>,
 }
 
-/// What one witness answered.
+/// The answer of one witness.
 enum Answer {
     /// Its signature line.
     Line(String),
     /// It saw this size last.
     Saw(u64),
-    /// The proof does not show that this log continues what it saw last.
+    /// The proof does not show that this log continues the size that it saw last.
     Unproved,
-    /// Nothing that helps.
+    /// No usable answer.
     Failed(String),
 }
 
 impl Cosigners {
-    /// Those of a configuration; none if it names none.
+    /// The witnesses of a configuration; none if it names none.
     pub fn open(config: &Config, metrics: Arc<Metrics>) -> Result<Option<Self>, RunFault> {
         if config.witnesses.is_empty() {
             return Ok(None);
@@ -94,20 +94,20 @@ impl Cosigners {
         Ok(Some(Self { witnesses, quorum, timeout, patience, runtime, note: String::new(), metrics }))
     }
 
-    /// The checkpoint of the log with every cosignature that could be had in time: `limits.witness_timeout` for all that is asked here
+    /// The checkpoint of the log with every cosignature that arrives in time. The time is `limits.witness_timeout` for all requests
     /// together, `limits.witness_patience` at the start.
     ///
     /// # Errors
-    /// A witness that has not cosigned since the start, and whose first word is that it saw a longer log, another one of this size, or one
-    /// that this does not continue: this state is older than what was told, and must not go on. Of one that cosigned before, that is said
-    /// and counted, but stops nothing: else a witness that lies could.
+    /// A witness that has not cosigned since the start first answers that it saw a longer log, another log of this size, or a fork. This
+    /// state is then older than the published one, and must not go on. The same answer of a witness that cosigned before is only logged and
+    /// counted: a lying witness must not stop the authority.
     pub fn cosigned(&mut self, log: &Log, starting: bool) -> Result<String, RunFault> {
         let deadline = Instant::now() + if starting { self.patience } else { self.timeout };
         if self.note != log.checkpoint() {
             log.checkpoint().clone_into(&mut self.note);
             self.witnesses.iter_mut().for_each(|witness| witness.line = None);
         }
-        // A second time for those whose last size was not known.
+        // A second time for witnesses whose last size was not known.
         for again in [false, true] {
             self.ask(log, deadline, again)?;
         }
@@ -116,19 +116,19 @@ impl Cosigners {
         Ok(format!("{}{lines}", self.note))
     }
 
-    /// How many cosigned the newest checkpoint.
+    /// Number of cosignatures on the newest checkpoint.
     fn have(&self) -> usize {
         self.witnesses.iter().filter(|w| w.line.is_some()).count()
     }
 
-    /// Whether the quorum is not there and somebody may be asked again.
+    /// Returns true if the quorum is missing and a witness may be asked again.
     pub fn is_due(&self) -> bool {
         let now = Instant::now();
         let waits = |w: &Witness| w.line.is_none() && w.not_before <= now;
         self.have() < self.quorum.need() && self.witnesses.iter().any(waits)
     }
 
-    /// Asks all that may be asked; `again` says that this is the last time for this checkpoint.
+    /// Asks every witness that may be asked; `again` marks the last round for this checkpoint.
     fn ask(&mut self, log: &Log, deadline: Instant, again: bool) -> Result<(), RunFault> {
         let (text, _) = split(&self.note).map_err(|e| RunFault::damaged(log.dir(), e))?;
         let text = text.to_owned();
@@ -198,7 +198,7 @@ impl Witness {
         })
     }
 
-    /// One exchange; its own connection, because checkpoints come seldom and witnesses are few.
+    /// One exchange on its own connection: checkpoints are rare and witnesses few.
     fn ask(&self, body: String, text: String) -> impl Future<Output = Answer> + Send + use<> {
         let (url, tls, key) = (self.url.clone(), self.tls.clone(), self.key.clone());
         async move {
@@ -215,8 +215,8 @@ impl Witness {
         }
     }
 
-    /// Takes an answer; one that says that this log is an older state or a fork is handed back in words. After the last time a size that
-    /// changed is a failure like others: else a witness could be asked for ever.
+    /// Takes an answer. Returns a description if the answer says that this log is an older state or a fork. In the last round a changed
+    /// size counts as a failure, so that a witness is not asked for ever.
     fn take(&mut self, answer: Answer, log: &Log, last: bool, metrics: &Metrics) -> Option<String> {
         let name = self.key.name().to_owned();
         let mut ahead = None;
@@ -232,7 +232,7 @@ impl Witness {
                 ahead = Some(format!("saw a log of {size} entries that is not this one of {}", log.size()));
                 "it saw another log".to_owned()
             }
-            // It was asked with a proof from the size that it told itself.
+            // The proof began at the size that the witness itself named.
             Answer::Unproved if self.size > 0 => {
                 let (saw, has) = (self.size, log.size());
                 ahead = Some(format!(
@@ -263,8 +263,8 @@ impl Witness {
     }
 }
 
-/// What readers would count of an answer: a line of the witness's key that is not dated further ahead than they allow. One that is would
-/// stand for the quorum here and for nothing there, so it is asked for again.
+/// Checks a cosignature as readers do: by the witness's key, and dated no further ahead than they allow. A line dated further ahead is
+/// requested again: it would count for the quorum here, but for no reader.
 fn cosignature(key: &CosignerVerifier, text: &str, answer: &str, now: u64) -> Answer {
     let by = |latest| key.line_in(text, answer, latest);
     match by(now.saturating_add(MAX_AHEAD)) {
@@ -303,7 +303,7 @@ where
     I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
 {
     let (mut sender, connection) = http1::handshake(io).await.map_err(|e| e.to_string())?;
-    // it ends with the sender
+    // ends with the sender
     tokio::spawn(connection);
     let answer = sender.send_request(request).await.map_err(|e| e.to_string())?;
     let status = answer.status().as_u16();

@@ -1,6 +1,6 @@
-//! Files that survive a SIGKILL or a power cut: written beside, fsynced, renamed, and the directory fsynced.
+//! Files that survive a SIGKILL or a power cut: written beside their place, fsynced, renamed, and the directory fsynced.
 //!
-//! Everything is 0600 in directories of 0700: role keys lie below, and who may read the state is for the operator to widen, not for us.
+//! Files are 0600 in directories of 0700: role keys lie below. The operator may widen access to the state.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -15,7 +15,7 @@ mod reserve;
 
 pub(crate) use reserve::Reserve;
 
-/// The ending of a file that is being written; one found at start was left by a crash and is removed.
+/// The suffix of a file being written; a leftover of a crash is removed at start.
 pub(crate) const UNFINISHED: &str = ".new";
 
 /// Makes a directory and its parents, 0700, and makes their names durable.
@@ -34,41 +34,42 @@ pub(crate) fn make_dir(path: &Path) -> Result<(), RunFault> {
     }
 }
 
-/// Writes a whole file durably: after this returns, the new content is there, whatever happens; before, the old one is.
+/// Writes a whole file durably. Once this returns, the new content is there, whatever happens; before, the old one is.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), RunFault> {
     write_all(&[(path.to_path_buf(), bytes)])
 }
 
-/// As [`write`], for several files at once: each is whole or not there, all are durable when this returns.
+/// Writes several files as [`write`] does: each is whole or absent, and all are durable when this returns.
 pub(crate) fn write_all<B: AsRef<[u8]> + Sync>(files: &[(PathBuf, B)]) -> Result<(), RunFault> {
     let [staged] = stage([files])?;
     staged.place()
 }
 
-/// What was written to a file that is appended to is on the disk when this returns.
+/// Forces appended data to the disk before returning.
 pub(crate) fn sync_data(path: &Path, file: &File) -> io::Result<()> {
     hostile(Step::Sync, path)?;
     file.sync_data()
 }
 
-/// Sees whether the disk beside `path` takes as many bytes; what is written is removed.
+/// Tests that the disk beside `path` takes as many bytes; removes the bytes again.
 pub(crate) fn probe(path: &Path, bytes: usize) -> Result<(), RunFault> {
     let [staged] = stage([[(path.with_extension("probe"), vec![b'.'; bytes])].as_slice()])?;
     drop(staged);
     Ok(())
 }
 
-/// A file that lies beside its place, whole. Dropped, it is removed; what stays is swept at the next start.
+/// A whole file beside its place. It is removed on drop; a leftover is swept at the next start.
 #[must_use]
 #[derive(Debug)]
 pub(crate) struct Beside {
     place: PathBuf,
-    /// None once it was renamed.
+    /// None once it is renamed.
     at: Option<PathBuf>,
 }
 
 impl Beside {
-    /// Writes files under names of their own, so that two of one place do not meet: durable when this returns. On a fault nothing is left.
+    /// Writes files under unique temporary names, so that two files for one place do not collide. Durable when this returns; a fault leaves
+    /// nothing.
     pub fn write_all(files: &[(PathBuf, &[u8])]) -> Result<Vec<Self>, RunFault> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let (mut all, mut open) = (Vec::with_capacity(files.len()), Vec::with_capacity(files.len()));
@@ -94,7 +95,7 @@ impl Beside {
         Ok((beside, file))
     }
 
-    /// Renames it into its place, which is answered.
+    /// Renames it into its place, and returns that path.
     fn rename(mut self) -> Result<PathBuf, RunFault> {
         if let Some(at) = &self.at {
             hostile(Step::Rename, &self.place)
@@ -114,14 +115,14 @@ impl Drop for Beside {
     }
 }
 
-/// Files that lie durably beside their places and wait to be renamed into them. Everything that needs room on the disk is done: what is
-/// left to do changes names only. Dropped, they are removed.
+/// Durable files beside their places, ready to be renamed. Everything that needs room on the disk is done; only names change from here on.
+/// They are removed on drop.
 #[must_use]
 #[derive(Debug)]
 pub(crate) struct Staged(Vec<Beside>);
 
-/// Stages several groups of files. They are all fsynced side by side, because a journaling file system then commits them together; that
-/// is what makes a group commit cheap. On a fault nothing is left behind.
+/// Stages several groups of files. They are fsynced in parallel, because a journaling file system then commits them together. That makes a
+/// group commit cheap. A fault leaves nothing behind.
 pub(crate) fn stage<B: AsRef<[u8]> + Sync, const N: usize>(
     groups: [&[(PathBuf, B)]; N],
 ) -> Result<[Staged; N], RunFault> {
@@ -139,19 +140,19 @@ pub(crate) fn stage<B: AsRef<[u8]> + Sync, const N: usize>(
 }
 
 impl Staged {
-    /// The same and files that lie durably beside their places already.
+    /// Adds files that already lie durably beside their places.
     pub fn with(mut self, begun: Vec<Beside>) -> Self {
         self.0.extend(begun);
         self
     }
 
-    /// Renames the files into their places. If one cannot be, those before it are there all the same.
+    /// Renames the files into their places. If one rename fails, those before it stay.
     pub fn rename(self) -> Result<Named, RunFault> {
         let places = self.0.into_iter().map(|file| Ok(parent(&file.rename()?)));
         Ok(Named(places.collect::<Result<_, RunFault>>()?))
     }
 
-    /// Renames them and makes the names durable.
+    /// Renames the files and makes the names durable.
     pub fn place(self) -> Result<(), RunFault> {
         self.rename()?.sync()
     }
@@ -184,10 +185,10 @@ fn create(place: &Path, at: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(at)
 }
 
-/// Threads that fsync at once. More than a few add nothing: the file system commits all that wait in one go.
+/// Parallel fsyncs. More than a few add nothing: the file system commits all waiting ones at once.
 const SYNCING: usize = 8;
 
-/// fsyncs files or directories side by side; `open` names each for its fault.
+/// Fsyncs files or directories in parallel; `open` names each for its fault.
 fn sync_files(open: &[(PathBuf, File)]) -> Result<(), RunFault> {
     let sync = |part: &[(PathBuf, File)]| {
         part.iter().try_for_each(|(path, file)| {
@@ -208,7 +209,7 @@ fn sync_files(open: &[(PathBuf, File)]) -> Result<(), RunFault> {
     })
 }
 
-/// One thing that is asked of the disk; tests let any of them fail.
+/// A disk operation; tests let any of them fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     Create,
@@ -217,7 +218,7 @@ pub(crate) enum Step {
     Rename,
 }
 
-/// A disk that does as it is told.
+/// A disk that fails as tests configure it.
 #[cfg(not(test))]
 #[inline]
 fn hostile(_: Step, _: &Path) -> io::Result<()> {
@@ -235,7 +236,7 @@ pub(crate) fn sync_dir(dir: &Path) -> Result<(), RunFault> {
     sync_files(&[(dir.to_path_buf(), open_dir(dir)?)])
 }
 
-/// Reads a file; none is `None`.
+/// Reads a file; `None` if it does not exist.
 pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, RunFault> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -244,7 +245,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, RunFault> {
     }
 }
 
-/// The names in a directory; none if there is no directory.
+/// The names in a directory; none if it does not exist.
 pub(crate) fn list(dir: &Path) -> Result<Vec<String>, RunFault> {
     let read = match fs::read_dir(dir) {
         Ok(read) => read,
@@ -260,7 +261,7 @@ pub(crate) fn list(dir: &Path) -> Result<Vec<String>, RunFault> {
     Ok(names)
 }
 
-/// Removes what a crash left half written in a directory.
+/// Removes half-written files that a crash left in a directory.
 pub(crate) fn sweep(dir: &Path) -> Result<(), RunFault> {
     for name in list(dir)?.iter().filter(|n| n.ends_with(UNFINISHED)) {
         let path = dir.join(name);
@@ -273,12 +274,12 @@ pub(crate) fn parent(path: &Path) -> PathBuf {
     path.parent().map(Path::to_path_buf).unwrap_or_default()
 }
 
-/// The lock of a state directory, held as long as this lives. The kernel lets it go when the process ends, however it ends.
+/// The lock of a state directory, held until drop. The kernel releases it when the process ends, however it ends.
 #[derive(Debug)]
 pub(crate) struct Lock(#[expect(dead_code, reason = "held, not used")] File);
 
 impl Lock {
-    /// Takes the lock at once or says who is in the way.
+    /// Takes the lock at once, or names the process in the way.
     pub fn take(state: &Path) -> Result<Self, RunFault> {
         let path = state.join("lock");
         let file = OpenOptions::new()

@@ -1,4 +1,4 @@
-//! Why an authority did not start, or stopped.
+//! Reasons why an authority did not start, or stopped.
 
 use std::fmt;
 use std::io;
@@ -7,58 +7,58 @@ use std::path::{Path, PathBuf};
 
 use semgate_certs::KeyFault;
 
-/// Why [`run`](crate::run) or one of the offline jobs ended. Text is one line and fit for an operator.
+/// Reason why [`run`](crate::run) or an offline job ended. The text is one line, for an operator.
 #[derive(Debug)]
 pub enum RunFault {
     /// Another process holds the lock file of this state directory.
     Locked(PathBuf),
     /// A file or directory could not be read or written.
     Io {
-        /// What was being done, e.g. ``reading``.
+        /// The operation, e.g. ``reading``.
         doing: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The log, a document or a certificate on disk is not what it must be; nothing is repaired by guessing.
+    /// The log, a document or a certificate on disk is damaged; nothing is repaired by guessing.
     Damaged {
-        /// The file that is wrong.
+        /// The damaged file.
         path: PathBuf,
-        /// In what way.
+        /// The damage.
         what: String,
     },
-    /// A file that must be there is not; what to do about it is said.
+    /// A required file is missing; the text says what to do about it.
     Missing {
         /// The file.
         path: PathBuf,
-        /// Why that stops everything.
+        /// The consequence, and the remedy.
         what: String,
     },
     /// A key, certificate or chain of the configuration cannot be used.
     Keys {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         what: String,
     },
     /// An address could not be bound.
     Bind {
         /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The configuration asks for something that cannot be.
+    /// The configuration asks for something impossible.
     Config(String),
-    /// A key did not sign now; nothing was written, and it is asked again.
+    /// A key did not sign now; nothing was written, and it is tried again.
     Signer {
         /// The role of the key.
         role: &'static str,
-        /// Why.
+        /// The reason.
         fault: KeyFault,
     },
-    /// The task that writes the log has ended; the text says why.
+    /// The thread that writes the log has ended; the text gives the reason.
     Stopped(String),
 }
 
@@ -69,7 +69,7 @@ impl RunFault {
         move |source| Self::Io { doing, path, source }
     }
 
-    /// `true` where the disk had no room for what was written.
+    /// Returns `true` if the disk had no room for the write.
     pub(crate) fn is_no_room(&self) -> bool {
         use io::ErrorKind as Kind;
         matches!(self, Self::Io { source, .. }

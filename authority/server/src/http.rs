@@ -1,4 +1,4 @@
-//! The interface: what is public, who may write, and what a fault looks like.
+//! The HTTP interface: public reads, writes of publishers, and fault answers.
 
 pub mod problem;
 
@@ -63,27 +63,27 @@ use crate::rules::Rules;
 use crate::store::{Documents, Layout};
 use crate::submit::{Compiled, SharedIndex, Submit};
 
-/// What every handler may use.
+/// State shared by every handler.
 pub(crate) struct App {
     pub config: Config,
     pub layout: Layout,
     pub document_limits: DocumentLimits,
     pub keys: Arc<Keys>,
-    /// Policies about publishers, and where two persons are needed.
+    /// Policies about publishers, and acts that need two persons.
     pub rules: Arc<Rules>,
-    /// What waits for a second person.
+    /// Proposals that wait for a second person.
     pub proposals: Proposals,
-    /// Every attempt to write.
+    /// The record of every attempt to write.
     pub audit: Arc<Audit>,
     /// The refusals of each account that the audit log records one by one.
     pub refusals: Refusals,
     /// The accounts that connections, streams and submissions are charged to.
     pub accounts: Arc<Accounts>,
-    /// Room on the disk that publications leave alone.
+    /// Reserved room on the disk that publications leave alone.
     pub reserve: Arc<Reserve>,
     /// The compiled size of each document that was asked for.
     pub compiled: Arc<Compiled>,
-    /// What connections are answered with.
+    /// TLS identity for new connections.
     pub tls: Arc<Tls>,
     pub signers: Signers,
     pub documents: Documents,
@@ -91,40 +91,40 @@ pub(crate) struct App {
     pub submit: Submit,
     pub public: watch::Receiver<Arc<Published>>,
     pub stopping: watch::Receiver<bool>,
-    /// Followers that ever came.
+    /// Number of followers since the start.
     pub followed: AtomicU64,
     pub checks: Arc<Semaphore>,
     pub comparisons: Arc<Semaphore>,
-    /// Asked when the authority ends: whatever is compared then ends too.
+    /// Set when the authority ends: running comparisons then end too.
     pub comparing: Stop,
-    /// Places for signing status list tokens.
+    /// Permits for signing status list tokens.
     pub tokens: Arc<Semaphore>,
-    /// Places for making deltas.
+    /// Permits for making deltas.
     pub deltas: Arc<Semaphore>,
-    /// The one place for making the listing of contexts and its pages.
+    /// The one permit for making the listing of contexts and its pages.
     pub listings: Arc<Semaphore>,
     pub metrics: Arc<Metrics>,
     pub clock: Arc<Clock>,
-    /// Answers that were given before.
+    /// Cached answers.
     pub cache: Cache,
-    /// The verifier key of the log, for showing it.
+    /// The verifier key of the log, for display.
     pub log_key: String,
-    /// What was found at start: the state of the index, and what is missing.
+    /// Findings at start: the state of the index, and missing documents.
     pub found: crate::run::Found,
 }
 
 impl App {
-    /// What is public now.
+    /// The current public state.
     pub fn public(&self) -> Arc<Published> {
         Arc::clone(&self.public.borrow())
     }
 
-    /// Why nothing new may be signed now. A head is never of an earlier time than what is logged.
+    /// The reason not to sign now, if there is one. A head is never dated earlier than a logged entry.
     pub fn clock_fault(&self) -> Option<ClockFault> {
         self.clock.fault(self.public().issued_at)
     }
 
-    /// Under whose roots persons sign: those of clients, as new connections are judged by now.
+    /// Roots that persons' signatures verify under: the client roots, as for new connections.
     pub fn people(&self) -> Arc<PeerRoots> {
         self.tls.now().peers.clone().unwrap_or_default()
     }

@@ -1,8 +1,7 @@
-//! The index: URN → digest, log index, status; digest → URN. sled, and nothing rests on it.
+//! The index: URN → digest, log index, status; digest → URN. It lies in sled and is only a cache of the log.
 //!
-//! It is compared with the log at every start. Missing, behind, ahead, damaged or unwilling to open: it is deleted and built anew from
-//! what the log says, and the operator is told why. sled's own recovery is not relied on
-//! (`docs/design/dependencies.md`).
+//! Every start compares it with the log. If it is missing, behind, ahead, damaged or does not open, it is deleted and rebuilt from the log,
+//! and the operator learns the reason. Does not rely on sled's own recovery.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -22,12 +21,12 @@ mod tests;
 
 /// sled's page cache: the whole index of ten thousand contexts fits.
 const CACHE: u64 = 16 << 20;
-/// How long whoever had it may take to let go of it: milliseconds on an idle machine, and less than a start is waited for.
+/// Time for a previous holder to release it: milliseconds on an idle machine, and less than the time allowed for a start.
 const LET_GO: Duration = Duration::from_secs(2);
-/// How long sled may take to open; a damaged file has been seen to hang it.
+/// Time for sled to open; damaged files have hung it.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Layout of keys and values; another number means: build it anew.
+/// Layout of keys and values; another number means a rebuild.
 const FORMAT: &[u8] = b"1";
 const META_FORMAT: &[u8] = b"format";
 const META_POSITION: &[u8] = b"position";
@@ -36,7 +35,7 @@ const BY_URN: &[u8] = b"u";
 /// `d`: digest → URN.
 const BY_DIGEST: &[u8] = b"d";
 
-/// What is known of a published context.
+/// The record of a published context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Record {
     pub digest: Digest,
@@ -44,23 +43,23 @@ pub(crate) struct Record {
     pub status: Status,
 }
 
-/// Which log the index reflects.
+/// The log state that the index reflects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Position {
     pub size: u64,
     pub root: TreeHash,
 }
 
-/// Why the index was built anew.
+/// Reason for rebuilding the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reason {
     /// There was none.
     Missing,
     /// It ends before the log does: the process was killed before sled flushed.
     Behind,
-    /// It could not be opened or read, or does not say what the log says.
+    /// It could not be opened or read, or differs from the log.
     Damaged(String),
-    /// Somebody asked for it.
+    /// A caller asked for it.
     Asked,
 }
 
@@ -75,7 +74,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// The index could not be read or written. It is to be built anew; the log knows everything that it knew.
+/// The index could not be read or written. It must be rebuilt; the log holds everything that it held.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IndexFault(String);
 
@@ -106,8 +105,7 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// Opens the index in `dir` and compares it with what the log says. If they differ in anything, it is built anew from `listed`; the
-    /// answer says why.
+    /// Opens the index in `dir` and compares it with the log. If they differ in anything, rebuilds it from `listed` and returns the reason.
     pub fn open(
         dir: &Path,
         prefix: &Prefix,
@@ -134,7 +132,7 @@ impl Index {
         checked.unwrap_or_else(|fault| Err(Reason::Damaged(fault.0)))
     }
 
-    /// Deletes whatever is there and builds the index from what the log says.
+    /// Deletes the directory and builds the index from the log.
     pub fn rebuild(
         dir: &Path,
         prefix: &Prefix,
@@ -151,7 +149,7 @@ impl Index {
         Ok(index)
     }
 
-    /// Writes what changed and the position that it brings the index to. The position is written last.
+    /// Writes the changes, and then the position that they bring the index to.
     pub fn update(&self, position: Position, changed: &[Listed]) -> Result<(), IndexFault> {
         for one in changed {
             let record = Record { digest: one.digest, index: one.index, status: one.status };
@@ -162,7 +160,7 @@ impl Index {
         Ok(())
     }
 
-    /// What is known of a URN.
+    /// The record of a URN.
     pub fn get(&self, urn: &ContextUrn) -> Result<Option<Record>, IndexFault> {
         let Some(value) = self.urns.get(urn.as_str())? else { return Ok(None) };
         decode(&value).map(Some).ok_or_else(unread)
@@ -174,7 +172,7 @@ impl Index {
         self.beginning(text.rsplit_once('.').map_or(text, |(major, _)| major), ".")
     }
 
-    /// Whether any version of the major of a context is published.
+    /// Returns true if any version of the major of a context is published.
     pub fn has_major(&self, urn: &ContextUrn) -> Result<bool, IndexFault> {
         let text = urn.as_str();
         let major = text.rsplit_once('.').map_or(text, |(major, _)| major);
@@ -187,8 +185,8 @@ impl Index {
         self.beginning(text.rsplit_once(":v").map_or(text, |(line, _)| line), ":v")
     }
 
-    /// The majors N for which something is published under `line.vN`, of the line of a context. Costs a look-up for each such line and for
-    /// each other way to go on after `line.v`, however many versions are published.
+    /// The majors N with a publication under `line.vN`, for the line of a context. Costs one look-up for each such line and for each other
+    /// continuation of `line.v`, however many versions are published.
     pub fn majors_that_name_lines(&self, urn: &ContextUrn) -> Result<BTreeSet<u32>, IndexFault> {
         let text = urn.as_str();
         let below = format!("{}.v", text.rsplit_once(":v").map_or(text, |(line, _)| line));
@@ -202,7 +200,7 @@ impl Index {
             if *next == b':' {
                 found.extend(std::str::from_utf8(major).ok().and_then(|major| major.parse::<u32>().ok()));
             }
-            // past everything that goes on like this
+            // skips every other key with this prefix
             from = [below.as_bytes(), major, &[next.saturating_add(1)]].concat();
         }
         Ok(found)
@@ -220,12 +218,12 @@ impl Index {
             .collect()
     }
 
-    /// Whether a digest is that of a published context.
+    /// Returns true if a digest is that of a published context.
     pub fn is_published(&self, digest: &Digest) -> Result<bool, IndexFault> {
         Ok(self.digests.contains_key(digest.as_bytes())?)
     }
 
-    /// Everything, by index.
+    /// Everything, ordered by index.
     pub fn all(&self) -> Result<Vec<Listed>, IndexFault> {
         let mut all = Vec::with_capacity(self.urns.len());
         for pair in self.urns.iter() {
@@ -240,13 +238,13 @@ impl Index {
         Ok(all)
     }
 
-    /// Brings everything to disk: for a clean end, so that the next start finds the index where the log is.
+    /// Flushes to the disk for a clean end, so that the next start finds the index in step with the log.
     pub fn flush(&self) -> Result<(), IndexFault> {
         self.db.flush()?;
         keep_private(&self.dir)
     }
 
-    /// Whether this is the index of the log at `position`, which says `listed`.
+    /// Checks that this is the index of the log at `position`, with the records `listed`.
     fn compare(&self, position: Position, listed: &[Listed]) -> Result<(), Reason> {
         let damaged = |what: &str| Reason::Damaged(what.to_owned());
         let failed = |e: sled::Error| Reason::Damaged(e.to_string());
@@ -275,8 +273,8 @@ impl Index {
     }
 }
 
-/// Opens sled and does a first piece of work with it, both away from this thread: it may panic or hang on damaged files, and neither
-/// must take the authority along.
+/// Opens sled and does a first piece of work with it on another thread. It may panic or hang on damaged files, and must not take the
+/// authority along.
 fn apart<T: Send + 'static>(
     dir: &Path,
     prefix: &Prefix,
@@ -295,7 +293,7 @@ fn apart<T: Send + 'static>(
                 keep_private(&dir)?;
                 Ok::<_, IndexFault>(Index { db, urns, digests, prefix, dir })
             })();
-            // Nobody listens any more after the timeout; what was opened is dropped with the message.
+            // Nobody listens after the timeout; the index is dropped with the message.
             let _ = to.send(opened.map(work));
         })
         .map_err(|e| IndexFault(e.to_string()))?;
@@ -306,7 +304,7 @@ fn apart<T: Send + 'static>(
     }
 }
 
-/// Opens it once whoever had it before lets go: sled gives up its lock on a thread of its own, a moment after the last handle is dropped.
+/// Retries until the previous holder lets go: sled releases its lock on a thread of its own, a moment after the last handle is dropped.
 fn let_go(config: &sled::Config) -> sled::Result<sled::Db> {
     let until = Instant::now() + LET_GO;
     loop {
@@ -321,7 +319,8 @@ fn let_go(config: &sled::Config) -> sled::Result<sled::Db> {
     }
 }
 
-/// sled makes its files as the umask lets it. The directory around them is 0700 from its making; the files follow as soon as they are there.
+/// sled creates its files with the umask's permissions. The directory around them is 0700 from the start; the files are restricted once
+/// they exist.
 fn keep_private(dir: &Path) -> Result<(), IndexFault> {
     let mut dirs = vec![dir.to_path_buf()];
     while let Some(dir) = dirs.pop() {

@@ -11,7 +11,7 @@ mod make;
 
 pub use make::{init, issue_tls};
 
-/// What a new authority is to be.
+/// Options of a new authority.
 #[derive(Debug, Clone)]
 pub struct InitOptions {
     /// Its name, e.g. `semgate.test`.
@@ -20,19 +20,19 @@ pub struct InitOptions {
     pub origin: Option<String>,
     /// The SPIFFE trust domain of its own identities, e.g. `semgate.test`.
     pub trust_domain: String,
-    /// Root keys that it has, and how many of them speak for the root: 1 and 1 unless the root is split.
+    /// Number of root keys, and of those that must sign for the root: 1 and 1 unless the root is split.
     pub root_keys: u64,
     /// See `root_keys`.
     pub root_threshold: u64,
     /// URN lines that its issuing certificate is delegated, each with those below it; empty delegates all.
     pub lines: Vec<String>,
-    /// Who may write.
+    /// The publishers.
     pub publishers: Vec<Publisher>,
     /// The public address.
     pub listen: SocketAddr,
     /// The admin address.
     pub admin: SocketAddr,
-    /// How long a head is good for.
+    /// Lifetime of a head.
     pub status_lifetime: Duration,
     /// DNS names in the server certificate.
     pub server_names: Vec<String>,
@@ -40,14 +40,14 @@ pub struct InitOptions {
     pub server_addresses: Vec<IpAddr>,
 }
 
-/// What `init` made.
+/// The result of `init`.
 #[derive(Debug, Clone)]
 pub struct Initialised {
     /// The configuration file.
     pub config: PathBuf,
     /// PEM roots, for everyone who verifies.
     pub roots: PathBuf,
-    /// The first trust list of a split root, signed by all of its keys, to be submitted once the authority runs.
+    /// The first trust list of a split root, signed by all of its keys; to be submitted once the authority runs.
     pub first_list: Option<PathBuf>,
     /// The verifier key of the log, for followers.
     pub log_key: String,
@@ -57,7 +57,7 @@ pub struct Initialised {
     pub written: Vec<PathBuf>,
 }
 
-/// For which side of TLS a leaf is made.
+/// The side of TLS that a leaf is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TlsUse {
     /// A server (may also act as client: a gateway speaks both ways).
@@ -69,7 +69,7 @@ pub enum TlsUse {
 /// A TLS identity to issue.
 #[derive(Debug, Clone)]
 pub struct TlsRequest {
-    /// Its use.
+    /// The side of TLS.
     pub usage: TlsUse,
     /// Its one SPIFFE id.
     pub spiffe: String,
@@ -77,7 +77,7 @@ pub struct TlsRequest {
     pub dns: Vec<String>,
     /// IP addresses, for servers.
     pub addresses: Vec<IpAddr>,
-    /// How long it is good for, at most 90 days.
+    /// Lifetime, at most 90 days.
     pub lifetime: Duration,
 }
 
@@ -90,16 +90,16 @@ pub struct TlsLeaf {
     pub key_pem: String,
 }
 
-/// Why `init` or `issue_tls` failed.
+/// Reason why `init` or `issue_tls` failed.
 #[derive(Debug)]
 pub enum InitFault {
-    /// A file that would be written exists; nothing is ever overwritten.
+    /// A file to be written exists; nothing is ever overwritten.
     Exists(PathBuf),
     /// A file could not be read or written.
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// An option cannot be used, or a certificate could not be made.

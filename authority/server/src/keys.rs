@@ -1,4 +1,4 @@
-//! The keys that an authority holds: loaded and checked at start; context signers are minted for each line on demand.
+//! The keys of an authority: loaded and checked at start; context signers are minted for each line on demand.
 
 mod roles;
 mod signers;
@@ -45,7 +45,8 @@ impl<T> Slot<T> {
     }
 }
 
-/// Everything that signs, and what it is checked under. What the root says and what is renewed is swapped in while the authority runs.
+/// All signing keys, and the trust state that they are checked under. Statements of the root and renewed keys are swapped in while the
+/// authority runs.
 pub(crate) struct Keys {
     anchors: RwLock<Arc<Anchors>>,
     status: Slot<Role>,
@@ -57,7 +58,7 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// Loads the role keys, under what the root has said so far.
+    /// Loads the role keys, under the root's statements so far.
     pub fn load(config: &Config, layout: &Layout, anchors: Anchors, now: u64) -> Result<Self, RunFault> {
         let limit = config.limits.signer_timeout;
         let places = |usage, given| Places::new(usage, given, layout.roles.clone(), limit);
@@ -74,27 +75,27 @@ impl Keys {
         Ok(keys)
     }
 
-    /// The same for who only looks: nothing is made. None where a key does not count.
+    /// Loads the role keys for reading only: makes nothing. None if a key does not count.
     pub fn look(config: &Config, layout: &Layout, anchors: Anchors, now: u64) -> Option<Self> {
         let keys = config.keys.clone();
         let config = Config { keys: crate::config::Keys { role_lifetime: None, ..keys }, ..config.clone() };
         Self::load(&config, layout, anchors, now).ok()
     }
 
-    /// What the root has said so far.
+    /// The trust state from the root's statements so far.
     pub fn anchors(&self) -> Arc<Anchors> {
         Arc::clone(&self.anchors.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The root said something: from now on chains are judged by it, and keys that do not count any more are replaced. Answers the usages of
-    /// those.
+    /// Takes up a statement of the root: chains are judged by it from now on, and keys that no longer count are replaced. Returns the
+    /// usages of the replaced keys.
     pub fn believe(&self, anchors: Anchors, now: u64) -> Vec<Usage> {
         *self.anchors.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(anchors);
         self.renew(now)
     }
 
-    /// Whether a role whose key does not count any more is given another without a person, by an issuing certificate that counts by this. A key
-    /// in a device is certified anew and stays the same, so one that is compromised is a person's matter.
+    /// Returns true if a role whose key no longer counts gets a new one automatically, by an issuing certificate that still counts. A key
+    /// in a device keeps its key pair and gets a new certificate, so a compromised one needs a person.
     pub fn renews(&self, usage: Usage, anchors: &Anchors) -> bool {
         let places = if usage == Usage::Feed { &self.feed_places } else { &self.status_places };
         !places.is_in_device() && self.renewal.as_ref().is_some_and(|renewal| renewal.counts(anchors))
@@ -111,7 +112,7 @@ impl Keys {
         self.feed.get().ok_or_else(|| RunFault::Stopped("there is no feed key".to_owned()))
     }
 
-    /// Why what the feed key signs now counts for nobody: the time of its certificate, or what the root said of it.
+    /// Reason why signatures of the feed key do not count now: the time of its certificate, or a statement of the root.
     pub fn feed_fault(&self, now: u64) -> Option<ChainFault> {
         let (feed, anchors) = (self.feed.get()?, self.anchors());
         match anchors.compromised(feed.leaf.signer_id()) {
@@ -126,8 +127,8 @@ impl Keys {
     }
 }
 
-/// What this authority is configured with, before the root said anything. Its own chains count below its own roots also before the first
-/// trust list of a split root; followers are stricter.
+/// The trust state of the configuration, before any statement of the root. This authority's chains count below its roots even before the
+/// first trust list of a split root; followers are stricter.
 pub(crate) fn configured(config: &Config) -> Result<Anchors, RunFault> {
     let roots = roots(&config.roots, &config.prefix)?;
     let log = log_key(config)?;
@@ -142,8 +143,8 @@ pub(crate) fn roots(path: &Path, prefix: &Prefix) -> Result<Roots, RunFault> {
     Ok(roots.with_prefix(prefix.clone()))
 }
 
-/// The roots of client certificates. Refuses the certificate of a root key where it takes several to speak for the root: whoever holds that
-/// one would certify any publisher.
+/// The roots of client certificates. Refuses the certificate of a root key if the root is split: the holder of that one key could certify
+/// any publisher.
 pub(crate) fn client_roots(config: &Config) -> Result<Roots, RunFault> {
     let clients = roots(&config.tls.client_roots, &config.prefix)?;
     if config.root_threshold > 1 && has_key_of(&clients, &roots(&config.roots, &config.prefix)?) {
@@ -158,7 +159,7 @@ pub(crate) fn client_roots(config: &Config) -> Result<Roots, RunFault> {
     Ok(clients)
 }
 
-/// Warns of the same where the trust list in effect split the root: a list that was handed in must not keep its authority from starting.
+/// Warns of the same if a trust list split the root: a submitted list must not keep its authority from starting.
 pub(crate) fn warn_of_root_keys(config: &Config, anchors: &Anchors) {
     let split = anchors.threshold() > 1;
     if split && client_roots(config).is_ok_and(|clients| has_key_of(&clients, anchors.roots())) {
@@ -170,13 +171,13 @@ pub(crate) fn warn_of_root_keys(config: &Config, anchors: &Anchors) {
     }
 }
 
-/// Whether the key of one of these certificates is that of one of the others, whoever certified it.
+/// Returns true if both sets share a key, whoever certified it.
 fn has_key_of(these: &Roots, others: &Roots) -> bool {
     let others: Vec<_> = others.certificates().filter_map(Suspect::key_of).collect();
     these.certificates().filter_map(Suspect::key_of).any(|key| others.contains(&key))
 }
 
-/// The same under each configured trust domain; certificates are looked up in these lists, if there are any.
+/// Client verification under each configured trust domain, with these revocation lists, if any.
 pub(crate) fn peers(config: &Config, roots: Roots, crls: Option<Arc<CrlStore>>) -> PeerRoots {
     let roots = match crls {
         Some(crls) => roots.with_crls(crls),
@@ -189,7 +190,7 @@ pub(crate) fn peers(config: &Config, roots: Roots, crls: Option<Arc<CrlStore>>) 
     peers
 }
 
-/// The log key, with those that sign beside it while it changes; each must be named after the origin.
+/// The log key, with those that also sign while it changes; each must be named after the origin.
 pub(crate) fn log_key(config: &Config) -> Result<LogKey, RunFault> {
     let mut key = one_log_key(config, &config.keys.log)?;
     for also in &config.keys.log_also {
@@ -220,7 +221,7 @@ pub(crate) fn chain(path: &Path) -> Result<Chain, RunFault> {
     Chain::from_pem(&text(path)?, &ChainLimits::default()).map_err(|e| RunFault::keys(path, e))
 }
 
-/// A chain and its key, which lies in a file or in a device.
+/// A chain and its key, from a file or a device.
 pub(crate) fn identity(files: &KeyFiles, limit: Duration) -> Result<(Chain, Arc<dyn SigningKey>), RunFault> {
     match names_device(&files.key) {
         Some(uri) => Ok((chain(&files.certificate)?, device(uri, &files.key, limit)?)),
@@ -233,7 +234,7 @@ fn device(uri: &str, path: &Path, limit: Duration) -> Result<Arc<dyn SigningKey>
     device_key(&uri, limit).map_err(|e| RunFault::keys(path, e))
 }
 
-/// A chain and its key in a file.
+/// A chain and its key from a file.
 pub(crate) fn pair(files: &KeyFiles) -> Result<(Chain, KeyPair), RunFault> {
     let chain = chain(&files.certificate)?;
     warn_if_open(&files.key);
@@ -242,7 +243,7 @@ pub(crate) fn pair(files: &KeyFiles) -> Result<(Chain, KeyPair), RunFault> {
     Ok((chain, key))
 }
 
-/// A key that others on the machine can read is said, not refused: the operator may have a reason.
+/// Warns of a key that others on the machine can read. It is not refused: the operator may have a reason.
 fn warn_if_open(path: &Path) {
     let mode = std::fs::metadata(path).map(|m| m.permissions().mode() & 0o077);
     if mode.is_ok_and(|open| open != 0) {

@@ -1,5 +1,4 @@
-//! What the log amounts to, in memory: the fold of `semgate-statement`, and where each act stands, so that the same act again can be
-//! answered with the same index.
+//! The log folded in memory (`semgate-statement`), and the position of each act, so that a repeated act is answered with the same index.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
@@ -13,7 +12,7 @@ use semgate_statement::{
 use crate::publish::Document;
 use crate::store::Documents;
 
-/// Publish statements that are remembered by their major: as many as can be appended while one document is compared, many times over.
+/// Publish statements remembered by major: many times the number that can be appended during one comparison.
 const RECENT: usize = 16_384;
 
 /// A logged permission of a named person.
@@ -23,9 +22,9 @@ pub(crate) struct Override {
     pub index: u64,
     /// Seconds since the epoch.
     pub logged_at: u64,
-    /// Whom the authority verified.
+    /// The signer that the authority verified.
     pub by: String,
-    /// What was signed.
+    /// The signed permission.
     pub permission: SignedPermission,
 }
 
@@ -34,9 +33,9 @@ pub(crate) struct Override {
 pub(crate) struct Overrides {
     by_document: BTreeMap<(ContextUrn, Digest), Vec<Override>>,
     count: usize,
-    /// How many of them each person signed.
+    /// Number of overrides by each signer.
     by_person: BTreeMap<String, usize>,
-    /// The listing of them, made when first asked for.
+    /// The listing of them, made on first request.
     listing: OnceLock<Document>,
 }
 
@@ -48,21 +47,21 @@ impl Overrides {
         self.listing = OnceLock::new();
     }
 
-    /// All of them, with what they are for.
+    /// All overrides, by version and digest.
     pub fn all(&self) -> &BTreeMap<(ContextUrn, Digest), Vec<Override>> {
         &self.by_document
     }
 
-    /// The listing, which is made once for all who ask before there is another one.
+    /// The listing, made once for all callers.
     pub fn listing(&self, make: impl FnOnce(&Self) -> Document) -> &Document {
         self.listing.get_or_init(|| make(self))
     }
 }
 
-/// The part of a log that is about one line.
+/// The use that one line makes of the log.
 #[derive(Debug, Default)]
 struct LineUse {
-    /// Published versions, each with its place in the log.
+    /// Published versions, each with its log index.
     versions: Vec<(Digest, u64)>,
     /// Bytes of all entries about the line.
     entry_bytes: u64,
@@ -71,43 +70,43 @@ struct LineUse {
 /// A fold of every entry of the log.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
-    /// Where the chains of signers lie.
+    /// Directory of the signers' chains.
     documents: Option<Documents>,
     replay: Replay,
     acts: HashMap<(u64, Act), u64>,
     floors: HashMap<Line, u64>,
     last_floor: Option<u64>,
     signers: BTreeSet<Thumbprint>,
-    /// The newest publish statements, oldest first, and where the last one of each of their majors stands.
+    /// The newest publish statements, oldest first, and the log index of the last one of each major.
     recent: VecDeque<((Line, u32), u64)>,
     last: HashMap<(Line, u32), u64>,
-    /// Everything published before this is forgotten.
+    /// Index below which publications are forgotten.
     remembered_from: u64,
     root: Vec<RootEntry>,
     listing_bytes: usize,
     /// The versions and the entries of each line.
     lines: HashMap<Line, LineUse>,
-    /// The last withdrawal of each recognised authority: where it stands.
+    /// Log index of the last withdrawal of each recognised authority.
     withdrawn: HashMap<String, u64>,
-    /// Shared with what is public; made anew for each override, which are few.
+    /// Shared with the public state; replaced at each override, which is rare.
     overrides: Arc<Overrides>,
 }
 
-/// A line of the listing with its comma, but for digest, index and URN.
+/// Bytes of a line of the listing with its comma, without digest, index and URN.
 const LISTED_BYTES: usize = r#"{"digest":"sha-256:","index":,"status":"deprecated","urn":""},"#.len() + 64;
 
 impl Ledger {
-    /// Of an empty log, whose signers' chains lie beside these documents.
+    /// A ledger of an empty log; the signers' chains lie beside these documents.
     pub fn new(documents: Documents) -> Self {
         Self { documents: Some(documents), ..Self::default() }
     }
 
-    /// Says which keys stand behind the signers of what is applied next, whose chains are not on disk yet.
+    /// Registers the keys behind the signers of the next statements, whose chains are not on disk yet.
     pub fn introduce<'c>(&mut self, chains: impl Iterator<Item = &'c Chain>) {
         chains.for_each(|chain| self.replay.introduce(chain));
     }
 
-    /// The same for signers whose chains are on disk. One that is missing is refused by the fold where it matters.
+    /// Does the same for signers with chains on disk. If one is missing, the fold refuses where it matters.
     fn introduce_stored(&mut self, entry: &Entry) {
         let document = match entry.unverified() {
             Statement::Publish { signer, .. } => Some(*signer),
@@ -184,43 +183,43 @@ impl Ledger {
         }
     }
 
-    /// Whether a version of the same major was published at `seen` or later; also where that is not known any more.
+    /// Returns true if a version of the same major was published at `seen` or later, or if that is not known any more.
     pub fn published_since(&self, urn: &ContextUrn, seen: u64) -> bool {
         let last = self.last.get(&(urn.line().clone(), urn.version().major));
         seen < self.remembered_from || last.is_some_and(|last| *last >= seen)
     }
 
-    /// The fold itself.
+    /// The fold.
     pub fn replay(&self) -> &Replay {
         &self.replay
     }
 
-    /// Where in the log an act on the context at `index` was last done.
+    /// Log index of the last such act on the context at `index`.
     pub fn act_at(&self, index: u64, act: Act) -> Option<u64> {
         self.acts.get(&(index, act)).copied()
     }
 
-    /// Where in the log the floor of a line was last raised.
+    /// Log index at which the floor of a line was last raised.
     pub fn floor_at(&self, line: &Line) -> Option<u64> {
         self.floors.get(line).copied()
     }
 
-    /// Where in the log any floor was last raised.
+    /// Log index at which any floor was last raised.
     pub fn last_floor(&self) -> Option<u64> {
         self.last_floor
     }
 
-    /// The statements of the root, in their order.
+    /// The statements of the root, in order.
     pub fn root(&self) -> &[RootEntry] {
         &self.root
     }
 
-    /// The most that the listing of what is published takes.
+    /// Upper bound on the bytes of the listing.
     pub fn listing_bytes(&self) -> usize {
         self.listing_bytes + r#"{"contexts":[]}"#.len()
     }
 
-    /// How many versions of a line are published, revoked ones too.
+    /// Number of published versions of a line, revoked ones too.
     pub fn line_contexts(&self, line: &Line) -> usize {
         self.lines.get(line).map_or(0, |line| line.versions.len())
     }
@@ -238,7 +237,7 @@ impl Ledger {
         self.lines.iter().map(|(line, of)| (line, of.entry_bytes))
     }
 
-    /// Where the last recognition of an authority was withdrawn, if nothing recognises it since.
+    /// Log index of the last withdrawal of a recognition, unless the authority was recognised again since.
     pub fn withdrawn_at(&self, recognised: &str) -> Option<u64> {
         match self.replay.recognition(recognised) {
             Some(_) => None,
@@ -246,12 +245,12 @@ impl Ledger {
         }
     }
 
-    /// How many overrides there are.
+    /// Number of overrides.
     pub fn override_count(&self) -> usize {
         self.overrides.count
     }
 
-    /// How many of them this person signed.
+    /// Number of overrides that this person signed.
     pub fn override_count_of(&self, person: &str) -> usize {
         self.overrides.by_person.get(person).copied().unwrap_or_default()
     }
@@ -261,7 +260,7 @@ impl Ledger {
         &self.overrides
     }
 
-    /// Where in the log this person permitted just this, whatever the bytes of the signature: each signing makes others.
+    /// Log index at which this person permitted exactly this. Ignores the bytes of the signature, which differ at each signing.
     pub fn override_at(&self, by: &str, permission: &SignedPermission) -> Option<u64> {
         let permitted = permission.unverified();
         let logged = self.overrides.all().get(&(permitted.urn.clone(), permitted.digest))?;
@@ -275,7 +274,7 @@ impl Ledger {
     }
 }
 
-/// The line that a statement is about; none of the root's and of withdrawals, which nobody's account is charged for.
+/// The line of a statement. None for statements of the root and withdrawals, which no account is charged for.
 fn charged_line(statement: &Statement) -> Option<&Line> {
     match statement {
         Statement::Publish { urn, .. } | Statement::Change { urn, .. } => Some(urn.line()),

@@ -1,5 +1,5 @@
-//! Counters and gauges, read at `/metrics` of the admin address. They live in a recorder of this authority's own, so that several
-//! servers in one process (as `semgate up` runs them) never share or fight over the global one.
+//! Counters and gauges, served at `/metrics` of the admin address. They live in a recorder of this authority, so that several servers in
+//! one process (as `semgate up` runs them) share nothing.
 
 use metrics::{Key, KeyName, Label, Level, Metadata, Recorder, SharedString};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 static ABOUT: Metadata<'static> = Metadata::new("semgate_authority", Level::INFO, Some(module_path!()));
 
-/// The count of lost log lines. The log belongs to the process, and so does its count.
+/// The count of lost log lines. It belongs to the process, as the log does.
 static LOST_LINES: OnceLock<fn() -> u64> = OnceLock::new();
 
 /// Shows this count as `semgate_log_lines_lost_total` at `/metrics` of every server in the process. The first call counts.

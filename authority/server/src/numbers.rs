@@ -1,11 +1,11 @@
-//! Numbers of versions that nobody has yet.
+//! Free version numbers.
 
 use std::collections::BTreeSet;
 
 use semgate_contexts::Version;
 
-/// The first number from `next` on that is not taken; a major that has versions is not the next one, since whatever breaks would have to
-/// pass beside them. Nothing where the numbers are at their end.
+/// The first free number from `next` on. A major that has versions is skipped, because a breaking version cannot stand beside them. `None`
+/// at the end of the numbers.
 #[must_use]
 pub fn first_free(taken: &BTreeSet<Version>, mut next: Version) -> Option<Version> {
     while next.minor == 0 && taken.iter().any(|one| one.major == next.major) {

@@ -1,6 +1,6 @@
-//! Keys in devices (PKCS#11: smart cards, HSMs, cloud key services with a module), named by a `pkcs11:` URI (RFC 7512) where a key file would
-//! stand. Everything a module does, it does on a thread of its own: what waits for it waits for a limit, and a module that hangs stops
-//! nothing else. What a device signed is verified before it is used.
+//! Keys in devices (PKCS#11: smart cards, HSMs, cloud key services with a module). A `pkcs11:` URI (RFC 7512) stands in place of a key
+//! file. Each module runs on a thread of its own. Callers wait up to a limit, so a module that hangs stops nothing else. A signature from a
+//! device is verified before use.
 
 mod device;
 mod token;
@@ -21,13 +21,13 @@ use semgate_certs::{DeviceFault, KeyFault, KeyPair, PublicKey, SigningKey};
 use device::Device;
 pub use uri::{Pkcs11Uri, UriFault};
 
-/// How long a key of the command line waits for its device: a person may have to touch a button.
+/// Limit for a key on the command line: a person may have to touch a button.
 const PATIENT: Duration = Duration::from_secs(60);
 
-/// What names a key in a device.
+/// The prefix of a key in a device.
 pub(crate) const SCHEME: &str = "pkcs11:";
 
-/// Whether a configured key lies in a device.
+/// The URI, if a configured key lies in a device.
 pub(crate) fn names_device(key: &Path) -> Option<&str> {
     key.to_str().filter(|text| text.starts_with(SCHEME))
 }
@@ -65,10 +65,10 @@ impl SigningKey for DeviceKey {
     }
 }
 
-/// Whether a person began this process and sees what a token says: then a PIN is tried though a wrong one was.
+/// True if a person started this process and sees the token's messages: a PIN is then tried even after a wrong one.
 static ATTENDED: AtomicBool = AtomicBool::new(false);
 
-/// The key that a URI names, in whichever token that is now. Waits for it, at most `limit`.
+/// The key that a URI names, in whichever token holds it. Waits at most `limit`.
 ///
 /// # Errors
 /// [`DeviceFault`].
@@ -78,12 +78,12 @@ pub(crate) fn device_key(uri: &Pkcs11Uri, limit: Duration) -> Result<Arc<dyn Sig
     Ok(Arc::new(DeviceKey { uri: uri.clone(), device, public }))
 }
 
-/// Why a named key cannot be had.
+/// Reason why a named key cannot be used.
 #[derive(Debug)]
 pub enum NamedKeyFault {
-    /// The `pkcs11:` URI is none that is taken here.
+    /// The `pkcs11:` URI is not accepted.
     Uri(UriFault),
-    /// The device.
+    /// The device failed.
     Device(DeviceFault),
     /// The file cannot be read.
     Io(std::io::Error),
@@ -104,8 +104,8 @@ impl fmt::Display for NamedKeyFault {
 
 impl std::error::Error for NamedKeyFault {}
 
-/// A key by its PEM file or its `pkcs11:` URI, for jobs of the command line, which a person begins: here a PIN is tried once although a wrong
-/// one was, and a right one lets the authority log in again.
+/// A key by its PEM file or its `pkcs11:` URI, for commands that a person starts. Here a PIN is tried once even after a wrong one, and a
+/// right one lets the authority log in again.
 ///
 /// # Errors
 /// [`NamedKeyFault`].

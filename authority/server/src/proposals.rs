@@ -1,4 +1,4 @@
-//! What waits for a second person: kept on the disk from the first person's attempt until the second agrees or it is too late.
+//! Proposals that wait for a second person: kept on the disk from the first person's attempt until approval or expiry.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,22 +19,21 @@ use crate::{Limits, RunFault, disk};
 #[cfg(test)]
 mod tests;
 
-/// What somebody wants to do.
+/// An act that a person asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// Change the status of a context; of a proposed resumption, where the suspension is in the log that it ends, and no later one.
+    /// Change the status of a context. A proposed resumption holds the log index of the suspension that it ends, and ends no later one.
     Change { act: Act, urn: ContextUrn, reason: String, ends: Option<u64> },
     /// Raise a floor.
     Floor { line: Line, min: Version, reason: String },
     /// Have a permission logged.
     Override(Box<SignedPermission>),
-    /// End the recognition of another authority that is at this index of the log, for these lines, each with its floor there, or the lowest
-    /// version.
+    /// End the recognition of another authority at this log index, for these lines, each with its floor there, or the lowest version.
     Withdraw { recognised: String, index: u64, lines: Vec<(Line, Version)>, reason: String },
 }
 
 impl Target {
-    /// What policies call it: a withdrawal takes back what was said of each of its lines.
+    /// The act as policies name it: a withdrawal revokes on each of its lines.
     pub fn act(&self) -> PublisherAct {
         match self {
             Self::Change { act: Act::Revoke, .. } => PublisherAct::Revoke,
@@ -47,7 +46,7 @@ impl Target {
         }
     }
 
-    /// The same, of a resumption about the suspension at this index of the log.
+    /// The same; a resumption then ends the suspension at this log index.
     pub fn ending(mut self, suspension: Option<u64>) -> Self {
         if let Self::Change { ends, .. } = &mut self {
             *ends = suspension;
@@ -55,7 +54,7 @@ impl Target {
         self
     }
 
-    /// What callers and records call it.
+    /// The name in answers and records.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Withdraw { .. } => "withdraw",
@@ -63,7 +62,7 @@ impl Target {
         }
     }
 
-    /// The lines that it is about, each with a version.
+    /// The lines that it affects, each with a version.
     pub fn versions(&self) -> Vec<(&Line, Version)> {
         match self {
             Self::Change { urn, .. } => vec![(urn.line(), urn.version())],
@@ -76,7 +75,7 @@ impl Target {
         }
     }
 
-    /// The version, the line of a floor, or the authority that was recognised, as text.
+    /// The version, the line of a floor, or the recognised authority, as text.
     pub fn on(&self) -> &str {
         match self {
             Self::Change { urn, .. } => urn.as_str(),
@@ -86,7 +85,7 @@ impl Target {
         }
     }
 
-    /// The floor, where it is one.
+    /// The new floor, if it raises one.
     pub fn min(&self) -> Option<Version> {
         match self {
             Self::Floor { min, .. } => Some(*min),
@@ -94,7 +93,7 @@ impl Target {
         }
     }
 
-    /// Why.
+    /// The stated reason.
     pub fn reason(&self) -> &str {
         match self {
             Self::Change { reason, .. } | Self::Floor { reason, .. } | Self::Withdraw { reason, .. } => {
@@ -104,8 +103,8 @@ impl Target {
         }
     }
 
-    /// Whether it is the same, whatever the reason that is given for it, and of what is permitted, where the same person signed both, whatever
-    /// the bytes of the signatures.
+    /// Returns true if it is the same act. Ignores the reason, and the signature bytes of a permission; the signer of a permission must be
+    /// the same.
     fn is_as(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Change { act, urn, ends, .. }, Self::Change { act: a, urn: u, ends: e, .. }) => {
@@ -124,21 +123,21 @@ impl Target {
     }
 }
 
-/// One that waits.
+/// A waiting proposal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Proposal {
     /// 32 lower-case hex digits, drawn at random.
     pub id: String,
-    /// Who proposed it: a SPIFFE id.
+    /// SPIFFE id of the proposer.
     pub by: String,
     /// Unix seconds.
     pub at: u64,
-    /// The first second at which it is too late.
+    /// The second at which it expires.
     pub until: u64,
     pub target: Target,
 }
 
-/// A proposal as it lies on the disk.
+/// A proposal as stored on the disk.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -238,7 +237,7 @@ impl Written {
                 min: Version::parse(min).ok()?,
                 reason: check_reason(self.reason.as_deref()?).ok()?.to_owned(),
             },
-            // one that does not say which suspension it ends would end any
+            // one that does not name its suspension would end any
             ("resume", ..) if self.index.is_none() => return None,
             (act, Some(urn), None, None, None) => Target::Change {
                 act: Act::parse(act)?,
@@ -251,20 +250,20 @@ impl Written {
     }
 }
 
-/// Everything that waits.
+/// All waiting proposals.
 #[derive(Debug)]
 pub(crate) struct Proposals {
     dir: PathBuf,
     most: usize,
     most_of_one: usize,
     lifetime: u64,
-    /// A proposal of a revocation takes from the reserved room, as the revocation does.
+    /// A proposed revocation takes from the reserved room, as the revocation does.
     reserve: Arc<Reserve>,
     waiting: Mutex<BTreeMap<String, Proposal>>,
 }
 
 impl Proposals {
-    /// Those of a state directory. A file that is none of ours, or damaged, is told and proposes nothing.
+    /// Loads those of a state directory. A foreign or damaged file is reported and ignored.
     pub fn open(
         layout: &Layout,
         limits: &Limits,
@@ -291,7 +290,7 @@ impl Proposals {
         })
     }
 
-    /// What waits now; what is too late is removed.
+    /// The waiting proposals; removes expired ones.
     fn waiting(&self, now: u64) -> MutexGuard<'_, BTreeMap<String, Proposal>> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let late: Vec<String> =
@@ -303,11 +302,11 @@ impl Proposals {
         waiting
     }
 
-    /// Keeps what somebody proposes; what another person proposed already is answered as it is while it `stands`, and is replaced where
-    /// whoever proposed it may not do it any more.
+    /// Keeps a proposal. If another person proposed the same, returns that one while it `stands`, and replaces it if its proposer lost the
+    /// right.
     ///
     /// # Errors
-    /// The same person proposed it before, too many wait, of everybody or of this person, or the disk.
+    /// The same person proposed it before; too many wait, in total or for this person; or the disk failed.
     pub fn propose(
         &self,
         by: &str,
@@ -317,7 +316,7 @@ impl Proposals {
         stands: impl Fn(&Proposal) -> bool,
     ) -> Result<Proposal, Problem> {
         let mut waiting = self.waiting(now);
-        // who proposes a permission signed it, so that of another person is another one
+        // the proposer of a permission signed it, so that of another person differs
         let signed = matches!(target, Target::Override(_));
         let same = |one: &&Proposal| one.target.is_as(&target) && (!signed || one.by == by);
         let known = waiting.values().find(same).cloned();
@@ -363,26 +362,26 @@ impl Proposals {
         })
     }
 
-    /// The proposal of this id, for this person to agree to.
+    /// The proposal of this id, for this person to approve.
     ///
     /// # Errors
-    /// There is none, or not any longer; or it is this person's own.
+    /// There is none any more, or it is this person's own.
     pub fn find(&self, id: &str, by: &str, now: u64) -> Result<Proposal, Problem> {
         let waiting = self.waiting(now);
         let found = waiting.get(id).ok_or(Code::ProposalUnknown)?;
         if found.by == by { Err(same_person(found)) } else { Ok(found.clone()) }
     }
 
-    /// All that waits, by id.
+    /// All waiting proposals, by id.
     pub fn all(&self, now: u64) -> Vec<Proposal> {
         self.waiting(now).values().cloned().collect()
     }
 
-    /// Takes one out for good, before the act is asked for: after this returns it waits nowhere, also not after a crash, so that nothing
-    /// is ever done twice by one agreement. Whoever wants it again, because it came to nothing, proposes it anew.
+    /// Takes one out for good, before the act is requested. After this returns it waits nowhere, even after a crash, so one approval never
+    /// acts twice. If the act came to nothing, it must be proposed again.
     ///
     /// # Errors
-    /// Another agreement took it, or the disk does not let it go; then nothing may be done by it.
+    /// Another approval took it, or the disk failed; then nothing may be done by it.
     pub fn spend(&self, id: &str) -> Result<(), Problem> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let spent = waiting.remove(id).ok_or(Code::ProposalUnknown)?;
@@ -401,8 +400,8 @@ impl Proposals {
         })
     }
 
-    /// Takes one back in that was spent, where it is certain that nothing was done by it and nothing will be. Where the disk does not take it
-    /// it is told, and has to be proposed anew.
+    /// Puts a spent one back, if it is certain that nothing was or will be done by it. If the disk fails, that is reported, and it must be
+    /// proposed again.
     pub fn put_back(&self, proposal: &Proposal) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         match self.write(proposal) {
@@ -413,7 +412,7 @@ impl Proposals {
         }
     }
 
-    /// Forgets one that never can be carried out.
+    /// Removes one that can never be carried out.
     pub fn forget(&self, id: &str) {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
         self.forget_file(id);
@@ -421,7 +420,7 @@ impl Proposals {
 
     fn forget_file(&self, id: &str) {
         let path = self.dir.join(format!("{id}.json"));
-        // one that stays behind is too late, or its maker may not do it, and it is found to be so
+        // a leftover file is expired, or its proposer lost the right, and is then ignored
         if let Err(e) = std::fs::remove_file(&path) {
             tracing::warn!("`{}` could not be removed: {e}", path.display());
         }

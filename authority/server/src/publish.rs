@@ -1,4 +1,4 @@
-//! What is public at one moment, made and swapped as a whole: head, checkpoint, shards, floors, trust, the edge of the log.
+//! The public state at one moment, swapped as a whole: head, checkpoint, shards, floors, trust, the edge of the log.
 //!
 //! Shards and floors are pure functions of the log prefix, so two heads of one size agree in everything but times and signatures.
 
@@ -19,12 +19,12 @@ use tokio::sync::OnceCell;
 use crate::ledger::{Ledger, Overrides};
 use crate::store::{Edge, LogState};
 
-/// Deltas of one head that are kept: readers that go along come from the same few heads before. 4 MiB at most.
+/// Deltas kept for one head: regular readers come from the same few heads before. 4 MiB at most.
 const MAX_DELTAS: usize = 8;
-/// Deltas that are made at once for whoever asks: each walks what is remembered of changes, which must leave processors to the heads.
+/// Deltas made at once: each walks the remembered changes, and must leave processors to the heads.
 pub(crate) const MAX_DELTAS_AT_ONCE: usize = 2;
 
-/// Bytes that are served as they are, with a strong ETag.
+/// Bytes served as they are, with a strong ETag.
 #[derive(Debug, Clone)]
 pub(crate) struct Document {
     pub bytes: Bytes,
@@ -41,7 +41,7 @@ impl Document {
     }
 }
 
-/// A shard as it is served by its digest: the same bytes for ever, signed when first asked for, since most are superseded before that.
+/// A shard served by its digest: immutable bytes, signed on first request, since most are superseded before that.
 #[derive(Debug)]
 pub(crate) struct ServedShard {
     shard: Shard,
@@ -52,24 +52,24 @@ pub(crate) struct ServedShard {
 }
 
 impl ServedShard {
-    /// Its token, if it was asked for before.
+    /// Its token, if it was signed before.
     pub fn signed(&self) -> Option<Document> {
         self.token.get().cloned()
     }
 
-    /// Its token; where it was not asked for before, it is signed now.
+    /// Its token, signed now if it was not before.
     pub fn token(&self, feed: &SigningIdentity, random: &dyn SecureRandom) -> Result<Document, SignFault> {
         if let Some(token) = self.token.get() {
             return Ok(token.clone());
         }
         let claims = Claims { sub: self.sub.clone(), iat: self.iat, exp: None, ttl: None };
         let token = Document::new(Token::sign(&self.shard, &claims, feed, random)?);
-        // Two that ask at once are answered with the same signature.
+        // Concurrent callers get the same signature.
         Ok(self.token.get_or_init(|| token).clone())
     }
 }
 
-/// A shard of the newest head, as stock readers fetch it by number: its token says until when.
+/// A shard of the newest head, as stock readers fetch it by number: its token holds an expiry.
 #[derive(Debug)]
 pub(crate) struct NewestShard {
     pub shard: Arc<ServedShard>,
@@ -99,30 +99,30 @@ pub(crate) struct Published {
     pub trust: Document,
     pub edge: Edge,
     pub shards: Vec<NewestShard>,
-    /// The most that the whole listing takes.
+    /// Upper bound on the bytes of the whole listing.
     pub listing_bytes: usize,
-    /// The listing, made when first asked for, once however many ask.
+    /// The listing, made once on first request.
     pub listing: OnceCell<Document>,
-    /// What named persons permitted.
+    /// The permissions of named persons.
     pub overrides: Arc<Overrides>,
     kept: Arc<HashMap<String, Arc<ServedShard>>>,
-    /// Which statuses changed last.
+    /// The newest changes of statuses.
     changes: Changes,
-    /// The head taken apart for those who know one before it, once it is asked for.
+    /// The parts of the head for readers that know an earlier one, made on request.
     parts: OnceLock<Option<HeadParts>>,
-    /// Deltas that were asked for, the oldest first.
+    /// Deltas that were made, the oldest first.
     deltas: Mutex<VecDeque<(u64, Document)>>,
 }
 
 impl Published {
-    /// The same as [`Published::delta`], if it was made before and is still kept.
+    /// The delta of [`Published::delta`], if it was made before and is still kept.
     pub fn made_delta(&self, from: u64) -> Option<Document> {
         let deltas = self.deltas.lock().unwrap_or_else(PoisonError::into_inner);
         deltas.iter().find(|(of, _)| *of == from).map(|(_, delta)| delta.clone())
     }
 
-    /// What leads from a log of `from` entries to this head, under the name of the head; none if that is not remembered. The last
-    /// [`MAX_DELTAS`] are kept.
+    /// The delta from a log of `from` entries to this head, under the name of the head; none if those changes are forgotten. Keeps the last
+    /// [`MAX_DELTAS`].
     pub fn delta(&self, from: u64) -> Option<Document> {
         let delta = self.make_delta(from)?;
         let mut deltas = self.deltas.lock().unwrap_or_else(PoisonError::into_inner);
@@ -146,20 +146,20 @@ impl Published {
     }
 }
 
-/// What goes into every head and token.
+/// Names and times in every head and token.
 #[derive(Debug, Clone)]
 pub(crate) struct HeadNames {
     pub authority: String,
     pub origin: String,
-    /// Address without a final slash; the `sub` of tokens begins with it.
+    /// Public URL without a final slash; the `sub` of tokens begins with it.
     pub public_url: String,
-    /// Seconds that a head is good for.
+    /// Lifetime of a head, in seconds.
     pub lifetime: u64,
-    /// Shards kept beside those of the newest head.
+    /// Number of shards kept beside those of the newest head.
     pub kept_shards: usize,
 }
 
-/// Makes what is public, one head after the other.
+/// Makes the public states, one head after the other.
 pub(crate) struct Heads {
     names: HeadNames,
     issued_at: u64,
@@ -174,7 +174,7 @@ pub(crate) struct Heads {
 }
 
 impl Heads {
-    /// A maker whose first head is not issued earlier than the last one of the process before.
+    /// A maker whose first head is not dated before the last one of the previous process.
     pub fn new(names: HeadNames, last_issued: u64) -> Self {
         Self {
             names,
@@ -188,12 +188,12 @@ impl Heads {
         }
     }
 
-    /// Forgets what was made of entries that never reached the log: the next head is made of the log alone.
+    /// Forgets everything made from entries that never reached the log: the next head comes from the log alone.
     pub fn forget(&mut self) {
         (self.floors, self.trust) = (None, None);
     }
 
-    /// Another key signs heads from now on, and every status token anew: tokens are by the key of the head.
+    /// Switches to a new feed key, and drops every status token: tokens are signed by the key of the head.
     pub fn new_feed(&mut self) {
         self.named = NamedShards::new();
         self.newest.clear();
@@ -201,13 +201,13 @@ impl Heads {
         self.kept = Arc::default();
     }
 
-    /// When the newest head was issued.
+    /// Time at which the newest head was issued.
     pub fn issued_at(&self) -> u64 {
         self.issued_at
     }
 
-    /// Makes the head of a log, whose checkpoint may have cosignatures. Times never go back, whatever the clock does. What did not change
-    /// since the head before is taken over: the work is that of the changed shards, and of naming the others.
+    /// Makes the head of a log; its checkpoint may have cosignatures. Times never go back, whatever the clock does. Reuses unchanged parts,
+    /// so the work is that of the changed shards, and of naming the others.
     pub fn make(
         &mut self,
         log: LogState<'_>,
@@ -260,7 +260,7 @@ impl Heads {
         })
     }
 
-    /// The floors document, made anew after a floor statement alone.
+    /// The floors document, rebuilt only after a floor statement.
     fn floors(&mut self, ledger: &Ledger) -> Result<Document, SignFault> {
         match &self.floors {
             Some((at, document)) if *at == ledger.last_floor() => Ok(document.clone()),
@@ -273,7 +273,7 @@ impl Heads {
         }
     }
 
-    /// Takes over what did not change, names what did, and forgets the oldest past the bound.
+    /// Reuses unchanged shards, names changed ones, and forgets the oldest past the bound.
     fn take_shards(&mut self, list: &StatusList, iat: u64) {
         let changed = self.named.update(list);
         if changed.is_empty() && self.named.references().len() == self.newest.len() {
@@ -284,7 +284,7 @@ impl Heads {
         for shard in changed {
             let at = usize::try_from(shard.n).unwrap_or(usize::MAX);
             let hex = self.named.references().nth(at).map(ShardRef::hex).unwrap_or_default();
-            // Two shards may hold the same list, and a suspension that was lifted brings an old one back: the same token serves both.
+            // Two shards may hold the same list, and a lifted suspension brings an old one back: the same token serves both.
             let served = kept.entry(hex).or_insert_with_key(|hex| {
                 let sub = format!("{}/v1/feed/shards/{hex}", self.names.public_url);
                 Arc::new(ServedShard { shard, hex: hex.clone(), sub, iat, token: OnceLock::new() })
@@ -332,12 +332,12 @@ fn event(size: u64, head: &Document) -> Bytes {
     text.into()
 }
 
-/// The same, if it was asked for before.
+/// The same, if it was signed before.
 pub(crate) fn signed_token(published: &Published, n: usize) -> Option<Document> {
     published.shards.get(n)?.token.get().cloned()
 }
 
-/// The token of a shard of the newest head for stock readers, signed when first asked for.
+/// The token of a shard of the newest head for stock readers, signed on first request.
 pub(crate) fn newest_token(
     published: &Published,
     n: usize,

@@ -1,5 +1,5 @@
-//! Brings a state directory up to the newest log from a mirror, after an older one was restored: everything public is in a mirror, and
-//! nothing of it is believed before all of it was verified.
+//! Brings a restored, older state directory up to the newest log from a mirror. A mirror holds everything public. Nothing of it counts
+//! before all of it is verified.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,10 @@ use crate::run::{kept, open};
 use crate::store::{Layout, Log, Witness};
 use crate::{Config, RunFault, disk, keys};
 
-/// What a restore did.
+/// The result of a restore.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Restored {
-    /// Entries that were here before.
+    /// Entries before the restore.
     pub had: u64,
     /// Entries of the log now.
     pub size: u64,
@@ -28,13 +28,12 @@ pub struct Restored {
     pub documents: u64,
 }
 
-/// Restores. The authority must not be running. Keys and configuration must be here already; what is here of the log must be a prefix of
-/// what is fetched, and so must what is kept apart and the last head that was signed here. Each of these may be by any key that the log had
-/// up to what is fetched.
+/// Restores. The authority must not be running, and keys and configuration must be in place. The local log must be a prefix of the fetched
+/// one, and so must the checkpoint kept apart and the last head signed here. Each may be signed by any key that the log had by then.
 ///
 /// # Errors
-/// What is fetched does not hold, is older than what was signed, or is another history; then nothing was changed. After a fault of the
-/// disk on the way the same call again goes on.
+/// The fetched log does not verify, is older than the last signature, or has another history; then nothing was changed. After a fault of
+/// the disk, the same call continues.
 pub fn restore(config: &Config, from: &mut dyn Fetch) -> Result<Restored, RunFault> {
     let layout = Layout::new(&config.state);
     disk::make_dir(&layout.state)?;
@@ -89,21 +88,21 @@ pub fn restore(config: &Config, from: &mut dyn Fetch) -> Result<Restored, RunFau
     }
     // From here on the log is the newer one.
     disk::write(&layout.log.join("checkpoint"), note.as_bytes())?;
-    // Opened as a start does: what the older state left is set aside or removed here, and anything wrong is found now.
+    // Opened as a start does: leftovers of the older state are set aside or removed, and any damage shows now.
     let opened = open(config, &layout)?;
     let listed = opened.ledger.replay().listing().contexts;
     Index::rebuild(&layout.index, &config.prefix, opened.position(), &listed)?;
     Ok(Restored { had, size: report.size, root: report.root.to_string(), documents: report.documents })
 }
 
-/// Every key that the log had: what is configured, and what the root named in what was fetched.
+/// Every key that the log had: the configured ones, and those that the root named in the fetched log.
 fn ever(config: &Config, trust: &Trust, size: u64) -> Result<LogVerifier, RunFault> {
     let anchors = keys::configured(config)?.with_entries(trust.root(), size, &config.prefix);
     let anchors = anchors.map_err(|e| RunFault::Stopped(format!("what was fetched does not hold: {e}")))?;
     Ok(anchors.log_ever())
 }
 
-/// Documents, chains and tiles, each where a running authority would have put it.
+/// Writes documents, chains and tiles to the paths that a running authority uses.
 fn put(layout: &Layout, trust: &Trust, files: &BTreeMap<String, Vec<u8>>) -> Result<(), RunFault> {
     for (path, bytes) in files {
         let place = if let Some(digest) = path.strip_prefix("/v1/contexts/by-digest/") {
@@ -126,7 +125,7 @@ fn put(layout: &Layout, trust: &Trust, files: &BTreeMap<String, Vec<u8>>) -> Res
     Ok(())
 }
 
-/// Keeps what was fetched.
+/// Keeps the fetched files.
 struct Copy<'a> {
     from: &'a mut dyn Fetch,
     files: BTreeMap<String, Vec<u8>>,

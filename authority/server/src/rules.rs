@@ -1,5 +1,5 @@
-//! Who may do what, beside the rights of `[[publisher]]`: the policies of the authority's own, and where two persons are needed. They narrow
-//! the rights and never widen them.
+//! Rules beside the rights of `[[publisher]]`: the authority's own policies, and the acts that need two persons. They narrow the rights and
+//! never widen them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,25 +15,25 @@ use crate::{Config, RunFault, disk};
 #[derive(Debug)]
 pub(crate) struct Rules {
     dir: Option<PathBuf>,
-    /// Where it is kept what was live last, for the next start.
+    /// File that remembers the live policies for the next start.
     lived: PathBuf,
     live: RwLock<Option<Arc<PublisherPolicies>>>,
     /// Acts that need a second person whatever the policies say.
     four_eyes: Vec<PublisherAct>,
 }
 
-/// An act that may be done, alone or not.
+/// A permitted act.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Ruled {
-    /// Whether a second person must agree.
+    /// True if a second person must agree.
     pub four_eyes: bool,
     /// The policies that decided.
     pub policies: Vec<String>,
-    /// The set that was asked; none where none is configured.
+    /// Digest of the policies asked; none if none are configured.
     pub digest: Option<String>,
 }
 
-/// An act that may not be done: what the caller is told, and what the operator is.
+/// A forbidden act: the text for the caller, and the one for the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unruled {
     pub problem: Problem,
@@ -42,7 +42,7 @@ pub(crate) struct Unruled {
 }
 
 impl Rules {
-    /// Loads what is configured; of policies that were live before it only warns of names that nobody has any more.
+    /// Loads the configured policies. For those that were live before, a name that nobody holds any more is only a warning.
     pub fn load(config: &Config) -> Result<Self, RunFault> {
         let rules = Self {
             dir: config.policies.clone(),
@@ -57,13 +57,13 @@ impl Rules {
                 tracing::info!("policies of publishers: {} of {}", live.count(), live.digest());
                 rules.go_live(live, dir, &lived);
             }
-            // none are live, so that those which were say nothing of those that will be
+            // none are live, so earlier ones say nothing about later ones
             None => forget(&rules.lived).map_err(RunFault::io("removing", &rules.lived))?,
         }
         Ok(rules)
     }
 
-    /// `before` is what was kept of those that were live.
+    /// Takes policies into use; `before` is the memory of the earlier ones.
     fn go_live(&self, policies: PublisherPolicies, dir: &Path, before: &Lived) {
         for why in policies.warnings() {
             tracing::warn!("policies of publishers: {why}");
@@ -73,7 +73,7 @@ impl Rules {
             && let Err(why) = disk::write(&self.lived, lived.text(dir).as_bytes())
         {
             tracing::error!("which policies of publishers are live cannot be kept over a restart: {why}");
-            // what is not live any more is no reason to take it again
+            // a policy that is no longer live is no reason to accept it again
             let left = if before.is_within(lived) { Ok(()) } else { forget(&self.lived) };
             if let Err(why) = left {
                 tracing::error!("nor can `{}` be removed, of those before: {why}", self.lived.display());
@@ -86,7 +86,7 @@ impl Rules {
         self.live.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The digest of what is in effect.
+    /// Digest of the policies in effect.
     pub fn digest(&self) -> Option<Digest> {
         self.live().map(|live| *live.digest())
     }
@@ -104,7 +104,7 @@ impl Rules {
         }
     }
 
-    /// Whether somebody who holds the right may do this, and whether alone.
+    /// Decides about an act of a caller who holds the right, and if it needs a second person.
     pub fn rule(
         &self,
         who: &str,
@@ -121,7 +121,7 @@ impl Rules {
             let detail = format!("{what} to `{}` this version to `{who}`", act.as_str());
             Unruled { problem: Problem::new(Code::NotPermitted, detail), policies, digest: digest.clone() }
         };
-        // what takes something back is stopped by no spelling
+        // a spelling never stops an act that takes something back
         let brings = matches!(act, PublisherAct::Publish | PublisherAct::Override);
         if let Some(named) = live.spelt_otherwise(line).filter(|_| brings) {
             let detail =
@@ -144,7 +144,7 @@ impl Rules {
     }
 }
 
-/// What was live last of this directory; nothing where that cannot be told, so that every policy is judged as a new one.
+/// The memory of live policies for this directory; empty if it is unknown, so that every policy is judged as a new one.
 fn recall(path: &Path, dir: &Path) -> Lived {
     let read = disk::read(path).map_err(|why| why.to_string()).and_then(|bytes| match bytes {
         Some(bytes) => Lived::read(&bytes, dir, &PolicyLimits::default()).map_err(|why| why.to_string()),

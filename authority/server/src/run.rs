@@ -37,7 +37,7 @@ use crate::store::Layout;
 use crate::submit::{self, Job, Message, Recorder, Sequencer, Submit, index_of};
 use crate::{RunFault, disk};
 
-/// The addresses that an authority really listens on (ports of 0 replaced).
+/// The bound addresses of an authority (ports of 0 replaced).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bound {
     /// The public address (HTTPS).
@@ -46,7 +46,7 @@ pub struct Bound {
     pub admin: SocketAddr,
 }
 
-/// What `rebuild_index` did.
+/// The result of `rebuild_index`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Rebuilt {
     /// Entries of the log.
@@ -57,7 +57,7 @@ pub struct Rebuilt {
     pub missing_documents: u64,
 }
 
-/// What was found when the state directory was opened.
+/// Findings from opening the state directory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Found {
     /// `ready`, or `rebuilt: <why>`.
@@ -67,10 +67,10 @@ pub(crate) struct Found {
 
 /// Runs until `shutdown` resolves, then ends gracefully. `ready` is called once, when both addresses answer.
 ///
-/// Everything that can be wrong with configuration, keys, log and documents shows before a port is bound.
+/// Every fault of configuration, keys, log and documents shows before a port is bound.
 ///
 /// # Errors
-/// Why it could not start, or why it had to stop.
+/// The authority could not start, or had to stop.
 pub async fn run(
     config: Config,
     ready: impl FnOnce(Bound),
@@ -102,7 +102,7 @@ pub async fn run(
     let renewing = renew_tls(tls, tls_files, Arc::clone(&app.metrics), stopping.clone());
     tokio::spawn(renewing);
     let serving = tokio::spawn(serve(public_listener, listening, stopping.clone()));
-    // before anybody is told that it runs: a hangup without a handler ends a process
+    // before readiness: a hangup without a handler ends a process
     let hangup = signal(SignalKind::hangup()).map_err(|e| RunFault::Stopped(format!("no signals: {e}")))?;
     let hangups = tokio::spawn(on_hangup(Arc::clone(&app), hangup));
     let admin = tokio::spawn(serve_admin(admin_listener, admin(Arc::clone(&app), bound.admin), stopping));
@@ -113,8 +113,8 @@ pub async fn run(
         () = shutdown => None,
         result = &mut ended => Some(result),
     };
-    // Connections first, so that submissions under way are still answered; then the log; the lock last. What is only compared is given up:
-    // its caller is told to come again, and nothing waits for it.
+    // Connections first, so that submissions under way are still answered; then the log; the lock last. Running comparisons are dropped:
+    // their callers are told to come again.
     let _ = stop.send(true);
     comparing.ask();
     hangups.abort();
@@ -134,8 +134,8 @@ pub async fn run(
     result.unwrap_or_else(|_| Err(RunFault::Stopped("the thread of the log ended without a word".to_owned())))
 }
 
-/// The one thread that writes, and before it the one that brings on record what is about to be written; what the first ends with comes back
-/// here, and the other ends with it.
+/// Starts the one thread that writes, and the one before it that records intentions. Returns the result of the writer; the other ends with
+/// it.
 fn start_sequencer(
     sequencer: Sequencer,
     asked: Receiver<Message<Job>>,
@@ -153,7 +153,7 @@ fn start_sequencer(
     Ok(from)
 }
 
-/// SIGHUP: the policies are read again, all of them or none, and the audit log is opened again by its name.
+/// On SIGHUP: reads the policies again, all of them or none, and opens the audit log again by its name.
 async fn on_hangup(app: Arc<App>, mut hangup: Signal) {
     while hangup.recv().await.is_some() {
         let work = Arc::clone(&app);
@@ -250,14 +250,14 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
     Ok(Prepared { app, sequencer, asked, recorder, tls, tls_files, submit, lock })
 }
 
-/// Room on every volume that a revocation writes to.
+/// Reserves room on every volume that a revocation writes to.
 fn reserve(config: &Config, layout: &Layout) -> disk::Reserve {
     let mut paths = vec![layout.state.as_path(), config.audit.as_path()];
     paths.extend(config.last_checkpoint.as_deref());
     disk::Reserve::open(&paths, config.limits.reserve_bytes as u64)
 }
 
-/// What requests are answered from, with nobody who would take any.
+/// The state that requests are answered from, without a listener.
 #[cfg(test)]
 pub(crate) fn prepared(config: Config) -> Result<Arc<App>, RunFault> {
     Ok(Arc::new(prepare(config)?.app))
@@ -299,7 +299,7 @@ pub fn rebuild_index(config: &Config) -> Result<Rebuilt, RunFault> {
     })
 }
 
-/// The number of contexts that the index knows; only to be shown.
+/// The number of contexts in the index, for display.
 pub(crate) fn indexed(app: &App) -> Option<u64> {
     index_of(&app.index).all().ok().map(|all| all.len() as u64)
 }

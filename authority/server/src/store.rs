@@ -1,4 +1,4 @@
-//! The state directory: what lies where. `docs/how-to/run-an-authority.md` says for each file what trusts it and what does not.
+//! The layout of the state directory. `docs/authority-operations.md` tells which files are trusted for what.
 
 mod apart;
 mod documents;
@@ -20,7 +20,7 @@ pub(crate) use witness::Witness;
 
 use crate::{RunFault, disk};
 
-/// The places below a state directory.
+/// Paths below a state directory.
 #[derive(Debug, Clone)]
 pub(crate) struct Layout {
     /// The state directory itself.
@@ -35,22 +35,22 @@ pub(crate) struct Layout {
     pub signers: PathBuf,
     /// Role keys that this authority renewed by itself, named by role.
     pub roles: PathBuf,
-    /// What waits for a second person.
+    /// Proposals that wait for a second person.
     pub proposals: PathBuf,
-    /// What was refused and must not be forgotten.
+    /// Evidence: refused documents that must not be forgotten.
     pub evidence: PathBuf,
     /// Entries and documents of writes that were cut short.
     pub leftovers: PathBuf,
     /// sled: only an index.
     pub index: PathBuf,
-    /// Says that a checkpoint of this log is kept apart, so that its absence is noticed.
+    /// Marker that a checkpoint of this log is kept apart, so that its absence is noticed.
     pub kept_apart: PathBuf,
-    /// The last head: its time, and the witness of how large the log was.
+    /// The last head: its time, and evidence of the log's size.
     pub head: PathBuf,
 }
 
 impl Layout {
-    /// The places below `state`.
+    /// The paths below `state`.
     pub fn new(state: &Path) -> Self {
         Self {
             state: state.to_path_buf(),
@@ -68,7 +68,7 @@ impl Layout {
         }
     }
 
-    /// Makes what is missing and removes what a crash left half written.
+    /// Makes missing directories and removes half-written leftovers of a crash.
     pub fn prepare(&self) -> Result<(), RunFault> {
         for dir in [
             &self.state,

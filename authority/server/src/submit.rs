@@ -1,9 +1,9 @@
-//! submit → record → check → sign → append → publish: one thread owns the log and does nothing else; one before it brings on record what is
-//! about to be done, while the commit before is under way.
+//! submit → record → check → sign → append → publish. One thread owns the log and does nothing else. Another one before it records
+//! intentions while the previous commit is under way.
 //!
-//! Submissions queue up while a commit is on its way to the disk; the next commit takes all of them (group commit), so the fsyncs are
-//! paid once for each batch. A submission is answered when the head that covers it is public. The order within a batch is: documents
-//! and chains, entry bundles, hash tiles, checkpoint (the commit point), index, head, answers.
+//! Submissions queue up during a commit; the next commit takes all of them (group commit), so a batch shares its fsyncs. A submission is
+//! answered when the head that covers it is public. The order within a batch is: documents and chains, entry bundles, hash tiles,
+//! checkpoint (the commit point), index, head, answers.
 
 mod check;
 mod commit;
@@ -46,48 +46,48 @@ pub(crate) use recover::{reopen, said};
 pub(crate) use request::Request;
 pub(crate) use room::Room;
 
-/// What was said, now or before.
+/// The result of a request, new or repeated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Done {
-    /// Whether a new entry was appended for it.
+    /// True if a new entry was appended for it.
     pub fresh: bool,
     /// Position of the statement in the log.
     pub index: u64,
-    /// Size of the log under the head that is public now.
+    /// Size of the log under the public head.
     pub seq: u64,
 }
 
-/// Whether those agreed who have to.
+/// The state of the required consents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Consent {
-    /// All of them.
+    /// All are there.
     Enough,
-    /// A second person did not yet: what was said before is answered, and nothing new is appended.
+    /// A second person's is missing: a repeated act is answered, and nothing new is appended.
     SecondMissing,
 }
 
-/// One request with the place for its answer.
+/// One request with the channel for its answer.
 pub(crate) struct Job {
     pub request: Request,
-    /// SPIFFE id of who asks, for evidence and the operator's log.
+    /// SPIFFE id of the caller, for evidence and the operator's log.
     pub by: String,
     pub consent: Consent,
-    /// The line of the audit log that says that it is about to be done; none where nothing is.
+    /// Number of the audit line with the intention; none if nothing is intended.
     pub intended: Option<u64>,
     pub answer: oneshot::Sender<Result<Done, Problem>>,
 }
 
-/// What one thread tells the next: jobs on their way to the record, or such as are on it.
+/// A message between the threads: a job before or after its record.
 pub(crate) enum Message<J> {
     Job(Box<J>),
     Reindex,
     Stop,
 }
 
-/// How long a key whose device failed is left alone.
+/// Pause for a key after its device failed.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
-/// The way to the record, and from there to the sequencer.
+/// The queue to the recorder, and from there to the sequencer.
 #[derive(Clone)]
 pub(crate) struct Submit(SyncSender<Message<Job>>);
 
@@ -100,18 +100,18 @@ impl Submit {
         })
     }
 
-    /// Asks for a new index, because the one there is cannot be read. A full queue means that it is asked for again.
+    /// Asks for a rebuild of an unreadable index. If the queue is full, a later reader asks again.
     pub fn reindex(&self) {
         let _ = self.0.try_send(Message::Reindex);
     }
 
-    /// Asks the sequencer to end after what is queued before this.
+    /// Asks the sequencer to end after everything queued before this.
     pub fn stop(&self) {
         let _ = self.0.send(Message::Stop);
     }
 }
 
-/// The index, replaceable while it is read.
+/// The index, replaceable during reads.
 pub(crate) type SharedIndex = Arc<RwLock<Index>>;
 
 /// The index as it is now.
@@ -123,13 +123,13 @@ pub(crate) fn index_of(shared: &SharedIndex) -> Index {
 pub(crate) struct Sequencer {
     pub prefix: Prefix,
     pub limits: Limits,
-    /// Half of `status_lifetime`: a head is renewed when it is this old.
+    /// Half of `status_lifetime`: the age at which a head is renewed.
     pub renew_after: Duration,
     pub keys: Arc<Keys>,
     pub log: Log,
     pub ledger: Ledger,
     pub trust: Trust,
-    /// What was configured, and with it what the root of this log says.
+    /// The configured trust, before the statements of the root.
     pub configured: Anchors,
     pub anchors: Anchors,
     pub documents: Documents,
@@ -138,33 +138,33 @@ pub(crate) struct Sequencer {
     pub index: SharedIndex,
     pub index_dir: PathBuf,
     pub head_file: PathBuf,
-    /// Who cosigns checkpoints.
+    /// The witnesses that cosign checkpoints.
     pub cosigners: Option<Cosigners>,
     /// The last checkpoint, apart from the state.
     pub kept: Option<Kept>,
     pub heads: Heads,
     pub public: watch::Sender<Arc<Published>>,
     pub verified: Verified,
-    /// How long what followers read will be, and what the batch at hand is charged.
+    /// Lengths of the documents that followers read, and the charges of the current batch.
     pub room: Room,
-    /// Room on the disk that publications leave alone.
+    /// Reserved room on the disk that publications leave alone.
     pub reserve: Arc<Reserve>,
     /// The bytes that each publisher has brought to the disk.
     pub quota: Quota,
     /// The compiled size of published documents.
     pub compiled: Arc<Compiled>,
-    /// Bytes that the disk has to take before it is trusted with a batch again; 0 unless a write failed.
+    /// Bytes that the disk must take before it gets a batch again; 0 unless a write failed.
     pub doubt: usize,
-    /// In which second the role keys were last looked at.
+    /// Second of the last look at the role keys.
     pub looked: u64,
-    /// When a key last did not sign a batch, because its device failed; none while all do.
+    /// Time at which a key last failed to sign a batch because of its device; none while all sign.
     pub unsigned: Option<Instant>,
-    /// The same of a head that was to be renewed: what keeps submissions waiting does not keep heads waiting.
+    /// The same for a head to be renewed: a failure that delays submissions must not delay heads.
     pub unrenewed: Option<Instant>,
-    /// Whether the head that is public is by another feed key than the one in use: what made it so was not committed.
+    /// True if the public head is by another feed key than the one in use: the change was not committed.
     pub fed_anew: bool,
     pub clock: Arc<Clock>,
-    /// What was last found wrong with it.
+    /// The last fault of the clock.
     pub misread: Option<ClockFault>,
     pub metrics: Arc<Metrics>,
 }
@@ -175,13 +175,13 @@ pub(crate) fn queue(limits: &Limits) -> (Submit, Receiver<Message<Job>>) {
     (Submit(to), from)
 }
 
-/// The way from the record to the sequencer: as much as the sequencer takes at once.
+/// The queue from the recorder to the sequencer: as long as one batch of the sequencer.
 pub(crate) fn recorded(limits: &Limits) -> (SyncSender<Message<OnRecord>>, Queue) {
     let (to, from) = sync_channel(limits.batch);
     (to, Queue(from))
 }
 
-/// The reading end of what is on record.
+/// The reading end of the recorded jobs.
 pub(crate) struct Queue(Receiver<Message<OnRecord>>);
 
 impl Sequencer {
@@ -202,17 +202,17 @@ impl Sequencer {
                 }
                 Ok(Message::Reindex) => self.reindex(),
                 Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => break,
-                // what was taken from the reserved room comes back before it is needed again
+                // refills the reserved room before it is needed again
                 Err(RecvTimeoutError::Timeout) => drop(self.reserve.restore()),
             }
-            // by a clock that jumped nothing is signed, nor a key made: the head that is public goes on
+            // while the clock has jumped, nothing is signed and no key made: the public head stays
             if matches!(self.misread(), Some(ClockFault::Jumped(_))) {
                 continue;
             }
-            // what is served is never signed by a key near its end: a new feed key signs a new head at once
+            // the public head is never signed by a key near its end: a new feed key signs a new head at once
             let new_feed = self.renewed_feed() | std::mem::take(&mut self.fed_anew);
             if new_feed {
-                // status tokens are by the key of the head
+                // status tokens are signed by the key of the head
                 self.heads.new_feed();
             }
             let cosigned = self.cosigners.as_ref().is_some_and(Cosigners::is_due);
@@ -227,7 +227,7 @@ impl Sequencer {
         Ok(())
     }
 
-    /// What is wrong with the clock now; said when it begins and when it ends.
+    /// The fault of the clock now; logged when it begins and when it ends.
     fn misread(&mut self) -> Option<ClockFault> {
         let found = self.clock.fault(self.heads.issued_at().max(self.ledger.replay().last_logged_at()));
         if found.map(ClockFault::kind) != self.misread.map(ClockFault::kind) {
@@ -244,7 +244,7 @@ impl Sequencer {
         found
     }
 
-    /// Renews what keys are due, once in a second: each look at them costs as much as a few statements.
+    /// Renews the keys that are due, at most once a second: each look at them costs as much as a few statements.
     fn renewed_feed(&mut self) -> bool {
         let at = self.clock.now();
         if self.looked == at {
@@ -254,8 +254,8 @@ impl Sequencer {
         self.keys.renew(at).contains(&Usage::Feed)
     }
 
-    /// How long to wait for a submission: never past the next renewal, and at most a second, so that a clock that was set or a machine
-    /// that slept is noticed.
+    /// Time to wait for a submission: until the next renewal, and at most a second. So a changed clock, or sleep of the machine, is
+    /// noticed.
     fn nap(&self, renewed: Instant) -> Duration {
         if self.unrenewed.is_some() || self.misread.is_some() {
             return ASK_AGAIN;
@@ -264,13 +264,13 @@ impl Sequencer {
         left.clamp(Duration::from_millis(1), Duration::from_secs(1))
     }
 
-    /// Whether a key failed within the last second: it is left alone so long.
+    /// Returns true if a key failed within the last second.
     fn is_recent(failed: Option<Instant>) -> bool {
         failed.is_some_and(|at| at.elapsed() < ASK_AGAIN)
     }
 
-    /// Renews the head. Where a device does not sign, the head that is public goes on and is renewed later: past its `next_update` followers
-    /// refuse, and nobody else does anything meanwhile.
+    /// Renews the head. If a device does not sign, the public head stays and is renewed later. Followers refuse it past its `next_update`;
+    /// nobody else is affected meanwhile.
     fn renew_if_signed(&mut self) -> Result<bool, RunFault> {
         match self.renew() {
             Ok(()) => {
@@ -295,7 +295,7 @@ impl Sequencer {
         renewed.elapsed() >= self.renew_after || (by_clock && renewed.elapsed() >= Duration::from_millis(500))
     }
 
-    /// Everything that is waiting, up to a batch.
+    /// All waiting jobs, up to a batch.
     fn gather(&mut self, first: OnRecord, queue: &Queue) -> (Vec<OnRecord>, bool) {
         let mut batch = vec![first];
         while batch.len() < self.limits.batch {
@@ -313,7 +313,7 @@ impl Sequencer {
         self.rebuild_index(&Reason::Damaged("it could not be read while running".to_owned()));
     }
 
-    /// Builds the index anew from the ledger, while running. If even that fails, look-ups are answered 503 and the log goes on.
+    /// Rebuilds the index from the ledger, while running. If even that fails, look-ups are answered 503 and the log goes on.
     fn rebuild_index(&mut self, reason: &Reason) {
         let listed = self.ledger.replay().listing().contexts;
         match Index::rebuild(&self.index_dir, &self.prefix, self.position(), &listed) {
@@ -330,7 +330,7 @@ impl Sequencer {
         Position { size: self.log.size(), root: self.log.root() }
     }
 
-    /// Answers what is still queued and leaves the index where the log is.
+    /// Answers the queued jobs and leaves the index in step with the log.
     fn end(self, queue: &Queue) {
         while let Ok(message) = queue.0.try_recv() {
             if let Message::Job(job) = message {

@@ -1,5 +1,5 @@
-//! A small witness for a second party to run (C2SP `tlog-witness`): it keeps the last checkpoint of each log that it knows, cosigns
-//! another one only if that continues it, and refuses forks. It sees sizes and hashes, never an entry.
+//! A small witness for a second party to run (C2SP `tlog-witness`). It keeps the last checkpoint of each known log, cosigns another one
+//! only if that continues it, and refuses forks. It sees sizes and hashes, never an entry.
 
 mod config;
 mod serve;
@@ -16,34 +16,34 @@ use semgate_statement::{Checkpoint, ContinuationProof, CosignerKey, LogVerifier,
 
 use crate::{RunFault, disk};
 
-/// What a witness remembers of its logs, and its key.
+/// The key of a witness, and its memory of the logs.
 pub(crate) struct Memory {
     key: CosignerKey,
     logs: BTreeMap<String, Mutex<Known>>,
 }
 
-/// One log. Whoever holds its lock compares, writes and cosigns, in this order, so that no two requests race.
+/// One log. The holder of its lock compares, writes and cosigns, in this order, so that no two requests race.
 struct Known {
     verifier: LogVerifier,
-    /// Its keys, each alone.
+    /// Its keys, each on its own.
     keys: Vec<LogVerifier>,
     file: PathBuf,
     last: Option<Checkpoint>,
-    /// Which of the keys signed it as it is in the file: the same checkpoint may come again signed by the next key of the log too.
+    /// Keys that signed the stored checkpoint. The same checkpoint may come again, signed by the next key of the log too.
     signed: BTreeSet<usize>,
 }
 
-/// Why nothing was cosigned.
+/// Reason why nothing was cosigned.
 #[derive(Debug)]
 pub(crate) enum Refused {
     /// The request.
     Request(WitnessFault),
-    /// The disk: nothing was cosigned that is not kept.
+    /// The disk failed: only a stored checkpoint is cosigned.
     Disk(RunFault),
 }
 
 impl Memory {
-    /// Reads what was kept of each log. A file that is not a checkpoint of its log stops the start: what was forgotten could be forked.
+    /// Reads the memory of each log. A file that is not a checkpoint of its log stops the start: a forgotten log could be forked.
     pub fn open(key: CosignerKey, state: &Path, logs: Vec<LogVerifier>) -> Result<Self, RunFault> {
         disk::make_dir(state)?;
         disk::sweep(state)?;
@@ -65,7 +65,7 @@ impl Memory {
         Ok(Self { key, logs: known })
     }
 
-    /// Judges a request, keeps its checkpoint durably, and answers the cosignature line, made at `now`.
+    /// Judges a request, stores its checkpoint durably, and returns the cosignature line, dated `now`.
     pub fn add(&self, request: &str, now: u64) -> Result<String, Refused> {
         let request =
             ContinuationProof::read(request).map_err(|_| Refused::Request(WitnessFault::Malformed))?;
@@ -76,7 +76,7 @@ impl Memory {
         let (text, _) =
             cosignature::split(&request.checkpoint).map_err(|_| Refused::Request(WitnessFault::Malformed))?;
         let (note, signed) = known.own(&request.checkpoint);
-        // whoever read a checkpoint may send it again, with fewer lines of its log and more of anybody's
+        // any reader of a checkpoint may send it again, with fewer lines of its log and more of others
         let more = signed.is_superset(&known.signed) && signed != known.signed;
         if more || known.last.as_ref() != Some(&new) {
             disk::write(&known.file, note.as_bytes()).map_err(Refused::Disk)?;
@@ -85,7 +85,7 @@ impl Memory {
         Ok(self.key.cosign(text, now))
     }
 
-    /// Size and origin of what was seen last of each log.
+    /// Origin of each log, and the last size seen.
     pub fn seen(&self) -> Vec<(String, Option<u64>)> {
         let size = |known: &Mutex<Known>| {
             known.lock().unwrap_or_else(PoisonError::into_inner).last.as_ref().map(|last| last.size)
@@ -95,7 +95,7 @@ impl Memory {
 }
 
 impl Known {
-    /// A note with one line of each key of the log that signed it and of nobody else, and which keys these are.
+    /// A note with one line of each key of the log that signed it, without lines of others, and these keys.
     fn own(&self, note: &str) -> (String, BTreeSet<usize>) {
         let (text, lines) = cosignature::split(note).unwrap_or_default();
         let mut own = format!("{text}\n");
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(witness.seen()[0].1, None);
     }
 
-    /// The log goes over to another key: old alone, both, new alone; the witness goes along, and nothing is forgotten.
+    /// The log moves to another key: old alone, both, new alone; the witness follows and forgets nothing.
     #[test]
     fn a_log_changes_its_key_and_the_witness_goes_along() {
         let dir = tempfile::tempdir().unwrap();
@@ -193,12 +193,12 @@ mod tests {
         };
         let both = || key(6).beside(key(5)).unwrap();
         assert_eq!(status(witness(&[5]).unwrap().add(&by(0, 3, key(5)), 100)), 200);
-        // a key that it does not know signs for nobody
+        // an unknown key signs for nobody
         assert_eq!(status(witness(&[5]).unwrap().add(&by(3, 4, key(6)), 100)), 403);
         assert!(witness(&[6]).is_err(), "what the old key alone signed is not given up");
         let overlap = witness(&[5, 6]).unwrap();
         assert_eq!(overlap.seen()[0].1, Some(3));
-        // the same checkpoint, now by both keys: the file is the new key's too
+        // the same checkpoint, now by both keys: the file belongs to the new key too
         assert_eq!(status(overlap.add(&by(3, 3, both()), 100)), 200);
         assert_eq!(witness(&[6]).unwrap().seen()[0].1, Some(3));
         assert_eq!(status(witness(&[6, 5]).unwrap().add(&by(3, 7, both()), 100)), 200);

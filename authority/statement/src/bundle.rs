@@ -1,7 +1,7 @@
-//! A policy set as one signed file, by `docs/spec/policy-bundle.md`: names, lengths, hashes and texts of its files under a version that
-//! only rises, in a general JWS of a policy signer.
+//! A policy set as one signed file (`docs/spec/policy-bundle.md`), in a general JWS of a policy signer. It holds names, lengths, hashes and
+//! texts of its files under a rising version.
 //!
-//! What a set means is not this room's business: it hands on names and bytes, and who vouched for them.
+//! The meaning of a set is not judged here: readers get names and bytes, and the signer.
 
 use crate::format::{FormatFault, Members, limits, write};
 use crate::jws::{General, JwsFault, SignFault, SigningIdentity};
@@ -16,43 +16,43 @@ mod tests;
 
 /// `typ` of a policy bundle.
 pub const TYP: &str = "policy-bundle+jws";
-/// How far ahead of the verifier's clock a bundle may have been made: the skew that heads are granted too.
+/// Seconds that a bundle may be dated ahead of the verifier's clock: the same as for heads.
 pub const MAX_AHEAD: u64 = 60;
-/// The longest name of a file: what file systems take.
+/// The longest file name that file systems take.
 const MAX_NAME: usize = 255;
 
-/// What a bundle says. Made by whoever signs; of what was read, only [`verify`] hands one on.
+/// The content of a bundle. Of a bundle that was read, only [`verify`] returns one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bundle {
-    /// Rises with each bundle that replaces another.
+    /// Rises with each replacement.
     pub version: u64,
     /// When it was made, in seconds since the Unix epoch.
     pub issued_at: u64,
-    /// The digest of the set, as whoever reads the set counts it.
+    /// The digest of the set, as its readers compute it.
     pub digest: Digest,
-    /// Name and bytes of each file, sorted by name; text, all of it.
+    /// Name and text of each file, sorted by name.
     pub files: Vec<(String, Vec<u8>)>,
 }
 
-/// What a verifier holds a bundle against. All of it is configured or remembered, and none of it is learnt from the bundle.
+/// The rules of a verifier. All of it is configured or remembered; nothing comes from the bundle.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules<'r> {
-    /// Where chains of signers end.
+    /// Roots of the signers' chains.
     pub roots: &'r Roots,
-    /// Whose bundles count.
+    /// Accepted signers.
     pub signers: &'r [SpiffeId],
-    /// Version and digest of the newest bundle that ever counted.
+    /// Version and digest of the newest accepted bundle.
     pub newest: Option<(u64, Digest)>,
-    /// Bytes of a bundle: what is read into memory before a signature is looked at.
+    /// The largest bundle, in bytes: read into memory before its signature is checked.
     pub max_bytes: usize,
-    /// Files of a bundle.
+    /// The most files.
     pub max_files: usize,
 }
 
-/// Who vouched for a bundle.
+/// A verified bundle and its signer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signed {
-    /// What was vouched for.
+    /// The bundle.
     pub bundle: Bundle,
     /// The signer's id.
     pub signer: SpiffeId,
@@ -62,37 +62,37 @@ pub struct Signed {
     pub not_after: u64,
 }
 
-/// Why a bundle was refused. Holds nothing of its content but names that are names.
+/// Reason for refusing a bundle. Holds nothing of its content but valid names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BundleFault {
     /// Framing, chain or signature.
     Jws(JwsFault),
-    /// The signer is none of those that count.
+    /// The signer is not an accepted one.
     Signer(String),
-    /// The manifest is not of the documented form.
+    /// The manifest is malformed.
     Format(FormatFault),
-    /// A name that is no single component of the allowed letters.
+    /// A name is not a single component of the allowed letters.
     Name,
-    /// A name that stands there twice.
+    /// A name occurs twice.
     Duplicate(String),
     /// The names are not sorted.
     Order,
-    /// More files than the limit.
+    /// There are more files than the limit.
     TooManyFiles,
-    /// A text is not as long as the manifest says.
+    /// A text has another length than the manifest says.
     Length(String),
-    /// A text does not have the hash that the manifest says.
+    /// A text has another hash than the manifest says.
     Hash(String),
-    /// The version is older than one that counted.
+    /// The version is older than an accepted one.
     VersionOld {
-        /// The bundle's.
+        /// The version of the bundle.
         version: u64,
-        /// The one that counted.
+        /// The newest accepted version.
         newest: u64,
     },
-    /// The version is that of another set that counted.
+    /// The version belongs to another set that was accepted.
     VersionReused(u64),
-    /// It was made in the future.
+    /// The bundle is dated in the future.
     Ahead,
 }
 
@@ -119,7 +119,7 @@ impl BundleFault {
         }
     }
 
-    /// What an operator does about it. Nothing that a look at the policies themselves would mend.
+    /// Advice for the operator. Never one that changing the policies alone would follow.
     pub const fn remedy(&self) -> &'static str {
         match self {
             Self::Jws(JwsFault::Chain(
@@ -193,7 +193,7 @@ impl From<FormatFault> for BundleFault {
     }
 }
 
-/// A name is one component of letters, digits, `.`, `_` and `-`, and does not begin with a dot: it leads nowhere but into its set.
+/// Returns true for a single component of letters, digits, `.`, `_` and `-`, without a leading dot: it cannot lead out of its set.
 fn is_name(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     (1..=MAX_NAME).contains(&name.len()) && !name.starts_with('.') && name.bytes().all(plain)
@@ -206,7 +206,7 @@ fn hash(bytes: &[u8]) -> String {
 /// Signs a bundle.
 ///
 /// # Errors
-/// A name, a text that is not UTF-8, or names that are not sorted; the key fails.
+/// A name is not valid, a text is not UTF-8, the names are not sorted, or the key fails.
 pub fn sign(
     bundle: &Bundle,
     identity: &SigningIdentity,
@@ -232,7 +232,7 @@ pub fn sign(
     General::sign(&write(&payload)?, TYP, identity, random)
 }
 
-/// Verifies a bundle at a time: first that an allowed signer vouched for it, then what it says.
+/// Verifies a bundle at a time: first the allowed signer, then the content.
 ///
 /// # Errors
 /// See [`BundleFault`]; the first in the order of `docs/spec/policy-bundle.md`.
@@ -259,7 +259,7 @@ pub fn verify(bytes: &[u8], rules: &Rules<'_>, at: u64) -> Result<Signed, Bundle
     }
 }
 
-/// Reads the manifest of a bundle whose signature was verified.
+/// Reads the manifest of a bundle with a verified signature.
 fn read(payload: &[u8], max_files: usize) -> Result<Bundle, BundleFault> {
     let json =
         json::read(payload, &limits(payload.len())).map_err(|fault: Fault| FormatFault::from(fault))?;

@@ -1,5 +1,5 @@
-//! Checkpoints: what the log key promises about one size of the tree, as a C2SP `signed-note` with the
-//! `tlog-checkpoint` text (origin, size, root hash). The log key only orders; it says nothing about contexts.
+//! Checkpoints: the log key's signature over one size of the tree, as a C2SP `signed-note` with the `tlog-checkpoint` text (origin, size,
+//! root hash). The log key only orders; it vouches for no context.
 
 use crate::tiles::{MAX_TREE_SIZE, TreeHash};
 use ring::rand::SecureRandom;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 #[cfg(test)]
 mod tests;
 
-/// The longest signed note that is read: a checkpoint with one signature has under 400 bytes; witnesses may add some.
+/// The longest signed note accepted: a checkpoint with one signature has under 400 bytes; witnesses may add some.
 pub const MAX_CHECKPOINT_BYTES: usize = 16 * 1024;
 
 /// Signature type of Ed25519 in a note key (C2SP signed-note).
@@ -31,7 +31,7 @@ pub struct Checkpoint {
     pub root: TreeHash,
 }
 
-/// Why a checkpoint or a log key was refused.
+/// Reason for refusing a checkpoint or a log key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CheckpointFault {
     /// Not a signed note, or its text is not a checkpoint without extension lines.
@@ -44,7 +44,7 @@ pub enum CheckpointFault {
     Origin,
     /// The key text is not a note key for Ed25519.
     Key,
-    /// A note key whose id is not the one that its name and key make (C2SP signed-note): one of the three was mistyped.
+    /// A note key whose id does not match its name and key (C2SP signed-note): one of the three was mistyped.
     KeyId,
     /// The random source failed.
     Random,
@@ -69,14 +69,14 @@ impl fmt::Display for CheckpointFault {
 
 impl std::error::Error for CheckpointFault {}
 
-/// The signing key of a log: one in a file, whose text form is `PRIVATE+KEY+<name>+<id>+<base64>`, one line; or one in a device. The name is
-/// the origin.
+/// The signing key of a log, named after the origin. It lies in a device, or in a file with the one-line text form
+/// `PRIVATE+KEY+<name>+<id>+<base64>`.
 #[derive(Clone)]
 pub struct LogKey {
-    /// What can be written down of it; none of a key in a device.
+    /// The text form; none for a key in a device.
     text: Option<String>,
     verifier: LogVerifier,
-    /// The key, and those that sign beside it while the log changes its key.
+    /// The key, and those that also sign while the log changes its key.
     signers: Vec<NoteKey>,
 }
 
@@ -113,7 +113,7 @@ impl SeedKey {
 }
 
 impl fmt::Debug for SeedKey {
-    /// Never the secret.
+    /// Omits the secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SeedKey").field("public", &self.public).finish_non_exhaustive()
     }
@@ -175,7 +175,7 @@ impl LogKey {
             SignerError::Id => CheckpointFault::KeyId,
             _ => CheckpointFault::Key,
         })?;
-        // The key is base64, which may hold a `+` too.
+        // The key is base64, which may contain a `+` too.
         let key = text.splitn(5, '+').nth(4).ok_or(CheckpointFault::Key)?;
         let secret = crate::encoding::from_base64(key).ok_or(CheckpointFault::Key)?;
         let (_, seed) = secret.split_first().ok_or(CheckpointFault::Key)?;
@@ -184,8 +184,8 @@ impl LogKey {
         Ok(LogKey { text: Some(text.to_owned()), ..key })
     }
 
-    /// This key, beside which another one of the same log signs too: readers that know either of them accept the checkpoint. What was
-    /// signed by either before is this log's own. [`CheckpointFault::Key`] for a key of another name.
+    /// Adds another key of the same log that also signs: readers that know either of them accept the checkpoint. Checkpoints that either
+    /// signed before belong to this log. [`CheckpointFault::Key`] for a key of another name.
     pub fn beside(mut self, other: LogKey) -> Result<LogKey, CheckpointFault> {
         self.verifier =
             LogVerifier::any_of(vec![self.verifier, other.verifier]).ok_or(CheckpointFault::Key)?;
@@ -194,17 +194,17 @@ impl LogKey {
         Ok(self)
     }
 
-    /// The text form of one key in a file; none of several, or of one in a device. Keep it secret, mode 0600.
+    /// The text form of a single key in a file; none for several keys, or for one in a device. Keep it secret, mode 0600.
     pub fn to_text(&self) -> Option<&str> {
         self.text.as_deref()
     }
 
-    /// What followers configure.
+    /// The verifier key for followers.
     pub fn verifier(&self) -> &LogVerifier {
         &self.verifier
     }
 
-    /// Signs one size of the tree; Ed25519 is deterministic, so equal input gives equal bytes. [`CheckpointFault::Signer`] where a key did not
+    /// Signs one size of the tree; Ed25519 is deterministic, so equal input gives equal bytes. [`CheckpointFault::Signer`] if a key did not
     /// sign: there is no checkpoint then.
     pub fn sign(&self, size: u64, root: TreeHash) -> Result<String, CheckpointFault> {
         let origin = self.verifier.name();
@@ -221,14 +221,14 @@ impl LogKey {
 }
 
 impl fmt::Debug for LogKey {
-    /// Never the secret.
+    /// Omits the secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "LogKey({})", self.verifier)
     }
 }
 
-/// The verifier key of a log: `<name>+<id>+<base64>` (C2SP signed-note, "vkey"); or several of one name while a log changes its key,
-/// of which one must have signed.
+/// The verifier key of a log: `<name>+<id>+<base64>` (C2SP signed-note, "vkey"). While a log changes its key it holds several of one name;
+/// one of them must have signed.
 #[derive(Clone)]
 pub struct LogVerifier {
     text: String,
@@ -239,7 +239,7 @@ pub struct LogVerifier {
 impl LogVerifier {
     /// Reads a `vkey`; only Ed25519 is accepted, and the id must be that of name and key.
     ///
-    /// Several of one name, with a space between them, are any of these ([`LogVerifier::any_of`]).
+    /// Several keys of one name, separated by spaces, mean any of these ([`LogVerifier::any_of`]).
     pub fn parse(vkey: &str) -> Result<LogVerifier, CheckpointFault> {
         let vkey = vkey.trim();
         if vkey.contains(' ') {
@@ -250,19 +250,19 @@ impl LogVerifier {
             VerifierError::Id => CheckpointFault::KeyId,
             _ => CheckpointFault::Key,
         })?;
-        // the id may be written in capitals, and one key has one text here
+        // the id may be in capitals, but a key has only one text here
         let id = signed_note::Verifier::key_id(&verifier);
         let key = vkey.splitn(3, '+').nth(2).ok_or(CheckpointFault::Key)?;
         let text = format!("{}+{id:08x}+{key}", signed_note::Verifier::name(&verifier));
         Ok(LogVerifier { text, verifier, others: Vec::new() })
     }
 
-    /// The text of each of its keys.
+    /// The text of each key.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.text.split(' ')
     }
 
-    /// Any of these keys, which have one name; none if there is no key or they differ in it.
+    /// Any of these keys, which must share a name; none if the list is empty or the names differ.
     pub fn any_of(keys: Vec<LogVerifier>) -> Option<LogVerifier> {
         let mut keys = keys.into_iter();
         let mut all = keys.next()?;

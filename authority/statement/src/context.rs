@@ -12,14 +12,14 @@ mod tests;
 
 /// `typ` of a signed context.
 pub const TYPE: &str = "context+jws";
-/// The media type that signed contexts are served and submitted as.
+/// The media type of signed contexts.
 pub const MEDIA_TYPE: &str = "application/jose+json";
 /// The media type of a signed context with the proof of its publication in the unprotected header.
 pub const STAPLED_MEDIA_TYPE: &str = "application/vnd.semgate.stapled+json";
-/// The largest signed context that is read: 90 kB of payload in base64url, and a chain of four certificates.
+/// The largest signed context accepted: 90 kB of payload in base64url, and a chain of four certificates.
 pub const MAX_SIGNED_BYTES: usize = 256 * 1024;
 
-/// A context whose signature, signer and document were checked. Publication is another question: see the view.
+/// A context with checked signature, signer and document. It need not be published: see the view.
 #[derive(Clone, Debug)]
 pub struct SignedContext {
     context: Arc<Context>,
@@ -34,23 +34,23 @@ impl SignedContext {
         &self.context
     }
 
-    /// The chain of the certificate that signed it, verified.
+    /// The verified chain of the signing certificate.
     pub fn chain(&self) -> &Chain {
         &self.chain
     }
 
-    /// The thumbprint of the certificate that signed it.
+    /// The thumbprint of the signing certificate.
     pub fn signer(&self) -> Thumbprint {
         self.signer
     }
 
-    /// The names under which something may be said against who signed it: of the path by which its chain was verified.
+    /// The names by which a statement can compromise its signer, along the verified path of the chain.
     pub fn signer_id(&self) -> &SignerId {
         &self.names
     }
 }
 
-/// Why a signed context was refused.
+/// Reason for refusing a signed context.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ContextFault {
     /// The JWS or its chain.
@@ -86,7 +86,7 @@ impl fmt::Display for ContextFault {
 
 impl std::error::Error for ContextFault {}
 
-/// Signs a checked context. The answer is the stored form: JCS of a general JWS.
+/// Signs a checked context. Returns the stored form: JCS of a general JWS.
 pub fn sign_context(
     context: &Context,
     identity: &SigningIdentity,
@@ -95,7 +95,7 @@ pub fn sign_context(
     General::sign(context.bytes(), TYPE, identity, random)
 }
 
-/// Verifies a signed context that refers to no other; see [`verify_context_among`].
+/// Verifies a signed context without references; see [`verify_context_among`].
 pub fn verify_context(
     bytes: &[u8],
     roots: &Roots,
@@ -106,12 +106,12 @@ pub fn verify_context(
     verify_context_among(bytes, roots, at, prefix, limits, &|_| None)
 }
 
-/// Verifies a signed context: chain for [`Usage::Context`] at `at` (the `logged_at` of its publish statement; now, before
-/// it is published), signature, then the document in its canonical form, then that the certificate names its line.
-/// Verifies first and parses after; never re-canonicalises.
+/// Verifies a signed context. First the chain for [`Usage::Context`] at `at` (the `logged_at` of its publish statement; now, before it is
+/// published), then the signature. Then the document in its canonical form, and that the certificate names its line. Verifies before
+/// parsing; never re-canonicalises.
 ///
-/// `others` finds contexts that it may refer to, each verified before by the caller; nothing is fetched. One that it does not
-/// find is [`DocumentFault::ReferenceMissing`].
+/// `others` finds contexts to which it may refer, each verified before by the caller; nothing is fetched. A missing one is
+/// [`DocumentFault::ReferenceMissing`].
 pub fn verify_context_among(
     bytes: &[u8],
     roots: &Roots,

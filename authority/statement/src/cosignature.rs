@@ -1,5 +1,5 @@
-//! Cosignatures: a witness's word that a checkpoint continues every one of this log that it saw before (C2SP `tlog-cosignature`,
-//! Ed25519, `cosignature/v1`). A split view needs as many witnesses to lie as its readers demand.
+//! Cosignatures: a witness signs that a checkpoint continues every earlier one of this log that it saw (C2SP `tlog-cosignature`, Ed25519,
+//! `cosignature/v1`). A split view needs as many lying witnesses as its readers demand.
 
 use crate::checkpoint::MAX_CHECKPOINT_BYTES;
 use crate::encoding::{from_base64, to_base64};
@@ -12,25 +12,25 @@ mod tests;
 
 /// Signature type of a cosignature by Ed25519 in a note key (C2SP tlog-cosignature).
 const COSIGNATURE_V1: u8 = 4;
-/// What each signature line of a note begins with (C2SP signed-note).
+/// Start of each signature line of a note (C2SP signed-note).
 const LINE: &str = "\u{2014} ";
-/// Witnesses in one quorum, at most: each line takes about 120 bytes of a checkpoint of 16 KiB.
+/// The most witnesses in one quorum: each line takes about 120 bytes of a checkpoint of 16 KiB.
 pub const MAX_WITNESSES: usize = 64;
 
-/// Why cosignatures or their keys were refused.
+/// Reason for refusing cosignatures or their keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CosignatureFault {
     /// Not a note key of type 4.
     Key,
-    /// A note key whose id is not the one that its name and key make (C2SP signed-note): one of the three was mistyped.
+    /// A note key whose id does not match its name and key (C2SP signed-note): one of the three was mistyped.
     KeyId,
     /// Not a signed note, or longer than a checkpoint may be.
     Malformed,
-    /// Fewer of the configured witnesses cosigned than are demanded.
+    /// Fewer of the configured witnesses cosigned than demanded.
     Missing {
         /// Witnesses demanded.
         need: usize,
-        /// Witnesses whose cosignature holds.
+        /// Witnesses with a valid cosignature.
         have: usize,
     },
     /// A quorum larger than its witnesses, two witnesses with one key, or more than [`MAX_WITNESSES`].
@@ -73,8 +73,8 @@ impl CosignerKey {
         CosignerKey::from_seed(name, &seed)
     }
 
-    /// The key with a given 32-byte Ed25519 seed. The seed must be of no other cosigner and of no log: the signed message does not name
-    /// who signs.
+    /// The key with a given 32-byte Ed25519 seed. The seed must belong to no other cosigner and to no log: the signed message does not name
+    /// its signer.
     pub fn from_seed(name: &str, seed: &[u8; 32]) -> Result<CosignerKey, CosignatureFault> {
         let pair = Ed25519KeyPair::from_seed_unchecked(seed).map_err(|_| CosignatureFault::Key)?;
         let public = pair.public_key().as_ref().try_into().map_err(|_| CosignatureFault::Key)?;
@@ -100,7 +100,7 @@ impl CosignerKey {
         &self.text
     }
 
-    /// What others configure.
+    /// The verifier key for others to configure.
     pub fn verifier(&self) -> &CosignerVerifier {
         &self.verifier
     }
@@ -115,7 +115,7 @@ impl CosignerKey {
 }
 
 impl fmt::Debug for CosignerKey {
-    /// Never the secret.
+    /// Omits the secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "CosignerKey({})", self.verifier)
     }
@@ -158,7 +158,7 @@ impl CosignerVerifier {
         &self.name
     }
 
-    /// When it cosigned this text, by one of these lines; none if by none.
+    /// The time of its cosignature on this text, from one of these lines; none if there is none.
     fn time_of(&self, text: &str, lines: &str) -> Option<u64> {
         lines.lines().find_map(|line| {
             let (name, signature) = line.strip_prefix(LINE)?.split_once(' ')?;
@@ -174,9 +174,9 @@ impl CosignerVerifier {
         })
     }
 
-    /// The line of `answer` by which this witness cosigned the text of a checkpoint, as [`CosignerKey::cosign`] writes it, at `latest` (seconds
-    /// since the epoch) or before, as [`Quorum::judge`] asks. Lines of others, those that do not hold and those of a later time are passed
-    /// over (C2SP tlog-witness, "add-checkpoint").
+    /// The line of `answer` with this witness's cosignature on a checkpoint's text, as [`CosignerKey::cosign`] writes it. It must be dated
+    /// `latest` (seconds since the epoch) or before, as [`Quorum::judge`] asks. Skips lines of others, invalid ones and later ones (C2SP
+    /// tlog-witness, "add-checkpoint").
     pub fn line_in(&self, text: &str, answer: &str, latest: u64) -> Option<String> {
         let counts = |line: &&str| self.time_of(text, line).is_some_and(|time| time <= latest);
         let line = answer.lines().find(counts)?;
@@ -192,7 +192,7 @@ impl fmt::Display for CosignerVerifier {
     }
 }
 
-/// Witnesses, and how many of them a checkpoint needs.
+/// Witnesses, and the number of them that a checkpoint needs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Quorum {
     witnesses: Vec<CosignerVerifier>,
@@ -200,7 +200,7 @@ pub struct Quorum {
 }
 
 impl Quorum {
-    /// `need` of these witnesses. One key under two names counts as two witnesses to nobody, so it is refused.
+    /// Demands `need` of these witnesses. Refuses one key under two names, which would count twice.
     pub fn new(witnesses: Vec<CosignerVerifier>, need: usize) -> Result<Quorum, CosignatureFault> {
         let keys: std::collections::BTreeSet<[u8; 32]> = witnesses.iter().map(|w| w.key).collect();
         if need > witnesses.len() || keys.len() != witnesses.len() || witnesses.len() > MAX_WITNESSES {
@@ -209,7 +209,7 @@ impl Quorum {
         Ok(Quorum { witnesses, need })
     }
 
-    /// How many are needed; 0 asks for none.
+    /// The number demanded; 0 demands none.
     pub fn need(&self) -> usize {
         self.need
     }
@@ -219,8 +219,8 @@ impl Quorum {
         &self.witnesses
     }
 
-    /// Guarantees that enough of the witnesses cosigned a signed note, none of them later than `latest` (seconds since the epoch).
-    /// Answers how many did. Says nothing about the log's own signature.
+    /// Guarantees that enough of the witnesses cosigned a signed note, none of them later than `latest` (seconds since the epoch). Returns
+    /// their number. Does not check the log's own signature.
     ///
     /// Errors: [`CosignatureFault::Malformed`], [`CosignatureFault::Missing`].
     pub fn judge(&self, note: &str, latest: u64) -> Result<usize, CosignatureFault> {
@@ -231,7 +231,7 @@ impl Quorum {
     }
 }
 
-/// The text of a signed note, with its last line's end, and its signature lines.
+/// The text of a signed note, with its final line break, and its signature lines.
 pub fn split(note: &str) -> Result<(&str, &str), CosignatureFault> {
     if note.len() > MAX_CHECKPOINT_BYTES {
         return Err(CosignatureFault::Malformed);

@@ -1,8 +1,8 @@
-//! What changed between a head that a reader knows and the newest one: that head without its shards, and the statuses that are different
+//! Deltas: the newest head without its shards, and the statuses that changed since a head that the reader knows
 //! (`docs/spec/head-delta.md`).
 //!
-//! A delta has no signature of its own and needs none. From it and from what the reader has, the newest head is put together again, to the
-//! byte; that head is signed, and names every shard by its hash. So a delta leads to what the authority signed, or to nothing.
+//! A delta has no signature of its own. From it and from its own state, a reader rebuilds the newest head, byte for byte. That head is
+//! signed, and names every shard by its hash. So a delta leads to signed data, or to nothing.
 
 use crate::encoding::{from_base64url, to_base64url};
 use crate::format::{FormatFault, Members, limits, write};
@@ -18,30 +18,30 @@ use std::sync::Arc;
 #[cfg(test)]
 mod tests;
 
-/// The media type that deltas are served as.
+/// The media type of deltas.
 pub const MEDIA_TYPE: &str = "application/json";
-/// The longest delta that is read: as many changes as are remembered, at four bytes, in base64, beside a head without shards.
+/// The longest delta accepted: as many changes as are remembered, at four bytes, in base64, beside a head without shards.
 pub const MAX_DELTA_BYTES: usize = 512 * 1024;
-/// By how many entries a delta may make a list longer, which costs a quarter of a byte each before any signature is looked at: a million are
-/// three months of ten thousand publications a day.
+/// Entries by which a delta may lengthen a list. Each costs a quarter of a byte before any signature is checked. A million are three months
+/// of ten thousand publications a day.
 pub const MAX_GROWTH: u64 = 16 * SHARD_ENTRIES;
-/// The longest index in base 128: 56 bits, more than a log can have entries.
+/// The longest index in base 128: 56 bits, more than a log can hold entries.
 const MAX_INDEX_BYTES: usize = 8;
 
-/// A signed head taken apart, but for its shards and its chain.
+/// The parts of a signed head, without its shards and its chain.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HeadParts {
-    /// The payload as if there were no shards.
+    /// The payload without shards.
     head: Head,
     protected: String,
     signature: String,
 }
 
 impl HeadParts {
-    /// Takes a signed head apart. Nothing is verified: the one who signed it does this.
+    /// Takes a signed head apart. Verifies nothing: only the signer calls this.
     ///
     /// # Errors
-    /// It is no head.
+    /// The bytes are not a head.
     pub fn of(signed: &[u8]) -> Result<HeadParts, HeadFault> {
         let jws = General::read_within(signed, head::TYPE, &ChainLimits::default(), MAX_HEAD_BYTES)?;
         let mut head = Head::read(jws.unverified_payload())?;
@@ -49,9 +49,8 @@ impl HeadParts {
         Ok(HeadParts { head, protected: jws.protected().to_owned(), signature: jws.signature() })
     }
 
-    /// The deltas that lead to this head, whose statuses are `now`, by the size where they begin: from its own size; from that of the log whose
-    /// statuses were `before`; and from where each of `older` begins, of which those count that lead to the log of `before`. One that a reader
-    /// would not take is left out.
+    /// The deltas that lead to this head with the statuses `now`, by the size where they begin. They begin at its own size, at that of the
+    /// log with the statuses `before`, and where each of `older` begins that leads to `before`. Leaves out any that a reader would refuse.
     pub fn onwards(
         &self,
         now: &StatusList,
@@ -76,17 +75,17 @@ impl HeadParts {
             .collect()
     }
 
-    /// The delta that leads from a log of `from` entries to this head.
+    /// The delta from a log of `from` entries to this head.
     ///
     /// # Errors
-    /// More changes than a reader takes, or other than between the two.
+    /// There are more changes than a reader takes, or some outside the two sizes.
     pub fn delta(&self, from: u64, changed: BTreeMap<u64, Status>) -> Result<Vec<u8>, FormatFault> {
         Delta { from, changed, parts: self.clone() }.checked()?.to_bytes()
     }
 }
 
-/// The statuses of a signed head, of which nothing is verified but that the lists of `token`, the status token of a shard, are those that it
-/// names.
+/// The statuses of a signed head. `token` returns the status token of a shard; its list must be the named one, and nothing else is
+/// verified.
 pub fn statuses_of(signed: &[u8], token: impl Fn(&ShardRef) -> Option<Vec<u8>>) -> Option<StatusList> {
     let jws = General::read_within(signed, head::TYPE, &ChainLimits::default(), MAX_HEAD_BYTES).ok()?;
     let head = Head::read(jws.unverified_payload()).ok()?;
@@ -100,7 +99,7 @@ pub fn statuses_of(signed: &[u8], token: impl Fn(&ShardRef) -> Option<Vec<u8>>) 
     StatusList::from_shards(&shards).filter(|list| list.len() == head.seq)
 }
 
-/// A delta that was read: nothing in it is believed.
+/// A delta that was read, not verified.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Delta {
     from: u64,
@@ -108,12 +107,12 @@ pub struct Delta {
     parts: HeadParts,
 }
 
-/// What a delta leads to, neither of it verified.
+/// The result of a delta, not verified.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Applied {
     /// The signed head.
     pub head: Vec<u8>,
-    /// The packed lists that are not what they were, by their SHA-256.
+    /// The changed packed lists, by their SHA-256.
     pub shards: Vec<([u8; 32], Arc<Vec<u8>>)>,
 }
 
@@ -126,8 +125,8 @@ impl Delta {
     /// Reads canonical bytes, at most [`MAX_DELTA_BYTES`].
     ///
     /// # Errors
-    /// Another form, an index twice, out of order, in another spelling or past the head, more than [`MAX_CHANGES`] of them, or a head that
-    /// names shards or is of a smaller log.
+    /// Malformed bytes, or an index that is repeated, out of order, in another spelling or past the head. More than [`MAX_CHANGES`]
+    /// indexes. A head that names shards or is of a smaller log.
     pub fn read(bytes: &[u8]) -> Result<Delta, FormatFault> {
         let json = semgate_contexts::json::read(bytes, &limits(MAX_DELTA_BYTES))?;
         let members = Members::closed(&json, &["changed", "from", "head", "protected", "signature"], &[])?;
@@ -186,10 +185,10 @@ impl Delta {
         }))
     }
 
-    /// The head and the lists that it leads to, from the shards and the list of the log that it begins at, and the chain of who signs heads.
+    /// The resulting head and lists, from the shards and the list of the log where it begins, and the chain of the head's signer.
     ///
     /// # Errors
-    /// It begins at another size, or grows the list by more than [`MAX_GROWTH`].
+    /// The delta begins at another size, or grows the list by more than [`MAX_GROWTH`].
     pub fn apply(
         &self,
         known: &[ShardRef],
@@ -218,8 +217,8 @@ impl Delta {
     }
 }
 
-/// Rising indexes: the first one, then what lies between each and the one before, in base 128, lowest digit first, all but the last digit of
-/// a number with the high bit set.
+/// Rising indexes as differences in base 128: the first index, then the gap to each next one. Lowest digit first; the high bit is set on
+/// all but the last digit.
 fn write_indexes(indexes: impl Iterator<Item = u64>) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut next = 0;
@@ -235,7 +234,7 @@ fn write_indexes(indexes: impl Iterator<Item = u64>) -> Vec<u8> {
     bytes
 }
 
-/// The indexes that these bytes say, at least one; each in its one spelling.
+/// The indexes in these bytes, at least one, each in canonical spelling.
 fn read_indexes(mut bytes: &[u8]) -> Option<Vec<u64>> {
     let mut indexes = Vec::new();
     let mut next = 0u64;

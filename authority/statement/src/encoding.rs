@@ -8,8 +8,7 @@ pub(crate) fn to_base64url(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Reads base64url: padding, white space, the other alphabet and non-zero trailing bits are refused,
-/// so that equal bytes have one text only.
+/// Reads base64url. Refuses padding, white space, the other alphabet and non-zero trailing bits, so that equal bytes have one text only.
 pub(crate) fn from_base64url(text: &str) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text).ok()
 }

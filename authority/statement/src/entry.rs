@@ -10,7 +10,7 @@ use semgate_contexts::Prefix;
 #[cfg(test)]
 mod tests;
 
-/// One entry of the log: a signed statement and when it was logged. Read, not verified.
+/// One entry of the log: a signed statement and the time when it was logged. Read, not verified.
 #[derive(Clone, Debug)]
 pub struct Entry {
     logged_at: u64,
@@ -19,7 +19,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Makes an entry. Refuses one that would not fit a bundle.
+    /// Makes an entry. Refuses one too long for a bundle.
     pub fn new(logged_at: u64, statement: SignedStatement) -> Result<Entry, FormatFault> {
         let bytes = write(&serde_json::json!({"logged_at": logged_at, "statement": statement.as_str()}))?;
         if bytes.len() > MAX_ENTRY_BYTES {
@@ -41,7 +41,7 @@ impl Entry {
         Ok(entry)
     }
 
-    /// When the authority logged it; its signer's chain is judged at this time.
+    /// Time of logging; its signer's chain is judged at this time.
     pub fn logged_at(&self) -> u64 {
         self.logged_at
     }
@@ -51,7 +51,7 @@ impl Entry {
         &self.statement
     }
 
-    /// What it says, whoever said it.
+    /// Its statement, not verified.
     pub fn unverified(&self) -> &Statement {
         self.statement.unverified()
     }
@@ -68,7 +68,7 @@ impl Entry {
     }
 }
 
-/// An entry whose statement was verified. That it is in the log is a separate proof.
+/// An entry with a verified statement. Its presence in the log is a separate proof.
 #[derive(Clone, Debug)]
 pub struct VerifiedEntry {
     logged_at: u64,
@@ -76,17 +76,17 @@ pub struct VerifiedEntry {
 }
 
 impl VerifiedEntry {
-    /// When it was logged.
+    /// Time of logging.
     pub fn logged_at(&self) -> u64 {
         self.logged_at
     }
 
-    /// What was said.
+    /// The verified statement.
     pub fn statement(&self) -> &Statement {
         self.statement.statement()
     }
 
-    /// Every name under which something may be said against who signed it.
+    /// Every name by which a statement can compromise its signer.
     pub fn signer_id(&self) -> &SignerId {
         self.statement.signer_id()
     }

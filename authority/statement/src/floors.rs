@@ -1,4 +1,4 @@
-//! The floors document: the lowest version of each line that still counts, by a log prefix alone.
+//! The floors document: the lowest version of each line that still counts, computed from a log prefix alone.
 
 use crate::encoding::sha256;
 use crate::format::{FormatFault, Members, is_name, limits, write};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 #[cfg(test)]
 mod tests;
 
-/// The largest floors document that is read: some ten thousand lines.
+/// The largest floors document accepted: some ten thousand lines.
 pub const MAX_FLOORS_BYTES: usize = 1024 * 1024;
 
 /// The floors of an authority. Its bytes are JCS; the head holds their SHA-256.
@@ -36,7 +36,7 @@ impl FloorsDocument {
         Ok(sha256(&self.to_bytes()?))
     }
 
-    /// Reads canonical bytes; lines out of order or twice are not canonical.
+    /// Reads canonical bytes. Refuses lines out of order or repeated.
     pub fn read(bytes: &[u8]) -> Result<FloorsDocument, FormatFault> {
         let json = semgate_contexts::json::read(bytes, &limits(MAX_FLOORS_BYTES))?;
         let members = Members::closed(&json, &["authority", "floors"], &[])?;

@@ -1,7 +1,7 @@
-//! Follows one authority: says what to fetch next, judges what comes back, and keeps a verified [`View`].
+//! Follows one authority: names the next request, judges its answer, and keeps a verified [`View`].
 //!
-//! Bytes in, next request out (`docs/spec/follower.md`). A failure keeps the last good view and is reported;
-//! safety comes from `next_update` alone.
+//! Bytes in, next request out (`docs/spec/follower.md`). A failure keeps the last good view and is reported; safety rests on `next_update`
+//! alone.
 
 mod accept;
 mod config;
@@ -39,12 +39,12 @@ use state::State;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What the follower wants next.
+/// The next step of the follower.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Step {
     /// Fetch this from the authority's address, then call [`Follower::answer`] or [`Follower::unreachable`].
     Get(Request),
-    /// Nothing before this time, unless a hint comes.
+    /// Nothing to do before this time, unless a hint comes.
     Idle {
         /// Seconds since the epoch.
         until: u64,
@@ -58,32 +58,31 @@ pub struct Request {
     pub path: String,
     /// Value of `If-None-Match`, if any.
     pub if_none_match: Option<String>,
-    /// Read no more of the body than this: a longer one is refused. Stop reading one byte past it.
+    /// Limit of the body. Stop reading one byte past it; a longer body is refused.
     pub max_bytes: u64,
 }
 
-/// What came back. Redirects are never followed: pass the status on.
+/// The answer to a request. Never follow redirects: pass the status on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Answer {
     /// HTTP status.
     pub status: u16,
     /// Value of `ETag`, if any.
     pub etag: Option<String>,
-    /// The body, as it came, at most one byte more than asked for.
+    /// The body as received, at most one byte longer than the limit.
     pub body: Vec<u8>,
 }
 
-/// What an answer did.
+/// The effect of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Progress {
-    /// [`Follower::view`] answers a new view: swap it in at once.
+    /// [`Follower::view`] returns a new view: swap it in at once.
     ViewChanged,
     /// The view is the same.
     Same,
 }
 
-/// The follower of one authority. What is known, what is under way, what is remembered, what others accepted, when it asks next and what is
-/// told are rooms of their own; the files beside this one are the steps of a round, which pass from one to the next.
+/// The follower of one authority. Each part of its state is a module of its own; the modules beside this one are the steps of a round.
 #[derive(Debug)]
 pub struct Follower {
     config: FollowerConfig,
@@ -98,11 +97,11 @@ pub struct Follower {
     etag: Option<String>,
 }
 
-/// What others see of it.
+/// The published view, and its changes.
 #[derive(Debug)]
 struct Shown {
     view: Arc<View>,
-    /// The view changed and no answer said so yet.
+    /// True if the view changed and no answer reported it yet.
     changed: bool,
 }
 
@@ -112,16 +111,15 @@ impl Shown {
         self.changed = true;
     }
 
-    /// Whether it changed since the last time that this was asked.
+    /// Returns the change since the last call.
     fn progress(&mut self) -> Progress {
         if std::mem::take(&mut self.changed) { Progress::ViewChanged } else { Progress::Same }
     }
 }
 
 impl Follower {
-    /// Opens the memory in `dir` (made if it is not there) and verifies all of it again. What is damaged or does not
-    /// verify is ignored and reported, never trusted. Errors only if the directory itself cannot be used.
-    /// One follower at a time may use a directory.
+    /// Opens the memory in `dir` (made if missing) and verifies all of it again. Damaged or unverifiable parts are ignored and reported,
+    /// never trusted. Errors only if the directory itself cannot be used. One follower at a time may use a directory.
     pub fn open(config: FollowerConfig, dir: &Path, now: u64) -> Result<Follower, FollowFault> {
         let memory = Memory::open(dir)?;
         let mut follower = Follower::with_memory(config, memory);
@@ -154,12 +152,12 @@ impl Follower {
         }
     }
 
-    /// What it was configured with.
+    /// The configuration.
     pub fn config(&self) -> &FollowerConfig {
         &self.config
     }
 
-    /// What to do next. Ask again after every answer; until it is answered, a request stays the same.
+    /// The next step. Call it again after every answer; a request stays the same until it is answered.
     pub fn next(&mut self, now: u64) -> Step {
         if let Some((request, _)) = self.round.as_ref().and_then(|round| round.asked.as_ref()) {
             return Step::Get(request.clone());
@@ -177,7 +175,7 @@ impl Follower {
         Step::Get(request)
     }
 
-    /// The authority moved on while it was followed: what was verified is kept, and its newest head is asked for.
+    /// Restarts the round because the authority moved on: keeps verified parts, and asks for the newest head.
     fn restart(&mut self, mut round: Round, now: u64) {
         self.forget_unproved(&mut round);
         self.settle(&mut round, now);
@@ -188,21 +186,20 @@ impl Follower {
         self.round = Some(round);
     }
 
-    /// Judges what came back for `path`. An error means that this round of following ended and the last good view
-    /// stays; faults of single contexts do not end it and are in [`Follower::reports`] alone.
+    /// Judges the answer for `path`. An error ends this round and keeps the last good view. Faults of single contexts do not end it; they
+    /// appear in [`Follower::reports`] alone.
     ///
-    /// If the view changed before an error, the next answer that is none says [`Progress::ViewChanged`];
-    /// [`Follower::view`] has it at once.
+    /// If the view changed before an error, the next successful answer returns [`Progress::ViewChanged`]; [`Follower::view`] has it at
+    /// once.
     pub fn answer(&mut self, path: &str, answer: Answer, now: u64) -> Result<Progress, FollowFault> {
         let mut round = self.asked(path)?;
         let taken = self.take(&mut round, answer, now);
         self.proceed(round, taken, now)
     }
 
-    /// The request for `path` failed below HTTP: no connection, none that lasted, no answer in time, a body that broke off. Ends this round
-    /// as an answer of no use does, and like that one goes on where a single document or bundle, or what a checkpoint of another follower is
-    /// compared by, cannot be had: whoever carries the answers ends no round by breaking off one of these. Errors as
-    /// [`Follower::answer`].
+    /// Reports that the request for `path` failed below HTTP: no connection, a broken one, or no answer in time. Ends this round, as a
+    /// useless answer does. If only a document, a bundle or a comparison with another follower is missing, the round goes on. So nobody
+    /// ends a round by breaking off one of these. Errors as [`Follower::answer`].
     pub fn unreachable(&mut self, path: &str, now: u64) -> Result<Progress, FollowFault> {
         let mut round = self.asked(path)?;
         let taken = self.take_nothing(&mut round, now);
@@ -218,7 +215,7 @@ impl Follower {
         self.round.take().ok_or(FollowFault::Unasked)
     }
 
-    /// Asks for the next thing, or ends the round.
+    /// Names the next request, or ends the round.
     fn proceed(
         &mut self,
         mut round: Round,
@@ -246,8 +243,8 @@ impl Follower {
         Ok(self.shown.progress())
     }
 
-    /// Whether a hint ends this round here, so that a revocation does not wait for a long load: only where pages, entries and documents of an
-    /// accepted head are all that is left, and after some seconds of them.
+    /// Returns true if a hint ends this round now, so that a revocation does not wait for a long load. That needs an accepted head with
+    /// only pages, entries and documents left, and some seconds of loading.
     fn interrupts(&self, round: &mut Round, want: &Want, now: u64) -> bool {
         if !round.accepted || !matches!(want, Want::Page(_) | Want::Bundle(_) | Want::Document(_)) {
             return false;
@@ -256,8 +253,8 @@ impl Follower {
         self.pace.interrupts(since, now)
     }
 
-    /// Something came on the stream: poll the head now, or in a second where the last round failed, or after the request under way where
-    /// a round has only pages, entries and documents left to load. A hint is never believed.
+    /// Takes a hint from the stream: poll the head now. After a failed round, polls in a second. During a request, polls after it, if only
+    /// pages, entries and documents are left. A hint is never believed.
     pub fn hint(&mut self) {
         self.pace.hint();
     }
@@ -267,23 +264,23 @@ impl Follower {
         Arc::clone(&self.shown.view)
     }
 
-    /// How far the memory on disk keeps up with the view.
+    /// State of the memory on disk, compared with the view.
     pub fn memory(&self) -> MemoryState {
         self.memory.state()
     }
 
-    /// The statements of the root that are believed, in their order: each was signed by the threshold of the keys before it and proved to be
-    /// in the log of the accepted head.
+    /// The accepted statements of the root, in order. Each was signed by the threshold of the keys before it, and proved to be in the log
+    /// of the accepted head.
     pub fn root_statements(&self) -> &[crate::trust::RootEntry] {
         self.state.trust.root()
     }
 
-    /// Faults since the last call, oldest first; at most [`FollowerLimits::max_reports`], the first ones.
+    /// Faults since the last call, oldest first; keeps the first [`FollowerLimits::max_reports`].
     pub fn reports(&mut self) -> Vec<Report> {
         self.reports.take()
     }
 
-    /// Plans until something must be fetched.
+    /// Plans until a request is needed.
     fn go_on(&mut self, round: &mut Round, now: u64) -> Result<Option<(Request, Want)>, FollowFault> {
         let Some(want) = self.plan(round, now)? else { return Ok(None) };
         round.requests += 1;
@@ -307,7 +304,7 @@ impl Follower {
         self.pace.done(now, self.config.poll);
     }
 
-    /// Certificates that came for a head which was not accepted are verified by nothing: kept, they would grow without a bound.
+    /// Drops certificates of a head that was not accepted: nothing verifies them, and they could grow without a bound.
     fn forget_unproved(&mut self, round: &mut Round) {
         if !round.accepted
             && let Some(before) = round.trust_before.take()
@@ -319,7 +316,7 @@ impl Follower {
     fn give_up(&mut self, mut round: Round, fault: FollowFault, now: u64) {
         self.forget_unproved(&mut round);
         if matches!(fault, FollowFault::Tiles(_)) {
-            // Whichever tile was wrong, the next round fetches all of them again.
+            // Any of the tiles may be wrong, so the next round fetches all of them again.
             self.state.tiles.clear();
         }
         if matches!(fault, FollowFault::FloorAboveVersions { .. }) {

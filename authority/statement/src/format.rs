@@ -1,10 +1,10 @@
-//! Reading the small JSON documents of this room: through the strict reader, closed, and in canonical form only.
+//! Reads the small JSON documents of this crate: through the strict reader, closed, and in canonical form only.
 
 use semgate_contexts::json::{self, Json, Object};
 use semgate_contexts::{canonical, json::Limits};
 use std::fmt;
 
-/// Why bytes are not the document that they should be. Holds nothing of the input.
+/// Reason for refusing bytes as a document. Holds nothing of the input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FormatFault {
     /// Longer than its limit.
@@ -45,8 +45,8 @@ impl From<json::Fault> for FormatFault {
     }
 }
 
-/// Limits of the JSON reader for a document of at most `max_bytes`: the byte limit is what bounds it; a node takes at
-/// least two bytes, and no format of this room nests deeper than six levels.
+/// Limits of the JSON reader for a document of at most `max_bytes`. The byte limit bounds it: a node takes at least two bytes, and no
+/// format of this crate nests deeper than six levels.
 pub(crate) fn limits(max_bytes: usize) -> Limits {
     Limits {
         max_bytes,
@@ -110,7 +110,7 @@ impl<'j, 'a> Members<'j, 'a> {
         if self.0.get(name).is_none() { Ok(None) } else { self.integer(name).map(Some) }
     }
 
-    /// A text that parses as something else.
+    /// A text that parses as another type.
     pub(crate) fn parsed<T>(
         &self,
         name: &'static str,
@@ -124,7 +124,7 @@ fn integer(json: &Json<'_>) -> Option<u64> {
     json.as_number().and_then(|n| n.as_i64_exact()).and_then(|n| u64::try_from(n).ok())
 }
 
-/// A name of an authority or log: 1 to 253 printable ASCII characters without white space or `+`.
+/// Returns true for a name of an authority or log: 1 to 253 printable ASCII characters without white space or `+`.
 pub(crate) fn is_name(text: &str) -> bool {
     (1..=253).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic() && b != b'+')
 }

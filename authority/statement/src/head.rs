@@ -1,5 +1,5 @@
-//! The head: what an authority signs again and again, also when nothing happened. It ties the size and root of the
-//! log, the status shards and the floors together and says until when they may be believed.
+//! The head, which an authority signs regularly even without changes. It binds the size and root of the log, the status shards and the
+//! floors together, and limits how long they may be believed.
 
 use crate::checkpoint::{Checkpoint, CheckpointFault, LogVerifier, MAX_CHECKPOINT_BYTES};
 use crate::encoding::{hash_from_hex, to_hex};
@@ -16,11 +16,11 @@ mod tests;
 
 /// `typ` of a head.
 pub const TYPE: &str = "head+jws";
-/// The media type that heads are served as.
+/// The media type of heads.
 pub const MEDIA_TYPE: &str = "application/jose+json";
-/// The largest head that is read: checkpoint, chain, and a shard line for each 65,536 entries (some thousands).
+/// The largest head accepted: checkpoint, chain, and a shard line for each 65,536 entries (some thousands).
 pub const MAX_HEAD_BYTES: usize = 512 * 1024;
-/// How far ahead of the reader's clock a head may be issued, in seconds (`docs/spec/head.md`).
+/// Seconds that a head may be dated ahead of the reader's clock.
 pub const MAX_AHEAD: u64 = 60;
 
 /// A shard as the head names it.
@@ -35,7 +35,7 @@ pub struct ShardRef {
 }
 
 impl ShardRef {
-    /// How a head names this shard.
+    /// The reference to this shard.
     pub fn of(shard: &Shard) -> ShardRef {
         ShardRef { n: shard.n, entries: shard.entries, sha256: shard.sha256() }
     }
@@ -46,17 +46,17 @@ impl ShardRef {
     }
 }
 
-/// The shards of a growing status list by name. Only what has changed is hashed again: a statement costs one shard, not all of them.
+/// The shards of a growing status list by name. Only changed shards are hashed again: a statement costs one shard.
 #[derive(Clone, Debug, Default)]
 pub struct NamedShards(Vec<(ShardRef, Arc<Vec<u8>>)>);
 
 impl NamedShards {
-    /// None yet.
+    /// Begins without shards.
     pub fn new() -> NamedShards {
         NamedShards::default()
     }
 
-    /// Those of this list, by names that are known already. None if they are not of such a list.
+    /// The shards of this list, with the hashes of known `names`. None if the names are not those of such a list.
     pub fn known(names: &[ShardRef], list: &StatusList) -> Option<NamedShards> {
         let shards = list.shards();
         let fits = |(name, shard): (&ShardRef, &Shard)| (name.n, name.entries) == (shard.n, shard.entries);
@@ -66,14 +66,14 @@ impl NamedShards {
         Some(NamedShards(names.iter().cloned().zip(shards.into_iter().map(|shard| shard.bytes)).collect()))
     }
 
-    /// Names the shards of this list; answers those that are not what they were, in order.
+    /// Names the shards of this list; returns the changed ones, in order.
     pub fn update(&mut self, list: &StatusList) -> Vec<Shard> {
         let shards = list.shards();
         self.0.truncate(shards.len());
         let mut changed = Vec::new();
         for (at, shard) in shards.into_iter().enumerate() {
             match self.0.get_mut(at) {
-                // The same pointer is the same bytes.
+                // The same pointer means the same bytes.
                 Some((named, bytes))
                     if Arc::ptr_eq(bytes, &shard.bytes) && named.entries == shard.entries =>
                 {
@@ -87,7 +87,7 @@ impl NamedShards {
         changed
     }
 
-    /// How a head names them.
+    /// The references to them.
     pub fn references(&self) -> impl ExactSizeIterator<Item = &ShardRef> {
         self.0.iter().map(|(named, _)| named)
     }
@@ -102,9 +102,9 @@ pub struct Head {
     pub origin: String,
     /// Size of the log.
     pub seq: u64,
-    /// When this head was signed.
+    /// Time of signing.
     pub issued_at: u64,
-    /// When it stops counting.
+    /// Expiry.
     pub next_update: u64,
     /// The signed note of the log key for this size.
     pub checkpoint: String,
@@ -112,11 +112,11 @@ pub struct Head {
     pub shards: Vec<ShardRef>,
     /// SHA-256 of the floors document.
     pub floors: [u8; 32],
-    /// Statements of the root in this prefix of the log. Written as `trust.statements`, and left out while there is none.
+    /// Statements of the root in this prefix of the log. Written as `trust.statements`, and omitted if there are none.
     pub root_statements: u64,
 }
 
-/// Why a head was refused, as far as the head alone shows it.
+/// Reason for refusing a head, as far as the head alone shows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HeadFault {
     /// The JWS, its chain, or its signature.
@@ -235,12 +235,12 @@ impl Head {
         Ok(head)
     }
 
-    /// Signs it with the feed key; the answer is a general JWS in canonical form.
+    /// Signs the head with the feed key; returns a general JWS in canonical form.
     pub fn sign(&self, identity: &SigningIdentity, random: &dyn SecureRandom) -> Result<Vec<u8>, SignFault> {
         General::sign(&self.to_bytes()?, TYPE, identity, random)
     }
 
-    /// Whether the shards cover exactly the indexes below `seq`, in order and without gaps.
+    /// Checks that the shards cover exactly the indexes below `seq`, in order and without gaps.
     fn shards_cover(&self) -> Result<(), HeadFault> {
         let mut left = self.seq;
         for (n, shard) in (0u64..).zip(&self.shards) {
@@ -253,7 +253,7 @@ impl Head {
     }
 }
 
-/// What a reader expects of heads, and never learns from the feed.
+/// A reader's rules for heads, which never come from the feed.
 #[derive(Clone, Debug)]
 pub struct HeadRules<'a> {
     /// Roots of the authority's own chains.
@@ -266,7 +266,7 @@ pub struct HeadRules<'a> {
     pub log: &'a LogVerifier,
 }
 
-/// A head whose signature, chain, names, checkpoint and shard cover were checked. Times and history are judged apart.
+/// A head with checked signature, chain, names, checkpoint and shard cover. Times and history are judged separately.
 #[derive(Clone, Debug)]
 pub struct VerifiedHead {
     head: Head,
@@ -275,7 +275,7 @@ pub struct VerifiedHead {
 }
 
 impl VerifiedHead {
-    /// Verifies a head whose chain is judged for [`Usage::Feed`] at `at`.
+    /// Verifies a head, with its chain judged for [`Usage::Feed`] at `at`.
     pub fn verify(bytes: &[u8], rules: &HeadRules<'_>, at: u64) -> Result<VerifiedHead, HeadFault> {
         let jws = General::read(bytes, TYPE, rules.roots, MAX_HEAD_BYTES)?;
         let (payload, leaf) = jws.verify(rules.roots, Usage::Feed, at)?;
@@ -298,8 +298,8 @@ impl VerifiedHead {
         Ok(VerifiedHead { head, checkpoint, leaf })
     }
 
-    /// Judges its times against the reader's clock: lifetime at most `max_status_age`, issued at most [`MAX_AHEAD`]
-    /// ahead, not expired. All in seconds.
+    /// Checks its times against the reader's clock: lifetime at most `max_status_age`, issued at most [`MAX_AHEAD`] ahead, not expired. All
+    /// in seconds.
     pub fn check_times(&self, now: u64, max_status_age: u64) -> Result<(), HeadFault> {
         if self.head.next_update - self.head.issued_at > max_status_age {
             return Err(HeadFault::Lifetime);
@@ -328,8 +328,7 @@ impl VerifiedHead {
         &self.leaf
     }
 
-    /// Guarantees that two heads of one size say the same in everything but times and signatures (`docs/spec/head.md`).
-    /// Otherwise they are an equivocation: keep both.
+    /// Guarantees that two heads of one size agree in everything but times and signatures. Otherwise they are an equivocation: keep both.
     pub fn agrees_with(&self, other: &VerifiedHead) -> Result<(), Contradiction> {
         let (a, b) = (&self.head, &other.head);
         let said = |head: &Head| (head.seq, head.floors, head.root_statements);
@@ -339,7 +338,7 @@ impl VerifiedHead {
     }
 }
 
-/// Two heads that cannot both be true.
+/// Proof that two heads contradict each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Contradiction;
 

@@ -1,9 +1,8 @@
-//! JSON Web Signatures as Semgate writes and reads them (RFC 7515): one signature, one closed protected header.
+//! The JSON Web Signatures of Semgate (RFC 7515): one signature, one closed protected header.
 //!
-//! Two serialisations: **general JSON** with the chain as `x5c` in the unprotected header (signed contexts, heads), and
-//! **compact** (statements, status tokens), whose signer is found by its thumbprint. Statements of the root carry several signatures
-//! ([`Many`]). Flattened JSON is refused.
-//! The protected header has exactly `alg`, `kid`, `typ` and `x5t#S256`; `crit` and anything else is refused.
+//! Two serialisations. **General JSON** has the chain as `x5c` in the unprotected header (signed contexts, heads). **Compact** (statements,
+//! status tokens) names its signer by thumbprint. Statements of the root carry several signatures ([`Many`]). Flattened JSON is refused.
+//! The protected header has exactly `alg`, `kid`, `typ` and `x5t#S256`; `crit` and any other member are refused.
 
 mod compact;
 mod general;
@@ -27,7 +26,7 @@ use std::sync::Arc;
 /// Longest protected header: ours has under 200 bytes (stock libraries cap theirs at 512 or 1,024).
 pub const MAX_HEADER_BYTES: usize = 512;
 
-/// A role's key with the certificates that say what it may sign.
+/// A role's key, with the certificates that allow its signatures.
 pub struct SigningIdentity {
     /// The private key of the leaf, wherever it lies.
     pub key: Arc<dyn SigningKey>,
@@ -36,7 +35,7 @@ pub struct SigningIdentity {
 }
 
 impl SigningIdentity {
-    /// Puts key and chain together. That they belong together shows when the first signature is verified.
+    /// Combines key and chain. The first verified signature shows if they match.
     pub fn new(key: impl Into<Arc<dyn SigningKey>>, chain: Chain) -> SigningIdentity {
         SigningIdentity { key: key.into(), chain }
     }
@@ -48,13 +47,13 @@ impl SigningIdentity {
 }
 
 impl fmt::Debug for SigningIdentity {
-    /// Never the key.
+    /// Omits the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SigningIdentity({})", self.thumbprint())
     }
 }
 
-/// Why something could not be signed.
+/// Reason for a missing signature.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SignFault {
     /// The key or the random source failed.
@@ -86,22 +85,22 @@ impl From<FormatFault> for SignFault {
     }
 }
 
-/// Why a JWS was refused. Holds nothing of the input.
+/// Reason for refusing a JWS. Holds nothing of the input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum JwsFault {
     /// Longer than its limit.
     TooLarge,
-    /// Not the serialisation that is expected here, or not canonical base64url.
+    /// Another serialisation, or base64url that is not canonical.
     Serialisation,
     /// More or fewer than one signature.
     SignatureCount,
     /// The JSON around or in the header was refused.
     Format(FormatFault),
-    /// The protected header has `crit` or another member that is not of the closed set.
+    /// The protected header has `crit` or another member outside the closed set.
     HeaderMember,
-    /// `alg` is none of `ES256` and `Ed25519`.
+    /// `alg` is neither `ES256` nor `Ed25519`.
     Algorithm,
-    /// `typ` is not the one expected here.
+    /// `typ` is another one.
     Type,
     /// `kid` and `x5t#S256` differ, or are not thumbprints.
     KeyId,
@@ -111,7 +110,7 @@ pub enum JwsFault {
     Thumbprint,
     /// No certificate is known for `x5t#S256`.
     UnknownKey,
-    /// The chain is not valid for this usage at this time.
+    /// The chain is not valid for this usage and time.
     Chain(ChainFault),
     /// The signature does not fit key, header and payload, or `alg` does not fit the key.
     Signature(SignatureFault),
@@ -181,7 +180,7 @@ impl From<SignatureFault> for JwsFault {
     }
 }
 
-/// The protected header, read but not yet believed.
+/// The protected header, read but not verified.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Header {
     algorithm: SignatureAlgorithm,

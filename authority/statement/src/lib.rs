@@ -1,9 +1,9 @@
-//! What an authority promises, and how anyone checks it: signed contexts, statements, the log with its checkpoints and
-//! tiles, status lists, floors, the head; the fold that turns a log prefix into all of them ([`replay`]); and the
-//! follower that keeps a verified view of one authority ([`Follower`]). Decisions in `docs/design/authority.md`, formats in `docs/spec/`.
+//! The data of an authority, and its verification: signed contexts, statements, the log with its checkpoints and tiles, status lists,
+//! floors, the head. The fold [`replay`] computes all of them from a log prefix. A follower keeps a verified view of one authority
+//! ([`Follower`]). `docs/spec/` describes the formats.
 //!
-//! Bytes in, next request out: nothing here opens a socket, reads a clock or draws randomness. Times are integer
-//! seconds since the Unix epoch (RFC 7519 §2, without fractions). The follower alone touches files, those of its memory.
+//! Bytes in, next request out: nothing here opens a socket, reads a clock or draws randomness. Times are integer seconds since the Unix
+//! epoch (RFC 7519 §2, without fractions). Only the follower touches files, those of its memory.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod encoding;

@@ -1,5 +1,4 @@
-//! The listing at `GET /v1/contexts`, and its pages: a hint of what there is. Nothing in it is believed; every line of it that a follower
-//! wants is proved from the log.
+//! The listing at `GET /v1/contexts`, and its pages: only a hint. A follower proves every wanted line from the log.
 
 use crate::format::{FormatFault, Members, limits, write};
 use crate::status::Status;
@@ -12,24 +11,24 @@ mod tests;
 
 pub use page::{MAX_PAGE_BYTES, PAGE_ENTRIES, PAGES, Page, Span};
 
-/// The largest listing that is read: some 52,000 contexts. A log that publishes more is read by its [pages](Page) alone.
+/// The largest listing accepted: some 52,000 contexts. A log with more is read by its [pages](Page) alone.
 pub const MAX_LISTING_BYTES: usize = 8 * 1024 * 1024;
 
-/// Where the listing is.
+/// Path of the listing.
 pub const LISTING_PATH: &str = "/v1/contexts";
-/// Where a mirror of plain files keeps it: there [`LISTING_PATH`] is a directory.
+/// Path of the listing on a mirror of plain files, where [`LISTING_PATH`] is a directory.
 pub const LISTING_FILE: &str = "/v1/contexts/index.json";
 
 /// Bytes of a file's name (`NAME_MAX` of POSIX systems). A mirror has no file named after a longer URN: readers ask by digest.
 pub const LONGEST_NAME: usize = 255;
 
-/// Whether an answer for [`LISTING_PATH`] is what web servers say of a directory, so that [`LISTING_FILE`] is worth asking for. A redirect
-/// is never followed.
+/// Returns true if the status for [`LISTING_PATH`] is one that web servers give for a directory, so that [`LISTING_FILE`] is worth a
+/// request. Redirects are never followed.
 pub fn listing_is_a_file(status: u16) -> bool {
     matches!(status, 301 | 302 | 303 | 307 | 308 | 403 | 404)
 }
 
-/// One published context, as the authority lists it.
+/// One published context in the authority's listing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Listed {
     /// Its URN.
@@ -38,14 +37,14 @@ pub struct Listed {
     pub digest: Digest,
     /// Position of its publish statement in the log.
     pub index: u64,
-    /// Its status when the listing was made; followers go by the shards.
+    /// Its status when the listing was made; followers use the shards.
     pub status: Status,
 }
 
-/// All published contexts, as the authority lists them.
+/// All published contexts in the authority's listing.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Listing {
-    /// In the order of their index.
+    /// Ordered by index.
     pub contexts: Vec<Listed>,
 }
 
@@ -77,7 +76,7 @@ impl Listing {
     }
 }
 
-/// What a line of a listing or of a page names.
+/// Reads a line of a listing or page.
 fn listed(m: &Members<'_, '_>, status: Status, prefix: &Prefix) -> Result<Listed, FormatFault> {
     Ok(Listed {
         urn: m.parsed("urn", |text| ContextUrn::parse(text, prefix).ok())?,

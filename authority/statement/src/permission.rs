@@ -1,7 +1,7 @@
-//! What a named person signs so that a version may be published although it breaks, or is not proven, beside others of its major.
+//! Permissions: a named person signs that a version may be published although it breaks, or is not proven, beside others of its major.
 //!
-//! It permits one document, by its digest, beside the versions that it names, and nothing else. The authority logs it as an
-//! `override` statement before the version is published. To followers that is a record: it changes no status and loads nothing.
+//! A permission covers one document, by its digest, beside the named versions, and nothing else. The authority logs it as an `override`
+//! statement before the version is published. To followers that is a record: it changes no status and loads nothing.
 
 use crate::format::{FormatFault, Members, is_name, limits, write};
 use crate::jws::{General, JwsFault, SignFault, SigningIdentity};
@@ -18,29 +18,29 @@ mod tests;
 
 /// `typ` of a signed permission.
 pub const TYPE: &str = "override+jws";
-/// The longest signed permission: one statement of at most 65,000 bytes holds it in base64, with room for the rest.
+/// The longest signed permission: a statement of at most 65,000 bytes holds it in base64, with room for the rest.
 pub const MAX_SIGNED_BYTES: usize = 40 * 1024;
-/// The longest name of a person, in bytes: as people write theirs, with a title and an office.
+/// The longest name of a person, in bytes: with a title and an office.
 pub const MAX_NAME_BYTES: usize = 128;
-/// The most versions that one permission names: twice what an authority compares with unless it is told otherwise.
+/// The most versions that one permission names: twice an authority's default for comparisons.
 pub const MAX_COMPARED: usize = 128;
 
-/// What a person permits.
+/// The content of a permission.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Permission {
-    /// The authority that may publish by it.
+    /// The authority that may use it.
     pub authority: String,
     /// The version that may be published.
     pub urn: ContextUrn,
-    /// Digest of its document; another document under the same name is not permitted.
+    /// Digest of its document; another document of the same name is not permitted.
     pub digest: Digest,
-    /// The published versions of its major that the person knew of, with their digests. Where another one counts by the time it is
-    /// published, the permission does not hold.
+    /// The published versions of its major that the person knew, with their digests. If another one counts at publication, the permission
+    /// does not hold.
     pub beside: BTreeMap<ContextUrn, Digest>,
-    /// Who permits it, as people call them; at most [`MAX_NAME_BYTES`], not empty, no control characters. The certificate that signed
-    /// says who it is to machines.
+    /// Name of the signer, for people; at most [`MAX_NAME_BYTES`], not empty, no control characters. The signing certificate holds the
+    /// machine identity.
     pub name: String,
-    /// Why, for people; not empty, else as [`check_reason`].
+    /// The reason, for people; not empty, else as [`check_reason`].
     pub reason: String,
 }
 
@@ -64,8 +64,8 @@ impl Permission {
     /// Reads canonical payload bytes.
     ///
     /// # Errors
-    /// Anything else; a name or reason that is empty, too long or has control characters; versions of another line or major, the
-    /// version itself, none, or more than [`MAX_COMPARED`].
+    /// Malformed bytes; a name or reason that is empty, too long or has control characters. Versions of another line or major, the version
+    /// itself, none, or more than [`MAX_COMPARED`].
     pub fn read(bytes: &[u8], prefix: &Prefix) -> Result<Permission, StatementFault> {
         let json =
             semgate_contexts::json::read(bytes, &limits(MAX_SIGNED_BYTES)).map_err(FormatFault::from)?;
@@ -86,11 +86,11 @@ impl Permission {
         Ok(permission)
     }
 
-    /// Whether this may be said anew: nothing in its name and reason is unseen ([`check_new_reason`]). What a log holds already is not
-    /// asked.
+    /// Checks a new permission: its name and reason have no invisible characters ([`check_new_reason`]). Existing log entries are not
+    /// checked.
     ///
     /// # Errors
-    /// [`StatementFault::Unseen`] and, of the reason, [`StatementFault::Blank`].
+    /// [`StatementFault::Unseen`] and, for the reason, [`StatementFault::Blank`].
     pub fn check_new(&self) -> Result<(), StatementFault> {
         check_new_reason(&self.reason)?;
         if self.name.chars().any(is_unseen) { Err(StatementFault::Unseen) } else { Ok(()) }
@@ -122,12 +122,12 @@ impl Permission {
     }
 }
 
-/// Whether a text can be the name of a person: not blank, at most [`MAX_NAME_BYTES`], no control characters.
+/// Returns true if a text can be the name of a person: not blank, at most [`MAX_NAME_BYTES`], no control characters.
 pub fn is_persons_name(text: &str) -> bool {
     !text.trim().is_empty() && text.len() <= MAX_NAME_BYTES && !text.chars().any(char::is_control)
 }
 
-/// In the order of their names, each once.
+/// Reads versions in the order of their names, each once.
 fn beside(list: &[Json<'_>], prefix: &Prefix) -> Result<BTreeMap<ContextUrn, Digest>, StatementFault> {
     let mut beside = BTreeMap::new();
     for item in list {
@@ -138,10 +138,10 @@ fn beside(list: &[Json<'_>], prefix: &Prefix) -> Result<BTreeMap<ContextUrn, Dig
     Ok(beside)
 }
 
-/// Why nobody in particular signed a permission.
+/// Reason why a permission has no verified signer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PermissionFault {
-    /// The chain does not say who it is, under the roots of its trust domain, as somebody who may open connections.
+    /// The chain does not identify a person under the roots of its trust domain, as for opening connections.
     Person(PeerFault),
     /// The signature.
     Jws(JwsFault),
@@ -158,7 +158,7 @@ impl fmt::Display for PermissionFault {
 
 impl std::error::Error for PermissionFault {}
 
-/// A permission in its signed form, read and not yet verified: a general JWS with the chain of the person's client certificate.
+/// A signed permission, read and not yet verified: a general JWS with the chain of the person's client certificate.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SignedPermission {
     text: String,
@@ -169,7 +169,7 @@ impl SignedPermission {
     /// Signs a permission with the key of a client certificate.
     ///
     /// # Errors
-    /// The key, or a permission that [`SignedPermission::read`] would refuse.
+    /// The key fails, or [`SignedPermission::read`] would refuse the permission.
     pub fn sign(
         permission: &Permission,
         identity: &SigningIdentity,
@@ -188,7 +188,7 @@ impl SignedPermission {
     /// Reads the one canonical text of a general JWS with one signature over a permission.
     ///
     /// # Errors
-    /// Anything else, and what [`Permission::read`] refuses.
+    /// The text has another form, or [`Permission::read`] refuses the payload.
     pub fn read(bytes: &[u8], prefix: &Prefix) -> Result<SignedPermission, StatementFault> {
         let jws = General::read_within(bytes, TYPE, &ChainLimits::default(), MAX_SIGNED_BYTES)?;
         let permission = Permission::read(jws.unverified_payload(), prefix)?;
@@ -200,7 +200,7 @@ impl SignedPermission {
         Ok(SignedPermission { text, permission })
     }
 
-    /// What is permitted, whoever says so.
+    /// The permission, not verified.
     pub fn unverified(&self) -> &Permission {
         &self.permission
     }
@@ -210,10 +210,10 @@ impl SignedPermission {
         &self.text
     }
 
-    /// The person who signed it: chain and signature, at the time `at`, under the roots of the trust domain that the certificate names.
+    /// Verifies chain and signature at `at`, under the roots of the trust domain that the certificate names; returns the signer.
     ///
     /// # Errors
-    /// A chain or a signature that does not hold.
+    /// The chain or the signature is not valid.
     pub fn verify(&self, people: &PeerRoots, at: u64) -> Result<Peer, PermissionFault> {
         let limits = ChainLimits::default();
         let jws = General::read_within(self.text.as_bytes(), TYPE, &limits, MAX_SIGNED_BYTES)

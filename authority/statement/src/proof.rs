@@ -1,5 +1,5 @@
-//! Proofs that travel as text: that an entry is in the log (C2SP `tlog-proof`), and that one checkpoint continues another (the body
-//! of C2SP `tlog-witness`, "add-checkpoint"). Both hold a whole signed checkpoint, so they are checked with keys alone.
+//! Proofs as text: that an entry is in the log (C2SP `tlog-proof`), and that one checkpoint continues another (the body of C2SP
+//! `tlog-witness`, "add-checkpoint"). Both hold a whole signed checkpoint, so keys alone check them.
 
 mod published;
 
@@ -16,12 +16,12 @@ use std::fmt;
 
 /// The first line of a proof of inclusion.
 const HEADER: &str = "c2sp.org/tlog-proof@v1";
-/// The longest proof that is read: a checkpoint, the hashes, and extra data of an entry and a chain of four certificates in base64.
+/// The longest proof accepted: a checkpoint, the hashes, and as extra data an entry and a chain of four certificates in base64.
 pub const MAX_PROOF_BYTES: usize = 160 * 1024;
-/// The media type that proofs are served as.
+/// The media type of proofs.
 pub const MEDIA_TYPE: &str = "text/plain; charset=utf-8";
 
-/// Why a proof was refused.
+/// Reason for refusing a proof.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TextProofFault {
     /// Not in its format, in another spelling, or longer than [`MAX_PROOF_BYTES`].
@@ -42,12 +42,12 @@ pub enum TextProofFault {
     OfAnother,
     /// The signed context that the proof came with.
     Context(crate::context::ContextFault),
-    /// A key that signed the statement, or the document that it publishes, is compromised since then or before.
+    /// A key that signed the statement, or its document, is compromised since then or before.
     SignerCompromised {
-        /// The first index of the log that is not believed of the key.
+        /// The first log index at which the key is not believed.
         from: u64,
     },
-    /// A key is compromised, and which key stands behind the signer of the document is not known.
+    /// A key is compromised, and the key behind the document's signer is not known.
     SignerUnknown,
 }
 
@@ -87,28 +87,28 @@ impl fmt::Display for TextProofFault {
 
 impl std::error::Error for TextProofFault {}
 
-/// That an entry is in a log: C2SP `tlog-proof`. Read, not verified.
+/// A proof that an entry is in a log: C2SP `tlog-proof`. Read, not verified.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TlogProof {
-    /// Data that is not authenticated: whatever is made of it must hash to what is proved.
+    /// Unauthenticated data: anything made from it must hash to the proved leaf.
     pub extra: Option<Vec<u8>>,
     /// Position of the entry.
     pub index: u64,
-    /// The leaf's sibling first.
+    /// The proof hashes, beginning with the leaf's sibling.
     pub hashes: Vec<TreeHash>,
     /// The signed note.
     pub checkpoint: String,
 }
 
 impl TlogProof {
-    /// The text form; put it into a file that ends with `.tlog-proof`.
+    /// The text form; file names end with `.tlog-proof`.
     pub fn to_text(&self) -> String {
         let extra = self.extra.as_ref().map(|bytes| format!("extra {}\n", to_base64(bytes)));
         let hashes = lines(&self.hashes);
         format!("{HEADER}\n{}index {}\n{hashes}\n{}", extra.unwrap_or_default(), self.index, self.checkpoint)
     }
 
-    /// Reads the text form; another spelling of the same is refused.
+    /// Reads the text form; refuses other spellings.
     pub fn read(text: &str) -> Result<TlogProof, TextProofFault> {
         let read = || {
             let rest = text.strip_prefix(HEADER)?.strip_prefix('\n')?;
@@ -126,7 +126,7 @@ impl TlogProof {
         checked(text, read(), TlogProof::to_text)
     }
 
-    /// Guarantees that an entry with this leaf hash is at the proof's index under a checkpoint that satisfies the rules.
+    /// Guarantees that an entry with this leaf hash is at the proof's index, under a checkpoint that satisfies the rules.
     pub fn verify(&self, leaf: TreeHash, rules: &CheckpointRules<'_>) -> Result<Checkpoint, TextProofFault> {
         let checkpoint = rules.judge(&self.checkpoint)?;
         check_inclusion(self.index, checkpoint.size, checkpoint.root, leaf, &self.hashes)
@@ -135,7 +135,7 @@ impl TlogProof {
     }
 }
 
-/// That a checkpoint continues one of `old` entries: the body of "add-checkpoint" in C2SP `tlog-witness`. Read, not verified.
+/// A proof that a checkpoint continues one of `old` entries: the body of "add-checkpoint" in C2SP `tlog-witness`. Read, not verified.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ContinuationProof {
     /// Entries of the older tree.
@@ -152,7 +152,7 @@ impl ContinuationProof {
         format!("old {}\n{}\n{}", self.old, lines(&self.hashes), self.checkpoint)
     }
 
-    /// Reads the text form; another spelling of the same is refused.
+    /// Reads the text form; refuses other spellings.
     pub fn read(text: &str) -> Result<ContinuationProof, TextProofFault> {
         let read = || {
             let (old, rest) = text.strip_prefix("old ")?.split_once('\n')?;
@@ -175,12 +175,12 @@ impl ContinuationProof {
     }
 }
 
-/// Which checkpoints count.
+/// Rules for checkpoints that count.
 #[derive(Clone, Debug)]
 pub struct CheckpointRules<'a> {
     /// The log key; its name is the origin.
     pub log: &'a LogVerifier,
-    /// Who else must have signed.
+    /// The witnesses that must also have signed.
     pub quorum: &'a Quorum,
     /// Cosignatures later than this, in seconds since the epoch, do not count.
     pub latest: u64,
@@ -200,7 +200,7 @@ fn lines(hashes: &[TreeHash]) -> String {
     hashes.iter().map(|hash| format!("{hash}\n")).collect()
 }
 
-/// Lines of hashes, an empty line, and what is left.
+/// Lines of hashes up to an empty line, and the rest.
 fn hashes_before(mut rest: &str) -> Option<(Vec<TreeHash>, &str)> {
     let mut hashes = Vec::new();
     loop {
@@ -216,7 +216,7 @@ fn hashes_before(mut rest: &str) -> Option<(Vec<TreeHash>, &str)> {
     }
 }
 
-/// One spelling only: what is written back must be what was read.
+/// Accepts one spelling only: writing it back must give the same text.
 fn checked<T>(text: &str, read: Option<T>, write: fn(&T) -> String) -> Result<T, TextProofFault> {
     let sizes = text.len() <= MAX_PROOF_BYTES + MAX_CHECKPOINT_BYTES;
     read.filter(|read| sizes && write(read) == text).ok_or(TextProofFault::Malformed)

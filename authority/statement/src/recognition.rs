@@ -1,5 +1,5 @@
-//! Recognition of another authority (F0-50): what the root of one authority says about another, for some lines
-//! and for some time, with the cross-certificates that hold it to these lines. One-way, and never passed on. `docs/spec/recognition.md`.
+//! Recognition of another authority by a root: for some lines, for some time, with the cross-certificates that confine it to these lines.
+//! One-way, and never passed on. `docs/spec/recognition.md`.
 
 mod judge;
 
@@ -19,55 +19,55 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-/// Lines that one recognition is scoped to: an industry's, not a whole world's. Each is a name that every leaf is compared with.
+/// The most lines in the scope of one recognition: an industry's, not a whole world's. Each is a name that every leaf is compared with.
 pub const MAX_RECOGNISED_LINES: usize = 32;
-/// Cross-certificates in one recognition: the issuing keys of another authority at one time, old and new. Each has some 700 bytes, and all
-/// of them fit a log entry.
+/// The most cross-certificates in one recognition: the other authority's issuing keys, old and new. Each takes some 700 bytes, and all fit
+/// a log entry.
 pub const MAX_CROSS: usize = 8;
-/// The longest maximum age of the other's heads, in seconds: a day, as a follower's own.
+/// The longest maximum age of the other's heads, in seconds: a day, as for a follower.
 pub const MAX_STATUS_AGE: u64 = 86_400;
-/// Authorities that one authority recognises at a time: each is asked about at every publication.
+/// The most authorities that one authority recognises at a time: every publication checks each.
 pub const MAX_RECOGNISED: usize = 64;
 const MAX_CERTIFICATE_BYTES: usize = 16 * 1024;
 
-/// A line of the scope, with all below it: what name constraints can say.
+/// A line of the scope, with all lines below it: as name constraints express it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScopedLine {
     /// The line.
     pub line: Line,
-    /// The lowest version that counts, whatever the floor of the other authority; none: that floor alone.
+    /// The lowest version that counts, whatever the floor of the other authority; none leaves that floor alone.
     pub min: Option<Version>,
 }
 
-/// That another authority speaks for some lines too.
+/// A recognition: another authority speaks for some lines too.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Recognition {
-    /// The authority that is recognised, as its heads name it.
+    /// The recognised authority, as its heads name it.
     pub recognised: String,
     /// The origin of its log.
     pub origin: String,
     /// The lines that it may speak for, sorted, each once.
     pub lines: Vec<ScopedLine>,
-    /// The longest time for which a head of it counts, in seconds after it was issued.
+    /// Seconds for which one of its heads counts, at most.
     pub max_status_age: u64,
-    /// The second from which on it does not count any more.
+    /// The second at which it ends.
     pub until: u64,
-    /// Its issuing keys, certified by a root of the recognising authority for just these lines; sorted by thumbprint, each once.
+    /// Its issuing keys, certified by a root of the recognising authority for exactly these lines; sorted by thumbprint, each once.
     pub cross: Vec<CertificateDer<'static>>,
 }
 
-/// Why a recognition is not taken.
+/// Reason for refusing a recognition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RecognitionFault {
-    /// There is no trust list yet: without one whatever a root certified would count for the recognising authority itself.
+    /// There is no trust list yet: without one, every certificate of a root would count for the recognising authority itself.
     NoList,
     /// An authority recognises itself.
     Itself,
-    /// It has ended when it is logged.
+    /// It has ended before it is logged.
     Ended,
     /// More authorities than [`MAX_RECOGNISED`].
     TooMany,
-    /// A certificate of the trust list is one of its cross-certificates: then the other would count for every line of the list.
+    /// The trust list holds one of its cross-certificates: the other authority would then count for every line of the list.
     Listed,
     /// A cross-certificate.
     Cross(CrossFault),
@@ -103,7 +103,7 @@ impl fmt::Display for RecognitionFault {
 impl std::error::Error for RecognitionFault {}
 
 impl Recognition {
-    /// Puts one together in its one order.
+    /// Builds a recognition in canonical order.
     pub fn new(
         recognised: impl Into<String>,
         origin: impl Into<String>,
@@ -141,7 +141,7 @@ impl Recognition {
         })
     }
 
-    /// Reads these members; lines in another order or twice, also twice but for case, are refused.
+    /// Reads these members; refuses lines out of order or repeated, also if they differ only in case.
     pub(crate) fn read(m: &Members<'_, '_>) -> Result<Recognition, FormatFault> {
         let name = |text: &str| is_name(text).then(|| text.to_owned());
         let lines = bounded(m, "lines", MAX_RECOGNISED_LINES)?.iter().map(|item| {
@@ -187,7 +187,7 @@ impl Recognition {
         self.lines.iter().map(|scoped| scoped.line.clone()).collect()
     }
 
-    /// The part of the scope that holds a line, as it is written; none outside of it.
+    /// The part of the scope that holds a line, in the same spelling; none outside of it.
     pub fn holds(&self, line: &Line) -> Option<&ScopedLine> {
         self.lines.iter().find(|scoped| is_within(line.as_str(), scoped.line.as_str()).is_some())
     }
@@ -220,30 +220,30 @@ fn bounded<'j, 'a>(
     if list.is_empty() || list.len() > most { Err(FormatFault::Member(name)) } else { Ok(list) }
 }
 
-/// That a line is this one or below it.
+/// Returns `Some` if a line is this one or below it.
 fn is_within(line: &str, tree: &str) -> Option<()> {
     let rest = line.strip_prefix(tree)?;
     (rest.is_empty() || rest.starts_with('.')).then_some(())
 }
 
-/// Whether two lines, with all below each, have a line in common; DNS knows no case, and neither does this.
+/// Returns `Some` if two lines, with all below each, overlap. Ignores case, as DNS does.
 pub(crate) fn meet(a: &str, b: &str) -> Option<()> {
     let (a, b) = (a.to_ascii_lowercase(), b.to_ascii_lowercase());
     is_within(&a, &b).or_else(|| is_within(&b, &a))
 }
 
-/// A recognition that was accepted, with its place in the log.
+/// An accepted recognition, with its log index.
 #[derive(Clone, Debug)]
 pub struct Recognised {
-    /// Position of the statement, which is its status index: INVALID there is withdrawn.
+    /// Log index of the statement, which is its status index: INVALID there means withdrawn.
     pub index: u64,
-    /// What was said.
+    /// The recognition.
     pub recognition: Arc<Recognition>,
     /// The checked cross-certificates.
     pub(crate) cross: Arc<[CrossCertificate]>,
 }
 
-/// The same as a view knows it: with what its status list says, and the roots that the cross-certificates end at.
+/// A recognition in a view, with its status and the roots of its cross-certificates.
 #[derive(Clone, Debug)]
 pub struct Vouched {
     /// The recognition.

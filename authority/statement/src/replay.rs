@@ -1,5 +1,5 @@
-//! The one fold: entries of a log prefix → index by URN, statuses, floors. The authority and everyone who checks it
-//! use this same function, so that they get the same bytes. It refuses sequences that no honest authority logs.
+//! The one fold: entries of a log prefix → index by URN, statuses, floors. The authority and all verifiers use this same function, so that
+//! they get the same bytes. It refuses sequences that no honest authority logs.
 
 mod fault;
 mod keys;
@@ -31,28 +31,28 @@ pub struct Published {
     pub digest: Digest,
     /// Certificate that signed the document.
     pub signer: Thumbprint,
-    /// When it was logged.
+    /// Time of logging.
     pub logged_at: u64,
 }
 
-/// What a log prefix amounts to. A pure function of its entries.
+/// The state after a log prefix. A pure function of its entries.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Replay {
     last_logged_at: u64,
     statuses: StatusList,
-    /// What of them changed last.
+    /// The newest changes of the statuses.
     changes: Changes,
     published: BTreeMap<ContextUrn, Published>,
-    /// Suspended entries that were retired before: where resume goes back to.
+    /// Suspended entries that were retired before: a resume returns to that.
     retired: BTreeMap<u64, ()>,
     /// Lower-case lines and their one spelling.
     lines: BTreeMap<String, Line>,
     floors: BTreeMap<Line, Version>,
-    /// What each key signed, and which are compromised.
+    /// The signatures of each key, and the compromised keys.
     signed: Signed,
     /// Statements of the root so far.
     root_statements: u64,
-    /// Other authorities that are recognised, by their names: where, for which lines, and until when.
+    /// Recognised authorities by name: log index, lines, and end.
     recognised: BTreeMap<String, Recognises>,
 }
 
@@ -70,23 +70,23 @@ impl Replay {
         Replay::default()
     }
 
-    /// Says which key stands behind the certificate at the head of a chain. Before a statement takes back what a key signed, every signer
-    /// must have been introduced; in which order makes no difference.
+    /// Registers the key behind the certificate at the head of a chain. Every signer must be introduced before a statement takes back a
+    /// key's signatures; their order does not matter.
     pub fn introduce(&mut self, chain: &Chain) {
         self.signed.introduce(chain);
     }
 
-    /// Whether the certificate with this thumbprint was introduced.
+    /// Returns true if the certificate with this thumbprint was introduced.
     pub fn is_introduced(&self, signer: &Thumbprint) -> bool {
         self.signed.is_introduced(signer)
     }
 
-    /// Adds the next entry. Its signatures are not checked here; see [`Entry::verify`]. Nothing changes on a fault.
+    /// Adds the next entry. Does not check signatures; see [`Entry::verify`]. Nothing changes on a fault.
     pub fn apply(&mut self, entry: &Entry) -> Result<(), ReplayFault> {
         self.apply_by(entry.logged_at(), entry.unverified(), entry.signed().key())
     }
 
-    /// The same, for a statement that is not in an entry yet and that nobody in particular signs.
+    /// Adds a statement that is not in an entry yet and has no particular signer.
     pub fn apply_statement(&mut self, logged_at: u64, statement: &Statement) -> Result<(), ReplayFault> {
         self.apply_by(logged_at, statement, None)
     }
@@ -120,19 +120,19 @@ impl Replay {
                 self.recognised.remove(recognised);
                 self.set(*of, Status::Invalid);
             }
-            // a record: what it permits is published by a statement of its own
+            // a record: the permitted version is published by a statement of its own
             Statement::Override { .. } => {}
             Statement::Root(said) => self.root(said, index),
         }
         Ok(())
     }
 
-    /// Whether a statement can be logged next, at this time; says why not. An authority asks before it signs.
+    /// Checks that a statement can be logged next, at this time. An authority asks before it signs.
     pub fn check(&self, logged_at: u64, statement: &Statement) -> Result<(), ReplayFault> {
         self.check_by(logged_at, statement, None)
     }
 
-    /// The same for a statement that this certificate's key signs.
+    /// Checks a statement that this certificate's key signs.
     pub fn check_by(
         &self,
         logged_at: u64,
@@ -181,7 +181,7 @@ impl Replay {
         }
     }
 
-    /// Once a key is named as compromised, nothing is folded of a signer whose key is not known.
+    /// Once a key is compromised, refuses every signer with an unknown key.
     fn check_introduced(&self, statement: &Statement, key: Option<Thumbprint>) -> Result<(), ReplayFault> {
         let names_key = match statement {
             Statement::Root(said) => matches!(said.act, RootAct::Compromised { spki: Some(_), .. }),
@@ -199,7 +199,7 @@ impl Replay {
         }
     }
 
-    /// What is not published yet: by a signer that counts, on a line that is not another one's in other letters.
+    /// Checks a new publication: its signer counts, and its line does not differ from a published one only in case.
     fn check_new(&self, statement: &Statement, line: &Line, at: u64) -> Result<(), ReplayFault> {
         if let Statement::Publish { signer, .. } = statement
             && self.signed.since(signer).is_some()
@@ -213,7 +213,7 @@ impl Replay {
         }
     }
 
-    /// Whether it, or a tree of lines that it is in, is published in other letters: beside `acme.pay` stands no `ACME`, and no `ACME.trade`.
+    /// Returns true if it, or a tree that holds it, is published in another case: `acme.pay` excludes `ACME` and `ACME.trade`.
     fn is_spelt_otherwise(&self, line: &Line) -> bool {
         let (text, folded) = (line.as_str(), line.folded());
         let ends = folded.match_indices('.').map(|(at, _)| at).chain([folded.len()]);
@@ -238,7 +238,7 @@ impl Replay {
         if permission.beside.iter().all(known) { Ok(()) } else { Err(ReplayFault::OverrideUnknown) }
     }
 
-    /// The recognition in effect at `at` that a line meets, but for one of this authority.
+    /// The recognition in effect at `at` that overlaps a line, except for the authority `but`.
     fn recognised_for(&self, line: &Line, at: u64, but: Option<&str>) -> Option<&Recognises> {
         let others = self.recognised.iter().filter(|(name, _)| but != Some(name.as_str()));
         let meets = |one: &&Recognises| {
@@ -247,7 +247,7 @@ impl Replay {
         others.map(|(_, one)| one).find(meets)
     }
 
-    /// A line belongs to one authority: not to this one, and to no other that is recognised.
+    /// Checks that each line belongs to one authority: neither published here, nor recognised for another authority.
     fn check_recognition(&self, recognition: &Recognition, at: u64) -> Result<(), ReplayFault> {
         if recognition.until <= at {
             return Err(ReplayFault::RecognitionEnded);
@@ -280,9 +280,9 @@ impl Replay {
         }
     }
 
-    /// What a compromised key published is INVALID, and what it resumed is suspended again. What it took away (revoked, suspended,
-    /// retired, a floor raised) stays so until it is given back by a key that counts, for INVALID never returns and nothing may start to
-    /// count by a mistake.
+    /// Applies a statement of the root. Publications of a compromised key become INVALID, and contexts that it resumed are suspended again.
+    /// Its restrictive acts (revoked, suspended, retired, a floor raised) stay until a valid key reverses them. INVALID never returns, and
+    /// a mistake must not make anything count.
     fn root(&mut self, said: &RootStatement, index: u64) {
         self.root_statements = said.number;
         match &said.act {
@@ -331,7 +331,7 @@ impl Replay {
             Act::Resume => Status::Valid,
             Act::Retire => {
                 self.retired.insert(index, ());
-                // What is suspended stays so until it is resumed; then it is retired.
+                // A suspended context stays so until it is resumed; then it is retired.
                 match self.statuses.get(index) {
                     Some(Status::Suspended) => Status::Suspended,
                     _ => Status::Deprecated,
@@ -341,7 +341,7 @@ impl Replay {
         self.set(index, status);
     }
 
-    /// The newest entry gives this index that status.
+    /// Sets the status of this index by the newest entry.
     fn set(&mut self, index: u64, status: Status) {
         if self.statuses.get(index) != Some(status) {
             self.statuses.set(index, status);
@@ -349,29 +349,28 @@ impl Replay {
         }
     }
 
-    /// Counts an entry without its meaning: only the authority in `testing` lies so.
+    /// Counts an entry without its meaning: only the lying authority in `testing` needs this.
     #[doc(hidden)]
     pub fn skip_for_tests(&mut self) {
         self.statuses.push(Status::Valid);
     }
 
-    /// Entries applied.
+    /// Number of entries.
     pub fn size(&self) -> u64 {
         self.statuses.len()
     }
 
-    /// Statements of the root so far: the next one's number is one more.
+    /// Number of root statements so far: the next one has the next number.
     pub fn root_statements(&self) -> u64 {
         self.root_statements
     }
 
-    /// The index from which on nothing counts that this signer signed.
+    /// The index from which on signatures of this signer do not count.
     pub fn compromised(&self, signer: &SignerId) -> Option<u64> {
         self.signed.since_of(signer)
     }
 
-    /// Where another authority is recognised, and for which lines; none if it never was or the recognition was withdrawn. One that has
-    /// ended is still there.
+    /// Log index and lines of another authority's recognition; none if there was none or it was withdrawn. Includes one that has ended.
     pub fn recognition(&self, authority: &str) -> Option<(u64, &[Line])> {
         self.recognised.get(authority).map(|one| (one.index, one.lines.as_slice()))
     }
@@ -386,7 +385,7 @@ impl Replay {
         &self.statuses
     }
 
-    /// What changed in it last: those who know an earlier prefix need no more to know this one.
+    /// The newest changes in it: enough for readers that know an earlier prefix.
     pub fn changes(&self) -> &Changes {
         &self.changes
     }
@@ -401,12 +400,12 @@ impl Replay {
         self.published.iter()
     }
 
-    /// How many contexts are published.
+    /// Number of published contexts.
     pub fn published_count(&self) -> u64 {
         self.published.len() as u64
     }
 
-    /// The name below which nothing of a line is ordered: all names of a log have one prefix, and are ordered by line, then version.
+    /// The smallest possible URN of a line: names of a log share one prefix, and are ordered by line, then version.
     fn first_of(&self, line: &Line) -> Option<ContextUrn> {
         let any = self.published.keys().next()?;
         let prefix = any.as_str().strip_suffix(&any.short())?.strip_suffix(':')?;

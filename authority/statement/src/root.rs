@@ -1,6 +1,5 @@
-//! What only the root may say: which keys count, which key is compromised since when, and that a floor falls. Such statements are
-//! signed by a threshold of root keys (TUF specification §4.3, §5.3), numbered, and logged like any other; [`Anchors`] is the fold of
-//! them that everyone judges with.
+//! Statements of the root: the keys that count, compromised keys, lowered floors, and recognitions. A threshold of root keys signs each
+//! (TUF specification §4.3, §5.3); they are numbered and logged. [`Anchors`] is their fold, by which everything is judged.
 
 mod anchors;
 mod suspects;
@@ -19,11 +18,11 @@ use semgate_certs::{CertificateDer, KeyId, Thumbprint};
 use semgate_contexts::{Line, Version};
 use serde_json::{Value, json};
 
-/// Root keys of one authority: people with smart cards, not machines. Each costs a certificate of some 600 bytes in each trust list.
+/// Root keys of one authority: people with smart cards, not machines. Each costs some 600 bytes of certificate in each trust list.
 pub const MAX_ROOT_KEYS: usize = 16;
 /// Issuing certificates in a trust list: one a year, and delegations, for decades.
 pub const MAX_ISSUING: usize = 256;
-/// Log keys at one time: the old, the new, and one that is being prepared.
+/// Log keys at one time: the old, the new, and a prepared one.
 pub const MAX_LOG_KEYS: usize = 4;
 /// Root statements of one authority. Each is a ceremony of several people; a follower reads all of them at its first start.
 pub const MAX_ROOT_STATEMENTS: usize = 256;
@@ -33,27 +32,27 @@ const MAX_CERTIFICATE_BYTES: usize = 16 * 1024;
 /// A statement of the root.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RootStatement {
-    /// The authority that it is of: one root may stand above several.
+    /// The authority of the statement: one root may stand above several.
     pub authority: String,
-    /// Its place among the root statements of this authority, from 1: none can be replayed, left out or said twice.
+    /// Its number among the root statements of this authority, from 1: excludes replays, gaps and repetitions.
     pub number: u64,
-    /// What is said.
+    /// The act.
     pub act: RootAct,
-    /// Why, for people.
+    /// The reason, for people.
     pub reason: String,
 }
 
-/// What the root says.
+/// An act of the root.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RootAct {
-    /// These keys count from now on, and no others: the trust list.
+    /// The trust list: these keys count from now on, and no others.
     Keys(KeyList),
-    /// All that this key signed at this index of the log or later is INVALID, under whichever certificate; of an issuing certificate's
-    /// key, all that those signed whom it certified.
+    /// A compromised key: its signatures from this log index on are INVALID, under any certificate. For an issuing certificate's key, those
+    /// of everyone below it too.
     Compromised {
         /// A certificate of the key, of a role or an issuing one.
         key: Thumbprint,
-        /// The key itself. None in statements from before keys were named, which reach one certificate alone.
+        /// The key itself. None in statements from before keys were named, which cover one certificate alone.
         spki: Option<KeyId>,
         /// The first index that is not believed.
         from: u64,
@@ -65,25 +64,25 @@ pub enum RootAct {
         /// The lowest version that counts from now on, below the floor before.
         min: Version,
     },
-    /// Another authority speaks for some lines too, for some time (F0-50).
+    /// Another authority speaks for some lines too, for some time.
     Recognise(Recognition),
 }
 
-/// The trust list: what a threshold of root keys says that followers shall believe.
+/// The trust list: the keys that followers accept, signed by a threshold of root keys.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KeyList {
-    /// Root keys that must sign the next root statement, each another one.
+    /// Number of different root keys that must sign the next root statement.
     pub threshold: u64,
     /// Root certificates, sorted by thumbprint, each once.
     pub roots: Vec<CertificateDer<'static>>,
-    /// Issuing certificates of the contexts family that count, sorted, each once.
+    /// Accepted issuing certificates of the contexts family, sorted, each once.
     pub issuing: Vec<Thumbprint>,
     /// Verifier keys of the log (`vkey`), sorted, each once; any of them signs checkpoints.
     pub log: Vec<String>,
 }
 
 impl RootStatement {
-    /// Every `kind`; what is read is of one of these.
+    /// Every `kind` that is accepted.
     pub const KINDS: [&'static str; 4] = ["key", "signer_compromised", "lower_floor", "recognise"];
 
     /// The `kind` member.
@@ -172,7 +171,7 @@ impl RootStatement {
 }
 
 impl KeyList {
-    /// Puts a list together in its one order.
+    /// Builds a list in canonical order.
     pub fn new(
         threshold: u64,
         mut roots: Vec<CertificateDer<'static>>,

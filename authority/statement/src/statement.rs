@@ -21,19 +21,19 @@ pub use own::OwnStatement;
 
 /// `typ` of a statement.
 pub const TYPE: &str = "statement+jws";
-/// The longest compact statement that is read; an entry must fit 65,535 bytes with its time.
+/// The longest compact statement accepted; an entry must fit 65,535 bytes with its time.
 pub const MAX_STATEMENT_BYTES: usize = 65_000;
 /// The longest reason, in bytes: a sentence or two for people.
 pub const MAX_REASON_BYTES: usize = 1_024;
 
-/// What happens to a published context.
+/// A change to a published context.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Act {
     /// INVALID, for ever.
     Revoke,
     /// SUSPENDED until resumed.
     Suspend,
-    /// Back to what it was before it was suspended.
+    /// Back to the status before the suspension.
     Resume,
     /// DEPRECATED: still counts, with a hint; nothing new selects it.
     Retire,
@@ -59,13 +59,13 @@ impl Act {
     }
 }
 
-/// One act of an authority. Reserved kinds are refused until
-/// they have a meaning: a log with one cannot be replayed by a version that does not know it.
+/// One act of an authority. Reserved kinds are refused until they have a meaning: versions that do not know a kind could not replay the
+/// log.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Statement {
     /// A context counts from now on. Signed by a context signer of its line.
     Publish {
-        /// What is published.
+        /// The published context.
         urn: ContextUrn,
         /// Digest of the document's canonical bytes.
         digest: Digest,
@@ -74,13 +74,13 @@ pub enum Statement {
     },
     /// The status of a published context changes. Signed by the status key.
     Change {
-        /// What happens to it.
+        /// The change.
         act: Act,
         /// The published context.
         urn: ContextUrn,
         /// Position of its publish statement in the log, which is its status index.
         index: u64,
-        /// Why, for people; see [`MAX_REASON_BYTES`].
+        /// The reason, for people; see [`MAX_REASON_BYTES`].
         reason: String,
     },
     /// The lowest version of a line that still counts rises. Signed by the status key.
@@ -89,32 +89,32 @@ pub enum Statement {
         line: Line,
         /// Lowest version still allowed.
         min: Version,
-        /// Why, for people.
+        /// The reason, for people.
         reason: String,
     },
-    /// Another authority is not recognised any more: the kill switch. Signed by the status key, for it only takes away.
+    /// Withdraws the recognition of another authority: the kill switch. Signed by the status key, because it only takes away.
     Withdraw {
-        /// The authority that was recognised.
+        /// The authority.
         recognised: String,
-        /// Position of its recognition in the log, which is that one's status index.
+        /// Log index of its recognition, which is also the status index of that.
         index: u64,
-        /// The lines of that recognition, each of which the signer must be delegated.
+        /// The lines of that recognition; the signer must be delegated each.
         lines: Vec<Line>,
-        /// Why, for people.
+        /// The reason, for people.
         reason: String,
     },
     /// A named person permits a version that breaks, or is not proven. A record: it changes no status. Signed by the status key.
     Override {
-        /// Who signed the permission, as the authority verified it then.
+        /// SPIFFE id of the person who signed the permission, as the authority verified it then.
         by: SpiffeId,
-        /// What the person signed.
+        /// The signed permission.
         permission: Box<SignedPermission>,
     },
-    /// What only the root may say. Signed by a threshold of root keys.
+    /// An act of the root. Signed by a threshold of root keys.
     Root(Box<RootStatement>),
 }
 
-/// Why a statement was refused.
+/// Reason for refusing a statement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StatementFault {
     /// The JWS, its chain, or its signature.
@@ -123,15 +123,15 @@ pub enum StatementFault {
     Format(FormatFault),
     /// A `kind` that this version does not know.
     UnknownKind,
-    /// The certificate that signed does not name the line of the statement.
+    /// The signing certificate does not name the line of the statement.
     LineNotDelegated,
     /// A statement of the root, which no single certificate signs: see [`crate::Anchors::accept`].
     OfTheRoot,
     /// A reason longer than [`MAX_REASON_BYTES`] or with control characters.
     Reason,
-    /// A reason that is to be said anew with no character that is seen.
+    /// A new reason without a visible character.
     Blank,
-    /// A text that is to be said anew with characters that are not seen: see [`is_unseen`].
+    /// A new text with invisible characters: see [`is_unseen`].
     Unseen,
 }
 
@@ -185,7 +185,7 @@ impl From<FormatFault> for StatementFault {
 }
 
 impl Statement {
-    /// The role that signs this kind: [`Usage::Context`] for publish, [`Usage::Status`] for the rest; none where it takes the root.
+    /// The role that signs this kind: [`Usage::Context`] for publish, [`Usage::Status`] for the rest; none for an act of the root.
     pub fn role(&self) -> Option<Usage> {
         match self {
             Statement::Publish { .. } => Some(Usage::Context),
@@ -197,7 +197,7 @@ impl Statement {
         }
     }
 
-    /// The lines that it is about, each of which its signer must be delegated; none for what is about keys.
+    /// The affected lines; its signer must be delegated each. None for acts on keys.
     pub fn lines(&self) -> &[Line] {
         match self {
             Statement::Publish { urn, .. } | Statement::Change { urn, .. } => {
@@ -320,7 +320,7 @@ fn read_withdraw(json: &semgate_contexts::json::Json<'_>) -> Result<Statement, S
     })
 }
 
-/// A reason that may be written: at most [`MAX_REASON_BYTES`], no control characters (they would reach logs and screens).
+/// Checks a reason: at most [`MAX_REASON_BYTES`], no control characters (they would reach logs and screens).
 pub fn check_reason(text: &str) -> Result<&str, StatementFault> {
     if text.len() > MAX_REASON_BYTES || text.chars().any(char::is_control) {
         return Err(StatementFault::Reason);
@@ -328,8 +328,8 @@ pub fn check_reason(text: &str) -> Result<&str, StatementFault> {
     Ok(text)
 }
 
-/// A reason that may be said anew: as [`check_reason`], with something in it that is seen and nothing that hides itself. Logs are read by [`check_reason`] alone, so that
-/// what was said before stays readable.
+/// Checks a new reason: as [`check_reason`], with a visible character and no invisible ones. Logs are read by [`check_reason`] alone, so
+/// that older reasons stay readable.
 pub fn check_new_reason(text: &str) -> Result<&str, StatementFault> {
     if text.chars().any(is_unseen) {
         return Err(StatementFault::Unseen);
@@ -340,7 +340,7 @@ pub fn check_new_reason(text: &str) -> Result<&str, StatementFault> {
     check_reason(text)
 }
 
-/// A statement in its signed form: read, not yet verified.
+/// A signed statement: read, not yet verified.
 #[derive(Clone, Debug)]
 pub struct SignedStatement {
     text: String,
@@ -348,7 +348,7 @@ pub struct SignedStatement {
     statement: Statement,
 }
 
-/// How a statement is signed.
+/// The form of the signature.
 #[derive(Clone, Debug)]
 enum Form {
     /// By the key of its role.
@@ -358,8 +358,8 @@ enum Form {
 }
 
 impl SignedStatement {
-    /// Signs a statement. Whether the identity has the role is checked by whoever verifies. What takes the root is not signed so:
-    /// see [`SignedStatement::of_root`].
+    /// Signs a statement. Verifiers check that the identity has the role. Statements of the root are signed otherwise: see
+    /// [`SignedStatement::of_root`].
     pub fn sign(
         statement: Statement,
         identity: &SigningIdentity,
@@ -371,7 +371,7 @@ impl SignedStatement {
         Ok(SignedStatement { text, jws: Form::One(jws), statement })
     }
 
-    /// A statement of the root, with the signatures that it has.
+    /// A statement of the root, with its signatures so far.
     pub fn of_root(jws: Many, prefix: &Prefix) -> Result<SignedStatement, StatementFault> {
         let statement = Statement::read(jws.unverified_payload(), prefix)?;
         if !matches!(statement, Statement::Root(_)) {
@@ -396,12 +396,12 @@ impl SignedStatement {
         Ok(SignedStatement { text: text.to_owned(), jws: Form::One(jws), statement })
     }
 
-    /// What it says, whoever said it.
+    /// The statement, not verified.
     pub fn unverified(&self) -> &Statement {
         &self.statement
     }
 
-    /// Thumbprint of the certificate that claims to have signed it; none where root keys did.
+    /// Thumbprint of the certificate that claims to have signed it; none for root keys.
     pub fn key(&self) -> Option<Thumbprint> {
         match &self.jws {
             Form::One(jws) => Some(jws.key()),
@@ -409,7 +409,7 @@ impl SignedStatement {
         }
     }
 
-    /// The signatures of root keys, where it is theirs.
+    /// The signatures of root keys; none for other statements.
     pub fn many(&self) -> Option<&Many> {
         match &self.jws {
             Form::One(_) => None,
@@ -422,8 +422,8 @@ impl SignedStatement {
         &self.text
     }
 
-    /// Checks signature and role at time `at` (its `logged_at`): the chain is looked up by thumbprint, valid under the
-    /// roots for the role of its kind, and allows the statement's line.
+    /// Checks signature and role at time `at` (its `logged_at`). The chain is looked up by thumbprint. It must be valid under the roots for
+    /// the role of its kind, and allow the statement's line.
     pub fn verify(&self, trust: &Trust, roots: &Roots, at: u64) -> Result<VerifiedStatement, StatementFault> {
         let (Some(key), Some(role)) = (self.key(), self.statement.role()) else {
             return Err(StatementFault::OfTheRoot);
@@ -433,8 +433,8 @@ impl SignedStatement {
         self.verify_under(&leaf)
     }
 
-    /// The same for whoever verified the signer's chain before, at a time that is good for this statement too: its usage must be that of
-    /// the statement's role.
+    /// Checks a statement under a leaf whose chain the caller verified for a time that suits it. The leaf's usage must be that of the
+    /// statement's role.
     pub fn verify_under(&self, leaf: &VerifiedLeaf) -> Result<VerifiedStatement, StatementFault> {
         let Form::One(jws) = &self.jws else { return Err(StatementFault::OfTheRoot) };
         let verified = self.permitted_to(leaf)?;
@@ -442,7 +442,7 @@ impl SignedStatement {
         Ok(verified)
     }
 
-    /// Whether this leaf may say it. That it did is for the caller to know.
+    /// Checks that this leaf may sign this statement. That it did is for the caller to know.
     fn permitted_to(&self, leaf: &VerifiedLeaf) -> Result<VerifiedStatement, StatementFault> {
         let role = self.statement.role().ok_or(StatementFault::OfTheRoot)?;
         if leaf.usage() != role {
@@ -456,7 +456,7 @@ impl SignedStatement {
     }
 }
 
-/// A statement whose signature, role and line were checked. Only [`SignedStatement`] and [`OwnStatement`] make one.
+/// A statement with checked signature, role and line. Only [`SignedStatement`] and [`OwnStatement`] make one.
 #[derive(Clone, Debug)]
 pub struct VerifiedStatement {
     statement: Statement,
@@ -465,7 +465,7 @@ pub struct VerifiedStatement {
 }
 
 impl VerifiedStatement {
-    /// What was said.
+    /// The statement.
     pub fn statement(&self) -> &Statement {
         &self.statement
     }
@@ -475,7 +475,7 @@ impl VerifiedStatement {
         self.key
     }
 
-    /// Every name under which something may be said against who signed it.
+    /// Every name by which a statement can compromise its signer.
     pub fn signer_id(&self) -> &SignerId {
         &self.signer
     }

@@ -12,12 +12,12 @@ mod tests;
 
 pub use changes::{Changes, MAX_CHANGES};
 
-/// Entries covered by a full shard: 2^16, so that a full one inflates to 16 KiB.
+/// Entries covered by a full shard: 2^16, so that it inflates to 16 KiB.
 pub const SHARD_ENTRIES: u64 = 65_536;
 /// Bits for each entry.
 pub const BITS: u8 = 2;
 
-/// The status of one log entry. Entries that publish nothing hold VALID and mean nothing.
+/// The status of one log entry. Entries without a publication hold VALID, without meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Status {
     /// 0: counts.
@@ -73,8 +73,8 @@ impl fmt::Display for Status {
     }
 }
 
-/// The statuses of all entries of a log prefix, by index. Held in shards that are shared between copies until one of them changes: a
-/// clone costs a pointer for each shard, and a change the one shard that it falls in.
+/// The statuses of all entries of a log prefix, by index. Copies share shards until one of them changes. So a clone costs a pointer for
+/// each shard, and a change costs one shard.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct StatusList {
     shards: Vec<Arc<Vec<u8>>>,
@@ -88,7 +88,7 @@ pub struct Shard {
     pub n: u64,
     /// Entries covered, 1 to 65,536.
     pub entries: u64,
-    /// Packed statuses, unused bits of the last byte zero. The same pointer is the same bytes.
+    /// Packed statuses, unused bits of the last byte zero. The same pointer means the same bytes.
     pub bytes: Arc<Vec<u8>>,
 }
 
@@ -121,7 +121,7 @@ impl StatusList {
         self.len
     }
 
-    /// Whether it covers none.
+    /// Returns true if it covers none.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -175,8 +175,7 @@ impl StatusList {
             .collect()
     }
 
-    /// Puts shards back together. Refuses a gap, a shard that is not full before the last, a wrong length, and bits
-    /// set past the end.
+    /// Rebuilds a list from shards. Refuses a gap, a shard before the last that is not full, a wrong length, and bits set past the end.
     pub fn from_shards(shards: &[Shard]) -> Option<StatusList> {
         let mut list = StatusList::new();
         for (n, shard) in (0u64..).zip(shards) {
@@ -200,8 +199,8 @@ impl StatusList {
         Some(list)
     }
 
-    /// What is different here from an `older` list: each index that has another status, or is new and not VALID, with its status here. Shards
-    /// that are the same are not looked through.
+    /// The differences from an `older` list: each index with another status, or new and not VALID, with its status here. Skips shards that
+    /// are the same.
     pub fn changed_since(&self, older: &StatusList) -> BTreeMap<u64, Status> {
         let none = Arc::default();
         let mut changed = BTreeMap::new();
@@ -223,8 +222,7 @@ impl StatusList {
         changed
     }
 
-    /// The first index that is INVALID here and something else in `newer`: what was revoked must stay so. Shards that are the same are
-    /// not looked through.
+    /// The first index that is INVALID here and not in `newer`: a revocation must stay. Skips shards that are the same.
     pub fn first_unrevoked(&self, newer: &StatusList) -> Option<u64> {
         let none = Arc::default();
         (0u64..).zip(&self.shards).find_map(|(n, had)| {

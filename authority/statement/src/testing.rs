@@ -1,5 +1,5 @@
-//! A small authority in memory, for the tests of this crate and of those above it. Not part of the product: it panics
-//! where a test should stop, checks nothing that it is told to sign, and can be told to lie.
+//! A small authority in memory, for the tests of this crate and of those above it. Not part of the product: it panics where a test should
+//! stop, signs anything, and can be told to lie.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use crate::checkpoint::LogKey;
@@ -54,7 +54,7 @@ impl Keys {
         Keys::of(ORIGIN, since)
     }
 
-    /// The same for another log.
+    /// The keys of another log.
     pub fn of(origin: &str, since: u64) -> Keys {
         let random = SystemRandom::new();
         let key = || KeyPair::generate(&random).unwrap();
@@ -84,7 +84,7 @@ impl Keys {
     }
 }
 
-/// An authority whose answers are in memory. Cloning it forks it: both have the same keys and past.
+/// An authority that answers from memory. Cloning it forks it: both have the same keys and past.
 #[derive(Clone)]
 pub struct MemoryAuthority {
     pub name: String,
@@ -102,42 +102,42 @@ pub struct MemoryAuthority {
     pub signed_head: Vec<u8>,
     pub floors: Vec<u8>,
     pub shards: BTreeMap<String, Vec<u8>>,
-    /// Whether what changed since a head is served.
+    /// True if deltas are served.
     pub deltas: bool,
-    /// Which pages of the listing are served.
+    /// The served pages of the listing.
     pub pages: Pages,
-    /// Bytes of all bodies that were answered.
+    /// Bytes of all bodies served.
     pub sent: usize,
-    /// Statements are logged without a new head, until [`MemoryAuthority::renew`].
+    /// True if statements are logged without a new head, until [`MemoryAuthority::renew`].
     pub batch: bool,
-    /// Answers that are given in place of the true ones: lies.
+    /// Lies: answers in place of the true ones.
     pub lies: BTreeMap<String, Answer>,
-    /// Requests for paths that begin so break off without an answer.
+    /// Path prefixes whose requests break off without an answer.
     pub breaks: Vec<String>,
-    /// Paths that were asked for.
+    /// Requested paths.
     pub asked: Vec<String>,
     /// Signs checkpoints in place of `keys.log`.
     pub new_log: Option<Arc<LogKey>>,
     /// Signs heads in place of `keys.feed`.
     pub new_feed: Option<Arc<SigningIdentity>>,
     signers: BTreeMap<Line, Arc<SigningIdentity>>,
-    /// What was published: documents may refer to it.
+    /// Published contexts: documents may refer to them.
     contexts: BTreeMap<ContextUrn, Arc<Context>>,
 }
 
-/// Which pages of the listing are served.
+/// The served pages of the listing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Pages {
     /// None: as by an earlier version.
     #[default]
     None,
-    /// Those that begin where pages do: as by a mirror.
+    /// Those with fixed beginnings: as by a mirror.
     Files,
     /// Every span.
     All,
 }
 
-/// Where what changed since a head is.
+/// Path prefix of deltas.
 pub const DELTAS: &str = "/v1/feed/deltas/";
 
 impl MemoryAuthority {
@@ -146,7 +146,7 @@ impl MemoryAuthority {
         MemoryAuthority::named(AUTHORITY, ORIGIN, now)
     }
 
-    /// The same under another name.
+    /// An authority under another name.
     pub fn named(name: &str, origin: &str, now: u64) -> MemoryAuthority {
         let keys = Arc::new(Keys::of(origin, now - 3600));
         let mut trust = Trust::new(name);
@@ -193,7 +193,7 @@ impl MemoryAuthority {
         authority
     }
 
-    /// The same with the whole shipped library published and the floor of `payment` at v1.1.
+    /// An authority with the whole shipped library published and the floor of `payment` at v1.1.
     pub fn with_library(now: u64) -> MemoryAuthority {
         let mut authority = MemoryAuthority::new(now);
         for (_, document) in semgate_contexts::library::all() {
@@ -207,13 +207,13 @@ impl MemoryAuthority {
         Context::check(document, &Prefix::default(), &DocumentLimits::default()).unwrap()
     }
 
-    /// A document that may refer to those that were published.
+    /// A document that may refer to the published ones.
     pub fn checked(&self, document: &[u8]) -> Context {
         let others = |urn: &ContextUrn| self.contexts.get(urn).cloned();
         Context::check_among(document, &Prefix::default(), &DocumentLimits::default(), &others).unwrap()
     }
 
-    /// A small document of this name, whose one concept `pair` has a member of each of these concepts of published contexts.
+    /// A small document of this name. Its one concept `pair` has a member of each of these concepts of published contexts.
     pub fn referring(&self, short: &str, to: &[(&str, &str)]) -> Vec<u8> {
         let members: serde_json::Map<String, serde_json::Value> = to
             .iter()
@@ -232,7 +232,7 @@ impl MemoryAuthority {
         serde_json::to_vec(&document).unwrap()
     }
 
-    /// A document that others may refer to although it is not published: only an authority in `testing` is confused so.
+    /// Lets others refer to a document that is not published: only the lying authority in `testing` allows that.
     pub fn pretend(&mut self, document: &[u8]) -> Arc<Context> {
         let context = Arc::new(self.checked(document));
         self.contexts.insert(context.urn().clone(), Arc::clone(&context));
@@ -261,7 +261,7 @@ impl MemoryAuthority {
         )
     }
 
-    /// Signs and publishes a document; answers its index and renews the head.
+    /// Signs and publishes a document; returns its index and renews the head.
     pub fn publish(&mut self, document: &[u8]) -> u64 {
         let context = self.pretend(document);
         let signer = self.signer(context.urn().line());
@@ -291,7 +291,7 @@ impl MemoryAuthority {
         self.log(Statement::Floor { line, min, reason: "test".to_owned() }, &keys.status)
     }
 
-    /// Appends any statement by anyone, replayed if that is possible, and renews the head.
+    /// Appends any statement by any signer, replayed if possible, and renews the head.
     pub fn log(&mut self, statement: Statement, by: &SigningIdentity) -> u64 {
         self.trust.insert(by.chain.clone());
         self.replay.introduce(&by.chain);
@@ -299,7 +299,7 @@ impl MemoryAuthority {
         self.log_signed(signed)
     }
 
-    /// Appends what the root says, signed by its one key and by these.
+    /// Appends an act of the root, signed by its one key and by these.
     pub fn root(&mut self, act: RootAct, also: &[&Issuer]) -> u64 {
         let signed = self.signed_by_root(act, also);
         self.log_signed(signed)
@@ -317,7 +317,7 @@ impl MemoryAuthority {
         SignedStatement::of_root(jws, &Prefix::default()).unwrap()
     }
 
-    /// A recognition of another authority for these lines, each with its floor, until then. Says that its heads count for ten minutes.
+    /// A recognition of another authority for these lines, each with its floor, until then. Its heads count for ten minutes.
     pub fn recognition(
         &self,
         other: &MemoryAuthority,
@@ -336,7 +336,7 @@ impl MemoryAuthority {
         Recognition::new(&other.name, &other.head.origin, lines, (600, until), vec![cross])
     }
 
-    /// Logs that, after the trust list that it takes, if there is none yet; answers its index.
+    /// Logs a recognition, after a trust list if there is none yet; returns its index.
     pub fn recognise(&mut self, recognition: Recognition) -> u64 {
         if self.replay.root_statements() == 0 {
             self.root(RootAct::Keys(self.key_list()), &[]);
@@ -352,7 +352,7 @@ impl MemoryAuthority {
         self.log(Statement::Withdraw { recognised, index, lines, reason: "test".to_owned() }, &keys.status)
     }
 
-    /// The trust list of what is in use.
+    /// The trust list of the current keys.
     pub fn key_list(&self) -> KeyList {
         KeyList::new(
             1,
@@ -395,7 +395,7 @@ impl MemoryAuthority {
         assert_eq!(tree.root(), self.tree.root());
     }
 
-    /// A new head for what is there, issued now.
+    /// Makes a new head of the current state, issued now.
     pub fn renew(&mut self) {
         self.floors = self.replay.floors_document(&self.name).to_bytes().unwrap();
         let shards = self.replay.statuses().shards();
@@ -424,18 +424,18 @@ impl MemoryAuthority {
         self.sign_head();
     }
 
-    /// Signs `self.head` as it stands, true or not.
+    /// Signs `self.head` as it is, true or not.
     pub fn sign_head(&mut self) {
         let feed = self.new_feed.as_deref().unwrap_or(&self.keys.feed);
         self.signed_head = self.head.sign(feed, &self.keys.random).unwrap();
     }
 
-    /// Says this in place of the true answer.
+    /// Serves this in place of the true answer.
     pub fn lie(&mut self, path: &str, body: impl Into<Vec<u8>>) {
         self.lies.insert(path.to_owned(), Answer { status: 200, etag: None, body: body.into() });
     }
 
-    /// What is served under a path.
+    /// The served answer of a path.
     pub fn get(&mut self, path: &str, if_none_match: Option<&str>) -> Answer {
         self.asked.push(path.to_owned());
         let answer = self.answer(path, if_none_match);
@@ -448,7 +448,7 @@ impl MemoryAuthority {
             return lie.clone();
         }
         let found = self.body(path);
-        // a delta is named by the head that it leads to, as at an authority
+        // the ETag of a delta is that of the head that it leads to, as at an authority
         let etag = found.as_ref().map(|body| {
             let named = if path.starts_with(DELTAS) { &self.signed_head } else { body };
             format!("\"{}\"", to_hex(&sha256(named)))
@@ -502,13 +502,13 @@ impl MemoryAuthority {
         }
     }
 
-    /// What a follower of this authority is configured with.
+    /// The configuration of a follower of this authority.
     pub fn config(&self) -> FollowerConfig {
         let (roots, log) = (self.keys.roots.clone(), self.keys.log.verifier().clone());
         FollowerConfig::new(&self.name, &self.head.origin, roots, log)
     }
 
-    /// Runs one round of a follower at `self.now`; answers the fault that ended it, if one did.
+    /// Runs one round of a follower at `self.now`; returns the fault that ended it, if any.
     pub fn follow(&mut self, follower: &mut Follower) -> Result<(), FollowFault> {
         follower.hint();
         let mut now = self.now;

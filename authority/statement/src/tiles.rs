@@ -3,7 +3,7 @@
 //! - [`TilePath`]: the name of one file, `/tile/<level>/<N>[.p/<W>]` or `/tile/entries/<N>[.p/<W>]`.
 //! - [`Tree`]: the right edge of a tree; says which files an append writes, and the root.
 //! - [`check_consistency`], [`leaf_hashes`]: proofs that a client computes from tiles alone, every tile authenticated.
-//! - [`inclusion_proof`], [`consistency_proof`] and their checks: proofs as lists of hashes, for those who have no tiles.
+//! - [`inclusion_proof`], [`consistency_proof`] and their checks: proofs as lists of hashes, for readers without tiles.
 //!
 //! Hashes are those of RFC 6962 §2.1; the hash arithmetic is `tlog_tiles`.
 
@@ -31,8 +31,7 @@ use std::fmt;
 pub const TILE_WIDTH: u32 = 256;
 /// Height of a tile in tree levels.
 pub const TILE_HEIGHT: u8 = 8;
-/// The largest tree that is read or written: 2^40 entries, far past any log of contexts and small enough
-/// that no index arithmetic of the tile crate can overflow.
+/// The largest tree read or written: 2^40 entries, far past any log of contexts. No index arithmetic of the tile crate overflows below it.
 pub const MAX_TREE_SIZE: u64 = 1 << 40;
 
 /// The hash of a leaf, an inner node or a whole tree (RFC 6962 §2.1).
@@ -67,10 +66,10 @@ impl fmt::Debug for TreeHash {
     }
 }
 
-/// Why tile bytes or a tile name were refused.
+/// Reason for refusing tile bytes or a tile name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TileFault {
-    /// The path is not the one spelling of a tile's name.
+    /// The path is not the canonical name of a tile.
     Path,
     /// A hash tile whose length is not 32 bytes for each hash of its width.
     Length,

@@ -1,5 +1,5 @@
-//! Status List Tokens (IETF draft-ietf-oauth-status-list): a shard as a compact JWT, for stock status-list readers.
-//! Followers take from it only the inflated list, and that only if the head names its SHA-256.
+//! Status List Tokens (IETF draft-ietf-oauth-status-list): a shard as a compact JWT, for stock status-list readers. Followers use only the
+//! inflated list, and only if the head names its SHA-256.
 
 use crate::encoding::{from_base64url, to_base64url};
 use crate::format::{FormatFault, Members, limits, write};
@@ -18,9 +18,9 @@ mod tests;
 
 /// `typ` of a status list token.
 pub const TYPE: &str = "statuslist+jwt";
-/// The media type that it is served as.
+/// Its media type.
 pub const MEDIA_TYPE: &str = "application/statuslist+jwt";
-/// The longest token that is read: a shard inflates to 16 KiB, deflated and in base64 twice still under 40 KiB.
+/// The longest token accepted: a shard inflates to 16 KiB; deflated and twice in base64 it stays under 40 KiB.
 pub const MAX_TOKEN_BYTES: usize = 64 * 1024;
 
 /// The claims beside the list.
@@ -28,15 +28,15 @@ pub const MAX_TOKEN_BYTES: usize = 64 * 1024;
 pub struct Claims {
     /// `sub`: the address that the token is served at.
     pub sub: String,
-    /// `iat`: when it was signed.
+    /// `iat`: time of signing.
     pub iat: u64,
-    /// `exp`: when stock readers should stop believing it. Followers go by the head alone.
+    /// `exp`: expiry for stock readers. Followers use the head alone.
     pub exp: Option<u64>,
     /// `ttl`: seconds that stock readers may cache it.
     pub ttl: Option<u64>,
 }
 
-/// Why a token was refused.
+/// Reason for refusing a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TokenFault {
     /// The JWS.
@@ -74,7 +74,7 @@ impl From<FormatFault> for TokenFault {
     }
 }
 
-/// A token that was read but whose signature was not checked.
+/// A token, read without checking its signature.
 #[derive(Clone, Debug)]
 pub struct Token {
     jws: Compact,

@@ -1,5 +1,5 @@
-//! The certificates that signed an authority's statements, as `GET /v1/trust` answers them. They are for building
-//! chains only: every chain is verified against configured roots, whatever this document says.
+//! The certificates that signed an authority's statements, as served at `GET /v1/trust`. They only help to build chains: every chain is
+//! verified against configured roots.
 
 use crate::entry::Entry;
 use crate::format::{FormatFault, Members, is_name, limits, write};
@@ -12,27 +12,27 @@ use std::collections::{BTreeMap, BTreeSet};
 #[cfg(test)]
 mod tests;
 
-/// The largest trust document that is read: a thousand signers of three certificates fit.
+/// The largest trust document accepted: a thousand signers of three certificates fit.
 pub const MAX_TRUST_BYTES: usize = 4 * 1024 * 1024;
 
-/// A statement of the root as the trust document carries it: with its place in the log, so that whoever reads it can ask for the proof.
+/// A statement of the root in the trust document, with its log index, so that readers can request the proof.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RootEntry {
     /// Its index in the log.
     pub index: u64,
-    /// When it was logged.
+    /// Time of logging.
     pub logged_at: u64,
     /// The signed statement.
     pub statement: String,
 }
 
 impl RootEntry {
-    /// The log entry that it is.
+    /// Its log entry.
     pub fn entry(&self, prefix: &Prefix) -> Result<Entry, StatementFault> {
         Ok(Entry::new(self.logged_at, SignedStatement::read(&self.statement, prefix)?)?)
     }
 
-    /// Of an entry of the log.
+    /// Makes it from an entry of the log.
     pub fn of(index: u64, entry: &Entry) -> RootEntry {
         let statement = entry.signed().as_str().to_owned();
         RootEntry { index, logged_at: entry.logged_at(), statement }
@@ -48,7 +48,7 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// No certificates yet.
+    /// A document without certificates.
     pub fn new(authority: impl Into<String>) -> Trust {
         Trust { authority: authority.into(), root: Vec::new(), chains: BTreeMap::new() }
     }
@@ -58,29 +58,29 @@ impl Trust {
         &self.authority
     }
 
-    /// Adds a chain under its leaf's thumbprint; one that is there already stays.
+    /// Adds a chain under its leaf's thumbprint; an existing one stays.
     pub fn insert(&mut self, chain: Chain) {
         self.chains.entry(chain.thumbprint()).or_insert(chain);
     }
 
-    /// The statements of the root, in their order.
+    /// The statements of the root, in order.
     pub fn root(&self) -> &[RootEntry] {
         &self.root
     }
 
-    /// Says which statements of the root there are.
+    /// Sets the statements of the root.
     pub fn set_root(&mut self, root: Vec<RootEntry>) {
         self.root = root;
     }
 
-    /// Adds all chains of another document; its statements of the root are left to whoever verified them.
+    /// Adds all chains of another document; its statements of the root are for their verifier.
     pub fn merge(&mut self, other: Trust) {
         for (_, chain) in other.chains {
             self.insert(chain);
         }
     }
 
-    /// Keeps the chains of these leaves alone.
+    /// Keeps only the chains of these leaves.
     pub fn keep_only(&mut self, keys: &BTreeSet<Thumbprint>) {
         self.chains.retain(|key, _| keys.contains(key));
     }
@@ -107,7 +107,7 @@ impl Trust {
         write(&document)
     }
 
-    /// Reads the document; a chain under another name than its leaf's thumbprint is refused.
+    /// Reads the document; refuses a chain under another name than its leaf's thumbprint.
     pub fn read(bytes: &[u8], chain_limits: &ChainLimits) -> Result<Trust, FormatFault> {
         let json = semgate_contexts::json::read(bytes, &limits(MAX_TRUST_BYTES))?;
         let members = Members::closed(&json, &["authority", "certificates"], &["root"])?;
@@ -136,7 +136,7 @@ impl RootEntry {
     }
 }
 
-/// Absent is none; an empty list is not written, and so is refused.
+/// A missing list is empty; an empty list is never written, and so is refused.
 fn read_root(members: &Members<'_, '_>) -> Result<Vec<RootEntry>, FormatFault> {
     let Ok(list) = members.list("root") else {
         return if members.get("root").is_ok() { Err(FormatFault::Member("root")) } else { Ok(Vec::new()) };

@@ -1,5 +1,5 @@
-//! Metadata of The Update Framework (TUF specification 1.0.31): the trust list as a repository that stock TUF clients read. Root keys sign
-//! `root` and `targets`, an online key `snapshot` and `timestamp`. Times and randomness are arguments.
+//! Metadata of The Update Framework (TUF specification 1.0.31): the trust list as a repository for stock TUF clients. Root keys sign `root`
+//! and `targets`, an online key signs `snapshot` and `timestamp`. Times and randomness are arguments.
 
 mod canonical;
 mod repository;
@@ -17,27 +17,27 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Bytes of one metadata file: a hundred times what sixteen root keys and a few targets take.
+/// Bytes of one metadata file: a hundred times the size of sixteen root keys and a few targets.
 pub const MAX_METADATA_BYTES: usize = 512 * 1024;
-/// Signatures on one file: twice the root keys of a list, for the old and the new ones may both sign.
+/// Signatures on one file: twice the root keys of a list, because the old and the new ones may both sign.
 const MAX_SIGNATURES: usize = 2 * crate::root::MAX_ROOT_KEYS;
 
-/// Why metadata is refused.
+/// Reason for refusing metadata.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TufFault {
     /// Longer than [`MAX_METADATA_BYTES`], or not strict JSON.
     Json,
-    /// Not `{signatures, signed}` with at most twice as many signatures as there can be root keys.
+    /// Not `{signatures, signed}`, or more than twice as many signatures as root keys are allowed.
     Envelope,
-    /// This member is missing or not what the specification says.
+    /// This member is missing or does not follow the specification.
     Member(&'static str),
-    /// A number that is no integer: such metadata has no canonical form.
+    /// A number that is not an integer: such metadata has no canonical form.
     Number,
     /// Fewer keys of the role signed it than its threshold.
     Threshold {
-        /// Different keys whose signatures hold.
+        /// Different keys with a valid signature.
         signed: u64,
-        /// How many it takes.
+        /// Number needed.
         needed: u64,
     },
     /// A root whose version is not the next one.
@@ -67,7 +67,7 @@ impl fmt::Display for TufFault {
 
 impl std::error::Error for TufFault {}
 
-/// A metadata file: what is said, and the signatures on it. Nothing is verified by reading it.
+/// A metadata file with its signatures. Reading verifies nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Metadata {
     signed: Value,
@@ -76,7 +76,7 @@ pub struct Metadata {
 }
 
 impl Metadata {
-    /// What nobody has signed yet.
+    /// Metadata without signatures.
     pub fn draft(signed: Value) -> Metadata {
         Metadata { signed, signatures: BTreeMap::new() }
     }
@@ -86,7 +86,7 @@ impl Metadata {
     /// # Errors
     /// [`TufFault::Json`], [`TufFault::Envelope`].
     pub fn read(bytes: &[u8]) -> Result<Metadata, TufFault> {
-        // refuses two members of one name, which other readers would take one or the other of
+        // refuses two members of one name, of which readers might choose either
         semgate_contexts::json::read(bytes, &limits(MAX_METADATA_BYTES)).map_err(|_| TufFault::Json)?;
         let json: Value = serde_json::from_slice(bytes).map_err(|_| TufFault::Json)?;
         let list = json.get("signatures").and_then(Value::as_array).ok_or(TufFault::Envelope)?;
@@ -117,7 +117,7 @@ impl Metadata {
         text.into_bytes()
     }
 
-    /// What is said.
+    /// The signed part.
     pub fn signed(&self) -> &Value {
         &self.signed
     }
@@ -144,12 +144,12 @@ impl Metadata {
         version.filter(|version| *version > 0).ok_or(TufFault::Member("version"))
     }
 
-    /// The version of another file that a `snapshot` or `timestamp` names.
+    /// The version of another file in a `snapshot` or `timestamp`.
     pub fn names(&self, file: &str) -> Option<u64> {
         self.signed.get("meta")?.get(file)?.get("version")?.as_u64()
     }
 
-    /// Until when it counts, in seconds since the epoch.
+    /// Expiry, in seconds since the epoch.
     ///
     /// # Errors
     /// [`TufFault::Member`].
@@ -158,7 +158,7 @@ impl Metadata {
         text.and_then(repository::seconds_of).ok_or(TufFault::Member("expires"))
     }
 
-    /// Adds a signature; one by the same key is replaced.
+    /// Adds a signature; replaces one by the same key.
     ///
     /// # Errors
     /// [`TufFault::Key`], [`TufFault::Number`].
@@ -173,10 +173,10 @@ impl Metadata {
         Ok(())
     }
 
-    /// That a threshold of a role's keys, as `root` says them, signed this.
+    /// Checks that a threshold of a role's keys in `root` signed this.
     ///
     /// # Errors
-    /// [`TufFault::Threshold`]; [`TufFault::Member`] for a root that does not say them.
+    /// [`TufFault::Threshold`]; [`TufFault::Member`] for a root without them.
     pub fn check(&self, root: &Metadata) -> Result<(), TufFault> {
         let Role { keys, threshold } = Role::of(root, self.role()?)?;
         let message = canonical::bytes(&self.signed)?;
@@ -194,7 +194,7 @@ impl Metadata {
         }
     }
 
-    /// That this root follows another: the next version, signed by the threshold of both (TUF §5.3.4, §5.3.5).
+    /// Checks that this root follows another: the next version, signed by the threshold of both (TUF §5.3.4, §5.3.5).
     ///
     /// # Errors
     /// [`TufFault::Version`], [`TufFault::Threshold`].
@@ -207,7 +207,7 @@ impl Metadata {
     }
 }
 
-/// A key as metadata holds it.
+/// A key in metadata.
 pub fn key_json(key: &PublicKey) -> Value {
     match key.algorithm() {
         SignatureAlgorithm::Es256 => json!({

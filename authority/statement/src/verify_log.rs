@@ -1,5 +1,5 @@
-//! Checks a whole log from outside: downloads every tile, computes the root anew, replays, and holds tiles, status
-//! lists, floors and documents byte for byte against what is served. Trusts nothing but the configuration.
+//! Checks a whole log from outside: downloads every tile, computes the root, and replays. Compares tiles, status lists, floors and
+//! documents byte for byte with those served. Trusts only the configuration.
 
 mod deltas;
 mod fault;
@@ -37,22 +37,21 @@ use snapshot::Snapshot;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// Where the head is.
+/// Path of the head.
 const HEAD_PATH: &str = "/v1/feed/head";
-/// How often everything is started again because what was served belonged to no head and another one is served by now: a mirror that is
-/// being brought up to date, or caches that are.
+/// Attempts, each with a new head, if served files belonged to no head: a mirror or caches may be in the middle of an update.
 const ATTEMPTS: usize = 3;
 
-/// Verifies everything that an authority serves, at `now`. The configuration is that of a follower; its lines are
-/// ignored, for the whole log is checked. It is checked against one head, the first that is served, whose entries, tiles, documents and
-/// status lists stay what they are while the log grows. What names no head (floors, listing, trust document, checkpoint, status tokens by
-/// number) is fetched after it, and must be what the log says then or at a later size, up to a head that is served after them: the entries
-/// between are fetched, hashed to the later head's root, and replayed too. Deltas to the head, where the source tells of any, must lead from the
-/// statuses of their size to a head that is signed. So nobody is accused of publishing meanwhile, and who lies
+/// Verifies everything that an authority serves, at `now`. The configuration is that of a follower; its lines are ignored, because the
+/// whole log is checked. The check uses one head, the first served. Its entries, tiles, documents and status lists stay the same while the
+/// log grows. Files that name no head (floors, listing, trust document, checkpoint, status tokens by number) are fetched after it. Each
+/// must match the log at that size or a later one, up to a head served after them. The entries between are fetched, hashed to the later
+/// head's root, and replayed too. If the source lists deltas to the head, each must lead from the statuses of its size to a signed head. So
+/// publishing during the check raises no fault, and a lie does.
 /// meanwhile is.
 ///
 /// # Errors
-/// What does not hold; [`LogFault::Moving`], which says nothing against the log, if what the head names was gone each time.
+/// The first fault. [`LogFault::Moving`], which is no fault of the log, if the head's files were gone in every attempt.
 pub fn verify_log(fetch: &mut dyn Fetch, config: &FollowerConfig, now: u64) -> Result<LogReport, LogFault> {
     let mut last = LogFault::Moving;
     for _ in 0..ATTEMPTS {
@@ -66,18 +65,18 @@ pub fn verify_log(fetch: &mut dyn Fetch, config: &FollowerConfig, now: u64) -> R
     Err(if matches!(last, LogFault::Fetch { .. }) { LogFault::Moving } else { last })
 }
 
-/// As [`verify_log`], at the time at which the served head was issued: for what was served once and may have expired since. Says nothing
-/// about now.
+/// Does the same as [`verify_log`], at the time at which the served head was issued: for a copy that may have expired since. Does not check
+/// the present.
 pub fn verify_log_of_its_head(fetch: &mut dyn Fetch, config: &FollowerConfig) -> Result<LogReport, LogFault> {
     let issued_at = unverified_head(fetch, &config.roots)?.issued_at;
     verify_log(fetch, config, issued_at)
 }
 
-/// As [`verify_log`] at `now`; where the head has expired by then, at the time at which it was issued: the report's `next_update` is past then,
-/// and the log holds although nobody follows it any more.
+/// Does the same as [`verify_log`] at `now`, or at the issue time of a head that has expired by then. In that case the report's
+/// `next_update` is past: the log is valid, but nobody follows it any more.
 ///
 /// # Errors
-/// As [`verify_log`]; [`LogFault::Expired`] with what does not hold in a log whose head has expired, which is the graver of the two.
+/// As [`verify_log`]; [`LogFault::Expired`] holds a fault in a log with an expired head, and the fault is the graver of the two.
 pub fn verify_log_or_expired(
     fetch: &mut dyn Fetch,
     config: &FollowerConfig,
@@ -88,7 +87,7 @@ pub fn verify_log_or_expired(
             let head = unverified_head(fetch, &config.roots)?;
             match verify_log(fetch, config, head.issued_at) {
                 Ok(report) if report.next_update <= now => Ok(report),
-                // the head itself does not hold, or nothing more can be had
+                // the head itself is not valid, or no more can be fetched
                 Ok(_)
                 | Err(
                     LogFault::Head(_) | LogFault::Fetch { .. } | LogFault::Moving | LogFault::Unfinished(_),
@@ -122,18 +121,18 @@ fn fetch_trust(fetch: &mut dyn Fetch, config: &FollowerConfig) -> Result<Trust, 
     if trust.authority() == config.authority { Ok(trust) } else { Err(LogFault::TrustOfAnother) }
 }
 
-/// A head that was verified, and what it was judged by.
+/// A verified head, with the keys that it was judged by.
 struct Served {
     head: VerifiedHead,
-    /// What the root said up to the head.
+    /// The keys up to the head.
     anchors: Anchors,
-    /// The same with what it has said since, as far as it was served with it.
+    /// The keys with later statements of the root, as far as they were served.
     newest: Anchors,
     trust: Trust,
 }
 
 impl Served {
-    /// The statements of the root up to the head, as the trust document has them.
+    /// The statements of the root up to the head, as in the trust document.
     fn rooted(&self) -> &[RootEntry] {
         let root = self.trust.root();
         let size = self.head.checkpoint().size;
@@ -142,13 +141,13 @@ impl Served {
     }
 }
 
-/// The head, by the keys that were configured and what the root said since; that the log says the same is checked with its entries.
+/// The head, verified under the configured keys and the root's statements; their presence in the log is checked with its entries.
 fn fetch_head(fetch: &mut dyn Fetch, config: &FollowerConfig, now: u64) -> Result<Served, LogFault> {
     let bytes = get(fetch, HEAD_PATH, MAX_HEAD_BYTES)?;
     served_head(fetch, &bytes, config, now)
 }
 
-/// The same of a head that was fetched.
+/// Verifies a fetched head.
 fn served_head(
     fetch: &mut dyn Fetch,
     bytes: &[u8],
@@ -156,7 +155,7 @@ fn served_head(
     now: u64,
 ) -> Result<Served, LogFault> {
     let (authority, origin) = (config.authority.as_str(), config.origin.as_str());
-    // after the head, so that it has every signer of the head's log; it may be newer, and name more
+    // fetched after the head, so that it has every signer of the head's log; it may be newer, and name more
     let trust = fetch_trust(fetch, config)?;
     let told = Anchors::new(authority, origin, &config.roots, config.root_threshold, &config.log);
     let newest = told.with_entries(trust.root(), u64::MAX, &config.prefix).map_err(LogFault::Root)?;
@@ -176,7 +175,7 @@ fn served_head(
     Ok(Served { head, anchors, newest, trust })
 }
 
-/// Whether another head is served by now.
+/// Returns true if another head is served by now.
 fn moved(fetch: &mut dyn Fetch, head: &VerifiedHead) -> Result<bool, LogFault> {
     let path = HEAD_PATH.to_owned();
     let bytes =
@@ -186,13 +185,13 @@ fn moved(fetch: &mut dyn Fetch, head: &VerifiedHead) -> Result<bool, LogFault> {
     Ok(payload.and_then(|payload| Head::read(&payload).ok()).as_ref() != Some(head.head()))
 }
 
-/// The authority that the served head names, for those who were told the log and its roots but no name. Nothing of the head is verified
-/// here: whoever uses the name verifies the head under the roots and the log key, so that only their holders can have chosen it.
+/// The authority that the served head names, for callers that know the log and its roots but no name. Not verified: the caller verifies the
+/// head under the roots and the log key, so only their holders can have chosen the name.
 pub fn named_authority(fetch: &mut dyn Fetch, roots: &Roots) -> Result<String, LogFault> {
     Ok(unverified_head(fetch, roots)?.authority)
 }
 
-/// A tile file; the full one, with its width, where a partial one is gone.
+/// A tile file; if a partial one is gone, the full one with its width.
 fn tile(fetch: &mut dyn Fetch, path: TilePath, max: u64) -> Result<(Vec<u8>, u32), LogFault> {
     match fetch.get(&path.to_string(), max) {
         Err(FetchFault::HttpStatus(404 | 410)) if path.full() != path => {
@@ -207,7 +206,7 @@ fn tile(fetch: &mut dyn Fetch, path: TilePath, max: u64) -> Result<(Vec<u8>, u32
     }
 }
 
-/// Entries from one index up to a size of the log; what the bundles hold besides is left out.
+/// Entries from one index up to a size of the log; drops further entries of the bundles.
 fn entries_from(fetch: &mut dyn Fetch, from: u64, size: u64) -> Result<Vec<Vec<u8>>, LogFault> {
     let width = u64::from(TILE_WIDTH);
     let mut entries = Vec::new();
@@ -223,7 +222,7 @@ fn entries_from(fetch: &mut dyn Fetch, from: u64, size: u64) -> Result<Vec<Vec<u
     Ok(entries)
 }
 
-/// The listing: what a mirror of plain files keeps beside the directory of the same name is asked for second.
+/// The listing; tries the path of the directory first, then the file that a mirror keeps.
 fn listing(fetch: &mut dyn Fetch) -> Result<Vec<u8>, LogFault> {
     match fetch.get(LISTING_PATH, MAX_LISTING_BYTES as u64) {
         Err(FetchFault::HttpStatus(status)) if listing_is_a_file(status) => {
@@ -280,7 +279,7 @@ impl Check<'_, '_> {
         get(self.fetch, path, max)
     }
 
-    /// Builds the tree anew and compares every hash tile with what is served.
+    /// Rebuilds the tree and compares every hash tile with the served one.
     fn tiles(&mut self, entries: &[Vec<u8>]) -> Result<(Tree, u64), LogFault> {
         let mut tree = Tree::new();
         let mut files: BTreeMap<TilePath, Vec<u8>> = BTreeMap::new();
@@ -304,7 +303,8 @@ impl Check<'_, '_> {
         Ok((tree, count))
     }
 
-    /// Every statement, by its key; those of the root must be just the ones that the trust document holds up to the head, which were verified.
+    /// Replays every statement, verified by its key. Those of the root must be exactly the verified ones in the trust document, up to the
+    /// head.
     fn replay(&mut self, entries: &[Vec<u8>]) -> Result<Replay, LogFault> {
         let mut replay = Replay::new();
         for (_, chain) in self.served.trust.chains() {
@@ -329,8 +329,7 @@ impl Check<'_, '_> {
         Ok(replay)
     }
 
-    /// Each recomputed list must be the one that the head names, and the served token must hold it and be signed by
-    /// the head's key.
+    /// Compares each recomputed list with the one that the head names. The served token must hold it and be signed by the head's key.
     fn shards(&mut self, replay: &Replay, head: &Head) -> Result<u64, LogFault> {
         let lists = replay.statuses().shards();
         if lists.len() != head.shards.len() {
@@ -351,8 +350,7 @@ impl Check<'_, '_> {
         Ok(lists.len() as u64)
     }
 
-    /// Each published document, by digest, in the order of the log: it may refer to what was published before it, and to nothing
-    /// else.
+    /// Checks each published document, by digest, in log order: it may refer only to earlier publications.
     fn documents(&mut self, replay: &Replay) -> Result<u64, LogFault> {
         let mut in_order: Vec<(&ContextUrn, &Published)> = replay.contexts().collect();
         in_order.sort_by_key(|(_, published)| published.index);
@@ -364,7 +362,7 @@ impl Check<'_, '_> {
         Ok(in_order.len() as u64)
     }
 
-    /// One of them; its chain is judged at the time of its statement.
+    /// Checks one of them; its chain is judged at the time of its statement.
     fn document(
         &mut self,
         urn: &ContextUrn,
@@ -391,7 +389,7 @@ impl Check<'_, '_> {
         Ok(Arc::clone(signed.context()))
     }
 
-    /// Whether the name leads to the same bytes as the digest.
+    /// Returns true if the name leads to the same bytes as the digest.
     fn is_so_named(&mut self, urn: &ContextUrn, bytes: &[u8]) -> Result<bool, LogFault> {
         if !self.fetch.by_name() || urn.as_str().len() > LONGEST_NAME {
             return Ok(true);
@@ -400,7 +398,7 @@ impl Check<'_, '_> {
     }
 }
 
-/// The overrides among entries that were verified.
+/// The overrides among verified entries.
 fn overrides(entries: &[Vec<u8>], replay: &Replay, prefix: &Prefix) -> Vec<Overridden> {
     let mut found = Vec::new();
     for (index, bytes) in (0u64..).zip(entries) {
@@ -420,7 +418,7 @@ fn overrides(entries: &[Vec<u8>], replay: &Replay, prefix: &Prefix) -> Vec<Overr
     found
 }
 
-/// A status token, whose signature is not checked yet.
+/// A status token, with its signature not checked yet.
 fn token(n: u64, bytes: Vec<u8>) -> Result<Token, LogFault> {
     let text = String::from_utf8(bytes).map_err(|_| LogFault::Shard { n })?;
     Token::read(&text).map_err(|fault| LogFault::Token { n, fault })

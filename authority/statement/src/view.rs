@@ -1,4 +1,4 @@
-//! What a follower knows of one authority at one moment: cheap to ask for every message, swapped as a whole.
+//! A follower's knowledge of one authority at one moment: cheap to query for every message, swapped as a whole.
 
 use crate::follower::{Contradicted, Lines};
 use crate::recognition::{Foreign, Grants, NotRecognised, Vouched};
@@ -13,26 +13,25 @@ use std::sync::Arc;
 #[cfg(test)]
 mod tests;
 
-/// How a context stands with its authority. Only `Valid` and `Deprecated` may pass.
+/// The standing of a context with its authority. Only `Valid` and `Deprecated` may pass.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Standing {
     /// Published, and its status is fresh and VALID.
     Valid,
     /// Published and retired: passes with a hint, and nothing new selects it.
     Deprecated,
-    /// Published by an authority that showed two histories: nothing of it counts, what it revoked stays revoked.
+    /// Published by an authority that showed two histories: nothing of it counts, and its revocations stay.
     Split,
-    /// Of an authority that is not recognised for it, or that the operator distrusts: see [`crate::Recogniser`] and
-    /// [`View::distrusted`]. What it revoked stays revoked.
+    /// The authority is not recognised for it, or the operator distrusts it: see [`crate::Recogniser`] and [`View::distrusted`]. Its
+    /// revocations stay.
     Unrecognised(NotRecognised),
-    /// Suspended, as far as is known.
+    /// Suspended, as far as known.
     Suspended,
-    /// Revoked; stays so, also when the status is stale.
+    /// Revoked; stays so, even with a stale status.
     Revoked,
-    /// Published, but what is known of its status is too old; or perhaps published, for a part of the memory was
-    /// damaged and has not been fetched again.
+    /// Published, but its status is too old. Or perhaps published: a part of the memory was damaged and has not been fetched again.
     Stale,
-    /// Not published at this authority, as far as is known; also for entries of another kind.
+    /// Not published at this authority, as far as known; also for entries of another kind.
     NotCovered,
     /// The line does not belong to this authority (or nothing was ever learnt from it).
     UnknownAuthority,
@@ -61,7 +60,7 @@ impl fmt::Display for Standing {
     }
 }
 
-/// One published context: its publish statement was verified and proved to be in the log.
+/// One published context, with its publish statement verified and proved to be in the log.
 #[derive(Clone, Debug)]
 pub struct LoadedContext {
     /// Its URN.
@@ -70,24 +69,23 @@ pub struct LoadedContext {
     pub digest: Digest,
     /// Position of its publish statement, which is its status index.
     pub index: u64,
-    /// When it was published.
+    /// Time of publication.
     pub logged_at: u64,
     /// Thumbprint of the certificate that signed the document.
     pub signer: Thumbprint,
     /// Thumbprint of the certificate that signed the publish statement.
     pub publisher: Option<Thumbprint>,
-    /// Its status by the newest accepted shard, INVALID kept for ever; none when no list is at hand, after a damaged
-    /// memory: such a context is stale.
+    /// Its status in the newest accepted shard; INVALID is permanent. None without a list, after a damaged memory: such a context is stale.
     pub status: Option<Status>,
-    /// The verified document; none while it was not fetched, or if it failed verification.
+    /// The verified document; none if it was not fetched, or failed.
     pub context: Option<Arc<Context>>,
-    /// Why the document is not here, if it failed: such a context is untrusted, not unknown.
+    /// Fault of the document, if it failed: such a context is untrusted, not unknown.
     pub fault: Option<Arc<str>>,
-    /// The document holds, and is left out for want of room.
+    /// True if the document verifies, but there is no room for it.
     pub left_out: bool,
 }
 
-/// A verified view of one authority. Never changes; the follower makes a new one.
+/// A verified view of one authority. Immutable; the follower makes a new one.
 #[derive(Clone, Debug)]
 pub struct View {
     pub(crate) authority: Arc<str>,
@@ -102,26 +100,26 @@ pub struct View {
     pub(crate) root_threshold: u64,
     /// Configured log keys that no trust list has named.
     pub(crate) unlisted: Arc<[String]>,
-    /// Whether it contradicted itself.
+    /// True if the authority contradicted itself.
     pub(crate) split: bool,
-    /// Whether the reader's own operator distrusts it.
+    /// True if the reader's own operator distrusts it.
     pub(crate) distrusted: bool,
-    /// Whether contexts may be missing that were known before a restart.
+    /// True if contexts known before a restart may be missing.
     pub(crate) partial: bool,
     pub(crate) floors: Arc<BTreeMap<Line, Version>>,
     pub(crate) contexts: HashMap<ContextUrn, Arc<LoadedContext>>,
-    /// Contexts of lines that do not belong to it, published in its log, which those above refer to.
+    /// Contexts in its log from lines that do not belong to it, to which those above refer.
     pub(crate) references: HashMap<ContextUrn, Arc<LoadedContext>>,
-    /// What it says of other authorities, by their names.
+    /// Its recognitions of other authorities, by name.
     pub(crate) recognitions: Arc<BTreeMap<String, Vouched>>,
-    /// The chains of those who signed its contexts; only where somebody else's recognition is asked for.
+    /// The chains of its contexts' signers; only if it depends on a recognition.
     pub(crate) signers: Arc<BTreeMap<Thumbprint, Chain>>,
-    /// What it is judged by beside itself.
+    /// The state of the recognising authority, if it depends on one.
     pub(crate) foreign: Option<Arc<Foreign>>,
 }
 
 impl View {
-    /// The view before anything was learnt: nothing is covered, everything is stale.
+    /// The initial view: nothing is covered, everything is stale.
     pub fn empty(authority: &str, lines: Lines) -> View {
         View {
             authority: authority.into(),
@@ -145,8 +143,8 @@ impl View {
         }
     }
 
-    /// A view in which these documents count, although nobody signed or published them: for trying policies out on one's own
-    /// machine. Nothing may be forwarded on its word; a gateway makes its views by a follower alone.
+    /// A view in which these documents count, though nobody signed or published them: for trying policies out on one's own machine. Nothing
+    /// may be forwarded because of it; a gateway gets its views from a follower alone.
     pub fn of_documents(documents: impl IntoIterator<Item = Arc<Context>>) -> View {
         let loaded = |(index, context): (u64, Arc<Context>)| LoadedContext {
             urn: context.urn().clone(),
@@ -188,51 +186,50 @@ impl View {
         self.root
     }
 
-    /// When its head was signed.
+    /// Issue time of its head.
     pub fn issued_at(&self) -> u64 {
         self.issued_at
     }
 
-    /// When it turns stale.
+    /// Time at which it turns stale.
     pub fn next_update(&self) -> u64 {
         self.next_update
     }
 
-    /// How many root keys speak for the root: what its trust list says, which may be fewer than were configured for the time before it; 0
-    /// before anything was learnt.
+    /// Number of root keys that speak for the root, by its trust list, which may be fewer than configured; 0 before anything was learnt.
     pub fn root_threshold(&self) -> u64 {
         self.root_threshold
     }
 
-    /// The configured log keys that no trust list of its log names or named, once there is one: they were mistyped, or are of another log,
-    /// or the first list left them out. They have no say, and what the root says counts.
+    /// The configured log keys that no trust list of its log names or named, once there is one. They are mistyped, of another log, or
+    /// missing from the first list, and do not count.
     pub fn unlisted_log_keys(&self) -> &[String] {
         &self.unlisted
     }
 
-    /// Whether this authority showed two histories: see [`Follower::compare`](crate::Follower::compare).
+    /// Returns `Some` if this authority showed two histories: see [`Follower::compare`](crate::Follower::compare).
     pub fn is_split(&self) -> Option<Contradicted> {
         self.split.then(Contradicted::new)
     }
 
-    /// The same view of an authority that the reader's own operator distrusts: nothing of its lines counts, whatever it or anybody else
-    /// says, and what it revoked stays revoked.
+    /// The view if the reader's own operator distrusts the authority: nothing of its lines counts, whatever any authority says, and its
+    /// revocations stay.
     pub fn distrusted(&self) -> View {
         View { distrusted: true, ..self.clone() }
     }
 
-    /// Whether it was made by [`View::distrusted`].
+    /// Returns true if it was made by [`View::distrusted`].
     pub fn is_distrusted(&self) -> bool {
         self.distrusted
     }
 
-    /// Whether what is known may still be believed at `now`. The clock never counts as earlier than the head.
+    /// The freshness at `now`. The clock never counts as earlier than the head.
     pub fn freshness(&self, now: u64) -> Freshness {
         if now.max(self.issued_at) < self.next_update { Freshness::Fresh } else { Freshness::Stale }
     }
 
-    /// How a context stands at `now`. Two look-ups, no allocation. Says nothing about floors, and nothing about
-    /// whether the document is here: see [`View::floor`] and [`View::context`].
+    /// The standing of a context at `now`. Two look-ups, no allocation. Ignores floors, and does not tell if the document is here: see
+    /// [`View::floor`] and [`View::context`].
     pub fn standing(&self, urn: &ContextUrn, now: u64) -> Standing {
         let Some(loaded) = self.contexts.get(urn) else {
             return match self.lines.holds(urn.line()) {
@@ -245,7 +242,7 @@ impl View {
         self.standing_of(loaded, now)
     }
 
-    /// How a context of this view stands at `now`; the same for one that is only referred to. No look-up.
+    /// The standing at `now` of a context of this view, or of one that is only referred to. No look-up.
     pub fn standing_of(&self, loaded: &LoadedContext, now: u64) -> Standing {
         if loaded.status == Some(Status::Invalid) {
             return Standing::Revoked;
@@ -275,23 +272,23 @@ impl View {
         self.contexts.get(urn).and_then(|loaded| loaded.context.as_ref())
     }
 
-    /// All that is known of a published context.
+    /// The record of a published context.
     pub fn loaded(&self, urn: &ContextUrn) -> Option<&Arc<LoadedContext>> {
         self.contexts.get(urn)
     }
 
-    /// A published context that others may refer to: of this authority's lines, or of another line in its log. One of another
-    /// line counts as a reference alone and is in no other answer of this view.
+    /// A published context that others may refer to: of this authority's lines, or of another line in its log. One of another line counts
+    /// only as a reference, and is in no other answer of this view.
     pub fn reference(&self, urn: &ContextUrn) -> Option<&Arc<LoadedContext>> {
         self.contexts.get(urn).or_else(|| self.references.get(urn))
     }
 
-    /// All published contexts of its lines that are known, in no order.
+    /// All known published contexts of its lines, in no order.
     pub fn contexts(&self) -> impl Iterator<Item = &Arc<LoadedContext>> {
         self.contexts.values()
     }
 
-    /// Published contexts of its lines whose documents hold and are left out for want of room, in no order.
+    /// Published contexts of its lines with verified documents but without room, in no order.
     pub fn left_out(&self) -> impl Iterator<Item = &LoadedContext> {
         self.contexts.values().map(Arc::as_ref).filter(|loaded| loaded.left_out)
     }
@@ -315,7 +312,7 @@ impl View {
     }
 }
 
-/// Whether a view may still be believed.
+/// The freshness of a view.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Freshness {
     /// Before `next_update`.

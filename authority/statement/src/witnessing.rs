@@ -1,5 +1,5 @@
-//! What a witness does (C2SP `tlog-witness`): it remembers one checkpoint of each log that it knows, and takes another only if that
-//! continues it. Bytes and the last checkpoint in, the next one or the refusal out; whoever calls keeps it, atomically, before it cosigns.
+//! The rules of a witness (C2SP `tlog-witness`): it remembers one checkpoint of each known log, and accepts another only if that continues
+//! it. Bytes and the last checkpoint in, the next one or the refusal out. The caller stores the checkpoint, atomically, before it cosigns.
 
 use crate::checkpoint::{Checkpoint, CheckpointFault, LogVerifier, MAX_CHECKPOINT_BYTES};
 use crate::proof::ContinuationProof;
@@ -9,12 +9,12 @@ use std::fmt;
 #[cfg(test)]
 mod tests;
 
-/// The longest request that is read: a checkpoint, 63 hashes in base64, and the old size.
+/// The longest request accepted: a checkpoint, 63 hashes in base64, and the old size.
 pub const MAX_REQUEST_BYTES: usize = MAX_CHECKPOINT_BYTES + 4096;
 /// The media type of the size in a refusal.
 pub const SIZE_MEDIA_TYPE: &str = "text/x.tlog.size";
 
-/// Why a checkpoint was not taken.
+/// Reason for refusing a checkpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WitnessFault {
     /// Not a request, or its old size is larger than its checkpoint's.
@@ -23,12 +23,12 @@ pub enum WitnessFault {
     UnknownLog,
     /// Not signed by the key of that log.
     Signature,
-    /// The old size is not the one that this witness saw last, or the roots of one size differ.
+    /// The old size is not the last one seen by this witness, or the roots of one size differ.
     Conflict {
-        /// The size that it saw last.
+        /// The last size seen.
         size: u64,
     },
-    /// The proof does not show that what was seen last is a prefix.
+    /// The proof does not show that the last checkpoint is a prefix.
     NotProved,
 }
 
@@ -61,12 +61,12 @@ impl fmt::Display for WitnessFault {
 
 impl std::error::Error for WitnessFault {}
 
-/// The origin that a request is about, not verified: for finding the log key and what was seen last.
+/// The origin in a request, not verified: for finding the log key and the last checkpoint.
 pub fn origin_of(request: &ContinuationProof) -> Option<&str> {
     request.checkpoint.lines().next()
 }
 
-/// Judges a request against what was seen last of this log; none if nothing was. Answers the checkpoint to keep and to cosign.
+/// Judges a request against the last checkpoint of this log, if there is one. Returns the checkpoint to store and to cosign.
 pub fn judge(
     request: &ContinuationProof,
     log: &LogVerifier,

@@ -1,5 +1,5 @@
-//! Lists that were verified: the newest edition of each, by the key of its issuer. What somebody else than that issuer made is neither kept
-//! nor does it raise the number that the next edition must have.
+//! Verified lists: the newest edition of each, by the key of its issuer. Nothing that another party made is kept, or raises
+//! the number that the next edition must have.
 
 use super::{CrlFault, Crls, Held, MAX_CRL_BYTES};
 use crate::key_id::Stated;
@@ -14,7 +14,7 @@ use webpki::{CertRevocationList, OwnedCertRevocationList};
 #[cfg(test)]
 mod tests;
 
-/// Bounds of what is kept for one set of roots.
+/// Bounds of the lists kept for one set of roots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CrlLimits {
     /// Issuing certificates beside the roots. 16: a handful of issuers, each with its successor.
@@ -31,22 +31,23 @@ impl Default for CrlLimits {
     }
 }
 
-/// What became of an offered list.
+/// The result of an offered list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CrlTaken {
-    /// It is kept from now on, in the place of this name, which is the same for all editions of the list.
+    /// It is kept from now on, under this name, which is the same for all editions of the list.
     Newer(KeyId),
-    /// What is kept is as new.
+    /// The kept edition is as new.
     Known,
-    /// It is its issuer's and begins later: what is kept speaks until then.
+    /// It is its issuer's but begins later; the kept edition applies until then.
     Early,
 }
 
-/// The lists of the issuers under some roots, each verified by its issuer's key before it is kept, and the certificates of these issuers.
+/// The verified lists of the issuers under some roots, and the certificates of these issuers. Each list is verified by its
+/// issuer's key before it is kept.
 #[derive(Debug, Default)]
 pub struct KeptCrls {
     limits: CrlLimits,
-    /// Beside the roots, which come first.
+    /// The issuers beside the roots, which come first.
     issuers: Vec<Signer>,
     lists: BTreeMap<Slot, Kept>,
     known: BTreeSet<Thumbprint>,
@@ -55,7 +56,7 @@ pub struct KeptCrls {
 }
 
 impl CrlTaken {
-    /// Whether what is kept changed.
+    /// Returns true if the kept lists changed.
     pub fn is_newer(self) -> bool {
         matches!(self, CrlTaken::Newer(_))
     }
@@ -79,16 +80,19 @@ struct Signer {
 }
 
 impl KeptCrls {
-    /// None yet, and nobody who may sign any.
+    /// No lists yet, and no issuer that may sign any.
     pub fn new(limits: CrlLimits) -> KeptCrls {
         KeptCrls { limits, ..KeptCrls::default() }
     }
 
-    /// From now on lists may be signed by the roots, and by those of the known and of the `offered` certificates (PEM) that a root, or another
-    /// of them, certified as issuers and that have not expired at `at`. One that begins later counts here, since a clock that is behind must not
-    /// cost its lists: none of its leaves counts before it does. What is offered needs no trust: whoever shows a certificate that the roots did
-    /// not certify shows nothing, and so does a text that is no PEM. Lists of a key that no longer counts are dropped. Answers whether there is
-    /// a key that might not sign before: what was kept of its lists elsewhere goes to [`KeptCrls::recall`] before any list is offered.
+    /// Sets the issuers whose lists count from now on. They are the roots, and the issuers among the known and the `offered`
+    /// certificates (PEM). A root, or another of them, must have certified each as an issuer, and it must not have expired at
+    /// `at`. One that begins later counts too, since a slow clock must not cost its lists; none of its leaves counts before
+    /// it begins.
+    ///
+    /// Offered certificates need no trust: one that the roots did not certify has no effect, and neither has a text that is
+    /// no PEM. Lists of a key that no longer counts are dropped. Returns true if there is a key that could not sign before.
+    /// Its lists kept elsewhere then go to [`KeptCrls::recall`] before any list is offered.
     pub fn set_issuers(&mut self, roots: &Roots, offered: &str, at: u64) -> bool {
         let before: BTreeSet<KeyId> = self.issuers.iter().map(|one| one.key).collect();
         let known = self.issuers.iter().filter(|one| !one.root).map(|one| one.der.clone());
@@ -119,15 +123,16 @@ impl KeptCrls {
     /// Takes a list that one of the issuers signed, unless the edition that is kept is as new.
     ///
     /// # Errors
-    /// [`CrlFault::TooLarge`], [`CrlFault::Malformed`]; [`CrlFault::Issuer`] if nobody who may sign has its issuer's name;
-    /// [`CrlFault::Signature`] if none of those signed it; [`CrlFault::Full`] past the limits, of which lists that have expired take no room.
-    /// Nothing that is kept changes then.
+    /// [`CrlFault::TooLarge`], [`CrlFault::Malformed`]; [`CrlFault::Issuer`] if no permitted signer has its issuer's name;
+    /// [`CrlFault::Signature`] if none of those signed it; [`CrlFault::Full`] past the limits, where expired lists take no
+    /// room. The kept lists stay unchanged then.
     pub fn offer(&mut self, der: &[u8], at: u64) -> Result<CrlTaken, CrlFault> {
         self.take(der, at, false)
     }
 
-    /// As [`KeptCrls::offer`], for a list that was kept before: it takes its place also where it begins later, since it began once by this
-    /// clock. It speaks from then on, and until then no edition that is older takes its place, so that a clock that went back lets nobody in.
+    /// As [`KeptCrls::offer`], for a list that was kept before. It is kept even if it begins later, since it began once by
+    /// this clock. It applies from its beginning, and no older edition replaces it before. So a clock that went back lets
+    /// nobody in.
     ///
     /// # Errors
     /// As [`KeptCrls::offer`].
@@ -167,7 +172,7 @@ impl KeptCrls {
         Ok(CrlTaken::Newer(name_of_place))
     }
 
-    /// The key of the issuer that signed it: one that bears the name, may sign lists, and whose signature it is.
+    /// The key of the issuer that signed it: it bears the name, may sign lists, and verifies the signature.
     fn signed_by(&self, name: &CrlName, said: &[u8], signature: &[u8]) -> Result<KeyId, CrlFault> {
         let mut fault = CrlFault::Issuer;
         for issuer in &self.issuers {
@@ -183,7 +188,7 @@ impl KeptCrls {
         Err(fault)
     }
 
-    /// Lists that have expired give way, those that ended first first.
+    /// Drops expired lists to make room, those that ended first first.
     fn make_room(&mut self, slot: &Slot, more: usize, at: u64) -> Result<(), CrlFault> {
         let old = self.lists.get(slot).map_or(0, |kept| kept.der.len());
         let new = usize::from(!self.lists.contains_key(slot));
@@ -203,12 +208,12 @@ impl KeptCrls {
         }
     }
 
-    /// How many lists were dropped so far, with their issuer or for want of room.
+    /// The number of lists dropped so far, with their issuer or for lack of room.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// The lists as verifiers take them: nothing is read anew for this.
+    /// The lists as verifiers take them, without reading them again.
     pub fn crls(&self) -> Crls {
         let held = |((key, _), kept): (&Slot, &Kept)| Held {
             this_update: kept.name.this_update,
@@ -225,7 +230,7 @@ impl KeptCrls {
         issuers.map(|one| pem::write("CERTIFICATE", &one.der)).collect()
     }
 
-    /// The names of the places that are taken, as [`CrlTaken::Newer`] told them.
+    /// The names in use, as in [`CrlTaken::Newer`].
     pub fn places(&self) -> impl Iterator<Item = KeyId> {
         self.lists.keys().map(place)
     }

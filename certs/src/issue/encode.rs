@@ -80,11 +80,11 @@ impl Issuer {
         Issuer::from_parts(chain_of(chain)?, key)
     }
 
-    /// A new leaf over `subject`. The answer is leaf, then this issuer's chain, without the root.
+    /// A new leaf over `subject`. Returns the leaf, then this issuer's chain, without the root.
     ///
     /// # Errors
-    /// [`IssueFault::NotDelegated`] for a usage or line that this issuer was not delegated; the other faults name what
-    /// is wrong with the profile.
+    /// [`IssueFault::NotDelegated`] for a usage or line that this issuer was not delegated; the other faults name the fault
+    /// of the profile.
     pub fn leaf(
         &self,
         profile: &LeafProfile,
@@ -140,10 +140,10 @@ impl Issuer {
         &self.key
     }
 
-    /// What it was delegated: the lines of its permitted names.
+    /// The lines of its delegation, which are its permitted names.
     ///
     /// # Errors
-    /// [`IssueFault::NotDelegated`] where its constraints name something else than lines.
+    /// [`IssueFault::NotDelegated`] if its constraints are not lines.
     pub fn scope(&self) -> Result<LineScope, IssueFault> {
         match &self.facts.permitted {
             None => Ok(LineScope::All),
@@ -155,8 +155,8 @@ impl Issuer {
         }
     }
 
-    /// Where a certificate of this issuer begins that is made `now`: `backdate` seconds ago, but never before the issuer's own, which may
-    /// be as new. Later than `now` where the issuer's own begins later.
+    /// The beginning of a certificate that this issuer makes at `now`: `backdate` seconds ago, but never before the issuer's
+    /// own. It is later than `now` if the issuer's own begins later.
     pub fn begins(&self, now: u64, backdate: u64) -> u64 {
         now.saturating_sub(backdate).max(self.facts.not_before)
     }
@@ -166,7 +166,7 @@ impl Issuer {
         self.facts.not_after
     }
 
-    /// Nothing outlives its issuer: a leaf that did would be refused from one second to the next.
+    /// Refuses times beyond the issuer's: a leaf that outlives its issuer would suddenly be refused.
     pub(crate) fn check_times(&self, not_before: u64, lifetime: u64) -> Result<(), IssueFault> {
         if not_before < self.facts.not_before {
             return Err(IssueFault::Times);
@@ -215,7 +215,7 @@ impl Issuer {
     }
 }
 
-/// What certificates of issuers share; the caller names the subject.
+/// The parameters that all issuers' certificates share; the caller names the subject.
 pub(crate) fn ca_params(
     not_before: u64,
     lifetime: u64,
@@ -224,7 +224,7 @@ pub(crate) fn ca_params(
     params("", not_before, lifetime, MAX_CA_LIFETIME, random)
 }
 
-/// What all certificates share: version 3, a random serial of 16 bytes, key identifiers, bounded times.
+/// The parameters that all certificates share: version 3, a random serial of 16 bytes, key identifiers, bounded times.
 fn params(
     name: &str,
     not_before: u64,
@@ -270,8 +270,8 @@ fn purpose(usage: Usage) -> ExtendedKeyUsagePurpose {
     }
 }
 
-/// Contexts: permitted trees. TLS: the contexts tree is excluded (webpki knows no URI constraints, so a trust domain
-/// cannot be written as one; trust domains are kept apart by their roots).
+/// Contexts: permitted trees. TLS: the contexts tree is excluded. A trust domain cannot be written as a constraint, since
+/// webpki knows no URI constraints; roots keep trust domains apart.
 fn constraints(profile: &IssuingProfile) -> Result<NameConstraints, IssueFault> {
     let tree = |dns: String| GeneralSubtree::DnsName(dns);
     let (permitted_subtrees, excluded_subtrees) = match (profile.family, &profile.lines) {
@@ -346,13 +346,13 @@ fn chain_of(certificates: Vec<CertificateDer<'static>>) -> Result<Chain, IssueFa
     Chain::from_der(certificates, &ChainLimits::default()).map_err(|_| IssueFault::Encoding)
 }
 
-/// Roots stay out of chains: whoever verifies has them already.
+/// Returns true for roots, which stay out of chains: verifiers have them already.
 pub(crate) fn is_self_issued(der: &CertificateDer<'_>) -> bool {
     x509_parser::parse_x509_certificate(der)
         .is_ok_and(|(_, certificate)| certificate.subject().as_raw() == certificate.issuer().as_raw())
 }
 
-/// Signs certificates with a key and a randomness that the caller gave, where rcgen's own key pair would draw its own.
+/// Signs certificates with the caller's key and randomness, where rcgen's own key pair would draw its own.
 struct Signer<'a> {
     key: &'a dyn SigningKey,
     random: &'a dyn SecureRandom,
@@ -364,7 +364,7 @@ impl<'a> Signer<'a> {
         Signer { key, random, fault: Cell::new(None) }
     }
 
-    /// Why the encoder failed: the key did, or the encoding.
+    /// The reason that the encoder failed: the key, or the encoding.
     fn fault(&self) -> IssueFault {
         match self.fault.get() {
             Some(KeyFault::Randomness) => IssueFault::Randomness,

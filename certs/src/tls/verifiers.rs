@@ -85,7 +85,7 @@ impl ClientCertVerifier for Clients {
     }
 }
 
-/// Judges the certificates of servers by `verify_chain` and by who was expected.
+/// Judges the certificates of servers by `verify_chain` and by the expected identity.
 #[derive(Debug)]
 pub(super) struct Servers {
     trust: ServerTrust,
@@ -151,7 +151,7 @@ impl ServerCertVerifier for Servers {
     }
 }
 
-/// Our reason as rustls writes it: the fitting alert where TLS has one, with our own words wherever it does not.
+/// Our reason as a rustls error: the fitting alert where TLS has one, else our own words.
 fn error_of(fault: PeerFault) -> Error {
     let error = match fault {
         PeerFault::Chain(ChainFault::Expired) => CertificateError::Expired,

@@ -1,4 +1,4 @@
-//! The keys of an issuer, out of a JWK set (RFC 7517) that lies in a file.
+//! The keys of an issuer, from a JWK set (RFC 7517) in a file.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,7 +9,7 @@ use std::fmt;
 /// Bytes of a key set: some hundred keys of 4096 bits.
 pub const MAX_SET_BYTES: usize = 128 * 1024;
 
-/// What an issuer may sign with. `none` and the algorithms of shared secrets are none of them.
+/// The algorithms that an issuer may sign with. `none` and the algorithms of shared secrets are not among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TokenAlgorithm {
     /// ECDSA on P-256 with SHA-256.
@@ -41,7 +41,7 @@ impl TokenAlgorithm {
     }
 }
 
-/// Why a key set is of no use.
+/// The reason that a key set is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum KeySetFault {
@@ -88,7 +88,7 @@ pub(super) enum Key {
 }
 
 impl KeySet {
-    /// Reads a JWK set. Keys for encryption and of kinds that are not used here are passed by.
+    /// Reads a JWK set. Skips keys for encryption and of kinds that are not used here.
     ///
     /// # Errors
     /// [`KeySetFault`].
@@ -122,7 +122,7 @@ impl KeySet {
         if keys.is_empty() { Err(KeySetFault::Empty) } else { Ok(KeySet { keys }) }
     }
 
-    /// The one key of this id, if it is for this algorithm: a token never chooses what its key is used for.
+    /// The one key of this id, if it is for this algorithm: a token never chooses the use of a key.
     pub(super) fn key(&self, kid: &str, algorithm: TokenAlgorithm) -> Option<&Key> {
         let (_, key) = self.keys.iter().find(|(known, _)| known == kid)?;
         (key.algorithm() == algorithm).then_some(key)

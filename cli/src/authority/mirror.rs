@@ -1,5 +1,5 @@
-//! `semgate authority mirror DIR`: everything public as plain files, for any web server. What is written was verified like by `log verify`,
-//! but a mirror is believed by nobody for that: whoever reads it verifies again.
+//! `semgate authority mirror DIR`: everything public as plain files, for any web server. The files are verified as by `log verify`, but
+//! nobody trusts a mirror for that: its readers verify again.
 
 mod deltas;
 mod pages;
@@ -21,38 +21,37 @@ use crate::fault::Fault;
 use crate::log::{Source, Which, copied, fault};
 use crate::system::now;
 
-/// Where files wait until everything was verified, below the mirror.
+/// Directory below the mirror for files that are not verified yet.
 const STAGING: &str = ".new";
-/// What comes before everything else that is newer than the head in place, and after the tiles: by the signed checkpoint a reader in between
-/// finds what the rest tells of in the log, although the head is older.
+/// Written first, after the tiles. With the newer checkpoint, a reader in between finds the new entries in the log, although the head is
+/// still the old one.
 const LOG: [&str; 2] = ["/checkpoint", "/v1/trust"];
-/// What is written last, in this order, after the status tokens by number. Deltas come after these, and the head after all but the delta
-/// that begins at it: what they lead to is newer than the one in place.
+/// Written after the status tokens by number, in this order. Then come the deltas, because they lead to the new head, and then the head.
+/// The delta that begins at the new head comes after it.
 const LAST: [&str; 2] = ["/v1/floors", LISTING_FILE];
-/// After all of these.
+/// Written after all of these.
 const HEAD: &str = "/v1/feed/head";
-/// Hexadecimal digits of a shard's digest; a shorter name is the number of a shard, whose newest token changes.
+/// Hexadecimal digits of a shard's digest; a shorter name is the number of a shard, whose token changes.
 const DIGEST: usize = 64;
 
 /// Copy everything public into a directory
 #[derive(Debug, Args)]
 pub struct Mirror {
-    /// The directory; an older mirror in it is brought up to date
+    /// The directory; an older mirror in it is updated
     to: PathBuf,
-    /// The authority, or another mirror (an address or a directory); the authority of `--dir` without this
+    /// The authority, or another mirror (an address or a directory); default: the authority of `--dir`
     #[arg(long, value_name = "URL|DIR")]
     from: Option<String>,
-    /// Do it again every so many seconds, until the process is ended; what fails is said and tried again
+    /// Repeat after so many seconds, until the process ends; a failure is reported and tried again
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     every: Option<u64>,
-    /// Copy the revocation lists of certificates too, of which there are so many; may be given for each number
+    /// Also copy the certificate revocation lists with this number of shards; may be repeated
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SHARDS)))]
     crl_shards: Vec<u32>,
-    /// Of these lists also those of another issuer, in a directory of this name below `/v1/crl`; may be given for each
+    /// Also copy the lists of another issuer, from the directory of this name below `/v1/crl`; may be repeated
     #[arg(long, value_name = "NAME", requires = "crl_shards")]
     crl_set: Vec<String>,
-    /// From so many of the log's sizes that were mirrored before, write what changed since (`v1/feed/deltas`): a day of sizes, where the
-    /// mirror is brought up to date every five minutes
+    /// Write deltas (`v1/feed/deltas`) from so many log sizes mirrored before; the default covers a day of updates every five minutes
     #[arg(long, value_name = "N", default_value_t = 288, value_parser = clap::value_parser!(u64).range(0..=4096))]
     deltas: u64,
     #[command(flatten)]
@@ -60,10 +59,10 @@ pub struct Mirror {
 }
 
 impl Mirror {
-    /// Copies, once or for ever.
+    /// Copies, once or repeatedly.
     ///
     /// # Errors
-    /// What does not hold, or cannot be read or written; nothing of the mirror has changed then.
+    /// The log fails verification, or a file cannot be read or written; then the mirror is unchanged.
     pub fn run(self, json: bool) -> Result<u8, Fault> {
         let Some(every) = self.every else {
             print_members(&self.once()?, json);
@@ -82,7 +81,7 @@ impl Mirror {
         let source = self.which.open(self.from.as_deref())?;
         let staging = self.to.join(STAGING);
         let (report, copied, kept) = match self.copy(source, true) {
-            // A file of the mirror that was damaged must not be taken for a fault of the authority.
+            // A damaged file of the mirror must not be blamed on the authority.
             Err(fault) if !is_unreachable(&fault) => self.copy(self.which.open(self.from.as_deref())?, false),
             other => other,
         }
@@ -98,8 +97,8 @@ impl Mirror {
 }
 
 impl Mirror {
-    /// Verifies the whole log while everything that is fetched is written aside; then puts it in place. Answers how many files were copied, and
-    /// how many were there already.
+    /// Verifies the whole log while writing the fetched files aside; then puts them in place. Returns the numbers of copied and of existing
+    /// files.
     fn copy(&self, source: Source, reuse: bool) -> Result<(LogReport, u64, u64), CopyFault> {
         let (to, crls) = (self.to.as_path(), self.lists());
         let staging = to.join(STAGING);
@@ -147,7 +146,7 @@ impl Mirror {
     }
 }
 
-/// Why a copy was not made.
+/// Reason why a copy was not made.
 enum CopyFault {
     Log(LogFault),
     Other(Fault),
@@ -170,18 +169,18 @@ fn is_unreachable(fault: &CopyFault) -> bool {
     )
 }
 
-/// Which revocation lists are copied.
+/// The revocation lists to copy.
 struct Lists<'a> {
     below: Vec<String>,
     shards: &'a [u32],
 }
 
-/// A source whose good answers are written aside.
+/// A source that writes good answers aside.
 struct Copying<'a> {
     from: Box<dyn Fetch>,
     to: &'a Path,
     staging: &'a Path,
-    /// Whether files that never change are read from the mirror, where they are there.
+    /// True if existing immutable files are read from the mirror.
     reuse: bool,
     failed: Option<std::io::Error>,
     copied: Vec<String>,
@@ -189,7 +188,7 @@ struct Copying<'a> {
 }
 
 impl Copying<'_> {
-    /// Each context by its name too: the same bytes as by its digest.
+    /// Writes each context by its name too: the same bytes as by its digest.
     fn names(&mut self, size: u64, prefix: &semgate_contexts::Prefix) -> Result<(), LogFault> {
         let published = pages::published(self.staging, self.to, size, prefix)?;
         for listed in published.into_iter().filter(|listed| listed.urn.as_str().len() <= LONGEST_NAME) {
@@ -198,14 +197,14 @@ impl Copying<'_> {
             let bytes =
                 read(&below(self.staging, &digest), max).or_else(|| read(&below(self.to, &digest), max));
             let bytes = bytes.ok_or(LogFault::DocumentDiffers { urn: listed.urn.clone() })?;
-            // As the authority serves it: never with a proof that somebody stapled to it.
+            // As the authority serves it: without a proof that somebody stapled to it.
             let signed = Stapled::read(&bytes).map_err(LogFault::Proof)?.signed;
             self.keep(&format!("/v1/contexts/{}", listed.urn), &signed);
         }
         Ok(())
     }
 
-    /// The certificate of who signs the lists beside it, if it is served.
+    /// Copies the certificate of the lists' issuer, if it is served.
     fn issuer(&mut self, below: &str) -> Result<(), CopyFault> {
         let path = format!("{below}/issuer.pem");
         match self.from.get(&path, ChainLimits::default().max_pem_bytes as u64) {
@@ -216,8 +215,8 @@ impl Copying<'_> {
         Ok(())
     }
 
-    /// The revocation lists of one number of shards. Their signatures, and that no edition is older than one seen before, are for whoever
-    /// holds a certificate against them.
+    /// Copies the revocation lists with one number of shards. Verifiers of certificates check their signatures and that no edition is older
+    /// than one seen before.
     fn crls(&mut self, below: &str, shards: u32) -> Result<(), CopyFault> {
         for shard in 0..shards {
             let path = format!("{below}/{shards}/{shard}.crl");
@@ -275,7 +274,7 @@ impl Fetch for Copying<'_> {
     }
 }
 
-/// What has the same bytes for ever: documents by digest, shards by the hash of their list, tiles of one width, and pages of one span.
+/// Returns true for immutable files: documents by digest, shards by the hash of their list, tiles of one width, and pages of one span.
 fn is_immutable(path: &str) -> bool {
     path.starts_with("/v1/contexts/by-digest/")
         || path.strip_prefix("/v1/feed/shards/").is_some_and(|name| name.len() == DIGEST)
@@ -283,7 +282,7 @@ fn is_immutable(path: &str) -> bool {
         || path.starts_with(PAGES)
 }
 
-/// A status token by number, which changes.
+/// Returns true for a status token by number, which changes.
 fn is_by_number(path: &str) -> bool {
     path.strip_prefix("/v1/feed/shards/").is_some_and(|name| name.len() < DIGEST)
 }
@@ -305,8 +304,8 @@ fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     file.sync_all()
 }
 
-/// That files below these paths are files of the mirror: a directory that is a link, or no directory, leads out of it, and what lies there is
-/// neither replaced nor removed.
+/// Checks that files below these paths belong to the mirror. A link or a file in place of a directory leads out of it, and nothing there is
+/// replaced or removed.
 fn stay_inside<'a>(mut paths: impl Iterator<Item = &'a str>, to: &Path) -> std::io::Result<()> {
     paths.try_for_each(|path| {
         let above = Path::new(path.trim_start_matches('/')).ancestors().skip(1);
@@ -323,7 +322,7 @@ fn stay_inside<'a>(mut paths: impl Iterator<Item = &'a str>, to: &Path) -> std::
     })
 }
 
-/// Renames every file into its place, what others refer to before them.
+/// Renames every file into its place, referenced files first.
 fn put(copied: &[String], deltas: &[String], staging: &Path, to: &Path) -> std::io::Result<()> {
     stay_inside(copied.iter().chain(deltas).map(String::as_str).chain([deltas::EACH]), to)?;
     let of_copied = |path: &str| copied.iter().any(|copied| copied == path);
@@ -341,14 +340,14 @@ fn put(copied: &[String], deltas: &[String], staging: &Path, to: &Path) -> std::
     };
     first.into_iter().chain(log).chain(last).try_for_each(place)?;
     deltas::forget_others(deltas, to)?;
-    // the newest begins at the head that is put in place, and past the end of the one that it replaces
+    // the newest begins at the new head, past the end of the one that it replaces
     let (newest, older) =
         deltas.split_first().map_or((None, deltas), |(newest, older)| (Some(newest), older));
     let head = Some(HEAD).filter(|path| of_copied(path));
     older.iter().map(String::as_str).chain(head).chain(newest.map(String::as_str)).try_for_each(place)?;
     File::open(to)?.sync_all()?;
     if !of_copied(LISTING_FILE) {
-        // the log outgrew it: an older one would tell of an older log
+        // the log outgrew it: an old one would describe an older log
         let _ = fs::remove_file(below(to, LISTING_FILE));
     }
     copied.iter().filter(|path| path.starts_with("/tile/")).for_each(|path| superseded(&below(to, path)));
@@ -356,8 +355,8 @@ fn put(copied: &[String], deltas: &[String], staging: &Path, to: &Path) -> std::
     Ok(())
 }
 
-/// Removes the narrower files of a tile that was just written: who asks for them finds the full one, or reads the head anew. One that
-/// cannot be removed does no harm.
+/// Removes the narrower files of a tile that was just written: their readers find the full one, or read the head again. A file that cannot
+/// be removed does no harm.
 fn superseded(tile: &Path) {
     let partial = tile.parent().filter(|dir| dir.extension().is_some_and(|end| end == "p"));
     let Some(dir) = partial else {

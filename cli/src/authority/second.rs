@@ -1,4 +1,4 @@
-//! The second person: what waits, and agreeing to it; and whether a directory of policies about publishers would be loaded.
+//! The second person: lists proposals and approves them; and checks a directory of policies about publishers.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use super::print_members;
 use crate::context::{At, answer};
 use crate::fault::Fault;
 
-/// Agree to what another person proposed, which carries it out
+/// Approve another person's proposal, which carries it out
 #[derive(Debug, Args)]
 pub struct Approve {
     /// The id of the proposal
@@ -20,10 +20,10 @@ pub struct Approve {
 }
 
 impl Approve {
-    /// Agrees.
+    /// Approves the proposal.
     ///
     /// # Errors
-    /// No such proposal, one's own, or a right that is missing.
+    /// There is no such proposal, it is one's own, or a right is missing.
     pub async fn run(self, json: bool) -> Result<u8, Fault> {
         let reach = self.at.reach()?;
         let url = format!("{}/v1/proposals/{}/approve", reach.url, self.id);
@@ -32,7 +32,7 @@ impl Approve {
     }
 }
 
-/// What waits for a second person
+/// List the proposals that wait for a second person
 #[derive(Debug, Args)]
 pub struct Proposals {
     #[command(flatten)]
@@ -40,10 +40,10 @@ pub struct Proposals {
 }
 
 impl Proposals {
-    /// Lists it.
+    /// Lists the proposals.
     ///
     /// # Errors
-    /// What the authority answers to those who are no publishers.
+    /// The authority's refusal, for callers who are no publishers.
     pub async fn run(self, json: bool) -> Result<u8, Fault> {
         let reach = self.at.reach()?;
         let listed = answer(&reach.client.get(&format!("{}/v1/proposals", reach.url)).await?)?;
@@ -54,7 +54,7 @@ impl Proposals {
         for one in listed.get("proposals").and_then(Value::as_array).into_iter().flatten() {
             let text = |name: &str| one.get(name).and_then(Value::as_str).unwrap_or_default();
             let until = one.get("until").and_then(Value::as_u64).unwrap_or_default();
-            // a floor's lowest version; of an override, the one document that it permits
+            // the new floor; for an override, the permitted document
             let more = [text("min"), text("digest")].concat();
             out!(
                 "{}  {} {} {more}  by {} until {until}: {}",
@@ -72,11 +72,11 @@ impl Proposals {
 /// Policies about publishers
 #[derive(Debug, Subcommand)]
 pub enum PolicyJob {
-    /// Would this directory be loaded? Says everything that is wrong with it, by file, line and column
+    /// Check if this directory would load; report every fault with file, line and column
     Check {
         /// A directory of `*.cedar` and `entities.json`, the `policies` of `authority.toml`
         dir: PathBuf,
-        /// Print the Cedar schema that it is held against
+        /// Print the Cedar schema for these policies
         #[arg(long)]
         schema: bool,
     },
@@ -86,7 +86,7 @@ impl PolicyJob {
     /// Checks.
     ///
     /// # Errors
-    /// Status 1 with every fault, a line each, where the directory would not be loaded.
+    /// Status 1 with every fault, a line each, if the directory would not load.
     pub fn run(self, json: bool) -> Result<u8, Fault> {
         let PolicyJob::Check { dir, schema } = self;
         if schema {

@@ -1,4 +1,4 @@
-//! `semgate cert revoke | crl`: what an issuer took back, noted beside its key, and the lists that say so.
+//! `semgate cert revoke | crl`: revocations, noted beside an issuer's key, and the signed lists of them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,13 +11,13 @@ use super::issuer;
 use crate::fault::{Doing, Fault};
 use crate::system::{make_dir, now, read_chain, replace, ring_random, unreadable};
 
-/// Where the lists of an issuer are published.
+/// Address and number of an issuer's lists.
 #[derive(Debug, Args)]
 pub struct Places {
     /// The address below which the issuer's revocation lists are published, as `16/0.crl`, `16/1.crl` … for 16 of them
     #[arg(long, value_name = "URL")]
     crl_base: Option<String>,
-    /// How many lists there are; a certificate is on one of them by its serial number
+    /// Number of lists; the serial number of a certificate decides its list
     #[arg(long, default_value_t = 1, requires = "crl_base")]
     crl_shards: u32,
 }
@@ -30,7 +30,7 @@ impl Places {
     }
 }
 
-/// Certificates to take back.
+/// Certificates to revoke.
 #[derive(Debug, Args)]
 pub struct Revoke {
     /// Certificates, PEM; of a chain the leaf
@@ -49,7 +49,7 @@ pub struct Crl {
     by: PathBuf,
     #[command(flatten)]
     places: Places,
-    /// Hours until a list has expired and every certificate on or off it is refused; sign new ones in half of that
+    /// Hours until a list expires and every certificate is refused; sign new ones in half of that time
     #[arg(long, default_value_t = 168)]
     hours: u64,
     /// The directory for `issuer.pem`, `16/0.crl`, `16/1.crl` …; replaced by rename
@@ -67,7 +67,7 @@ impl Revoke {
             let chain = read_chain(cert)?;
             let mut certificates = chain.certificates().iter();
             let leaf = certificates.next().ok_or_else(|| Fault::new("there is no certificate"))?;
-            // a serial number is one issuer's own: on another's list it would take back a stranger
+            // a serial number belongs to one issuer: on another's list it would revoke a stranger
             if certificates.next().is_some_and(|one| above.as_ref() != Some(one)) {
                 return Err(Fault::new(format_args!(
                     "`{}` was issued by another than `{}`",
@@ -105,13 +105,13 @@ impl Crl {
         let this_update = now();
         let next_update = this_update.saturating_add(self.hours.saturating_mul(3600));
         for shard in 0..places.count() {
-            // a number that rises by itself, whoever signs and wherever
+            // a number that always rises, whoever signs
             let profile =
                 CrlProfile { shard, number: this_update, this_update, next_update, revoked: &revoked };
             let der = issuer.crl(&places, &profile, &ring_random()).doing("revocation list")?;
             replace(&out.join(format!("{shard}.crl")), &der)?;
         }
-        // whoever holds certificates against the lists finds here whose signature to look for
+        // verifiers of certificates find the issuer of the lists here
         let chain = issuer.chain().to_pem();
         replace(&self.out.join("issuer.pem"), chain.as_bytes())?;
         let count = places.count();
@@ -124,7 +124,7 @@ impl Crl {
     }
 }
 
-/// What was noted: serial numbers with the time, a line each. A missing file is an issuer that took nothing back yet.
+/// The noted revocations: serial numbers with the time, a line each. A missing file means none.
 fn noted(file: &Path) -> Result<BTreeMap<Vec<u8>, u64>, Fault> {
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,

@@ -10,11 +10,11 @@ use semgate_contexts::{Context, ContextUrn, DocumentFault, DocumentLimits, Prefi
 use crate::fault::Fault;
 use crate::system::read_bytes;
 
-/// Bare documents by the name that each gives itself. None is trusted for its place here: a reference holds the digest.
+/// Bare documents by their own names. Their source need not be trusted: a reference holds the digest.
 pub struct Documents {
     known: BTreeMap<ContextUrn, Vec<u8>>,
     read: RefCell<BTreeMap<ContextUrn, Option<Arc<Context>>>>,
-    /// On the way: documents that refer to each other in a circle find nothing.
+    /// Documents under way: those that refer to each other in a circle find nothing.
     open: RefCell<BTreeSet<ContextUrn>>,
 }
 
@@ -22,7 +22,7 @@ impl Documents {
     /// The library and these files; a file wins over a shipped document of the same name.
     ///
     /// # Errors
-    /// A file that cannot be read. What is no document is found by whoever checks it.
+    /// A file cannot be read. Checks find files that are no documents.
     pub fn with_library(files: &[PathBuf]) -> Result<Self, Fault> {
         let mut known = BTreeMap::new();
         for (_, bytes) in library::all() {
@@ -35,7 +35,7 @@ impl Documents {
         Ok(Self { known, read: RefCell::default(), open: RefCell::default() })
     }
 
-    /// The document of this name, if it is here and good.
+    /// The document of this name, if it is here and valid.
     pub fn find(&self, urn: &ContextUrn) -> Option<Arc<Context>> {
         if let Some(read) = self.read.borrow().get(urn) {
             return read.clone();
@@ -61,7 +61,7 @@ impl Documents {
     /// Checks the document of a file.
     ///
     /// # Errors
-    /// All that one look shows to be wrong with it, each with the path within it.
+    /// Every fault that one look finds, each with its path in the document.
     pub fn file(&self, file: &Path) -> Result<Context, Fault> {
         let bytes = read_bytes(file)?;
         self.check(&bytes).map_err(|first| {

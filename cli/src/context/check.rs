@@ -1,4 +1,4 @@
-//! `semgate context check`: is this a good document, and what of it will hurt later.
+//! `semgate context check`: validates a document, and warns of future problems.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,19 +15,19 @@ use super::counted::Keys;
 use super::{At, Documents, diff};
 use crate::fault::Fault;
 
-/// Is this a good context document? Says where and why not
+/// Check context documents, and show every fault with its path
 #[derive(Debug, Args)]
 pub struct Check {
-    /// JSON files; of several versions of one line, each is held against the earlier ones too
+    /// JSON files; several versions of one line are also compared with each other
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// A document that they refer to; they may refer to each other and to the shipped ones too
+    /// A document to which they refer; these may refer to each other and to the shipped ones
     #[arg(long = "reference", value_name = "FILE")]
     references: Vec<PathBuf>,
-    /// Another version that stays beside them: a file, a shipped context such as `payment:v1.0`, or the URN of a published one
+    /// Another version beside them: a file, a shipped context such as `payment:v1.0`, or the URN of a published one
     #[arg(long, value_name = "VERSION")]
     against: Vec<String>,
-    /// Fail where a warning is given: parts that a later version or a policy will trip over
+    /// Fail on a warning: parts that will conflict with a later version or a policy
     #[arg(long)]
     deny_warnings: bool,
     #[command(flatten)]
@@ -44,10 +44,10 @@ struct Warning {
 }
 
 impl Check {
-    /// Checks each file, says what is in it, and warns of what will hurt later.
+    /// Checks each file, reports its content, and warns of future problems.
     ///
     /// # Errors
-    /// A document that is not good or cannot be had, or warnings where they are denied.
+    /// A document is not valid or cannot be fetched, or warnings are denied.
     pub async fn run(self, json: bool) -> Result<u8, Fault> {
         let mut files = self.references.clone();
         files.extend(self.against.iter().map(PathBuf::from).filter(|path| path.is_file()));
@@ -89,7 +89,7 @@ fn is_earlier(other: &Context, context: &Context) -> bool {
     other.urn().line() == context.urn().line() && other.urn().version() < context.urn().version()
 }
 
-/// What keeps a version from being published beside another of its major, by the comparison: each part that breaks, or is not known.
+/// The parts that keep a version from publication beside another of its major: each that breaks, or is not known.
 fn broken(context: &Context, beside: &[Arc<Context>]) -> Vec<Warning> {
     let (number, stop) = (context.urn().version(), Stop::with_clock(Instant::now));
     let mut all = Vec::new();

@@ -1,5 +1,5 @@
-//! Below what a context counts that an authority serves: the roots that were told, with the issuing certificates and the log keys of its
-//! trust list, which is asked for. What could not be held against them is told on standard error, whatever the format of the answer.
+//! Verifies contexts that an authority serves: under the configured roots, with the issuing certificates and log keys of its current trust
+//! list. Reports parts that could not be verified on standard error, whatever the output format.
 
 use clap::Args;
 use semgate_certs::Roots;
@@ -17,36 +17,36 @@ use crate::place::Place;
 use crate::system::{now, read_roots};
 use crate::trust::root_statements;
 
-/// By what another authority's trust list is judged; that of `--dir` by what its gateway was told.
+/// Trust settings for another authority; for that of `--dir` they come from its gateway.
 #[derive(Debug, Args)]
 pub struct Keys {
-    /// The verifier key of the log of `--authority`; that of its trust list without this
+    /// The verifier key of the log of `--authority`; default: the one in its trust list
     #[arg(long, value_name = "VKEY", requires = "authority")]
     log_key: Option<String>,
-    /// How many root keys spoke for the root of `--authority` before its first trust list: above 1 nothing counts before there is one
+    /// Number of root keys that spoke for the root of `--authority` before its first trust list: above 1 nothing counts before it
     #[arg(long, value_name = "N", requires = "authority", value_parser = clap::value_parser!(u64).range(1..=MAX_ROOT_KEYS as u64))]
     root_threshold: Option<u64>,
 }
 
-/// What was told of an authority's root, and how it can be asked.
+/// The configured trust in an authority, and a way to reach it.
 pub struct Told {
-    /// How it is asked, and by which roots it is judged.
+    /// Client and roots.
     pub reach: Reach,
     log: Vec<String>,
     threshold: u64,
 }
 
-/// What counts below the root of an authority now.
+/// The keys that count below the root of an authority now.
 pub struct Counted {
     roots: Roots,
     heard: Option<Heard>,
 }
 
 impl Keys {
-    /// What is known of the authority that is named.
+    /// The configured trust in the named authority.
     ///
     /// # Errors
-    /// A directory or files that cannot be read.
+    /// A directory or a file cannot be read.
     pub fn told(&self, at: &At) -> Result<Told, Fault> {
         let reach = at.reach()?;
         if at.authority.is_some() {
@@ -59,10 +59,10 @@ impl Keys {
 }
 
 impl Told {
-    /// Asks for the trust list. The authority is followed for a moment, so that it is the list of a fresh head and nothing of it is kept back.
+    /// Fetches the trust list. Follows the authority for a moment, so that the list belongs to a fresh head and is complete.
     ///
     /// # Errors
-    /// No answer; what is served does not hold, or is too old; a split root, and no list.
+    /// No answer; it fails verification, or is too old; a split root without a list.
     pub async fn counted(&self) -> Result<Counted, Fault> {
         let roots = read_roots(&self.reach.roots)?;
         let reply = self.reach.client.get(&format!("{}/v1/trust", self.reach.url)).await?;
@@ -95,16 +95,16 @@ impl Told {
 }
 
 impl Counted {
-    /// Whether a proof of its publication is of use.
+    /// Returns true if a proof of publication can be checked.
     pub fn proves(&self) -> bool {
         self.heard.is_some()
     }
 
-    /// Verifies a served context: by the proof of its publication, at that time, or where none came with it now; then no signer counts whose
-    /// key was compromised at any time, since nobody says when it signed.
+    /// Verifies a served context: by its proof of publication, at that time. Without a proof it is judged now, and no signer counts with a
+    /// key that was ever compromised, because the time of signing is unknown.
     ///
     /// # Errors
-    /// The proof or the context does not hold.
+    /// The proof or the context is not valid.
     pub fn verify(&self, served: &Stapled, others: &Referenced<'_>) -> Result<SignedContext, TextProofFault> {
         let (Some(heard), Some(proof)) = (&self.heard, &served.proof) else {
             let held =

@@ -1,4 +1,4 @@
-//! `semgate context diff`: does everything that one version accepts pass the other, and which number must the newer one have.
+//! `semgate context diff`: compares two versions, and finds the number that the newer one needs.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::{At, Documents, overriding, remote};
 use crate::fault::{Doing, Fault, REFUSED};
 use crate::names;
 
-/// The exit status where it is not known whether the newer version breaks.
+/// The exit status if compatibility is not known.
 const UNKNOWN: u8 = 4;
 
 /// Compare two versions: compatible, breaking (with a document that shows it), or unknown
@@ -24,13 +24,13 @@ pub struct Diff {
     old: String,
     /// The newer one
     new: String,
-    /// A bare document that either refers to
+    /// A bare document to which either refers
     #[arg(long = "reference", value_name = "FILE")]
     references: Vec<PathBuf>,
-    /// Formulas and states of patterns that may be looked at for one part, before it is unknown
+    /// Steps (formulas and states of patterns) for one part before its result is unknown
     #[arg(long, value_name = "N")]
     max_steps: Option<u64>,
-    /// How long all of it may take, before the rest is unknown
+    /// Seconds for the comparison before the rest is unknown
     #[arg(long, value_name = "N")]
     max_seconds: Option<u64>,
     #[command(flatten)]
@@ -40,10 +40,10 @@ pub struct Diff {
 }
 
 impl Diff {
-    /// Compares; the status is 0 if the newer version is compatible, 3 if it breaks, 4 if that is not known.
+    /// Compares. The status is 0 if the newer version is compatible, 3 if it breaks, 4 if that is not known.
     ///
     /// # Errors
-    /// A document that cannot be had or is not good.
+    /// A document cannot be fetched or is not valid.
     pub async fn run(self, json: bool) -> Result<u8, Fault> {
         let mut files = self.references.clone();
         files.extend([&self.old, &self.new].map(PathBuf::from).into_iter().filter(|path| path.is_file()));
@@ -96,7 +96,7 @@ impl Diff {
         })
     }
 
-    /// What a named person said of the newer version, where it is one that an authority has published.
+    /// The permission of a named person for the newer version, if an authority has published it.
     async fn overridden(&self, new: &Context) -> Option<serde_json::Value> {
         if Path::new(&self.new).is_file() {
             return None;
@@ -105,16 +105,16 @@ impl Diff {
         overriding::of(&listed, new.urn().as_str(), &new.digest().to_string()).cloned()
     }
 
-    /// The next number that is free at the authority at hand; none where no authority can be asked.
+    /// The next free number at the authority in reach; none if there is no authority.
     async fn free(&self, new: &Context, next: Version) -> Option<Version> {
         remote::free(&self.at.reach().ok()?, new, next).await.ok()?
     }
 }
 
-/// A file, a shipped context, or one that an authority has published.
+/// A file, a shipped context, or one published by an authority.
 ///
 /// # Errors
-/// It is none of these, or is not good, or cannot be had.
+/// It is none of these, is not valid, or cannot be fetched.
 pub async fn find(
     name: &str,
     documents: &Documents,

@@ -1,4 +1,4 @@
-//! What needs no authority: documents and signed contexts as files.
+//! Commands without an authority: documents and signed contexts as files.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ use crate::fault::{Doing, Fault};
 use crate::log::{Below, COMPROMISED, Split, log_verifier};
 use crate::system::{now, read, read_bytes, read_chain, read_key, read_roots, ring_random, write_new};
 
-/// Sign a document with a context signer of one's own
+/// Sign a document with your own context signer
 #[derive(Debug, Args)]
 pub struct Sign {
     /// The document
@@ -30,10 +30,10 @@ pub struct Sign {
     /// PEM key of the signer
     #[arg(long)]
     key: PathBuf,
-    /// Where the signed context goes; nothing is overwritten
+    /// File for the signed context; nothing is overwritten
     #[arg(long)]
     out: PathBuf,
-    /// A bare document that it refers to
+    /// A bare document to which it refers
     #[arg(long = "reference", value_name = "FILE")]
     references: Vec<PathBuf>,
 }
@@ -56,8 +56,8 @@ impl Sign {
     }
 }
 
-/// Holds a fresh signature against its own chain, so that nothing is written which nobody could verify: another key, another usage, a
-/// line that the certificate does not name.
+/// Verifies a fresh signature under its own chain, so that an unverifiable one is never written: another key, another usage, a line outside
+/// the certificate.
 fn verifiable(signed: &[u8], chain: &Chain, documents: &Documents) -> Result<(), Fault> {
     let top = chain.certificates().last().cloned().into_iter().collect();
     let roots = Roots::from_der(top, &ChainLimits::default()).doing("certificate")?;
@@ -75,24 +75,24 @@ pub struct Verify {
     /// PEM roots
     #[arg(long)]
     roots: PathBuf,
-    /// Seconds since the Unix epoch at which the chain is judged (the log entry's `logged_at`); now without this
+    /// Time at which the chain is judged, in Unix seconds (the log entry's `logged_at`); default: now
     #[arg(long, conflicts_with = "log_key")]
     at: Option<u64>,
-    /// A bare document that it refers to
+    /// A bare document to which it refers
     #[arg(long = "reference", value_name = "FILE")]
     references: Vec<PathBuf>,
-    /// The verifier key of the log: then it must be proved that the context was published, and its chain is judged at that time
+    /// The verifier key of the log: the context must then have a proof of publication, and its chain is judged at that time
     #[arg(long)]
     log_key: Option<String>,
     #[command(flatten)]
     split: Split,
-    /// The proof, where it did not come with the context
+    /// The proof, if it did not come with the context
     #[arg(long, value_name = "FILE", requires = "log_key")]
     proof: Option<PathBuf>,
     /// The verifier key of a witness whose cosignature counts
     #[arg(long = "witness", value_name = "VKEY", requires = "log_key")]
     witnesses: Vec<String>,
-    /// How many of the witnesses must have cosigned; all without this
+    /// Number of witnesses that must have cosigned; default: all
     #[arg(long, requires = "witnesses")]
     quorum: Option<usize>,
 }
@@ -159,7 +159,7 @@ impl Verify {
     }
 }
 
-/// What it means that a context does not hold.
+/// The fault for a context that fails verification.
 pub fn untrusted(why: &TextProofFault) -> Fault {
     let fault = Fault::new(format_args!("not a trusted context: {why}"));
     match why {
@@ -175,7 +175,7 @@ pub fn untrusted(why: &TextProofFault) -> Fault {
 /// Verifies a signed context under roots alone.
 ///
 /// # Errors
-/// It does not hold under these roots at this time.
+/// It is not valid under these roots at this time.
 pub fn verified(
     bytes: &[u8],
     roots: &Roots,
@@ -185,7 +185,7 @@ pub fn verified(
     verify_context_among(bytes, roots, at, &Prefix::default(), &DocumentLimits::default(), others)
 }
 
-/// Says what a verified context holds.
+/// Prints the content of a verified context.
 pub fn tell(signed: &SignedContext, json: bool) {
     let context = signed.context();
     let (urn, digest) = (context.urn().as_str(), context.digest().to_string());

@@ -1,4 +1,4 @@
-//! `semgate context hunt`: looks for a wrong verdict of the comparison, for as long as one likes.
+//! `semgate context hunt`: searches for a wrong verdict of the comparison, for a given time.
 
 use std::time::{Duration, Instant};
 
@@ -8,38 +8,38 @@ use serde_json::{Value, json};
 
 use crate::fault::Fault;
 
-/// How often a hunt says how far it is.
+/// Interval of progress reports.
 const PROGRESS: Duration = Duration::from_secs(10);
-/// The most seeds that `--seed` and the clock lead to: a seed is printed as a number that every JSON reader keeps.
+/// Bound of seeds from `--seed` and the clock: every JSON reader keeps such a number.
 const MAX_SEED: u64 = 1 << 53;
 
-/// Hunt for a wrong verdict of the comparison: random pairs of schemas, and random documents against what is said of them
+/// Search for a wrong verdict of the comparison, with random pairs of schemas and random documents
 #[derive(Debug, Args)]
 pub struct Hunt {
-    /// How long
+    /// Seconds to search
     #[arg(long, default_value_t = 60)]
     seconds: u64,
-    /// The first pair's seed; each pair has the next. The same seed is the same pair, always
+    /// The first pair's seed; each next pair has the next one. A seed always gives the same pair
     #[arg(long, value_parser = clap::value_parser!(u64).range(..MAX_SEED))]
     seed: Option<u64>,
-    /// Pairs after which it ends, if there is still time
+    /// Number of pairs after which it ends, if time is left
     #[arg(long)]
     pairs: Option<u64>,
-    /// Formulas and states of patterns that may be looked at for one part, before it is unknown
+    /// Steps (formulas and states of patterns) for one part before its result is unknown
     #[arg(long, value_name = "N")]
     max_steps: Option<u64>,
 }
 
 impl Hunt {
-    /// Hunts; the status is 0 if no wrong verdict was met.
+    /// Searches; the status is 0 if no wrong verdict was found.
     ///
     /// # Errors
-    /// A verdict that is wrong, with both schemas and the document that shows it.
+    /// A wrong verdict, with both schemas and the document that shows it.
     pub fn run(self, json: bool) -> Result<u8, Fault> {
         let mut limits = CompareLimits::default();
         limits.max_steps = self.max_steps.unwrap_or(limits.max_steps);
         let began = Instant::now();
-        // other pairs each time, unless they are asked for
+        // other pairs each time, unless a seed is given
         let seed = self.seed.unwrap_or_else(|| crate::system::now().wrapping_mul(1 << 16) % MAX_SEED);
         let (mut hunt, mut said) = (Pairs::new(seed, limits), began);
         let mut wrong = None;

@@ -1,7 +1,7 @@
-//! Contexts from what live servers and agents say of themselves: a draft to be reviewed and signed, never trusted as it is.
+//! Drafts contexts from the self-descriptions of live servers and agents: to be reviewed and signed, never trusted as they are.
 //!
-//! Nothing is widened in silence. What a schema says that the profile of contexts cannot keep is either nothing that the
-//! standard asserts, and left out, or replaced by `false`, which takes nothing; both are told on stderr.
+//! Nothing is widened silently. A part of a schema that the profile of contexts cannot keep is omitted if the standard asserts nothing by
+//! it. Otherwise `false`, which accepts nothing, replaces it. Both are reported on stderr.
 
 mod a2a;
 mod ask;
@@ -23,10 +23,10 @@ use self::draft::{Draft, Naming, Part};
 use crate::fault::{Doing, Fault};
 use crate::system::write_new;
 
-/// Where a draft comes from.
+/// The source of a draft.
 #[derive(Debug, Subcommand)]
 pub enum Import {
-    /// The tools of an MCP server, each pinned to what the server says of it now
+    /// The tools of an MCP server, each pinned to its current description
     #[command(disable_version_flag = true)]
     Mcp(mcp::FromServer),
     /// The skills of an A2A agent card, as tasks with open questions
@@ -34,12 +34,12 @@ pub enum Import {
     A2a(From),
 }
 
-/// What is asked, and how the draft is named.
+/// The server, and the name of the draft.
 #[derive(Debug, Args)]
 pub struct From {
     /// The server's endpoint, or the agent's address: `https://…`, or `http://` on loopback
     url: String,
-    /// The line of the context; without it, one made of the server's name. Further contexts get `LINE-2`, `LINE-3`
+    /// The line of the context; default: one made from the server's name. Further contexts get `LINE-2`, `LINE-3`
     #[arg(long)]
     line: Option<String>,
     /// The version of the context
@@ -48,8 +48,8 @@ pub struct From {
     /// PEM roots for https
     #[arg(long)]
     roots: Option<PathBuf>,
-    /// Write the draft to this file, and the definitions that its tools are pinned to as `….tools.json`; further contexts of a large
-    /// server as `…-2.json`, `…-3.json`. Nothing is overwritten
+    /// File for the draft; the pinned definitions of its tools go to `….tools.json`, further contexts of a large server to `…-2.json`,
+    /// `…-3.json`. Nothing is overwritten
     #[arg(long)]
     out: Option<PathBuf>,
 }
@@ -57,7 +57,7 @@ pub struct From {
 /// Fetches, drafts, checks and writes.
 ///
 /// # Errors
-/// No answer, nothing to draft, a name that is no line, or a draft that nothing could make a context.
+/// No answer, nothing to draft, a name that is no line, or a draft that cannot become a context.
 pub async fn run(import: Import, json: bool) -> Result<u8, Fault> {
     let (from, mut draft, name) = match import {
         Import::Mcp(asked) => {
@@ -104,7 +104,7 @@ pub async fn run(import: Import, json: bool) -> Result<u8, Fault> {
     Ok(0)
 }
 
-/// Writes one document, and the file with the definitions that its tools are pinned to.
+/// Writes one document, and the file with the pinned definitions of its tools.
 fn write(out: &Path, number: usize, part: &Part) -> Result<Value, Fault> {
     let out = match number {
         0 => out.to_owned(),
@@ -127,7 +127,7 @@ fn write(out: &Path, number: usize, part: &Part) -> Result<Value, Fault> {
     Ok(shown)
 }
 
-/// All that a reviewer has to know: of the draft as a whole, of each tool that is left out, and of each tool of the draft.
+/// All remarks for the reviewer: on the draft as a whole, on each omitted tool, and on each tool of the draft.
 fn remarks(draft: &Draft, parts: &[Part]) -> Vec<Value> {
     let whole = draft.warnings.iter().map(|what| serde_json::json!({"warnings": [what]}));
     let left_out = draft.left_out.iter();
@@ -152,7 +152,7 @@ fn tell_remark(remark: &Value) {
     }
 }
 
-/// A value for a reviewer, as JSON in which nothing hides.
+/// A value for a reviewer, as JSON without hidden characters.
 fn readable(value: &Value) -> Result<String, Fault> {
     let text = serde_json::to_string_pretty(value).doing("writing the draft")?;
     Ok(crate::screen::json(&text) + "\n")

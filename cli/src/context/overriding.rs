@@ -1,4 +1,4 @@
-//! `semgate context override`: a named person permits a version that breaks, or is not proven, beside what is published.
+//! `semgate context override`: a named person permits a version that breaks, or is not proven, beside the published ones.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,15 +16,15 @@ use crate::names;
 use crate::place::Place;
 use crate::system::{read_bytes, read_chain, read_key, ring_random};
 
-/// Permit a version that breaks, or is not proven: signed with one's own client certificate, logged, and shown to everybody
+/// Permit a version that breaks, or is not proven: signed with your client certificate, logged, public
 #[derive(Debug, Args)]
 pub struct Override {
-    /// The document that may be published: this one and no other
+    /// The only document that may be published by it
     file: PathBuf,
-    /// Why, for everybody to read
+    /// Reason, public
     #[arg(long)]
     reason: String,
-    /// Who permits it, as people call them
+    /// Name of the person who permits it
     #[arg(long)]
     name: String,
     #[command(flatten)]
@@ -32,16 +32,16 @@ pub struct Override {
 }
 
 impl Override {
-    /// Signs a permission and hands it in.
+    /// Signs a permission and submits it.
     ///
     /// # Errors
-    /// A file that is no document, nothing to permit it beside, or what the authority answers.
+    /// The file is no document, there is nothing to permit it beside, or the authority refuses.
     pub async fn run(self, json: bool) -> Result<u8, Fault> {
         remote::done(&log(&self.at, &self.file, &self.reason, &self.name).await?, json)
     }
 }
 
-/// Signs a permission for the document of a file beside everything of its major that counts, and has it logged.
+/// Signs a permission for the document of a file beside all versions of its major that count, and has it logged.
 ///
 /// # Errors
 /// As [`Override::run`].
@@ -73,7 +73,7 @@ pub async fn log(at: &At, file: &Path, reason: &str, name: &str) -> Result<Reply
     reach.client.post(&url, "application/jose+json", body).await
 }
 
-/// What kept a version from being published after its permission was logged, which nothing takes back.
+/// Adds to a fault of publishing that the permission is logged already, and stays.
 pub fn waits(fault: Fault, entry: &Value) -> Fault {
     let index = entry.get("index").and_then(Value::as_u64).map(|index| format!(" as entry {index}"));
     fault.but(format_args!(
@@ -82,17 +82,17 @@ pub fn waits(fault: Fault, entry: &Value) -> Fault {
     ))
 }
 
-/// Whether the authority has published the document of a file already, so that nothing is left to permit.
+/// Returns true if the authority has published the document of a file already, so that no permission is needed.
 ///
 /// # Errors
-/// A file that is no document, or an authority that cannot be asked.
+/// The file is no document, or the authority is unreachable.
 pub async fn is_published(reach: &Reach, file: &Path) -> Result<bool, Fault> {
     let (urn, digest) = named(file)?;
     let listed = remote::listing(reach).await?.contexts;
     Ok(listed.iter().any(|one| one.urn == urn && one.digest == digest))
 }
 
-/// Name and digest of the document of a file, bare or signed; whether it is a good one is for the authority to say.
+/// Name and digest of the document of a file, bare or signed; the authority checks if it is valid.
 fn named(file: &Path) -> Result<(ContextUrn, Digest), Fault> {
     read_named(&read_bytes(file)?).hinted(
         format_args!("`{}`", file.display()),
@@ -129,7 +129,7 @@ async fn authority(reach: &Reach) -> Result<String, Fault> {
     name.map(str::to_owned).ok_or_else(|| Fault::new("the authority's answer: it does not say its name"))
 }
 
-/// What counts of the major, as the authority lists it; what it leaves out, the permission does not cover.
+/// The versions of the major that count, as the authority lists them; the permission does not cover any that it omits.
 async fn beside(reach: &Reach, urn: &ContextUrn) -> Result<BTreeMap<ContextUrn, Digest>, Fault> {
     let counts = remote::listing(reach).await?.contexts.into_iter().filter(|one| {
         let same = one.urn.line() == urn.line() && one.urn.version().major == urn.version().major;
@@ -138,7 +138,7 @@ async fn beside(reach: &Reach, urn: &ContextUrn) -> Result<BTreeMap<ContextUrn, 
     Ok(counts.map(|one| (one.urn, one.digest)).collect())
 }
 
-/// The client certificate that speaks to the authority, with its key.
+/// The client certificate for the authority, with its key.
 fn identity(at: &At) -> Result<SigningIdentity, Fault> {
     let (cert, key) = match (&at.authority, &at.cert, &at.key) {
         (_, Some(cert), Some(key)) => (cert.clone(), key.clone()),
@@ -156,27 +156,27 @@ fn identity(at: &At) -> Result<SigningIdentity, Fault> {
     Ok(SigningIdentity::new(read_key(&key)?, read_chain(&cert)?))
 }
 
-/// Who overrode what, as the authority lists it; nothing where it does not answer, for that is only to be shown.
+/// The overrides as the authority lists them; empty without an answer, because they are only shown.
 pub async fn listed(reach: &Reach) -> Vec<Value> {
     let Ok(reply) = reach.client.get(&format!("{}/v1/overrides", reach.url)).await else { return Vec::new() };
     let listed: Value = serde_json::from_slice(&reply.body).unwrap_or(Value::Null);
     listed.get("overrides").and_then(Value::as_array).cloned().unwrap_or_default()
 }
 
-/// The override that a document was published by, if any.
+/// The override for a published document, if any.
 pub fn of<'a>(listed: &'a [Value], urn: &str, digest: &str) -> Option<&'a Value> {
     let is = |one: &Value, name: &str, text: &str| one.get(name).and_then(Value::as_str) == Some(text);
     listed.iter().find(|one| is(one, "urn", urn) && is(one, "digest", digest))
 }
 
-/// An override as a line: who, as whom, why.
+/// An override as a line: signer, name, reason.
 pub fn line(one: &Value) -> String {
     let text = |name: &str| one.get(name).and_then(Value::as_str).unwrap_or_default();
     let index = one.get("index").and_then(Value::as_u64).unwrap_or_default();
     format!("overridden by {} ({}) in entry {index}: {}", text("name"), text("by"), text("reason"))
 }
 
-/// What is shown beside a comparison.
+/// An override as shown beside a comparison.
 pub fn shown(one: &Value) -> Value {
     let keep = |name: &str| one.get(name).cloned().unwrap_or(Value::Null);
     json!({"index": keep("index"), "by": keep("by"), "name": keep("name"), "reason": keep("reason")})

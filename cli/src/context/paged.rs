@@ -1,5 +1,4 @@
-//! The listing of a log that outgrew it, put together from its pages and its status lists. Nothing of it is verified, as nothing of a listing
-//! is.
+//! The listing of a log that outgrew it, from its pages and status lists. Unverified, as every listing.
 
 use semgate_contexts::Prefix;
 use semgate_statement::listing::{Page, Span};
@@ -11,13 +10,13 @@ use super::Reach;
 use super::remote::refused;
 use crate::fault::{Doing, Fault};
 
-/// How an authority answers for a listing that is longer than readers take.
+/// Status of the authority's answer for a listing that is too long for readers.
 pub const GONE: u16 = 410;
 
-/// What the authority publishes now.
+/// The current publications of the authority.
 ///
 /// # Errors
-/// An authority that cannot be asked, or whose answers are none.
+/// The authority is unreachable, or an answer is malformed.
 pub async fn listing(reach: &Reach) -> Result<Listing, Fault> {
     let what = "the authority's answer";
     let checkpoint = text(reach, "/checkpoint").await?;
@@ -40,7 +39,7 @@ pub async fn listing(reach: &Reach) -> Result<Listing, Fault> {
     Ok(Listing { contexts })
 }
 
-/// The status of an entry in the list of its shard; nothing where the list ends before it, since what it would say is not that the entry is valid.
+/// The status of an entry in the list of its shard; `None` past the end of the list, which does not mean valid.
 fn status(list: &[u8], index: u64) -> Option<Status> {
     let at = index % SHARD_ENTRIES;
     let byte = usize::try_from(at / 4).ok().and_then(|at| list.get(at))?;

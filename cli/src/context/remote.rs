@@ -1,4 +1,4 @@
-//! What an authority is asked for.
+//! Requests to an authority.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,12 +21,12 @@ use crate::fault::{Doing, Fault};
 use crate::names;
 use crate::system::{read_bytes, write_new};
 
-/// An act upon one published version.
+/// An act on one published version.
 #[derive(Debug, Args)]
 pub struct Act {
     /// The URN, or in short `payment:v1.1`
     context: String,
-    /// Why, for the log
+    /// Reason, for the log
     #[arg(long, default_value = "asked for by the operator")]
     reason: String,
     #[command(flatten)]
@@ -34,7 +34,7 @@ pub struct Act {
 }
 
 impl Act {
-    /// Asks for it.
+    /// Requests the act.
     pub async fn run(self, act: &str, json: bool) -> Result<u8, Fault> {
         let reach = self.at.reach()?;
         let url = format!("{}/v1/contexts/{}/{act}", reach.url, names::full_urn(&self.context));
@@ -43,7 +43,7 @@ impl Act {
     }
 }
 
-/// Publishes a file: signed where it looks like a JWS, bare otherwise.
+/// Publishes a file: as signed if it looks like a JWS, else as bare.
 pub async fn publish(reach: &Reach, file: &Path, json: bool) -> Result<u8, Fault> {
     let bytes = read_bytes(file)?;
     let signed = serde_json::from_slice::<Value>(&bytes).is_ok_and(|v| v.get("signatures").is_some());
@@ -66,7 +66,7 @@ pub async fn publish(reach: &Reach, file: &Path, json: bool) -> Result<u8, Fault
     Ok(0)
 }
 
-/// Tells where what was published before does not count by now; nothing where the listing cannot be had, for that is only to be told.
+/// Reports if an earlier publication no longer counts; silent without a listing, because it is only a remark.
 async fn tell_status(reach: &Reach, published: &Value) {
     let urn = published.get("urn").and_then(Value::as_str).unwrap_or_default();
     let Ok(listing) = listing(reach).await else { return };
@@ -78,7 +78,7 @@ async fn tell_status(reach: &Reach, published: &Value) {
     tell!("`{urn}` was published before, and does not count by now: it is {now}");
 }
 
-/// Fetches a signed context, verifies it, and keeps it.
+/// Fetches a signed context, verifies it, and stores it.
 pub async fn fetch(
     told: &Told,
     context: &str,
@@ -122,7 +122,7 @@ async fn served(told: &Told, urn: &str) -> Result<(SignedContext, Stapled), Faul
     Ok((held, served))
 }
 
-/// A signed context, with the proof of its publication where it is served.
+/// A signed context, with the proof of its publication if it is served.
 async fn ask(reach: &Reach, urn: &str) -> Result<Reply, Fault> {
     let url = format!("{}/v1/contexts/{urn}", reach.url);
     reach.client.send(Method::GET, &url, &[("accept", STAPLED_MEDIA_TYPE)], Bytes::new()).await
@@ -132,14 +132,14 @@ fn read(reply: &Reply) -> Result<Stapled, Fault> {
     Stapled::read(&reply.body).doing("the authority's answer")
 }
 
-/// Contexts that are fetched for one: as many as one may refer to.
+/// Contexts fetched for one: as many as one may refer to.
 const MAX_REFERRED: usize = 16;
 
 fn find(others: &[Arc<Context>], urn: &ContextUrn) -> Option<Arc<Context>> {
     others.iter().find(|context| context.urn() == urn).cloned()
 }
 
-/// The contexts that a signed one refers to, each fetched once from the same authority and verified.
+/// The contexts to which a signed one refers, each fetched once from the same authority and verified.
 async fn referred(reach: &Reach, counted: &Counted, served: &Stapled) -> Result<Vec<Arc<Context>>, Fault> {
     let mut others: Vec<Arc<Context>> = Vec::new();
     // each refers to the one after it
@@ -164,7 +164,7 @@ async fn referred(reach: &Reach, counted: &Counted, served: &Stapled) -> Result<
     }
 }
 
-/// The first context that a signed one refers to and that is not among `others`.
+/// The first context to which a signed one refers that is not among `others`.
 fn missing(counted: &Counted, served: &Stapled, others: &[Arc<Context>]) -> Option<ContextUrn> {
     match counted.verify(served, &|urn| find(others, urn)) {
         Err(TextProofFault::Context(ContextFault::Document(DocumentFault::ReferenceMissing {
@@ -183,10 +183,10 @@ pub async fn floor(reach: &Reach, line: &str, version: &str, reason: &str, json:
     done(&reply, json)
 }
 
-/// What the authority lists.
+/// The authority's listing.
 ///
 /// # Errors
-/// An authority that cannot be asked, or whose answer is none.
+/// The authority is unreachable, or its answer is malformed.
 pub async fn listing(reach: &Reach) -> Result<Listing, Fault> {
     let reply = reach.client.get(&format!("{}/v1/contexts", reach.url)).await?;
     if reply.status == paged::GONE {
@@ -196,8 +196,7 @@ pub async fn listing(reach: &Reach) -> Result<Listing, Fault> {
     Listing::read(&reply.body, &Prefix::default()).doing("the authority's answer")
 }
 
-/// The first number from `next` on under which the authority has published nothing of this line but this very document; none where the
-/// numbers are at their end.
+/// The first number from `next` on that is free on this line, or held by this exact document; none at the end of the numbers.
 ///
 /// # Errors
 /// As [`listing`].
@@ -210,7 +209,7 @@ pub async fn free(reach: &Reach, new: &Context, next: Version) -> Result<Option<
     Ok(first_free(&others.map(|one| one.urn.version()).collect(), next))
 }
 
-/// Lists what is published.
+/// Lists the publications.
 pub async fn list(reach: &Reach, json: bool) -> Result<u8, Fault> {
     let reply = reach.client.get(&format!("{}/v1/contexts", reach.url)).await?;
     let listed = if reply.status == paged::GONE {
@@ -235,10 +234,10 @@ pub async fn list(reach: &Reach, json: bool) -> Result<u8, Fault> {
     Ok(0)
 }
 
-/// The exit status where a second person has to agree before anything is done.
+/// The exit status if a second person must approve first.
 const PROPOSED: u8 = 5;
 
-/// Prints what was done, or that it waits for a second person.
+/// Prints the result, or that it waits for a second person.
 ///
 /// # Errors
 /// As [`answer`].
@@ -264,7 +263,7 @@ pub fn answer(reply: &Reply) -> Result<Value, Fault> {
     Err(refused(reply))
 }
 
-/// What an answer with another status says.
+/// The fault for an answer with another status.
 pub fn refused(reply: &Reply) -> Fault {
     let problem: Value = serde_json::from_slice(&reply.body).unwrap_or(Value::Null);
     let text = |name: &str| problem.get(name).and_then(Value::as_str);

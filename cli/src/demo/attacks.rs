@@ -67,8 +67,8 @@ fn poisoned() -> Result<Context, Fault> {
     Context::check(&bytes, &Prefix::default(), &DocumentLimits::default()).doing("poisoned document")
 }
 
-/// A stranger with a root of its own signs it, and a mirror serves it to one who follows the real authority: everything else that the
-/// follower fetches is the authority's own.
+/// A stranger with its own root signs it, and a mirror serves it to a follower of the real authority. Everything else that the follower
+/// fetches is genuine.
 async fn offered_to_a_follower(stage: &Stage, poisoned: &Context) -> Result<Played, Fault> {
     let signed = signed_by_a_stranger(poisoned)?;
     let place = &stage.place;
@@ -117,7 +117,7 @@ async fn offered_to_a_follower(stage: &Stage, poisoned: &Context) -> Result<Play
     Ok(Played { scene, outcome, measured: None, right })
 }
 
-/// The digest of the published `payment:v1.1`, as the authority lists it.
+/// The digest of the published `payment:v1.1` in the authority's listing.
 async fn published_digest(stage: &Stage, client: &Client) -> Result<String, Fault> {
     let reply = client.get(&format!("{}/v1/contexts", stage.place.up().authority_url)).await?;
     let listed = answer(&reply)?;
@@ -127,12 +127,12 @@ async fn published_digest(stage: &Stage, client: &Client) -> Result<String, Faul
     digest.map(str::to_owned).ok_or_else(|| Fault::new("payment:v1.1 is not published"))
 }
 
-/// How long the stranger has had its certificates: thirty days, within what a leaf is good for.
+/// Age of the stranger's certificates: thirty days, within a leaf's lifetime.
 const STRANGER_FOR: u64 = 30 * 24 * 3600;
 
 fn signed_by_a_stranger(document: &Context) -> Result<Vec<u8>, Fault> {
     let random = ring_random();
-    // valid before anything that the authority published, so that nothing but its root is wrong
+    // valid before the authority's first publication, so that only its root is wrong
     let from = now().saturating_sub(STRANGER_FOR);
     let key = || KeyPair::generate(&random).doing("stranger's key");
     let root = Issuer::root(&RootProfile::new("Stranger", from), key()?, &random).doing("stranger's root")?;

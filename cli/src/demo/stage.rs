@@ -1,4 +1,4 @@
-//! What the scenes play on: the running parts, and one client for each agent.
+//! The stage of the scenes: the running parts, and one client for each agent.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::say::{Line, Outcome};
 
 /// A running `up` with a client for each agent.
 pub struct Stage {
-    /// Where everything is.
+    /// The place of the running `up`.
     pub place: Place,
     clients: BTreeMap<String, Client>,
 }
@@ -21,7 +21,7 @@ impl Stage {
     /// Opens a client for each agent of `up.json`.
     ///
     /// # Errors
-    /// Files that cannot be read.
+    /// A file cannot be read.
     pub fn open(place: Place) -> Result<Self, Fault> {
         let mut clients = BTreeMap::new();
         for name in place.up().agents.keys() {
@@ -33,7 +33,7 @@ impl Stage {
     /// The client of an agent.
     ///
     /// # Errors
-    /// No such agent.
+    /// There is no such agent.
     pub fn client(&self, name: &str) -> Result<&Client, Fault> {
         self.clients.get(name).ok_or_else(|| Fault::new(format_args!("no agent `{name}`")))
     }
@@ -52,7 +52,7 @@ impl Stage {
         self.say_with_digest(agent, performative, urn, None, content).await
     }
 
-    /// The same, naming the context by a digest too.
+    /// Does the same, and names the context by a digest too.
     ///
     /// # Errors
     /// No answer.
@@ -72,7 +72,7 @@ impl Stage {
         Ok(Outcome::read(&reply))
     }
 
-    /// How many messages reached the agent behind.
+    /// Number of messages that reached the agent behind.
     ///
     /// # Errors
     /// No answer.
@@ -86,7 +86,7 @@ impl Stage {
             .ok_or_else(|| Fault::new("the sample agent does not count"))
     }
 
-    /// Plays one message as a scene: holds verdict and code against `expected`, and counts what reached the agent.
+    /// Plays one message as a scene: compares verdict and code with `expected`, and counts deliveries to the agent.
     ///
     /// # Errors
     /// No answer.
@@ -104,7 +104,7 @@ impl Stage {
     }
 }
 
-/// Whether an outcome is the expected one, with nothing delivered that was refused.
+/// Compares an outcome with the expected one; a refused message must not be delivered.
 pub fn judge(outcome: &Outcome, expected: Expected, arrived: u64) -> Right {
     let as_expected = match expected {
         Expected::Allowed => outcome.verdict == "ALLOWED" && arrived == 1,

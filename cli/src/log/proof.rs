@@ -1,4 +1,4 @@
-//! `semgate log proof`: proofs as text in the formats of C2SP, made from tiles and checked with keys alone.
+//! `semgate log proof`: text proofs in the formats of C2SP, made from tiles and checked with keys alone.
 
 use std::path::{Path, PathBuf};
 
@@ -19,13 +19,13 @@ use crate::fault::{Doing, Fault};
 use crate::names;
 use crate::system::{now, read, read_bytes, read_roots, write_new};
 
-/// What is to be proved, or checked.
+/// A proof to make or check.
 #[derive(Debug, Args)]
 pub struct Proof {
-    /// The entry: its position in the log, or the URN of a context (in short `payment:v1.1`) for its publish statement
+    /// The entry: its index in the log, or the URN of a context (in short `payment:v1.1`) for its publish statement
     #[arg(required_unless_present_any = ["check", "since"])]
     entry: Option<String>,
-    /// The authority's address, that of a mirror, or a mirror's directory; the authority of `--dir` without this
+    /// The authority's address, that of a mirror, or a mirror's directory; default: the authority of `--dir`
     #[arg(long, value_name = "URL|DIR")]
     from: Option<String>,
     /// An older size of the log, or a file with a checkpoint of it: prove (or, with `--check`, check) that the log continues it
@@ -40,8 +40,8 @@ pub struct Proof {
     /// Write the bytes of the entry to this file, or, with `--check`, read them from it instead of the proof's own extra data
     #[arg(long, value_name = "FILE")]
     entry_bytes: Option<PathBuf>,
-    /// With `--check`: what the authority serves at `/v1/trust`, or a mirror has as `v1/trust`. Its trust list says which issuing certificates and
-    /// log keys count, and nothing counts that a key gave which the root has named as compromised; a `--root-threshold` above 1 needs it
+    /// With `--check`: the file served at `/v1/trust` (`v1/trust` in a mirror). Its trust list names the issuing certificates and log keys
+    /// that count, and signatures of compromised keys are refused; required if `--root-threshold` is above 1
     #[arg(long, value_name = "FILE", requires = "check")]
     trust: Option<PathBuf>,
     #[command(flatten)]
@@ -52,7 +52,7 @@ impl Proof {
     /// Makes or checks a proof.
     ///
     /// # Errors
-    /// What does not hold, or a log that cannot be read.
+    /// A proof that is not valid, or a log that cannot be read.
     pub fn run(self, json: bool) -> Result<u8, Fault> {
         if let Some(file) = &self.check {
             print(&self.checked(file)?, json);
@@ -156,7 +156,7 @@ fn rules<'a>(log: &'a LogVerifier, quorum: &'a Quorum) -> CheckpointRules<'a> {
     CheckpointRules { log, quorum, latest }
 }
 
-/// What is known of an older log.
+/// The known state of an older log.
 enum Older {
     Size(u64),
     Known(Checkpoint),
@@ -170,7 +170,7 @@ impl Older {
         }
     }
 
-    /// Against the root that the served log has at this size.
+    /// Compares with the root of the served log at this size.
     fn judge(&self, root: TreeHash) -> Result<(), Fault> {
         match self {
             Older::Known(old) if old.root != root => Err(Fault::new(format_args!(
@@ -207,7 +207,7 @@ fn shown(checkpoint: &Checkpoint, index: u64) -> Value {
     })
 }
 
-/// The same with what the entry says.
+/// Prints the verified proof, with the content of the entry.
 fn told(
     checkpoint: &Checkpoint,
     index: u64,
@@ -239,7 +239,7 @@ fn about(statement: &Statement) -> String {
     }
 }
 
-/// Whether the checkpoint in a proof is by a log key that was told, and so by none that the trust list names now.
+/// Returns true if a given log key signed the checkpoint of a proof: then the trust list no longer names that key.
 fn by_former(proof: &TlogProof, told: &LogVerifier) -> bool {
     Checkpoint::verify(proof.checkpoint.as_bytes(), told, told.name()).is_ok()
 }

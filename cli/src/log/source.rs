@@ -1,4 +1,4 @@
-//! Where a log is read from: an authority or any web server with a mirror's files, or a directory with them.
+//! Sources of a log: an authority, any web server with a mirror's files, or a directory with them.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -17,63 +17,63 @@ use crate::fault::{Doing, Fault};
 use crate::place::Place;
 use crate::system::{read, read_roots};
 
-/// Which log, and by which keys it is judged.
+/// The log, and the keys that verify it.
 #[derive(Debug, Args)]
 pub struct Which {
-    /// The directory of `semgate up`, for what is not given
+    /// The directory of `semgate up`, for options that are not given
     #[arg(long, default_value = "./.semgate")]
     dir: PathBuf,
     /// PEM roots, instead of those of `--dir`
     #[arg(long)]
     roots: Option<PathBuf>,
-    /// PEM roots of the web server's certificate; `--roots` without this
+    /// PEM roots of the web server's certificate; default: `--roots`
     #[arg(long)]
     tls_roots: Option<PathBuf>,
     /// The verifier key of the log, `origin+id+key`, instead of that of `--dir`
     #[arg(long)]
     log_key: Option<String>,
-    /// How many root keys spoke for the root before the first trust list: then one alone makes no issuing certificate that counts. That of
-    /// `--dir` without this, beside roots that are given 1
+    /// Number of root keys that spoke for the root before the first trust list; above 1, no single key makes issuing certificates that
+    /// count. Default: that of `--dir`, or 1 with given roots
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_ROOT_KEYS as u64))]
     root_threshold: Option<u64>,
-    /// The authority's name; without this, where roots and log key are given, the name in the head that they verify
+    /// The authority's name; default, with given roots and log key: the name in the verified head
     #[arg(long)]
     authority: Option<String>,
     /// The verifier key of a witness whose cosignature counts
     #[arg(long = "witness", value_name = "VKEY")]
     witnesses: Vec<String>,
-    /// How many of the witnesses must have cosigned; all without this
+    /// Number of witnesses that must have cosigned; default: all
     #[arg(long)]
     quorum: Option<usize>,
 }
 
-/// What was told of an authority, by a way other than its own.
+/// The trust in an authority, from a source other than itself.
 pub struct Told {
     /// PEM roots.
     pub roots: PathBuf,
-    /// How many of their keys spoke for the root before the first trust list.
+    /// Number of root keys that spoke for the root before the first trust list.
     pub root_threshold: u64,
     /// The log key.
     pub log: LogVerifier,
-    /// Its name, if it is known.
+    /// Its name, if known.
     name: Option<String>,
 }
 
-/// A log that can be read, and what it is judged by.
+/// A readable log, with the rules for its verification.
 pub struct Source {
-    /// Where its bytes come from.
+    /// The source of its bytes.
     pub fetch: Box<dyn Fetch>,
     /// Keys and names.
     pub config: FollowerConfig,
-    /// The place, to be shown.
+    /// Its location, for display.
     pub shown: String,
 }
 
 impl Which {
-    /// Opens a log at an address or in a directory; without one, that of `--dir`.
+    /// Opens a log at an address or in a directory; by default, that of `--dir`.
     ///
     /// # Errors
-    /// Keys or roots that are neither given nor known, or that cannot be read.
+    /// Keys or roots are neither given nor known, or cannot be read.
     pub fn open(&self, at: Option<&str>) -> Result<Source, Fault> {
         if self.authority.as_deref().is_some_and(|name| name.contains("://")) {
             return Err(Fault::new("`--authority` is the name of an authority here, not its address")
@@ -106,16 +106,16 @@ impl Which {
         Ok(Source { fetch, config, shown })
     }
 
-    /// The directory whose keys a log at a named address is judged by, where not all were given: it may be of another authority.
+    /// The directory whose keys verify a log at a named address, if not all were given: it may be of another authority.
     pub fn lends(&self, at: Option<&str>) -> Option<&Path> {
         let given = self.roots.is_some() && self.log_key.is_some();
         (at.is_some() && !given).then_some(self.dir.as_path())
     }
 
-    /// What was told of the authority, for what needs no log at hand.
+    /// The trust in the authority, for commands without a log.
     ///
     /// # Errors
-    /// Roots or a log key that are neither given nor known.
+    /// Roots or a log key are neither given nor known.
     fn keys(&self, place: Option<&Place>) -> Result<Told, Fault> {
         let missing = |what: &str| {
             Fault::new(format_args!("no {what}: neither given nor known from `--dir`"))
@@ -132,10 +132,10 @@ impl Which {
         Ok(Told { roots, root_threshold, log, name: of_dir.map(|known| known.name) })
     }
 
-    /// The same, from `--dir` where it is not given.
+    /// The same trust, from `--dir` if it is not given.
     ///
     /// # Errors
-    /// Neither given nor known.
+    /// It is neither given nor known.
     pub fn told(&self) -> Result<Told, Fault> {
         let place = match (&self.roots, &self.log_key) {
             (Some(_), Some(_)) => None,
@@ -144,16 +144,16 @@ impl Which {
         self.keys(place.as_ref())
     }
 
-    /// The witnesses that must have seen a checkpoint.
+    /// The witnesses that must have cosigned a checkpoint.
     ///
     /// # Errors
-    /// A key that is none, or a quorum of more than there are.
+    /// A key is malformed, or the quorum exceeds the number of witnesses.
     pub fn quorum(&self) -> Result<Quorum, Fault> {
         quorum(&self.witnesses, self.quorum)
     }
 }
 
-/// An address, under these roots of its certificate, or a directory.
+/// A source at an address, with these roots for its certificate, or in a directory.
 ///
 /// # Errors
 /// The roots cannot be read.
@@ -170,10 +170,10 @@ pub fn reach(at: &str, tls_roots: &Path) -> Result<Box<dyn Fetch>, Fault> {
     Ok(Box::new(InDirectory(PathBuf::from(dir))))
 }
 
-/// The verifier key of a log.
+/// Reads the verifier key of a log.
 ///
 /// # Errors
-/// It is none.
+/// It is malformed.
 pub fn log_verifier(key: &str) -> Result<LogVerifier, Fault> {
     LogVerifier::parse(key.trim()).hinted(
         "log key",
@@ -181,10 +181,10 @@ pub fn log_verifier(key: &str) -> Result<LogVerifier, Fault> {
     )
 }
 
-/// As many of these witnesses as asked for; all without a number.
+/// A quorum of so many of these witnesses; by default all.
 ///
 /// # Errors
-/// A key that is none, or a quorum of more than there are.
+/// A key is malformed, or the quorum exceeds the number of witnesses.
 pub fn quorum(witnesses: &[String], need: Option<usize>) -> Result<Quorum, Fault> {
     let keys = witnesses.iter().map(|key| {
         CosignerVerifier::parse(key).map_err(|e| {
@@ -197,7 +197,7 @@ pub fn quorum(witnesses: &[String], need: Option<usize>) -> Result<Quorum, Fault
         .hinted("witnesses", "each `--witness` is another key, and `--quorum` no more than these")
 }
 
-/// How long a head is waited for that is on its way: a commit takes some milliseconds, half a second where a witness is slow.
+/// Pause for a head that is on its way: a commit takes some milliseconds, half a second with a slow witness.
 const MOMENT: Duration = Duration::from_millis(250);
 
 /// A web server, over one kept connection.
@@ -232,8 +232,7 @@ impl Fetch for OverHttp {
         std::thread::sleep(MOMENT);
     }
 
-    /// Nobody lists what a web server has: the newest sizes are asked for, if there is a delta from that of the head, as wherever there are
-    /// any.
+    /// A web server has no directory listing: asks for deltas from the newest sizes if there is one from the head's own.
     fn deltas(&mut self, size: u64) -> Vec<u64> {
         let any = self.get(&format!("{DELTAS}/{size}"), MAX_DELTA_BYTES as u64);
         match any {
@@ -245,22 +244,22 @@ impl Fetch for OverHttp {
     }
 }
 
-/// The sizes that these names say, each in its one spelling; other names nobody asks for.
+/// The sizes in these names, each in canonical spelling; ignores other names.
 fn sizes(names: impl Iterator<Item = String>) -> Vec<u64> {
     let size = |name: String| name.parse().ok().filter(|size: &u64| size.to_string() == name);
     names.filter_map(size).collect()
 }
 
-/// Where deltas are.
+/// Path of the deltas.
 const DELTAS: &str = "/v1/feed/deltas";
-/// From how many of the log's newest sizes a web server is asked for deltas. Each is a request, which an authority answers by making one; a
-/// directory is looked into, and all that are there are checked.
+/// Number of the newest log sizes at which a web server is asked for deltas. Each is a request, for which an authority makes one. In a
+/// directory, all existing ones are checked.
 const DELTAS_ASKED: u64 = 64;
 
-/// The bytes of a file of a mirror. A pipe is not waited for, and what is no regular file has no bytes that were copied.
+/// The bytes of a mirror's file. Does not wait for a pipe: only regular files count.
 ///
 /// # Errors
-/// There is none, it is none that was copied, or it is longer than `max_bytes`.
+/// It is missing, not a regular file, or longer than `max_bytes`.
 pub fn copied(path: &Path, max_bytes: u64) -> Result<Vec<u8>, FetchFault> {
     let file = PolicySource::open(path).map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => FetchFault::HttpStatus(404),
@@ -293,20 +292,20 @@ impl Fetch for InDirectory {
     }
 }
 
-/// What the gateway of a place was told of the one authority that it follows.
+/// The gateway's trust in the one authority that it follows.
 pub struct Followed {
     /// The verifier key of its log.
     pub log_key: String,
     /// Its name.
     pub name: String,
-    /// How many root keys spoke for its root before the first trust list.
+    /// Number of root keys that spoke for its root before the first trust list.
     pub root_threshold: u64,
 }
 
 /// The one authority that the gateway of this place follows.
 ///
 /// # Errors
-/// A configuration that cannot be read.
+/// The configuration cannot be read.
 pub fn followed(place: &Place) -> Result<Followed, Fault> {
     let path = place.path(&place.up().firewall_config);
     let shown = format!("`{}`", path.display());

@@ -1,4 +1,4 @@
-//! What counts below the root of an authority whose root is split among several keys, where no log is at hand: what its trust list names.
+//! The trust below a split root for commands without a log: the keys that its trust list names.
 
 use std::path::{Path, PathBuf};
 
@@ -11,39 +11,39 @@ use semgate_statement::{Heard, LogVerifier, Trust};
 use crate::fault::{Doing, Fault};
 use crate::system::read;
 
-/// The root of an authority, where it may be split among several keys.
+/// Options for a root that may be split among several keys.
 #[derive(Debug, Args)]
 pub struct Split {
-    /// How many root keys spoke for the root before the first trust list; above 1 nothing counts without `--trust`
+    /// Number of root keys that spoke for the root before the first trust list; above 1 nothing counts without `--trust`
     #[arg(long, value_name = "N", default_value_t = 1, requires = "log_key", value_parser = clap::value_parser!(u64).range(1..=MAX_ROOT_KEYS as u64))]
     root_threshold: u64,
-    /// What the authority serves at `/v1/trust`, or a mirror has as `v1/trust`: then the issuing certificates and log keys of the trust list
-    /// in it count, once enough root keys have signed it, and nothing that a key gave which the root has named as compromised
+    /// The file served at `/v1/trust` (`v1/trust` in a mirror). The issuing certificates and log keys of its trust list count, once enough
+    /// root keys have signed it; signatures of compromised keys are refused
     #[arg(long, value_name = "FILE", requires = "log_key")]
     trust: Option<PathBuf>,
 }
 
-/// What counts below a root.
+/// The keys that count below a root.
 pub struct Below {
     /// The roots, with the issuing certificates that count.
     pub roots: Roots,
     /// The keys of the log.
     pub log: LogVerifier,
-    /// What the root has said, where a trust document was given.
+    /// The root's statements, if a trust document was given.
     pub heard: Option<Heard>,
 }
 
 impl Split {
-    /// As [`counted`].
+    /// Does the same as [`counted`].
     ///
     /// # Errors
-    /// As there.
+    /// As for [`counted`].
     pub fn counted(&self, roots: Roots, log: &LogVerifier) -> Result<Below, Fault> {
         counted(roots, log, self.root_threshold, self.trust.as_deref())
     }
 }
 
-/// That fewer root keys speak than were demanded: as many as were signed the trust list that says so, and from it on its own number counts.
+/// Reports that fewer root keys speak than were demanded. That many signed the trust list, and its own number counts from it on.
 pub fn tell_threshold(demanded: u64, counts: u64) {
     if counts < demanded {
         tell!(
@@ -52,11 +52,11 @@ pub fn tell_threshold(demanded: u64, counts: u64) {
     }
 }
 
-/// The roots with the issuing certificates that count below them, and the keys of the log: as they were told, or as the trust list in the
-/// file has it, which a threshold of the root keys must have signed. Without the file it says that nobody looks for compromised keys.
+/// The roots with their valid issuing certificates, and the log keys: as given, or from the trust list in the file. A threshold of the root
+/// keys must have signed that list. Without the file, warns that compromised keys go unnoticed.
 ///
 /// # Errors
-/// A threshold above one, and no file; a file that does not hold, or has no trust list in it then.
+/// A threshold above one without a file; or a file that fails verification, or has no trust list.
 pub fn counted(
     roots: Roots,
     log: &LogVerifier,

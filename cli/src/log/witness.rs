@@ -10,7 +10,7 @@ use crate::authority::{print_members as print, stopped};
 use crate::fault::{Doing, Fault};
 use crate::signals;
 
-/// Cosign checkpoints of logs that one knows, and refuse forks
+/// Cosign checkpoints of known logs, and refuse forks
 #[derive(Debug, Args)]
 pub struct Witness {
     /// `witness.toml`: run until SIGTERM
@@ -22,16 +22,16 @@ pub struct Witness {
     /// The name of the new witness: a URL without its scheme, such as `witness.example`
     #[arg(long, requires = "init")]
     name: Option<String>,
-    /// The verifier key of a log that the new witness is to know
+    /// The verifier key of a log for the new witness
     #[arg(long = "log-key", value_name = "VKEY", requires = "init")]
     logs: Vec<String>,
 }
 
 impl Witness {
-    /// Runs, or makes.
+    /// Runs a witness, or makes one.
     ///
     /// # Errors
-    /// A configuration that cannot be used, files that exist, or whatever stopped the witness.
+    /// A configuration that cannot be used, files that exist, or the fault that stopped the witness.
     pub fn run(self, json: bool) -> Result<u8, Fault> {
         if let (Some(dir), Some(name)) = (&self.init, &self.name) {
             let key = init_witness(dir, name, &self.logs).hinted(

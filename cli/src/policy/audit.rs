@@ -10,7 +10,7 @@ use semgate_policies::Parties;
 use crate::fault::{Doing, Fault};
 use crate::system::unreadable;
 
-/// Bounds of one record, far above the largest that a gateway writes: what is kept of a message is at most 32 KiB.
+/// Bounds of one record, far above the largest that a gateway writes: it keeps at most 32 KiB of a message.
 pub const LIMITS: json::Limits = json::Limits {
     max_bytes: 16 << 20,
     max_depth: 64,
@@ -24,7 +24,7 @@ pub const LIMITS: json::Limits = json::Limits {
 pub struct Entry<'a>(&'a Object<'a>);
 
 impl<'a> Entry<'a> {
-    /// A member that is a text.
+    /// A string member.
     pub fn text(&self, name: &str) -> Option<&'a str> {
         self.0.get(name)?.as_str()
     }
@@ -34,28 +34,28 @@ impl<'a> Entry<'a> {
         self.0.get("n").and_then(Json::as_number).and_then(|n| n.as_i64_exact()).unwrap_or_default()
     }
 
-    /// What was asked of the policies, if that was kept.
+    /// The request to the policies, if it was kept.
     pub fn asked(&self) -> Option<&'a Object<'a>> {
         self.0.get("asked")?.as_object()
     }
 
-    /// A member that is a list of names; nothing without it.
+    /// A member with a list of names; empty without it.
     pub fn names(&self, name: &str) -> impl Iterator<Item = &'a str> + use<'a> {
         self.0.get(name).and_then(Json::as_array).unwrap_or_default().iter().filter_map(Json::as_str)
     }
 
-    /// When the verdict fell, in seconds since the Unix epoch.
+    /// Time of the verdict, in seconds since the Unix epoch.
     pub fn time(&self) -> u64 {
         let time = self.0.get("time").and_then(Json::as_number).and_then(|number| number.as_i64_exact());
         time.and_then(|time| u64::try_from(time).ok()).unwrap_or_default()
     }
 
-    /// The limits that stopped it.
+    /// The limits that stopped the message.
     pub fn limited(&self) -> &'a [Json<'a>] {
         self.0.get("limited").and_then(Json::as_array).unwrap_or_default()
     }
 
-    /// Who said it to whom.
+    /// Sender and receiver.
     pub fn parties(&self) -> Parties<'a> {
         let text = |name| self.text(name).unwrap_or_default();
         Parties {
@@ -72,8 +72,8 @@ const A_LOG: &str = "the audit log of a gateway is meant (of `up`: what `audit` 
 /// The beginning of every record.
 const BEGINNING: &[u8] = b"{\"time\":";
 
-/// Reads every record of a log, and returns the number of lines that a crash cut short, which hold no record. A last line without an end is one
-/// that is still being written.
+/// Reads every record of a log, and returns the number of lines that a crash cut short, which hold no record. A last line without an end is
+/// still being written.
 ///
 /// # Errors
 /// The log cannot be read, a line is neither a record nor the beginning of one, or `with` fails.

@@ -1,4 +1,4 @@
-//! `semgate policy bundle`: a policy directory as one signed file, and what such a file says.
+//! `semgate policy bundle`: signs a policy directory as one file, and verifies such a file.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use super::inputs::{self, Contexts};
 use crate::fault::{Doing, Fault};
 use crate::system::{now, read_bytes, read_chain, read_key, read_roots, replace, ring_random};
 
-/// The most bytes that a bundle is read with: the largest that a gateway can be told to take.
+/// The largest bundle accepted, in bytes: the most that a gateway can be configured to accept.
 const MAX_BYTES: usize = 1 << 30;
 
 /// A directory to sign, or a bundle to verify.
@@ -28,22 +28,22 @@ pub struct Bundle {
     /// Its certificate chain, leaf first
     #[arg(long, value_name = "CHAIN", requires = "policies")]
     cert: Option<PathBuf>,
-    /// Rises with each bundle; the time in seconds unless given
+    /// Rises with each bundle; default: the time in seconds
     #[arg(long, value_name = "VERSION", requires = "policies")]
     set_version: Option<u64>,
-    /// Where the bundle goes; replaced at once
+    /// File for the bundle; replaced atomically
     #[arg(short, long, value_name = "FILE", requires = "policies")]
     out: Option<PathBuf>,
-    /// Verifies this bundle instead
+    /// Verify this bundle instead
     #[arg(long, value_name = "FILE", requires = "roots", requires = "signers")]
     verify: Option<PathBuf>,
     /// Roots of the signers' certificates
     #[arg(long, value_name = "PEM")]
     roots: Option<PathBuf>,
-    /// The id of a signer whose bundles count
+    /// The SPIFFE id of an accepted signer
     #[arg(long = "signer", value_name = "SPIFFE-ID", id = "signers")]
     signers: Vec<String>,
-    /// Sign only what would be loaded beside the shipped contexts; so it is wherever `--context` or `--floor` is given
+    /// Sign only a set that loads beside the shipped contexts; implied by `--context` and `--floor`
     #[arg(long, requires = "policies")]
     check: bool,
     #[command(flatten)]
@@ -54,7 +54,7 @@ impl Bundle {
     /// Signs or verifies.
     ///
     /// # Errors
-    /// A file that cannot be read or written, a set that is none, a key that does not go with its certificate, a bundle that is refused.
+    /// A file that cannot be read or written, an invalid set, a key that does not match its certificate, or a refused bundle.
     pub fn run(self, json: bool) -> Result<u8, Fault> {
         match (&self.verify, &self.policies) {
             (Some(file), _) => self.verify(file, json),
@@ -95,7 +95,7 @@ impl Bundle {
         Ok(0)
     }
 
-    /// Nothing is signed that no gateway would load.
+    /// Refuses a set that no gateway would load.
     fn is_a_set(&self, source: &PolicySource, json: bool) -> Result<(), Fault> {
         Policies::parse(source, &PolicyLimits::default())
             .map_err(|faults| inputs::rejected(&faults, json))?;

@@ -10,58 +10,58 @@ use serde_json::value::RawValue;
 use crate::fault::{Doing, Fault};
 use crate::system::{read_bytes, unreadable};
 
-/// The most bytes of one file of cases: as many as a gateway reads of one file of policies. Both are written by hand.
+/// The most bytes of one file of cases: the same as for a policy file of a gateway. Both are written by hand.
 const MAX_FILE_BYTES: usize = 1 << 20;
 
-/// One case: what is said by whom to whom, and what must come of it.
+/// One case: a message between two agents, and the expected result.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// What the case shows, in a line; failures name it.
+    /// The purpose of the case, in a line; failures show it.
     pub shows: String,
     /// The verified sender: its id, or the alias of `entities.json`.
     pub sender: String,
     /// The receiver, likewise.
     pub receiver: String,
-    /// Which way it goes.
+    /// Direction of the message.
     #[serde(default)]
     pub direction: Way,
     /// The binding: `l8`, `a2a` or `mcp`.
     #[serde(default = "l8")]
     pub protocol: String,
-    /// The version of the protocol, as it writes it; the newest unless given.
+    /// The protocol version in its own spelling; default: the newest.
     pub binding_version: Option<String>,
     /// The clock: RFC 3339.
     pub time: Option<String>,
-    /// A message as it is sent.
+    /// A message as sent.
     pub message: Option<Box<RawValue>>,
-    /// What the sender shows besides its identity: credentials of its certificate (`cert:…`) or of a token (`token:…`), taken as verified.
+    /// Credentials of the sender besides its identity: of its certificate (`cert:…`) or of a token (`token:…`), taken as verified.
     #[serde(default)]
     pub sender_shows: Vec<String>,
-    /// What the receiver shows: in a reply, where it is known.
+    /// Credentials of the receiver: in a reply, if it is known.
     #[serde(default)]
     pub receiver_shows: Vec<String>,
-    /// When the lock ends that it is said under: RFC 3339. For one concept.
+    /// End of the lock on the session: RFC 3339. For one concept.
     pub lock_until: Option<String>,
-    /// The same as a file, from the directory of the case's own.
+    /// The message as a file, relative to the directory of the case.
     pub message_file: Option<PathBuf>,
-    /// What a reply answers: a message as it is sent, which must pass.
+    /// The request of a reply: a message as sent, which must pass.
     pub answers: Option<Box<RawValue>>,
-    /// One concept in place of a message: its context, `payment:v1.1`. Beside a message of MCP, the context that the route pins.
+    /// Context of one concept in place of a message, such as `payment:v1.1`. Beside a message of MCP, the context that the route pins.
     pub context: Option<String>,
-    /// Its name.
+    /// Name of the concept.
     pub concept: Option<String>,
-    /// Under which performative.
+    /// Its performative.
     pub performative: Option<String>,
     /// The instance.
     pub content: Option<Box<RawValue>>,
     /// `permitted`, `denied` or the code of a refusal.
     pub expect: String,
-    /// The exact set of policies that decide; not looked at without it.
+    /// The exact set of deciding policies; not checked without it.
     pub policies: Option<Vec<String>>,
 }
 
-/// The direction of a message, as policies know it.
+/// The direction of a message, as in policies.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Way {
@@ -72,10 +72,10 @@ pub enum Way {
     Reply,
 }
 
-/// What a case is about, once it is known to be whole.
+/// The subject of a complete case.
 #[derive(Debug)]
 pub enum Subject {
-    /// A message as sent, with what it answers.
+    /// A message as sent, with the request of a reply.
     Message {
         /// The bytes.
         bytes: Vec<u8>,
@@ -90,7 +90,7 @@ pub enum Subject {
         context: String,
         /// Its name.
         concept: String,
-        /// Under which performative.
+        /// Its performative.
         performative: String,
         /// The instance.
         content: Vec<u8>,
@@ -104,19 +104,19 @@ fn l8() -> String {
 /// The cases of one file.
 #[derive(Debug)]
 pub struct CaseFile {
-    /// The name to show.
+    /// The name for display.
     pub name: String,
-    /// Its cases, in their order.
+    /// Its cases, in order.
     pub cases: Vec<(Case, Subject)>,
 }
 
 const A_CASE: &str = "a list of cases is meant, as docs/how-to/test-policies.md has them";
 
 impl CaseFile {
-    /// Every `*.json` of a directory, not of those below it, by name.
+    /// Reads every `*.json` of a directory, without subdirectories, by name.
     ///
     /// # Errors
-    /// The directory or a file cannot be read, a file is not of the documented form, or there is no case at all.
+    /// The directory or a file cannot be read, a file is malformed, or there is no case at all.
     pub fn read_dir(dir: &Path) -> Result<Vec<Self>, Fault> {
         let reading = |why| unreadable(dir, &why);
         let mut paths = Vec::new();

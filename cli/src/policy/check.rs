@@ -1,4 +1,4 @@
-//! `semgate policy check DIR`: would this policy directory be loaded beside these contexts?
+//! `semgate policy check DIR`: checks that a policy directory loads beside these contexts.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::inputs::{self, Contexts};
 use crate::fault::{Doing, Fault};
 use crate::system;
 
-/// Which policies, beside which contexts.
+/// The policies, and the contexts beside them.
 #[derive(Debug, Args)]
 pub struct Check {
     /// A directory of `*.cedar` and `entities.json`
@@ -21,11 +21,11 @@ pub struct Check {
     policies: PathBuf,
     #[command(flatten)]
     contexts: Contexts,
-    /// A gateway's configuration: its floors and those that it remembers of its authorities, and the issuers of tokens that policies may
-    /// ask for (`[[credential_issuer]]`)
+    /// A gateway's configuration: its floors and the remembered floors of its authorities, and the issuers of tokens that policies may
+    /// require (`[[credential_issuer]]`)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Print the Cedar schema that the contexts give
+    /// Print the Cedar schema of the contexts
     #[arg(long)]
     schema: bool,
 }
@@ -34,7 +34,7 @@ impl Check {
     /// Checks.
     ///
     /// # Errors
-    /// Status 1 with every fault, a line each, where the directory would not be loaded.
+    /// Status 1 with every fault, a line each, if the directory would not load.
     pub fn run(&self, json: bool) -> Result<u8, Fault> {
         let contexts = self.contexts.read()?;
         if self.schema {
@@ -44,7 +44,7 @@ impl Check {
         let source = inputs::source(&self.policies)?;
         let Beside { floors, limits, own, unjudged } = self.beside(&contexts)?;
         let policies = inputs::load_within(&source, &contexts, (&floors, &limits), json)?;
-        // a gateway loads a set that does nothing because somebody is switched off; whoever checks one wants to know
+        // a gateway loads a set with policies without effect, because an agent may be disabled; a check reports them
         if !policies.warnings().is_empty() {
             return Err(inputs::idle(policies.warnings(), json));
         }
@@ -66,7 +66,7 @@ impl Check {
         report(&self.policies, &policies, &counts, (json, self.schema))
     }
 
-    /// What a gateway's configuration says beside the policies, and the floors of the command line over those in it.
+    /// The floors and issuers of a gateway's configuration; floors of the command line replace its own.
     fn beside(&self, contexts: &[Arc<Context>]) -> Result<Beside, Fault> {
         let told = self.contexts.floors();
         let limits = PolicyLimits { now: Some(system::now()), ..PolicyLimits::default() };
@@ -88,20 +88,20 @@ impl Check {
     }
 }
 
-/// What policies are held against beside the contexts.
+/// The settings that policies are checked against, beside the contexts.
 #[derive(Default)]
 struct Beside {
     /// All floors.
     floors: Floors,
     limits: PolicyLimits,
-    /// The operator's floors, of the configuration and the command line.
+    /// The operator's floors, from the configuration and the command line.
     own: Floors,
-    /// What was not judged, and why.
+    /// Unchecked parts, with the reason.
     unjudged: Vec<String>,
 }
 
 impl Beside {
-    /// The floors of the authorities that a gateway follows, as it remembers them.
+    /// Adds the floors of the authorities that a gateway follows, as it remembers them.
     fn remembered(&mut self, config: &Config, contexts: &[Arc<Context>]) {
         let Remembered { floors, unheard } = match semgate_gateway::remembered(config) {
             Ok(remembered) => remembered,
@@ -130,16 +130,16 @@ impl Beside {
     }
 }
 
-/// What was looked at.
+/// Counts of the checked parts.
 struct Counts {
     files: usize,
     policies: usize,
     contexts: usize,
-    /// What lies there and does nothing.
+    /// Policies and entries without effect.
     warnings: Vec<String>,
 }
 
-/// Credentials of tokens that only a gateway which configures their issuer lets anybody show.
+/// Token credentials that nobody can show unless the gateway configures their issuer.
 fn unvouched(policies: &Policies) -> Vec<String> {
     let told = |(issuer, policy): (&str, &str)| {
         format!(
@@ -149,14 +149,14 @@ fn unvouched(policies: &Policies) -> Vec<String> {
     policies.token_issuers().map(told).collect()
 }
 
-/// Says what would be live. A context that the set leaves out is refused in every message, so the check does not call it good.
+/// Reports what would be live. A context that the set omits is refused in every message, so the check fails.
 fn report(
     dir: &Path,
     policies: &Policies,
     counts: &Counts,
     (json, beside_schema): (bool, bool),
 ) -> Result<u8, Fault> {
-    // who keeps the schema in a file has the schema alone in it
+    // a file for the schema must hold the schema alone
     let say = |line: String| {
         if beside_schema {
             tell!("{line}");

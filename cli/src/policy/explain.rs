@@ -1,4 +1,4 @@
-//! `semgate policy explain`: why a message is permitted or denied. For operators; no caller ever sees it.
+//! `semgate policy explain`: explains why a message is permitted or denied. For operators; no caller ever sees it.
 
 mod limited;
 mod show;
@@ -17,13 +17,13 @@ use super::stage::{PERMITTED, Sent, Stage};
 use crate::fault::{Doing, Fault};
 use crate::system::read_bytes;
 
-/// What is said of a message of whose line no condition was looked at.
+/// Remark on a message that was refused before any condition was evaluated.
 const UNCONDITIONED: &str = "; it did not come to the policies' conditions";
 
-/// Which decision, and the policies that are asked.
+/// The decision, and the policies to explain it.
 #[derive(Debug, Args)]
 pub struct Explain {
-    /// A message as it is sent
+    /// A message as sent
     #[arg(long, value_name = "FILE", conflicts_with = "decision", requires_all = ["sender", "receiver"])]
     message: Option<PathBuf>,
     /// Its verified sender: an alias or an id
@@ -35,13 +35,13 @@ pub struct Explain {
     /// The request that the message replies to
     #[arg(long, value_name = "FILE", requires = "message")]
     answers: Option<PathBuf>,
-    /// The binding of the message: `l8`, or `a2a` or `mcp` with a JSON-RPC request (in MCP a call of a tool, say)
+    /// The binding of the message: `l8`, or `a2a` or `mcp` with a JSON-RPC request (in MCP, for example, a tool call)
     #[arg(long, default_value = "l8")]
     protocol: String,
-    /// The version of the protocol, as it writes it; the newest unless given
+    /// The protocol version in its own spelling; default: the newest
     #[arg(long, value_name = "VERSION", requires = "message")]
     binding_version: Option<String>,
-    /// MCP: the context of the tools that the route pins (its `default_context`), such as `acme.tools:v1.0`
+    /// MCP: the context of the tools pinned by the route (its `default_context`), such as `acme.tools:v1.0`
     #[arg(long, value_name = "CONTEXT", requires = "message")]
     pinned: Option<String>,
     /// The clock: RFC 3339
@@ -58,29 +58,29 @@ pub struct Explain {
     policies: PathBuf,
     #[command(flatten)]
     contexts: Contexts,
-    /// Most ways to pass that are told one by one
+    /// Most ways to pass to list
     #[arg(long, value_name = "NUMBER")]
     max_ways: Option<usize>,
-    /// Most looks at a policy that looking for these ways may take
+    /// Most evaluations of a policy in the search for these ways
     #[arg(long, value_name = "NUMBER")]
     max_looks: Option<usize>,
 }
 
-/// What is said of a refusal where policies permitted all that was asked and no limit stopped it: the agent behind was not reached, or the
-/// `@redact` of a permit could not be done.
+/// Remark on a refusal after all policies permitted and no limit applied: the agent behind was not reached, or the `@redact` of a permit
+/// failed.
 const AFTERWARDS: &str = "; policies permitted what was asked and it was refused after that: docs/reference/refusals.md says what that code means, and the gateway's log, under this id, for what it was";
 
-/// What is told of a message, or of one record of a decision.
+/// The explanation of a message, or of one record of a decision.
 #[derive(Default)]
 struct Told {
-    /// Of a recorded decision, which of its records.
+    /// The record of the decision, for a recorded one.
     of: Option<Of>,
-    /// Of a recorded decision, which set decided it.
+    /// The policy sets of the decision, for a recorded one.
     sets: Option<Sets>,
     headline: String,
     /// The limits that stopped it, a sentence each.
     limits: Vec<String>,
-    /// Why no policy is told, where that is so.
+    /// Reason why no policy is shown, if so.
     untold: Option<String>,
     recalled: Vec<Recalled>,
 }
@@ -91,17 +91,17 @@ struct Of {
     direction: String,
     verdict: String,
     code: Option<String>,
-    /// Others behind it of which the same is told.
+    /// Number of further records with the same explanation.
     more: usize,
 }
 
-/// Which policies decided, and which explain.
+/// The deciding policy set, and the explaining one.
 struct Sets {
-    /// The digest that the record names.
+    /// The digest in the record.
     decided: Option<String>,
-    /// The digest of the set that explains.
+    /// The digest of the explaining set.
     explains: String,
-    /// Whether policies decided although the record names no set: those that let nothing pass until the operator's are live.
+    /// True if policies decided although the record names no set: the built-in ones that deny everything before the operator's are live.
     stood_in: bool,
 }
 
@@ -109,7 +109,7 @@ impl Explain {
     /// Explains.
     ///
     /// # Errors
-    /// Files that cannot be read, a decision that is not in the log or of which nothing was kept.
+    /// A file cannot be read, or a decision is not in the log or kept nothing.
     pub fn run(&self, json: bool) -> Result<u8, Fault> {
         let contexts = self.contexts.read()?;
         let mut limits = PolicyLimits::default();
@@ -195,7 +195,7 @@ fn decision(id: &str, log: &std::path::Path, explainer: &Explainer) -> Result<Ve
         return Err(Fault::new(format_args!("`{}` holds no decision of that id", log.display()))
             .hint("logs rotate: look in the older ones too"));
     }
-    // a request and its reply are one decision, and a record that kept nothing hides none that did, nor is it hidden
+    // a request and its reply are one decision; a record without content must not hide one with it, nor be hidden
     if found.iter().all(|(_, fault)| fault.is_some()) {
         let refused = found.iter().position(|(told, _)| told.was_refused());
         let told = found.into_iter().nth(refused.unwrap_or_default());
@@ -211,7 +211,7 @@ fn decision(id: &str, log: &std::path::Path, explainer: &Explainer) -> Result<Ve
     Ok(all)
 }
 
-/// Of a decision whose record does not hold what was asked, and which has this code; `what` is empty or `reply `.
+/// The fault for a decision with this code whose record lacks the request to the policies; `what` is empty or `reply `.
 fn not_asked(code: Option<&str>, what: &str) -> Fault {
     const OF_POLICIES: [&str; 4] = ["policy_denied", "approval_required", "reply_refused", "policy_error"];
     match code {
@@ -229,21 +229,21 @@ fn not_asked(code: Option<&str>, what: &str) -> Fault {
     }
 }
 
-/// The line of a recorded request that was refused as a whole: its context was not looked at either, so that it has no digest. None of
-/// any other record.
+/// The line of a recorded request that was refused as a whole: its context was not examined, so it has no digest. None for any other
+/// record.
 fn closed_line(entry: &Entry<'_>) -> Option<ContextUrn> {
     let denied = entry.text("code") == Some(Code::PolicyDenied.as_str()) && entry.asked().is_none();
     let context = entry.text("context").filter(|_| denied && entry.text("digest").is_none())?;
     ContextUrn::parse(context, &Prefix::default()).ok()
 }
 
-/// What these policies make of a request whose line was refused as a whole.
+/// The answer of these policies to a request whose line was refused as a whole.
 fn refused_line(entry: &Entry<'_>, urn: &ContextUrn, explainer: &Explainer) -> Result<Vec<Recalled>, Fault> {
     let sender = entry.parties().sender;
     let performative = entry.text("performative").and_then(|name| name.parse().ok());
     match explainer.policies().may_use_line(sender, urn.line()) {
         Err(_) => Ok(explainer.refused_line(sender, urn.line(), performative)),
-        // by another set, or for the line of a vocabulary that the message uses beside its context
+        // refused by another set, or for the line of a vocabulary beside the context of the message
         Ok(_) => Err(Fault::new(format_args!(
             "the line was refused to this sender before any condition was looked at, and these policies do not refuse `{}` so",
             urn.line()
@@ -252,7 +252,7 @@ fn refused_line(entry: &Entry<'_>, urn: &ContextUrn, explainer: &Explainer) -> R
     }
 }
 
-/// What is told of a record, and what ends the command where that is all that there is.
+/// The explanation of a record, and the fault that ends the command if there is no more.
 fn of_entry(entry: &Entry<'_>, explainer: &Explainer) -> (Told, Option<Fault>) {
     let text = |name| entry.text(name).map(str::to_owned);
     let (verdict, code) = (text("verdict").unwrap_or_else(|| "?".to_owned()), text("code"));

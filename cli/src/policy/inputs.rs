@@ -1,4 +1,4 @@
-//! What every job on policies reads: a directory of policies, and the contexts that type them.
+//! Inputs of every policy command: a directory of policies, and the contexts that type them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use serde_json::json;
 
 use crate::fault::{Doing, Fault};
 
-/// The documents that policies are typed by.
+/// The documents that type policies.
 #[derive(Debug, Args)]
 pub struct Contexts {
-    /// Context documents to type the policies by, besides the shipped library
+    /// Context documents that type the policies, besides the shipped library
     #[arg(long = "context", value_name = "FILE")]
     contexts: Vec<PathBuf>,
     /// Without the shipped library
     #[arg(long)]
     no_library: bool,
-    /// The floor of a line, as in a gateway's `[floors]`: a policy that can match nothing at or above it is a fault
+    /// The floor of a line, as in a gateway's `[floors]`: a policy that matches nothing at or above it is a fault
     #[arg(long = "floor", value_name = "LINE=VERSION", value_parser = floor)]
     floors: Vec<(Line, Version)>,
 }
@@ -31,7 +31,7 @@ fn floor(text: &str) -> Result<(Line, Version), String> {
 }
 
 impl Contexts {
-    /// Whether some of this was asked for, and not only the shipped library.
+    /// Returns true if any option is given, beyond the shipped library.
     pub const fn given(&self) -> bool {
         !self.contexts.is_empty() || !self.floors.is_empty() || self.no_library
     }
@@ -44,7 +44,7 @@ impl Contexts {
     /// The documents, checked.
     ///
     /// # Errors
-    /// The first file that is no good document.
+    /// The first file without a valid document.
     pub fn read(&self) -> Result<Vec<Arc<Context>>, Fault> {
         let mut contexts = Vec::new();
         let shipped = if self.no_library { &[][..] } else { library::all() };
@@ -81,7 +81,7 @@ pub fn source(dir: &Path) -> Result<PolicySource, Fault> {
 /// The policies of a directory, as a gateway would load them.
 ///
 /// # Errors
-/// They would not be loaded; every fault is printed, a line each.
+/// They would not load; every fault is printed, a line each.
 pub fn load(
     source: &PolicySource,
     contexts: &[Arc<Context>],
@@ -91,7 +91,7 @@ pub fn load(
     load_within(source, contexts, (floors, &PolicyLimits::default()), json)
 }
 
-/// The same within other bounds.
+/// Loads them within other bounds.
 ///
 /// # Errors
 /// As [`load`].
@@ -104,7 +104,7 @@ pub fn load_within(
     Policies::load_above(source, contexts, floors, limits).map_err(|faults| rejected(&faults, json))
 }
 
-/// The same with the text that they came from.
+/// An explainer of the policies in a directory, with their text.
 ///
 /// # Errors
 /// As [`load`].
@@ -113,18 +113,18 @@ pub fn explainer(dir: &Path, contexts: &[Arc<Context>], json: bool) -> Result<Ex
         .map_err(|faults| rejected(&faults, json))
 }
 
-/// An explainer of a set that may be live: what a running gateway only warns of is a warning on standard error here too.
+/// An explainer of a possibly live set: warnings of a running gateway are warnings on standard error here too.
 ///
 /// # Errors
-/// They would be loaded nowhere; every fault is printed, a line each.
+/// No gateway would load them; every fault is printed, a line each.
 pub fn live_explainer(dir: &Path, contexts: &[Arc<Context>], json: bool) -> Result<Explainer, Fault> {
     bounded_explainer(dir, contexts, &PolicyLimits::default(), json)
 }
 
-/// The same with other limits.
+/// An explainer of a possibly live set, within these limits.
 ///
 /// # Errors
-/// The same.
+/// As [`live_explainer`].
 pub fn bounded_explainer(
     dir: &Path,
     contexts: &[Arc<Context>],
@@ -140,7 +140,7 @@ pub fn bounded_explainer(
     Ok(explainer)
 }
 
-/// Prints every fault; what to end with.
+/// Prints every fault, and returns the one to end with.
 pub fn rejected(faults: &[PolicyFault], json: bool) -> Fault {
     printed(faults, json);
     let count = faults.len();
@@ -148,7 +148,7 @@ pub fn rejected(faults: &[PolicyFault], json: bool) -> Fault {
         .hint("a set is loaded whole or not at all; more may be told once these are mended")
 }
 
-/// The same of what a gateway loads with a warning.
+/// Does the same for faults that a gateway only warns of.
 pub fn idle(warnings: &[PolicyFault], json: bool) -> Fault {
     printed(warnings, json);
     let count = warnings.len();

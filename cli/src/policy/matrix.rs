@@ -1,4 +1,4 @@
-//! `semgate policy matrix`: who may say what, as a text that is committed beside the policies and read in review.
+//! `semgate policy matrix`: the permissions of all agents, as a text to commit beside the policies and to review.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use super::inputs::{self, Contexts};
 use crate::fault::Fault;
 use crate::system::{read, write};
 
-/// Which policies, and the text to write or to hold them against.
+/// The policies, and the text to write or to compare.
 #[derive(Debug, Args)]
 pub struct Words {
     /// A directory of `*.cedar` and `entities.json`
@@ -19,13 +19,13 @@ pub struct Words {
     policies: PathBuf,
     #[command(flatten)]
     contexts: Contexts,
-    /// Write the matrix to this file in place of printing it
+    /// Write the matrix to this file instead of printing it
     #[arg(long, value_name = "FILE")]
     snapshot: Option<PathBuf>,
-    /// Compare with the file (`matrix.txt` of the directory unless given): status 1 and the differences if it is another
+    /// Compare with the file (default: `matrix.txt` of the directory): status 1 and the differences if it differs
     #[arg(long)]
     check: bool,
-    /// Most looks at a policy that it may take: kinds of agents times performatives of concepts times policies
+    /// Most evaluations of a policy: kinds of agents times performatives of concepts times policies
     #[arg(long, value_name = "NUMBER")]
     max_looks: Option<usize>,
 }
@@ -34,7 +34,7 @@ impl Words {
     /// Prints, writes or compares the matrix.
     ///
     /// # Errors
-    /// Policies that would not be loaded, a file that cannot be read or written. Another matrix is status 1 and a result.
+    /// Policies that would not load, or a file that cannot be read or written. A different matrix is status 1 and a result.
     pub fn run(&self, json: bool) -> Result<u8, Fault> {
         let contexts = self.contexts.read()?;
         let mut limits = PolicyLimits::default();
@@ -60,7 +60,7 @@ impl Words {
     }
 }
 
-/// Prints what differs, concept by concept.
+/// Prints the differences, concept by concept.
 fn compare(before: &str, now: &str, json: bool) -> u8 {
     let differences = differences(before, now);
     if json {
@@ -73,7 +73,7 @@ fn compare(before: &str, now: &str, json: bool) -> u8 {
     u8::from(!differences.is_empty())
 }
 
-/// Lines that are gone (`-`) and new (`+`) under each heading, with the agents that they are about.
+/// Removed (`-`) and new (`+`) lines under each heading, with their agents.
 fn differences(before: &str, now: &str) -> Vec<String> {
     let (before, now) = (sections(before), sections(now));
     let headings: BTreeSet<&str> = before.keys().chain(now.keys()).copied().collect();

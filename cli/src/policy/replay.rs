@@ -1,4 +1,4 @@
-//! `semgate policy replay LOG`: recorded decisions, asked of other policies, and what would change.
+//! `semgate policy replay LOG`: applies other policies to recorded decisions, and shows the changes.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use super::audit::{self, Entry};
 use super::inputs::{self, Contexts};
 use crate::fault::Fault;
 
-/// Which log, and the candidate.
+/// The log, and the candidate.
 #[derive(Debug, Args)]
 pub struct Replay {
     /// An audit log of a gateway with `[audit_values]`
@@ -26,15 +26,15 @@ pub struct Replay {
     /// Status 1 if a decision would change
     #[arg(long)]
     fail_on_change: bool,
-    /// With `--fail-on-change`: decisions that cannot be decided do not make the status 3
+    /// With `--fail-on-change`: undecidable records do not make the status 3
     #[arg(long, requires = "fail_on_change")]
     allow_undecided: bool,
 }
 
-/// The status of a gate that has nothing to go by: neither a change nor none.
+/// The exit status of a check without a result: neither changed nor unchanged.
 const UNDECIDED: u8 = 3;
 
-/// A record that would come out otherwise, or of which that cannot be said.
+/// A record with another verdict, or without a known one.
 #[derive(Default)]
 struct Line {
     n: i64,
@@ -46,12 +46,12 @@ struct Line {
     why: String,
 }
 
-/// What came of a message, or would.
+/// The recorded or new result of a message.
 #[derive(Default)]
 struct Came {
     verdict: &'static str,
     by: BTreeSet<String>,
-    /// What it passed without.
+    /// The redacted members.
     redacted: BTreeSet<String>,
 }
 
@@ -60,7 +60,7 @@ struct Report {
     same: usize,
     changed: Vec<Line>,
     undecidable: Vec<Line>,
-    /// Records that do not hold what was asked.
+    /// Records without the request to the policies.
     unasked: usize,
 }
 
@@ -68,8 +68,8 @@ impl Replay {
     /// Replays the log.
     ///
     /// # Errors
-    /// The log or the candidate cannot be read. What would change is a result, and status 1 only with
-    /// `--fail-on-change`; with that, status 3 where nothing could be replayed or a decision cannot be decided.
+    /// The log or the candidate cannot be read. Changes are a result, and status 1 only with `--fail-on-change`. With that, status 3 if
+    /// nothing could be replayed or a decision is undecidable.
     pub fn run(&self, json: bool) -> Result<u8, Fault> {
         let contexts = self.contexts.read()?;
         let explainer = match self.has_decided()? {
@@ -81,13 +81,13 @@ impl Replay {
         let cut = audit::each(&self.log, |entry| {
             match entry.asked() {
                 None => report.unasked += 1,
-                // as large as a sender likes: what nobody kept says nothing of the candidate
+                // senders choose the size: a record without content says nothing of the candidate
                 Some(asked) if asked.get("too_large").is_some() => report.unasked += 1,
                 // a message without a concept, as older records have it
                 Some(asked) if asks_nothing(asked) => report.unasked += 1,
                 Some(asked) => {
                     let redacted: Vec<&str> = entry.names("redacted").collect();
-                    // what the candidate decided itself, it decides again
+                    // a decision by the candidate itself stays the same
                     let by_these = entry.text("policy_digest") == Some(own.as_str());
                     let recorded = Recorded { redacted: &redacted, by_these };
                     let parties = entry.parties();
@@ -118,7 +118,7 @@ impl Replay {
         Ok(0)
     }
 
-    /// Whether a record of the log was decided by the candidate itself, which is live there then.
+    /// Returns true if the candidate itself decided a record of the log: then it is live there.
     fn has_decided(&self) -> Result<bool, Fault> {
         let own = inputs::source(&self.policies)?.digest().to_string();
         let mut found = false;
@@ -131,7 +131,7 @@ impl Replay {
 }
 
 impl Report {
-    /// Adds a record; `disabled` is the one of the two whom the candidate has disabled.
+    /// Adds a record; `disabled` is the party that the candidate has disabled, if any.
     fn add(&mut self, entry: &Entry<'_>, recalled: Result<Vec<Recalled>, String>, disabled: Option<&str>) {
         let mut line = Line {
             n: entry.number(),
@@ -226,12 +226,12 @@ impl Line {
     }
 }
 
-/// A record of a message that no policy was asked about.
+/// Returns true for a record of a message without a request to the policies.
 fn asks_nothing(asked: &Object<'_>) -> bool {
     asked.get("questions").and_then(Json::as_array).is_some_and(|all| all.is_empty())
 }
 
-/// The verdict of a message of the verdicts of its questions; none if it depends on one that is not known.
+/// The verdict of a message, from those of its requests; none if it depends on an unknown one.
 ///
 /// A number that cannot be compared stops a message before any denial, and a denial before an approval.
 fn together<'v>(verdicts: impl Iterator<Item = Option<&'v str>> + Clone) -> Option<&'static str> {
@@ -250,7 +250,7 @@ fn together<'v>(verdicts: impl Iterator<Item = Option<&'v str>> + Clone) -> Opti
 type Answer<'v> = (&'v str, &'v BTreeSet<String>, &'v BTreeSet<String>);
 
 impl Came {
-    /// The verdict of a message, with the policies of those of its questions that make it.
+    /// The verdict of a message, with the policies behind the deciding requests.
     fn of<'v>(verdict: &'static str, all: impl Iterator<Item = Answer<'v>> + Clone) -> Self {
         let by = all.clone().filter(|(own, ..)| *own == verdict).flat_map(|(_, ids, _)| ids.iter().cloned());
         let redacted = all.flat_map(|(.., members)| members.iter().cloned());
@@ -258,7 +258,7 @@ impl Came {
         Self { verdict, by: by.collect(), redacted: redacted.filter(|_| passes).collect() }
     }
 
-    /// Whether somebody would notice: it passes or does not, or other members are gone.
+    /// Returns true if the difference is visible: it passes or not, or other members are redacted.
     fn differs(&self, other: &Self) -> bool {
         (self.verdict, &self.redacted) != (other.verdict, &other.redacted)
     }

@@ -1,4 +1,4 @@
-//! A stage to play messages on: the inspection that a gateway runs, over documents that nobody published.
+//! A stage for messages: the inspection of a gateway, over unpublished documents.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,60 +18,60 @@ use super::case::{Case, Subject, Way};
 use crate::fault::{Doing, Fault};
 use crate::names::full_urn;
 
-/// The clock of a case that sets none, so that no case depends on the day on which it is played: 2026-06-01T12:00:00Z.
+/// The clock of a case without one, so that no case depends on the current day: 2026-06-01T12:00:00Z.
 const NOON: u64 = 1_780_315_200;
 
-/// Policies and contexts that messages are judged by.
+/// Policies and contexts that judge messages.
 pub struct Stage {
     policies: Arc<Policies>,
     contexts: Vec<Arc<Context>>,
 }
 
-/// What came of a case.
+/// The result of a case.
 #[derive(Debug)]
 pub struct Outcome {
     /// `permitted`, or the code of the refusal.
     pub verdict: &'static str,
     /// The policies that decided.
     pub policies: BTreeSet<String>,
-    /// Why it was refused, for the operator.
+    /// Reason for the refusal, for the operator.
     pub why: String,
-    /// The context that it names, if that is known.
+    /// Its context, if known.
     pub context: Option<String>,
-    /// Its performative, if that is known.
+    /// Its performative, if known.
     pub performative: Option<Performative>,
-    /// What was asked of the policies, with every value; none where it did not come to that.
+    /// The request to the policies, with every value; none if it was not reached.
     pub asked: Option<Arc<str>>,
-    /// What policies took out of the reply.
+    /// The members that policies redacted from the reply.
     pub redacted: Vec<String>,
 }
 
-/// Who sends a message, and how.
+/// The sender of a message, and its transport.
 #[derive(Debug)]
 pub struct Sent<'a> {
     /// Alias or id.
     pub sender: &'a str,
     /// Alias or id.
     pub receiver: &'a str,
-    /// Which way it goes.
+    /// Direction of the message.
     pub direction: Way,
     /// The binding.
     pub protocol: &'a str,
-    /// The version of the binding; the newest unless given.
+    /// The version of the binding; default: the newest.
     pub version: Option<&'a str>,
     /// The clock.
     pub time: Option<&'a str>,
-    /// What the sender and the receiver show.
+    /// Credentials of the sender and of the receiver.
     pub shows: [&'a [String]; 2],
     /// The context that the route pins.
     pub pinned: Option<&'a str>,
 }
 
-/// The name under which a permitted message is expected.
+/// The verdict of a permitted message.
 pub const PERMITTED: &str = "permitted";
 
 impl Stage {
-    /// A stage for these.
+    /// A stage with these policies and contexts.
     pub fn new(policies: Policies, contexts: Vec<Arc<Context>>) -> Self {
         Self { policies: Arc::new(policies), contexts }
     }
@@ -81,10 +81,10 @@ impl Stage {
         &self.policies
     }
 
-    /// Plays a case. Each is alone: nothing is remembered from one to the next.
+    /// Plays a case. Each is independent: nothing is remembered between them.
     ///
     /// # Errors
-    /// A case that cannot be played: an agent, protocol, time, context or concept that there is not.
+    /// A case that cannot be played: an unknown agent, protocol, time, context or concept.
     pub fn play(&self, case: &Case, subject: &Subject) -> Result<Outcome, Fault> {
         let sent = Sent {
             sender: &case.sender,
@@ -108,7 +108,7 @@ impl Stage {
         }
     }
 
-    /// The ids of sender and receiver.
+    /// Resolves sender and receiver to ids.
     ///
     /// # Errors
     /// A name that is neither an alias nor an id.
@@ -116,7 +116,7 @@ impl Stage {
         Ok((self.agent(sent.sender)?, self.agent(sent.receiver)?))
     }
 
-    /// An agent by id or alias. An id need not be in `entities.json`: whoever has a certificate may speak.
+    /// An agent by id or alias. An id need not be in `entities.json`: everybody with a certificate may speak.
     fn agent(&self, name: &str) -> Result<String, Fault> {
         if let Some(agent) = self.policies.by_alias(name) {
             return Ok(agent.id.clone());
@@ -128,10 +128,10 @@ impl Stage {
             .hint("name an alias of `entities.json`, or an id, `spiffe://…`"))
     }
 
-    /// Plays a message as it is sent, or a reply with the request that it answers.
+    /// Plays a message as sent, or a reply with its request.
     ///
     /// # Errors
-    /// As [`Stage::play`], and a request that does not pass.
+    /// As for [`Stage::play`]; or the request does not pass.
     pub fn message(&self, case: &Sent<'_>, bytes: &[u8], answers: Option<&[u8]>) -> Result<Outcome, Fault> {
         let (sender, receiver) = &self.parties(case)?;
         let now = Now { unix: instant(case.time)?, monotonic_ms: 0 };
@@ -164,7 +164,7 @@ impl Stage {
         };
         let mut route = route(binding, answerer.id());
         let pinned = case.pinned.map(|name| self.context(name)).transpose()?.map(|one| one.urn().clone());
-        // as the route admits everything, so it takes what says no context in the protocol's words
+        // the route admits everything, so it also takes messages that name no context in the protocol's words
         let words =
             || inspector.generation().protocol_urn(binding).filter(|_| binding == Binding::A2a).cloned();
         route.options.default_contexts = pinned.or_else(words).into_iter().collect();
@@ -189,7 +189,7 @@ impl Stage {
         })
     }
 
-    /// One concept: schema and policy, the stages that a message comes to after its protocol is read.
+    /// Plays one concept: schema and policy, the stages after the protocol is read.
     fn concept(
         &self,
         case: &Case,
@@ -253,7 +253,7 @@ impl Stage {
         Ok(Outcome::of(self.policies.decide(&question)))
     }
 
-    /// The document of a name, in short or as URN.
+    /// The document with this name, in short or as URN.
     fn context(&self, name: &str) -> Result<Arc<Context>, Fault> {
         let urn = ContextUrn::parse(&full_urn(name), &Prefix::default()).doing(format_args!("`{name}`"))?;
         let found = self.contexts.iter().find(|context| *context.urn() == urn);
@@ -264,7 +264,7 @@ impl Stage {
 }
 
 impl Way {
-    /// As policies read it.
+    /// The direction as policies read it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Request => "request",
@@ -338,13 +338,12 @@ fn ids(facts: &Facts) -> BTreeSet<String> {
     facts.policy_ids().into_iter().map(str::to_owned).collect()
 }
 
-/// What an agent shows, held for as long as the case plays.
+/// Credentials of an agent, valid while the case plays.
 fn shown(names: &[String]) -> Credentials {
     Credentials::new(names.iter().map(|name| (name.clone(), u64::MAX)))
 }
 
-/// The headers of MCP as a client would send them with this message: those that repeat its version, method and name. Of what is no such
-/// message, none.
+/// The headers that an MCP client would send with this message: they repeat its version, method and name. None for other messages.
 fn head(bytes: &[u8]) -> mcp::Head {
     let message: Value = serde_json::from_slice(bytes).unwrap_or_default();
     let text = |pointer: &str| message.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
@@ -359,7 +358,7 @@ fn head(bytes: &[u8]) -> mcp::Head {
     }
 }
 
-/// A route that admits whatever its binding can say: what is tried out is the policies.
+/// A route that admits everything in its binding: only the policies are tested.
 fn route(binding: Binding, receiver: &str) -> Route {
     Route {
         name: "rehearsal".to_owned(),
@@ -369,7 +368,7 @@ fn route(binding: Binding, receiver: &str) -> Route {
         contexts: vec![LineScope::All],
         text_parts: TextParts { text: true, raw: true, url: true, data: true },
         tenant: None,
-        // policies are asked about handshakes too, at the address that routes have for them
+        // policies also decide handshakes, at the address that routes have for them
         options: RouteOptions {
             versions: vec![Version::V10, Version::V03],
             passes_handshakes: true,
@@ -384,7 +383,7 @@ fn binding(name: &str) -> Result<Binding, Fault> {
     )
 }
 
-/// The version of a binding by its name; the newest without one.
+/// The version of a binding by its name; default: the newest.
 fn version(binding: Binding, name: Option<&str>) -> Result<&'static str, Fault> {
     let all: &[&'static str] = match binding {
         Binding::L8 => &[""],

@@ -1,4 +1,4 @@
-//! `semgate policy test DIR`: every case played, and which policies none of them decides.
+//! `semgate policy test DIR`: plays every case, and lists policies that no case decides.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,13 +11,13 @@ use super::inputs::{self, Contexts};
 use super::stage::{Outcome, Stage};
 use crate::fault::Fault;
 
-/// Which cases, and what judges them.
+/// The cases, and the policies that judge them.
 #[derive(Debug, Args)]
 pub struct Test {
     /// A directory of cases, `*.json`
     #[arg(value_name = "DIR")]
     cases: PathBuf,
-    /// The policy directory; the one above the cases unless given
+    /// The policy directory; default: the parent of the cases
     #[arg(long, value_name = "DIR")]
     policies: Option<PathBuf>,
     #[command(flatten)]
@@ -27,7 +27,7 @@ pub struct Test {
     require_coverage: bool,
 }
 
-/// A case that came out otherwise than it says.
+/// A case with an unexpected result.
 struct Failure {
     place: String,
     expected: String,
@@ -38,7 +38,7 @@ impl Test {
     /// Plays all cases.
     ///
     /// # Errors
-    /// Policies or cases that cannot be read. A case that fails is status 1 and a line of the result.
+    /// Policies or cases cannot be read. A failed case is status 1 and a line of the result.
     pub fn run(&self, json: bool) -> Result<u8, Fault> {
         if !self.cases.is_dir() {
             return Err(Fault::new(format_args!("`{}` is no directory", self.cases.display())).hint(

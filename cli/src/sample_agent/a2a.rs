@@ -1,4 +1,4 @@
-//! A2A at the sample agent: what it does, whichever transport asks. JSON-RPC, in 1.0 and 0.3, is here; HTTP+JSON in `rest`.
+//! A2A at the sample agent, for all transports. JSON-RPC, in 1.0 and 0.3, is here; HTTP+JSON in `rest`.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -20,10 +20,10 @@ use super::Agent;
 use super::answer::{Answer, answer};
 use super::tasks::{EXTENSION, Task, Version, data, with, wrapped};
 
-/// Between two events of a stream: so that whoever holds them back is seen.
+/// Pause between two events of a stream, so that a proxy that buffers them shows.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What may be asked for.
+/// A request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
     Send,
@@ -34,11 +34,11 @@ pub enum Asked {
     Subscribe,
 }
 
-/// What is answered.
+/// An answer.
 pub enum Said {
     One(Value),
     Events(Vec<Value>),
-    /// A number of JSON-RPC and a status of HTTP.
+    /// A JSON-RPC code and an HTTP status.
     Error(i32, u16, &'static str),
 }
 
@@ -79,7 +79,7 @@ pub async fn receive(State(agent): State<Arc<Agent>>, Json(call): Json<Value>) -
     }
 }
 
-/// Does what is asked for.
+/// Carries out the request.
 pub fn act(agent: &Agent, asked: Asked, version: Version, params: &Value) -> Said {
     let id = params.get("id").and_then(Value::as_str).unwrap_or_default();
     // a guard in a `match` lives to its end
@@ -115,7 +115,7 @@ pub fn act(agent: &Agent, asked: Asked, version: Version, params: &Value) -> Sai
     }
 }
 
-/// The task at work, what it says, and its end.
+/// The working task, its artifact, and its end.
 fn events(task: &Task, version: Version) -> Vec<Value> {
     let working = Task { state: "WORKING", ..task.clone() };
     let mut events = vec![wrapped(working.write(version), version)];
@@ -146,7 +146,7 @@ fn message(params: &Value) -> Message<'_> {
     }
 }
 
-/// The conversation that a message belongs to; a new one where it names none (A2A 1.0 §3.4.1).
+/// The conversation of a message; a new one if it names none (A2A 1.0 §3.4.1).
 fn in_context(agent: &Agent, message: &Message<'_>) -> String {
     message.context_id.map_or_else(|| agent.fresh("context"), str::to_owned)
 }
@@ -221,7 +221,7 @@ impl hyper::body::Body for Pieces {
     }
 }
 
-/// Its card; the gateway serves one of its own in front.
+/// Its card; the gateway serves a card of its own instead.
 pub async fn card(State(agent): State<Arc<Agent>>) -> Json<Value> {
     Json(json!({
         "name": "Semgate sample agent",

@@ -1,11 +1,11 @@
-//! What the sample agent says to the content of a message: the same for every protocol.
+//! The sample agent's answer to the content of a message: the same for every protocol.
 
 use serde_json::{Map, Value, json};
 
-/// The members that may name the type of an instance (`docs/spec/native-l8.md`).
+/// The members that may name the type of an instance.
 const NAMING: [&str; 3] = ["concept_type", "concept", "task"];
 
-/// The lines whose concepts it restates; of others it only says that it has them.
+/// The lines whose concepts it restates; for others it only confirms receipt.
 const KNOWN_LINES: [&str; 4] = ["travel", "supplyChain", "payment", "snl"];
 
 /// An answer in words of the same context.
@@ -13,11 +13,11 @@ const KNOWN_LINES: [&str; 4] = ["travel", "supplyChain", "payment", "snl"];
 pub enum Answer {
     /// A performative with content.
     Says(&'static str, Value),
-    /// Nothing but that it arrived.
+    /// A confirmation of receipt.
     Has,
 }
 
-/// Answers `content`, said under the context `urn`.
+/// Answers `content`, sent under the context `urn`.
 pub fn answer(urn: &str, content: &Value) -> Answer {
     let instances = instances(content);
     if let Some(question) = instances.iter().find(|i| named(i) == Some("ambiguous_parameter")) {
@@ -42,13 +42,13 @@ fn instances(content: &Value) -> Vec<&Map<String, Value>> {
     object.values().filter_map(Value::as_object).collect()
 }
 
-/// What an instance is an instance of, whichever member says so.
+/// The type of an instance, from any of these members.
 fn named(instance: &Map<String, Value>) -> Option<&str> {
     NAMING.iter().find_map(|n| instance.get(*n)).and_then(Value::as_str)
 }
 
-/// F0-27: the options for the parameter that was in doubt. It knows the paper's airports; which values another parameter takes is for the
-/// context to say, and an option that it does not know would be refused.
+/// F0-27: the options for the doubtful parameter. It knows the paper's airports. The context defines the values of other parameters, and an
+/// unknown option would be refused.
 fn options_for(question: &Map<String, Value>) -> Option<Value> {
     let parameter = question.get("parameter").and_then(Value::as_str)?;
     let options = match parameter {

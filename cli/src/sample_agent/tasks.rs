@@ -1,13 +1,13 @@
-//! The tasks of the sample agent, and how each version of A2A writes them.
+//! The tasks of the sample agent, and their form in each version of A2A.
 
 use std::collections::VecDeque;
 
 use serde_json::{Value, json};
 
-/// The extension under which the context of a message travels (`docs/spec/a2a-binding.md`).
+/// The extension that carries the context of a message.
 pub const EXTENSION: &str = "urn:contexts:snl:v1.0";
 
-/// Tasks that it remembers; the oldest are forgotten first.
+/// Tasks remembered; the oldest are forgotten first.
 const REMEMBERED: usize = 1000;
 
 /// A version of A2A.
@@ -17,7 +17,7 @@ pub enum Version {
     V03,
 }
 
-/// One task. What it is about is restated in its one artifact once it is done.
+/// One task. Its one artifact restates its content once it is done.
 #[derive(Clone, Debug)]
 pub struct Task {
     pub id: String,
@@ -93,7 +93,7 @@ impl Task {
         }
     }
 
-    /// What it has to say as an event.
+    /// Its artifact as an event.
     pub fn artifact_event(&self, version: Version) -> Value {
         let event = json!({
             "taskId": self.id, "contextId": self.context_id, "artifact": self.artifact(version), "lastChunk": true});
@@ -128,7 +128,7 @@ pub fn data(content: &Value, version: Version) -> Value {
     }
 }
 
-/// A task where it is one of two things that may come.
+/// A task as one of two possible results.
 pub fn wrapped(task: Value, version: Version) -> Value {
     match version {
         Version::V10 => json!({"task": task}),

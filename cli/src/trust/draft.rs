@@ -1,4 +1,4 @@
-//! The next statement of a root: what is in effect comes from the authority, and whoever signs looks at what the draft says.
+//! Drafts the next statement of a root. The current state comes from the authority, and each signer reads the content of the draft.
 
 use std::path::PathBuf;
 
@@ -17,26 +17,26 @@ use crate::fault::{Doing, Fault};
 use crate::names;
 use crate::system::{read_chain, read_roots, write_new};
 
-/// Where a draft goes, and why.
+/// Output of a draft, and its reason.
 #[derive(Debug, Args)]
 pub(super) struct Out {
     /// Write it to this file instead of standard output
     #[arg(long)]
     pub(super) out: Option<PathBuf>,
-    /// Why, for the log
+    /// Reason, for the log
     #[arg(long, default_value = "asked for by the operator")]
     reason: String,
     #[command(flatten)]
     basis: Basis,
 }
 
-/// What is drafted from, and what it is verified by.
+/// The base of a draft, and the keys that verify it.
 #[derive(Debug, Args)]
 pub(super) struct Basis {
-    /// The verifier key of the log, to verify by what is drafted from; that of `--dir`, or of the trust list in effect, without this
+    /// The verifier key of the log, which verifies the base; default: that of `--dir`, or of the trust list in effect
     #[arg(long, value_name = "VKEY")]
     log_key: Option<String>,
-    /// How many root keys spoke for the root before the first trust list
+    /// Number of root keys that spoke for the root before the first trust list
     #[arg(long, default_value_t = 1)]
     root_threshold: u64,
     #[command(flatten)]
@@ -49,22 +49,22 @@ pub struct ListArgs {
     /// A root certificate whose key speaks for the root from now on
     #[arg(long, value_name = "PEM")]
     add_root: Vec<PathBuf>,
-    /// A root certificate whose key does not any more: its file or its `x5t#S256`
+    /// A root certificate whose key no longer speaks: its file or its `x5t#S256`
     #[arg(long, value_name = "CERT")]
     remove_root: Vec<String>,
-    /// How many root keys it takes from now on
+    /// Number of root keys that must sign from now on
     #[arg(long)]
     threshold: Option<u64>,
     /// An issuing certificate for contexts that counts from now on
     #[arg(long, value_name = "PEM")]
     add_issuing: Vec<PathBuf>,
-    /// One that does not any more, with all below it
+    /// One that no longer counts, with all below it
     #[arg(long, value_name = "CERT")]
     remove_issuing: Vec<String>,
     /// A verifier key that may sign checkpoints from now on
     #[arg(long, value_name = "VKEY")]
     add_log: Vec<String>,
-    /// One that may not any more
+    /// One that may not sign any more
     #[arg(long, value_name = "VKEY")]
     remove_log: Vec<String>,
     #[command(flatten)]
@@ -74,10 +74,10 @@ pub struct ListArgs {
 /// A compromised key.
 #[derive(Debug, Args)]
 pub struct CompromiseArgs {
-    /// A certificate of the key, of a signer or of what issues signers: its file, or its `x5t#S256` where the authority serves it
+    /// A certificate of the key, of a signer or an issuer of signers: its file, or its `x5t#S256` if the authority serves it
     #[arg(value_name = "CERT")]
     signer: String,
-    /// The first index of the log that is not believed; 0 takes back everything that the key ever signed
+    /// The first log index that is not believed; 0 revokes all that the key ever signed
     #[arg(long, value_name = "INDEX")]
     from: u64,
     #[command(flatten)]
@@ -96,7 +96,7 @@ pub struct LowerArgs {
     out: Out,
 }
 
-/// What an authority says about its root now.
+/// The current statements of an authority's root.
 pub(super) struct Now {
     pub trust: Trust,
     /// Statements of the root so far.
@@ -115,7 +115,7 @@ impl Now {
         Ok(Now { trust, said, list, log_keys: Vec::new() })
     }
 
-    /// The same, verified: see [`verified::root_statements`].
+    /// Fetches and verifies them: see [`verified::root_statements`].
     async fn verified(reach: &Reach, keys: &[String], threshold: u64) -> Result<Now, Fault> {
         let mut now = Now::ask(reach).await?;
         let said = verified::root_statements(reach, &now.trust, keys, threshold).await?;
@@ -132,8 +132,8 @@ impl Now {
         self.said.len() as u64 + 1
     }
 
-    /// The list in effect; before the first one what is in use: the configured roots, the issuing certificates of everything that has
-    /// signed and that the roots vouch for, and the log key that was named.
+    /// The list in effect. Before the first one, the keys in use: the configured roots, the issuing certificates of all signers below the
+    /// roots, and the given log key.
     fn list(&self, reach: &Reach) -> Result<KeyList, Fault> {
         if let Some(list) = &self.list {
             return Ok(list.clone());
@@ -144,7 +144,7 @@ impl Now {
     }
 }
 
-/// Prints who speaks for an authority.
+/// Prints the trust list of an authority.
 pub(super) async fn show_authority(reach: &Reach, json: bool) -> Result<(), Fault> {
     let now = Now::ask(reach).await?;
     let mut statements = Vec::new();
@@ -169,7 +169,7 @@ pub(super) async fn show_authority(reach: &Reach, json: bool) -> Result<(), Faul
 }
 
 impl Basis {
-    /// What the authority says about its root, verified: see [`verified::root_statements`]. A log key may have been named otherwise.
+    /// The verified statements of the authority's root: see [`verified::root_statements`]. `more` names further log keys.
     pub(super) async fn verified(&self, more: &[String]) -> Result<(Reach, Now), Fault> {
         let reach = self.at.reach()?;
         let known = self.at.log_keys()?;
@@ -179,10 +179,10 @@ impl Basis {
             None => known.clone(),
         };
         let listed = !verified::lists(Now::ask(&reach).await?.trust.root())?.is_empty();
-        // what is to be added is no key of the log in use once there is a list that says which are
+        // once a list names the log keys, a key to be added is not one of the log in use
         let keys = if listed && self.log_key.is_none() && known.is_empty() { Vec::new() } else { keys };
         let mut now = Now::verified(&reach, &keys, self.root_threshold).await?;
-        // the first list names the key that readers were told
+        // the first list names the key that readers were given
         now.log_keys = match (&self.log_key, listed) {
             (Some(key), false) if known.is_empty() => vec![key.trim().to_owned()],
             _ => known,
@@ -196,13 +196,13 @@ impl Out {
         self.basis.verified(&[]).await
     }
 
-    /// Writes the draft, which nobody has signed.
+    /// Writes the unsigned draft.
     fn write(&self, now: &Now, act: RootAct, json: bool) -> Result<(), Fault> {
         let (said, jws) = self.draft(now, act)?;
         self.store(&said, &jws, json)
     }
 
-    /// The next statement of the root, which nobody has signed.
+    /// The next statement of the root, unsigned.
     pub(super) fn draft(&self, now: &Now, act: RootAct) -> Result<(RootStatement, Many), Fault> {
         let said = RootStatement {
             authority: now.trust.authority().to_owned(),
@@ -211,12 +211,12 @@ impl Out {
             reason: names::reason("--reason", &self.reason)?.to_owned(),
         };
         let payload = Statement::Root(Box::new(said.clone())).to_bytes().doing("draft")?;
-        // read back, so that a draft that no reader takes is never signed
+        // read back, so that a draft that no reader accepts is never signed
         Statement::read(&payload, &Prefix::default()).doing("draft")?;
         Ok((said, Many::draft(&payload, TYPE)))
     }
 
-    /// Writes a draft with the signatures that it has.
+    /// Writes a draft with its signatures.
     pub(super) fn store(&self, said: &RootStatement, jws: &Many, json: bool) -> Result<(), Fault> {
         let text = jws.to_text().doing("draft")?;
         let Some(file) = &self.out else {
@@ -295,7 +295,7 @@ impl CompromiseArgs {
 }
 
 impl CompromiseArgs {
-    /// The certificate itself, for it says which key it is of: from its file, or from what the authority serves.
+    /// The certificate itself, which names its key: from its file, or from the authority.
     fn certificate(&self, now: &Now) -> Result<CertificateDer<'static>, Fault> {
         let path = std::path::Path::new(&self.signer);
         let thumbprint = match Thumbprint::parse(&self.signer) {

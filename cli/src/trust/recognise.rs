@@ -1,4 +1,4 @@
-//! `semgate authority recognise | withdraw`: that another authority speaks for some lines too, and the switch that ends it (F0-50).
+//! `semgate authority recognise | withdraw`: recognises another authority for some lines, and ends that.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ pub struct RecogniseArgs {
     /// The origin of its log
     #[arg(long)]
     origin: String,
-    /// Its issuing certificate for contexts; the key in it is certified anew by the root key
+    /// Its issuing certificate for contexts; the root key certifies its key again
     #[arg(long = "issuing", value_name = "PEM", required = true)]
     issuing: Vec<PathBuf>,
     /// A line that it may speak for, with those below it: `payment`, or `payment=v2.0` with a floor
@@ -35,13 +35,13 @@ pub struct RecogniseArgs {
     /// Days from now until it ends; never past the end of root or issuing certificate
     #[arg(long, default_value_t = 365)]
     days: u64,
-    /// The longest time in seconds for which a head of it counts
+    /// The longest time that one of its heads counts, in seconds
     #[arg(long, default_value_t = 900)]
     max_status_age: u64,
     /// The root key that certifies and signs: a PEM file, or a `pkcs11:` URI (RFC 7512)
     #[arg(long)]
     root_key: String,
-    /// Its certificate; `KEY.pem` beside `KEY.key` without this, and needed where the key is in a token
+    /// Its certificate; default: `KEY.pem` beside `KEY.key`; required if the key is in a token
     #[arg(long)]
     root_cert: Option<PathBuf>,
     #[command(flatten)]
@@ -54,7 +54,7 @@ pub struct WithdrawArgs {
     /// The other authority
     #[arg(value_name = "AUTHORITY")]
     recognised: String,
-    /// Why, for the log
+    /// Reason, for the log
     #[arg(long, default_value = "withdrawn by the operator")]
     reason: String,
     #[command(flatten)]
@@ -62,10 +62,10 @@ pub struct WithdrawArgs {
 }
 
 impl RecogniseArgs {
-    /// Certifies, drafts and signs; hands it in, or writes it for other holders of root keys to sign.
+    /// Certifies, drafts and signs; submits it, or writes it for other holders of root keys to sign.
     ///
     /// # Errors
-    /// What cannot be certified, files that cannot be used, an authority that refuses.
+    /// A key cannot be certified, a file cannot be used, or the authority refuses.
     pub async fn run(self, json: bool) -> Result<(), Fault> {
         let (reach, asked) = self.out.ask().await?;
         let (root, key) = root_key(&self.root_key, self.root_cert.as_deref(), "--root-cert")?;
@@ -108,10 +108,10 @@ impl RecogniseArgs {
 }
 
 impl WithdrawArgs {
-    /// Asks the authority to say that nothing of the other one counts any more.
+    /// Asks the authority to log that the other one no longer counts.
     ///
     /// # Errors
-    /// An authority that cannot be reached or refuses.
+    /// An authority that is unreachable or refuses.
     pub async fn run(self, json: bool) -> Result<u8, Fault> {
         let reach = self.at.reach()?;
         let url = format!("{}/v1/recognitions/{}/withdraw", reach.url, self.recognised);
@@ -121,7 +121,7 @@ impl WithdrawArgs {
     }
 }
 
-/// The keys of the trust list: of its roots, and of those of its issuing certificates that have signed.
+/// The keys of the trust list: of its roots, and of those issuing certificates with signers.
 fn own_keys(asked: &Now) -> Vec<PublicKey> {
     let Some(list) = &asked.list else { return Vec::new() };
     let shown = asked.trust.chains().flat_map(|(_, chain)| chain.certificates());
@@ -129,7 +129,7 @@ fn own_keys(asked: &Now) -> Vec<PublicKey> {
     list.roots.iter().chain(issuing).filter_map(key_of).collect()
 }
 
-/// The key of a certificate that may issue.
+/// The key of an issuing certificate.
 fn key_of(der: &CertificateDer<'static>) -> Option<PublicKey> {
     RootKey::of(der, &ChainLimits::default()).ok().map(|read| read.key().clone())
 }
@@ -152,7 +152,7 @@ fn scoped(text: &str) -> Result<ScopedLine, Fault> {
     })
 }
 
-/// What a recognition says, for people to read before they sign.
+/// The content of a recognition, for people to read before they sign.
 pub(super) fn shown(recognition: &Recognition) -> Value {
     let lines: serde_json::Map<String, Value> = recognition
         .lines

@@ -1,5 +1,5 @@
-//! `semgate trust tuf …`: the trust list as a TUF repository, a directory of files that any web server serves and stock TUF clients read. Who signs
-//! the trust list signs its `root` and `targets`; an online key signs `snapshot` and `timestamp`.
+//! `semgate trust tuf …`: the trust list as a TUF repository, a directory of files for any web server and stock TUF clients. The signers of
+//! the trust list sign its `root` and `targets`; an online key signs `snapshot` and `timestamp`.
 
 mod counts;
 mod store;
@@ -26,11 +26,11 @@ const DAY: u64 = 86_400;
 /// The trust list as a TUF repository
 #[derive(Debug, Subcommand)]
 pub enum TufJob {
-    /// Draft what root keys have to sign: `targets`, and `root` where who speaks has changed
+    /// Draft `targets` for the root keys to sign, and `root` if its keys changed
     Draft(DraftArgs),
     /// Add the signature of a root key to a draft; offline
     Sign(SignArgs),
-    /// Take signed drafts in, and sign `snapshot` and `timestamp` anew; also alone, before the timestamp expires
+    /// Take signed drafts in, and sign `snapshot` and `timestamp`; also without drafts, before the timestamp expires
     Publish(PublishArgs),
 }
 
@@ -42,7 +42,7 @@ pub struct DraftArgs {
     /// The online key: a PEM file, or a `pkcs11:` URI (RFC 7512)
     #[arg(long)]
     online: String,
-    /// Days that `root` and `targets` are good for
+    /// Lifetime of `root` and `targets`, in days
     #[arg(long, default_value_t = 365)]
     days: u64,
     #[command(flatten)]
@@ -67,18 +67,18 @@ pub struct PublishArgs {
     /// The online key: a PEM file, or a `pkcs11:` URI (RFC 7512)
     #[arg(long)]
     online: String,
-    /// Days that the timestamp is good for: how long a client may be shown an old list
+    /// Lifetime of the timestamp, in days: the longest that a client may see an old list
     #[arg(long, default_value_t = 1)]
     timestamp_days: u64,
-    /// Days that the snapshot is good for
+    /// Lifetime of the snapshot, in days
     #[arg(long, default_value_t = 30)]
     snapshot_days: u64,
 }
 
-/// Does what was asked for.
+/// Runs the job.
 ///
 /// # Errors
-/// An authority that cannot be reached, files that do not hold, signatures that are missing.
+/// An unreachable authority, invalid files, or missing signatures.
 pub async fn run(job: TufJob, json: bool) -> Result<(), Fault> {
     match job {
         TufJob::Draft(args) => args.run(json).await,
@@ -87,7 +87,7 @@ pub async fn run(job: TufJob, json: bool) -> Result<(), Fault> {
     }
 }
 
-/// Seconds from now, never past what a date can say.
+/// The time so many days from now, at most the latest that a date can hold.
 fn in_days(days: u64) -> u64 {
     now().saturating_add(days.saturating_mul(DAY))
 }
@@ -141,7 +141,7 @@ impl DraftArgs {
     }
 }
 
-/// Whether a root says just this.
+/// Returns true if a root has exactly this content.
 fn says(root: &Metadata, roles: &Roles) -> Result<bool, Fault> {
     let (offline, online) =
         (Role::of(root, "root").doing("root metadata")?, Role::of(root, "timestamp").doing("root metadata")?);
@@ -247,7 +247,7 @@ impl PublishArgs {
         Ok(())
     }
 
-    /// A snapshot that says the same, by a key that still counts, for half of its time and more.
+    /// Returns true for a snapshot of the same content, by a key that still counts, with at least half of its time left.
     fn is_good(&self, known: &Metadata, root: &Metadata, targets: u64) -> Result<bool, Fault> {
         let same = known.names("targets.json") == Some(targets);
         let fresh = known.expires().doing("snapshot")? > in_days(self.snapshot_days / 2);

@@ -1,5 +1,5 @@
-//! What an authority says about its root, verified before anything is drafted from it: the head, every statement of the root by the keys
-//! before it and by its place in the log, and the chains whose issuing certificates a first list would name.
+//! The statements of an authority's root, verified before a draft: the head, every statement under the keys before it, and its place in the
+//! log. Also the chains whose issuing certificates a first list would name.
 
 use std::collections::BTreeSet;
 
@@ -16,15 +16,14 @@ use crate::fault::{Doing, Fault};
 use crate::log::{log_verifier, unlisted};
 use crate::system::{now, read_roots};
 
-/// The longest life of a head that is taken here: a day, the longest that any follower takes.
+/// The longest accepted lifetime of a head: a day, as for followers.
 const LONGEST_HEAD: u64 = 86_400;
 
-/// Follows the authority once, under the roots at hand and one of these log keys; without one, under the log keys of its first trust list,
-/// which the roots must have signed. Answers its log with the statements of the root in their order; nothing where no key of the log is
-/// known.
+/// Follows the authority once, under the local roots and one of these log keys. Without a key, uses the log keys of its first trust list,
+/// which the roots must have signed. Returns its log and the root's statements in order; nothing if no log key is known.
 ///
 /// # Errors
-/// What is served does not hold, or is too old.
+/// The served files are not valid, or too old.
 pub(crate) async fn root_statements(
     reach: &Reach,
     trust: &Trust,
@@ -44,7 +43,7 @@ pub(crate) async fn root_statements(
     config.root_threshold = threshold;
     config.max_status_age = LONGEST_HEAD;
     let said = follow(reach, Follower::without_memory(config)).await?;
-    // keys that nobody told count only because the roots signed the list that names them
+    // unknown keys count only because the roots signed the list that names them
     let signed = lists(&said)?.into_iter().next().map(|list| list.log);
     if told.is_none() && signed != listed {
         return Err(evidence("the first trust list is not the one that was served before"));
@@ -68,7 +67,7 @@ async fn follow(reach: &Reach, mut follower: Follower) -> Result<Vec<RootEntry>,
     Ok(follower.root_statements().to_vec())
 }
 
-/// What is old, or not there, is no evidence against anybody.
+/// The fault for the caller; an old or missing file is no evidence against anybody.
 fn refused(fault: &FollowFault) -> Fault {
     match fault {
         FollowFault::Head(HeadFault::Expired) => {
@@ -91,7 +90,7 @@ fn evidence(what: impl std::fmt::Display) -> Fault {
 /// The trust lists among statements of the root.
 ///
 /// # Errors
-/// A statement that cannot be read.
+/// A statement cannot be read.
 pub(super) fn lists(entries: &[RootEntry]) -> Result<Vec<KeyList>, Fault> {
     let mut lists = Vec::new();
     for entry in entries {
@@ -105,8 +104,7 @@ pub(super) fn lists(entries: &[RootEntry]) -> Result<Vec<KeyList>, Fault> {
     Ok(lists)
 }
 
-/// The issuing certificates of everything that has signed, as far as the roots vouch for it; what they do not vouch for is told and left
-/// out.
+/// The issuing certificates of all signers below the roots; reports and omits the others.
 pub(super) fn issuing(trust: &Trust, roots: &Roots) -> Vec<Thumbprint> {
     let mut issuing = BTreeSet::new();
     for (leaf, chain) in trust.chains() {
@@ -119,14 +117,14 @@ pub(super) fn issuing(trust: &Trust, roots: &Roots) -> Vec<Thumbprint> {
     issuing.into_iter().collect()
 }
 
-/// That a chain ends at the roots, for whatever role it is, when its leaf began.
+/// Checks that a chain ends at the roots, for any role, at the start of its leaf.
 fn vouched(chain: &Chain, roots: &Roots) -> Option<()> {
     let (at, _) = chain.leaf_validity(roots.limits())?;
     let roles = [Usage::Context, Usage::Status, Usage::Feed, Usage::Log];
     roles.into_iter().find_map(|usage| verify_chain(chain, roots, usage, at).ok()).map(drop)
 }
 
-/// Tells the people who are about to sign what to compare, by a way other than this authority, on standard error.
+/// Prints on standard error what signers must compare, by a way other than this authority.
 pub(super) fn compare(list: &KeyList) {
     tell!("compare these with what their holders say, before anybody signs:");
     list.roots.iter().for_each(|der| tell!("  root     {}", Thumbprint::of(der)));

@@ -1,4 +1,4 @@
-//! The files of `up`: made once, then only read; certificates of agents and gateway are throw-away ones, made anew at each start.
+//! The files of `up`: made once, then only read; short-lived certificates of agents and gateway are made at each start.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,7 +24,7 @@ use crate::system::{read, ring_random, unwritable};
 pub const TRUST_DOMAIN: &str = "semgate.test";
 /// The agent behind the gateway.
 pub const SAMPLE_AGENT: &str = "wholesaler-1";
-/// The one who may publish, revoke and raise floors.
+/// The publisher with every right.
 pub const OPERATOR: &str = "operator";
 /// The authority's configuration.
 pub const AUTHORITY_TOML: &str = "authority.toml";
@@ -32,16 +32,16 @@ pub const AUTHORITY_TOML: &str = "authority.toml";
 pub const FIREWALL_TOML: &str = "firewall.toml";
 /// The policy directory.
 pub const POLICIES: &str = "policies";
-/// What locks are made and honoured with.
+/// The secret that makes and verifies locks.
 const LOCK_SECRET: &str = "firewall/lock.secret";
 /// The audit log.
 pub const AUDIT: &str = "firewall/audit.jsonl";
-/// What `up` itself must remember: the address of the sample agent and the verifier key of the log.
+/// Notes of `up` itself: the address of the sample agent and the verifier key of the log.
 const NOTES: &str = "up.toml";
-/// How long a throw-away certificate lives: longer than anyone leaves `up` running, shorter than the 90 days of the profile.
+/// Lifetime of a short-lived certificate: longer than anyone leaves `up` running, shorter than the 90 days of the profile.
 const LIFETIME: Duration = Duration::from_secs(30 * 86_400);
 
-/// Those who may speak: name, and the credentials that the shipped entity file gives them.
+/// Agents that may speak: name, and credentials in the shipped entity file.
 const AGENTS: [(&str, &[&str]); 5] = [
     ("retailer-7", &[]),
     ("public-webapp-3", &[]),
@@ -50,18 +50,18 @@ const AGENTS: [(&str, &[&str]); 5] = [
     (OPERATOR, &[]),
 ];
 
-/// Where things are, once they are there.
+/// Locations of the files and parts.
 #[derive(Debug)]
 pub struct Layout {
     /// The directory itself.
     pub dir: PathBuf,
     /// The roots, relative to it.
     pub roots: PathBuf,
-    /// Where the sample agent listens.
+    /// Address of the sample agent.
     pub agent: SocketAddr,
-    /// Those who may speak.
+    /// Agents that may speak.
     pub agents: BTreeMap<String, AgentFile>,
-    /// The ports that this process found, kept from every other first start until it ends.
+    /// The free ports of this process, reserved from every other first start until it ends.
     _ports: Ports,
 }
 
@@ -90,7 +90,7 @@ pub fn key(name: &str) -> PathBuf {
     PathBuf::from(format!("agents/{name}.key"))
 }
 
-/// Takes the directory for this process, before anything in it is touched; released when the process ends.
+/// Locks the directory for this process, before anything in it is touched; released when the process ends.
 ///
 /// # Errors
 /// Another `up` has it.
@@ -107,10 +107,10 @@ pub fn lock(dir: &Path) -> Result<fs::File, Fault> {
     Ok(file)
 }
 
-/// Makes what is missing.
+/// Makes the missing files.
 ///
 /// # Errors
-/// What the file system says; a directory that was half made by hand.
+/// The error of the file system; or a directory that was half made by hand.
 pub fn prepare(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Layout, Fault> {
     let dir = &args.dir;
     let notes_file = dir.join(NOTES);
@@ -166,7 +166,7 @@ fn first_start(args: &UpArgs, ports: &mut Ports) -> Result<Notes, Fault> {
     let firewall = firewall_toml(&roots, &made.log_key, authority, [l8, a2a, admin, agent]);
     write_once(&dir.join(FIREWALL_TOML), firewall.as_bytes())?;
     let notes = Notes { agent, roots };
-    // Last, so that it says: everything above is there.
+    // Last, as proof that everything above is there.
     write_once(&dir.join(NOTES), toml::to_string(&notes).doing("notes")?.as_bytes())?;
     Ok(notes)
 }
@@ -246,14 +246,14 @@ upstream = "http://{agent}/a2a"
     )
 }
 
-/// One line of 32 random bytes, as `docs/spec/locks.md` has them.
+/// One line of 32 random bytes, as in `docs/spec/locks.md`.
 fn lock_secret() -> Result<String, Fault> {
     let mut secret = [0; 32];
     ring_random().fill(&mut secret).map_err(|_| Fault::new("the system's random source failed"))?;
     Ok(format!("{}\n", URL_SAFE_NO_PAD.encode(secret)))
 }
 
-/// Issues the throw-away certificates of agents and gateway.
+/// Issues the short-lived certificates of agents and gateway.
 fn certificates(dir: &Path) -> Result<(), Fault> {
     let request = |usage, name: &str, addresses: Vec<IpAddr>, dns: Vec<String>| TlsRequest {
         usage,
@@ -267,7 +267,7 @@ fn certificates(dir: &Path) -> Result<(), Fault> {
         vec![("gateway", request(TlsUse::Server, "gateway", localhost, vec!["localhost".to_owned()]))];
     wanted
         .extend(AGENTS.iter().map(|(name, _)| (*name, request(TlsUse::Agent, name, Vec::new(), Vec::new()))));
-    // with it the gateway answers handshakes in the place of the agent behind
+    // the gateway uses it to answer handshakes in place of the agent behind
     wanted.push((SAMPLE_AGENT, request(TlsUse::Agent, SAMPLE_AGENT, Vec::new(), Vec::new())));
     for (name, request) in wanted {
         let leaf = issue_tls(dir, &request).doing(format_args!("certificate of `{name}`"))?;

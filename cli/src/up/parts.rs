@@ -1,4 +1,4 @@
-//! The parts of `up`, each on a thread and a runtime of its own, so that one ends without the others.
+//! The parts of `up`, each on its own thread and runtime, so that one ends without the others.
 
 use std::net::SocketAddr;
 use std::sync::mpsc;
@@ -12,21 +12,21 @@ use super::layout::{AUTHORITY_TOML, FIREWALL_TOML, Layout, SAMPLE_AGENT, spiffe}
 use crate::fault::{Doing, Fault};
 use crate::sample_agent;
 
-/// How long a part may take from start to its first answer.
+/// Time from the start of a part to its first answer.
 const START: Duration = Duration::from_secs(60);
 
-/// Where the gateway listens.
+/// Addresses of the gateway.
 #[derive(Debug, Clone)]
 pub struct GatewayAt {
     /// URL for native L8.
     pub l8: String,
     /// URL for A2A.
     pub a2a: String,
-    /// Admin.
+    /// Address of its admin interface.
     pub admin: SocketAddr,
 }
 
-/// What runs, in the order of its start.
+/// The running parts, in the order of their start.
 #[derive(Default)]
 pub struct Parts {
     running: Vec<Part>,
@@ -51,7 +51,7 @@ impl Parts {
         .map(|_| ())
     }
 
-    /// Starts the authority and says where it listens.
+    /// Starts the authority and returns its address.
     pub async fn authority(&mut self, layout: &Layout) -> Result<SocketAddr, Fault> {
         let path = layout.dir.join(AUTHORITY_TOML);
         self.start("authority", move |ready, stop| async move {
@@ -66,7 +66,7 @@ impl Parts {
         .await
     }
 
-    /// Starts the gateway and says where it listens.
+    /// Starts the gateway and returns its addresses.
     pub async fn gateway(&mut self, layout: &Layout) -> Result<GatewayAt, Fault> {
         let path = layout.dir.join(FIREWALL_TOML);
         self.start("firewall", move |ready, stop| async move {
@@ -102,7 +102,7 @@ impl Parts {
                 self.running.push(Part { name, stop, thread });
                 Ok(value)
             }
-            // It gave up before it answered: its own fault says why.
+            // It ended before it answered: its own fault tells the reason.
             Ok(Err(mpsc::RecvTimeoutError::Disconnected)) => Err(ended(name, thread)),
             _ => Err(Fault::new(format_args!("the {name} does not answer after {} s", START.as_secs()))
                 .hint("the machine is busy, or a file of the directory is slow to read: try again")),
@@ -116,7 +116,7 @@ impl Parts {
         }
     }
 
-    /// Ends all of it, the last started first.
+    /// Ends all parts, the last started first.
     ///
     /// # Errors
     /// The first fault that a part ended with.

@@ -1,4 +1,4 @@
-//! Free ports for a first start, kept from other first starts until the parts listen on them.
+//! Free ports for a first start, reserved from other first starts until the parts listen on them.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -6,28 +6,27 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 
 use crate::fault::Fault;
 
-/// The ports that free ones are looked for among: below 32768, where Linux begins to give ports to outgoing connections, so that none of
-/// them takes a port between here and the part that listens on it.
+/// The range of free ports: below 32768, where Linux begins to assign ports to outgoing connections. So none of them takes a port before
+/// its part listens on it.
 const PORTS: std::ops::Range<u16> = 20_000..32_000;
-/// How many are tried for each address: one is free with all but certainty.
+/// Tries for each address: one is almost certainly free.
 const TRIES: u16 = 200;
 
-/// Ports of this process. A TCP port cannot be held for a part that binds it itself, so the UDP port of the same number is: whoever looks
-/// for free ports here takes only such whose mark is free too, and two first starts at once never write the same port into their files.
+/// Ports of this process. A TCP port cannot be reserved for a part that binds it itself, so the UDP port of the same number marks it. Each
+/// search takes only ports with a free mark, so two first starts never write the same port into their files.
 #[derive(Debug, Default)]
 pub struct Ports {
     marks: Vec<UdpSocket>,
 }
 
 impl Ports {
-    /// Fills in free ports of the loopback address where none is given, and of the given one where its port is 0: what is written into files
-    /// must be where a part can be found again.
+    /// Fills in free loopback ports for missing addresses, and for given ones with port 0: addresses written into files must be stable.
     ///
     /// # Errors
     /// No free port was found.
     pub fn fill<const N: usize>(&mut self, given: [Option<SocketAddr>; N]) -> Result<[SocketAddr; N], Fault> {
         let mut found = [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)); N];
-        // Where the search begins differs from process to process, so that it is short.
+        // The start differs from process to process, so that the search is short.
         let mut next = BuildHasher::hash_one(&RandomState::new(), std::process::id());
         for (slot, given) in found.iter_mut().zip(given) {
             *slot = match given {
@@ -46,7 +45,7 @@ impl Ports {
             *next = next.wrapping_add(1);
             let port = PORTS.start + u16::try_from(*next % span).unwrap_or_default();
             let address = SocketAddr::from((at, port));
-            // The mark first: who has it may look at the port without another looking at it too.
+            // The mark first: its holder may test the port without another testing it too.
             let Ok(mark) = UdpSocket::bind(address) else { continue };
             if TcpListener::bind(address).is_ok() {
                 self.marks.push(mark);
@@ -67,7 +66,7 @@ mod tests {
     fn no_port_is_found_twice_while_its_finder_lives() {
         let mut finders = Vec::new();
         let mut ports = BTreeSet::new();
-        // Every twentieth port of the range: finders that did not know of each other would meet many times.
+        // Every twentieth port of the range: searches that did not know of each other would meet many times.
         for _ in 0..100 {
             let mut finder = Ports::default();
             for address in finder.fill([None; 6]).unwrap() {

@@ -10,13 +10,13 @@ use super::stop::Stop;
 const SPENT: &str = "the limit of steps";
 /// The comparison took longer than it may.
 const LATE: &str = "the limit of time";
-/// Whoever asked no longer waits for it.
+/// The caller no longer waits for the answer.
 const STOPPED: &str = "the comparison was ended";
 
 /// Steps between two looks at the clock: a tenth of a millisecond, so that a look costs nothing.
 const STEPS_A_LOOK: u64 = 1_024;
 
-/// What may still be done: for the present question, and for all. Everything that works in proportion to what was sent takes steps.
+/// The work that is still allowed, for this question and for all. Everything whose cost grows with the input takes steps.
 #[derive(Debug)]
 pub(super) struct Budget {
     left: Cell<u64>,
@@ -27,7 +27,7 @@ pub(super) struct Budget {
     stop: Stop,
     until: Option<Instant>,
     unlooked: Cell<u64>,
-    /// Why nothing may be done any more, whatever is left.
+    /// The reason that no more work is allowed, even with steps left.
     ended: Cell<Option<&'static str>>,
 }
 
@@ -66,7 +66,7 @@ impl Budget {
         }
     }
 
-    /// Takes steps; false once there are none left, or the time is over, from then on always.
+    /// Takes steps. Returns false once none are left or the time is over, and always from then on.
     pub(super) fn spend(&self, steps: u64) -> bool {
         if self.ended.get().is_some() {
             return false;
@@ -99,7 +99,7 @@ impl Budget {
         self.ended.get().is_some() || self.left.get() == 0
     }
 
-    /// What stopped the work.
+    /// The bound that stopped the work.
     pub(super) fn why(&self) -> &'static str {
         self.ended.get().unwrap_or(SPENT)
     }

@@ -1,4 +1,4 @@
-//! What differs, member by member, in words: the reasons behind a verdict, as far as members can be told apart.
+//! Differences member by member, in words: the reasons behind a verdict, as far as members can be told apart.
 
 use std::collections::HashSet;
 
@@ -80,11 +80,11 @@ fn members<'e>(
     }
 }
 
-/// How two schemas differ in what they accept; none if they do not.
+/// The difference in what two schemas accept; none if there is no difference.
 fn difference<'e>(solver: &mut Solver<'e>, old: Sided<'e>, new: Sided<'e>) -> Option<&'static str> {
     let (old, not_old) = solver.reader.schema(old.0, old.1);
     let (new, not_new) = solver.reader.schema(new.0, new.1);
-    // what was read without steps is not what they say
+    // formulas that were read without steps do not state the schemas
     if old == new && !solver.budget.spent_out() {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Exact decimals: what `multipleOf` says, and which numbers lie on its grid.
+//! Exact decimals: the grid of `multipleOf`, and the numbers on it.
 
 use crate::json::Number;
 
@@ -12,14 +12,14 @@ pub(super) struct Decimal {
 impl Decimal {
     pub(super) const ONE: Decimal = Decimal { digits: 1, exponent: 0 };
 
-    /// The decimal that a number of a schema is, without its sign; none for zero and what is no number of ours.
+    /// The decimal of a schema's number, without its sign. None for zero and for a value that is no such number.
     pub(super) fn of(value: &serde_json::Value) -> Option<Self> {
         let text = value.to_string();
         let (digits, exponent) = Number::parse(&text).ok()?.significand();
         (digits != 0).then_some(Decimal { digits, exponent })
     }
 
-    /// Whether every multiple of this one is a multiple of the other.
+    /// Returns true if every multiple of this one is a multiple of the other.
     pub(super) fn is_multiple_of(self, other: Decimal) -> bool {
         crate::schema::is_multiple((self.digits, self.exponent), (other.digits, other.exponent))
     }
@@ -47,7 +47,7 @@ impl Decimal {
         Some(if self.exponent == 0 { digits.to_string() } else { format!("{digits}e{}", self.exponent) })
     }
 
-    /// How often it goes into a double, rounded down, and one less where that was not exact to the last digit.
+    /// The quotient of a double by it, rounded down. It is one less where the result was not exact to the last digit.
     pub(super) fn below(self, value: f64) -> Option<i128> {
         let value = if value == 0.0 { value } else { value.next_down().next_down() };
         self.quotient(value).map(|(floor, _)| floor)

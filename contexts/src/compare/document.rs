@@ -28,8 +28,8 @@ pub fn compare(old: &Context, new: &Context, limits: &CompareLimits) -> Comparis
     compare_as(old, new, None, limits, &Stop::default())
 }
 
-/// Compares two contexts, all parts by one role if it is given, until it is asked to stop, or its time is over by the clock of `stop`: what is not
-/// known by then is Unknown.
+/// Compares two contexts, all parts by one role if it is given. Ends when it is asked to stop, or when its time is over by
+/// the clock of `stop`. Parts that are open then are Unknown.
 #[must_use]
 pub fn compare_as(
     old: &Context,
@@ -116,7 +116,7 @@ const fn role_of(kind: u8, index: usize, given: Option<Role>) -> Role {
 /// One document as the validator compiles it.
 struct Side {
     emitted: Emitted,
-    /// Of each shape, by term and place, its root.
+    /// The root of each shape, by term and place.
     places: BTreeMap<(String, usize), usize>,
 }
 
@@ -156,7 +156,7 @@ impl Side {
     }
 }
 
-/// What the validator compiles of a document.
+/// The schemas that the validator compiles of a document.
 #[cfg(test)]
 pub(super) fn emitted(context: &Context) -> Option<Emitted> {
     Side::of(context).map(|side| side.emitted)
@@ -172,7 +172,7 @@ struct Work<'e> {
 }
 
 impl<'e> Work<'e> {
-    /// Why what policies ask of free text could see less of the newer shape.
+    /// The reason that a policy could see less free text in the newer shape.
     fn unmarked(&mut self, pointer: &str, old: &Shape, new: &Shape) -> Option<String> {
         match marks(old, new, &self.marks) {
             Marks::Kept => None,
@@ -343,7 +343,7 @@ fn compatible(pointer: &str, role: Role, reason: &str) -> Part {
     without(pointer, role, Verdict::Compatible, reason)
 }
 
-/// The version whose content is looked at, and the one that may refuse it.
+/// The version whose content is examined, and the one that may refuse it.
 const fn sides(role: Role) -> (&'static str, &'static str) {
     match role {
         Role::Accepts => ("older", "newer"),

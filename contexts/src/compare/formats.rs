@@ -1,5 +1,5 @@
-//! What is known of formats without a text: patterns that hold every text of a format, which formats lie in others, and
-//! texts to try. Whether one text has a format is asked of the validator itself.
+//! Knowledge of formats without a text: patterns that hold every text of a format, formats that lie in others, and texts to
+//! try. The validator itself decides if one text has a format.
 
 use std::cell::OnceCell;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::json::Json;
 use crate::schema::{FORMATS, Plain, compile_plain};
 
-/// IPv6 (RFC 3986 §3.2.2, `IPv6address`), as the validator reads it: no zone, no zero before another digit in what is written as IPv4.
+/// IPv6 (RFC 3986 §3.2.2, `IPv6address`), as the validator reads it: no zone, and no leading zero in an IPv4 part.
 const IPV6: &str = concat!(
     "^(",
     r"([0-9A-Fa-f]{1,4}:){6}([0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{1,4}|((25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9]))|",
@@ -51,13 +51,13 @@ pub(super) fn around(format: &str) -> Option<&'static str> {
     })
 }
 
-/// Whether the pattern of [`around`] holds nothing else, so that what matches it has the format.
+/// Returns true if the pattern of [`around`] matches nothing but texts of the format.
 pub(super) fn is_exact(format: &str) -> bool {
     matches!(format, "ipv4" | "ipv6" | "uuid")
 }
 
-/// A pattern of which every match has the format; none where none is known. Of times those without a leap second: which of these there are
-/// depends on the offset.
+/// A pattern whose every match has the format; none where none is known. Times have no leap seconds here, since the offset
+/// decides which of them exist.
 pub(super) fn inside(format: &str) -> Option<&'static str> {
     match format {
         "time" => Some(
@@ -68,13 +68,13 @@ pub(super) fn inside(format: &str) -> Option<&'static str> {
     }
 }
 
-/// The most characters of a text of the format; none where none is known but by [`around`].
+/// The most characters of a text of the format. None where only [`around`] bounds it.
 pub(super) fn longest(format: &str) -> Option<u64> {
     // a local part of 64, and a host name of 253 (RFC 5321 §4.5.3.1, RFC 1035 §2.3.4)
     (format == "email").then_some(64 + 1 + 253)
 }
 
-/// A pattern of which most matches have the format: where to look for one that other rules take too.
+/// A pattern whose matches mostly have the format, for texts that other rules take too.
 pub(super) fn common(format: &str) -> Option<&'static str> {
     Some(match format {
         "date" => r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])$",
@@ -92,7 +92,7 @@ pub(super) fn common(format: &str) -> Option<&'static str> {
     })
 }
 
-/// Whether every text of the first format has the second.
+/// Returns true if every text of the first format has the second.
 pub(super) fn lies_in(inner: &str, outer: &str) -> bool {
     inner == outer
         || matches!(
@@ -146,14 +146,14 @@ pub(super) const SAMPLES: [&str; 41] = [
     "\u{7f}",
 ];
 
-/// The formats as the validator checks them, each compiled when it is first asked for.
+/// The formats as the validator checks them, each compiled at its first use.
 #[derive(Debug, Default)]
 pub(super) struct Formats {
     checks: [OnceCell<Option<Plain>>; FORMATS.len()],
 }
 
 impl Formats {
-    /// Whether the text has the format; none if that cannot be asked.
+    /// Returns true if the text has the format; none if the validator cannot be asked.
     pub(super) fn holds(&self, format: usize, text: &str) -> Option<bool> {
         let compile = || compile_plain(&json!({ "format": FORMATS.get(format)? })).ok();
         let check = self.checks.get(format)?.get_or_init(compile).as_ref()?;
@@ -182,7 +182,7 @@ pub(super) fn long(format: &str, least: usize) -> Option<String> {
     })
 }
 
-/// Labels of at most 63 characters, exactly so many characters with the dots.
+/// Labels of at most 63 characters, with exactly this many characters in all, dots included.
 fn labels(length: usize) -> String {
     let mut text = String::new();
     while text.len() < length {

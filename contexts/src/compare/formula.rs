@@ -1,4 +1,4 @@
-//! What a schema says of one value, as a formula in which negations stand at the atoms only. Equal formulas are one.
+//! Formulas: the demands of a schema on one value, with negations at the atoms only. Equal formulas are one.
 
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -31,7 +31,7 @@ impl Bound {
     }
 }
 
-/// Names of members: those that match `within`, if it is said, and neither are one of `names` nor match one of `patterns`.
+/// A set of member names: those that match `within`, if it is set, and are neither in `names` nor match one of `patterns`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub(super) struct Scope {
     pub(super) within: Option<usize>,
@@ -39,7 +39,7 @@ pub(super) struct Scope {
     pub(super) patterns: BTreeSet<usize>,
 }
 
-/// One thing that is said of a value of one kind.
+/// One demand on a value of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Atom {
     /// Its type is one of these.
@@ -60,26 +60,26 @@ pub(super) enum Atom {
     Plain(bool),
     MinItems(u64),
     MaxItems(u64),
-    /// The item there, if there is one, is so.
+    /// The item at this index, if there is one, fits.
     Item(u64, Id),
-    /// There is such an item there.
+    /// There is an item at this index, and it fits.
     HasItem(u64, Id),
-    /// All items from there on.
+    /// All items from this index on fit.
     Items(u64, Id),
-    /// Some item from there on.
+    /// Some item from this index on fits.
     SomeItem(u64, Id),
     Unique(bool),
-    /// At least so many items are so: what holds, what holds of the others.
+    /// At least so many items fit.
     AtLeast(u64, Id),
-    /// At most so many items are so: given with what the others are.
+    /// At most so many items fit; given with the opposite formula, which the others fit.
     AtMost(u64, Id, Id),
     Has(String),
     Lacks(String),
-    /// The member, if it is there, is so.
+    /// The member, if it is there, fits.
     Member(String, Id),
-    /// All members with such names are so.
+    /// All members with names in the scope fit.
     Every(Scope, Id),
-    /// Some member with such a name is so.
+    /// Some member with a name in the scope fits.
     SomeMember(Scope, Id),
     Names(Id),
     SomeName(Id),
@@ -87,7 +87,7 @@ pub(super) enum Atom {
     MaxMembers(u64),
 }
 
-/// The kinds of value that atoms speak of.
+/// The kinds of value that atoms constrain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Any,
@@ -154,11 +154,11 @@ pub(super) enum Formula {
     False,
     And(Vec<Id>),
     Or(Vec<Id>),
-    /// With what it answers for values of another kind.
+    /// An atom with its answer for values of another kind.
     Atom(Atom, bool),
-    /// A definition of one side, said or denied.
+    /// A definition of one side, asserted or denied.
     Definition(usize, bool),
-    /// Every member that nothing vouches for is so; or, with `false`, some is.
+    /// Every member that no part vouches for fits; with `false`, some such member does.
     Unevaluated(Rc<Vouched>, Id, bool),
 }
 

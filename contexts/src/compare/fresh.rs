@@ -1,16 +1,16 @@
-//! Names that the newer version declares in an open object where the older one does not: content of the older version may hold members that
-//! differ from them only in case, since it took any name there. Their refusal alone is no break: each message names its version, and is
-//! held against that.
+//! Names that the newer version declares in an open object where the older one does not. Content of the older version may
+//! hold members that differ from them only in case, since it took any name there. Their refusal alone is no break: each
+//! message names its version, and is judged by that version.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::budget::Budget;
 use crate::schema::{Casing, Place};
 
-/// What the older version says of the values that a place of the newer one looks at.
+/// The older version's demands on the values at a place of the newer one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Older {
-    /// It says something of names in this place, or further inside.
+    /// It declares names in this place, or further inside.
     At(usize),
     /// It declares no name, and takes any member, at every depth.
     Open,
@@ -21,12 +21,12 @@ enum Older {
 /// The twins of a place that stay.
 enum Kept<'c> {
     All,
-    /// Those of these names, folded.
+    /// The twins of these names, folded.
     Named(BTreeSet<&'c str>),
 }
 
-/// The casing of the newer version without the twins that are no break: those of names that the older version declares in no case, in
-/// places that it leaves plainly open. All twins stay once the budget is spent.
+/// The casing of the newer version without the twins that are no break. Those belong to names that the older version declares
+/// in no case, in places that it leaves plainly open. All twins stay once the budget is spent.
 pub(super) fn without_new_names(newer: &Casing, older: &Casing, budget: &Budget) -> Casing {
     let mut casing = newer.clone();
     if let Some(kept) = kept(newer, older, budget) {
@@ -71,7 +71,7 @@ fn kept<'c>(newer: &Casing, older: &'c Casing, budget: &Budget) -> Option<BTreeM
     Some(kept)
 }
 
-/// Adds the places inside a place of the newer version, each with what the older one says there.
+/// Adds the places inside a place of the newer version, each with the older version's demands there.
 fn inside(place: &Place, other: &Place, open: &mut Vec<(usize, Older)>) {
     let older = |inside: Option<usize>| match inside {
         _ if other.is_listed() => Older::Shut,

@@ -1,8 +1,8 @@
-//! The hunt for a wrong verdict: random pairs of schemas, and documents against what is said of them: random ones, and for schemas of a
-//! small world all that there are.
+//! A random search for a wrong verdict: pairs of schemas, and documents that test each verdict. Documents are random; for
+//! schemas of a small world, all are tried.
 //!
-//! A verdict of Compatible is wrong if any document is accepted by the first and refused by the second; a verdict of Breaking is wrong if
-//! its witness is not. The seed is an argument and so is the end: what it finds can be found again.
+//! A verdict of Compatible is wrong if the first accepts a document that the second refuses. A verdict of Breaking is wrong
+//! if its witness is. Seed and end are arguments, so each finding can be reproduced.
 
 pub(crate) mod open_names;
 pub(crate) mod random;
@@ -16,13 +16,13 @@ use super::{CompareLimits, Comparison, Verdict, compare};
 use crate::{Context, DocumentLimits, Prefix, json};
 use random::{Random, documents, value_for};
 
-/// Random documents that are held against a verdict of Compatible.
+/// Random documents that test a verdict of Compatible.
 const DOCUMENTS: usize = 40;
 
-/// Of a hundred pairs so many are of the small world.
+/// Pairs of the small world, in a hundred.
 const SMALL: usize = 50;
 
-/// A hunt that is under way, and what it met so far.
+/// A hunt under way, and its counts so far.
 #[derive(Debug, Clone, Default)]
 pub struct Hunt {
     /// The seed of the next pair; each pair has its own, one above the one before.
@@ -33,26 +33,26 @@ pub struct Hunt {
     pub pairs: u64,
     /// Pairs that were no two context documents, and were passed over.
     pub refused: u64,
-    /// Pairs that were found compatible, and breaking.
+    /// Pairs that were found compatible.
     pub compatible: u64,
-    /// As above.
+    /// Pairs that were found breaking.
     pub breaking: u64,
     /// Breaks among these whose content was too large to be written.
     pub described: u64,
-    /// Documents that the first schema accepts and that were held against a verdict of Compatible.
+    /// Documents that the first schema accepts and that tested a verdict of Compatible.
     pub documents: u64,
-    /// How often each reason stopped a comparison.
+    /// The number of comparisons that each reason stopped.
     pub unknown: BTreeMap<String, u64>,
 }
 
 /// A verdict that is wrong: report it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wrong {
-    /// What finds it again.
+    /// The seed that reproduces it.
     pub seed: u64,
-    /// What was said.
+    /// The wrong verdict.
     pub verdict: Verdict,
-    /// The document that shows that it is wrong; none where a break came without one.
+    /// The document that proves the verdict wrong; none where a break came without one.
     pub content: Option<Value>,
     /// The first context document.
     pub old: Value,
@@ -66,12 +66,12 @@ impl Hunt {
         Hunt { seed, limits, ..Hunt::default() }
     }
 
-    /// Pairs of which something was said.
+    /// The number of pairs with a verdict.
     pub fn decided(&self) -> u64 {
         self.compatible.saturating_add(self.breaking)
     }
 
-    /// Tries the next pair; answers what is wrong with what is said of it.
+    /// Tries the next pair; returns the wrong verdict, if there is one.
     pub fn next_pair(&mut self) -> Option<Wrong> {
         let seed = self.seed;
         self.seed = seed.wrapping_add(1);
@@ -149,12 +149,12 @@ fn is_described(comparison: &Comparison) -> bool {
     comparison.obstacles().next().is_some_and(|part| part.described.is_some())
 }
 
-/// Whether the first accepts it and the second refuses it.
+/// Returns true if the first accepts the content and the second refuses it.
 fn parts(left: &Context, right: &Context, content: &Value) -> bool {
     accepts(left, content) == Some(Taken::Yes) && accepts(right, content) == Some(Taken::No)
 }
 
-/// As [`parts`], but for what the second refuses only as the twin of a name, where the first takes any member in its stead.
+/// As [`parts`], but excuses a refusal of a name's twin where the first takes any member in its stead.
 fn parts_by_more_than_case(left: &Context, right: &Context, content: &Value) -> Option<bool> {
     let (older, newer) = (left.term("c")?.shapes().next()?, right.term("c")?.shapes().next()?);
     let text = content.to_string();

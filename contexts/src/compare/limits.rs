@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-/// How much a comparison may do before it answers Unknown. Work is counted, so that the same pair has the same answer on every machine; the
-/// time is the net below, for work that costs more than it counts and for machines that are slow or busy.
+/// Bounds on the work of a comparison before it answers Unknown. Work is counted, so that the same pair has the same answer
+/// on every machine. The time limit is a second bound, for work that costs more than it counts and for slow or busy machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompareLimits {
-    /// Steps for one pair of schemas: formulas looked at, answers looked up, members and names held against rules, states of patterns
-    /// followed, what is copied by its size. About 100 ns each in an optimised build, so that a pathological pair ends within a second.
+    /// Steps for one pair of schemas. Steps count formulas, lookups, members and names compared with rules, pattern states,
+    /// and copies by size. A step takes about 100 ns in an optimised build, so a pathological pair ends within a second.
     pub max_steps: u64,
-    /// Steps for two whole documents: several parts may be hard, not all of them. The worst pair that is known took 0.6 s by three times as
-    /// many as for one pair of schemas, and a second by five times.
+    /// Steps for two whole documents: several parts may be hard, not all of them. The worst known pair took 0.6 s with three
+    /// times the steps of one pair of schemas, and a second with five times.
     pub max_total_steps: u64,
-    /// How long one comparison may take in all, from its beginning, whatever it counted; by the clock of its [`Stop`](super::Stop), if it has one.
+    /// The longest time of one comparison from its beginning, by the clock of its [`Stop`](super::Stop), if it has one.
     pub max_time: Duration,
     /// States of one pattern before it is determinised: the validator's own bound on compiled patterns, in states.
     pub max_pattern_states: usize,
@@ -22,13 +22,13 @@ pub struct CompareLimits {
     pub max_size: u64,
     /// Values and members in one witness, in all: as many as a message has at most.
     pub max_values: u64,
-    /// Items that `contains` may ask a witness for, in all: the work grows with their square.
+    /// Items that `contains` may demand of a witness, in all: the work grows with their square.
     pub max_counted: u64,
-    /// Values inside one another for which the report names the members apart.
+    /// Nesting of values to which the report lists members separately.
     pub max_change_depth: usize,
 }
 
-/// A second. Builds that are not optimised take some ten times as long for the same steps, which are to decide in both.
+/// One second. Builds without optimisation take some ten times as long for the same steps, and must reach the same verdicts.
 const MAX_TIME: Duration = Duration::from_secs(if cfg!(debug_assertions) { 10 } else { 1 });
 
 impl Default for CompareLimits {

@@ -1,4 +1,4 @@
-//! Marks of free text, which policies ask about and which schemas do not show.
+//! Marks of free text. Policies depend on them, but schemas do not show them.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -6,14 +6,14 @@ use super::budget::Budget;
 use crate::schema::View;
 use crate::term::{FieldType, Shape};
 
-/// What became of the marks of a part.
+/// The fate of the marks of a part.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Marks {
-    /// Wherever a string was free text it is still, or is no prose.
+    /// Every string that was free text still is, or cannot be prose.
     Kept,
-    /// Where a string was free text and is no longer, though it may still hold prose: a JSON Pointer into the schema.
+    /// A string was free text and no longer is, though it may still hold prose: a JSON Pointer into the schema.
     Lost(String),
-    /// There are more places than may be looked at.
+    /// There are more places than the budget allows.
     TooMany,
 }
 
@@ -25,7 +25,7 @@ struct Value<'v> {
     path: String,
 }
 
-/// Walks every value that the older shape sees free text in, by whatever keywords, as messages are searched for it.
+/// Walks every value in which the older shape sees free text, by any keyword, as the search in messages does.
 pub(super) fn marks(old: &Shape, new: &Shape, budget: &Budget) -> Marks {
     let mut seen = HashSet::new();
     let whole = Value {
@@ -55,7 +55,7 @@ pub(super) fn marks(old: &Shape, new: &Shape, budget: &Budget) -> Marks {
     Marks::Kept
 }
 
-/// Whether a string of any wording can be of this type.
+/// Returns true if a string of any wording can be of this type.
 fn may_be_prose(kind: Option<&FieldType>) -> bool {
     match kind.map(FieldType::present) {
         None | Some(FieldType::Opaque) => true,

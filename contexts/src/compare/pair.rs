@@ -1,4 +1,4 @@
-//! One pair of schemas: the question, and the witness held against both validators.
+//! One pair of schemas: the question, and the witness checked by both validators.
 
 use std::rc::Rc;
 
@@ -16,16 +16,16 @@ use crate::json;
 use crate::schema::{Casing, ContentFault};
 use crate::term::Shape;
 
-/// What was found out about a pair.
+/// The result for a pair.
 #[derive(Debug)]
 pub(super) enum Outcome {
     /// Everything that the first accepts passes the second.
     Within,
-    /// This does not.
+    /// The first accepts this content, and the second refuses it.
     Beyond(Value, ContentFault),
-    /// Content that is too large to be written does not, in these words.
+    /// Content that is too large to be written is such a case; described in words.
     Described(String),
-    /// Not found out.
+    /// The search was cut short, for this reason.
     Unclear(String),
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Pairs<'e> {
     pub(super) solver: Solver<'e>,
     /// The names in the definitions of each side.
     names: [Names; 2],
-    /// Whether the definitions mean the same on both sides.
+    /// True if the definitions mean the same on both sides.
     pub(super) alike: bool,
 }
 
@@ -62,7 +62,8 @@ impl<'e> Pairs<'e> {
         }
     }
 
-    /// What a shape accepts, with the rule `case` for these names; and what it refuses.
+    /// The formulas of the values that a shape accepts, with the rule `case` for these names, and the formula of those it
+    /// refuses.
     fn formulas(&mut self, schema: Schema<'e>, casing: Casing) -> (Vec<Id>, Id) {
         let reader = &mut self.solver.reader;
         let (holds, fails) = reader.schema(schema.side, schema.root);
@@ -72,7 +73,7 @@ impl<'e> Pairs<'e> {
         (vec![holds, none], refuses)
     }
 
-    /// Whether everything that the first accepts passes the second.
+    /// Decides if everything that the first accepts passes the second.
     pub(super) fn compare(&mut self, first: Schema<'e>, second: Schema<'e>) -> Outcome {
         self.solver.budget.refill();
         let casing = &second.shape.casing;
@@ -94,7 +95,7 @@ impl<'e> Pairs<'e> {
         }
     }
 
-    /// Something that a shape accepts, confirmed by its validator.
+    /// A value that a shape accepts, confirmed by its validator.
     pub(super) fn example(&mut self, schema: Schema<'e>) -> Found {
         self.solver.budget.refill();
         let (question, _) = self.formulas(schema, schema.shape.casing.clone());
@@ -107,7 +108,7 @@ impl<'e> Pairs<'e> {
     }
 }
 
-/// What the compiled validator says of content, read as a message is read; none if no message can hold it.
+/// The compiled validator's verdict on content, read as a message is read; none if no message can hold it.
 fn accepts(shape: &Shape, content: &Value) -> Option<Result<(), ContentFault>> {
     let text = content.to_string();
     let read = json::read(text.as_bytes(), &json::Limits::default()).ok()?;

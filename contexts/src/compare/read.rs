@@ -1,4 +1,4 @@
-//! From compiled schemas (objects closed, references emitted) to formulas, both as they are and denied.
+//! Translates compiled schemas (objects closed, references emitted) to formulas, both asserted and denied.
 
 mod listed;
 mod shared;
@@ -17,7 +17,7 @@ use super::words::Pattern;
 use crate::json;
 use crate::schema::{Casing, FORMATS, types};
 
-/// Branches of `oneOf` of which each pair is said: five hundred formulas, which a reader of a schema writes at once.
+/// The most branches of a `oneOf` that are compared in pairs: five hundred formulas at most.
 const MOST_PAIRED: usize = 32;
 
 /// Parts of a formula that are read, compared or written within one step.
@@ -27,7 +27,7 @@ const STATES_A_STEP: u64 = 8;
 /// Bytes of a pattern that are parsed within one step.
 const BYTES_A_STEP: u64 = 8;
 
-/// The schemas of one side: what the validator compiles.
+/// The schemas of one side that the validator compiles.
 #[derive(Debug)]
 pub(super) struct Emitted {
     /// One for each shape of the document.
@@ -37,7 +37,7 @@ pub(super) struct Emitted {
 }
 
 impl Emitted {
-    /// Whether one schema means the same on both sides, wherever it refers to.
+    /// Returns true if one schema means the same on both sides, with all that it refers to.
     pub(super) fn leads_to_the_same(&self, other: &Self) -> bool {
         self.definitions == other.definitions && self.codes == other.codes
     }
@@ -46,7 +46,7 @@ impl Emitted {
 /// A formula and its denial.
 pub(super) type Pair = (Id, Id);
 
-/// What may lead back to itself, so that it is called by number.
+/// A part that may lead back to itself, so it is referred to by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Called<'e> {
     /// A definition: side and name.
@@ -55,8 +55,8 @@ enum Called<'e> {
     Place(usize, usize),
 }
 
-/// Reads the schemas of two sides into one arena. Where the steps run out before all is read, what it answers is not what the schema says:
-/// then nothing is concluded from it, and nothing kept.
+/// Reads the schemas of two sides into one arena. If the steps run out first, the formulas do not state the schemas. Nothing
+/// is concluded from them then, and nothing is kept.
 #[derive(Debug)]
 pub(super) struct Reader<'e> {
     pub(super) arena: Arena,
@@ -64,13 +64,13 @@ pub(super) struct Reader<'e> {
     sides: [&'e Emitted; 2],
     /// Definitions that are the same on both sides, with all that they lead to.
     shared: BTreeSet<&'e str>,
-    /// What formulas call by number.
+    /// The parts that formulas refer to by number.
     definitions: Vec<Called<'e>>,
     /// Casings by number, those that are equal once.
     casings: Vec<Rc<Casing>>,
-    /// What the rule `case` says of their places.
+    /// The demands of the rule `case` on their places.
     pub(super) cased: HashMap<(usize, usize), Pair>,
-    /// The numbers of what is called.
+    /// The numbers of the parts that formulas refer to.
     numbers: HashMap<Called<'e>, usize>,
     read: HashMap<(usize, usize), Pair>,
     pub(super) patterns: Vec<Pattern>,
@@ -123,12 +123,12 @@ impl<'e> Reader<'e> {
         number
     }
 
-    /// Whether a text matches a pattern; none if it is not followed.
+    /// Returns true if a text matches a pattern; none if the pattern is not followed.
     pub(super) fn matches(&self, number: usize, text: &str) -> Option<bool> {
         self.patterns.get(number)?.is_in(text, &self.budget)
     }
 
-    /// What is called by this number says, or denies.
+    /// The formula of the numbered part, asserted or denied.
     pub(super) fn definition(&mut self, number: usize, holds: bool) -> Id {
         let pair = match self.definitions.get(number) {
             Some(Called::Definition(side, name)) => {
@@ -270,9 +270,9 @@ impl<'e> Reader<'e> {
                 Some(step) => (Atom::Multiple(step), Atom::NotMultiple(step)),
                 None => return,
             },
-            // no message holds a longer string
+            // a longer string fits in no message
             "maxLength" if count() >= json::Limits::default().max_string_bytes as u64 => return,
-            // as many as there are
+            // no value has so many
             "maxLength" | "maxItems" | "maxProperties" if count() == u64::MAX => return,
             "minLength" if count() == 0 => return,
             "minLength" => (Atom::MinLength(count()), Atom::MaxLength(count() - 1)),
@@ -390,7 +390,7 @@ impl<'e> Reader<'e> {
         value.as_array().into_iter().flatten().map(|branch| self.schema(side, branch)).collect()
     }
 
-    /// A code list says something of strings only.
+    /// A code list constrains strings only.
     fn code_list(&mut self, side: usize, name: &str) -> Pair {
         let codes = match self.codes.get(&(side, name.to_owned())) {
             Some(codes) => Rc::clone(codes),
@@ -421,7 +421,7 @@ impl<'e> Reader<'e> {
         self.arena.pair(says, denied)
     }
 
-    /// Where there is the member `name`, something holds.
+    /// The demand that something holds if the member `name` is present.
     fn depends(&mut self, name: &str, holds: Id, fails: Id) -> Pair {
         let lacks = self.arena.add(Formula::Atom(Atom::Lacks(name.to_owned()), true));
         let has = self.arena.add(Formula::Atom(Atom::Has(name.to_owned()), false));
@@ -430,8 +430,8 @@ impl<'e> Reader<'e> {
         self.arena.pair(says, denies)
     }
 
-    /// Exactly one of them. Said for each pair where there are few, so that a branch ends at the first look; where there are many, by what
-    /// came before and after each, so that the formulas grow with the branches and not with their square.
+    /// Exactly one of them. Few branches are compared in pairs, so that a branch ends early. Many branches are compared with
+    /// all before and all after each, so that the formulas grow linearly.
     fn exactly_one(&mut self, branches: &[Pair]) -> Pair {
         if branches.len() > MOST_PAIRED {
             return self.exactly_one_of_many(branches);

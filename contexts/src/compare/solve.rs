@@ -1,8 +1,9 @@
-//! Is there a value of which all of these formulas hold? A value, a proof that there is none, or what stopped the search.
+//! Searches for a value that fits all given formulas. The answer is a value, a proof that there is none, or the bound that
+//! stopped the search.
 //!
-//! A value has one type; under it formulas fall apart into branches, and a branch into atoms, which the rooms below decide for each kind
-//! of value. "None" is only said when every branch ends in a contradiction; a search that was cut short anywhere never says it.
-//! Values inside are asked for in the same way. A question that comes up again inside itself has no answer there: the smallest value
+//! A value has one type. Under it, formulas split into branches, and a branch into atoms, which the submodules decide for
+//! each kind of value. "None" requires a contradiction in every branch; a search that was cut short never answers it. Inner
+//! values are searched in the same way. A question that recurs inside itself has no answer there, since the smallest value
 //! that answers it would hold a smaller one.
 
 mod arrays;
@@ -25,7 +26,7 @@ use super::formula::{Atom, FALSE, Formula, Id, Kind, TRUE, Vouched};
 use super::read::Reader;
 use crate::schema::{pointer, types};
 
-/// What stopped a search, in plain words.
+/// The reason that stopped a search, in plain words.
 pub(super) type Why = Rc<str>;
 
 /// The answer to one question.
@@ -33,18 +34,18 @@ pub(super) type Why = Rc<str>;
 pub(super) enum Found {
     /// Such a value.
     Value(Rc<Value>),
-    /// There is one, and it is too large to be written: where in the value, as a JSON Pointer, and what stands there.
+    /// A value exists but is too large to be written: its location as a JSON Pointer, and its description.
     Described(Rc<Described>),
     /// There is none.
     Nothing,
-    /// It was not found out.
+    /// The search was cut short.
     Unclear(Why),
 }
 
 /// Characters, items or members that a message can hold, however a gateway is configured.
 const MOST_IN_A_MESSAGE: u64 = u32::MAX as u64;
 
-/// What stands in a value that is too large to be written.
+/// The description of a value that is too large to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Described {
     pub(super) path: String,
@@ -52,7 +53,7 @@ pub(super) struct Described {
 }
 
 impl Found {
-    /// A value of so many parts that it is not written; unclear past what any message holds.
+    /// A value of so many parts that it is not written; unclear past the size of any message.
     fn described_of(count: u64, what: impl Fn(u64) -> String) -> Found {
         match count {
             0..=MOST_IN_A_MESSAGE => Found::described(what(count)),
@@ -60,12 +61,12 @@ impl Found {
         }
     }
 
-    /// A value that is shown to be and is not written.
+    /// A value that is proved to exist but is not written.
     fn described(what: String) -> Found {
         Found::Described(Rc::new(Described { path: String::new(), what }))
     }
 
-    /// Whether there is such a value, written or not.
+    /// Returns true if there is such a value, written or not.
     pub(super) fn is_there(&self) -> bool {
         matches!(self, Found::Value(_) | Found::Described(_))
     }
@@ -88,7 +89,8 @@ impl Described {
     }
 }
 
-/// Ways that are tried one after the other: the first value, else one that is described, else what was unclear, else nothing.
+/// Alternatives tried in turn. The result is the first value, else a described one, else the first unclear answer, else
+/// nothing.
 #[derive(Default)]
 pub(super) struct Ways {
     described: Option<Rc<Described>>,
@@ -96,7 +98,7 @@ pub(super) struct Ways {
 }
 
 impl Ways {
-    /// Takes the answer of one way; answers the value if there is one.
+    /// Takes the answer of one alternative; returns the value if there is one.
     pub(super) fn take(&mut self, found: Found) -> Option<Found> {
         match found {
             Found::Value(_) => Some(found),
@@ -141,11 +143,11 @@ pub(super) struct Solver<'e> {
     known: HashMap<Vec<Id>, Found>,
     /// Questions that are being answered, outermost first.
     open: Vec<Vec<Id>>,
-    /// The outermost open question on which an answer rests that is being worked out.
+    /// The outermost open question on which the answer in work depends.
     rests_on: usize,
     /// Choices inside one another.
     nested: usize,
-    /// Whether names and texts match patterns, by pattern: the same ones are asked for at every choice.
+    /// The matches of names and texts by pattern: the same ones recur at every choice.
     matched: HashMap<usize, HashMap<String, Option<bool>>>,
 }
 
@@ -172,8 +174,8 @@ impl<'e> Solver<'e> {
         }
     }
 
-    /// The answer to a whole question. Where the steps ran out, that there is nothing is not shown: what was read without steps, or not tried,
-    /// may say otherwise.
+    /// The answer to a whole question. It never answers "nothing" once the steps ran out, since unread or untried parts may
+    /// say otherwise.
     pub(super) fn ask(&mut self, formulas: &[Id]) -> Found {
         match self.find(formulas) {
             Found::Nothing | Found::Described(_) if self.budget.spent_out() => self.spent(),
@@ -181,17 +183,17 @@ impl<'e> Solver<'e> {
         }
     }
 
-    /// That the steps, or the time, are used up.
+    /// The answer once the steps or the time are used up.
     fn spent(&self) -> Found {
         Found::Unclear(self.budget.why().into())
     }
 
-    /// Takes steps; what to answer where there are none left.
+    /// Takes steps. Returns the final answer as an error if none are left.
     fn charge(&self, steps: u64) -> Result<(), Found> {
         if self.budget.spend(steps) { Ok(()) } else { Err(self.spent()) }
     }
 
-    /// Whether a text matches a pattern; none if the pattern is not followed, or there are no steps left. The answers are kept.
+    /// Returns true if a text matches a pattern. None if the pattern is not followed or no steps are left. Answers are kept.
     fn matches(&mut self, number: usize, text: &str) -> Option<bool> {
         if !self.budget.spend(1 + text.len() as u64 / CHARACTERS_A_STEP) {
             return None;
@@ -206,7 +208,7 @@ impl<'e> Solver<'e> {
         is
     }
 
-    /// A copy of a value for a witness. It takes a step for each value in it, and a witness of more than a message holds is none.
+    /// A copy of a value for a witness. It takes one step for each value in it. Refuses a witness larger than a message.
     fn copied(&self, value: &Value, room: &mut u64) -> Result<Value, Found> {
         let mut size = 0;
         let mut open = vec![value];
@@ -229,9 +231,9 @@ impl<'e> Solver<'e> {
         Ok(value.clone())
     }
 
-    /// A value of which all of these hold.
+    /// A value that fits all of these.
     pub(super) fn find(&mut self, formulas: &[Id]) -> Found {
-        // also for what is known: the same is asked at every choice
+        // also for known answers: the same question recurs at every choice
         if let Err(spent) = self.charge(1 + formulas.len() as u64 / ASKED_A_STEP) {
             return spent;
         }
@@ -268,7 +270,7 @@ impl<'e> Solver<'e> {
         });
         let found = found.unwrap_or_else(|| ways.end());
         self.open.pop();
-        // that there is nothing, if it rests on an outer question that is still open, holds only inside that one
+        // an answer of "nothing" that depends on an open outer question holds only inside that question
         let alone = self.rests_on >= depth || found.is_there();
         if alone && !self.budget.spent_out() {
             self.known.insert(question, found.clone());
@@ -297,7 +299,7 @@ impl<'e> Solver<'e> {
     }
 }
 
-/// What a formula comes to under one type of value.
+/// The value of a formula under one type.
 enum Under {
     True,
     False,
@@ -310,7 +312,7 @@ fn under(formula: &Formula, kind: u8) -> Under {
         Formula::False => Under::False,
         Formula::Atom(Atom::Types(mask), _) => match mask & kind {
             0 => Under::False,
-            // of numbers, integers alone may be meant
+            // of the numbers, perhaps integers alone
             some if some == kind => Under::True,
             _ => Under::Open,
         },
@@ -330,7 +332,7 @@ fn under(formula: &Formula, kind: u8) -> Under {
                 (false, false) => Under::False,
             }
         }
-        // all members of what has none; some member of what has none
+        // all members of a value that has none; some member of a value that has none
         Formula::Unevaluated(_, _, all) if kind != types::OBJECT => {
             if *all {
                 Under::True
@@ -342,7 +344,7 @@ fn under(formula: &Formula, kind: u8) -> Under {
     }
 }
 
-/// What is left to decide of members for which parts vouch.
+/// Undecided members for which parts vouch.
 #[derive(Clone)]
 struct Rest {
     vouched: Vouched,
@@ -350,5 +352,5 @@ struct Rest {
     all: bool,
 }
 
-/// Members by name with what is asked of them.
+/// Members by name, with the demands on them.
 type Demands = BTreeMap<String, Vec<Id>>;

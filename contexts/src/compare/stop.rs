@@ -1,10 +1,11 @@
-//! Ending a comparison before its steps do: by who waits for it, and by a clock.
+//! Ending a comparison before its steps do: by the waiting caller, and by a clock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Asks comparisons to end: whoever waited for them has left, or the process ends. A clone is the same one. Asked once, it stays asked.
+/// A request that comparisons end: their caller has left, or the process ends. A clone is the same request. Once made, it
+/// stays made.
 #[derive(Debug, Clone, Default)]
 pub struct Stop {
     asked: Arc<AtomicBool>,
@@ -13,44 +14,44 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// One that knows a clock: comparisons that have it end after [`CompareLimits::max_time`](super::CompareLimits::max_time) too. Nothing here reads
-    /// a clock of its own, so without one the steps alone decide.
+    /// A request with a clock: its comparisons also end after [`CompareLimits::max_time`](super::CompareLimits::max_time).
+    /// Nothing here reads a clock of its own; without one, only the steps decide.
     #[must_use]
     pub fn with_clock(clock: fn() -> Instant) -> Stop {
         Stop { clock: Some(clock), ..Stop::default() }
     }
 
-    /// What the clock says.
+    /// The time by the clock.
     pub(super) fn now(&self) -> Option<Instant> {
         self.clock.map(|clock| clock())
     }
 
-    /// Asks all comparisons that have this one, or one within it, to end: they answer Unknown within some thousand steps.
+    /// Asks all comparisons that hold this request, or one within it, to end. They answer Unknown within some thousand steps.
     pub fn ask(&self) {
         self.asked.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was asked, or the one that it is within.
+    /// Returns true if this request was made, or the one around it.
     #[must_use]
     pub fn is_asked(&self) -> bool {
         self.asked.load(Ordering::Relaxed)
             || self.outer.as_ref().is_some_and(|outer| outer.load(Ordering::Relaxed))
     }
 
-    /// Another one, for one of many: it is asked where this one is, and by itself.
+    /// Another request within this one, for one of many comparisons: it is made with this one, or by itself.
     #[must_use]
     pub fn within(&self) -> Stop {
         Stop { asked: Arc::default(), outer: Some(Arc::clone(&self.asked)), clock: self.clock }
     }
 
-    /// Asked when this is dropped: held by whoever waits.
+    /// A guard that makes the request when it is dropped, held by the waiting caller.
     #[must_use]
     pub fn when_dropped(&self) -> StopWhenDropped {
         StopWhenDropped(self.clone())
     }
 }
 
-/// Asks to end when it is dropped.
+/// Makes the request when it is dropped.
 #[derive(Debug)]
 pub struct StopWhenDropped(Stop);
 

@@ -10,7 +10,7 @@ use super::read::{Emitted, Pair, Reader};
 use crate::case;
 use crate::schema::{Casing, Place};
 
-/// What the definitions of one side say of names, looked at once for all parts.
+/// The names in the definitions of one side, collected once for all parts.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     /// An object is open, or two names differ only in case.
@@ -32,7 +32,7 @@ impl Names {
         names
     }
 
-    /// Whether a root beside these definitions has a name that differs from another only in case.
+    /// Returns true if a root with these definitions has two names that differ only in case.
     fn has_twins(&self, root: &Value) -> bool {
         let mut own: HashMap<String, &str> = HashMap::new();
         named(root).into_iter().any(|name| {
@@ -43,7 +43,7 @@ impl Names {
     }
 }
 
-/// That an instance has no such member, at any depth, and that it has one; nothing where no object of the side is open.
+/// Two formulas: an instance has no such member, at any depth, and it has one. Nothing where no object of the side is open.
 pub(super) fn twins(reader: &mut Reader<'_>, names: &Names, root: &Value, casing: Casing) -> Pair {
     if names.asked || is_open(root) || names.has_twins(root) {
         let casing = Rc::new(casing);
@@ -54,12 +54,13 @@ pub(super) fn twins(reader: &mut Reader<'_>, names: &Names, root: &Value, casing
     }
 }
 
-/// The same of a place, for one that leads back to itself.
+/// The same for a place that leads back to itself.
 pub(super) fn of_place(reader: &mut Reader<'_>, which: usize, casing: &Casing, place: usize) -> Pair {
     Reading { which, casing, on_the_way: BTreeSet::new() }.inside(reader, Some(place))
 }
 
-/// Places that are read inside one another at once; what is further down is called by number. No message is nested deeper than half of it.
+/// The most places that are read inside one another; places further down are referred to by number. No message nests deeper
+/// than half of this.
 const MOST_NESTED: usize = 64;
 
 struct Reading<'e> {
@@ -149,7 +150,7 @@ fn fold(name: &str) -> String {
     pattern
 }
 
-/// Whether a value somewhere may hold members that no schema names: an object that is opened, or a schema `true`.
+/// Returns true if some value may hold members that no schema names: in an opened object, or under a schema `true`.
 fn is_open(schema: &Value) -> bool {
     let Value::Object(map) = schema else { return schema == &Value::Bool(true) };
     map.iter().any(|(keyword, value)| match (keyword.as_str(), value) {
@@ -162,7 +163,7 @@ fn is_open(schema: &Value) -> bool {
     })
 }
 
-/// Every name that a schema gives a member or asks for.
+/// Every name that a schema gives a member or demands.
 fn named(schema: &Value) -> Vec<&str> {
     let (mut names, mut open) = (Vec::new(), vec![schema]);
     while let Some(schema) = open.pop() {
@@ -175,7 +176,7 @@ fn named(schema: &Value) -> Vec<&str> {
                 open.extend(map.values());
             }
             Value::Array(list) => {
-                // what `required` and `dependentRequired` ask for, and values of `enum`, which do no harm
+                // the names in `required` and `dependentRequired`, and values of `enum`, which do no harm
                 names.extend(list.iter().filter_map(Value::as_str));
                 open.extend(list);
             }

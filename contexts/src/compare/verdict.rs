@@ -1,4 +1,4 @@
-//! What a comparison says.
+//! The results of a comparison.
 
 use std::fmt;
 
@@ -8,12 +8,12 @@ use crate::performative::Performative;
 use crate::schema::ContentFault;
 use crate::urn::{ContextUrn, Version};
 
-/// Whether everything that the one accepts passes the other.
+/// The verdict on a part: does everything that one version accepts pass the other?
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
-    /// It does; shown for all content, not tried.
+    /// It does, proved for all content and not by trial.
     Compatible,
-    /// Not found out; the reason names the construct. Treat it as breaking.
+    /// Not decided; the reason names the construct. Treat it as breaking.
     Unknown,
     /// It does not, and there is content that shows it.
     Breaking,
@@ -37,12 +37,12 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Who has to go on understanding a part.
+/// The party that must go on understanding a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// What callers send, a concept or parameters: the newer one must accept all that the older accepts.
+    /// Content from callers, a concept or parameters: the newer one must accept all that the older accepts.
     Accepts,
-    /// What callers read, results: the older one must accept all that the newer accepts.
+    /// Content for callers, results: the older one must accept all that the newer accepts.
     Answers,
 }
 
@@ -64,7 +64,7 @@ pub struct Witness {
     pub content: Value,
     /// The performative under which it is so.
     pub performative: Performative,
-    /// Where and by which rule the other refuses it.
+    /// The location and the rule of the other's refusal.
     pub refused: ContentFault,
 }
 
@@ -73,7 +73,7 @@ pub struct Witness {
 pub struct Change {
     /// JSON Pointer into the documents.
     pub pointer: String,
-    /// What is different, in plain words.
+    /// The difference, in plain words.
     pub what: String,
 }
 
@@ -82,17 +82,17 @@ pub struct Change {
 pub struct Part {
     /// JSON Pointer into the documents: `/concepts/NAME`, `/tasks/NAME/parameters`, `/tasks/NAME/results`.
     pub pointer: String,
-    /// Who has to go on understanding it.
+    /// The party that must go on understanding it.
     pub role: Role,
     /// The verdict on this part.
     pub verdict: Verdict,
-    /// Why, in plain words; for Unknown the construct that stopped the search.
+    /// The reason, in plain words; for Unknown the construct that stopped the search.
     pub reason: String,
     /// Content that shows a break. A part that is Breaking has this or [`Part::described`], no other has either.
     pub witness: Option<Witness>,
     /// Content that shows a break and is too large to be written, in words.
     pub described: Option<String>,
-    /// What differs inside, as far as it can be named member by member.
+    /// The differences inside, as far as they can be named member by member.
     pub changes: Vec<Change>,
 }
 

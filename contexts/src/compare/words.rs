@@ -1,7 +1,7 @@
-//! Words: whether there is a text that some patterns match and others do not, of a length within bounds, and which.
+//! Texts that match some patterns and not others, with a length within bounds.
 //!
-//! The automata of all patterns run side by side over representatives of the characters that they can tell apart, so the answer is
-//! exact: a text, or none.
+//! The automata of all patterns run side by side. Their input is one representative of each set of characters that no
+//! automaton can tell apart. So the answer is exact: a text, or none.
 
 mod alphabet;
 mod nfa;
@@ -14,7 +14,7 @@ use nfa::{Nfa, Waiting};
 
 use super::budget::Budget;
 
-/// One pattern, compiled, or why it is not followed.
+/// One pattern, compiled, or the reason that it is not followed.
 #[derive(Debug)]
 pub(super) struct Pattern {
     nfa: Result<Nfa, &'static str>,
@@ -31,12 +31,12 @@ impl Pattern {
         Pattern { nfa: Nfa::of(pattern, most) }
     }
 
-    /// How large it is: what it took to make it.
+    /// Its size: the steps that it took to make it.
     pub(super) fn states(&self) -> u64 {
         self.nfa.as_ref().map_or(0, |nfa| nfa.steps.len() as u64)
     }
 
-    /// Whether the text matches; none if the pattern is not followed, or there are no steps left for it.
+    /// Returns true if the text matches. None if the pattern is not followed, or no steps are left for it.
     pub(super) fn is_in(&self, text: &str, budget: &Budget) -> Option<bool> {
         let nfa = self.nfa.as_ref().ok()?;
         let mut waiting = nfa.begin(budget);
@@ -55,10 +55,10 @@ impl Pattern {
     }
 }
 
-/// What a text must be.
+/// The demands on a text.
 #[derive(Debug, Default)]
 pub(super) struct Wanted<'p> {
-    /// Patterns, and whether they must be found.
+    /// Patterns, each with `true` if it must match and `false` if it must not.
     pub(super) patterns: Vec<(&'p Pattern, bool)>,
     pub(super) least: u64,
     pub(super) most: Option<u64>,
@@ -73,11 +73,11 @@ pub(super) struct Wanted<'p> {
 /// The answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Words {
-    /// Some texts, the shortest first; at most as many as were asked for.
+    /// Some texts, the shortest first; at most the requested number.
     Some(Vec<String>),
     /// There is none.
     None,
-    /// It was not found out, and why.
+    /// The search was cut short, for this reason.
     Unclear(&'static str),
 }
 
@@ -85,7 +85,7 @@ pub(super) enum Words {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct State {
     patterns: Vec<usize>,
-    /// The place in the tree of texts that are not wanted; none once the text has left it.
+    /// The position in the tree of excluded texts; none once the text has left it.
     tree: Option<usize>,
     /// A character that free text refuses was seen.
     odd: bool,
@@ -93,10 +93,10 @@ struct State {
     length: u64,
 }
 
-/// Characters of texts that are put into a tree, or along a way, within one step.
+/// Characters of texts that are put into a tree, or followed in it, within one step.
 const CHARACTERS_A_STEP: u64 = 2;
 
-/// The texts that are not wanted, by their characters.
+/// The excluded texts, by their characters.
 #[derive(Debug, Default)]
 struct Tree {
     nodes: Vec<(HashMap<char, usize>, bool)>,
@@ -179,7 +179,7 @@ struct Search<'p> {
     known: Vec<Known<'p>>,
 }
 
-/// A state that was reached, where it leads, and how far it is from a text that is wanted.
+/// A reached state, its successors, and its distance from a wanted text.
 #[derive(Debug, Default)]
 struct Reached {
     next: Vec<(char, usize)>,
@@ -207,7 +207,7 @@ impl Search<'_> {
         if found.is_empty() { Words::Unclear(budget.why()) } else { Words::Some(found) }
     }
 
-    /// Everything that can be reached, breadth first; none if that is too much.
+    /// Every reachable state, breadth first; none if there are too many.
     fn graph(&mut self, budget: &Budget) -> Option<Vec<Reached>> {
         let patterns = self.known.iter_mut().map(|known| {
             let begin = known.nfa.begin(budget);
@@ -284,7 +284,7 @@ impl Search<'_> {
                     next
                 }
             };
-            // found where it must not be: no text goes on from here
+            // matched where it must not: no text goes on from here
             if !known.wanted && known.states.get(next).is_some_and(|waiting| waiting.found) {
                 return None;
             }
@@ -297,7 +297,7 @@ impl Search<'_> {
     }
 }
 
-/// How far each state is from a text that is wanted, backwards from those.
+/// The distance of each state from a wanted text, computed backwards.
 fn distances(graph: &mut [Reached]) {
     let mut open: VecDeque<usize> = VecDeque::new();
     for (number, reached) in graph.iter_mut().enumerate() {
@@ -338,7 +338,7 @@ fn collect(
         found.push(text.clone());
         return;
     }
-    // a straight way is walked without recursion, since texts may be long
+    // a straight path is walked without recursion, since texts may be long
     for (c, next) in &reached.next {
         if left > 200 {
             if graph.get(*next).and_then(|next| next.distance).is_some_and(|distance| distance < left) {
@@ -357,7 +357,7 @@ fn collect(
     }
 }
 
-/// One long text: always on along a shortest way. Only as long as the shortest, so that the way never ends early.
+/// One long text, along a shortest path. It is only as long as the shortest, so that the path never ends early.
 fn walk(graph: &[Reached], mut at: usize, mut left: u64, text: &mut String, found: &mut Vec<String>) {
     while left > 0 {
         let Some(reached) = graph.get(at) else { return };

@@ -11,10 +11,10 @@ use crate::urn::{ContextUrn, Prefix};
 /// The line of the control vocabulary.
 const CONTROL_LINE: &str = "snl";
 
-/// The concepts of the control vocabulary: they may be used under any context, so no other context defines them.
+/// The concepts of the control vocabulary. They may be used under any context, so no other context defines them.
 pub const RESERVED_NAMES: [&str; 5] = ["ambiguous_parameter", "parameter_options", "HELLO", "SELECT", "LOCK"];
 
-/// The parts of a document, found and named, their schemas not yet looked at.
+/// The parts of a document, found and named; their schemas are not checked yet.
 pub(super) struct Envelope<'d> {
     pub(super) urn: ContextUrn,
     pub(super) title: Option<String>,
@@ -74,7 +74,7 @@ impl<'d> Envelope<'d> {
         })
     }
 
-    /// The same envelope around the schemas of a bundle, where what is borrowed stands among the definitions.
+    /// The same envelope around the schemas of a bundle, where borrowed schemas stand among the definitions.
     pub(super) fn rebound<'b>(&self, bundle: &'b Bundle) -> Result<Envelope<'b>, DocumentFault> {
         let document = bundle.document.as_object().ok_or_else(|| member("", "a document is an object"))?;
         let tasks = section(document, "tasks")?.iter();
@@ -92,12 +92,12 @@ impl<'d> Envelope<'d> {
     }
 }
 
-/// Takes the part at `path` out of a document, or what lacks it; whether anything is gone.
+/// Removes the part at `path`, or the part that lacks it. Returns true if anything was removed.
 pub(super) fn remove_part(document: &mut Value, path: &str) -> bool {
     remove(document, path) || path.rsplit_once('/').is_some_and(|(above, _)| remove(document, above))
 }
 
-/// A document without its own name is none.
+/// Removes a part. A document without its own name is none, so that name stays.
 fn remove(document: &mut Value, path: &str) -> bool {
     let Some((above, name)) = path.rsplit_once('/').filter(|_| path != "/context") else { return false };
     let name = name.replace("~1", "/").replace("~0", "~");
@@ -109,7 +109,7 @@ fn member(path: &str, what: &'static str) -> DocumentFault {
     DocumentFault::Member { path: path.to_owned(), what }
 }
 
-/// A path of the document; unknown names are cut, since they stand in error text.
+/// A path of the document. Unknown names are truncated, since they stand in error text.
 fn path(segments: &[&str]) -> String {
     let cut: Vec<String> = segments.iter().map(|segment| segment.chars().take(64).collect()).collect();
     crate::schema::pointer(&cut)

@@ -1,4 +1,4 @@
-//! Why a document is refused.
+//! Refusals of documents.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::json;
 use crate::schema::SchemaFault;
 use crate::urn::{ContextUrn, UrnFault};
 
-/// Why a context document is refused. Paths are JSON Pointers into the document.
+/// The reason that a context document is refused. Paths are JSON Pointers into the document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DocumentFault {
     /// Not strict JSON, or past a limit of the reader.
@@ -28,16 +28,16 @@ pub enum DocumentFault {
     Urn(UrnFault),
     /// A member is unknown, missing, empty or of the wrong type.
     Member {
-        /// Where.
+        /// The location.
         path: String,
-        /// What is wrong with it.
+        /// The fault.
         what: &'static str,
     },
     /// There are more of these than allowed.
     TooMany {
-        /// Where.
+        /// The location.
         path: String,
-        /// Of what.
+        /// The counted things.
         what: &'static str,
         /// Allowed number.
         limit: usize,
@@ -54,9 +54,9 @@ pub enum DocumentFault {
     },
     /// A reference to another context is not well-formed, or leads to no concept of it.
     Reference {
-        /// Where in the document, or in the referenced one.
+        /// The location in the document, or in the referenced one.
         path: String,
-        /// What is wrong with it.
+        /// The fault.
         what: &'static str,
     },
     /// A context that the document refers to is not at hand; nothing is fetched for it.
@@ -73,9 +73,9 @@ pub enum DocumentFault {
     },
     /// A schema is refused.
     Schema {
-        /// Where in the document.
+        /// The location in the document.
         path: String,
-        /// Why.
+        /// The fault.
         fault: SchemaFault,
     },
 }

@@ -1,5 +1,5 @@
-//! References to other contexts, by URN and digest: what a document borrows becomes definitions of its own before it is checked
-//! and compiled, so that closing, bounded work, types and free text hold for it as for the rest.
+//! References to other contexts, by URN and digest. Borrowed schemas become definitions of the document before it is checked
+//! and compiled. So closing, bounded work, types and free text hold for them as for the rest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::urn::{ContextUrn, Prefix};
 
 const FORM: &str = "is `#/$defs/NAME`, `#/concepts/NAME`, or `URN#/concepts/NAME` of another context with its `x-digest` beside it";
 
-/// A document with what it borrows among its definitions.
+/// A document with the borrowed schemas among its definitions.
 pub(super) struct Bundle {
     pub(super) document: Value,
     /// Code lists of others, by the names that the borrowed schemas have for them.
@@ -53,7 +53,7 @@ pub(super) fn bundle(
     Ok(Some(Bundle { document: bundled, codes, references: borrower.found }))
 }
 
-/// One schema of another context: which context (index into those found), which section, which name.
+/// One schema of another context: the index of the context, its section, and its name.
 type Part = (usize, &'static str, String);
 
 struct Borrower<'a, 'o> {
@@ -130,7 +130,7 @@ impl Borrower<'_, '_> {
         Ok(())
     }
 
-    /// Takes a context and all that it refers to among those found, and answers its place.
+    /// Adds a context and all that it refers to; returns its index.
     fn add(&mut self, context: &Arc<Context>, path: &[String]) -> Result<usize, DocumentFault> {
         for one in std::iter::once(context).chain(&context.references) {
             match self.found.iter().find(|known| known.urn == one.urn) {

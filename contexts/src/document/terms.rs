@@ -1,4 +1,4 @@
-//! From the parts of a document to its terms: performatives, compiled shapes.
+//! Builds the terms of a document from its parts: performatives, compiled shapes.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::performative::{Performative, PerformativeSet};
 use crate::schema::{self, Compiled, Located, Parts, SchemaFault, Wanted};
 use crate::term::{Shape, Term, TermKind};
 
-/// A shape to be: what its schema is and what else is known of it.
+/// A planned shape: its schema and its properties.
 struct Plan<'d> {
     term: &'d str,
     kind: TermKind,
@@ -19,7 +19,7 @@ struct Plan<'d> {
     wanted: Wanted<'d>,
 }
 
-/// Compiles every term of a document; answers also the bytes that they take by estimate.
+/// Compiles every term of a document; also returns their estimated bytes.
 pub(super) fn compile(
     envelope: &Envelope<'_>,
     limits: &DocumentLimits,
@@ -41,7 +41,7 @@ pub(super) fn compile(
     Ok((terms, bytes))
 }
 
-/// Every fault of the terms that one look shows.
+/// Every fault of the terms that one pass finds.
 pub(super) fn faults(envelope: &Envelope<'_>, limits: &DocumentLimits) -> Vec<DocumentFault> {
     let parts = Parts { defs: envelope.defs, concepts: envelope.concepts, codes: &envelope.codes };
     match plans(envelope) {

@@ -1,4 +1,4 @@
-//! Numbers, kept as text: what they are exactly is decided by digits, never by way of a double.
+//! Numbers, kept as text: digits decide their exact value, never a double.
 
 use std::fmt;
 
@@ -10,11 +10,11 @@ pub const MAX_INTEGER: i64 = 9_007_199_254_740_991;
 /// Digits that a double can tell apart at all; with more, two readers may disagree about the value.
 const MAX_DIGITS: u32 = 17;
 
-/// Digits of an exponent, sign not counted; more is not a number but an attack on whoever computes it.
+/// Digits of an exponent without its sign. A longer one is an attack on the code that computes it.
 const MAX_EXPONENT_DIGITS: usize = 8;
 
-/// A number of the strict reader: finite, of at most 17 significant digits, of magnitude at most 2^53 − 1, and zero only if it is
-/// written as zero.
+/// A number of the strict reader: finite, of at most 17 significant digits and a magnitude of at most 2^53 − 1. It is zero
+/// only if written as zero.
 #[derive(Clone, Copy)]
 pub struct Number<'a> {
     text: &'a str,
@@ -24,7 +24,7 @@ pub struct Number<'a> {
     negative: bool,
 }
 
-/// Why a number has no exact form as a decimal of four places.
+/// The reason that a number has no exact form as a decimal of four places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecimalFault {
     /// It has more than four decimal places.
@@ -37,7 +37,7 @@ impl<'a> Number<'a> {
     /// Takes a JSON number (RFC 8259 §6) and nothing before or after it.
     ///
     /// # Errors
-    /// What is wrong with it, as [`super::Fault::Malformed`] says it.
+    /// The fault of the text, as in [`super::Fault::Malformed`].
     pub fn parse(text: &'a str) -> Result<Self, &'static str> {
         match super::scan::number_end(text.as_bytes(), 0) {
             Ok(end) if end == text.len() => Self::from_grammatical(text),
@@ -80,7 +80,8 @@ impl<'a> Number<'a> {
         Ok(Self { text, digits, exponent, negative })
     }
 
-    /// Takes a number beyond 2^53 − 1 as the nearest double, which is an integer there; none if it is no such number or past a double.
+    /// Takes a number beyond 2^53 − 1 as the nearest double, which is an integer there. None for other numbers and for those
+    /// past a double.
     pub(super) fn large(text: &'a str) -> Option<Self> {
         let value: f64 = text.parse().ok().filter(|_| text.len() <= MAX_NUMBER_TEXT)?;
         if !value.is_finite() || value.abs() <= MAX_INTEGER as f64 {
@@ -116,8 +117,8 @@ impl<'a> Number<'a> {
         self.text.parse().unwrap_or(f64::NAN)
     }
 
-    /// The value times 10 000, computed from the digits: equal numbers (`12000`, `12000.0`, `1.2e4`) give equal results and
-    /// nothing is ever rounded.
+    /// The value times 10 000, computed from the digits. Equal numbers (`12000`, `12000.0`, `1.2e4`) give equal results, and
+    /// no digit is ever rounded.
     ///
     /// # Errors
     /// [`DecimalFault::TooPrecise`] with more than four places, else [`DecimalFault::OutOfRange`] past an `i64`.
@@ -132,20 +133,20 @@ impl<'a> Number<'a> {
         i64::try_from(signed).map_err(|_| DecimalFault::OutOfRange)
     }
 
-    /// The value but for its sign as (digits, exponent), `digits × 10^exponent`, the digits without trailing zeroes.
+    /// The absolute value as (digits, exponent): `digits × 10^exponent`, the digits without trailing zeroes.
     pub(crate) const fn significand(&self) -> (u64, i16) {
         (self.digits, self.exponent)
     }
 
-    /// The value written in one way, all of its digits: `120`, `120.0` and `1.2e2` are `12e1`, `0` and `-0` are `0e0`. Two numbers are
-    /// equal exactly where this is, also where one double is the nearest to both.
+    /// The value in one form with all of its digits: `120`, `120.0` and `1.2e2` are `12e1`, `0` and `-0` are `0e0`. Two
+    /// numbers are equal exactly if these texts are, even where one double is nearest to both.
     #[must_use]
     pub fn exact(&self) -> String {
         let sign = if self.negative && self.digits != 0 { "-" } else { "" };
         format!("{sign}{}e{}", self.digits, self.exponent)
     }
 
-    /// As `serde_json` holds it: an integer however written becomes an integer, all others a double.
+    /// The number as `serde_json` holds it: an integer in any form becomes an integer, all others a double.
     #[must_use]
     pub fn to_value(&self) -> serde_json::Value {
         match self.as_i64_exact() {
@@ -163,7 +164,7 @@ impl<'a> Number<'a> {
     }
 }
 
-/// Up to 15 plain digits: no sign, point or exponent, and below every bound. Most numbers are of this kind.
+/// Up to 15 plain digits: no sign, point or exponent, and below every bound. Most numbers have this form.
 fn small_integer(text: &str) -> Option<u64> {
     if text.len() > 15 {
         return None;
@@ -171,7 +172,8 @@ fn small_integer(text: &str) -> Option<u64> {
     text.bytes().try_fold(0_u64, |sum, b| b.is_ascii_digit().then(|| sum * 10 + u64::from(b - b'0')))
 }
 
-/// The significant digits of `12.340` as (1234, −2): without trailing zeroes, the value being the first times ten to the second.
+/// The significant digits of `12.340` as (1234, −2), without trailing zeroes: the value is the first times ten to the power
+/// of the second.
 fn significant(mantissa: &str) -> Result<(u64, i64), &'static str> {
     let (mut digits, mut count, mut zeroes, mut places) = (0_u64, 0_u32, 0_u32, 0_i64);
     let mut after_point = false;
@@ -217,7 +219,7 @@ impl PartialEq for Number<'_> {
 
 impl Eq for Number<'_> {}
 
-/// Says only that it is a number: values of messages do not enter logs.
+/// Shows only that it is a number: values of messages do not enter logs.
 impl fmt::Debug for Number<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("number")

@@ -7,8 +7,8 @@ use super::{DEPTH_CEILING, Fault, Json, Limits, Number, Object};
 
 /// Reads one JSON text.
 ///
-/// What it accepts every strict JSON parser reads as the same value. It holds at most the text and a tree bounded by
-/// [`Limits::max_nodes`], takes time O(n log n) in the length of the text whatever stands in it, and never recurses deeper than
+/// Every strict JSON parser reads accepted text as the same value. The reader holds at most the text and a tree bounded by
+/// [`Limits::max_nodes`]. It takes time O(n log n) in the length of any text, and never recurses deeper than
 /// [`DEPTH_CEILING`].
 ///
 /// # Errors
@@ -33,7 +33,7 @@ pub fn read<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Json<'a>, Fault> {
     reader.conclude(outcome)
 }
 
-/// Why reading stopped.
+/// The reason that reading stopped.
 enum Stop {
     /// Past a limit: answers before everything else.
     Limit(Fault),
@@ -59,13 +59,13 @@ struct Reader<'a, 'l> {
     nodes_left: usize,
     max_depth: usize,
     limits: &'l Limits,
-    /// Offsets of the member names of all objects that are open, so that a duplicate can be said to stand somewhere.
+    /// Offsets of the member names of all open objects, so that a duplicate can be located.
     names: Vec<usize>,
     /// The first name that repeats another.
     duplicate: Option<usize>,
-    /// The first fault that does not keep the rest from being read: a number out of bounds, a lone surrogate, a control character.
+    /// The first fault that does not prevent reading on: a number out of bounds, a lone surrogate, a control character.
     malformed: Option<(usize, &'static str)>,
-    /// How many of those were seen.
+    /// The number of such faults.
     noted: usize,
 }
 
@@ -94,7 +94,7 @@ impl<'a, 'l> Reader<'a, 'l> {
         if self.at < self.bytes.len() { Err(self.stop("text after the value")) } else { Ok(value) }
     }
 
-    /// Turns what was seen into the one fault that answers.
+    /// Selects the one fault to report.
     fn conclude(self, outcome: Read<Json<'a>>) -> Result<Json<'a>, Fault> {
         let outcome = match outcome {
             Err(Stop::Limit(fault)) => return Err(fault),
@@ -106,7 +106,7 @@ impl<'a, 'l> Reader<'a, 'l> {
             return Err(Fault::DuplicateKey { offset });
         }
         match self.malformed.map_or(outcome, Err) {
-            // Where the text breaks off, the byte that broke it off is the fault.
+            // If the text breaks off, the byte that broke it off is the fault.
             Err((offset, _)) if !self.whole && offset >= self.bytes.len() => {
                 Err(Fault::Malformed { offset, what: "not utf-8" })
             }
@@ -231,8 +231,8 @@ impl<'a, 'l> Reader<'a, 'l> {
         }
     }
 
-    /// The string whose opening quote is here, if it stands there as it is and is not too long. Nearly all do; returned in
-    /// registers, it spares them a way over the stack that took a fifth of the time of reading.
+    /// The string whose opening quote is here, if it needs no unescaping and is not too long. Nearly all strings are so.
+    /// Returning it in registers saves a fifth of the reading time.
     fn plain_string(&mut self, max: usize) -> Option<&'a str> {
         let start = self.at + 1;
         let end = plain_end(self.bytes, start);

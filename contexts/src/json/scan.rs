@@ -1,10 +1,10 @@
-//! Finding where strings and numbers end, in the fewest looks at each byte.
+//! Finds the ends of strings and numbers with the fewest looks at each byte.
 
 const LOW: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
-/// The position, from `start` on, of the first byte that ends or interrupts a run of plain string bytes: a quote, a backslash or a
-/// control character; the length if there is none. Looks at eight bytes at a time.
+/// The position, from `start` on, of the first byte that ends or interrupts a run of plain string bytes. That is a quote, a
+/// backslash or a control character; the length if there is none. Looks at eight bytes at a time.
 pub(super) fn plain_end(bytes: &[u8], start: usize) -> usize {
     let mut at = start;
     while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {

@@ -1,4 +1,4 @@
-//! What the strict reader gives back.
+//! The values that the strict reader returns.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -146,7 +146,7 @@ impl<'a> Object<'a> {
             .find_map(|(key, _)| found(key).map(|name| (key.as_ref(), name)))
     }
 
-    /// The same object, whose member of this name, if there is one, is this text.
+    /// The same object, with this text as the value of the named member, if it has one.
     #[must_use]
     pub fn with_text<'b>(&'b self, name: &str, text: &'b str) -> Object<'b> {
         let put = |(key, value): &'b (Cow<'a, str>, Json<'a>)| {
@@ -168,8 +168,8 @@ fn equal_but_for_case(text: &str, ascii: &str) -> bool {
     folded(text).eq(ascii.chars().map(|c| c.to_ascii_lowercase()))
 }
 
-/// The characters of a member name as lenient parsers compare them: ASCII letters in lower case, `ſ` (U+017F) as `s` and the Kelvin
-/// sign (U+212A) as `k`.
+/// The characters of a member name as lenient parsers compare them. ASCII letters are in lower case, `ſ` (U+017F) is `s`, and
+/// the Kelvin sign (U+212A) is `k`.
 pub fn folded(text: &str) -> impl Iterator<Item = char> {
     text.chars().map(|c| match c {
         '\u{17f}' => 's',

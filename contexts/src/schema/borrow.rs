@@ -1,14 +1,14 @@
-//! Going over the schemas of a document as schemas: what stands in `const` or under a member called `$ref` is no reference.
+//! Walks the schemas of a document as schemas: values of `const` or of a member called `$ref` are no references.
 
 use serde_json::{Map, Value};
 
 use super::vocabulary::{Holds, keyword};
 
-/// What is done with the members of a schema at its path.
+/// The action on the members of a schema at its path.
 pub(crate) type Change<'c, E> = dyn FnMut(&mut Map<String, Value>, &[String]) -> Result<(), E> + 'c;
 
-/// Calls `change` on the schema and on every schema inside it, outermost first, with its path; boolean schemas are passed over, and
-/// so is what is no schema, which the check refuses later.
+/// Calls `change` on the schema and on every schema inside it, outermost first, with its path. Skips boolean schemas and
+/// values that are no schema, which the check refuses later.
 ///
 /// # Errors
 /// The first of `change`.

@@ -1,8 +1,9 @@
-//! The rule `case`: which names are declared where, read off the schemas and not off the types that policies see.
+//! The rule `case`: the names that are declared at each place, taken from the schemas and not from the types that policies
+//! see.
 //!
-//! A place is all the schemas that may look at one value, with those that stand beside them in place; from it lead ways to its members and
-//! items. Which branch holds and which pattern fits is not asked: the names of all count, so that the rule refuses too much rather than
-//! too little. Places that the same schemas look at are one, so that a schema that leads back to itself ends.
+//! A place stands for all schemas that may look at one value, with those beside them. Edges lead from it to its members and
+//! items. The names of all branches and patterns count, so the rule refuses too much rather than too little. Places with the
+//! same schemas are one, so a schema that leads back to itself ends.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,39 +17,40 @@ use super::{ContentFault, SchemaFault, SchemaLimits, pointer};
 use crate::case;
 use crate::json::{Json, Object};
 
-/// What a schema says, holds of the value whatever else does.
+/// The schema holds of the value in every case.
 const HELD: u8 = 0;
 /// It holds in a branch, or where a pattern fits.
 const BRANCH: u8 = 1;
-/// It tests, or asks for a name without saying what it holds.
+/// It tests, or demands a name without constraining its value.
 const TESTED: u8 = 2;
 
-/// Names that are declared in the instances of one shape, by place; the first place is the whole, and there is none where no name is
-/// declared and all objects are open. Two that are equal refuse the same.
+/// Names that are declared in the instances of one shape, by place. The first place is the whole; there is none where no name
+/// is declared and all objects are open. Two equal casings refuse the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Casing {
     places: Vec<Place>,
 }
 
-/// One place of an instance; places inside it by number, none where no name is declared further inside and all objects are open.
+/// One place of an instance, with the numbers of the places inside. None where no name is declared further inside and all
+/// objects are open.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// The declared names, sorted, with what is inside.
+    /// The declared names, sorted, with the place inside each.
     names: Vec<(String, Option<usize>)>,
-    /// The same folded, sorted, with where they stand among the names.
+    /// The same names folded, sorted, with their index among the names.
     folded: Vec<(String, usize)>,
-    /// Inside members of other names.
+    /// The place inside members of other names.
     rest: Option<usize>,
-    /// The first items.
+    /// The places inside the first items.
     prefix: Vec<Option<usize>>,
-    /// The items behind them.
+    /// The place inside the items behind them.
     items: Option<usize>,
     openness: Openness,
     /// Names are declared here or further inside.
     leads: bool,
 }
 
-/// How freely objects take members.
+/// The freedom of objects to take members.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Openness {
     /// Some schema bounds the names or the values of further members here.
@@ -58,7 +60,7 @@ struct Openness {
 }
 
 impl Place {
-    /// The declared names with what is inside them.
+    /// The declared names with the place inside each.
     pub(crate) fn names(&self) -> impl Iterator<Item = (&str, Option<usize>)> {
         self.names.iter().map(|(name, inside)| (name.as_str(), *inside))
     }
@@ -70,18 +72,18 @@ impl Place {
             .filter_map(|(folded, which)| Some((folded.as_str(), self.names.get(*which)?.0.as_str())))
     }
 
-    /// Inside a member of this name.
+    /// The place inside the member of this name.
     pub(crate) fn inside(&self, name: &str) -> Option<usize> {
         let known = self.names.binary_search_by(|(known, _)| known.as_str().cmp(name)).ok();
         known.and_then(|at| self.names.get(at)).map_or(self.rest, |(_, inside)| *inside)
     }
 
-    /// Inside members of all other names.
+    /// The place inside members of all other names.
     pub(crate) fn rest(&self) -> Option<usize> {
         self.rest
     }
 
-    /// Inside the first items, and inside those behind them.
+    /// The places inside the first items, and the one inside the items behind them.
     pub(crate) fn items(&self) -> (&[Option<usize>], Option<usize>) {
         (&self.prefix, self.items)
     }
@@ -122,7 +124,7 @@ impl Place {
 }
 
 impl Casing {
-    /// Refuses twins of the names alone for which `keep` holds, by the number of their place and folded.
+    /// Keeps only the twins for which `keep` holds, given the number of their place and the folded name.
     pub(crate) fn retain_watched(&mut self, mut keep: impl FnMut(usize, &str) -> bool) {
         for (number, place) in self.places.iter_mut().enumerate() {
             place.folded.retain(|(folded, _)| keep(number, folded));
@@ -180,11 +182,11 @@ impl Casing {
     }
 }
 
-/// The schemas that look at one value, each once and as firmly as it does, by where they stand in memory: they are borrowed for as long as
+/// The schemas that look at one value, each once with its firmness, by their address in memory: they are borrowed while
 /// places are read.
 type Schemas<'d> = BTreeMap<usize, (&'d Map<String, Value>, u8)>;
 
-/// The schemas that look at one value, and whether one of them closes it.
+/// The schemas that look at one value, and a mark if one of them closes it.
 #[derive(Default)]
 struct Looking<'d> {
     schemas: Schemas<'d>,
@@ -198,11 +200,11 @@ pub(super) struct Places<'s, 'd> {
     left: usize,
     limit: usize,
     words: HashMap<&'d str, Vec<String>>,
-    /// Whether the objects of a schema, by where it stands in memory, take every member.
+    /// True for schemas whose objects take every member, by address in memory.
     taking: HashMap<usize, bool>,
 }
 
-/// One shape on the way.
+/// One shape in progress.
 #[derive(Default)]
 struct Shape<'d> {
     known: HashMap<(bool, Vec<(usize, u8)>), usize>,
@@ -210,7 +212,7 @@ struct Shape<'d> {
 }
 
 impl<'d> Shape<'d> {
-    /// The place at which these look.
+    /// The number of the place for these schemas.
     fn number(&mut self, looking: Looking<'d>) -> Option<usize> {
         if looking.schemas.is_empty() {
             return None;
@@ -232,7 +234,7 @@ impl<'s, 'd> Places<'s, 'd> {
         Places { source, left: limit, limit, words: HashMap::new(), taking: HashMap::new() }
     }
 
-    /// Names that were read so far, in all shapes, as often as schemas lead to them.
+    /// Names read so far, in all shapes, counted as often as schemas lead to them.
     pub(super) fn names(&self) -> usize {
         self.limit.saturating_sub(self.left)
     }
@@ -240,7 +242,7 @@ impl<'s, 'd> Places<'s, 'd> {
     /// The casing of the shape with this schema.
     ///
     /// # Errors
-    /// [`SchemaFault::Limit`] if the document has more places and names in them than may be.
+    /// [`SchemaFault::Limit`] if the document has more places, with the names in them, than allowed.
     pub(super) fn read(&mut self, schema: &'d Value) -> Result<Casing, SchemaFault> {
         let mut shape = Shape::default();
         let mut whole = Looking::default();
@@ -266,7 +268,7 @@ impl<'s, 'd> Places<'s, 'd> {
         self.look(schema, firm, &mut looking.schemas)
     }
 
-    /// Whether closing leaves the objects of a schema open; true where it takes none.
+    /// Returns true if closing leaves the objects of a schema open, or if it takes no objects.
     fn takes_every_member(&mut self, schema: &'d Value) -> Result<bool, SchemaFault> {
         let Value::Object(map) = schema else { return Ok(true) };
         let at = std::ptr::from_ref(map) as usize;
@@ -344,8 +346,8 @@ impl<'s, 'd> Places<'s, 'd> {
         Ok(place)
     }
 
-    /// The names that are declared where these look. Where members may come that none of them names, one that holds in a branch only does
-    /// not count beside its twin that always holds: policies know the latter.
+    /// The names that these schemas declare. Where other members may come, a name from a branch does not count beside a twin
+    /// that always holds: policies know the latter.
     fn declared(&mut self, looking: &Schemas<'d>) -> Result<Vec<String>, SchemaFault> {
         let mut names: BTreeMap<String, u8> = BTreeMap::new();
         for (map, firm) in looking.values() {
@@ -376,7 +378,7 @@ impl<'s, 'd> Places<'s, 'd> {
         Ok(names.into_keys().collect())
     }
 
-    /// What may look at a member of this name, or of one that none of them names.
+    /// The schemas that may look at a member of this name, or at one that none of them names.
     fn member(&mut self, looking: &Schemas<'d>, name: Option<&str>) -> Result<Looking<'d>, SchemaFault> {
         let mut inside = Looking::default();
         for (map, firm) in looking.values() {
@@ -402,7 +404,7 @@ impl<'s, 'd> Places<'s, 'd> {
         Ok(inside)
     }
 
-    /// What may look at the item there, or at one behind all that have a place of their own.
+    /// The schemas that may look at the item at this index, or at one behind all that have an index of their own.
     fn item(&mut self, looking: &Schemas<'d>, index: Option<usize>) -> Result<Looking<'d>, SchemaFault> {
         let mut inside = Looking::default();
         for (map, firm) in looking.values() {
@@ -423,7 +425,7 @@ impl<'s, 'd> Places<'s, 'd> {
     }
 }
 
-/// The places without ways to where no name is declared further inside and every object is open.
+/// The places without edges to places where no name is declared further inside and every object is open.
 fn pruned(mut places: Vec<Place>) -> Vec<Place> {
     let leads = leading(&places, |place| !place.names.is_empty());
     let kept = leading(&places, |place| !place.names.is_empty() || place.openness.bounded);
@@ -437,7 +439,7 @@ fn pruned(mut places: Vec<Place>) -> Vec<Place> {
     places
 }
 
-/// The places that are such, or lead to one that is.
+/// The places for which `is` holds, or that lead to such a place.
 fn leading(places: &[Place], is: impl Fn(&Place) -> bool) -> Vec<bool> {
     let mut leads: Vec<bool> = places.iter().map(is).collect();
     loop {
@@ -455,7 +457,7 @@ fn leading(places: &[Place], is: impl Fn(&Place) -> bool) -> Vec<bool> {
     }
 }
 
-/// How freely objects take members where these look.
+/// The freedom of objects to take members under these schemas.
 fn openness(looking: &Looking<'_>) -> Openness {
     let maps = || looking.schemas.values().map(|(map, _)| *map);
     let listed = maps().any(|map| {

@@ -1,4 +1,4 @@
-//! The vocabulary of contexts: every keyword is known, well-formed, within its bound and where it may stand.
+//! The vocabulary of contexts: every keyword is known, well-formed, within its bound and in an allowed place.
 
 use std::collections::HashMap;
 
@@ -11,22 +11,22 @@ use super::vocabulary::{FORMATS, Holds, demand, is_test, keyword};
 use super::{SchemaFault, SchemaLimits, custom::is_refused, pattern};
 use crate::json::MAX_INTEGER;
 
-/// Bounds from below, from above, and what the first must be: crossed, they take nothing.
+/// Lower bound, upper bound, and the demand on the lower one: crossed, they accept nothing.
 const RANGES: [(&str, &str, &str); 3] = [
     ("minimum", "maximum", "at most `maximum`"),
     ("minLength", "maxLength", "at most `maxLength`"),
     ("minItems", "maxItems", "at most `maxItems`"),
 ];
 
-/// Faults of one document that are kept: more than a person mends before the next look.
+/// Faults of one document that are kept: more than an author mends in one pass.
 pub(super) const MAX_FAULTS: usize = 256;
 
-/// Where a schema stands.
+/// The position of a schema.
 #[derive(Clone, Copy)]
 struct Place {
-    /// The schema of a concept: the one place of `x-performatives`.
+    /// The schema of a concept: the only one with `x-performatives`.
     concept: bool,
-    /// Inside `not`, `if`, `contains` or `propertyNames`: it tests, and what it says does not hold of content.
+    /// Inside `not`, `if`, `contains` or `propertyNames`: it tests, and its demands need not hold of content.
     test: bool,
 }
 
@@ -102,7 +102,7 @@ impl<'s, 'd> Checker<'s, 'd> {
             _ => self.fail(SchemaFault::NotASchema),
         };
         self.note(checked);
-        // a fault below would be told once more for every schema around it
+        // otherwise each schema around a fault would repeat it
         if self.faults.len() == before {
             let checked = self.depth_in_place(schema);
             self.note(checked);
@@ -174,7 +174,7 @@ impl<'s, 'd> Checker<'s, 'd> {
         Ok(())
     }
 
-    /// A pattern is compiled by itself here, where it is known which schema it stands in.
+    /// Compiles a pattern alone here, where its schema is known.
     fn pattern(&mut self, keyword: &str, pattern: &str) -> Checked {
         self.patterns += 1;
         self.within("patterns in the document", self.patterns, self.limits.max_patterns)?;
@@ -188,7 +188,7 @@ impl<'s, 'd> Checker<'s, 'd> {
         })
     }
 
-    /// Keywords whose value can be judged alone.
+    /// Checks keywords whose value can be judged alone.
     fn plain(&mut self, name: &str, value: &Value, holds: &Holds) -> Checked {
         let fits = match holds {
             Holds::Dialect => value == "https://json-schema.org/draft/2020-12/schema",
@@ -220,7 +220,7 @@ impl<'s, 'd> Checker<'s, 'd> {
         if fits { Ok(()) } else { self.must(name, demand(holds)) }
     }
 
-    /// Words for readers: what a reader sees is all there is.
+    /// Checks words for readers: a reader must see all of them.
     fn words(&self, name: &str, value: &Value) -> Checked {
         match value.as_str() {
             None => self.must(name, "a string"),
@@ -285,7 +285,7 @@ impl<'s, 'd> Checker<'s, 'd> {
         }
     }
 
-    /// Keywords that need one another.
+    /// Checks keywords that need one another.
     fn combinations(&self, map: &Map<String, Value>) -> Checked {
         let has = |keyword: &str| map.contains_key(keyword);
         if (has("then") || has("else")) && !has("if") {
@@ -316,7 +316,7 @@ impl<'s, 'd> Checker<'s, 'd> {
         Ok(())
     }
 
-    /// No cycle and no long chain of subschemas that look at the same value.
+    /// Refuses a cycle and a long chain of subschemas that look at the same value.
     fn depth_in_place(&mut self, schema: &Value) -> Checked {
         let mut stack = Vec::new();
         match self.depth_of(schema, 1, &mut stack) {
@@ -325,7 +325,7 @@ impl<'s, 'd> Checker<'s, 'd> {
         }
     }
 
-    /// The longest chain below `schema` in place; `above` stand over it. Each target is computed once.
+    /// The longest chain below `schema` in place; `above` counts the schemas over it. Each target is computed once.
     fn depth_of(
         &mut self,
         schema: &Value,
@@ -364,7 +364,7 @@ impl<'s, 'd> Checker<'s, 'd> {
     }
 }
 
-/// The demand on a pattern of a document that is not published yet, with a rewrite that any document can take.
+/// The demand on a pattern of a document that is not published yet, with a rewrite that any document can use.
 const WITH_LENGTH: &str = "beside `maxLength`, which bounds the time of a match: write `\"maxLength\": 262144` where no other length is meant, since \
      no message holds a longer string";
 
@@ -372,14 +372,14 @@ const WITH_LENGTH: &str = "beside `maxLength`, which bounds the time of a match:
 const SEEN: &str =
     "text without control and bidirectional characters: write a space in place of a line break or a tab";
 
-/// The same of the words of the document as a whole.
+/// The same demand on the words of the document as a whole.
 pub(crate) const MUST_BE_SEEN: &str = "must be text without control and bidirectional characters: write a space in place of a line break or a tab";
 
 /// The demand on numbers that are no bounds.
 const NOT_LARGE: &str =
     "of numbers up to 2^53 - 1: no message holds a larger one, so leave it out; a bound may be larger";
 
-/// Whether some number lies beyond 2^53 − 1, where the canonical form holds the nearest double instead.
+/// Returns true if some number exceeds 2^53 − 1, where the canonical form holds the nearest double instead.
 fn has_large(value: &Value) -> bool {
     match value {
         Value::Number(number) => number.as_f64().is_some_and(|number| number.abs() > MAX_INTEGER as f64),

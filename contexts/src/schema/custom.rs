@@ -14,7 +14,7 @@ use crate::json::Number;
 
 type Made<'a> = Result<Box<dyn for<'i> Keyword<'i, Tree>>, ValidationError<'a>>;
 
-/// A keyword that is a predicate; its error says nothing, since path and name of the keyword are added around it.
+/// A keyword that is a predicate. Its error is empty: path and name of the keyword are added around it.
 struct Rule<P>(P);
 
 impl<'i, P> Keyword<'i, Tree> for Rule<P>
@@ -37,7 +37,7 @@ pub(super) fn free_text<'a>(_: &'a Map<String, Value>, _: &'a Value, _: Location
     })))
 }
 
-/// `pattern`. A text that `maxLength` refuses anyway is not matched: so a match costs no more than the document's bound says.
+/// `pattern`. Skips a text that `maxLength` refuses anyway, so that a match costs no more than the document's bound.
 pub(super) fn pattern<'a>(matchers: &Matchers, schema: &'a Map<String, Value>, value: &'a Value) -> Made<'a> {
     let matcher = value.as_str().and_then(|pattern| matchers.get(pattern));
     let matcher = matcher.ok_or_else(|| ValidationError::custom("no pattern"))?;
@@ -52,7 +52,7 @@ pub(super) fn most_bytes(schema: &Map<String, Value>) -> Option<u64> {
     schema.get("maxLength").and_then(count).map(|most| most.saturating_mul(4))
 }
 
-/// Characters that free text must not hold: those that change what a reader sees without being seen themselves.
+/// Characters that free text must not hold. They change the visible text without being visible:
 ///
 /// - controls (Unicode `Cc`): U+0000–001F (line feed and tab too), U+007F–009F;
 /// - line and paragraph separators U+2028, U+2029;
@@ -64,14 +64,14 @@ pub fn is_refused(c: char) -> bool {
             | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Characters that change what a person reads without being seen: those that no free text may hold ([`is_refused`]), and those without width
-/// but the joiners U+200C and U+200D, which some languages spell with.
+/// Characters that change what a person reads without being seen. They are those that no free text may hold ([`is_refused`])
+/// and those without width. The joiners U+200C and U+200D are not among them, since some languages spell with them.
 pub fn is_unseen(c: char) -> bool {
     is_refused(c)
         || matches!(c, '\u{ad}' | '\u{180e}' | '\u{200b}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
 }
 
-/// The code lists of a document, sorted: one copy, wherever and however often its schemas name them.
+/// The code lists of a document, sorted: one copy for all schemas that name them.
 #[derive(Clone, Default)]
 pub(super) struct Codes(Arc<BTreeMap<String, Arc<[Box<str>]>>>);
 
@@ -123,7 +123,7 @@ fn multiple_steps(value: i16, of: i16) -> u64 {
     LOOK + 50 * u64::from(u32::BITS - shift.leading_zeros())
 }
 
-/// Whether `a × 10^x` is an integral multiple of `b × 10^y`, exactly; neither `a` nor `b` ends in a zero.
+/// Returns true if `a × 10^x` is an integral multiple of `b × 10^y`, exactly; neither `a` nor `b` ends in a zero.
 pub(crate) fn is_multiple((a, x): (u64, i16), (b, y): (u64, i16)) -> bool {
     if a == 0 {
         return true;
@@ -150,7 +150,7 @@ fn power_of_ten(exponent: u32, modulus: u128) -> u128 {
     result
 }
 
-/// Whether policies can hold multiples of this number: a multiple of 0.0001.
+/// Returns true if policies can hold multiples of this number: it is a multiple of 0.0001.
 pub(super) fn is_decimal4(value: &Value) -> bool {
     Number::parse(&value.to_string()).is_ok_and(|number| is_multiple(number.significand(), (1, -4)))
 }

@@ -1,8 +1,8 @@
 //! Closing: from schemas as they are written to schemas that the validator compiles.
 //!
-//! Plain JSON Schema takes any member that nothing forbids. Here an object takes only members that a schema names,
-//! unless `additionalProperties` or `unevaluatedProperties` opens it. Closing only ever narrows: what a closed
-//! schema accepts, the schema as written accepts too. So every subschema is emitted in one of three modes:
+//! Plain JSON Schema takes any member that nothing forbids. Here an object takes only members that a schema names, unless
+//! `additionalProperties` or `unevaluatedProperties` opens it. Closing only ever narrows: the schema as written accepts
+//! everything that the closed schema accepts. So every subschema is emitted in one of three modes:
 //!
 //! - `Closed`: it alone looks at its value. An object schema gets `additionalProperties: false`, or, where it is
 //!   composed (`$ref` beside others, `allOf`, `anyOf`, `oneOf`, `if`, `dependentSchemas`),
@@ -20,7 +20,7 @@ use super::pattern::dots_spelt_out;
 use super::source::{Source, branches, count, named, types};
 use super::{SchemaFault, SchemaLimits, check::pointer};
 
-/// How a subschema is emitted; see the module.
+/// The mode in which a subschema is emitted; see the module.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mode {
     Closed,
@@ -28,7 +28,8 @@ enum Mode {
     Plain,
 }
 
-/// Schemas by their patterns as the engine is to read them: see [`dots_spelt_out`]. Two that come to one are both asked.
+/// Maps schemas by their patterns in the engine's form: see [`dots_spelt_out`]. If two patterns become one, the schemas of
+/// both apply.
 fn by_patterns(named: Value) -> Value {
     let mut out = Map::new();
     let Value::Object(named) = named else { return named };
@@ -73,7 +74,7 @@ pub(super) struct Emitter<'s, 'd> {
     wanted: Vec<(String, Mode, bool)>,
     path: Vec<String>,
     nodes: u64,
-    /// Inside `if`, where an object that nothing fits may be meant: it tests.
+    /// True inside `if`, which may test for an object that no value fits.
     testing: bool,
     /// Faults of closing, where they are kept instead of ending the work.
     kept: Option<Vec<Located>>,
@@ -230,7 +231,7 @@ impl<'s, 'd> Emitter<'s, 'd> {
         Ok(Value::Array(out))
     }
 
-    /// `if` decides as it is written; where it passes, what it vouches for must also be closed inside.
+    /// `if` decides as it is written. Where it passes, the members that it vouches for must also be closed inside.
     fn condition(
         &mut self,
         map: &Map<String, Value>,
@@ -273,7 +274,7 @@ impl<'s, 'd> Emitter<'s, 'd> {
         Value::String(format!("#/$defs/{key}"))
     }
 
-    /// What a closed object requires it must name too, or nothing ever fits it.
+    /// Refuses a closed object that requires a member without naming it: no value would fit.
     fn declared(&self, map: &Map<String, Value>, out: &Map<String, Value>) -> Result<(), Located> {
         let mut required = branches(map, "required").filter_map(Value::as_str);
         match required.find(|name| named(out, "properties").all(|(known, _)| known != name)) {
@@ -284,8 +285,8 @@ impl<'s, 'd> Emitter<'s, 'd> {
         }
     }
 
-    /// Declares the members of objects in `enum` and `const` with their listed values, so that closing leaves these objects as they are
-    /// listed and takes nothing else under their names.
+    /// Declares the members of objects in `enum` and `const` with their listed values. So closing leaves these objects as
+    /// they are listed, and takes nothing else under their names.
     fn declare_listed(&self, schema: &Value, out: &mut Map<String, Value>) {
         let listed = self.source.listed_members(schema);
         if listed.is_empty() {
@@ -298,7 +299,7 @@ impl<'s, 'd> Emitter<'s, 'd> {
         }
     }
 
-    /// Closes objects. What is open without a word of its own is opened in so many words, so that the comparison sees it.
+    /// Closes objects. An object that is open by default is opened explicitly, so that the comparison sees it.
     fn close(
         &self,
         schema: &Value,
@@ -335,7 +336,7 @@ impl<'s, 'd> Emitter<'s, 'd> {
     }
 }
 
-/// Whether an object that is not composed takes only what `properties` names.
+/// Returns true if an object that is not composed takes only the members in `properties`.
 fn is_closed(map: &Map<String, Value>) -> bool {
     let shut = |keyword: &str| map.get(keyword).is_none_or(|schema| schema == &Value::Bool(false));
     shut("additionalProperties")
@@ -343,7 +344,7 @@ fn is_closed(map: &Map<String, Value>) -> bool {
         && named(map, "patternProperties").next().is_none()
 }
 
-/// Whether the schema says nothing but a reference.
+/// Returns true if the schema holds only a reference.
 fn is_reference_alone(map: &Map<String, Value>) -> bool {
     map.contains_key("$ref")
         && map.keys().all(|name| {

@@ -1,12 +1,12 @@
-//! Why a schema is refused, and why content does not fit one.
+//! Refusals of schemas, and of content that does not fit one.
 
 use std::fmt;
 
-/// Why content does not fit: where and which rule, never a value.
+/// The reason that content does not fit: location and rule, never a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContentFault {
-    /// JSON Pointer (RFC 6901) into the instance; a segment that is no index and that the schema does not name is
-    /// written `*`, since names of members are content too.
+    /// JSON Pointer (RFC 6901) into the instance. A segment that is no index and that the schema does not name is written
+    /// `*`, since names of members are content too.
     pub path: String,
     /// The keyword that refused, such as `required` or `x-code-list`.
     pub rule: String,
@@ -20,7 +20,7 @@ impl fmt::Display for ContentFault {
 
 impl std::error::Error for ContentFault {}
 
-/// Why a schema is refused. Nothing of it is a value of a message: documents are public.
+/// The reason that a schema is refused. It holds no value of a message: documents are public.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SchemaFault {
     /// Neither an object nor a boolean.
@@ -34,19 +34,19 @@ pub enum SchemaFault {
     RefusedKeyword {
         /// The keyword.
         keyword: String,
-        /// Why.
+        /// The reason.
         why: &'static str,
     },
-    /// The value of a keyword is not what it must be.
+    /// The value of a keyword is not of the demanded form.
     KeywordValue {
         /// The keyword.
         keyword: String,
-        /// What it must be.
+        /// The demand on it.
         must: &'static str,
     },
     /// A `$ref` that leads nowhere, or out of the document.
     Reference {
-        /// Why.
+        /// The reason.
         why: &'static str,
     },
     /// References that lead back to the same value of an instance: validation would never end.
@@ -59,7 +59,7 @@ pub enum SchemaFault {
     Performatives,
     /// More of something than allowed.
     Limit {
-        /// Of what.
+        /// The counted things.
         what: &'static str,
         /// The bound.
         limit: u64,
@@ -85,7 +85,7 @@ pub enum SchemaFault {
     },
     /// A pattern that is not matched in linear time, is none, or is too large.
     Pattern {
-        /// Why.
+        /// The reason.
         why: &'static str,
     },
     /// The validator refuses to compile it.
@@ -126,7 +126,7 @@ impl fmt::Display for SchemaFault {
 
 impl std::error::Error for SchemaFault {}
 
-/// A fault and where in the document it is.
+/// A fault and its location in the document.
 #[derive(Debug)]
 pub(crate) struct Located {
     pub(crate) path: String,

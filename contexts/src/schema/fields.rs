@@ -12,21 +12,21 @@ use super::source::{Source, branches, in_place, lists_objects, named, types};
 use crate::term::{Field, FieldType, Format};
 use union::{Members, join, meet};
 
-/// Types that one shape may consist of; definitions that are used over and over would unfold without end.
+/// The most types of one shape; definitions that are used repeatedly would unfold without end.
 const MAX_FIELDS: usize = 4_096;
 
 /// Keywords by which an object can have members that no `properties` names, or that it names under a condition.
 const CARRIERS: [&str; 5] = ["patternProperties", "if", "then", "else", "dependentSchemas"];
 
-/// What a schema takes, in words that a policy can use.
+/// The values that a schema takes, in terms that a policy can use.
 pub(super) fn describe(source: &Source<'_>, schema: &Value) -> FieldType {
     let mut unfolding = Unfolding::new(source);
     let found = unfolding.kind(schema, types::ALL);
     if unfolding.budget == 0 { FieldType::Opaque } else { found }
 }
 
-/// The members of an object that the schema names, asks for in no instance without a condition, and takes with some value but never
-/// with null. Sorted.
+/// The members that the schema names, demands in no instance without a condition, and takes with some value but never with
+/// null. Sorted.
 pub(super) fn never_null(source: &Source<'_>, schema: &Value) -> Vec<String> {
     let facts = Unfolding::new(source).facts(schema).unwrap_or_default();
     let taken = |schemas: &[&Value]| schemas.iter().fold(types::ALL, |all, one| all & source.types(one));
@@ -82,7 +82,7 @@ struct Facts<'v> {
     references: Vec<String>,
     /// `anyOf` and `oneOf`: one branch of each holds.
     unions: Vec<Vec<&'v Value>>,
-    /// Some part may carry members that are not listed, whatever branch holds.
+    /// Some part may carry members that are not listed, in any branch.
     carries: bool,
 }
 
@@ -93,7 +93,7 @@ impl<'s, 'd> Unfolding<'s, 'd> {
 }
 
 impl<'v> Unfolding<'_, 'v> {
-    /// `limit`: the types that are possible by what is said elsewhere of the same value.
+    /// The type of a value; `limit` holds the types that other demands on it leave possible.
     fn kind(&mut self, schema: &'v Value, limit: u8) -> FieldType {
         self.budget = self.budget.saturating_sub(1);
         if self.budget == 0 || schema.is_boolean() {
@@ -117,7 +117,7 @@ impl<'v> Unfolding<'_, 'v> {
         }
     }
 
-    /// What is said of one value; `None` where a reference leads back to where it was met.
+    /// The facts about one value; `None` if a reference leads back to itself.
     fn facts(&mut self, schema: &'v Value) -> Option<Facts<'v>> {
         let mut facts = Facts::default();
         self.gather(schema, true, &mut facts);
@@ -157,7 +157,7 @@ impl<'v> Unfolding<'_, 'v> {
         })
     }
 
-    /// `held`: what is said here holds of every value, and not only in one branch of a union.
+    /// Gathers the facts of a schema. `held` is true if they hold of every value, not only in one branch of a union.
     fn gather(&mut self, schema: &'v Value, held: bool, facts: &mut Facts<'v>) {
         let Value::Object(map) = schema else { return };
         facts.free_text |= map.get("x-free-text") == Some(&Value::Bool(true));
@@ -267,7 +267,7 @@ impl<'v> Unfolding<'_, 'v> {
     }
 }
 
-/// Whether an object may have members here that no `properties` names, or that it names under a condition.
+/// Returns true if an object may have members that no `properties` names, or that it names under a condition.
 pub(super) fn carries(map: &Map<String, Value>) -> bool {
     let open = |keyword: &str| map.get(keyword).is_some_and(|value| value != &Value::Bool(false));
     open("additionalProperties")

@@ -1,4 +1,4 @@
-//! Where free text may stand in an instance, so that a policy can ask whether there is any.
+//! Locations of free text in an instance, so that a policy can ask for its presence.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ struct Place {
     items: Vec<usize>,
 }
 
-/// What a subschema lets be by itself.
+/// The values that a subschema accepts by itself.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Takes {
     Nothing,
@@ -32,7 +32,7 @@ enum Takes {
 #[derive(Debug, Default)]
 struct Merged {
     text: bool,
-    /// One of them takes whatever there is.
+    /// One of them takes any value.
     open: bool,
     /// It takes nothing.
     never: bool,
@@ -67,8 +67,7 @@ impl FreeText {
         search.object(&[self.root], instance) || search.looks == 0
     }
 
-    /// The characters of all strings that stand where the schema has free text; of all strings where it takes too many looks to
-    /// tell.
+    /// The characters of all strings in places with free text. Counts all strings if deciding takes too many looks.
     pub(crate) fn length_in(&self, instance: &Object<'_>) -> u64 {
         let mut search = Search { map: &self.map, looks: LOOKS, sum: Some(0) };
         search.object(&[self.root], instance);
@@ -78,23 +77,23 @@ impl FreeText {
         }
     }
 
-    /// Whether any instance could hold some.
+    /// Returns true if any instance could hold some.
     pub(crate) fn anywhere(&self) -> bool {
         self.map.leading(&[self.root]).next().is_some()
     }
 
-    /// What is seen of a whole instance.
+    /// The view of a whole instance.
     pub(crate) fn view(&self) -> View<'_> {
         View { map: &self.map, places: BTreeSet::from([self.root]), open: false }
     }
 }
 
-/// What is seen of one value of an instance: the places that look at it.
+/// The view of one value of an instance: the places that look at it.
 #[derive(Debug, Clone)]
 pub(crate) struct View<'m> {
     map: &'m FreeTextMap,
     places: BTreeSet<usize>,
-    /// Something around it takes whatever there is.
+    /// A schema around it takes any value.
     open: bool,
 }
 
@@ -103,22 +102,22 @@ impl<'m> View<'m> {
         self.places.iter().filter_map(|place| self.map.places.get(*place))
     }
 
-    /// What tells it from the others of the same document.
+    /// The key that identifies it within the document.
     pub(crate) fn key(&self) -> (BTreeSet<usize>, bool) {
         (self.places.clone(), self.open)
     }
 
-    /// Whether a string is free text here.
+    /// Returns true if a string is free text here.
     pub(crate) fn is_text(&self) -> bool {
         self.merged().any(|place| place.text)
     }
 
-    /// Whether some is here or further inside.
+    /// Returns true if free text may stand here or further inside.
     pub(crate) fn leads(&self) -> bool {
         self.merged().any(|place| place.leads)
     }
 
-    /// Whether nothing can stand here.
+    /// Returns true if no value can stand here.
     pub(crate) fn is_nothing(&self) -> bool {
         !self.open && self.merged().all(|place| place.never)
     }
@@ -128,7 +127,7 @@ impl<'m> View<'m> {
         self.merged().flat_map(|place| place.properties.keys().map(String::as_str))
     }
 
-    /// A member; of none that is named where there is no name.
+    /// The view of a member; without a name, of a member that no schema names.
     pub(crate) fn member(&self, name: Option<&str>) -> Self {
         let of = |place: &'m Merged| {
             let named = name.and_then(|name| place.properties.get(name)).into_iter().flatten();
@@ -137,7 +136,7 @@ impl<'m> View<'m> {
         self.inside(self.merged().flat_map(of).collect(), false)
     }
 
-    /// Any item; where the schema says nothing of items, all are taken.
+    /// The view of any item. A schema without a demand on items takes all.
     pub(crate) fn item(&self) -> Self {
         let places: BTreeSet<usize> = self.merged().flat_map(|place| place.items.iter().copied()).collect();
         let free = places.is_empty();
@@ -156,19 +155,19 @@ impl FreeTextMap {
     }
 }
 
-/// Looks that are free for each instance, and for each value of it: few schemas look at one value where people wrote them.
+/// Free looks for each instance. Few schemas look at one value in documents that people write.
 const LOOKS: usize = 64;
 
 /// One walk over an instance: a search for the first free text, or the sum of the characters of all.
 struct Search<'m> {
     map: &'m FreeTextMap,
-    /// Looks of schemas at values that are left; at none nothing is answered.
+    /// Looks of schemas at values that are left. Without any, there is no answer.
     looks: usize,
     sum: Option<u64>,
 }
 
 impl<'m> Search<'m> {
-    /// Answers true where the search may end.
+    /// Returns true when the search may end.
     fn object(&mut self, places: &[usize], object: &Object<'_>) -> bool {
         let map = self.map;
         let leading: Vec<&'m Merged> = map.leading(places).collect();
@@ -297,7 +296,7 @@ impl<'s, 'd> Places<'s, 'd> {
         place
     }
 
-    /// Merges what looks at the same value and marks what leads to text.
+    /// Merges the places of each value and marks those that lead to text.
     pub(super) fn finish(self) -> FreeTextMap {
         let mut places: Vec<Merged> = (0..self.places.len()).map(|index| self.merged(index)).collect();
         loop {

@@ -6,33 +6,33 @@ use crate::json;
 /// Bounds of the schemas of a document, each with its reason.
 #[derive(Debug, Clone)]
 pub struct SchemaLimits {
-    /// Holds the document to what its author can still mend: words without unseen characters, and `maxLength` with every
-    /// `pattern`. A document that is published already is read without these two, since a minor version cannot mend them.
+    /// Enforces the rules that only an author can still follow: words without unseen characters, and `maxLength` with every
+    /// `pattern`. A published document is read without them, since a minor version cannot mend it.
     pub authored: bool,
     /// Subschema evaluations that one value of a message can cause, worst case, computed when the document is
     /// compiled. At about 30 ns each, 500 are 15 µs; a message of many such values ends at its
     /// [`WorkBudget`](super::WorkBudget).
     pub max_work_per_node: u64,
-    /// Steps of patterns that one value of a message and the names of its members can cause, worst case: a quarter of what a
-    /// message may take ([`WorkBudget::MESSAGE`](super::WorkBudget::MESSAGE)), so that no single value ends one.
+    /// Steps of patterns that one value of a message and the names of its members can cause, worst case. It is a quarter of a
+    /// message's steps ([`WorkBudget::MESSAGE`](super::WorkBudget::MESSAGE)), so that no single value ends one.
     pub max_steps_per_node: u64,
-    /// Bytes of the longest string of a message, by the strict reader: what bounds a pattern without `maxLength`.
+    /// Bytes of the longest string of a message, by the strict reader: the bound of a pattern without `maxLength`.
     pub max_string_bytes: u64,
-    /// Bytes of the longest member name of a message, by the strict reader: what bounds patterns of names.
+    /// Bytes of the longest member name of a message, by the strict reader: the bound of patterns of names.
     pub max_name_bytes: u64,
     /// Schema nodes that the validator builds for one document, branches counted as often as they are built; each
     /// takes about 1 kB.
     pub max_compiled_nodes: u64,
-    /// Bytes that a document takes when it is compiled, by the estimate of [`Context::compiled_bytes`](crate::Context): 24 MiB
-    /// are above what `max_compiled_nodes` take, and a document of people's takes a hundredth of it.
+    /// Bytes of a compiled document, by the estimate of [`Context::compiled_bytes`](crate::Context). 24 MiB exceed the bytes
+    /// of `max_compiled_nodes`; documents that people write take a hundredth of it.
     pub max_compiled_bytes: u64,
-    /// Names that are declared in the places of an instance, with the schemas that look there, as often as schemas lead to them, in all
-    /// shapes of one document: what the rule `case` knows by heart. Ten for each compiled schema, about 200 bytes each.
+    /// Names declared in the places of an instance, with the schemas that look there, for the rule `case`. They are counted
+    /// as often as schemas lead to them, in all shapes of one document. Ten for each compiled schema, about 200 bytes each.
     pub max_case_names: usize,
     /// Levels of instance for which the work is computed: no message is nested deeper.
     pub max_instance_depth: usize,
-    /// Applicators and references inside one another that look at the same value: each is a few stack frames,
-    /// times the levels of the instance.
+    /// Nesting of applicators and references that look at the same value. Each takes a few stack frames for every level of
+    /// the instance.
     pub max_in_place_depth: usize,
     /// Entries of `$defs`.
     pub max_defs: usize,

@@ -1,8 +1,8 @@
 //! Patterns as automata, each distinct one of a document compiled once and shared.
 //!
-//! A pattern becomes a deterministic automaton, which takes one step for each byte of a text. One whose table would be
-//! too large, or that has a word boundary outside ASCII, stays nondeterministic and takes as many steps for each byte as
-//! it has states. Neither allocates anything that outlives a match, so a pattern costs the same memory at all times.
+//! A pattern becomes a deterministic automaton, which takes one step for each byte of a text. It stays nondeterministic if
+//! its table would be too large, or if it has a word boundary outside ASCII. It then takes as many steps for each byte as it
+//! has states. Neither form allocates anything that outlives a match, so a pattern costs the same memory at all times.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,7 +29,7 @@ const START: u64 = 8;
 pub(crate) struct Matcher {
     engine: Engine,
     states: u64,
-    /// Bytes of its states, and of what it is matched by: these, or its table.
+    /// Bytes of its states, and of the form that matches: the states, or its table.
     state_bytes: usize,
     bytes: usize,
 }
@@ -41,8 +41,8 @@ enum Engine {
 }
 
 impl Matcher {
-    /// Compiles a pattern of a schema, its dots spelt out, within this many bytes; none where it is no pattern of the
-    /// profile or larger.
+    /// Compiles a pattern of a schema, its dots spelt out, within this many bytes. None for a pattern outside the profile, or
+    /// a larger one.
     fn compile(pattern: &str, nfa_bytes: usize, table_bytes: usize) -> Option<Self> {
         let translated = jsonschema_regex::to_rust_regex(pattern).ok()?;
         let config =
@@ -59,8 +59,8 @@ impl Matcher {
         Some(Self { engine, states, state_bytes, bytes })
     }
 
-    /// Bytes that the library takes which matches names of members: its states in both directions and captures, and for each
-    /// serving thread what it has made of the table, at most `table_bytes`.
+    /// Bytes of the library that matches names of members. They hold its states in both directions, captures, and for each
+    /// serving thread the built part of the table, at most `table_bytes`.
     pub(super) fn name_bytes(&self, table_bytes: usize) -> u64 {
         let table = match self.engine {
             Engine::Table(_) => self.bytes,
@@ -77,14 +77,14 @@ impl Matcher {
         }
     }
 
-    /// Steps of matching a text of this many bytes, at worst. What a match by states needs is made for each one.
+    /// Steps of matching a text of this many bytes, at worst. The working memory of a match by states is made for each one.
     pub(super) fn steps(&self, bytes: u64) -> u64 {
         let each = self.steps_a_byte();
         START.saturating_add(bytes.saturating_mul(each)).saturating_add(if each > 1 { each } else { 0 })
     }
 
-    /// Returns true if the pattern matches somewhere in the text. Charges the match before it is made, and answers false
-    /// where the budget does not reach.
+    /// Returns true if the pattern matches somewhere in the text. Charges the match beforehand, and returns false if the
+    /// budget does not suffice.
     pub(super) fn matches(&self, text: &str) -> bool {
         if !charge(self.steps(text.len() as u64)) {
             return false;
@@ -108,7 +108,7 @@ fn table(nfa: &NFA, bytes: usize) -> Option<dense::DFA<Vec<u32>>> {
     dense::Builder::new().configure(config).build_from_nfa(nfa).ok()
 }
 
-/// The patterns of one document by their text, dots spelt out, each compiled when it is first asked for.
+/// The patterns of one document by their text, dots spelt out, each compiled at its first use.
 #[derive(Debug, Clone)]
 pub(crate) struct Matchers {
     known: Arc<Mutex<Known>>,
@@ -128,13 +128,13 @@ impl Matchers {
         &self.limits
     }
 
-    /// The pattern as it is to be matched; none where it is none of the profile, or too large.
+    /// The compiled pattern; none for a pattern outside the profile, or too large.
     pub(super) fn get(&self, pattern: &str) -> Option<Arc<Matcher>> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = known.get(pattern) {
             return known.clone();
         }
-        // what was taken as it is written compiles to more with its dots spelt out
+        // a pattern accepted as written compiles to more with its dots spelt out
         let room = if pattern.contains(NO_LINE_END) { SPELT_OUT } else { 1 };
         let nfa_bytes = self.limits.max_pattern_bytes.saturating_mul(room);
         let made = Matcher::compile(pattern, nfa_bytes, self.limits.max_table_bytes).map(Arc::new);
@@ -142,7 +142,7 @@ impl Matchers {
         made
     }
 
-    /// Bytes of all that were compiled, with their texts.
+    /// Bytes of all compiled patterns, with their texts.
     pub(super) fn bytes(&self) -> u64 {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let of = |(text, made): (&String, &Option<Arc<Matcher>>)| {
@@ -152,8 +152,7 @@ impl Matchers {
     }
 }
 
-/// How many times as large as it is written a pattern may become with its dots spelt out: one that is all dots grows by
-/// less than a half.
+/// The factor by which a pattern may grow when its dots are spelt out. One of only dots grows by less than a half.
 pub(super) const SPELT_OUT: usize = 2;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The work of one message: a count of steps, charged while its content is validated.
 //!
-//! The count reads no clock, so one message gets one verdict on every machine. The library that validates carries no
-//! state of ours to the keywords, so the budget of the running validation stands in a thread-local.
+//! The count reads no clock, so one message gets one verdict on every machine. The validating library passes no state of ours
+//! to the keywords, so the budget of the running validation is thread-local.
 
 use std::cell::Cell;
 
@@ -18,20 +18,20 @@ pub(super) const LOOK: u64 = 12;
 /// Steps of a look at a text as a whole, besides two for each byte.
 const TEXT: u64 = 24;
 
-/// Steps of one that may be a mail address, whose parts are looked at one by one.
+/// Steps of a look at a text that may be a mail address, whose parts are examined one by one.
 const ADDRESS: u64 = 80;
 
 /// The cost of the members of objects under one document.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct MemberSteps {
-    /// For each byte of a name: the patterns that `patternProperties` of one schema hold it against.
+    /// For each byte of a name: the patterns in `patternProperties` of one schema that read it.
     pub(crate) name_byte: u64,
     /// For each member that is handed over: its name is looked up among those that a schema has.
     pub(crate) member: u64,
 }
 
 impl MemberSteps {
-    /// Steps of looking a name up among so many: they are compared one by one up to some fifteen, and hashed beyond.
+    /// Steps of looking a name up among this many: they are compared one by one up to some fifteen, and hashed beyond.
     pub(super) fn of_members(names: usize) -> u64 {
         if names > HASHED { 64 } else { 16 }
     }
@@ -76,10 +76,10 @@ impl WorkBudget {
         Self::MESSAGE.saturating_sub(self.left.get())
     }
 
-    /// Runs work that charges this budget, and for members what they cost under the document.
+    /// Runs work that charges this budget, with the members' cost under the document.
     ///
     /// # Errors
-    /// [`Spent`] if the budget was spent, whatever the work answered.
+    /// [`Spent`] if the budget was spent, for any result of the work.
     pub(crate) fn run<T>(&self, members: MemberSteps, work: impl FnOnce() -> T) -> Result<T, Spent> {
         let outer = (LEFT.replace(self.left.get()), MEMBERS.replace(members));
         let answer = work();
@@ -98,17 +98,17 @@ pub(super) fn charge(steps: u64) -> bool {
     })
 }
 
-/// Charges a pass over entries, or over the bytes of a text, that does next to nothing with each.
+/// Charges a pass over entries, or over the bytes of a text, that does little with each.
 pub(super) fn charge_pass(entries: usize) -> bool {
     charge((entries as u64) / 2)
 }
 
-/// Charges a search for one member among so many, one name after the other.
+/// Charges a search for one member among this many, one name after the other.
 pub(super) fn charge_search(members: usize) -> bool {
     charge((members as u64).saturating_mul(3) / 2)
 }
 
-/// Charges a pass over members, whose names have so many bytes together.
+/// Charges a pass over members, whose names have this many bytes together.
 pub(super) fn charge_members(members: usize, name_bytes: impl FnOnce() -> usize) -> bool {
     let steps = MEMBERS.get();
     let names = match steps.name_byte {

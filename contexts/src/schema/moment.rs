@@ -1,5 +1,5 @@
-//! The formats `date`, `time` and `date-time` (RFC 3339 §5.6), of ours: the validator's own (0.60.2) take `2024-0*-01` and `1-:30:00Z`,
-//! since they look at two digits as one number and lose the borrow between them.
+//! The formats `date`, `time` and `date-time` (RFC 3339 §5.6). The validator's own (0.60.2) take `2024-0*-01` and
+//! `1-:30:00Z`: they read two digits as one number and lose the borrow between them.
 
 /// `full-date`: a day that the calendar has.
 pub(super) fn date(text: &str) -> bool {
@@ -20,7 +20,7 @@ pub(super) fn date(text: &str) -> bool {
         && (1..=days).contains(&day)
 }
 
-/// `full-time`: with its offset; a leap second only where it is 23:59:60 in UTC.
+/// `full-time`, with its offset. A leap second is valid only at 23:59:60 in UTC.
 pub(super) fn time(text: &str) -> bool {
     let Some((clock, rest)) = text.split_at_checked(8) else { return false };
     let Some((hour, minute, second)) = clock_of(clock.as_bytes()) else { return false };

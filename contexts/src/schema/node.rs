@@ -1,7 +1,7 @@
-//! The validator reads our own tree: no value is copied on the way from the strict reader to a verdict.
+//! The validator reads our own tree: no value is copied between the strict reader and a verdict.
 //!
-//! Every look at a value is charged to the message's budget (`meter`). Once it is spent, a value shows nothing of itself, so
-//! that the validator comes to its end; its verdict does not count then.
+//! Every look at a value is charged to the message's budget (`meter`). Once it is spent, values appear empty, so that the
+//! validator ends soon; its verdict does not count then.
 
 use std::borrow::Cow;
 
@@ -155,8 +155,8 @@ impl<'a> backend::Node<'a, Tree> for Node<'a> {
         }
     }
 
-    /// The validator asks for this only to put values into errors. We never show them, and copying them for every
-    /// branch of a union that did not fit would cost more than the validation: so it gets none.
+    /// The validator uses this only to put values into errors, which are never shown. Copying them for every failed branch of
+    /// a union would cost more than the validation, so it gets none.
     fn to_value(&self) -> Cow<'a, Value> {
         Cow::Owned(Value::Null)
     }
@@ -284,7 +284,7 @@ impl<'a> backend::Array<'a, Tree> for Items<'a> {
     }
 }
 
-/// Whether a value of the tree equals a value of a schema.
+/// Returns true if a value of the tree equals a value of a schema.
 fn equals(value: &Json<'_>, expected: &Value) -> bool {
     if !charge(LOOK) {
         return false;
@@ -310,7 +310,7 @@ fn equals(value: &Json<'_>, expected: &Value) -> bool {
     }
 }
 
-/// Whether two values of the tree are equal, members in any order.
+/// Returns true if two values of the tree are equal, members in any order.
 fn same(left: &Json<'_>, right: &Json<'_>) -> bool {
     if !charge(LOOK) {
         return false;

@@ -1,4 +1,4 @@
-//! One pattern on its own: whether the validator takes it, and if not, why in plain words.
+//! One pattern on its own: the validator's verdict, and the reason for a refusal in plain words.
 
 use std::borrow::Cow;
 
@@ -22,10 +22,10 @@ pub(super) fn compiles(keyword: &str, pattern: &str, matchers: &Matchers) -> Res
     if taken { Ok(()) } else { Err(SchemaFault::Pattern { why: reason(pattern) }) }
 }
 
-/// What the parser that is asked for a reason takes and the engine does not.
+/// Syntax that the parser used for reasons accepts and the engine does not.
 const FOREIGN: [&str; 4] = ["\\a", "--", "&&", "~~"];
 
-/// Why a pattern that the validator refuses is refused.
+/// The reason that the validator refuses a pattern.
 fn reason(pattern: &str) -> &'static str {
     match regex_syntax::Parser::new().parse(pattern) {
         Err(regex_syntax::Error::Parse(error)) => match error.kind() {
@@ -49,8 +49,9 @@ fn reason(pattern: &str) -> &'static str {
 /// Every character that is no line terminator (ECMA-262 §12.3).
 pub(super) const NO_LINE_END: &str = r"[^\n\r\u2028\u2029]";
 
-/// The pattern with each `.` written as what ECMA-262 §22.2.2.7 means by it: no line terminator, of which the engine knows U+000A alone. A
-/// pattern with flags of its own (`(?s:…)`), or with an empty class, which engines read in two ways, stays as it is.
+/// The pattern with each `.` replaced by its meaning in ECMA-262 §22.2.2.7: any character but line terminators. The engine
+/// knows only U+000A as one. A pattern with flags (`(?s:…)`) or an empty class, which engines read in two ways, stays as it
+/// is.
 pub(super) fn dots_spelt_out(pattern: &str) -> Cow<'_, str> {
     let mut out = String::with_capacity(pattern.len() + NO_LINE_END.len());
     let (mut escaped, mut class, mut name) = (false, false, false);
@@ -81,14 +82,14 @@ pub(super) fn dots_spelt_out(pattern: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether what stands behind a parenthesis sets flags: `?s:`, `?-i)`; not `?:`, `?<name>` or `?P<name>`.
+/// Returns true if the text behind a parenthesis sets flags: `?s:`, `?-i)`; not `?:`, `?<name>` or `?P<name>`.
 fn has_flags(rest: &str) -> bool {
     rest.strip_prefix('?').is_some_and(|rest| {
         rest.starts_with(|c: char| c == '-' || c.is_ascii_alphabetic()) && !rest.starts_with("P<")
     })
 }
 
-/// The texts that a pattern fits, where it spells out a few whole ones (`^amount$`, `^(net|gross)$`) and fits no other; else none.
+/// The whole texts that a pattern spells out (`^amount$`, `^(net|gross)$`). None if it fits any other text.
 pub(super) fn words(pattern: &str) -> Vec<String> {
     let spelt = |hir: &Hir| {
         let told = hir.properties();

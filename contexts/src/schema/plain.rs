@@ -20,14 +20,14 @@ pub fn compile_plain(schema: &Value) -> Result<Plain, SchemaFault> {
     Validators::compile_as_is(schema, &SchemaLimits::default()).map(Plain)
 }
 
-/// Returns true if the library that validates takes the pattern for names of members.
+/// Returns true if the validating library takes the pattern for names of members.
 pub(super) fn compiles_names(pattern: &str, limits: &SchemaLimits) -> bool {
     let schema = json!({ "patternProperties": { pattern: { "type": "null" } } });
     Validators::compile_as_is(&schema, limits).is_ok()
 }
 
 impl Plain {
-    /// Holds any value against the schema.
+    /// Checks any value against the schema.
     ///
     /// # Errors
     /// The first [`ContentFault`].

@@ -1,4 +1,4 @@
-//! The schemas of one document as they are written, and what can be read off them without an instance.
+//! The schemas of one document as they are written, and their properties that need no instance.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -33,7 +33,7 @@ pub(crate) mod types {
         })
     }
 
-    /// What the keyword `type` says.
+    /// The types in the keyword `type`.
     pub(crate) fn keyword(value: &serde_json::Value) -> u8 {
         super::type_keyword(value)
     }
@@ -44,7 +44,7 @@ pub(super) const IN_PLACE_LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 /// Keywords that apply one subschema to the same value.
 pub(super) const IN_PLACE_ONE: [&str; 4] = ["not", "if", "then", "else"];
 
-/// Where references of a document lead, with memories of what was computed for each target.
+/// The targets of a document's references, with results computed for each target.
 pub(super) struct Source<'d> {
     pub(super) defs: &'d Map<String, Value>,
     pub(super) concepts: &'d Map<String, Value>,
@@ -82,8 +82,8 @@ impl<'d> Source<'d> {
         Some(codes)
     }
 
-    /// The schema that a reference names. Targets are `#/$defs/NAME` and `#/concepts/NAME` of the same document; what
-    /// stands in another context is a definition here (`borrow`).
+    /// The schema that a reference names. Targets are `#/$defs/NAME` and `#/concepts/NAME` of the same document; a schema of
+    /// another context is a definition here (`borrow`).
     pub(super) fn resolve(&self, reference: &str) -> Result<&'d Value, SchemaFault> {
         let found = if let Some(name) = reference.strip_prefix("#/$defs/") {
             self.defs.get(name)
@@ -136,13 +136,13 @@ impl<'d> Source<'d> {
         found
     }
 
-    /// Whether a schema that alone looks at its value takes objects with any members, as the schema `true` does: it takes values of every
-    /// type, and no part of it declares a member. References in place must not form cycles.
+    /// Returns true if a schema that alone looks at its value takes objects with any members, as the schema `true` does. It
+    /// takes values of every type, and no part of it declares a member. References in place must not form cycles.
     pub(super) fn opens(&self, schema: &Value) -> bool {
         schema == &Value::Bool(true) || (self.types(schema) == types::ALL && !self.declares(schema))
     }
 
-    /// Whether the schema, or a part of it that looks at the same value, declares a member of an object.
+    /// Returns true if the schema, or a part of it that looks at the same value, declares a member of an object.
     fn declares(&self, schema: &Value) -> bool {
         let Value::Object(map) = schema else { return false };
         ["properties", "patternProperties"].iter().any(|keyword| named(map, keyword).next().is_some())
@@ -162,11 +162,11 @@ impl<'d> Source<'d> {
         found
     }
 
-    /// What closing declares of the objects that `enum` and `const` list, in the schema and in every part that may vouch for members: by
-    /// member its listed values, or any value where another part declares the member or may take it.
+    /// The members that closing declares for objects listed in `enum` and `const`, in the schema and in every part that may
+    /// vouch for members. Each has its listed values, or any value where another part declares the member or may take it.
     pub(super) fn listed_members(&self, schema: &Value) -> BTreeMap<String, Value> {
         let (mut listed, mut declared, mut seen) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
-        // a list of the schema itself holds of every object
+        // a list in the schema itself holds of every object
         let mut free = ["enum", "const"].iter().any(|keyword| schema.get(*keyword).is_some());
         let mut open = vec![schema];
         while let Some(schema) = open.pop() {
@@ -199,7 +199,7 @@ impl<'d> Source<'d> {
         listed.into_iter().map(one).collect()
     }
 
-    /// Whether every array that the schema takes is held to some `items`.
+    /// Returns true if every array that the schema takes is held to some `items`.
     pub(super) fn guards_arrays(&self, schema: &Value) -> bool {
         let Value::Object(map) = schema else { return true };
         map.contains_key("items")
@@ -244,12 +244,12 @@ pub(super) fn count(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| large().then_some(u64::MAX))
 }
 
-/// Whether `enum` or `const` list an object.
+/// Returns true if `enum` or `const` lists an object.
 pub(super) fn lists_objects(map: &Map<String, Value>) -> bool {
     branches(map, "enum").chain(map.get("const")).any(Value::is_object)
 }
 
-/// Every subschema that looks at the same value, but for the target of `$ref`.
+/// Every subschema that looks at the same value, except the target of `$ref`.
 pub(super) fn in_place(map: &Map<String, Value>) -> impl Iterator<Item = &Value> {
     IN_PLACE_LISTS
         .iter()

@@ -1,4 +1,4 @@
-//! The compiled schemas of a document, and what they say about content.
+//! The compiled schemas of a document, and their verdicts on content.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::node::{Members, Node, Tree};
 use super::{ContentFault, SchemaFault, SchemaLimits, custom, moment};
 use crate::json::Object;
 
-/// The schemas of one document, compiled together: a definition and a pattern that many of them lead to are there once.
+/// The schemas of one document, compiled together: shared definitions and patterns exist once.
 pub(super) struct Validators {
     inner: jsonschema::Validator<Tree>,
     /// Names of members that the schemas have: the only ones that may appear in a path.
@@ -41,10 +41,10 @@ impl std::fmt::Debug for Validators {
 }
 
 impl Validators {
-    /// Compiles emitted schemas with the definitions that they need; answers the validator of each, in their order.
+    /// Compiles emitted schemas with the definitions that they need; returns the validator of each, in their order.
     ///
     /// # Errors
-    /// The number of the schema at fault, where it is one of them, and why.
+    /// The number of the schema at fault, if it is one of them, and the fault.
     pub(super) fn compile(
         roots: Vec<Value>,
         definitions: BTreeMap<String, Value>,
@@ -79,14 +79,15 @@ impl Validators {
         Ok(Validators { inner, names: BTreeSet::new(), member_steps: MemberSteps::default() })
     }
 
-    /// Holds a value against the schemas; the first `skipped` segments of a fault's path are none of the instance's.
+    /// Checks a value against the schemas. The first `skipped` segments of a fault's path are not part of the instance's
+    /// path.
     pub(super) fn conform(&self, node: Node<'_>, skipped: usize) -> Result<(), ContentFault> {
         if self.inner.is_valid(node) {
             return Ok(());
         }
         match self.inner.validate(node) {
             Err(error) => Err(self.fault(&error, skipped)),
-            // The two ways through the validator disagree: the stricter answer counts.
+            // The two code paths of the validator disagree: the stricter answer counts.
             Ok(()) => Err(ContentFault { path: String::new(), rule: "schema".to_owned() }),
         }
     }
@@ -103,7 +104,7 @@ impl Validators {
 }
 
 impl Validator {
-    /// True if the object fits, without its member `without`. Nothing fits a retired document.
+    /// Checks the object without its member `without`. Nothing fits a retired document.
     pub(crate) fn conform(&self, instance: &Object<'_>, without: Option<&str>) -> Result<(), ContentFault> {
         let Some(all) = &self.all else {
             return Err(ContentFault { path: String::new(), rule: "schema".to_owned() });
@@ -120,7 +121,7 @@ impl Validator {
         self.all.is_none()
     }
 
-    /// The same without what was compiled.
+    /// The same without its compiled form.
     pub(crate) fn retired(&self) -> Self {
         Self { all: None, key: self.key.clone() }
     }
@@ -141,9 +142,9 @@ fn rule<'e>(error: &'e ValidationError<'_>) -> &'e str {
     }
 }
 
-/// How every schema is compiled: one draft, no fetching, formats asserted and known, patterns in linear time.
+/// The options of every schema: one draft, no fetching, formats asserted and known, patterns in linear time.
 fn options(keywords: &Keywords<'_>) -> ValidationOptions<'static, Arc<dyn jsonschema::Retrieve>, Tree> {
-    // of names of members, which the library matches itself; what it makes while it matches is kept for each thread
+    // for names of members, which the library matches itself; its lazily built table is kept for each thread
     let patterns = PatternOptions::regex()
         .size_limit(keywords.limits.max_pattern_bytes.saturating_mul(SPELT_OUT))
         .dfa_size_limit(keywords.limits.max_table_bytes);

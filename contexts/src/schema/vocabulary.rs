@@ -1,6 +1,6 @@
-//! Every keyword that the profile knows, with what it holds.
+//! Every keyword that the profile knows, with the kind of its value.
 
-/// What a keyword holds.
+/// The kind of a keyword's value.
 pub(super) enum Holds {
     Schema,
     Schemas,
@@ -48,7 +48,7 @@ pub const FORMATS: [&str; 16] = [
     "relative-json-pointer",
 ];
 
-/// What a keyword holds; `None` if it is unknown.
+/// The kind of a keyword's value; `None` for an unknown keyword.
 pub(super) fn keyword(name: &str) -> Option<Holds> {
     Some(match name {
         "items"
@@ -90,12 +90,12 @@ pub(super) fn keyword(name: &str) -> Option<Holds> {
     })
 }
 
-/// Keywords whose subschema tests, so that what it says need not hold of content.
+/// Returns true for a keyword whose subschema tests, so that its demands need not hold of content.
 pub(super) fn is_test(keyword: &str) -> bool {
     matches!(keyword, "not" | "if" | "contains" | "propertyNames")
 }
 
-/// What the value of a keyword must be.
+/// The demand on the value of a keyword.
 pub(super) fn demand(holds: &Holds) -> &'static str {
     match holds {
         Holds::Dialect => "`https://json-schema.org/draft/2020-12/schema`",

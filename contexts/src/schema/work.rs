@@ -1,13 +1,16 @@
-//! Bounded work: how much one value of a message can cause, at worst, in evaluations of subschemas and in steps of patterns,
-//! and how many nodes the validator builds.
+//! Bounded work: the most that one value of a message can cause, in evaluations of subschemas and in steps of patterns. It
+//! also bounds the nodes that the validator builds.
 //!
-//! For a schema S and k levels below the value that it looks at, `evaluations(S, k)` bounds the evaluations that one
-//! value there can cause. At k = 0 it is one for S and the sum over its in-place subschemas; at k > 0 the sum over
-//! in-place subschemas and, of the subschemas for values inside, the largest over names (or positions) plus every
-//! pattern. A composition that is closed by `unevaluatedProperties` looks at its parts once more to learn which members
-//! they vouch for, unless the schema alone says so. Steps are summed in the same way: at k = 0 those of `pattern` on the longest
-//! string that `maxLength` takes, else that a message holds; a member adds those of its name, which is held against every pattern
-//! of `patternProperties`. All sums saturate.
+//! For a schema S and k levels below the value that it looks at, `evaluations(S, k)` bounds the evaluations that one value
+//! there can cause:
+//! - At k = 0 it is one for S and the sum over its in-place subschemas.
+//! - At k > 0 it is the sum over in-place subschemas, plus the load of values inside. That load is the largest over names (or
+//!   positions), plus every pattern.
+//!
+//! A composition closed by `unevaluatedProperties` looks at its parts once more, to learn which members they vouch for. It
+//! does not if the schema alone tells this. Steps are summed in the same way. At k = 0 they are those of `pattern` on the
+//! longest string that `maxLength` takes, else that a message holds. A member adds those of its name, which every pattern of
+//! `patternProperties` reads. All sums saturate.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -24,7 +27,7 @@ struct Node {
     in_place: Vec<usize>,
     /// Closed by `unevaluatedProperties`.
     unevaluated: bool,
-    /// Which members it vouches for depends on the instance, and not on the schema alone.
+    /// The members that it vouches for depend on the instance, and not on the schema alone.
     varies: bool,
     /// Looks at its in-place subschemas a second time: both of the above, in itself or in its parts.
     marks: bool,
@@ -46,7 +49,7 @@ struct Node {
     name_bytes: u64,
     /// Members that it declares.
     declared: usize,
-    /// Values in the arrays and objects of `enum` and `const`: at worst each is held against the instance.
+    /// Values in the arrays and objects of `enum` and `const`: at worst each is compared with the instance.
     listed: u64,
 }
 
@@ -150,8 +153,8 @@ fn inner_values(value: &Value) -> u64 {
     count
 }
 
-/// Finds the schemas that look at their parts a second time. Where the members that parts vouch for are known from
-/// the schema alone (`allOf` and `$ref` only), the validator does not look again.
+/// Finds the schemas that look at their parts a second time. The validator does not look again if the schema alone tells
+/// which members the parts vouch for (`allOf` and `$ref` only).
 fn mark(nodes: &mut [Node]) {
     let mut varies: Vec<Option<bool>> = vec![None; nodes.len()];
     let marks: Vec<bool> = nodes
@@ -211,7 +214,7 @@ struct Costs<'g> {
     nodes: &'g [Node],
     inner: Vec<Cost>,
     level: Vec<Option<Cost>>,
-    /// How many levels below.
+    /// The number of levels below.
     depth: usize,
     max_name_bytes: u64,
 }
@@ -267,9 +270,8 @@ pub(super) struct Measure {
     pub(super) bytes: u64,
 }
 
-/// Refuses schemas of which one value of a message could cause more than `max_work_per_node` evaluations or
-/// `max_steps_per_node` steps, or that need more nodes of the validator than `max_compiled_nodes`; answers which root it was,
-/// if it was one.
+/// Refuses schemas that exceed a limit for one value of a message: `max_work_per_node` evaluations or `max_steps_per_node`
+/// steps. Also refuses more validator nodes than `max_compiled_nodes`. The fault names its root, if it has one.
 pub(super) fn bound(
     roots: &[Value],
     definitions: &BTreeMap<String, Value>,

@@ -1,7 +1,8 @@
-//! The account of each agent. Everything scarce that an agent's requests take is charged to it: connections, requests in flight,
-//! arrivals by cost, bytes held, and records of refusals. What one agent takes leaves the share of every other agent free.
+//! The account of each agent. It is charged for everything scarce that the agent's requests take. Charged are connections,
+//! requests in flight, arrivals by cost, bytes held and records of refusals. An agent's use never reduces the share of
+//! another agent.
 //!
-//! An account lives from an agent's first connection until nothing is charged to it any more. [`turns`] shares out the processor.
+//! An account lives from an agent's first connection until it has no charges left. [`turns`] shares out the processor.
 
 mod arrivals;
 mod bytes;
@@ -31,9 +32,9 @@ pub(crate) use arrivals::{Rate, TooOften, cost};
 pub(crate) use bytes::NoRoom;
 pub(crate) use repeats::Recording;
 
-/// 64 locks: with a few dozen cores two of them seldom want the same one.
+/// With 64 locks, a few dozen cores seldom contend for the same one.
 const SHARDS: usize = 64;
-/// The part of all bytes held that one agent may hold: an eighth, so that seven agents that were taken over leave room for the others.
+/// Fraction of all held bytes that one agent may hold: an eighth. Seven compromised agents still leave room for the others.
 const SHARE: usize = 8;
 
 /// The accounts of all agents, for all cores.
@@ -41,11 +42,11 @@ pub(crate) struct Accounts {
     shared: Arc<Common>,
     hasher: RandomState,
     shards: Vec<Mutex<HashMap<Arc<str>, Arc<Account>>>>,
-    /// Accounts in one shard.
+    /// Maximum number of accounts in one shard.
     room: usize,
 }
 
-/// The bounds of every account, and the sum of all.
+/// The bounds of every account, and the totals of all accounts.
 struct Common {
     connections: usize,
     requests: usize,
@@ -54,11 +55,11 @@ struct Common {
     held: Total,
 }
 
-/// Every account is in use by an agent that is active.
+/// Every account belongs to an active agent.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct NoAccount;
 
-/// The agent has as many connections, or requests in flight, as it may.
+/// The agent has reached its limit on connections or on requests in flight.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TooMany;
 
@@ -129,7 +130,7 @@ impl Accounts {
         &self.shared.rate
     }
 
-    /// Takes the counts of refusals that no record holds, a second after the last refusal of their kind.
+    /// Takes the counts of unrecorded refusals, one second after the last of their kind.
     pub(crate) fn unrecorded(&self, now: Now) -> Vec<(Arc<str>, Code, u64)> {
         let mut all = Vec::new();
         for shard in &self.shards {
@@ -142,12 +143,12 @@ impl Accounts {
     }
 }
 
-/// A thread that panicked while it held the lock left numbers that are still numbers.
+/// Locks and ignores poisoning: the counters stay valid if a thread panics while it holds the lock.
 fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Adds one unless `most` are counted.
+/// Adds one, unless the count has reached `most`.
 fn enter(count: &AtomicUsize, most: usize) -> Result<(), TooMany> {
     let more = |count: usize| (count < most).then_some(count.saturating_add(1));
     count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).map(drop).map_err(|_| TooMany)
@@ -165,15 +166,15 @@ impl Account {
         &self.agent
     }
 
-    /// The limits of the account say something about its agent, so it is not forgotten.
+    /// Returns true while the account still limits its agent and must be kept.
     fn is_active(&self, now: Now) -> bool {
         self.arrivals.is_active(now.monotonic_ms) || locked(&self.repeats).is_active(now.monotonic_ms)
     }
 
-    /// Counts one more connection until the value is dropped. It holds `buffers` bytes.
+    /// Counts one more connection until the value is dropped. The connection holds `buffers` bytes.
     ///
     /// # Errors
-    /// [`TooMany`], also where there is no room for its buffers.
+    /// [`TooMany`], also if there is no room for its buffers.
     pub(crate) fn connect(self: &Arc<Self>, buffers: usize) -> Result<Connection, TooMany> {
         enter(&self.connections, self.common.connections)?;
         let connection = Connection { charge: Charge::new(self), counted: true };
@@ -181,30 +182,30 @@ impl Account {
         Ok(connection)
     }
 
-    /// The same for the one sender of a plain listener, who may have every place.
+    /// Counts a connection of the only sender of a plain listener, who may use every place.
     ///
     /// # Errors
-    /// [`TooMany`] where there is no room for its buffers.
+    /// [`TooMany`] if there is no room for its buffers.
     pub(crate) fn connect_alone(self: &Arc<Self>, buffers: usize) -> Result<Connection, TooMany> {
         let charge = Charge::new(self);
         charge.hold(buffers).map_err(|NoRoom| TooMany)?;
         Ok(Connection { charge, counted: false })
     }
 
-    /// Charges a request that arrives.
+    /// Charges the arrival of a request.
     ///
     /// # Errors
-    /// [`TooOften`], with the time after which one more would pass. Nothing is charged then.
+    /// [`TooOften`], with the time after which another request would pass. Nothing is charged then.
     pub(crate) fn arrive(&self, now: Now) -> Result<(), TooOften> {
         self.arrivals.arrive(&self.common.rate, now.monotonic_ms)
     }
 
-    /// Counts a refusal whose record found no room, and the `others` that it stood for, towards a later record.
+    /// Adds an unrecorded refusal, and the `others` that it stood for, to the count of a later record.
     pub(crate) fn not_recorded(&self, code: Code, others: u64, now: Now) {
         locked(&self.repeats).put_back(code, others.saturating_add(1), now.monotonic_ms);
     }
 
-    /// Decides how a refusal is recorded.
+    /// Decides the form of a refusal's record.
     pub(crate) fn refusal(&self, code: Code, now: Now) -> Recording {
         locked(&self.repeats).refusal(code, now.monotonic_ms)
     }
@@ -217,10 +218,10 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Holds `bytes` more of buffers.
+    /// Holds `bytes` more for buffers.
     ///
     /// # Errors
-    /// [`TooMany`] where there is no room for them.
+    /// [`TooMany`] if there is no room for them.
     pub(crate) fn buffer(&self, bytes: usize) -> Result<(), TooMany> {
         self.charge.hold(bytes).map_err(|NoRoom| TooMany)
     }
@@ -243,12 +244,12 @@ struct Taken {
     account: Arc<Account>,
     in_flight: Cell<bool>,
     held: Cell<usize>,
-    /// Units that it was charged beyond its arrival.
+    /// Units charged beyond its arrival.
     owed: Cell<u64>,
 }
 
 impl Charge {
-    /// Takes nothing yet.
+    /// Creates a charge that holds nothing yet.
     pub(crate) fn new(account: &Arc<Account>) -> Self {
         Self(Rc::new(Taken {
             account: Arc::clone(account),
@@ -268,8 +269,8 @@ impl Charge {
         Ok(())
     }
 
-    /// Charges the request `cost` units beyond its arrival, less those that it was charged before. What the limit does not hold is owed, and
-    /// the next arrivals wait for it.
+    /// Charges the request `cost` units beyond its arrival, less the units already charged. The account owes any units that
+    /// the bucket lacks, and its next arrivals wait for them.
     pub(crate) fn owe(&self, cost: u64, now: Now) {
         let more = cost.saturating_sub(self.0.owed.get());
         self.0.owed.set(self.0.owed.get().saturating_add(more));
@@ -280,7 +281,7 @@ impl Charge {
     /// Holds `bytes` more.
     ///
     /// # Errors
-    /// [`NoRoom`] in the agent's share, or in that of all. Nothing more is held then.
+    /// [`NoRoom`] if the agent's share or the total is exhausted. Nothing more is held then.
     pub(crate) fn hold(&self, bytes: usize) -> Result<(), NoRoom> {
         let Account { common, held, .. } = &*self.0.account;
         let more = |held: usize| held.checked_add(bytes).filter(|held| *held <= common.bytes);
@@ -293,7 +294,7 @@ impl Charge {
         Ok(())
     }
 
-    /// Gives back `bytes`, at most what it holds.
+    /// Releases `bytes`, at most the number that it holds.
     pub(crate) fn release(&self, bytes: usize) {
         let bytes = bytes.min(self.0.held.get());
         self.0.held.set(self.0.held.get().saturating_sub(bytes));
@@ -304,7 +305,7 @@ impl Charge {
     /// Holds exactly `bytes`.
     ///
     /// # Errors
-    /// [`NoRoom`], and it holds what it held.
+    /// [`NoRoom`]; the bytes held stay unchanged.
     pub(crate) fn hold_only(&self, bytes: usize) -> Result<(), NoRoom> {
         let held = self.0.held.get();
         if bytes > held {
@@ -314,7 +315,7 @@ impl Charge {
         Ok(())
     }
 
-    /// Bytes that it holds.
+    /// Number of bytes held.
     pub(crate) fn held(&self) -> usize {
         self.0.held.get()
     }

@@ -1,4 +1,4 @@
-//! Where the messages of a route go, and what the gateway asks there in its own name.
+//! Address of a route's agent, and the gateway's own requests to it.
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HOST};
@@ -13,13 +13,13 @@ use crate::upstream::Speak;
 
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// What goes to one agent with every message. The list is closed: no other header of the caller is carried.
+/// Headers sent to one agent with every message. The list is closed: no other header of the caller is forwarded.
 #[derive(Debug)]
 pub(crate) struct Address {
     pub(crate) uri: Uri,
-    /// What stands before a path in a target: nothing, or scheme and authority.
+    /// Prefix of a path in a target: empty, or scheme and authority.
     origin: String,
-    /// `Host`, where there is one.
+    /// `Host`, if HTTP/1.1 is spoken.
     pub(crate) host: Option<HeaderValue>,
     pub(crate) protocol: Protocol,
     extension: HeaderValue,
@@ -27,7 +27,7 @@ pub(crate) struct Address {
 
 impl Address {
     /// # Errors
-    /// A path or host that HTTP cannot carry; the configuration has refused them before.
+    /// Returns an error for a path or host that HTTP cannot carry. The configuration has already refused these.
     pub(crate) fn new(
         upstream: &Upstream,
         speak: Speak,
@@ -36,7 +36,8 @@ impl Address {
     ) -> Result<Self, RunFault> {
         let fault = |e: &dyn std::fmt::Display| RunFault::system("upstream address", e);
         let (scheme, host) = (if upstream.tls { "https" } else { "http" }, upstream.host_header());
-        // HTTP/2 takes scheme and authority from the target, HTTP/1.1 has a header for the one and no place for the other
+        // HTTP/2 takes scheme and authority from the target; HTTP/1.1 has a header for the authority and no place for the
+        // scheme
         let (origin, named) = match speak {
             Speak::Http1 | Speak::Upgrade => {
                 (String::new(), Some(HeaderValue::try_from(&host).map_err(|e| fault(&e))?))
@@ -57,15 +58,15 @@ impl Address {
         self.uri.path()
     }
 
-    /// The value that names our extension.
+    /// The header value that names our extension.
     pub(crate) fn extension(&self) -> &HeaderValue {
         &self.extension
     }
 
-    /// The place of a request over HTTP+JSON: path and query as they came, below the agent's own path.
+    /// Target of a request over HTTP+JSON: the received path and query, below the agent's own path.
     ///
     /// # Errors
-    /// `malformed` for what is no target, which was refused before.
+    /// `malformed` for an invalid target; such a target was already refused.
     pub(crate) fn below(&self, target: &Target) -> Result<Uri, Refusal> {
         let base = self.uri.path().trim_end_matches('/');
         let query = target.query.as_ref().map(|query| format!("?{query}")).unwrap_or_default();
@@ -73,7 +74,7 @@ impl Address {
             .map_err(|_| Refusal::new(Code::Malformed, "the path is none that can be asked for"))
     }
 
-    /// What the gateway asks the agent behind in its own name, below the path of messages.
+    /// Builds a request of the gateway itself to the agent, below the path of messages.
     pub(crate) fn own_question(&self, below: &str, body: Bytes) -> Request<Full<Bytes>> {
         let mut request = self.card_request(&format!("{}{below}", self.uri.path()));
         *request.method_mut() = Method::POST;
@@ -82,7 +83,7 @@ impl Address {
         request
     }
 
-    /// A question for the agent's card: nobody's message, so nobody is named.
+    /// Builds a request for the agent's card. It names no caller, since it belongs to no message.
     pub(crate) fn card_request(&self, path: &str) -> Request<Full<Bytes>> {
         let mut request = Request::new(Full::new(Bytes::new()));
         if let Ok(uri) = Uri::try_from(format!("{}{path}", self.origin)) {

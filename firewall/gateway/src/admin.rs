@@ -1,5 +1,5 @@
-//! What the operator may ask, on loopback only: `/healthz`, `/readyz`, `/metrics`, `/status`, `/checkpoints`. Programs of this machine may,
-//! and pages in a browser may not.
+//! The operator's endpoints, on loopback only: `/healthz`, `/readyz`, `/metrics`, `/status`, `/checkpoints`. Local programs
+//! may call them; pages in a browser may not.
 
 use std::sync::Arc;
 
@@ -23,10 +23,11 @@ use crate::lane::Shared;
 use crate::listen::BoundRoute;
 use crate::measure::Metrics;
 
-/// Lines of one authority that `/status` says are not recognised, each with its reason: an operator corrects the first ones and asks again.
+/// Number of unrecognised lines of one authority that `/status` lists with their reasons. An operator corrects the first ones
+/// and asks again.
 const LINES_TOLD: usize = 64;
 
-/// What the answers are made of.
+/// Sources of the answers.
 #[derive(Clone)]
 pub(crate) struct Admin {
     pub(crate) shared: Arc<Shared>,
@@ -38,7 +39,7 @@ pub(crate) struct Admin {
 }
 
 impl Admin {
-    /// The service, under these names only.
+    /// Builds the service, which answers to these names only.
     pub(crate) fn router(self, names: Names) -> Router {
         let names = Arc::new(names);
         Router::new()
@@ -54,12 +55,12 @@ impl Admin {
             .layer(from_fn(move |request: Request, next: Next| called(Arc::clone(&names), request, next)))
     }
 
-    /// Everything that keeps a message from passing right now; empty means ready.
+    /// Lists everything that currently keeps a message from passing. An empty list means ready.
     fn obstacles(&self) -> Vec<String> {
         let now = unix_now();
         let mut obstacles = Vec::new();
         let generation = self.shared.inspector.generation();
-        // what the operator distrusts is nothing that is waited for
+        // a distrusted authority is not waited for
         for view in generation.views().iter().filter(|view| !view.is_distrusted()) {
             if let Some(what) = self.exchange.is_split(view.authority()) {
                 obstacles.push(format!("authority `{}` {what}", view.authority()));
@@ -126,7 +127,7 @@ fn policies(report: &PolicyReport) -> Value {
     })
 }
 
-/// Why nothing of an authority counts by what another one, or the operator, says of it.
+/// Reason why another authority or the operator makes nothing of this authority count.
 fn unrecognised(view: &View, now: u64) -> Option<NotRecognised> {
     match view.recognised()? {
         (_, Err(why)) => Some(why),
@@ -134,7 +135,7 @@ fn unrecognised(view: &View, now: u64) -> Option<NotRecognised> {
     }
 }
 
-/// The lines of a recognised authority that count for nothing all the same: the first [`LINES_TOLD`] by name.
+/// Lines of a recognised authority that still do not count: the first [`LINES_TOLD`] by name.
 fn refused_lines(view: &View, now: u64) -> Vec<Value> {
     let lines = view.unrecognised_lines(now);
     let told = lines.iter().take(LINES_TOLD).map(|(line, told)| {
@@ -146,7 +147,7 @@ fn refused_lines(view: &View, now: u64) -> Vec<Value> {
     told.collect()
 }
 
-/// The contexts that found no room: the first [`LINES_TOLD`] by name.
+/// Contexts that found no room: the first [`LINES_TOLD`] by name.
 fn left_out(view: &View) -> Vec<String> {
     let line = |loaded: &LoadedContext| {
         let why = loaded.fault.as_deref().unwrap_or_default();
@@ -193,7 +194,7 @@ fn authority(view: &View, memory: Option<MemoryState>, now: u64) -> Value {
     })
 }
 
-/// Refuses what is sent to another name, and pages, before anything is read or said.
+/// Refuses requests to another name, and requests of pages, before anything is read or answered.
 async fn called(names: Arc<Names>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     match names.judge(&parts) {
@@ -205,12 +206,13 @@ async fn called(names: Arc<Names>, request: Request, next: Next) -> Response {
     }
 }
 
-/// What is accepted here, for other gateways to compare.
+/// Returns the accepted checkpoints, for other gateways to compare.
 async fn checkpoints(State(admin): State<Admin>) -> Json<Value> {
     Json(admin.exchange.list())
 }
 
-/// What another gateway accepted, brought by whoever may reach this address: each is believed only as far as its log key signed it.
+/// Takes the checkpoints of another gateway, from any sender that reaches this address. Each is believed only as far as its
+/// log key signed it.
 async fn offered(State(admin): State<Admin>, body: Bytes) -> Response {
     match admin.exchange.offer("pushed", &body) {
         Some(taken) => Json(json!({ "taken": taken })).into_response(),
@@ -218,7 +220,7 @@ async fn offered(State(admin): State<Admin>, body: Bytes) -> Response {
     }
 }
 
-/// Asks every serving thread; this answer itself comes from the thread that follows.
+/// Asks every serving thread. The follower thread sends this answer.
 async fn healthy(State(admin): State<Admin>) -> Response {
     let silent = admin.health.silent().await;
     if silent.is_empty() {

@@ -1,4 +1,4 @@
-//! What a head alone decides: method, path, headers. The body has not been read.
+//! Decisions from the head alone: method, path and headers. The body is still unread.
 
 pub(crate) mod a2a;
 pub(crate) mod door;
@@ -28,60 +28,61 @@ use headers::{
     Encoding, Media, content_encoding, content_type, credentials, malformed, takes_events, values,
 };
 
-/// The header copy of the context claim (`docs/spec/gateway-http.md`).
+/// Header with a copy of the context claim.
 pub(crate) const L9_CONTEXT: HeaderName = HeaderName::from_static("l9-context");
-/// A2A 1.0 §8.2.
+/// Path of the agent card (A2A 1.0 §8.2).
 pub(crate) const CARD_PATH: &str = "/.well-known/agent-card.json";
-/// Where the gateway answers handshakes (`docs/spec/snl.md`).
+/// Path at which the gateway answers handshakes in native L8.
 pub(crate) const HANDSHAKE_PATH: &str = "/snl";
 
 /// A head that may go on.
 #[derive(Debug)]
 pub(crate) enum Arrival {
-    /// A message; its body is to be read.
+    /// A message; its body is still to be read.
     Message(Admitted),
-    /// A question for the agent card.
+    /// A request for the agent card.
     Card,
-    /// A question for the metadata of the protected resource at this path.
+    /// A request for the metadata of the protected resource at this path.
     Metadata(String),
-    /// A WebSocket is asked for.
+    /// A request for a WebSocket.
     Socket(Wanted),
-    /// A question for the key that handshakes can be sealed to.
+    /// A request for the key that handshakes can be sealed to.
     SealingKey,
 }
 
-/// The head of a message that may be received. Holds what it says about the message, and nothing else of it.
+/// Head of a message that may be received. Holds only the facts about the message.
 #[derive(Debug)]
 pub(crate) struct Admitted {
     pub(crate) encoding: Encoding,
     pub(crate) l9_context: Vec<String>,
-    /// What is settled about the request. A version that is not taken is told once the request's id is known.
+    /// The call that the head settles. An unsupported version is refused once the request's id is known.
     pub(crate) call: Result<Call, Refusal>,
-    /// Over HTTP+JSON: where it goes.
+    /// Target of a request over HTTP+JSON.
     pub(crate) target: Option<Target>,
-    /// Which name of JSON the body has; `None` if none was said.
+    /// Media type of the JSON body; `None` if the head states none.
     pub(crate) typed: Option<Media>,
-    /// The header by which the caller asked for our extension; other extensions are not carried.
+    /// The header with which the caller asked for our extension. Other extensions are not forwarded.
     pub(crate) extension: Option<HeaderName>,
-    /// Over gRPC: how long the caller waits, if it says so.
+    /// gRPC: the caller's deadline, if it states one.
     pub(crate) waits: Option<Duration>,
-    /// What the caller shows the agent behind, where the route passes it on. Neither read nor told anybody else.
+    /// The caller's credentials for the agent, if the route forwards them. The gateway neither reads them nor passes them to
+    /// anyone else.
     pub(crate) credentials: Vec<(HeaderName, HeaderValue)>,
-    /// Whether it is a handshake: for the gateway's own endpoint, or for that of the agent behind, by way of the gateway's relay.
+    /// True for a handshake, with the gateway's own endpoint or relayed to the agent.
     pub(crate) handshake: bool,
-    /// Native L8: whether the caller takes its answer as a stream of events.
+    /// Native L8: true if the caller accepts its answer as a stream of events.
     pub(crate) events: bool,
 }
 
 impl Admitted {
-    /// Bytes of the body that are not of the message.
+    /// Number of body bytes that belong to the framing.
     pub(crate) fn framing(&self) -> usize {
         let call = self.call.as_ref().is_ok_and(|call| matches!(call.form, Form::Grpc(_)));
         if call { grpc::frame::PREFIX } else { 0 }
     }
 
-    /// The head of a plain call that the gateway makes in the caller's place: what the caller shows and names stays, and nothing else of how
-    /// it asked.
+    /// Head of a plain call that the gateway makes for the caller. Keeps the caller's credentials and names, and nothing else
+    /// of its request.
     pub(crate) fn in_place(&self, call: Call) -> Self {
         Self {
             encoding: self.encoding,
@@ -141,7 +142,7 @@ pub(crate) fn admit(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arriv
     }
 }
 
-/// Handshakes are native L8 on every route.
+/// Judges the head of a handshake, which is native L8 on every route.
 fn handshake(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arrival, Refusal> {
     no_query(parts)?;
     match parts.method {
@@ -168,7 +169,7 @@ fn over_a2a(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arrival, Refu
         return call(door, parts, limits);
     }
     let path = parts.uri.path();
-    // RFC 9110 §9.3.2: whoever asks for the head alone is told what the card's would be
+    // RFC 9110 §9.3.2: HEAD gets the headers of the card's answer
     let reads = matches!(parts.method, Method::GET | Method::HEAD);
     if reads && door.below(path).any(|rest| rest == CARD_PATH) {
         no_query(parts)?;
@@ -226,7 +227,7 @@ fn call(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arrival, Refusal>
     }))
 }
 
-/// What the agent behind posts to the egress listener: JSON, and nothing said in a query.
+/// Judges a notification that the agent posts to the egress listener: JSON without a query.
 ///
 /// # Errors
 /// `method_unsupported`, `malformed`, `encoding_unsupported`, `too_large`.
@@ -250,7 +251,7 @@ fn message(
 ) -> Result<Arrival, Refusal> {
     let typed = match content_type(&parts.headers, door.protocol) {
         Ok(json) => Some(json),
-        // what has no body needs no type
+        // a request without a body needs no type
         Err(_) if target.is_some() && !parts.headers.contains_key(CONTENT_TYPE) => None,
         Err(fault) if target.is_some() => return Err(media(&fault)),
         Err(fault) => return Err(fault),
@@ -276,7 +277,7 @@ fn message(
     }))
 }
 
-/// A request that is its head alone.
+/// Judges a request without a body.
 fn bare(door: &Door, parts: &Parts, call: Call) -> Result<Arrival, Refusal> {
     Ok(Arrival::Message(Admitted {
         encoding: Encoding::Identity,
@@ -292,7 +293,7 @@ fn bare(door: &Door, parts: &Parts, call: Call) -> Result<Arrival, Refusal> {
     }))
 }
 
-/// HTTP+JSON has a status for it (RFC 9110 §15.5.16), which goes with this code there.
+/// Adds the HTTP status for media types (RFC 9110 §15.5.16), which goes with this code over HTTP+JSON.
 fn media(fault: &Refusal) -> Refusal {
     Refusal::new(Code::EncodingUnsupported, fault.reason()).with_hint(fault.hint())
 }
@@ -317,10 +318,10 @@ fn without_body(parts: &Parts, hint: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What GET and DELETE of MCP are refused with where they have a body.
+/// Hint for a GET or DELETE of MCP with a body.
 pub(crate) const BODILESS: &str = "ask for a stream, or end a session, without a body";
 
-/// Known from the head in HTTP/1.1 alone: over HTTP/2 a body may follow any head.
+/// Refuses a request with a body. Only HTTP/1.1 shows this in the head; over HTTP/2 a body may follow any head.
 pub(crate) fn with_body(hint: &str) -> Refusal {
     malformed("a request that takes no body has one").with_hint(hint)
 }

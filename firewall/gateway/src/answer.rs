@@ -1,4 +1,4 @@
-//! What the gateway answers with: bytes that are whole, or a body that comes piece by piece.
+//! Answers of the gateway: a whole body, or a body that arrives in pieces.
 
 use std::io;
 use std::pin::Pin;
@@ -17,20 +17,20 @@ use crate::framing::streams::Place;
 /// Every answer of the gateway.
 pub(crate) type Answer = Response<AnswerBody>;
 
-/// A body that comes piece by piece. Dropping it ends whatever it came from: that is how a caller's leaving reaches the agent
-/// behind. It is asked for the next piece only when the last one was taken, so it holds at most one.
+/// A body that arrives in pieces. Dropping it ends its source, so a caller that leaves also ends the agent's work. It
+/// requests the next piece only after the last one was taken, so it holds at most one.
 pub(crate) type Flow = Pin<Box<dyn Body<Data = Bytes, Error = io::Error>>>;
 
 /// The body of an answer.
 pub(crate) enum AnswerBody {
-    /// All of it, and what the request takes until the body was taken.
+    /// The whole body, and the request's charge until the body is taken.
     Whole { body: Full<Bytes>, _charge: Option<Charge> },
-    /// Piece by piece.
+    /// A body in pieces.
     Stream(Flow),
 }
 
 impl AnswerBody {
-    /// The request is in flight until the body is over or dropped; and while a stream lasts, its connection is at work.
+    /// Keeps the request in flight until the body ends or is dropped. Keeps the connection busy for the length of a stream.
     pub(crate) fn holding(self, serving: Serving, charge: Charge) -> Self {
         match self {
             Self::Whole { body, .. } => Self::Whole { body, _charge: Some(charge) },
@@ -41,7 +41,7 @@ impl AnswerBody {
     }
 }
 
-/// The same answer without its body, whose length its head still says (RFC 9110 §9.3.2).
+/// Drops the body of an answer but keeps its length in the head (RFC 9110 §9.3.2).
 pub(crate) fn head_of(answer: Answer) -> Answer {
     let (mut parts, body) = answer.into_parts();
     if parts.status != StatusCode::NOT_MODIFIED
@@ -105,11 +105,11 @@ impl Body for AnswerBody {
     }
 }
 
-/// Bytes handed to an HTTP/2 connection at a time. hyper takes a whole piece as soon as the caller's window lets one byte through,
-/// so a larger piece would let a caller who takes nothing keep an answer in memory, unseen by the timer.
+/// Number of bytes handed to an HTTP/2 connection at a time. hyper takes a whole piece as soon as the caller's window opens
+/// by one byte. With a larger piece, a stalled caller could hold an answer in memory without the timer noticing.
 const PIECE: usize = 16 * 1024;
 
-/// A body on an HTTP/2 connection, which says when a piece was given and when it was taken.
+/// A body on an HTTP/2 connection. Reports when a piece was handed over and when it was taken.
 pub(crate) struct Carried {
     body: AnswerBody,
     rest: Bytes,

@@ -1,6 +1,6 @@
-//! Authorization in MCP (its specification, "Authorization"; RFC 6750, RFC 9449, RFC 9728) on routes that pass the callers' credentials
-//! on: what the server behind demands of a caller, and where it says that tokens are to be had. Both are read and written anew in the
-//! members and parameters that are named here; nothing passes as it stands.
+//! Authorization in MCP (its specification, "Authorization"; RFC 6750, RFC 9449, RFC 9728) on routes that forward callers'
+//! credentials. The gateway reads the server's challenges and its metadata of authorization servers. It rewrites both from
+//! the members and parameters listed here; nothing passes verbatim.
 
 mod challenge;
 mod places;
@@ -26,14 +26,14 @@ use crate::upstream::{Allowed, Pool};
 
 use places::Places;
 
-/// Where a protected resource says which authorization servers it trusts (RFC 9728 §3); the path of the resource follows.
+/// Path of a protected resource's metadata, which names its authorization servers (RFC 9728 §3). The resource's path follows.
 pub(crate) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 /// The proof of a token's key in a request (RFC 9449 §4.1).
 pub(crate) const DPOP: HeaderName = HeaderName::from_static("dpop");
-/// What the next proof has to hold (RFC 9449 §8.1, §9).
+/// Nonce for the next proof (RFC 9449 §8.1, §9).
 pub(crate) const DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 
-/// Where a server last said that its metadata are, if not at the well-known path: one for all cores.
+/// The server's last stated address of its metadata, if not the well-known path. All cores share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Elsewhere(Arc<Mutex<Option<String>>>);
 
@@ -47,19 +47,19 @@ impl Elsewhere {
     }
 }
 
-/// What one route passes of authorization, on one core.
+/// Authorization of one route, on one core.
 pub(crate) struct Authorization {
     places: Places,
-    /// The only authorization servers that may be named; `None`: any that is safe to go to.
+    /// The only authorization servers that may be named; `None` allows any safe one.
     servers: Option<Vec<String>>,
     elsewhere: Elsewhere,
-    /// Bytes of a server's challenges.
+    /// Maximum bytes of a server's challenges.
     challenge_bytes: usize,
-    /// Those of the route, with the bytes of a document of metadata in place of those of a reply.
+    /// Limits of the route. The limit on a reply's bytes is replaced by that on a metadata document.
     limits: Limits,
 }
 
-/// What an answer says of authorization beside its status.
+/// Authorization facts in an answer, besides its status.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Demand {
     challenges: Vec<HeaderValue>,
@@ -67,7 +67,7 @@ pub(crate) struct Demand {
 }
 
 impl Demand {
-    /// Adds it to an answer.
+    /// Adds the demand to an answer.
     pub(crate) fn tell(self, answer: &mut Answer) {
         let headers = answer.headers_mut();
         for challenge in self.challenges {
@@ -80,8 +80,8 @@ impl Demand {
 }
 
 impl Authorization {
-    /// That of a route of MCP whose callers' credentials are passed on; nothing for any other. `url` is where callers reach it; behind the
-    /// gateway are all of `routes`.
+    /// Authorization of an MCP route that forwards callers' credentials; `None` for any other route. `url` is the callers'
+    /// address of the route; `routes` are all routes of the gateway.
     pub(crate) fn of(
         (route, routes): (&RouteConfig, &[RouteConfig]),
         url: &str,
@@ -101,7 +101,7 @@ impl Authorization {
         })
     }
 
-    /// The nonce of an answer, if it has one and one only in the form that RFC 9449 gives it; another is left out.
+    /// The nonce of an answer, if there is exactly one in the form of RFC 9449. Any other is dropped.
     pub(crate) fn nonce(&self, head: &Parts) -> Demand {
         let mut all = head.headers.get_all(DPOP_NONCE).iter();
         let fits = |value: &&HeaderValue| {
@@ -112,11 +112,11 @@ impl Authorization {
         Demand { challenges: Vec::new(), nonce }
     }
 
-    /// What an answer demands of the caller, if its status is one that does and a challenge says it in a scheme that is carried.
+    /// The demand of an answer, if its status and a challenge in a supported scheme both state one.
     ///
     /// # Errors
-    /// `upstream_invalid` for challenges that have no one reading, are larger than `challenge_bytes`, or say that the metadata are at
-    /// another address than the server's own.
+    /// `upstream_invalid` for ambiguous challenges, for more than `challenge_bytes`, and for metadata at another server's
+    /// address.
     pub(crate) fn demand(&self, head: &Parts) -> Result<Option<Demand>, Refusal> {
         let status = head.status.as_u16();
         if !matches!(status, 400 | 401 | 403) {
@@ -127,12 +127,12 @@ impl Authorization {
             return Err(invalid("the challenge of the agent behind is larger than the limit"));
         }
         let unreadable = || invalid("the challenge of the agent behind has no one reading");
-        // a character for each byte: beyond ASCII they may stand in what is left out (RFC 9110 §5.6.4, `obs-text`), and in nothing that is carried
+        // one character for each byte: bytes beyond ASCII (RFC 9110 §5.6.4, `obs-text`) can occur only in dropped parts
         let text = |line: &HeaderValue| line.as_bytes().iter().copied().map(char::from).collect();
         let lines: Vec<String> = lines.iter().map(text).collect();
         let mut challenges = Vec::new();
         for challenge in challenge::read(&lines).ok_or_else(unreadable)? {
-            // RFC 6750 §3.1 has this status for one error; without any it is about something else
+            // RFC 6750 §3.1 uses this status for one error; without an error it means something else
             if status == 400 && challenge.error.is_none() {
                 continue;
             }
@@ -147,7 +147,7 @@ impl Authorization {
         Ok((!challenges.is_empty()).then_some(Demand { challenges, nonce }))
     }
 
-    /// The gateway's address for the metadata that a challenge points at; nothing where callers have no address of the route.
+    /// The gateway's address for the metadata in a challenge; `None` if callers have no address of the route.
     fn pointed(&self, stated: &str) -> Result<Option<String>, Refusal> {
         let path = self.places.own_path(stated).ok_or_else(|| {
             invalid("the challenge of the agent behind names metadata at another address than its own")
@@ -156,11 +156,11 @@ impl Authorization {
         Ok(self.places.metadata_url())
     }
 
-    /// The metadata of the server behind as callers of the gateway may know them. `asked` is the path of the resource.
+    /// The server's metadata, rewritten for callers of the gateway. `asked` is the path of the resource.
     ///
     /// # Errors
-    /// `not_found` where the server has none; `upstream_unavailable`, `upstream_timeout`, `upstream_invalid`; `reply_refused` for an
-    /// authorization server that may not be named.
+    /// `not_found` if the server has none; `upstream_unavailable`, `upstream_timeout`, `upstream_invalid`. `reply_refused`
+    /// for an authorization server that may not be named.
     pub(crate) async fn metadata(
         &self,
         (pool, address): (&Pool, &Address),
@@ -180,7 +180,7 @@ impl Authorization {
             .with_hint("go on without them"))
     }
 
-    /// Asked by the gateway in its own name; nothing for a document that is not there.
+    /// Fetches a document on the gateway's own behalf; `None` if it does not exist.
     async fn fetch(&self, (pool, address): (&Pool, &Address), path: &str) -> Result<Option<Bytes>, Refusal> {
         let lease = pool.lease().await.map_err(|fault| unreachable(&fault))?;
         let request = address.card_request(path);

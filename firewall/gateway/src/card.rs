@@ -1,9 +1,9 @@
-//! The agent card: the agent's own, taken apart and put together again (a named transformation, `docs/design/firewall.md` §1), or, where the route
-//! says so and a listed key signed it, byte for byte.
+//! The agent card. The gateway rebuilds it from the agent's own. If the route says so and a listed key signed it, it passes
+//! byte for byte.
 //!
-//! Only members with a name are taken over, each within bounds; addresses, capabilities and signatures are the gateway's, because
-//! what the agent says about those is not true of the way through the gateway. Security schemes stay where the route passes on
-//! what they ask for.
+//! A rebuilt card keeps only the listed members, each within bounds. Addresses, capabilities and signatures are the
+//! gateway's, since the agent's are not true of the way through the gateway. Security schemes stay if the route forwards the
+//! credentials that they ask for.
 
 mod build;
 mod contexts;
@@ -42,18 +42,18 @@ use contexts::{Known, ToldAt};
 pub(crate) use signed::CardKeys;
 use signed::NotSigned;
 
-/// How long a fetched card is served: long enough that asking costs the agent nothing, short enough to follow a deployment.
+/// Lifetime of a fetched card. It spares the agent repeated requests, and still follows a deployment.
 const KEPT: Duration = Duration::from_secs(60);
-/// How long the bare card is served in place of one that could not be had.
+/// Lifetime of the bare card, served if the agent's card is unavailable.
 const KEPT_BARE: Duration = Duration::from_secs(5);
 
-/// A strong validator: the digest of what is served.
+/// A strong validator: the digest of the served body.
 fn tag(body: &[u8]) -> Option<HeaderValue> {
     let digest = ring::digest::digest(&ring::digest::SHA256, body);
     HeaderValue::try_from(format!("\"{}\"", URL_SAFE_NO_PAD.encode(digest))).ok()
 }
 
-/// A document of the gateway for whoever `has` another or none; who has this one is told so.
+/// Serves a document of the gateway. A caller that already `has` this version gets 304.
 pub(crate) fn conditional(body: Bytes, has: Option<&HeaderValue>, decision: DecisionId) -> Answer {
     let tag = tag(&body);
     let same = tag.as_ref().is_some_and(|tag| has == Some(tag));
@@ -65,7 +65,7 @@ pub(crate) fn conditional(body: Bytes, has: Option<&HeaderValue>, decision: Deci
         answer(decision, 200, "application/json", body)
     };
     let headers = answer.headers_mut();
-    // whoever keeps it asks again each time, and policies are asked each time
+    // caches ask again each time, so that policies decide each time
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
     if let Some(tag) = tag {
         headers.insert(ETAG, tag);
@@ -73,20 +73,20 @@ pub(crate) fn conditional(body: Bytes, has: Option<&HeaderValue>, decision: Deci
     answer
 }
 
-/// The keys that count now; none while there are none, and then no card passes.
+/// The keys that count now. Without keys no card passes.
 pub(crate) type KeysNow = Box<dyn Fn() -> Option<Arc<CardKeys>>>;
 
 /// The lines of the contexts that are followed now.
 pub(crate) type LinesNow = Box<dyn Fn() -> KnownLines>;
 
-/// Why a card of the agent is not served.
+/// Reason why the agent's card is not served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Bad {
-    /// It could not be had, or no listed key signed it.
+    /// The card is unavailable, or no listed key signed it.
     Unsigned,
-    /// A public one names a context there, and as it is it must not be changed.
+    /// A public card names a context at this location, and must not be changed.
     TellsContexts(ToldAt),
-    /// A public one names a context in what callers authenticate by.
+    /// A public card names a context in its security requirements.
     AsksForContexts(ToldAt),
 }
 
@@ -116,7 +116,7 @@ fn hidden(why: String) -> Refusal {
         .with_detail(why)
 }
 
-/// A card that is served until then, if it passed, and the keys that it was held against.
+/// A served card with its expiry, and the keys that verified it.
 struct Kept {
     until: Instant,
     body: Result<Bytes, Bad>,
@@ -126,18 +126,18 @@ struct Kept {
 /// The card of one route on one core.
 pub(crate) struct Card {
     says: Says,
-    /// Where it is asked for, if not where messages go.
+    /// Source of the card, if not the address of messages.
     from: Option<(Pool, Address)>,
-    /// The keys that it must be signed by to pass as it is; `None`: it is rebuilt.
+    /// Keys that must sign an unchanged card; `None` if the card is rebuilt.
     keys: Option<KeysNow>,
-    /// What contexts are looked for by when the agent's card comes.
+    /// Lines to search for in the agent's card.
     lines: LinesNow,
     kept: RefCell<Option<Kept>>,
-    /// Held by who asks the agent; the others wait for what comes.
+    /// Held by the task that asks the agent; the others wait for its result.
     asking: Mutex<()>,
 }
 
-/// Where a route's own agent is asked.
+/// Connection and address of a route's own agent.
 #[derive(Clone, Copy)]
 pub(crate) struct Behind<'b> {
     pub(crate) pool: &'b Pool,
@@ -155,11 +155,12 @@ impl Card {
         Self { says, from, keys, lines, kept: RefCell::default(), asking: Mutex::new(()) }
     }
 
-    /// The card as an answer. The agent is asked at most once in [`KEPT`], by the gateway in its own name, for everyone who waits.
+    /// The card as an answer. The gateway asks the agent in its own name, at most once in [`KEPT`], for all waiting callers.
+    /// A caller that already `has` this version gets 304.
     ///
     /// # Errors
-    /// `upstream_invalid` where the card has to be signed and is not, or names contexts (F0-47) and is untouched or cannot be shown without.
-    /// Whoever `has` the same one already is told so.
+    /// `upstream_invalid` for an unsigned card that must be signed, and for a card that names contexts and cannot be changed
+    /// or shown without them.
     pub(crate) async fn answer(
         &self,
         behind: Behind<'_>,
@@ -212,7 +213,7 @@ impl Card {
         (head.status == 200).then_some(body)
     }
 
-    /// A public card as it is, signed by a listed key.
+    /// A public card, unchanged and signed by a listed key.
     fn untouched(&self, theirs: Option<Bytes>, keys: Option<&CardKeys>) -> Result<Bytes, Bad> {
         let bytes = theirs.ok_or(Bad::Unsigned)?;
         let card = signed::value(&bytes).ok_or(Bad::Unsigned)?;
@@ -223,18 +224,18 @@ impl Card {
         Ok(bytes)
     }
 
-    /// The public card from the agent's bytes; from nothing, or from what is no card, the bare one.
+    /// The public card from the agent's bytes; without a valid card, the bare one.
     fn build(&self, theirs: Option<&[u8]>) -> Result<Bytes, Bad> {
         let read = theirs.and_then(|bytes| json::read(bytes, &json::Limits::default()).ok());
         let theirs = read.as_ref().and_then(Json::as_object);
         self.says.public(theirs, &(self.lines)()).map_err(Bad::AsksForContexts)
     }
 
-    /// What is handed back in the place of a reply that may pass and holds the extended card: nothing, if the reply passes as it is; else
-    /// the card rebuilt. Who asks for it is known to the agent, so it may name contexts.
+    /// Replacement for a permitted reply that holds the extended card; `None` if the reply passes unchanged. The agent knows
+    /// the caller here, so the rebuilt card may name contexts.
     ///
     /// # Errors
-    /// `upstream_invalid` where cards pass untouched and no listed key signed this one, over every transport.
+    /// `upstream_invalid` over every transport, if cards pass unchanged and no listed key signed this one.
     pub(crate) fn extended(
         &self,
         reply: &[u8],

@@ -1,5 +1,5 @@
-//! `firewall.toml`: read strictly, checked whole, printed back with every default filled in. Nothing here binds a port, opens
-//! a key or talks to anyone; [`check`](crate::check) does the next step and still binds nothing.
+//! `firewall.toml`: parsed strictly, checked as a whole, and printed with every default filled in. This module binds no port,
+//! opens no key and makes no connection. [`check`](crate::check) does the next step and still binds no port.
 
 mod address;
 mod carries;
@@ -34,45 +34,45 @@ pub use limits::Limits;
 pub use push::PushConfig;
 pub use scope::ContextScope;
 
-/// The default `max_status_age` of an authority (`docs/spec/follower.md`): longer lifetimes in a head are refused by the follower.
+/// Default `max_status_age` of an authority. The follower refuses heads with a longer lifetime.
 pub const MAX_STATUS_AGE: Duration = Duration::from_secs(900);
-/// The longest `max_status_age` accepted: a revocation that takes longer than a day to bite is none.
+/// The longest accepted `max_status_age`. A revocation that takes more than a day to apply is useless.
 pub const LONGEST_STATUS_AGE: Duration = Duration::from_secs(86_400);
 
 /// A PEM chain, leaf first, and the PEM PKCS#8 key of its leaf.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdentityFiles {
-    /// The chain.
+    /// PEM certificate chain, leaf first.
     pub certificate: PathBuf,
-    /// The key, 0600.
+    /// PEM PKCS#8 private key, file mode 0600.
     pub key: PathBuf,
 }
 
-/// A trust domain whose agents may connect: an id under this name counts only under these roots.
+/// A trust domain whose agents may connect. An id under this name counts only under these roots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustDomain {
     /// The host part of the agents' SPIFFE ids.
     pub name: String,
-    /// PEM roots.
+    /// PEM root certificates.
     pub roots: PathBuf,
-    /// Where the revocation lists of its certificates come from; none: certificates of the domain are not looked up in any.
+    /// Source of revocation lists for its certificates; `None` disables revocation checks for the domain.
     pub crls: Option<CrlSource>,
 }
 
-/// Revocation lists that an authority serves. Every certificate of the domain must then be spoken for by one that is current.
+/// Revocation lists that an authority serves. Each certificate of the domain then needs a current list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CrlSource {
     /// The name of a followed authority.
     pub authority: String,
-    /// How many shards there are.
+    /// Number of shards.
     pub shards: u32,
-    /// The directories below `/v1/crl` in which they are, one for each issuer; an empty name is `/v1/crl` itself.
+    /// Directories below `/v1/crl`, one for each issuer; an empty name is `/v1/crl` itself.
     pub sets: Vec<String>,
-    /// How often they are fetched.
+    /// Interval between fetches.
     pub every: Duration,
 }
 
-/// One authority that is followed. All of it is configured and none of it is ever learnt from the feed (`docs/design/authority.md`).
+/// A followed authority. Every setting comes from the configuration, none from the feed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuthorityConfig {
     /// Its name, as its heads state it.
@@ -81,41 +81,41 @@ pub struct AuthorityConfig {
     pub url: Upstream,
     /// Roots of the chains that sign contexts, statements, heads and shards.
     pub roots: PathBuf,
-    /// How many of the roots' keys speak for the root; 1 unless the root is split.
+    /// Number of root keys that must sign for the root; 1 unless the root is split.
     pub root_threshold: u64,
-    /// Roots of its TLS certificate; `roots` unless given.
+    /// Roots of its TLS certificate; defaults to `roots`.
     pub tls_roots: PathBuf,
-    /// Shows the certificate of `[tls]` to it, for a place among verified peers. An authority that does not take the certificate refuses the
-    /// gateway.
+    /// Presents the certificate of `[tls]` to the authority, which gives the gateway a place among verified peers. An
+    /// authority that does not accept the certificate refuses the gateway.
     pub present_certificate: bool,
-    /// The origin line of its log.
+    /// Origin line of its log.
     pub origin: String,
-    /// The signed-note verifier key of its log.
+    /// Signed-note verifier key of its log.
     pub log_key: String,
-    /// Verifier keys of witnesses of its log.
+    /// Verifier keys of its log's witnesses.
     pub witnesses: Vec<String>,
-    /// How many of them must have cosigned a larger log before it counts.
+    /// Number of witnesses that must cosign a larger log before it counts.
     pub witness_quorum: usize,
-    /// The lines that it alone speaks for: `*`, `payment`, or `acme.*` for all below.
+    /// Lines reserved to this authority: `*`, `payment`, or `acme.*` for all below.
     pub lines: Vec<String>,
-    /// The authority that must recognise it for its lines (F0-50); none: it counts by itself.
+    /// The authority that must recognise it for its lines; `None` if it counts by itself.
     pub recognised_by: Option<String>,
-    /// Whether nothing of it counts, whatever it says; the one setting that SIGHUP reads again.
+    /// True if nothing from this authority counts. The only setting that SIGHUP reloads.
     pub distrusted: bool,
-    /// The longest life of a head that is accepted.
+    /// The longest accepted lifetime of a head.
     pub max_status_age: Duration,
-    /// How often the head is asked for when no event comes.
+    /// Poll interval for the head while no event arrives.
     pub poll: Duration,
 }
 
-/// Another gateway whose accepted checkpoints are compared with ours.
+/// Another gateway for the comparison of accepted checkpoints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerConfig {
-    /// What the operator calls it.
+    /// The operator's name for it.
     pub name: String,
-    /// Where its admin address answers: plain on this machine, over TLS elsewhere.
+    /// URL of its admin address: plain on this machine, TLS elsewhere.
     pub url: Upstream,
-    /// Roots of its TLS certificate; none where it is plain.
+    /// Roots of its TLS certificate; `None` without TLS.
     pub tls_roots: Option<PathBuf>,
 }
 
@@ -124,14 +124,14 @@ pub struct PeerConfig {
 pub enum Protocol {
     /// Native L8 JSON.
     L8,
-    /// A2A, in the versions and over the transports that the route takes.
+    /// A2A, in the versions and over the transports of the route.
     A2a,
     /// MCP over streamable HTTP, 2026-07-28 and 2025-11-25.
     Mcp,
 }
 
 impl Protocol {
-    /// As configuration, audit and metrics spell it.
+    /// The spelling in configuration, audit and metrics.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::L8 => "l8",
@@ -141,121 +141,122 @@ impl Protocol {
     }
 }
 
-/// One listener, and the one agent behind it.
+/// One listener and its agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouteConfig {
-    /// Its name, in metrics and status.
+    /// Name in metrics and status.
     pub name: String,
-    /// Where it listens.
+    /// Listening address.
     pub listen: Listen,
-    /// What is spoken.
+    /// Protocol of the messages.
     pub protocol: Protocol,
-    /// SPIFFE id of the agent behind.
+    /// SPIFFE id of the agent.
     pub receiver: String,
-    /// Where that agent is.
+    /// Address of the agent.
     pub upstream: Upstream,
-    /// Whether HTTP/2 is spoken with it, many messages on a connection: by ALPN over TLS, by prior knowledge without.
+    /// Speaks HTTP/2 with the agent, with many messages on a connection: by ALPN over TLS, by prior knowledge without.
     pub upstream_http2: bool,
-    /// The lines and versions that the receiver understands.
+    /// Lines and versions that the receiver understands.
     pub contexts: Vec<ContextScope>,
     /// The one sender of a plain listener; `None` means TLS with client certificates.
     pub plain_sender: Option<String>,
-    /// The URL written into the agent card; the listener's own unless given.
+    /// URL in the agent card; defaults to the listener's own.
     pub public_url: Option<String>,
-    /// Where the agent's card is, if not at its well-known place where messages go: an agent over gRPC serves none.
+    /// Address of the agent's card, if not the well-known path below `upstream`. An agent over gRPC serves no card there.
     pub card_from: Option<Upstream>,
-    /// What it may be told beyond that.
+    /// Optional settings of the route.
     pub choices: RouteChoices,
 }
 
-/// Where audit records go.
+/// Audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditConfig {
-    /// The file, appended to, 0600.
+    /// Path of the append-only file, mode 0600.
     pub path: PathBuf,
-    /// Whether each batch is forced to disk (fsync) after it is written.
+    /// True to force each batch to disk (fsync) after the write.
     pub fsync: bool,
-    /// What records keep of what policies were asked, by member (`payment::transfer.amount`); without it nothing.
+    /// Policy inputs kept in records, by member (`payment::transfer.amount`); `None` keeps nothing.
     pub values: Option<BTreeMap<String, KeepAs>>,
 }
 
-/// A bundle of policies that is demanded: nothing else counts (`docs/spec/policy-bundle.md`).
+/// A required bundle of policies. No other source of policies counts (`docs/spec/policy-bundle.md`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BundleConfig {
-    /// The file.
+    /// Path of the bundle.
     pub file: PathBuf,
     /// Roots of the signers' certificates.
     pub roots: PathBuf,
-    /// The SPIFFE ids of those whose bundles count.
+    /// SPIFFE ids of the accepted signers.
     pub signers: Vec<String>,
 }
 
-/// Where the policies are.
+/// Source of the policies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PolicyPlace {
-    /// In a directory.
+    /// A directory.
     Directory(PathBuf),
-    /// In a signed bundle.
+    /// A signed bundle.
     Bundle(BundleConfig),
 }
 
-/// Policies that decide beside the live ones and are never obeyed.
+/// Policies that are evaluated next to the live ones and never enforced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShadowConfig {
     /// Their directory.
     pub policies: PathBuf,
-    /// They are asked about one message in so many: 1 is every message.
+    /// Sampling rate: one message in this many; 1 is every message.
     pub one_in: u64,
 }
 
-/// A whole configuration. Guarantees: paths are resolved against the file's own directory, every number is inside its bounds,
-/// plain listeners and plain upstreams are local, names are unique, and no line is claimed by two authorities. Does not guarantee
-/// that the files exist.
+/// A complete configuration.
+///
+/// Guarantees resolved paths, numbers within bounds, local addresses without TLS, unique names, and one authority for each
+/// line. Paths are relative to the file's own directory. Does not guarantee that the files exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// The file that it was read from; none where it was parsed from text.
+    /// Path of the file; `None` if parsed from text.
     pub source: Option<PathBuf>,
-    /// The state directory: the followers' memory.
+    /// State directory, which holds the followers' memory.
     pub state: PathBuf,
-    /// The admin address (plain HTTP, loopback).
+    /// Admin address (plain HTTP, loopback).
     pub admin: SocketAddr,
-    /// Where the policies are.
+    /// Source of the policies.
     pub policies: PolicyPlace,
-    /// Where audit records go.
+    /// Audit log.
     pub audit: AuditConfig,
-    /// Serving threads; 0 in the file means one for each core.
+    /// Number of serving threads; 0 in the file means one for each core.
     pub workers: usize,
-    /// The prefix of context URNs.
+    /// Prefix of context URNs.
     pub prefix: Prefix,
-    /// The gateway's own identity, towards callers and agents. `None` only if no listener and no upstream needs one.
+    /// The gateway's own identity for callers and agents. `None` only if no listener and no upstream needs one.
     pub tls: Option<IdentityFiles>,
-    /// The secret that a fleet makes and honours locks with, one or two lines; without it locks end with the process.
+    /// Secret from which a fleet derives locks, one or two lines. Without it, locks end with the process.
     pub lock_secret: Option<PathBuf>,
-    /// Whose agents may connect.
+    /// Trust domains whose agents may connect.
     pub trust_domains: Vec<TrustDomain>,
-    /// Whose tokens count as credentials.
+    /// Issuers whose tokens count as credentials.
     pub credential_issuers: Vec<CredentialIssuer>,
-    /// Who is followed.
+    /// Followed authorities.
     pub authorities: Vec<AuthorityConfig>,
-    /// Whose checkpoints are compared with ours.
+    /// Gateways for the comparison of checkpoints.
     pub peers: Vec<PeerConfig>,
-    /// What is served.
+    /// Routes.
     pub routes: Vec<RouteConfig>,
-    /// The operator's own floors, beside the authorities'.
+    /// The operator's own floors, in addition to the authorities'.
     pub floors: Vec<(Line, Version)>,
-    /// What decides beside the live policies.
+    /// Shadow policies.
     pub shadow: Option<ShadowConfig>,
-    /// Every bound.
+    /// All limits.
     pub limits: Limits,
 }
 
 impl Config {
-    /// What records keep of what policies were asked; nothing unless the operator names it.
+    /// Policy inputs kept in records; `None` unless the operator names some.
     pub(crate) fn kept(&self) -> Option<Keep> {
         self.audit.values.as_ref().map(|values| Keep::new(values.clone(), self.limits.audit_asked_bytes))
     }
 
-    /// The bounds that policies are loaded within, and beside them whose tokens count and of which trust domains anybody is met.
+    /// Limits for loading policies, with the token issuers and the trust domains that they may name.
     pub(crate) fn policy_limits(&self) -> PolicyLimits {
         PolicyLimits {
             token_issuers: Some(self.token_issuers()),
@@ -266,14 +267,14 @@ impl Config {
         }
     }
 
-    /// The names of the issuers whose tokens count.
+    /// Names of the accepted token issuers.
     #[must_use]
     pub fn token_issuers(&self) -> BTreeSet<String> {
         self.credential_issuers.iter().map(|issuer| issuer.name.clone()).collect()
     }
 
-    /// The trust domains of those whom a gateway can meet: those whose roots it is given, those of the agents behind its routes, and those of
-    /// the one sender that a plain listener has.
+    /// Trust domains that a gateway can meet. These are the configured ones, those of the agents, and those of plain
+    /// listeners' senders.
     #[must_use]
     pub fn met_domains(&self) -> BTreeSet<String> {
         let of_id = |id: &str| id.strip_prefix("spiffe://")?.split('/').next().map(str::to_owned);
@@ -283,8 +284,8 @@ impl Config {
         known.chain(agents.flatten().filter_map(|id| of_id(id))).collect()
     }
 
-    /// What the routes carry, each agent behind them with its binding, and handshakes in native L8 whatever that is; a group's messages are
-    /// those of the routes to its members.
+    /// The gateway's message routes: each agent with its binding, and handshakes always in native L8. A group contributes the
+    /// routes of its members.
     #[must_use]
     pub fn carried(&self) -> Vec<Route> {
         let alone = self.routes.iter().filter(|route| route.choices.group.is_none());
@@ -308,7 +309,7 @@ impl Config {
     /// Reads and checks a file. Relative paths in it are relative to its own directory.
     ///
     /// # Errors
-    /// The file cannot be read, is no TOML, has an unknown key, or breaks a rule; see [`ConfigFault`].
+    /// Returns [`ConfigFault`] for an unreadable file, invalid TOML, an unknown key or a broken rule.
     pub fn load(path: &Path) -> Result<Self, ConfigFault> {
         let text = std::fs::read_to_string(path)
             .map_err(|e| ConfigFault::Read { path: path.to_owned(), what: e.kind().to_string() })?;
@@ -316,8 +317,8 @@ impl Config {
         Self::parse(&text, base).map(|config| Self { source: Some(path.to_owned()), ..config })
     }
 
-    /// The names of the followed authorities that its file distrusts as it stands now: those that say so, and those that the file does
-    /// not name any more. Also whether that is all that it says otherwise; without a file nothing is.
+    /// Names of the followed authorities that the file on disk now distrusts or no longer names. The flag is true if the file
+    /// is otherwise unchanged. Without a file, returns the current settings and true.
     ///
     /// # Errors
     /// As [`Config::load`].
@@ -337,13 +338,13 @@ impl Config {
         Ok((distrusted, fresh == *self))
     }
 
-    /// The names of the authorities that are distrusted from the start.
+    /// Names of the authorities that are distrusted at the start.
     pub(crate) fn distrusted(&self) -> Vec<String> {
         let distrusted = self.authorities.iter().filter(|authority| authority.distrusted);
         distrusted.map(|authority| authority.name.clone()).collect()
     }
 
-    /// As [`Config::load`], from text; relative paths are relative to `base`.
+    /// Parses and checks text, like [`Config::load`]; relative paths are relative to `base`.
     ///
     /// # Errors
     /// As [`Config::load`].
@@ -352,7 +353,7 @@ impl Config {
         rules::check(file, base)
     }
 
-    /// The settings in effect as TOML: paths resolved, every default written out. Parsing it gives the same configuration.
+    /// The effective settings as TOML, with resolved paths and every default. Parsing the text gives the same configuration.
     #[must_use]
     pub fn effective(&self) -> String {
         raw::File::of(self).print()

@@ -1,6 +1,5 @@
-//! Revocation lists of certificates, by trust domain: what was fetched last, in memory and on disk, each verified by its issuer. Where a domain
-//! is configured with lists, every certificate of it must be spoken for by one that is current, else nobody with such a certificate is let in
-//! (RFC 5280 §6.3).
+//! Certificate revocation lists by trust domain. The last fetched lists are in memory and on disk, each verified with its
+//! issuer. In a domain with lists, each certificate needs a current one; otherwise its holder is refused (RFC 5280 §6.3).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -25,15 +24,15 @@ pub(crate) struct Lists {
     kept: KeptCrls,
 }
 
-/// The lists that verifiers look certificates up in, for each trust domain that has them. Stays the same while keys and roots are read again.
+/// Lists for certificate verification, for each trust domain that has them. They survive a reload of keys and roots.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stores(BTreeMap<String, Arc<CrlStore>>);
 
 impl Lists {
-    /// What was held when the last process ended, verified again. What cannot be read is as if it had never been fetched: nobody is let in
-    /// for it.
+    /// Loads and verifies the previous process's lists. Unreadable lists count as never fetched, so their certificates are
+    /// refused.
     fn open(config: &Config, domain: &TrustDomain) -> Option<Lists> {
-        // roots that cannot be read stop the start elsewhere
+        // unreadable roots stop the start elsewhere
         let roots = materials::roots(&domain.roots, config).ok()?;
         let limits = CrlLimits { bytes: config.limits.crl_bytes, ..CrlLimits::default() };
         let mut lists = Lists::new(config.state.join("crls").join(&domain.name), roots, limits);
@@ -45,7 +44,8 @@ impl Lists {
         Lists { dir, store: Arc::default(), roots, limits, kept: KeptCrls::new(limits) }
     }
 
-    /// A file of issuers that cannot be read takes nothing away: their lists stay on the disk, and are read once somebody shows who they are.
+    /// Restores issuers and their lists. If the issuers' file is unreadable, their lists stay on disk until an issuer is
+    /// known again.
     fn restore(&mut self, at: u64) {
         let issuers = std::fs::read_to_string(self.dir.join(ISSUERS)).unwrap_or_else(|why| {
             if why.kind() != std::io::ErrorKind::NotFound {
@@ -58,8 +58,8 @@ impl Lists {
         self.show();
     }
 
-    /// Takes what lies on the disk, before any edition that is older can be offered. What does not count now stays there: by another clock, or
-    /// with its issuer, it does.
+    /// Loads the lists on disk before anyone can offer an older edition. A list that does not count now stays on disk: it may
+    /// count at another time or with its issuer.
     fn recall(&mut self, at: u64) {
         for file in self.files() {
             match read(&file) {
@@ -75,8 +75,8 @@ impl Lists {
         files.filter(|file| file.extension().is_some_and(|end| end == "crl")).collect()
     }
 
-    /// What does not count now goes for want of room alone, which is that of the lists that do: first what was written first. An edition
-    /// that was replaced went when the newer one took its name.
+    /// Deletes lists that do not count now, oldest file first, only if the counting ones need the room. Replaced editions are
+    /// gone already, since the newer one takes their name.
     fn sweep(&self) {
         let held: BTreeSet<PathBuf> = self.kept.places().map(|place| self.dir.join(file(place))).collect();
         let mut files: Vec<_> =
@@ -97,8 +97,8 @@ impl Lists {
         self.store.replace(self.kept.crls());
     }
 
-    /// Who may sign lists from now on: by the roots, as they are now if they could be read again, and by what was offered. Answers whether
-    /// lists were dropped for it.
+    /// Sets the issuers that may sign lists, from the roots, if readable, and the offered certificates. Returns true if lists
+    /// were dropped.
     pub(crate) fn set_issuers(&mut self, roots: Option<Roots>, offered: &str, at: u64) -> bool {
         if let Some(roots) = roots {
             self.roots = roots;
@@ -116,10 +116,10 @@ impl Lists {
         self.tidy(dropped)
     }
 
-    /// Takes a list that its issuer signed, unless the one that is held is as new.
+    /// Takes a list signed by its issuer, unless the held one is as new.
     ///
     /// # Errors
-    /// As [`KeptCrls::offer`]; nothing that is held changes then.
+    /// Same as [`KeptCrls::offer`]; the held lists stay unchanged then.
     pub(crate) fn offer(&mut self, der: &[u8], at: u64) -> Result<CrlTaken, CrlFault> {
         let dropped = self.kept.dropped();
         let taken = self.kept.offer(der, at);
@@ -147,7 +147,7 @@ impl Lists {
         }
     }
 
-    /// Removes an edition that a newer one replaced and that could not be replaced on disk: a restart then lets nobody in by it.
+    /// Deletes a replaced edition that could not be overwritten on disk, so that a restart cannot use it.
     fn forget(&self, name: &str) {
         if name == ISSUERS {
             return;
@@ -163,7 +163,7 @@ impl Lists {
 }
 
 impl Stores {
-    /// Those of every trust domain that is configured with lists.
+    /// Opens the lists of every trust domain that has them.
     pub(crate) fn open(config: &Config) -> (Stores, BTreeMap<String, Lists>) {
         let with = config.trust_domains.iter().filter(|domain| domain.crls.is_some());
         let lists: BTreeMap<String, Lists> =
@@ -172,7 +172,7 @@ impl Stores {
         (Stores(stores), lists)
     }
 
-    /// The roots of a domain, under which certificates are looked up if it has lists.
+    /// Roots of a domain, with certificate checks if it has lists.
     pub(crate) fn hold(&self, domain: &str, roots: Roots) -> Roots {
         match self.0.get(domain) {
             Some(store) => roots.with_crls(Arc::clone(store)),
@@ -181,7 +181,7 @@ impl Stores {
     }
 }
 
-/// The certificates of issuers, beside their lists.
+/// File with the issuers' certificates, next to their lists.
 const ISSUERS: &str = "issuers.pem";
 
 fn file(place: KeyId) -> String {
@@ -195,13 +195,13 @@ fn read(file: &Path) -> std::io::Result<Vec<u8>> {
     std::fs::read(file)
 }
 
-/// When a file was written, and its size.
+/// Modification time and size of a file.
 fn age(file: &Path) -> Option<(SystemTime, u64)> {
     let found = std::fs::metadata(file).ok()?;
     Some((found.modified().ok()?, found.len()))
 }
 
-/// Durable when it returns.
+/// Writes a file durably.
 fn write(dir: &Path, name: &str, bytes: &[u8]) -> std::io::Result<()> {
     std::fs::create_dir_all(dir)?;
     anew(&dir.join(name), |file| file.write_all(bytes)).map(drop)

@@ -1,12 +1,12 @@
-//! The name of one decision: what a caller quotes and an operator greps for.
+//! Id of one decision, which a caller quotes and an operator searches for.
 
 use std::cell::RefCell;
 use std::fmt;
 
 use ring::rand::SecureRandom;
 
-/// 128 random bits. Printed as 26 characters of lower-case base32 (RFC 4648 §6, no padding): short enough to read out loud,
-/// and nothing about the message can be told from it.
+/// 128 random bits. Printed as 26 characters of lower-case base32 (RFC 4648 §6, no padding). Short enough to read aloud, and
+/// reveals nothing about the message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DecisionId(u128);
 
@@ -25,9 +25,9 @@ impl fmt::Debug for DecisionId {
 }
 
 impl DecisionId {
-    /// The text, written into a buffer of the caller's.
+    /// Writes the text into the caller's buffer.
     pub(crate) fn text<'b>(&self, buffer: &'b mut [u8; 26]) -> &'b str {
-        // 26 digits are 130 bits: the last one holds the low three bits, shifted up as RFC 4648 fills
+        // 26 digits hold 130 bits: the last one has the low three bits, shifted up as RFC 4648 pads
         for (n, slot) in buffer.iter_mut().enumerate() {
             let low = 123_i32.saturating_sub(i32::try_from(n.saturating_mul(5)).unwrap_or(0));
             let five = if low >= 0 { self.0 >> low } else { self.0 << low.unsigned_abs() } & 31;
@@ -37,7 +37,7 @@ impl DecisionId {
     }
 }
 
-/// Ids drawn at a time: one system call for each 32 messages.
+/// Number of ids drawn at once: one system call for 32 messages.
 const BATCH: usize = 32;
 
 /// Draws ids for one core from the system's random source, a batch at a time.
@@ -51,8 +51,8 @@ impl Decisions {
         Self { random: ring::rand::SystemRandom::new(), ready: RefCell::new(Vec::with_capacity(BATCH)) }
     }
 
-    /// The next id. Should the system's source fail, which Linux does not, an id of zero says so; the verdict does not depend
-    /// on it.
+    /// Draws the next id. An id of zero marks a failure of the system's source, which Linux rules out. The verdict does not
+    /// depend on the id.
     pub(crate) fn next(&self) -> DecisionId {
         let mut ready = self.ready.borrow_mut();
         if ready.is_empty() {

@@ -1,7 +1,8 @@
-//! The egress lane of a route: the one way on which notifications leave that its agent sends by itself (A2A push notifications).
+//! Egress lane of a route: the only way out for the agent's own notifications (A2A push notifications).
 //!
-//! The agent is told an address of the lane in the place of the target that a caller wants, with a token that nobody can guess; what is
-//! shown at the target stays here. What the agent posts there is judged like an event of the task's stream, and then delivered.
+//! The agent gets an address of the lane, with an unguessable token, in place of the caller's target. The target's
+//! credentials stay in the gateway. A notification posted there is judged like an event of the task's stream, and then
+//! delivered.
 
 pub(crate) mod deliver;
 pub(crate) mod target;
@@ -26,21 +27,21 @@ use crate::config::PushConfig;
 use crate::fault::RunFault;
 use target::Targets;
 
-/// Bytes of a token: as many as a key, so that guessing is no way in.
+/// Bytes of a token: the length of a key, so that it cannot be guessed.
 const TOKEN: usize = 32;
-/// The same as text (base64url).
+/// Length of a token as base64url text.
 const TOKEN_TEXT: usize = 43;
 
 /// The lane of one route on one core.
 pub(crate) struct Egress {
-    /// What the agent is told, up to the token.
+    /// Address given to the agent, up to the token.
     base: String,
-    /// The path of that.
+    /// Path of that address.
     path: String,
     pub(crate) targets: Targets,
-    /// What the listener is called.
+    /// Names of the listener.
     pub(crate) names: Names,
-    /// None where no target speaks TLS.
+    /// `None` if no target uses TLS.
     tls: Option<Arc<ClientConfig>>,
     random: SystemRandom,
 }
@@ -52,10 +53,10 @@ impl fmt::Debug for Egress {
 }
 
 impl Egress {
-    /// `url` is where the agent reaches the lane.
+    /// Creates the lane. `url` is the agent's address of the lane.
     ///
     /// # Errors
-    /// Roots that cannot be read or are none.
+    /// Unreadable or invalid roots.
     pub(crate) fn new(push: &PushConfig, url: &str) -> Result<Self, RunFault> {
         let base = format!("{}/", url.trim_end_matches('/'));
         let rest = base.split_once("://").map_or(base.as_str(), |(_, rest)| rest);
@@ -66,10 +67,10 @@ impl Egress {
         Ok(Self { base, path, targets, names, tls, random: SystemRandom::new() })
     }
 
-    /// A token for one configuration.
+    /// Draws a token for one configuration.
     ///
     /// # Errors
-    /// The system has no randomness: then nothing may be set.
+    /// Refuses the configuration if the system has no randomness.
     pub(crate) fn token(&self) -> Result<String, Refusal> {
         let mut bytes = [0; TOKEN];
         self.random.fill(&mut bytes).map_err(|_| {
@@ -80,17 +81,17 @@ impl Egress {
         Ok(URL_SAFE_NO_PAD.encode(bytes))
     }
 
-    /// What the agent is told.
+    /// Address given to the agent.
     pub(crate) fn address(&self, token: &str) -> String {
         format!("{}{token}", self.base)
     }
 
-    /// The token of an address that the agent was told.
+    /// Token of an address given to the agent.
     pub(crate) fn token_of<'u>(&self, url: &'u str) -> Option<&'u str> {
         token(url.strip_prefix(&self.base)?)
     }
 
-    /// The token that the agent posts to.
+    /// Token in the path of the agent's request.
     pub(crate) fn posted_to<'p>(&self, path: &'p str) -> Option<&'p str> {
         token(path.strip_prefix(&self.path)?)
     }
@@ -102,7 +103,8 @@ fn token(text: &str) -> Option<&str> {
     fits.then_some(text)
 }
 
-/// Towards targets: TLS 1.3, their certificates under the configured roots and for the name of the URL; the gateway shows none of its own.
+/// TLS settings for targets: TLS 1.3, with certificates under the configured roots and for the URL's host. The gateway
+/// presents no certificate.
 fn client(roots: &Path) -> Result<Arc<ClientConfig>, RunFault> {
     let fault = |why: &dyn fmt::Display| RunFault::File {
         path: roots.to_owned(),
@@ -113,7 +115,7 @@ fn client(roots: &Path) -> Result<Arc<ClientConfig>, RunFault> {
     let mut store = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(&pem) {
         let certificate = certificate.map_err(|why| fault(&why))?;
-        // one root of a system's hundreds that this library does not read is no reason to stop
+        // system stores hold hundreds of roots; one that this library cannot read does not stop the start
         if let Err(why) = store.add(certificate) {
             tracing::debug!(%why, path = %roots.display(), "a root is left out");
         }
@@ -130,7 +132,7 @@ fn client(roots: &Path) -> Result<Arc<ClientConfig>, RunFault> {
     Ok(Arc::new(client))
 }
 
-/// The refusal of a target.
+/// Refusal of a target.
 pub(crate) fn refused() -> Refusal {
     Refusal::new(Code::TargetRefused, "notifications are not delivered to this address")
         .with_hint("ask the operator which addresses the route delivers to")

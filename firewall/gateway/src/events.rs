@@ -1,8 +1,8 @@
-//! Server-sent events, read strictly and piece by piece (WHATWG HTML §9.2), and written again in one form.
+//! Server-sent events, parsed strictly piece by piece (WHATWG HTML §9.2) and rewritten in one form.
 //!
-//! Readers of this format differ in what ends a line and skip what they do not know, so an event could hide another from
-//! one of them. This one takes LF and CRLF only, no mark in front, and the fields `data`, `id`, `event` (`message` or `error`),
-//! `retry` and comments; anything else is a fault. What it hands on is written anew: no byte of the framing is the agent's.
+//! Readers of this format disagree on line ends and skip unknown fields, so one event could hide another. This reader takes
+//! only LF and CRLF, no byte-order mark, and known fields. These are `data`, `id`, `event` (`message` or `error`), `retry`
+//! and comments; anything else is a fault. It rewrites the framing, so none of the agent's framing bytes pass.
 
 mod line;
 pub(crate) mod lines;
@@ -15,76 +15,76 @@ use line::LineReader;
 /// The content type of a stream (WHATWG HTML §9.2).
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 
-/// Bounds of one stream. Reasons stand with the limits of the configuration.
+/// Limits of one stream. The configuration's limits give the reasons.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EventLimits {
-    /// Bytes of one event, framing included; of a line too, since it belongs to one.
+    /// Bytes of one event or line, including framing.
     pub(crate) event_bytes: usize,
     /// Events in a stream.
     pub(crate) events: usize,
 }
 
-/// Bytes of an id that is carried: as of every other identifier.
+/// Maximum bytes of an id, as for every other identifier.
 const MAX_ID: usize = 256;
-/// The longest wait before a new attempt that is carried: an hour, in milliseconds.
+/// The longest reconnection time that is forwarded: an hour, in milliseconds.
 const MAX_RETRY: u64 = 3_600_000;
 
 /// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Event {
-    /// The `data` lines joined by LF; `None` if there was none.
+    /// The `data` lines joined by LF; `None` without any.
     pub(crate) data: Option<Bytes>,
-    /// Its id: at most 256 visible ASCII characters.
+    /// Id of at most 256 visible ASCII characters.
     pub(crate) id: Option<String>,
-    /// Milliseconds that a reader should wait before it connects again.
+    /// Reconnection time in milliseconds.
     pub(crate) retry: Option<u64>,
-    /// Its name, which passes as the agent wrote it: some clients read no event without one.
+    /// Name as the agent wrote it; some clients ignore an event without one.
     pub(crate) name: Option<Name>,
 }
 
-/// The names that an event can have.
+/// Permitted names of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Name {
-    /// What an event without a name is called (WHATWG HTML §9.2.6).
+    /// Default name of an event (WHATWG HTML §9.2.6).
     Message,
-    /// How A2A over REST ends a stream that failed.
+    /// Name of the last event of a failed stream in A2A over REST.
     Error,
 }
 
-/// What comes out of the bytes.
+/// Result of reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Item {
     /// A whole event.
     Event(Event),
-    /// A comment, whose text is dropped: the agent is there.
+    /// A keep-alive comment; its text is dropped.
     Alive,
 }
 
-/// Why a stream is none. The text is fit for outsiders and never holds a byte of it.
+/// Fault of a stream. Its text is safe for outsiders and holds no byte of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EventFault {
-    /// A line ends in a CR that no LF follows, or holds a NUL.
+    /// A NUL in a line, or a CR without LF at its end.
     Line,
-    /// A byte-order mark in front.
+    /// A byte-order mark at the start.
     Mark,
-    /// A field that is not known, or is there twice in one event.
+    /// An unknown field, or a repeated one in one event.
     Field,
-    /// `event` with another name than `message` and `error`.
+    /// `event` with a name other than `message` and `error`.
     Name,
-    /// An `id` that is no identifier.
+    /// An invalid `id`.
     Id,
-    /// A `retry` that is no number up to an hour.
+    /// A `retry` that is not a number up to an hour.
     Retry,
-    /// An event past the limit.
+    /// An event above the limit.
     TooLarge,
     /// More events than the limit.
     TooMany,
-    /// The end within an event.
+    /// A stream that ends within an event.
     Cut,
 }
 
 impl EventFault {
-    /// One line for outsiders.
+    /// Text for outsiders, one line.
     pub(crate) fn reason(self) -> &'static str {
         match self {
             Self::Line => "a line of the stream does not end in LF or CRLF",
@@ -108,7 +108,7 @@ impl fmt::Display for EventFault {
 
 impl std::error::Error for EventFault {}
 
-/// Reads one stream. Holds at most the bytes of one event and of the piece that came last.
+/// Reader of one stream. Holds at most the bytes of one event and of the last piece.
 #[derive(Debug)]
 pub(crate) struct Events {
     limits: EventLimits,
@@ -118,7 +118,7 @@ pub(crate) struct Events {
     pending: Pending,
 }
 
-/// The event under way.
+/// The unfinished event.
 #[derive(Debug, Default)]
 struct Pending {
     data: Option<Data>,
@@ -127,7 +127,7 @@ struct Pending {
     name: Option<Name>,
 }
 
-/// One line, the usual case, is not copied.
+/// Data of an event. A single line, the usual case, is not copied.
 #[derive(Debug)]
 enum Data {
     One(Bytes),
@@ -139,12 +139,12 @@ impl Events {
         Self { limits, lines: LineReader::default(), seen: 0, begun: false, pending: Pending::default() }
     }
 
-    /// Bytes of what is not whole.
+    /// Number of bytes of unfinished input.
     pub(crate) fn buffered(&self) -> usize {
         self.lines.buffered()
     }
 
-    /// Adds what came. Take every [`Events::next`] before adding more: nothing else bounds what is waiting.
+    /// Adds a piece. Call [`Events::next`] until it returns `None` first; nothing else bounds the waiting bytes.
     pub(crate) fn add(&mut self, piece: Bytes) {
         self.lines.add(piece);
     }
@@ -152,7 +152,7 @@ impl Events {
     /// The next whole event or comment; `None` until more is added.
     ///
     /// # Errors
-    /// [`EventFault`]: nothing more may be read.
+    /// [`EventFault`]; nothing more may be read then.
     pub(crate) fn next(&mut self) -> Result<Option<Item>, EventFault> {
         if let (false, Some(first)) = (self.begun, self.lines.waiting().first()) {
             if *first == 0xef {
@@ -180,10 +180,10 @@ impl Events {
         Ok(None)
     }
 
-    /// The end of the stream.
+    /// Ends the stream.
     ///
     /// # Errors
-    /// [`EventFault::Cut`] if it is within an event, which readers would drop unseen.
+    /// [`EventFault::Cut`] within an event, which readers would drop silently.
     pub(crate) fn end(&self) -> Result<(), EventFault> {
         let nothing = self.lines.waiting().is_empty() && self.pending.is_nothing();
         if nothing { Ok(()) } else { Err(EventFault::Cut) }
@@ -195,7 +195,8 @@ impl Pending {
         self.data.is_none() && self.id.is_none() && self.retry.is_none() && self.name.is_none()
     }
 
-    /// `None` for two empty lines in a row, and for an event of nothing but `event: message`, which readers skip.
+    /// The finished event. `None` for two empty lines in a row, and for an event with only `event: message`, since readers
+    /// skip both.
     fn whole(self) -> Option<Event> {
         let data = self.data.map(|data| match data {
             Data::One(data) => data,
@@ -260,9 +261,10 @@ fn identifier(id: &str) -> bool {
     (1..=MAX_ID).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// An event in the one form that the gateway writes. `data` is JSON that was read strictly from an [`Event`], so a CR is not in it,
-/// and the three characters beyond ASCII that some readers end a line at stand within strings: they are written as escapes,
-/// which is the same JSON, and no event can be hidden behind one.
+/// Writes an event in the gateway's one form.
+///
+/// `data` is strictly parsed JSON from an [`Event`], so it has no CR. Some readers end a line at three characters beyond
+/// ASCII, which occur only within strings. They are written as escapes, which gives the same JSON and hides no event.
 pub(crate) fn write(event: &Event) -> Bytes {
     let data = event.data.as_deref();
     let size = data.map_or(0, <[u8]>::len).saturating_add(event.id.as_ref().map_or(0, String::len));
@@ -291,7 +293,7 @@ pub(crate) fn write(event: &Event) -> Bytes {
     out.freeze()
 }
 
-/// U+0085, U+2028 and U+2029 in UTF-8, and as JSON writes them in ASCII.
+/// U+0085, U+2028 and U+2029 in UTF-8, and their JSON escapes in ASCII.
 const LINE_ENDS: [(&[u8], &[u8]); 3] =
     [(b"\xc2\x85", b"\\u0085"), (b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\x80\xa9", b"\\u2029")];
 
@@ -310,7 +312,7 @@ fn one_line(line: &[u8], out: &mut BytesMut) {
     out.extend_from_slice(rest);
 }
 
-/// A comment without text: somebody is there.
+/// A keep-alive comment without text.
 pub(crate) const ALIVE: Bytes = Bytes::from_static(b":\n\n");
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The executor of what hyper starts by itself.
+//! Executor for hyper's own tasks.
 
 use std::future::Future;
 use std::rc::Rc;
@@ -6,17 +6,18 @@ use std::sync::Arc;
 
 use crate::account::turns::{Reading, Turns};
 
-/// Runs futures on the core of their connection: in the turns of one agent, or, outside of serving threads, as they become ready.
+/// Runs futures on the core of their connection. Those of an agent run in its turns; outside of serving threads they run once
+/// they are ready.
 #[derive(Clone)]
 pub(crate) enum OnThisCore {
-    /// For this agent.
+    /// In the turns of this agent.
     InTurns(Rc<Turns>, Arc<str>),
-    /// On a thread that serves nobody.
+    /// On a thread that serves no caller.
     Aside,
 }
 
 impl OnThisCore {
-    /// The same stream, read in turns where work is done in turns.
+    /// Wraps the stream, which is read in turns on a serving thread.
     pub(crate) fn reading<S>(&self, stream: S) -> Reading<S> {
         match self {
             Self::InTurns(turns, _) => turns.reading(stream),

@@ -1,50 +1,50 @@
-//! Why a gateway does not start, or ends by itself.
+//! Reasons why a gateway does not start, or stops by itself.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// One line for the operator. A gateway that cannot do all of its job does none of it (`docs/design/firewall.md` §2).
+/// One line for the operator. A gateway that cannot do its whole job does not run.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RunFault {
-    /// A file that the configuration names cannot be used.
+    /// An unusable file of the configuration.
     File {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// What it is for.
+        /// Purpose of the file.
         what: &'static str,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
-    /// The policies are missing, empty, or do not load; each fault on its own line is joined by `; `.
+    /// Missing, empty or invalid policies. The faults are joined by `; `.
     Policies {
-        /// The directory, or the bundle that holds them.
+        /// The directory or bundle of the policies.
         path: PathBuf,
-        /// What is wrong.
+        /// The faults.
         why: String,
     },
-    /// The signed bundle of policies that is demanded cannot be read, or is refused before what it holds is looked at.
+    /// The required policy bundle is unreadable, or refused before its contents are checked.
     Bundle {
-        /// The file.
+        /// Path of the bundle.
         path: PathBuf,
-        /// Why, and what is to be done about it.
+        /// Reason and remedy.
         why: String,
     },
     /// An address cannot be bound.
     Bind {
         /// The address as configured.
         address: String,
-        /// The system's word for it.
+        /// The system's error message.
         why: String,
     },
     /// TLS cannot be set up.
     Tls {
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
-    /// A thread, a runtime or the random source of the system failed.
+    /// A thread, a runtime or the system's random source failed.
     System {
-        /// Which, and why.
+        /// The failing part and the reason.
         why: String,
     },
 }

@@ -1,8 +1,8 @@
-//! What messages are judged by, kept current: one thread of its own follows every authority and the policy directory and
-//! swaps whole generations into the inspector. Nothing here is ever set off by a message (`docs/design/firewall.md` §5).
+//! The follower thread keeps the inspector's generation current. It follows every authority and the policy directory, and
+//! swaps whole generations in. No message ever triggers its work.
 //!
-//! A new view goes live the moment it is verified, under the policies that are live; only then are the policies typed
-//! against it. So a revocation never waits for a policy load, and a rejected policy set never holds one back.
+//! A verified view goes live at once, under the live policies; only then are policies validated against it. So a revocation
+//! never waits for a policy load, and a rejected policy set never delays one.
 
 mod aside;
 mod authority;
@@ -43,10 +43,10 @@ use crate::lane::Shared;
 use crate::materials::{self, Materials};
 use crate::measure::Metrics;
 
-/// How often samples are folded, quiet agents forgotten and gauges set.
+/// Interval for folding samples, forgetting quiet agents and setting gauges.
 const UPKEEP: Duration = Duration::from_secs(5);
 
-/// What the thread begins with.
+/// Start values of the thread.
 pub(crate) struct Follow {
     pub(crate) config: Arc<Config>,
     pub(crate) shared: Arc<Shared>,
@@ -63,10 +63,10 @@ pub(crate) struct Follow {
 }
 
 impl Follow {
-    /// Spawns every task of the thread on its `LocalSet`; they end with it.
+    /// Spawns every task of the thread on its `LocalSet`; they end with the thread.
     ///
     /// # Errors
-    /// SIGHUP cannot be listened for, a thread cannot be started, or an authority's roots cannot be used.
+    /// SIGHUP cannot be handled, a thread cannot start, or an authority's roots are unusable.
     pub(crate) fn spawn(mut self) -> Result<(), RunFault> {
         let views = self.followers.iter().map(Follower::view).collect();
         self.metrics.gauge("semgate_config_current", &[]).set(1.0);
@@ -130,41 +130,41 @@ impl Follow {
     }
 }
 
-/// Puts generations together. Lives on the one thread, so two changes never race.
+/// Builds generations. It lives on one thread, so two changes never race.
 struct Publisher {
     views: RefCell<Vec<Arc<View>>>,
-    /// What one authority says of another, between the views and the generations.
+    /// Statements of authorities about each other, between the views and the generations.
     recognisers: RefCell<Recognisers>,
     policies: RefCell<Arc<Policies>>,
-    /// Whether they only stand in for the operator's.
+    /// True if the policies only stand in for the operator's.
     waiting: Cell<bool>,
-    /// What decides beside them.
+    /// Shadow policies.
     shadow: RefCell<Option<(Arc<Policies>, Shadow)>>,
     counts: Arc<ShadowCounts>,
     floors: BTreeMap<Line, Version>,
     prefix: Prefix,
     shared: Arc<Shared>,
     metrics: Metrics,
-    /// Rung when the policies should be looked at again.
+    /// Triggers a check of the policies.
     reload: watch::Sender<()>,
-    /// Rung when the roots of authorities should be looked at.
+    /// Triggers a check of the authorities' roots.
     roots: watch::Sender<()>,
-    /// What was in force, until nobody holds it.
+    /// Former generations, until their last holder drops them.
     retired: RefCell<Vec<Arc<Generation>>>,
-    /// Where that is taken apart.
+    /// Thread that drops them.
     burial: Aside,
 }
 
-/// The lowest version of each line of which messages come to be judged: the highest of the operator's floor and its authority's.
+/// The lowest accepted version of each line: the higher of the operator's floor and its authority's.
 pub(crate) fn floors(config: &Config, views: &[Arc<View>]) -> Floors {
     floors_above(&config.floors.iter().cloned().collect(), views)
 }
 
-/// The same of an operator's floors by themselves.
+/// The floors above those of an operator.
 fn floors_above(operator: &Floors, views: &[Arc<View>]) -> Floors {
     let mut floors = operator.clone();
     for view in views {
-        // of its own lines: what an authority says of another's lowers or raises nothing there
+        // own lines only: an authority cannot change the floors of another's lines
         let own = view.floors().iter().filter(|(line, _)| view.lines().holds(line).is_some());
         for (line, version) in own {
             let floor = floors.entry(line.clone()).or_insert(*version);
@@ -175,7 +175,7 @@ fn floors_above(operator: &Floors, views: &[Arc<View>]) -> Floors {
 }
 
 impl Publisher {
-    /// Whether this view of an authority is the one that messages are judged by.
+    /// Returns true if messages are judged by this view of an authority.
     fn shows(&self, place: usize, view: &Arc<View>) -> bool {
         self.views.borrow().get(place).is_some_and(|shown| Arc::ptr_eq(shown, view))
     }
@@ -187,7 +187,7 @@ impl Publisher {
         self.publish();
     }
 
-    /// Takes up whom the operator's file distrusts now. A file that cannot be used changes nothing, and is told.
+    /// Applies the distrust settings of the operator's file. An unusable file is logged and changes nothing.
     fn distrust(&self, config: &Config) {
         let read = config.distrusted_now();
         let current = matches!(read, Ok((_, true)));
@@ -244,16 +244,16 @@ impl Publisher {
                 self.retired.borrow_mut().push(before);
                 tracing::debug!(number, "a new generation is live");
             }
-            // the same parts were accepted at the start, so this is a fault of ours; the last good one stays
+            // the start accepted the same parts, so this is a bug; the last good generation stays
             Err(why) => tracing::error!(%why, "a generation could not be made"),
         }
         self.gauges();
     }
 
-    /// Takes apart what nobody holds any more, on a thread where no message waits for it: a set of 10,000 policies takes 30 milliseconds.
+    /// Drops unused generations on a thread that no message waits for: 10,000 policies take 30 milliseconds.
     fn bury(&self) {
         let mut retired = self.retired.borrow_mut();
-        // what is not in force can be found by nobody anew, so the last holder stays the last
+        // nobody can obtain a former generation again, so the last holder stays the last
         let (held, free) = retired.drain(..).partition(|generation| Arc::strong_count(generation) > 1);
         *retired = held;
         let free: Vec<Arc<Generation>> = free;
@@ -262,17 +262,17 @@ impl Publisher {
         }
     }
 
-    /// The lowest version of each line of which messages come to be judged.
+    /// The lowest accepted version of each line.
     fn floors(&self) -> Floors {
         floors_above(&self.floors, &self.views.borrow())
     }
 
-    /// Every verified document that is held, whatever its status: policies may still speak of it.
+    /// Every verified document, in any status, since policies may still name it.
     fn contexts(&self) -> Vec<Arc<Context>> {
         documents(&self.views.borrow())
     }
 
-    /// Their digests, sorted.
+    /// Digests of the documents, sorted.
     fn digests(&self) -> Vec<Digest> {
         let mut digests: Vec<_> = self.contexts().iter().map(|context| *context.digest()).collect();
         digests.sort_by_key(|digest| *digest.as_bytes());
@@ -304,7 +304,7 @@ impl Publisher {
     }
 }
 
-/// The documents of some views.
+/// The documents of several views.
 pub(crate) fn documents(views: &[Arc<View>]) -> Vec<Arc<Context>> {
     views.iter().flat_map(|view| view.contexts().filter_map(|loaded| loaded.context.clone())).collect()
 }
@@ -318,7 +318,8 @@ async fn upkeep(publisher: Rc<Publisher>) {
     }
 }
 
-/// SIGHUP: whom the operator distrusts is read first, then the audit file is opened again, keys and certificates are read again, the policies are looked at again.
+/// Handles SIGHUP: reads the distrust settings first, reopens the audit file, reloads keys and certificates, and checks the
+/// policies.
 fn hangup(
     publisher: Rc<Publisher>,
     config: Arc<Config>,

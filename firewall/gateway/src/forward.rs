@@ -1,4 +1,4 @@
-//! A permit becomes bytes on the connection of its destination: exactly the checked ones, once.
+//! Forwarding: writes the checked bytes of a permit to its destination, exactly once.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -32,48 +32,47 @@ use crate::refuse::DECISION;
 use crate::upstream::{Allowed, Lease, Met, Moved, Pool, ReplyBody, SendFault};
 use tokio::time::Instant;
 
-/// RFC 9440.
+/// Certificate of the caller (RFC 9440).
 const CLIENT_CERT: HeaderName = HeaderName::from_static("client-cert");
 /// The verified sender, for agents that read no certificates.
 pub(crate) const SENDER: HeaderName = HeaderName::from_static("semgate-sender");
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
-/// What is asked for first is what the caller asked for.
+/// `Accept` with the caller's own choice first.
 const EVENTS_OR_JSON: HeaderValue = HeaderValue::from_static("text/event-stream, application/json");
 const JSON_OR_EVENTS: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 
-/// What the agent behind is told beside the bytes.
+/// Facts for the agent besides the message bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Told<'t> {
     pub(crate) identity: &'t Identity,
-    /// The caller's `L9-Context`, which the inspector held against the message.
+    /// The caller's `L9-Context`, which the inspector compared with the message.
     pub(crate) l9_context: Option<&'t str>,
-    /// The header by which the caller asked for our extension.
+    /// The header with which the caller asked for our extension.
     pub(crate) extension: Option<&'t HeaderName>,
-    /// What is settled about the request.
+    /// The call that the head settled.
     pub(crate) call: &'t Call,
-    /// Over HTTP+JSON: where it goes.
+    /// HTTP+JSON: target of the request.
     pub(crate) target: Option<&'t Target>,
-    /// Which name of JSON its body has there.
+    /// HTTP+JSON: media type of the body.
     pub(crate) typed: Option<Media>,
-    /// Over gRPC: how long is waited, which the agent is told.
+    /// gRPC: time to wait, which becomes the agent's deadline.
     pub(crate) waits: Duration,
-    /// Native L8: whether the caller takes a stream.
+    /// Native L8: true if the caller accepts a stream.
     pub(crate) events: bool,
-    /// What the caller shows the agent behind, where the route passes it on.
+    /// The caller's credentials for the agent, if the route forwards them.
     pub(crate) credentials: &'t [(HeaderName, HeaderValue)],
     pub(crate) decision: &'t str,
-    /// Handshakes: where they go, and what goes if it is not the bytes as they came.
+    /// Handshakes: their target, and a replacement body, if any.
     pub(crate) anew: Option<Anew<'t>>,
 }
 
-/// A handshake on its way to the agent behind (F0-47): what was sealed to the gateway is sealed anew, and nothing in it that is signed is
-/// changed.
+/// A handshake on its way to the agent. The gateway reseals a sealed message, and changes nothing that is signed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Anew<'t> {
     pub(crate) address: &'t Address,
-    /// The message sealed anew; `None`: as it came.
+    /// The resealed message; `None` forwards it unchanged.
     pub(crate) body: Option<&'t Bytes>,
 }
 
@@ -142,7 +141,7 @@ pub(crate) fn request(
     Ok(request)
 }
 
-/// The beginning of a WebSocket with the agent behind (RFC 6455 §4.1).
+/// Opening request of a WebSocket with the agent (RFC 6455 §4.1).
 pub(crate) fn socket_request(
     address: &Address,
     told: &Told<'_>,
@@ -162,17 +161,17 @@ pub(crate) fn socket_request(
     Ok(request)
 }
 
-/// What the agent behind answered, unjudged.
+/// The agent's answer, not judged yet.
 #[derive(Debug)]
 pub(crate) struct Returned {
     pub(crate) sent: Sent,
     pub(crate) head: http::response::Parts,
     pub(crate) body: Bytes,
-    /// Who answered.
+    /// Identity of the agent that answered.
     pub(crate) met: Met,
 }
 
-/// The head of an answer came, and nothing of its body was read.
+/// An answer with its head; its body is unread.
 pub(crate) struct Begun {
     pub(crate) sent: Sent,
     pub(crate) answering: Answering,
@@ -181,18 +180,18 @@ pub(crate) struct Begun {
 /// An answer on its connection.
 pub(crate) struct Answering {
     pub(crate) head: http::response::Parts,
-    /// What of its body was read already.
+    /// Bytes of the body read so far.
     pub(crate) before: Bytes,
     pub(crate) body: ReplyBody,
     pub(crate) lease: Lease,
     pub(crate) deadline: Instant,
 }
 
-/// Spends the permit. The connection was opened before the permit was renewed, so nothing but the write is between the last
-/// look at the generation and the bytes; should they need a second connection, the caller with what its head `shown` is asked again too.
+/// Spends the permit. The connection is open before the permit is renewed, so only the write separates the last generation
+/// check from the bytes. If they need a second connection, the caller and its `shown` credentials are checked again too.
 ///
 /// # Errors
-/// `upstream_unavailable`, `upstream_timeout` or `upstream_invalid` with what is known of the delivery.
+/// `upstream_unavailable`, `upstream_timeout` or `upstream_invalid`, with the known delivery state.
 pub(crate) async fn forward(
     permit: Permit,
     _recorded: Recorded,
@@ -208,13 +207,13 @@ pub(crate) async fn forward(
     };
     let generation = sent.facts().generation;
     let shared = &lane.shared;
-    // as `renew` asks: no new generation comes when a status goes stale, only time passes
+    // same check as `renew`: a stale status makes no new generation, since only time passes
     let speaks = || told.identity.still(shown, &shared.issuers, unix_now()).is_ok();
     let still = || {
         let in_force = shared.inspector.generation().number() == generation && speaks();
         if in_force && shared.now().unix <= fresh_until { Ok(()) } else { Err(Moved) }
     };
-    // a body may wait for long, and most new generations are about something else
+    // a body may wait long, and most new generations concern something else
     let stands = || {
         let course = shared.inspector.stream(&sent);
         let counts = course.still_counts(&shared.inspector, &sent, &lane.replier, shared.now());
@@ -240,10 +239,10 @@ pub(crate) async fn forward(
     }
 }
 
-/// Reads the whole answer.
+/// Reads the rest of an answer.
 ///
 /// # Errors
-/// As [`forward`].
+/// Same as [`forward`].
 pub(crate) async fn whole(begun: Begun, lane: &Lane, charge: &Charge) -> Result<Returned, Refusal> {
     let Begun { sent, answering } = begun;
     let met = answering.lease.met();
@@ -253,10 +252,11 @@ pub(crate) async fn whole(begun: Begun, lane: &Lane, charge: &Charge) -> Result<
     }
 }
 
-/// How long the body of an answer may take that nobody reads, before its connection is given up.
+/// Time for an answer's unused body before its connection is dropped.
 const ASIDE: Duration = Duration::from_secs(1);
 
-/// Takes the head of an answer whose body says nothing to the caller. The body is read and thrown away aside, so that its connection is kept.
+/// Takes the head of an answer whose body the caller does not need. Reads and discards the body in the background, so that
+/// the connection is kept.
 pub(crate) fn unread(begun: Begun, lane: &Rc<Lane>, identity: &Identity) -> Returned {
     let Begun { sent, answering } = begun;
     let Answering { head, body, lease, .. } = answering;
@@ -275,7 +275,7 @@ pub(crate) fn unread(begun: Begun, lane: &Rc<Lane>, identity: &Identity) -> Retu
     Returned { sent, head, body: Bytes::new(), met }
 }
 
-/// Reads a body to its end and holds nothing of it. `None` if it breaks, or has more bytes than `most`.
+/// Reads a body to its end without storing it. `None` if it breaks off, or exceeds `most` bytes.
 async fn thrown_away(mut body: ReplyBody, most: usize) -> Option<()> {
     let mut left = most;
     while let Some(frame) = body.frame().await {
@@ -284,10 +284,10 @@ async fn thrown_away(mut body: ReplyBody, most: usize) -> Option<()> {
     Some(())
 }
 
-/// Sends, and reads the whole reply; the connection is kept only then.
+/// Sends a request and reads the whole reply. The connection is kept only then.
 ///
 /// # Errors
-/// As [`forward`].
+/// Same as [`forward`].
 pub(crate) async fn exchange(
     pool: &Pool,
     lease: Lease,
@@ -314,7 +314,7 @@ async fn begin(
         };
     let (head, body) = response.into_parts();
     if head.headers.contains_key(CONTENT_LENGTH) && head.headers.contains_key(TRANSFER_ENCODING) {
-        // hyper reads chunks, another reader the length; the connection is not kept
+        // hyper reads chunks, another reader the length; the connection is dropped
         return Err(invalid("the reply of the agent behind states two lengths"));
     }
     Ok(Answering { head, before: Bytes::new(), body, lease, deadline })
@@ -336,7 +336,7 @@ async fn finish(
         Ok(Err(Cut::TooLarge)) => Err(invalid("the agent behind answered more than the limit")),
         Ok(Err(Cut::NoRoom)) => Err(no_room(Delivered::Yes)),
         Ok(Err(Cut::Broken | Cut::Trailers)) => Err(invalid("the reply of the agent behind was cut")),
-        // its head came, so it has the message
+        // the agent sent a head, so it has the message
         Err(_) => Err(timeout(Delivered::Yes)),
     }
 }
@@ -355,14 +355,14 @@ fn lost(fault: SendFault) -> Refusal {
         )
         .with_hint(format!("nobody knows whether the message arrived: {ONCE}"))
         .with_delivered(Delivered::Unknown),
-        // its head was written, and what of its body the agent let in
+        // the head was written, and as much of the body as the agent accepted
         SendFault::TakenBack => Refusal::new(
             Code::UpstreamUnavailable,
             "the agent behind did not take the whole message while it might still be said",
         )
         .with_hint(format!("nobody knows how much of it arrived: {ONCE}"))
         .with_delivered(Delivered::Unknown),
-        // it may have been said before the message was read
+        // the agent may have sent it before it read the message
         SendFault::Garbage => invalid("the agent behind answered what is no http")
             .with_hint(format!("nobody knows whether the message arrived: {ONCE}"))
             .with_delivered(Delivered::Unknown),

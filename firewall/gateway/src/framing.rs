@@ -1,9 +1,9 @@
-//! Where one request ends and the next begins, read strictly and before anything else reads the bytes.
+//! Strict boundaries between requests, checked before any other reader sees the bytes.
 //!
-//! Two readers that disagree about a boundary are the whole of request smuggling (RFC 9112 §11.2), so this reader
-//! accepts one spelling only and everything behind it sees nothing else: CRLF line ends, no folding, no second
-//! `Content-Length`, never `Content-Length` beside `Transfer-Encoding`, `chunked` alone, no chunk extensions, no
-//! trailers. hyper parses the same bytes again afterwards; it never sees what was refused here.
+//! Request smuggling needs two readers that disagree about a boundary (RFC 9112 §11.2). So this reader accepts only one
+//! spelling, and later readers see nothing else. It requires CRLF line ends, at most one `Content-Length`, and never
+//! `Content-Length` with `Transfer-Encoding`. It accepts only `chunked`, and no folding, chunk extensions or trailers. hyper
+//! parses the same bytes again, but never the refused ones.
 
 pub(crate) mod agreed;
 pub(crate) mod frames;
@@ -20,40 +20,40 @@ pub(crate) use guard::{Guard, GuardLimits};
 pub(crate) use opening::{Opening, Paced, opening};
 pub(crate) use serving::{Caller, Serving, Watch};
 
-/// Why the bytes of a connection are not one plain HTTP/1.1 request after another. The text is fit for outsiders
-/// and never holds a byte of what was sent.
+/// Reason why the bytes of a connection are not a sequence of plain HTTP/1.1 requests. Its text is safe for outsiders and
+/// holds no received byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FramingFault {
     /// The request line is not `METHOD SP /path SP HTTP/1.1`.
     RequestLine,
-    /// The target is not in origin form (absolute, authority and asterisk forms name other hosts or none).
+    /// The target is not in origin form. The absolute, authority and asterisk forms name other hosts or none.
     Target,
-    /// Another version than HTTP/1.1.
+    /// A version other than HTTP/1.1.
     Version,
     /// A line end that is not CRLF, or a stray CR.
     LineEnd,
-    /// A header line that continues the one before (obs-fold, RFC 9112 §5.2).
+    /// A header line that continues the previous one (obs-fold, RFC 9112 §5.2).
     Folded,
-    /// A header name that is no token, or is followed by white space.
+    /// An invalid header name, or one followed by white space.
     HeaderName,
     /// A control character in a header value.
     HeaderValue,
-    /// No `Host`, more than one, or an empty one. HTTP/2: no `:authority` and no `Host`, two that differ, or one with a user.
+    /// No `Host`, several, or an empty one. HTTP/2: neither `:authority` nor `Host`, two different ones, or one with a user.
     Host,
-    /// More than one `Content-Length`, a list, or no decimal number.
+    /// Several `Content-Length`, a list, or an invalid decimal number.
     ContentLength,
-    /// `Transfer-Encoding` other than exactly one `chunked`.
+    /// `Transfer-Encoding` other than a single `chunked`.
     TransferEncoding,
     /// `Content-Length` and `Transfer-Encoding` in one request.
     BothLengths,
-    /// `Upgrade`, `HTTP2-Settings`, or `Connection: upgrade`, but for all that belongs to an offer of HTTP/2, which is passed over.
+    /// `Upgrade`, `HTTP2-Settings` or `Connection: upgrade`. A complete offer of HTTP/2 is ignored instead.
     Upgrade,
     /// A `Trailer` header, or bytes after the last chunk.
     Trailers,
-    /// `Expect` with anything but `100-continue`.
+    /// `Expect` with a value other than `100-continue`.
     Expect,
-    /// A chunk that is not `hex CRLF data CRLF`, or that carries an extension.
+    /// A chunk that is not `hex CRLF data CRLF`, or that has an extension.
     Chunk,
     /// More header bytes or header lines than the limits allow.
     HeadTooLarge,
@@ -64,7 +64,7 @@ pub enum FramingFault {
 }
 
 impl FramingFault {
-    /// One line for outsiders.
+    /// Text for outsiders, one line.
     pub fn reason(self) -> &'static str {
         match self {
             Self::RequestLine => "the request line is not `METHOD /path HTTP/1.1`",
@@ -97,47 +97,48 @@ impl fmt::Display for FramingFault {
 
 impl std::error::Error for FramingFault {}
 
-/// What follows a head.
+/// Content after a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// So many bytes (none if there was neither header).
+    /// This many bytes; zero without either header.
     Length(u64),
     /// Chunks.
     Chunked,
-    /// Nothing, until the request was answered: it asks for another protocol.
+    /// Nothing before the answer: the request asks for another protocol.
     Upgrade,
 }
 
-/// What [`scan_head`] found at the front of the bytes.
+/// Result of [`scan_head`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Head {
-    /// No end of the head yet; nothing wrong so far.
+    /// The head is incomplete and valid so far.
     Partial,
-    /// The head takes this many bytes, and this follows it.
+    /// A complete head.
     Complete {
         /// Length of the head with its empty line.
         bytes: usize,
-        /// What follows.
+        /// Content after the head.
         body: Body,
     },
 }
 
-/// Bounds of a head.
+/// Limits of a head.
 #[derive(Clone, Copy, Debug)]
 pub struct HeadLimits {
-    /// Bytes of request line and headers together.
+    /// Maximum bytes of request line and headers together.
     pub max_bytes: usize,
-    /// Header lines.
+    /// Maximum number of header lines.
     pub max_headers: usize,
-    /// Whether a request may ask for a WebSocket (RFC 6455 §4.1): `Upgrade: websocket` with `Connection: upgrade`, and no body.
+    /// True if a request may ask for a WebSocket (RFC 6455 §4.1): `Upgrade: websocket` with `Connection: upgrade`, without a
+    /// body.
     pub websocket: bool,
 }
 
-/// Reads the head at the front of `bytes`. `searched` says how many bytes an earlier call has already looked
-/// through without finding the end, so that a slow sender costs linear work.
+/// Parses the head at the front of `bytes`. `searched` is the number of bytes that earlier calls searched without finding the
+/// end. It keeps the cost of a slow sender linear.
 ///
 /// # Errors
-/// The first [`FramingFault`] of a complete head, or [`FramingFault::HeadTooLarge`] as soon as it is certain, or
+/// The first [`FramingFault`] of a complete head; [`FramingFault::HeadTooLarge`] as soon as it is certain;
 /// [`FramingFault::LineEnd`] for the first bare LF.
 pub fn scan_head(bytes: &[u8], searched: usize, limits: &HeadLimits) -> Result<Head, FramingFault> {
     let Some(end) = end_of_head(bytes, searched)? else {
@@ -164,9 +165,9 @@ pub fn scan_head(bytes: &[u8], searched: usize, limits: &HeadLimits) -> Result<H
     Ok(Head::Complete { bytes: end, body: facts.body(limits.websocket)? })
 }
 
-/// The index after the first empty line. Every LF up to there must follow a CR.
+/// Index after the first empty line. Every LF up to there must follow a CR.
 fn end_of_head(bytes: &[u8], searched: usize) -> Result<Option<usize>, FramingFault> {
-    // three bytes back: the end may have been cut anywhere inside CR LF CR LF
+    // three bytes back: the input may end anywhere inside CR LF CR LF
     let mut at = searched.saturating_sub(3);
     while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr(b'\n', rest)) {
         let lf = at.saturating_add(found);
@@ -226,11 +227,11 @@ fn request_line(line: &[u8]) -> Result<(), FramingFault> {
     if target.first() != Some(&b'/') || target.iter().any(|byte| !byte.is_ascii_graphic() || *byte == b'#') {
         return Err(FramingFault::Target);
     }
-    // hyper asks the same, and would answer by itself, without a decision id and without a record
+    // hyper makes the same check, but would answer without a decision id or a record
     Uri::try_from(target).map(drop).map_err(|_| FramingFault::Target)
 }
 
-/// What a header line can say about boundaries.
+/// Facts of the header lines that affect boundaries.
 #[derive(Default)]
 struct Facts {
     host: bool,
@@ -242,8 +243,8 @@ struct Facts {
     h2c: Offer,
 }
 
-/// The parts of an offer to go on in HTTP/2 (RFC 7540 §3.2), which clients without TLS make with each request, and which a server may pass over
-/// (RFC 9110 §7.8). Whoever shows some of them alone is no such client.
+/// The parts of an offer to continue in HTTP/2 (RFC 7540 §3.2). Clients without TLS make it with each request, and a server
+/// may ignore it (RFC 9110 §7.8). An incomplete offer comes from no such client.
 #[derive(Default, PartialEq, Eq)]
 struct Offer {
     /// `Upgrade: h2c`.
@@ -303,7 +304,7 @@ impl Facts {
                 (self.length.replace(decimal(value)?).is_some(), FramingFault::ContentLength)
             }
             14 if name.eq_ignore_ascii_case(b"http2-settings") => {
-                // token68: what it says is never looked at
+                // token68; its value is never used
                 let other = value.is_empty() || !value.iter().copied().all(is_token);
                 (other || std::mem::replace(&mut self.h2c.settings, true), FramingFault::Upgrade)
             }
@@ -338,7 +339,7 @@ impl Facts {
     }
 }
 
-/// `1*DIGIT`, at most eighteen of them: far past every body limit, and never an overflow.
+/// Parses `1*DIGIT` of at most eighteen digits: far above every body limit, and without overflow.
 fn decimal(value: &[u8]) -> Result<u64, FramingFault> {
     if value.is_empty() || value.len() > 18 || !value.iter().all(u8::is_ascii_digit) {
         return Err(FramingFault::ContentLength);
@@ -348,12 +349,12 @@ fn decimal(value: &[u8]) -> Result<u64, FramingFault> {
     }))
 }
 
-/// RFC 9110 §5.6.2.
+/// Returns true for a character of a token (RFC 9110 §5.6.2).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// Follows the chunks of one body (RFC 9112 §7.1) without changing them.
+/// Parser of one chunked body (RFC 9112 §7.1), which leaves the chunks unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Chunks {
     state: ChunkState,
@@ -377,11 +378,11 @@ impl Default for ChunkState {
     }
 }
 
-/// Hex digits of a chunk size: eight are four gigabytes, past every body limit.
+/// Maximum hex digits of a chunk size: eight allow four gigabytes, above every body limit.
 const MAX_SIZE_DIGITS: u8 = 8;
 
 impl Chunks {
-    /// How many bytes at the front of `bytes` belong to this body.
+    /// Number of bytes at the front of `bytes` that belong to this body.
     ///
     /// # Errors
     /// [`FramingFault::Chunk`] or [`FramingFault::Trailers`].
@@ -414,7 +415,7 @@ impl Chunks {
         Ok(at)
     }
 
-    /// Whether the last chunk and its empty line have been taken.
+    /// Returns true once the last chunk and its empty line have been taken.
     pub fn done(&self) -> bool {
         self.state == ChunkState::Done
     }

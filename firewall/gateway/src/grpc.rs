@@ -1,5 +1,5 @@
-//! A2A over gRPC: how its calls are framed, headed and ended. What a message says is read by `semgate_message::a2a::grpc`.
-//! See `docs/spec/a2a-grpc.md`.
+//! A2A over gRPC: framing, heads and status of its calls. `semgate_message::a2a::grpc` parses the messages. See
+//! `docs/spec/a2a-grpc.md`.
 
 pub(crate) mod answer;
 pub(crate) mod carry;

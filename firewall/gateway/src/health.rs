@@ -1,5 +1,5 @@
-//! Liveness of the serving threads, for `/healthz`: each thread answers a question from among its own tasks, so a thread that one task holds
-//! does not answer.
+//! Liveness of the serving threads, for `/healthz`. Each thread answers a probe from one of its own tasks, so a thread
+//! blocked by a task does not answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,24 +7,24 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-/// The longest that a serving thread may take to answer: many times its longest unit of work, and less than the second after which common
-/// probes give up.
+/// The longest time for a serving thread's answer. It is many times the longest unit of work, and below the one-second
+/// timeout of common probes.
 const ANSWER: Duration = Duration::from_millis(900);
-/// Questions that wait for one thread. A thread that holds still is asked no more than this.
+/// Maximum probes that wait for one thread.
 const WAITING: usize = 4;
 
-/// One question: answered, or dropped with the thread.
+/// One probe: answered, or dropped with the thread.
 type Question = oneshot::Sender<()>;
 
-/// The serving threads, as the admin address asks them.
+/// The probes' sending ends for all serving threads.
 #[derive(Clone, Default)]
 pub(crate) struct Health(Arc<[(String, mpsc::Sender<Question>)]>);
 
-/// The questions to one serving thread.
+/// The probes' receiving end of one serving thread.
 pub(crate) struct Questions(mpsc::Receiver<Question>);
 
 impl Health {
-    /// Opens a line to each thread of these names; the answering ends are in the same order.
+    /// Creates a channel for each named thread; the receiving ends are in the same order.
     pub(crate) fn of(threads: impl IntoIterator<Item = String>) -> (Health, Vec<Questions>) {
         let lines = threads.into_iter().map(|name| {
             let (ask, questions) = mpsc::channel(WAITING);
@@ -34,7 +34,7 @@ impl Health {
         (Health(asked.into()), answering)
     }
 
-    /// Asks all threads at once. Answers the names of those that did not answer in time, or have ended.
+    /// Probes all threads at once. Returns the names of threads that have ended or did not answer in time.
     pub(crate) async fn silent(&self) -> Vec<String> {
         let waiting: Vec<_> =
             self.0.iter().map(|(name, ask)| (name, tokio::spawn(answers(ask.clone())))).collect();
@@ -48,7 +48,7 @@ impl Health {
     }
 }
 
-/// Tells that a thread answered in time.
+/// Returns true if a thread answered in time.
 async fn answers(ask: mpsc::Sender<Question>) -> bool {
     let answer = async {
         let (answer, answered) = oneshot::channel();
@@ -58,10 +58,10 @@ async fn answers(ask: mpsc::Sender<Question>) -> bool {
 }
 
 impl Questions {
-    /// Answers for as long as the thread runs its tasks.
+    /// Answers probes while the thread runs its tasks.
     pub(crate) async fn answer(mut self) {
         while let Some(question) = self.0.recv().await {
-            // whoever asked may have stopped waiting
+            // the probe may have timed out
             let _ = question.send(());
         }
     }

@@ -1,5 +1,5 @@
-//! Who is on the other end of a connection. Settled once, when the connection opens; no header ever names a sender
-//! (`docs/design/firewall.md` §3). What may end meanwhile is the certificate, by time or because it was taken back, so that is asked for each message.
+//! Identity of a connection's peer, settled once when the connection opens. No header ever names a sender. The certificate
+//! may expire or be revoked later, so it is checked again for each message.
 
 mod shown;
 mod standing;
@@ -25,14 +25,14 @@ use crate::materials::Materials;
 use crate::reasons::ONCE;
 use shown::Remembered;
 
-/// The peer of one connection, and what the agent behind is told about it.
+/// The peer of one connection, and the headers that describe it to the agent.
 #[derive(Debug)]
 pub(crate) struct Identity {
     peer: Peer,
     account: Arc<Account>,
-    /// Whether its certificate still counts; `None` for a configured sender.
+    /// Current verdict on its certificate; `None` for a configured sender.
     standing: Option<Standing>,
-    /// `Client-Cert` (RFC 9440 §2.2): the leaf as a byte sequence of structured fields.
+    /// `Client-Cert` (RFC 9440 §2.2): the leaf as a structured-field byte sequence.
     client_cert: Option<HeaderValue>,
     /// `Semgate-Sender`: the SPIFFE id.
     sender: HeaderValue,
@@ -42,10 +42,10 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// The peer that showed these certificates in a TLS handshake.
+    /// The peer with these certificates from a TLS handshake.
     ///
     /// # Errors
-    /// [`Unidentified`]: then there is no connection.
+    /// [`Unidentified`]; the connection is then refused.
     pub(crate) fn certified(
         live: &Arc<ArcSwap<Materials>>,
         shown: &[CertificateDer<'_>],
@@ -57,7 +57,7 @@ impl Identity {
         Ok(Self {
             standing: Some(standing),
             client_cert: HeaderValue::try_from(encoded).ok(),
-            // a SPIFFE id is visible ASCII, so this is always a header value
+            // a SPIFFE id is visible ASCII, so it is always a valid header value
             sender: HeaderValue::try_from(peer.id().as_str()).map_err(|_| PeerFault::NoSpiffeId)?,
             account: accounts.of(&peer.id().as_str().into(), now)?,
             thumbprint: Some(peer.thumbprint()),
@@ -66,10 +66,10 @@ impl Identity {
         })
     }
 
-    /// The one sender of a plain listener.
+    /// The only sender of a plain listener.
     ///
     /// # Errors
-    /// [`PeerFault::NoSpiffeId`] for a text that is no header value; the configuration has refused it before.
+    /// [`PeerFault::NoSpiffeId`] for an invalid header value; the configuration has already refused it.
     pub(crate) fn configured(account: Arc<Account>) -> Result<Self, PeerFault> {
         let id = &**account.agent();
         let sender = HeaderValue::try_from(id).map_err(|_| PeerFault::NoSpiffeId)?;
@@ -84,11 +84,10 @@ impl Identity {
         })
     }
 
-    /// The peer, while its certificate lasts and nobody took it back.
+    /// The peer, while its certificate is valid and not revoked.
     ///
     /// # Errors
-    /// `sender_mismatch` once the certificate of a long connection has run out, or does not count any more under the roots and the
-    /// revocation lists that are live.
+    /// `sender_mismatch` once the certificate has expired, or no longer counts under the current roots and revocation lists.
     pub(crate) fn peer(&self, now: u64) -> Result<&Peer, Refusal> {
         let standing = self.standing.as_ref().map_or(Ok(()), |standing| standing.still(now));
         standing.map(|()| &self.peer).map_err(|fault| {
@@ -104,8 +103,8 @@ impl Identity {
         })
     }
 
-    /// Whether what an agent behind answers may still be handed to the peer, whose message that agent has: by its certificate, and by what
-    /// the head of its request showed, whose issuer's key may have been taken away since. A token that only ends gives nothing more.
+    /// Checks that the peer may still receive an agent's answer to a delivered message. It covers its certificate and the
+    /// credentials of its request, whose issuer's key may have been removed. A token's expiry alone does not matter here.
     ///
     /// # Errors
     /// `sender_mismatch`, as [`Identity::peer`] and [`Identity::shown`], with `delivered: yes`.
@@ -121,11 +120,11 @@ impl Identity {
         counts.map_err(after_delivery)
     }
 
-    /// The same of a socket, which the token opened: it ends with the key behind that token, also where the token has ended by itself before.
-    /// What `delivered` says is whether the agent has a message of the peer's.
+    /// Same check for a socket that the token opened. The socket ends with the token's key, even if the token has already
+    /// expired. `delivered` is the delivery state of the peer's messages.
     ///
     /// # Errors
-    /// As [`Identity::hears`], with that `delivered`.
+    /// Same as [`Identity::hears`], with the given `delivered`.
     pub(crate) fn hears_on(
         &self,
         delivered: Delivered,
@@ -140,10 +139,10 @@ impl Identity {
         })
     }
 
-    /// What the head of a request shows of the peer beside its certificate.
+    /// Reads the peer's credentials from the head of a request.
     ///
     /// # Errors
-    /// `malformed` for two tokens; `sender_mismatch` for one that is not good: it is never passed by.
+    /// `malformed` for two tokens; `sender_mismatch` for an invalid one, which is never ignored.
     pub(crate) fn shown(
         &self,
         headers: &HeaderMap,
@@ -153,7 +152,7 @@ impl Identity {
         self.remembered.shown(headers, issuers, &shown::bearer(&self.peer, self.thumbprint), (now, room))
     }
 
-    /// Whether what the head of a long connection showed is good by the keys that count now.
+    /// Checks a long connection's credentials with the current keys.
     ///
     /// # Errors
     /// `sender_mismatch`, as [`Identity::shown`].
@@ -166,8 +165,8 @@ impl Identity {
         shown.still(issuers, &shown::bearer(&self.peer, self.thumbprint), now)
     }
 
-    /// Whether the peer, and what the head of its request showed, count as they did then: for right before the bytes go, since reading a
-    /// body and opening a connection may have taken a while.
+    /// Checks the peer and its request's credentials again right before the bytes are sent. Reading a body and opening a
+    /// connection may have taken a while.
     ///
     /// # Errors
     /// `sender_mismatch`, as [`Identity::peer`] and [`Identity::shown`].
@@ -182,17 +181,17 @@ impl Identity {
         self.still_shows(shown, issuers, now)
     }
 
-    /// The SPIFFE id, whether or not it still counts: for the record.
+    /// The SPIFFE id for records, even if it no longer counts.
     pub(crate) fn id(&self) -> &str {
         self.peer.id()
     }
 
-    /// The account that everything of the peer is charged to, whether or not its certificate still counts.
+    /// Account of the peer, even if its certificate no longer counts.
     pub(crate) fn account(&self) -> &Arc<Account> {
         &self.account
     }
 
-    /// Counts one more connection of the peer. A plain listener has one sender only, who may have every place.
+    /// Counts one more connection of the peer. The only sender of a plain listener may use every place.
     ///
     /// # Errors
     /// [`TooMany`].
@@ -203,10 +202,10 @@ impl Identity {
         }
     }
 
-    /// Counts one more request of the peer in flight. A plain listener has one sender only, who may have every place.
+    /// Counts one more request of the peer in flight. The only sender of a plain listener may use every place.
     ///
     /// # Errors
-    /// [`TooMany`]: it has as many as one agent may.
+    /// [`TooMany`] if the agent has reached its limit.
     pub(crate) fn enter(&self, charge: &Charge) -> Result<(), TooMany> {
         if self.standing.is_some() { charge.enter() } else { Ok(()) }
     }
@@ -220,10 +219,10 @@ impl Identity {
     }
 }
 
-/// Why a peer has no connection.
+/// Reason for refusing a peer's connection.
 #[derive(Debug)]
 pub(crate) enum Unidentified {
-    /// Its certificate does not say who it is.
+    /// Its certificate does not identify it.
     Peer(PeerFault),
     /// Every account is in use.
     NoAccount,
@@ -250,7 +249,7 @@ impl fmt::Display for Unidentified {
     }
 }
 
-/// The same, of a caller whose message was delivered.
+/// Converts a refusal to one after delivery.
 fn after_delivery(refusal: Refusal) -> Refusal {
     let hint = format!("{}; the message was delivered: {ONCE}", refusal.hint());
     refusal.with_hint(hint).with_delivered(Delivered::Yes)

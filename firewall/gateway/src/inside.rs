@@ -1,8 +1,8 @@
-//! The addresses behind the gateway, which nothing that agents say of themselves may name: whoever followed one would come past the
-//! firewall.
+//! Internal addresses of the agents. Nothing that an agent says of itself may name one, since a reader could use it to bypass
+//! the firewall.
 //!
-//! A text is held against them as those read it who connect: hosts are compared as the URL standard normalises them, so that case, a
-//! dot at the end, percent signs, other digits and numbers for an address hide nothing. What a name resolves to is not looked at.
+//! Texts are compared as a connecting client reads them. Hosts are normalised as in the URL standard. So case, a final dot,
+//! percent signs, other digits and numeric addresses hide nothing. Names are not resolved.
 
 use std::net::IpAddr;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use url::Host;
 use crate::config::{Place, RouteConfig, Upstream};
 use crate::spelling;
 
-/// Host and port of each place that an agent is behind.
+/// Host and port of each agent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Inside(Vec<Origin>);
 
@@ -22,19 +22,19 @@ struct Origin {
     port: u16,
 }
 
-/// A host as one who connects understands it.
+/// A host in normalised form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Normal {
-    /// One's own machine, under any of its names: whoever says one means the others.
+    /// The local machine, under any of its names, which are all equal.
     Here,
     Name(String),
     Address(IpAddr),
 }
 
 impl Normal {
-    /// Reads a name, or an address, which is in brackets if it is of IPv6; nothing of what is neither.
+    /// Parses a name or an address, with brackets for IPv6; `None` for anything else.
     fn parse(host: &str) -> Option<Self> {
-        // a sentence may end right behind it
+        // a sentence may end right after it
         let host = host.trim_end_matches('.');
         let address = |address: IpAddr| match address.to_canonical() {
             here if here.is_loopback() || here.is_unspecified() => Self::Here,
@@ -52,28 +52,28 @@ impl Normal {
     }
 }
 
-/// The port that a text says.
+/// Port in a text.
 #[derive(Clone, Copy)]
 enum Port {
     Is(u16),
-    /// That of its scheme, which may be any.
+    /// The default port of any scheme.
     Usual,
 }
 
-/// The host of an address as one who connects understands it, and as it is written; nothing for a socket of this machine.
+/// Host of an address, normalised and as written; `None` for a local socket.
 fn host(at: &Upstream) -> Option<(Option<Normal>, &str, u16)> {
     let Place::Tcp(host, port) = &at.place else { return None };
     let bracketed = host.contains(':').then(|| format!("[{host}]"));
     Some((Normal::parse(bracketed.as_ref().unwrap_or(host)), host, *port))
 }
 
-/// Whether whoever goes there comes to their own machine, by any of its names.
+/// Returns true if a client that goes there reaches its own machine, by any name.
 pub(crate) fn is_here(at: &Upstream) -> bool {
     host(at).is_none_or(|(host, ..)| host == Some(Normal::Here))
 }
 
 impl Inside {
-    /// What is behind these routes: their agents, and where their cards are.
+    /// Internal addresses of these routes: their agents, and the sources of their cards.
     pub(crate) fn behind(routes: &[RouteConfig]) -> Self {
         Self::of(routes.iter().flat_map(|route| [&route.upstream].into_iter().chain(&route.card_from)))
     }
@@ -86,19 +86,19 @@ impl Inside {
         Self(places.into_iter().filter_map(origin).collect())
     }
 
-    /// Whether an address leads to one of the places, over whatever is spoken there, or nobody can say where it leads.
+    /// Returns true if an address leads to an internal one in any protocol, or cannot be resolved safely.
     pub(crate) fn is_at(&self, at: &Upstream) -> bool {
         let Some((Some(host), _, port)) = host(at) else { return true };
         self.0.iter().any(|origin| origin.port == port && origin.host == host)
     }
 
-    /// Whether a text names one of the places, in a URL or as host and port, also where its reader has to undo what hides letters.
+    /// Returns true if a text names an internal address, as a URL or as host and port, even in disguised letters.
     pub(crate) fn named_in(&self, text: &str) -> bool {
         self.read_in(text) || self.read_in(&spelling::plain(text))
     }
 
     fn read_in(&self, text: &str) -> bool {
-        // readers of urls leave line ends out
+        // readers of urls drop line ends
         self.stands_in(text) || (text.contains('\n') && self.stands_in(&text.replace('\n', "")))
     }
 
@@ -108,7 +108,7 @@ impl Inside {
             let (Some(before), Some(host), Some(after)) = (before, host, after) else { return false };
             let (at_end, before_end) = (port(before, after), port(before, ""));
             let of = |host: &str, port: Option<Port>| port.is_some_and(|port| self.holds(host, port));
-            // words of other scripts, quotes and dashes may stand right before it or behind
+            // other scripts' words, quotes and dashes may stand directly before or after it
             let foreign = !host.is_ascii() && (at_end.is_some() || before_end.is_some());
             let part = |(part, last): (String, bool)| of(&part, if last { at_end } else { before_end });
             of(host, at_end) || (foreign && pieces(host).any(part))
@@ -128,7 +128,7 @@ impl Inside {
     }
 }
 
-/// The longest parts of a run that are ASCII once each character is what the URL standard makes of it, and whether the run ends with it.
+/// The longest ASCII parts of a run after URL-standard mapping. The flag is true for the part at the end of the run.
 fn pieces(run: &str) -> impl Iterator<Item = (String, bool)> {
     let (mut all, mut piece) = (Vec::new(), String::new());
     for c in run.chars() {
@@ -141,7 +141,8 @@ fn pieces(run: &str) -> impl Iterator<Item = (String, bool)> {
     all.into_iter().filter(|(piece, _)| !piece.is_empty())
 }
 
-/// What a character of a host becomes if that is ASCII: letters of other widths their own, dots of other scripts a dot, a soft hyphen nothing.
+/// URL-standard mapping of a host's character, if the result is ASCII. Maps other widths to letters, other dots to a dot, and
+/// a soft hyphen to nothing.
 fn mapped(c: char) -> Option<String> {
     if c.is_ascii() {
         return Some(c.to_string());
@@ -151,7 +152,7 @@ fn mapped(c: char) -> Option<String> {
     Some(between.to_owned())
 }
 
-/// Where hosts can stand: what is written without a break, and what is in brackets.
+/// Ranges that may hold hosts: unbroken text, and text in brackets.
 fn runs(text: &str) -> Vec<Range<usize>> {
     let of_host = |c: char| {
         c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '%') || !(c.is_ascii() || c.is_whitespace())
@@ -175,16 +176,16 @@ fn runs(text: &str) -> Vec<Range<usize>> {
     runs
 }
 
-/// Bytes of an address in brackets: the longest of IPv6 has 45.
+/// Maximum bytes of an address in brackets; the longest IPv6 address has 45.
 const MAX_BRACKETS: usize = 48;
 
-/// The port of a host between the two; nothing where it is a word, and no address.
+/// Port of a host between the two; `None` for a plain word.
 fn port(before: &str, after: &str) -> Option<Port> {
     if let Some(port) = after.strip_prefix(':') {
         let digits = port.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
         return if digits.is_empty() { Some(Port::Usual) } else { digits.parse().ok().map(Port::Is) };
     }
-    // without a port only where a url stands, so that a word is no address; slashes may be missing or lean back
+    // a missing port counts only in a url, so that a word is no address; slashes may be missing or backward
     let scheme = before.trim_end_matches(['/', '\\']).strip_suffix(':');
     let in_url = scheme.is_some_and(|scheme| scheme.ends_with(|c: char| c.is_ascii_alphanumeric()));
     (in_url || before.ends_with("//") || before.ends_with('@')).then_some(Port::Usual)

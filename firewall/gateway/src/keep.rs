@@ -1,7 +1,7 @@
-//! Owners over a restart: whatever is learnt or forgotten becomes a line of a file, written behind by a thread of its own.
+//! Owners across a restart. A thread of its own writes each change as a line of a file.
 //!
-//! Nothing waits for it. A line that is lost (a crash within the moment, a full disk) makes a thing unknown to its owner too, and gives it
-//! to nobody else before the agent behind names it again; so no check rests on the file.
+//! Nothing waits for the write. After a lost line (a crash, a full disk) the owner's object is unknown to everyone until the
+//! agent names it again. So no check depends on the file.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -29,11 +29,11 @@ mod policies;
 mod tests;
 mod tools;
 
-/// Lines that wait for the thread: some seconds of nothing but new tasks.
+/// Lines waiting for the thread: a few seconds of only new tasks.
 const QUEUE: usize = 65_536;
-/// Bytes of one line: names of at most 2,048 bytes each, and what is shown at the target of a push configuration, escaped.
+/// Maximum bytes of a line: names of at most 2,048 bytes each, and the credentials of a push target, escaped.
 const MAX_LINE: u64 = 64 * 1024;
-/// Lines beyond twice what is remembered before the file is written anew.
+/// Lines beyond twice the remembered ones before the file is rewritten.
 const SLACK: usize = 4_096;
 
 /// One line of the file.
@@ -44,7 +44,7 @@ enum Line<O = Owned> {
     Forgotten(O),
 }
 
-/// A record as this version or the one before wrote it, which named the route where this one names the agent.
+/// A record in this version's form or the previous one, which named the route instead of the agent.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Written {
@@ -52,7 +52,7 @@ enum Written {
     Before(Before),
 }
 
-/// The form of the first version.
+/// Form of the first version.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Before {
@@ -64,20 +64,20 @@ struct Before {
     digest: String,
 }
 
-/// The agent behind each route, by the route's name: for records of the first version, which knew no tenants.
+/// Agent of each route, by the route's name. Used for records of the first version, which had no tenants.
 pub(crate) type Routes = BTreeMap<String, String>;
 
 impl Written {
-    /// Where a record says that it is known; in the first version by route.
+    /// Key of a record; by route in the first version.
     fn place(&self) -> (String, Option<String>, Kind, String) {
         match self {
             Self::Now(now) => (now.agent.clone(), now.tenant.clone(), now.kind, now.id.clone()),
-            // no agent's id begins with a line's end
+            // no agent's id begins with a line end
             Self::Before(old) => (format!("\n{}", old.route), None, old.kind, old.id.clone()),
         }
     }
 
-    /// The record in this version's form; none for a route that is gone, whose ids nobody can ask for.
+    /// The record in the current form; `None` for a removed route, whose ids nobody can use.
     fn owned(self, routes: &Routes) -> Option<Owned> {
         match self {
             Self::Now(owned) => Some(owned),
@@ -89,7 +89,7 @@ impl Written {
     }
 }
 
-/// What the thread is told.
+/// Message to the thread.
 enum Word {
     Line(Line),
     End,
@@ -99,7 +99,7 @@ struct Told(SyncSender<Word>);
 
 impl Told {
     fn say(&self, line: Line) {
-        // a full queue loses the line, and what that means stands above
+        // a full queue loses the line, as the module documentation describes
         let _ = self.0.try_send(Word::Line(line));
     }
 }
@@ -114,17 +114,17 @@ impl Journal for Told {
     }
 }
 
-/// The thread that writes. Dropped, it writes what is still waiting, and ends.
+/// The writing thread. Dropping the value writes the remaining lines and ends the thread.
 pub(crate) struct Keeper {
     words: SyncSender<Word>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Keeper {
-    /// Reads what the last run wrote into the inspector's memory, writes the file anew, and goes on writing.
+    /// Restores the last run's file, rewrites it, and starts the thread.
     ///
     /// # Errors
-    /// The file cannot be read or written. Lines that are none do not stop a start: the file is set aside as `owners.damaged`.
+    /// An unreadable or unwritable file. Invalid lines do not stop a start: the file is then set aside as `owners.damaged`.
     pub(crate) fn start(
         shared: &Arc<Shared>,
         state: &Path,
@@ -157,7 +157,7 @@ impl Drop for Keeper {
     }
 }
 
-/// What the file holds goes into the memory. A last line without its end was never whole.
+/// Restores the file into memory. Ignores an incomplete last line.
 fn restore(owners: &Owners, path: &Path, prefix: &Prefix, routes: &Routes) -> io::Result<()> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -176,9 +176,9 @@ fn restore(owners: &Owners, path: &Path, prefix: &Prefix, routes: &Routes) -> io
     Ok(())
 }
 
-/// Gives each whole line to `take`, and says whether all could be taken. One that cannot be, or is longer than `most`, is left out by
-/// itself: what comes after it counts, so that damage makes nobody else's what was somebody's. A last line without its end was cut by
-/// a crash and never was one.
+/// Passes each complete line to `take`. Returns true if all were accepted. Skips a rejected line, or one longer than `most`,
+/// and continues, so that damage gives nobody another's objects. An incomplete last line comes from a crash and does not
+/// count.
 fn lines(mut file: impl BufRead, most: u64, mut take: impl FnMut(&[u8]) -> Option<()>) -> io::Result<bool> {
     let (mut line, mut whole) = (Vec::new(), true);
     loop {
@@ -196,7 +196,7 @@ fn lines(mut file: impl BufRead, most: u64, mut take: impl FnMut(&[u8]) -> Optio
     }
 }
 
-/// What is left after all lines, in the order in which it was learnt, and whether every whole line could be read.
+/// The remaining records in order, and true if every complete line was valid.
 fn read(file: impl BufRead, routes: &Routes) -> io::Result<(Vec<Owned>, bool)> {
     let mut order: BTreeMap<u64, Written> = BTreeMap::new();
     let mut places: BTreeMap<_, u64> = BTreeMap::new();
@@ -220,8 +220,8 @@ fn read(file: impl BufRead, routes: &Routes) -> io::Result<(Vec<Owned>, bool)> {
     Ok((undisputed(order.into_values().filter_map(|written| written.owned(routes)).collect()), whole))
 }
 
-/// Without what two agents own. In the first version two routes to one receiver had each its own ids: of one that they had in common
-/// nobody can say whose it is.
+/// Removes objects with two owners. In the first version, two routes to one receiver had separate ids. The owner of a shared
+/// id is unknown.
 fn undisputed(mut all: Vec<Owned>) -> Vec<Owned> {
     let place = |owned: &Owned| (owned.agent.clone(), owned.tenant.clone(), owned.kind, owned.id.clone());
     let mut owners: BTreeMap<_, Option<String>> = BTreeMap::new();
@@ -235,7 +235,8 @@ fn undisputed(mut all: Vec<Owned>) -> Vec<Owned> {
     all
 }
 
-/// The file anew, with these lines: durable before it takes the place of the old one, which it has for good when this returns.
+/// Replaces the file with these lines. The new file is durable before it replaces the old one, and the replacement is durable
+/// on return.
 fn rewrite<T: serde::Serialize>(
     lines: impl IntoIterator<Item = T>,
     path: &Path,
@@ -243,7 +244,7 @@ fn rewrite<T: serde::Serialize>(
     anew(path, |file| lines.into_iter().try_for_each(|line| append(file, &line)))
 }
 
-/// The file anew, with what is written into it; of mode 0600, and durable as in [`rewrite`].
+/// Writes a new file of mode 0600, durable as in [`rewrite`].
 pub(crate) fn anew(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
@@ -267,7 +268,7 @@ fn append(file: &mut impl Write, line: &impl serde::Serialize) -> io::Result<()>
     file.write_all(&bytes)
 }
 
-/// Writes until it is told to end. What cannot be written is said once, and tried again with the next file.
+/// Writes until told to end. Logs a failure once, and retries with the next file.
 fn write(heard: &Receiver<Word>, owners: &Owners, path: &Path, file: BufWriter<File>) {
     let (mut file, mut lines) = (Some(file), owners.len());
     while let Ok(first) = heard.recv() {

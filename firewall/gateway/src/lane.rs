@@ -1,4 +1,4 @@
-//! One route on one core, and what all cores share.
+//! One route on one core, and the state shared by all cores.
 
 mod handshakes;
 mod listings;
@@ -30,27 +30,27 @@ use crate::upstream::Pool;
 pub(crate) use handshakes::Handshakes;
 pub(crate) use listings::Listings;
 
-/// What all cores share.
+/// State shared by all cores.
 pub(crate) struct Shared {
     pub(crate) inspector: Inspector,
     pub(crate) limits: Limits,
     pub(crate) audit: Audit,
-    /// The accounts of agents, on all routes.
+    /// Accounts of agents, on all routes.
     pub(crate) accounts: Accounts,
     pub(crate) started: Instant,
-    /// No new connection is taken: streams that are silent for as long as nothing happens end.
+    /// True during a drain: no new connections are accepted, and idle streams end.
     pub(crate) draining: AtomicBool,
-    /// What handshakes leave behind; the inspector honours the same.
+    /// Handshake sessions, which the inspector uses too.
     pub(crate) sessions: Arc<Sessions>,
-    /// Whose tokens count as credentials, as it is now.
+    /// Current issuers of credential tokens.
     pub(crate) issuers: ArcSwap<TokenIssuers>,
-    /// The benchmark's build only: nothing is inspected, counted or recorded.
+    /// Benchmark build only: nothing is inspected, counted or recorded.
     #[cfg(feature = "plain-proxy")]
     pub(crate) unchecked: bool,
 }
 
 impl Shared {
-    /// Both clocks.
+    /// Reads both clocks.
     pub(crate) fn now(&self) -> Now {
         let monotonic = self.started.elapsed().as_millis();
         Now { unix: unix_now(), monotonic_ms: u64::try_from(monotonic).unwrap_or(u64::MAX) }
@@ -61,37 +61,38 @@ impl Shared {
 pub(crate) struct Lane {
     pub(crate) shared: Arc<Shared>,
     pub(crate) route: Arc<Route>,
-    /// The same for who asks for the card, and does not know yet which versions are taken.
+    /// The route for card requests, which do not know the accepted versions yet.
     pub(crate) card_route: Arc<Route>,
     pub(crate) door: Door,
     pub(crate) address: Address,
     pub(crate) pool: Pool,
     pub(crate) card: Card,
     pub(crate) decisions: Rc<Decisions>,
-    /// The order in which the work of this core is done.
+    /// Scheduler of this core.
     pub(crate) turns: Rc<Turns>,
     pub(crate) metrics: RouteMetrics,
-    /// The route's receiver: who answers, by configuration on loopback, and by what [`Pool`] verifies over TLS.
+    /// The route's receiver as the sender of replies. It is known by configuration on loopback, and verified by [`Pool`] over
+    /// TLS.
     pub(crate) replier: Peer,
     pub(crate) handshakes: Handshakes,
-    /// The members that a message is for, where the route is one to a group.
+    /// Members of the group, if the route leads to one.
     pub(crate) group: Option<Group>,
-    /// Held while the tools of a server of MCP are listed in a caller's place: one list at a time answers for all who wait.
+    /// MCP: locks for tool lists that the gateway requests for a caller. One list at a time serves all waiting calls.
     pub(crate) listings: Listings,
-    /// MCP: what passes of authorization, where callers show the server behind their credentials.
+    /// MCP: authorization, if callers send credentials to the server.
     pub(crate) authorization: Option<Authorization>,
-    /// MCP: what is taken of streams.
+    /// MCP: accepted deviations of streams.
     pub(crate) streams: StreamChoices,
-    /// On which notifications of the agent behind leave.
+    /// Lane for the agent's own notifications.
     pub(crate) egress: Option<Egress>,
 }
 
-/// A group and the routes to its members, on one core.
+/// A group and its members' routes, on one core.
 pub(crate) struct Group {
     pub(crate) name: String,
     pub(crate) members: Vec<Rc<Lane>>,
-    /// Replies that are enough.
+    /// Number of replies that suffices.
     pub(crate) replies: usize,
-    /// How long they are waited for.
+    /// Time to wait for replies.
     pub(crate) time: std::time::Duration,
 }

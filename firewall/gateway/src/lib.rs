@@ -1,12 +1,12 @@
-//! Sockets, TLS, limits, forwarding and audit: everything of the firewall that touches the world.
+//! Sockets, TLS, limits, forwarding and audit: every part of the firewall with side effects.
 //!
-//! The path of a message is the list of files, one verb each: `listen` → `identify` → `admit` → `receive` → (the inspector:
-//! parse → resolve → conform → decide → meter) → `forward` → `reply` → `record`. `refuse` is the only place where a
-//! [`Refusal`](semgate_inspect::Refusal) becomes an HTTP or JSON-RPC answer. Beside the path: `follow` keeps the
-//! generation that messages are judged under, `admin` answers the operator.
+//! A message passes these files in order: `listen` → `identify` → `admit` → `receive` → the inspector → `forward` → `reply` →
+//! `record`. The inspector's steps are parse → resolve → conform → decide → meter. Only `refuse` converts a
+//! [`Refusal`](semgate_inspect::Refusal) to an HTTP or JSON-RPC answer. Apart from messages, `follow` keeps the generation
+//! current, and `admin` answers the operator.
 //!
-//! Each stage takes the value that only the stage before it can build; `forward` consumes a
-//! [`Permit`](semgate_inspect::Permit). Nothing is ever sent twice: there is no retry.
+//! Each stage takes a value that only the previous stage can build; `forward` consumes a [`Permit`](semgate_inspect::Permit).
+//! Nothing is ever sent twice: there are no retries.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod account;

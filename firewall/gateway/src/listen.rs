@@ -1,4 +1,4 @@
-//! Sockets: one set of listeners for each core, so that a connection lives and dies on the core that took it.
+//! Sockets: a set of listeners for each core, so that a connection stays on the core that accepted it.
 
 mod speak;
 
@@ -24,34 +24,34 @@ use crate::identify::Identity;
 use crate::lane::Lane;
 use crate::materials::Materials;
 
-/// Connections that wait in the kernel while the accepting core is busy.
+/// Connections that wait in the kernel while the core is busy.
 const BACKLOG: i32 = 1024;
 
-/// Bytes that a connection takes before anything is said on it: buffers of TLS and of a head.
+/// Bytes that a connection holds at its start: buffers of TLS and of a head.
 const BUFFERS: usize = 64 * 1024;
 
-/// After an accept that failed for want of descriptors: trying again at once would only spin.
+/// Pause after an accept that failed for lack of descriptors, since an immediate retry would only spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// One route as it really listens.
+/// One route with its bound address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundRoute {
-    /// The route's name.
+    /// Name of the route.
     pub name: String,
-    /// The address, with the port that was taken.
+    /// Address with the actual port.
     pub listen: Listen,
-    /// The URL for callers: `https://…/` (`http://…/` for a plain listener, the configured `public_url` if there is one);
-    /// for a Unix socket `unix:…`.
+    /// URL for callers: `https://…/`, or `http://…/` for a plain listener, or the configured `public_url`. For a Unix socket
+    /// `unix:…`.
     pub url: String,
 }
 
-/// A bound listener of one core, not yet part of a runtime.
+/// A bound listener of one core, not yet in a runtime.
 pub(crate) enum Bound {
     Tcp(std::net::TcpListener),
     Unix(std::os::unix::net::UnixListener),
 }
 
-/// Binds `listen` once for each core. Returns the address with the port that was taken.
+/// Binds `listen` once for each core. Returns the address with the actual port.
 ///
 /// # Errors
 /// [`RunFault::Bind`].
@@ -80,8 +80,8 @@ pub(crate) fn bind(listen: &Listen, cores: usize) -> Result<(Vec<Bound>, Listen)
     }
 }
 
-/// Refuses an address that somebody listens at: cores share theirs, and the kernel would share it with another gateway of this user too, so that
-/// chance decided whose policies judge a message.
+/// Refuses an address already in use. Cores share theirs, so the kernel would also share it with another gateway of this
+/// user. Chance would then select the policies for a message.
 fn alone(address: std::net::SocketAddr) -> std::io::Result<()> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Transport::TCP))?;
     socket.set_reuse_address(true)?;
@@ -98,7 +98,7 @@ fn tcp(address: std::net::SocketAddr) -> std::io::Result<std::net::TcpListener> 
     Ok(socket.into())
 }
 
-/// Only an old socket is removed, never a file of another kind.
+/// Binds a Unix socket. Removes only an old socket, never another kind of file.
 fn unix(path: &Path) -> std::io::Result<std::os::unix::net::UnixListener> {
     if let Ok(old) = std::fs::symlink_metadata(path)
         && old.file_type().is_socket()
@@ -111,21 +111,21 @@ fn unix(path: &Path) -> std::io::Result<std::os::unix::net::UnixListener> {
     Ok(listener)
 }
 
-/// Who may speak on a listener.
+/// Admission of peers to a listener.
 #[derive(Clone)]
 pub(crate) enum Entrance {
-    /// TLS with client certificates; renewed on SIGHUP.
+    /// TLS with client certificates; SIGHUP reloads them.
     Tls(Arc<ArcSwap<Materials>>),
-    /// Plain, and everyone is this one sender.
+    /// Plain; every peer is this one sender.
     Plain(Rc<Identity>),
 }
 
-/// Whose requests a listener takes.
+/// Kind of requests on a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Face {
-    /// Callers', for the agent behind.
+    /// Callers' requests to the agent.
     Callers,
-    /// The agent's own, which leave (push notifications).
+    /// The agent's own push notifications.
     Agent,
 }
 
@@ -134,17 +134,17 @@ pub(crate) struct Listener {
     pub(crate) face: Face,
     pub(crate) lane: Rc<Lane>,
     pub(crate) entrance: Entrance,
-    /// Connections of this listener on this core.
+    /// Connection slots of this listener on this core.
     pub(crate) slots: Arc<Semaphore>,
-    /// Turns true when the gateway drains.
+    /// True once the gateway drains.
     pub(crate) stop: watch::Receiver<bool>,
 }
 
 impl Listener {
-    /// Takes connections until the gateway drains.
+    /// Accepts connections until the gateway drains.
     ///
     /// # Errors
-    /// The socket cannot be used by the runtime.
+    /// The runtime cannot use the socket.
     pub(crate) async fn run(self: Rc<Self>, bound: Bound) -> std::io::Result<()> {
         match bound {
             Bound::Tcp(listener) => {
@@ -166,7 +166,7 @@ impl Listener {
         Ok(())
     }
 
-    /// One connection after the other, each with its slot, until the gateway drains.
+    /// Accepts one connection after another, each with its slot, until the gateway drains.
     async fn take_each<S>(self: &Rc<Self>, next: impl AsyncFn() -> std::io::Result<(S, Arc<str>)>)
     where
         S: AsyncRead + AsyncWrite + Unpin + 'static,
@@ -192,8 +192,8 @@ impl Listener {
         tokio::time::sleep(ACCEPT_PAUSE).await;
     }
 
-    /// A connection gets a task in the turns of its agent. `slot` is given back when the connection ends. Until a TLS handshake says which
-    /// agent it is, its work is charged to the address that it comes from.
+    /// Serves a connection as a task in its agent's turns. The end of the connection releases `slot`. Until a TLS handshake
+    /// identifies the agent, the work is charged to the remote address.
     fn take<S>(self: &Rc<Self>, stream: S, from: Arc<str>, slot: OwnedSemaphorePermit)
     where
         S: AsyncRead + AsyncWrite + Unpin + 'static,
@@ -231,11 +231,11 @@ impl Listener {
         }
     }
 
-    /// Charges a connection to its agent. `None`: the agent has as many as it may.
+    /// Charges a connection to its agent. `None` if the agent has reached its limit.
     fn admit_connection(&self, identity: &Identity) -> Option<Connection> {
         let connection = identity.connect(BUFFERS).ok();
         if connection.is_none() {
-            // a line for each would let whoever is past its bound fill the log; the metric counts them
+            // a line for each would let an agent past its limit fill the log; the metric counts them
             tracing::debug!(
                 sender = identity.id(),
                 route = self.lane.route.name,
@@ -246,7 +246,7 @@ impl Listener {
         connection
     }
 
-    /// The TLS handshake, and who it was with.
+    /// Performs the TLS handshake and identifies the peer.
     async fn secure<S>(
         &self,
         materials: &Arc<ArcSwap<Materials>>,
@@ -283,7 +283,7 @@ impl Listener {
     }
 }
 
-/// The name of the account of a peer that is not identified: its address, of IPv6 the network of 64 bits that one host can have.
+/// Account name of an unidentified peer: its address, or for IPv6 the 64-bit network of one host.
 fn stranger(address: IpAddr) -> Arc<str> {
     match address.to_canonical() {
         IpAddr::V4(address) => format!("address {address}").into(),

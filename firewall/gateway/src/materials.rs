@@ -1,5 +1,5 @@
-//! Keys and certificates from their files, and the TLS configurations made of them. Read at the start and again on SIGHUP:
-//! leaves live for at most 90 days, gateways for longer.
+//! Keys, certificates and TLS configurations from their files. They are loaded at the start and on SIGHUP, since leaf
+//! certificates last at most 90 days and gateways run longer.
 
 mod presented;
 
@@ -27,48 +27,49 @@ use crate::crls::Stores;
 use crate::fault::RunFault;
 use presented::Presented;
 
-/// What TLS needs, in both directions.
+/// Material for TLS in both directions.
 pub(crate) struct Materials {
-    /// Whose agents may connect, and under which roots.
+    /// Trust domains whose agents may connect, with their roots.
     pub(crate) peers: Arc<PeerRoots>,
-    /// For TLS listeners; `None` if there is none.
+    /// Configuration of TLS listeners; `None` without any.
     pub(crate) server: Option<Arc<ServerConfig>>,
-    /// For each route with an https upstream, by the route's place in the configuration.
+    /// Configurations of https upstreams, by index of the route.
     pub(crate) upstreams: Vec<Option<Arc<ClientConfig>>>,
-    /// For each route that takes handshakes, by the same place. A new one after SIGHUP forgets handshakes that are under way, and not what was taken.
+    /// Handlers of handshakes, by index of the route. A reload on SIGHUP drops unfinished handshakes, but remembers used
+    /// ones.
     pub(crate) endpoints: Vec<Option<Shaker>>,
-    /// For each route that passes cards on untouched, by the same place: the keys that must have signed them.
+    /// Keys that must have signed unchanged cards, by index of the route.
     pub(crate) card_keys: Vec<Option<Arc<CardKeys>>>,
-    /// Whose tokens count as credentials.
+    /// Issuers whose tokens count as credentials.
     pub(crate) issuers: Arc<TokenIssuers>,
 }
 
-/// Who deals with the handshakes of a route.
+/// Handler of a route's handshakes.
 #[derive(Clone)]
 pub(crate) enum Shaker {
-    /// The gateway answers in the place of the agent behind.
+    /// The gateway answers for the agent.
     Answers(Arc<Endpoint>),
-    /// The agent behind answers; the gateway opens, checks and seals anew.
+    /// The agent answers; the gateway opens, checks and reseals.
     Relays(Arc<Relay>),
 }
 
 impl Materials {
     /// # Errors
-    /// A file that cannot be read or used, with its name.
+    /// An unreadable or unusable file, with its name.
     pub(crate) fn load(config: &Config, crls: &Stores) -> Result<Self, RunFault> {
         Self::after(&[], config, crls)
     }
 
-    /// The same read again, for the same configuration: what was taken in handshakes is not taken again.
+    /// Reloads the files for the same configuration. Used handshakes stay used.
     ///
     /// # Errors
-    /// As [`Materials::load`].
+    /// Same as [`Materials::load`].
     pub(crate) fn reload(&self, config: &Config, crls: &Stores) -> Result<Self, RunFault> {
         Self::after(&self.endpoints, config, crls)
     }
 
     fn after(before: &[Option<Shaker>], config: &Config, crls: &Stores) -> Result<Self, RunFault> {
-        // what this gateway shows of itself is for others to look up: without lists it would never start to fetch them
+        // others check the gateway's own certificate: with lists here, it could never start to fetch them
         let (mut peers, mut own) = (PeerRoots::new(), PeerRoots::new());
         for domain in &config.trust_domains {
             let name = TrustDomain::parse(&domain.name).map_err(|e| RunFault::Tls { why: e.to_string() })?;
@@ -124,7 +125,7 @@ fn issuers(config: &Config) -> Result<TokenIssuers, RunFault> {
     config.credential_issuers.iter().map(one).collect::<Result<_, _>>().map(TokenIssuers::new)
 }
 
-/// Towards callers: whoever shows a certificate, over either HTTP.
+/// TLS towards callers: requires a certificate, over either HTTP version.
 fn server(chain: &Chain, key: &KeyPair, peers: &Arc<PeerRoots>) -> Result<ServerConfig, RunFault> {
     let clients = ClientAuth::Required(Arc::clone(peers));
     let mut server = server_config(chain, key, clients, Arc::new(DefaultTimeProvider))
@@ -133,7 +134,7 @@ fn server(chain: &Chain, key: &KeyPair, peers: &Arc<PeerRoots>) -> Result<Server
     Ok(server)
 }
 
-/// Towards one agent: it must be the route's receiver, under the roots of the receiver's own trust domain.
+/// TLS towards one agent: it must be the route's receiver, under the roots of the receiver's trust domain.
 fn agent(
     config: &Config,
     route: &RouteConfig,
@@ -156,8 +157,8 @@ fn agent(
     Ok(Arc::new(client))
 }
 
-/// Who deals with handshakes: with a certificate of the agent behind, which everybody verifies, the gateway in its place; with one of its own
-/// it stands between, and has no key of the agent's. Either goes on where the one before it stops.
+/// Handler of handshakes. With the agent's certificate, which everyone verifies, the gateway answers for the agent. With its
+/// own certificate it relays, and has no key of the agent. A new handler continues where the previous one stopped.
 fn shaker(
     config: &Config,
     (route, choice): (&RouteConfig, &HandshakeChoice),
@@ -188,10 +189,10 @@ fn shaker(
     Ok(Shaker::Answers(Arc::new(endpoint)))
 }
 
-/// The keys that locks are made and honoured with: the fleet's, or ones that end with the process.
+/// Keys that create and verify locks: the fleet's, or keys that end with the process.
 ///
 /// # Errors
-/// The file cannot be read or holds no secret; without a file, the system's random source fails.
+/// The file is unreadable or holds no secret. Without a file, the system's random source failed.
 pub(crate) fn lock_keys(config: &Config) -> Result<LockKeys, RunFault> {
     let Some(path) = &config.lock_secret else {
         return FleetSecret::random(&SystemRandom::new())
@@ -202,7 +203,7 @@ pub(crate) fn lock_keys(config: &Config) -> Result<LockKeys, RunFault> {
     secrets.map(LockKeys::new).map_err(|why| fault(path, "lock secret", &why))
 }
 
-/// The files of the configuration that hold secrets and that others than their owner can read or write.
+/// Secret files of the configuration that others than their owner can read or write.
 pub(crate) fn open_secrets(config: &Config) -> Vec<PathBuf> {
     let handshakes = config.routes.iter().filter_map(|route| route.choices.handshake.as_ref());
     let keys = config.tls.iter().chain(handshakes.map(|choice| &choice.identity)).map(|files| &files.key);
@@ -217,10 +218,10 @@ fn is_open(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|file| file.permissions().mode() & 0o077 != 0)
 }
 
-/// Towards an authority, which serves everybody. A certificate of our own is shown where `present_certificate` asks for it.
+/// TLS towards an authority, which serves everyone. Presents the gateway's certificate if `present_certificate` is set.
 ///
 /// # Errors
-/// Its roots cannot be read, or there is no `[tls]` to take a certificate from.
+/// Unreadable roots, or no `[tls]` for a certificate.
 pub(crate) fn authority(config: &Config, authority: &AuthorityConfig) -> Result<Arc<ClientConfig>, RunFault> {
     let trust = ServerTrust { roots: roots(&authority.tls_roots, config)?, expected: ExpectedServer::Named };
     let mut client = client_config(trust, None, Arc::new(DefaultTimeProvider))
@@ -234,10 +235,10 @@ pub(crate) fn authority(config: &Config, authority: &AuthorityConfig) -> Result<
     Ok(Arc::new(client))
 }
 
-/// How a peer's admin address is spoken to. A plain one needs no roots: any will do, for none are asked.
+/// TLS towards a peer's admin address. A plain one needs no roots, so any will do.
 ///
 /// # Errors
-/// Its roots cannot be read.
+/// Unreadable roots.
 pub(crate) fn peer(config: &Config, peer: &PeerConfig) -> Result<Arc<ClientConfig>, RunFault> {
     let of_authority = config.authorities.first().map(|authority| &authority.tls_roots);
     let file = peer.tls_roots.as_ref().or(of_authority);
@@ -249,7 +250,7 @@ pub(crate) fn peer(config: &Config, peer: &PeerConfig) -> Result<Arc<ClientConfi
 }
 
 /// # Errors
-/// The file cannot be read, or holds no roots.
+/// The file is unreadable, or holds no roots.
 pub(crate) fn roots(path: &Path, config: &Config) -> Result<Roots, RunFault> {
     let roots = Roots::from_pem(&read(path, "roots")?, &ChainLimits::default());
     roots.map(|roots| roots.with_prefix(config.prefix.clone())).map_err(|why| fault(path, "roots", &why))

@@ -1,4 +1,4 @@
-//! What MCP asks of HTTP beyond a message: headers that repeat the body, sessions, and statuses of errors.
+//! MCP's HTTP rules besides messages: headers that repeat the body, sessions, and the status of errors.
 
 #[cfg(test)]
 mod tests;
@@ -14,21 +14,22 @@ use crate::reasons::invalid;
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
-/// 2025-11-25 "Resumability and Redelivery".
+/// Header of 2025-11-25 "Resumability and Redelivery".
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
-/// 2025-11-25 "Session Management".
+/// Header of 2025-11-25 "Session Management".
 pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-/// What the names of headers begin with that repeat arguments.
+/// Prefix of headers that repeat arguments.
 const PARAM: &str = "mcp-param-";
 
-/// The longest session id that is carried: as every other identifier.
+/// Maximum length of a session id, as for every other identifier.
 const MAX_SESSION: usize = 256;
 
-/// The head of a post, or of what is asked of a session. Each header is there once; another value could be read by somebody else.
+/// Parses the head of a POST, or of a session request. Each header occurs once, since another reader could use the other
+/// value.
 ///
 /// # Errors
-/// `method_unsupported` for another method than POST, GET and DELETE. `header_mismatch` for a header that is there twice,
-/// `malformed` for one that is no text, and for an event that is none.
+/// `method_unsupported` for a method other than POST, GET and DELETE. `header_mismatch` for a repeated header; `malformed`
+/// for one that is not text, and for an invalid event id.
 pub(crate) fn head(parts: &Parts) -> Result<Head, Refusal> {
     let verb = match parts.method {
         Method::POST => Verb::Post,
@@ -55,7 +56,7 @@ pub(crate) fn head(parts: &Parts) -> Result<Head, Refusal> {
     })
 }
 
-/// The event that a stream goes on after: an id that an event can have.
+/// The event after which a stream resumes, if its id is valid.
 fn last_event(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     match one(headers, &LAST_EVENT)? {
         Some(id) if is_session(&id) => Ok(Some(id)),
@@ -65,7 +66,7 @@ fn last_event(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     }
 }
 
-/// What is judged of a request that is its head alone.
+/// Message for inspection that stands for a request without a body.
 pub(crate) const fn judged(verb: &Verb) -> Option<&'static [u8]> {
     match verb {
         Verb::Post => None,
@@ -74,7 +75,7 @@ pub(crate) const fn judged(verb: &Verb) -> Option<&'static [u8]> {
     }
 }
 
-/// The values that a call repeats for those who read no body (2026-07-28 "Custom Headers from Tool Parameters").
+/// Values that a call repeats in headers (2026-07-28 "Custom Headers from Tool Parameters").
 fn params(headers: &HeaderMap) -> Result<Vec<(String, String)>, Refusal> {
     let mut all = Vec::new();
     for name in headers.keys() {
@@ -104,7 +105,7 @@ fn is_session(id: &str) -> bool {
     (1..=MAX_SESSION).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_graphic())
 }
 
-/// The same headers for the server, which the inspector has held against the body.
+/// Writes the same headers for the server. The inspector has compared them with the body.
 pub(crate) fn stamp(headers: &mut HeaderMap, head: &Head) {
     let all =
         [(VERSION, &head.version), (METHOD, &head.method), (NAME, &head.name), (SESSION, &head.session)];
@@ -126,7 +127,7 @@ pub(crate) fn stamp(headers: &mut HeaderMap, head: &Head) {
     }
 }
 
-/// The method that the server is asked with.
+/// Method of the request to the server.
 pub(crate) const fn method(head: &Head) -> Method {
     match head.verb {
         Verb::Post => Method::POST,
@@ -135,11 +136,11 @@ pub(crate) const fn method(head: &Head) -> Method {
     }
 }
 
-/// What the status of a server says about a session, before anything of its answer is read.
+/// Reads the effect of a server's status on a session, before the answer's body.
 ///
 /// # Errors
-/// `not_found` for a session that the server does not know any more, which is nobody's from then on; `method_unsupported` where it
-/// has no stream of its own, or does not let sessions be ended.
+/// `not_found` for a session that the server no longer knows; it loses its owner. `method_unsupported` if the server has no
+/// stream of its own, or does not allow clients to end sessions.
 pub(crate) fn stands(inspector: &Inspector, sent: &Sent, status: StatusCode) -> Result<(), Refusal> {
     if !sent.in_session() || sent.mcp().is_some_and(|asked| !asked.version.has_sessions()) {
         return Ok(());
@@ -162,10 +163,10 @@ pub(crate) fn stands(inspector: &Inspector, sent: &Sent, status: StatusCode) -> 
     }
 }
 
-/// The session that an answer to `initialize` opens, if that answer may pass: see [`own`].
+/// The session that an answer to `initialize` opens, if the answer passes: see [`own`].
 ///
 /// # Errors
-/// `upstream_invalid` for an id that is none.
+/// `upstream_invalid` for an invalid id.
 pub(crate) fn opened(sent: &Sent, headers: &HeaderMap) -> Result<Option<HeaderValue>, Refusal> {
     if sent.mcp().is_none_or(|asked| asked.operation != Operation::Initialize) {
         return Ok(None);
@@ -179,7 +180,7 @@ pub(crate) fn opened(sent: &Sent, headers: &HeaderMap) -> Result<Option<HeaderVa
     }
 }
 
-/// The answer that opens a session was judged and may pass: the session is the caller's from now on.
+/// Assigns a session to its caller once the opening answer was judged.
 ///
 /// # Errors
 /// `upstream_invalid` for another caller's session.
@@ -188,32 +189,32 @@ pub(crate) fn own(inspector: &Inspector, sent: &Sent, opened: Option<&HeaderValu
     id.map_or(Ok(()), |id| inspector.own_session(sent, id))
 }
 
-/// Whose rules the status of an error follows.
+/// Version whose rules an error's status follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rules {
-    /// The versions with sessions, and whoever names no version, as `initialize` does.
+    /// Versions with sessions. They also apply to requests without a version, such as `initialize`.
     Sessions,
-    /// 2026-07-28, and whoever names another version.
+    /// 2026-07-28. It also applies to requests of another version.
     Stateless,
-    /// Of HTTP alone: nothing is posted.
+    /// HTTP alone: the path accepts no POST.
     Bodiless {
-        /// The methods that there are instead, for `Allow` (RFC 9110 §15.5.6).
+        /// Permitted methods, for `Allow` (RFC 9110 §15.5.6).
         allow: &'static str,
     },
 }
 
-/// What is at a path.
+/// Content at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum At {
-    /// Messages are posted there.
+    /// Messages are posted to it.
     Messages,
-    /// Metadata is read there.
+    /// Metadata is read from it.
     Metadata,
     Nothing,
 }
 
 impl Rules {
-    /// Those of a request with this method and these headers for what is at its path.
+    /// Rules for a request with this method and these headers to this path.
     pub(crate) fn of(method: &Method, headers: &HeaderMap, at: At) -> Self {
         let old = |version: &HeaderValue| {
             version.to_str().ok().and_then(Version::parse).is_some_and(Version::has_sessions)
@@ -235,9 +236,11 @@ impl Rules {
     }
 }
 
-/// The HTTP status of an error in JSON-RPC's form. To clients of 2025-11-25 a status 404 means that the session is over, and any other
-/// than 200 that their request was no message: an error that answers one comes with 200 ("Sending Messages to the Server"). 2026-07-28
-/// has statuses for its errors.
+/// HTTP status of an error in JSON-RPC form.
+///
+/// For clients of 2025-11-25, 404 means that the session is over. Any other status except 200 means that their request was
+/// invalid. So an error that answers a request has status 200 ("Sending Messages to the Server"). 2026-07-28 has its own
+/// statuses for errors.
 pub(crate) fn status(refusal: &Refusal, rules: Rules) -> u16 {
     let answers = refusal.rpc_id().is_some();
     match (refusal.code(), rules) {
@@ -258,7 +261,7 @@ pub(crate) fn status(refusal: &Refusal, rules: Rules) -> u16 {
     }
 }
 
-/// The error's `data`: the problem document, with what the protocol has for the error.
+/// The error's `data`: the problem document, with the protocol's own members for the error.
 pub(crate) fn data(refusal: &Refusal, problem: Value) -> Value {
     let mut problem = problem;
     if let (Some(said), Some(members)) = (refusal.server_data(), problem.as_object_mut()) {
@@ -280,7 +283,7 @@ pub(crate) fn data(refusal: &Refusal, problem: Value) -> Value {
     problem
 }
 
-/// MCP's own number for a code, where it has one.
+/// MCP's own number for a code, if there is one.
 pub(crate) fn number(code: Code) -> Option<i32> {
     (code == Code::VersionUnsupported).then_some(-32022)
 }

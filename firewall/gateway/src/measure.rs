@@ -1,4 +1,4 @@
-//! Counts and times, for `/metrics`. Names and codes only: no payload value, no agent's name.
+//! Metrics for `/metrics`. Labels are names and codes only, never payload values or agents' names.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -11,7 +11,7 @@ use semgate_inspect::{Code, Direction, ShadowCounts};
 use crate::fault::RunFault;
 use crate::follow::{PolicyReport, PolicyStates};
 
-/// Seconds; from a tenth of what a decision costs to past the upstream timeout.
+/// Bucket bounds in seconds, from a tenth of a decision's cost to past the upstream timeout.
 const BUCKETS: &[f64] = &[
     0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.001, 0.002_5, 0.01, 0.025, 0.1, 0.25, 1.0, 2.5, 10.0,
     30.0,
@@ -19,22 +19,23 @@ const BUCKETS: &[f64] = &[
 
 const METADATA: Metadata<'static> = Metadata::new("semgate_gateway", Level::INFO, None);
 
-/// The count of lost log lines. The log belongs to the process, and so does its count.
+/// Counter of lost log lines, which belongs to the process like the log itself.
 static LOST_LINES: OnceLock<fn() -> u64> = OnceLock::new();
 
-/// Shows this count as `semgate_log_lines_lost_total` at `/metrics` of every gateway in the process. The first call counts.
+/// Exports this count as `semgate_log_lines_lost_total` at `/metrics` of every gateway in the process. Only the first call
+/// has an effect.
 pub fn count_lost_log_lines(lost: fn() -> u64) {
     let _ = LOST_LINES.set(lost);
 }
 
-/// The recorder of one gateway: several may run in one process, so it is never installed globally.
+/// The recorder of one gateway. Several gateways may run in one process, so it is never installed globally.
 #[derive(Clone)]
 pub(crate) struct Metrics(Arc<Inner>);
 
 struct Inner {
     recorder: PrometheusRecorder,
     handle: PrometheusHandle,
-    /// Counters made when they are first needed.
+    /// Counters created on first use.
     rare: Mutex<HashMap<(String, &'static str, &'static str), Counter>>,
     policies: PolicyStates,
 }
@@ -115,7 +116,7 @@ impl Metrics {
         self.0.recorder.register_histogram(&key(name, labels), &METADATA)
     }
 
-    /// The text format of Prometheus.
+    /// Renders the text format of Prometheus.
     pub(crate) fn render(&self) -> String {
         let PolicyStates { live, shadow, counts } = &self.0.policies;
         let (live, shadow) = (live.report(), shadow.as_ref().map(|shadow| shadow.report()));
@@ -135,7 +136,7 @@ impl Metrics {
         text
     }
 
-    /// How a set stands, from the first look on.
+    /// Exports the state of a set, from its first check on.
     #[allow(clippy::cast_precision_loss, reason = "gauges are floats by their format")]
     fn stand(&self, report: &PolicyReport, current: &'static str, looked: &'static str) {
         if let Some(at) = report.looked {
@@ -144,7 +145,7 @@ impl Metrics {
         }
     }
 
-    /// Folds recorded samples into the buckets, so that memory stays bounded when nobody asks.
+    /// Folds recorded samples into the buckets, so that memory stays bounded without scrapes.
     pub(crate) fn upkeep(&self) {
         self.0.handle.run_upkeep();
     }
@@ -171,8 +172,7 @@ impl Metrics {
     }
 }
 
-/// Which policy sets are asked. Written here and not through the recorder, which keeps a label for ever: a digest that is not live any
-/// more must not be shown.
+/// Digests of the live policy sets. Written directly, since the recorder would keep the label of a former digest for ever.
 fn sets(sets: &[(&str, Option<Digest>)]) -> String {
     let mut text = "# HELP semgate_policy_set_info The policy sets that are asked, by digest.\n\
                     # TYPE semgate_policy_set_info gauge\n"
@@ -183,7 +183,7 @@ fn sets(sets: &[(&str, Option<Digest>)]) -> String {
     text
 }
 
-/// How the shadow set differed; by what and direction alone, since concepts and agents have no bound.
+/// Differences of the shadow set, by kind and direction only, since concepts and agents are unbounded.
 fn differences(counts: &ShadowCounts) -> String {
     let mut text = format!(
         "# HELP semgate_shadow_asked_total Messages that the shadow policies were asked about.\n\
@@ -207,7 +207,7 @@ fn key(name: &'static str, labels: &[(&'static str, String)]) -> Key {
     Key::from_parts(name, labels)
 }
 
-/// What one route counts; the frequent handles are made once.
+/// Metrics of one route; the frequent handles are created once.
 #[derive(Clone)]
 pub(crate) struct RouteMetrics {
     metrics: Metrics,
@@ -260,7 +260,7 @@ impl RouteMetrics {
         counter.increment(1);
     }
 
-    /// A connection that began, or why it did not.
+    /// Counts a new connection, or the reason for its failure.
     pub(crate) fn connection(&self, how: &'static str) {
         let labels = [("route", self.route.clone()), ("outcome", how.to_owned())];
         self.metrics.counter("semgate_connections_total", &labels).increment(1);

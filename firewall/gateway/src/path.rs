@@ -1,5 +1,5 @@
-//! The path of one message, verb by verb: admit → receive → inspect → forward → reply → record. Whatever stops it becomes a
-//! record and an answer in one place at the end.
+//! The path of one message: admit → receive → inspect → forward → reply → record. One place at the end turns any refusal into
+//! a record and an answer.
 
 mod arrive;
 mod call;
@@ -51,10 +51,11 @@ use crate::reply;
 
 pub(crate) use notify::notified;
 
-/// The longest that a refused arrival waits for its answer. A second: whoever asked has not given up, and a connection is refused no more often.
+/// The longest delay of a refused arrival's answer. After a second the caller has not given up yet, and a connection gets at
+/// most one such refusal a second.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Serves one request of a connection, whatever becomes of it.
+/// Serves one request of a connection, including its refusal.
 pub(crate) async fn serve(
     lane: Rc<Lane>,
     identity: Rc<Identity>,
@@ -78,51 +79,52 @@ pub(crate) async fn serve(
         answer = answer::head_of(answer);
     }
     if upgrades && answer.status() != StatusCode::SWITCHING_PROTOCOLS {
-        // what follows such a head is nobody's: the guard reads it no more, and would hold the connection for ever
+        // the guard reads nothing after such a head, and would hold the connection for ever
         answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     answer
 }
 
-/// One message on its way.
+/// One message in transit.
 struct Way<'w> {
     lane: &'w Rc<Lane>,
     identity: &'w Rc<Identity>,
-    /// Everything that the request takes, until the end of its answer.
+    /// All charges of the request, until the end of its answer.
     charge: Charge,
-    /// How long the answer to a refused arrival waits.
+    /// Delay before the answer to a refused arrival.
     pause: Cell<Duration>,
     caller: Caller,
-    /// What the head showed beside the certificate, once it was read.
+    /// The head's credentials, once they were read.
     shown: OnceCell<Shown>,
     manner: Manner,
     decision: DecisionId,
     began: Instant,
 }
 
-/// What came back.
+/// Result of forwarding.
 enum Answered {
     Whole(Returned),
     Stream(Begun, Framing),
 }
 
-/// A refusal, and which of the two messages it stopped.
+/// A refusal, and the direction of the message that it stopped.
 struct Stopped {
     direction: Direction,
     refusal: Refusal,
-    /// How it is told, where it is not as every other of the request.
+    /// Answer format, if it differs from the request's.
     manner: Option<Manner>,
-    /// What the agent behind demands of the caller.
+    /// The agent's demand to the caller.
     demand: Demand,
 }
 
 impl Stopped {
-    /// The same, told in this manner unless it is told in one of its own.
+    /// Sets the answer format, unless one is set already.
     fn told(self, manner: Manner) -> Self {
         Self { manner: self.manner.or(Some(manner)), ..self }
     }
 
-    /// The same, as the answer to the request. Where it was answered on another stream, the refusal answers nothing.
+    /// Makes the refusal the answer to the request. If the request was answered on another stream, the refusal answers
+    /// nothing.
     fn answering(self, right: &AnswerRight) -> Self {
         if self.refusal.rpc_id().is_none() || right.take() {
             return self;
@@ -130,7 +132,7 @@ impl Stopped {
         Self { refusal: self.refusal.with_rpc_id(None), ..self }
     }
 
-    /// The same, telling what is left to the caller whose message had passed. What stopped a reply is its replier's.
+    /// Adds the remaining quotas of a caller whose message had passed. A refused reply affects only its replier's.
     fn telling(self, quotas: &[Quota]) -> Self {
         Self { refusal: self.refusal.with_quotas(quotas.to_vec()), ..self }
     }
@@ -148,8 +150,8 @@ impl Way<'_> {
         self.answer(serving, (parts, body)).await
     }
 
-    /// Charges a request to its agent, whatever becomes of it: one with a faulty head costs an answer and a record too. A refusal of its
-    /// arrival is answered once the next could pass, at most a second later, so that an agent past its limit is no faster than within it.
+    /// Charges a request to its agent, even with a faulty head, which also costs an answer and a record. A refused arrival is
+    /// answered once the next could pass, at most a second later. So an agent past its limit gains no speed.
     fn begin(&self) -> Result<(), Refusal> {
         let shared = &*self.lane.shared;
         #[cfg(feature = "plain-proxy")]
@@ -169,7 +171,7 @@ impl Way<'_> {
     ) -> Result<Answer, Stopped> {
         let shared = &*self.lane.shared;
         if let Some(fault) = serving.fault() {
-            // nothing of it was read that would say what the caller speaks, but for a call of gRPC, whose head came in frames of its own
+            // nothing read so far tells the caller's protocol, except for a gRPC call, whose head has frames of its own
             let framed = parts.version == Version::HTTP_2 && matches!(self.manner, Manner::Grpc { .. });
             let manner = if framed { self.manner } else { Manner::Plain };
             return Err(Stopped::from(reasons::framing(fault)).told(manner));
@@ -203,7 +205,7 @@ impl Way<'_> {
         let room = self.room();
         let receiving = receive::receive(admitted, body, serving, &room);
         let received = self.attended(|| self.bare_facts(Direction::Request), receiving).await?;
-        // the body may have taken a while, and not all that it asks for is forwarded: handshakes, groups and lists are answered from here
+        // the body may have taken a while, and handshakes, groups and lists are answered here without forwarding
         self.still()?;
         if received.admitted.handshake {
             return Box::pin(self.handshake(peer, received)).await;
@@ -240,7 +242,7 @@ impl Way<'_> {
         let sets = permit.sets_push();
         let ready = self.ready(permit).await;
         let (permit, recorded, lease) = ready.inspect_err(|_| {
-            // the agent behind never heard of the address that it would have been told
+            // the agent never received the address
             sets.iter().for_each(|sent| shared.inspector.declined(sent));
         })?;
         self.lane.metrics.allowed(Direction::Request, self.began.elapsed().as_secs_f64());
@@ -251,16 +253,16 @@ impl Way<'_> {
         Ok(answer)
     }
 
-    /// What is needed to forward a message: a connection, a permit that is good now, and its record.
+    /// Prepares forwarding: a connection, a currently valid permit, and its record.
     async fn ready(&self, permit: Permit) -> Result<(Permit, Recorded, crate::upstream::Lease), Stopped> {
         let shared = &self.lane.shared;
-        // its questions are counted: should the caller leave before it is recorded as allowed, that is recorded
+        // its questions are counted: if the caller leaves before the record of the permit, that is recorded
         let leased = self.attended(|| permit.facts().clone(), self.lane.pool.lease()).await;
         let lease = match leased {
             Ok(lease) => lease,
             Err(fault) => return Err(unspent(permit, reasons::unreachable(&fault)).into()),
         };
-        // the body and the connection may have taken a while: what is live now decides
+        // the body and the connection may have taken a while: the current state decides
         let renewed = match self.still() {
             Ok(()) => shared.inspector.renew(permit, shared.now()),
             Err(refusal) => Err(unspent(permit, refusal)),
@@ -371,10 +373,10 @@ impl Way<'_> {
         Ok(in_session(answer, opened, demand))
     }
 
-    /// How an answer that has begun is a stream; `None`: it is one reply.
+    /// Framing of an answer that is a stream; `None` for one reply.
     ///
     /// # Errors
-    /// As for a reply that is read.
+    /// Same as for reading a reply.
     async fn framing(&self, begun: &mut Begun, streams: bool) -> Result<Option<Framing>, Refusal> {
         if streams && relay::is_stream(&begun.answering) {
             return Ok(Some(Framing::Events));
@@ -388,8 +390,8 @@ impl Way<'_> {
         Ok(several.then_some(Framing::Lines))
     }
 
-    /// The answer is a stream: its head goes out at once, and each event is judged as it passes. Only where it opens a session, which the
-    /// head names, the answer in it is judged before.
+    /// Relays a stream: its head goes out at once, and each event is judged as it passes. If its head opens a session, the
+    /// answer in it is judged first.
     async fn relay(
         &self,
         (begun, framing): (Begun, Framing),
@@ -414,22 +416,22 @@ impl Way<'_> {
         }
     }
 
-    /// What the head showed beside the certificate: nothing before it was read.
+    /// The head's credentials; empty before they were read.
     fn shown(&self) -> &Shown {
         self.shown.get_or_init(Shown::default)
     }
 
-    /// Whether the caller, and what its head showed, count as they did then.
+    /// Checks that the caller and its credentials still count.
     fn still(&self) -> Result<(), Refusal> {
         self.identity.still(self.shown(), &self.lane.shared.issuers, unix_now())
     }
 
-    /// Whether the caller may still hear what the agent says.
+    /// Checks that the caller may still receive the agent's output.
     fn hears(&self) -> Result<(), Refusal> {
         self.identity.hears(self.shown(), &self.lane.shared.issuers, unix_now())
     }
 
-    /// What a stream on this way belongs to.
+    /// Context of a stream that belongs to this message.
     fn of(&self, facts: Facts) -> Of {
         Of {
             lane: Rc::clone(self.lane),
@@ -445,7 +447,7 @@ impl Way<'_> {
         }
     }
 
-    /// Waits for `what`. Should the caller leave meanwhile, which drops this, `facts` make the record.
+    /// Waits for `what`. If the caller leaves meanwhile, dropping the future writes a record from `facts`.
     async fn attended<T>(&self, facts: impl Fn() -> Facts, what: impl Future<Output = T>) -> T {
         let mut awaiting = Awaiting { way: self, facts, done: false };
         let came = what.await;
@@ -453,7 +455,7 @@ impl Way<'_> {
         came
     }
 
-    /// What is known of a message of which nothing was read.
+    /// Facts of a message before anything was read.
     fn bare_facts(&self, direction: Direction) -> Facts {
         let (sender, receiver) = (self.identity.id(), self.lane.route.receiver.as_str());
         let (sender, receiver) = match direction {
@@ -473,13 +475,13 @@ impl Way<'_> {
         self.lane.shared.audit.record(Record::of(self.decision, outcome, facts, self.began))
     }
 
-    /// The room for the body of the request.
+    /// Space for the body of the request.
     fn room(&self) -> Room<'_> {
         let shared = &*self.lane.shared;
         Room { charge: &self.charge, turns: &self.lane.turns, limits: &shared.limits, now: shared.now() }
     }
 
-    /// The record of a refusal at once, and its answer after the pause that a refused arrival has.
+    /// Records a refusal at once, and answers after the delay of a refused arrival.
     async fn refuse(&self, stopped: &Stopped) -> Answer {
         let answer = self.stop(stopped);
         if !self.pause.get().is_zero() {
@@ -488,7 +490,7 @@ impl Way<'_> {
         answer
     }
 
-    /// The record and the answer of a refusal. That its record finds no room changes nothing: it is refused already.
+    /// Records and answers a refusal. A failed record changes nothing, since the message is refused already.
     fn stop(&self, stopped: &Stopped) -> Answer {
         let Stopped { direction, refusal, manner, demand } = stopped;
         let mut facts = refusal.facts().clone();
@@ -515,11 +517,11 @@ impl Way<'_> {
     }
 }
 
-/// Something is awaited while the caller may leave.
+/// Wait during which the caller may leave.
 struct Awaiting<'w, F: Fn() -> Facts> {
     way: &'w Way<'w>,
     facts: F,
-    /// It came, or will not: what follows makes the record.
+    /// True once the result is known; later code then writes the record.
     done: bool,
 }
 
@@ -533,7 +535,7 @@ impl<F: Fn() -> Facts> Drop for Awaiting<'_, F> {
     }
 }
 
-/// The answer that opens a session of MCP names it, and any may say what the next proof of a token's key has to hold.
+/// Adds the new session's id, and the nonce for the next proof of a token's key.
 fn in_session(mut answer: Answer, opened: Option<HeaderValue>, demand: Demand) -> Answer {
     demand.tell(&mut answer);
     if let Some(session) = opened {

@@ -1,4 +1,4 @@
-//! Limits in the head of an answer: `RateLimit-Policy` and `RateLimit`, lists of structured fields
+//! Quotas in the head of an answer: `RateLimit-Policy` and `RateLimit`, as structured fields
 //! (draft-ietf-httpapi-ratelimit-headers-10, RFC 9651).
 
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -6,16 +6,16 @@ use semgate_inspect::Quota;
 
 use crate::answer::Answer;
 
-/// §3: the limits that there are.
+/// The quotas (§3).
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
-/// §4: what is left of them.
+/// Their remaining units (§4).
 const LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 
-/// The limits that an answer tells of, for whoever puts it together with others.
+/// Quotas in an answer, kept for a combined answer.
 #[derive(Clone, Debug)]
 struct Told(Vec<Quota>);
 
-/// Adds the limits that concern a message; nothing where none does.
+/// Adds the quotas of a message; no header without any.
 pub(crate) fn tell(answer: &mut Answer, quotas: Vec<Quota>) {
     write(answer.headers_mut(), &quotas);
     if !quotas.is_empty() {
@@ -23,7 +23,7 @@ pub(crate) fn tell(answer: &mut Answer, quotas: Vec<Quota>) {
     }
 }
 
-/// The limits that an answer tells of.
+/// Returns the quotas in an answer.
 pub(crate) fn told(answer: &mut Answer) -> Vec<Quota> {
     answer.extensions_mut().remove().map(|Told(quotas)| quotas).unwrap_or_default()
 }
@@ -32,7 +32,7 @@ fn write(headers: &mut HeaderMap, quotas: &[Quota]) {
     use std::fmt::Write;
     let (mut policy, mut limit) = (String::new(), String::new());
     for quota in quotas {
-        // a name is letters, digits, `.`, `_` and `-`, so nothing in the string is escaped
+        // a name has only letters, digits, `.`, `_` and `-`, so the string needs no escapes
         let _ = write!(policy, "{}\"{}\";q={};w={}", comma(&policy), quota.name, quota.most, quota.window);
         let Some(left) = quota.left else { continue };
         let _ = write!(limit, "{}\"{}\";r={}", comma(&limit), quota.name, left.units);

@@ -1,4 +1,4 @@
-//! Refusals for which the gateway has reasons of its own, not the inspector's.
+//! Refusals with the gateway's own reasons, in addition to the inspector's.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use crate::account::Rate;
 use crate::framing::FramingFault;
 use crate::upstream::ConnectFault;
 
-/// What to do where it is not known whether a message arrived.
+/// Hint for an unknown delivery.
 pub(crate) const ONCE: &str = "do not send it again before you know what became of it";
 
-/// How a hint begins where it is known that nothing arrived.
+/// Start of a hint for a message that was certainly not delivered.
 const NOTHING: &str = "nothing was delivered";
 
 pub(crate) fn timeout(delivered: Delivered) -> Refusal {
@@ -31,14 +31,14 @@ pub(crate) fn unreachable_agent() -> Refusal {
         .with_hint(format!("{NOTHING}: send it again later"))
 }
 
-/// The caller has as many requests in flight as it may.
+/// The caller has reached its limit of requests in flight.
 pub(crate) fn too_many() -> Refusal {
     Refusal::new(Code::RateLimited, "this agent has more requests in flight than it may")
         .with_hint("wait for answers, or end streams or sockets, before the next request")
         .with_retry_after(Duration::from_secs(1))
 }
 
-/// The agent has spent the units of its arrivals, and `wait` is left until the next could pass.
+/// The agent has used up its units; the next request could pass after `wait`.
 pub(crate) fn too_often(rate: &Rate, wait: Duration) -> Refusal {
     let wait = wait.max(Duration::from_millis(1));
     let most = u64::from(rate.burst);
@@ -59,7 +59,7 @@ pub(crate) fn too_often(rate: &Rate, wait: Duration) -> Refusal {
         })
 }
 
-/// The messages of the agent, or of all agents, hold as many bytes as they may.
+/// The messages of the agent, or of all agents, have reached their limit of bytes.
 pub(crate) fn no_room(delivered: Delivered) -> Refusal {
     let refusal =
         Refusal::new(Code::RateLimited, "the messages of this agent hold as much memory as they may");
@@ -73,7 +73,7 @@ pub(crate) fn no_room(delivered: Delivered) -> Refusal {
     }
 }
 
-/// No connection could be opened; the operator reads why.
+/// No connection could be opened; the log has the reason.
 pub(crate) fn unreachable(fault: &ConnectFault) -> Refusal {
     let refusal = match fault {
         ConnectFault::Full => {
@@ -85,8 +85,8 @@ pub(crate) fn unreachable(fault: &ConnectFault) -> Refusal {
     refusal.with_detail(fault.to_string())
 }
 
-/// The certificate that the agent behind showed when the connection opened was taken back, has expired, or its roots are gone: nothing
-/// more is said to it, and nothing more that it says passes.
+/// The agent's certificate was revoked, has expired or lost its roots since the connection opened. Nothing more is sent to
+/// it, and nothing from it passes.
 pub(crate) fn agent_counts_no_more(delivered: Delivered) -> Refusal {
     let hint = match delivered {
         Delivered::No => {
@@ -99,15 +99,15 @@ pub(crate) fn agent_counts_no_more(delivered: Delivered) -> Refusal {
         .with_delivered(delivered)
 }
 
-/// The refusal of a GET that the gateway answers from what it asks in its own name, as of a card or metadata: nothing of the caller's was
-/// sent, so that it can be asked for again, whatever became of the gateway's question.
+/// Refusal of a GET that the gateway answers with its own request, as for a card or metadata. Nothing of the caller's was
+/// sent, so it may ask again.
 pub(crate) fn of_read(refusal: Refusal) -> Refusal {
     let of_a_message = refusal.hint().ends_with(ONCE) || refusal.hint().starts_with(NOTHING);
     let refusal = if of_a_message { refusal.with_hint("get it again later") } else { refusal };
     refusal.with_delivered(Delivered::No)
 }
 
-/// A permit that will not be used leaves its id and facts to the refusal.
+/// Moves the id and facts of an unused permit to the refusal.
 pub(crate) fn unspent(permit: Permit, refusal: Refusal) -> Refusal {
     let sent = permit.give_back();
     refusal.with_rpc_id(sent.rpc_id().cloned()).with_facts(sent.facts().clone())
@@ -119,7 +119,7 @@ pub(crate) fn no_audit(delivered: Delivered) -> Refusal {
         .with_delivered(delivered)
 }
 
-/// What is known of a reply before it is read: the request's, turned round.
+/// Facts of an unread reply: the request's, reversed.
 pub(crate) fn reply_facts(request: &Facts) -> Facts {
     Facts {
         direction: Direction::Reply,
@@ -134,7 +134,7 @@ pub(crate) fn reply_facts(request: &Facts) -> Facts {
     }
 }
 
-/// The refusal for a framing fault; without one the caller left or the body was cut, and the answer reaches nobody.
+/// Refusal for a framing fault. Without a fault the caller left or the body broke off, and the answer reaches nobody.
 pub(crate) fn framing_or_cut(fault: Option<FramingFault>) -> Refusal {
     match fault {
         Some(fault) => framing(fault),
@@ -144,7 +144,7 @@ pub(crate) fn framing_or_cut(fault: Option<FramingFault>) -> Refusal {
     }
 }
 
-/// The refusal for a framing fault.
+/// Refusal for a framing fault.
 pub(crate) fn framing(fault: FramingFault) -> Refusal {
     let code = match fault {
         FramingFault::HeadTooLarge => Code::TooLarge,

@@ -1,4 +1,4 @@
-//! The body, whole, within its limits, and as identity.
+//! Receives the whole body within its limits, without its content coding.
 
 mod inflate;
 pub(crate) mod unread;
@@ -23,14 +23,14 @@ use crate::reasons;
 
 use unread::Unread;
 
-/// The bytes of one message, in the order and number that the caller sent, inflated if they were compressed.
+/// Bytes of one message as sent by the caller, inflated if they were compressed.
 #[derive(Debug)]
 pub(crate) struct Received {
     pub(crate) admitted: Admitted,
     pub(crate) bytes: Bytes,
 }
 
-/// Where a body is received, and what it is charged to.
+/// Charge, turns and limits for receiving a body.
 pub(crate) struct Room<'r> {
     pub(crate) charge: &'r Charge,
     pub(crate) turns: &'r Turns,
@@ -38,20 +38,21 @@ pub(crate) struct Room<'r> {
     pub(crate) now: Now,
 }
 
-/// The cost of a message beyond its arrival. Its JSON values are counted by what begins or separates them, in texts too.
+/// Cost of a message beyond its arrival. JSON values are counted by the characters that begin or separate them, even in
+/// texts.
 pub(crate) fn cost_of(body: &[u8]) -> u64 {
     let values =
         if body.len() < VALUES_FROM { 0 } else { memchr::memchr3_iter(b',', b'[', b'{', body).count() };
     cost(body.len(), values)
 }
 
-/// Bodies below this cost nothing for their values, however many they have.
+/// Size below which a body's values cost nothing.
 const VALUES_FROM: usize = 500;
 
-/// Reads the body of an admitted request, charges it, and begins the unit of work in which it is judged.
+/// Reads and charges the body of an admitted request, and begins the unit of work for its inspection.
 ///
 /// # Errors
-/// `too_large`, `too_slow`, `rate_limited` where there is no room for it, `encoding_unsupported`, or `malformed` with the framing fault.
+/// `too_large`, `too_slow`, `rate_limited` for lack of room, `encoding_unsupported`, or `malformed` with the framing fault.
 pub(crate) async fn receive(
     admitted: Admitted,
     body: &mut Unread,
@@ -85,30 +86,30 @@ pub(crate) async fn receive(
     Ok(Received { admitted, bytes })
 }
 
-/// Why a body was not read to its end.
+/// Reason why a body was not read to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cut {
     /// More bytes than the limit.
     TooLarge,
     /// The stream ended early or was framed wrongly.
     Broken,
-    /// There was something after the body.
+    /// Trailers follow the body.
     Trailers,
-    /// The agent's account has no room for it.
+    /// The agent's account has no room for the body.
     NoRoom,
 }
 
-/// What becomes of trailers.
+/// Treatment of trailers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trailers {
-    /// They cut the body: a request has none.
+    /// They break off the body, since a request has none.
     Refused,
-    /// They are taken off a reply.
+    /// They are removed from a reply.
     Dropped,
 }
 
-/// All data of a body up to `limit`, behind what of it was read before. One frame, the usual case, is not copied. `charge` holds the length that
-/// is stated before anything is read, and then what comes beyond it.
+/// Reads all data of a body up to `limit`, after the bytes read before. A single frame, the usual case, is not copied.
+/// `charge` first holds the stated length, and then any bytes beyond it.
 pub(crate) async fn collect(
     before: Bytes,
     mut body: impl Body<Data = Bytes> + Unpin,
@@ -149,7 +150,7 @@ pub(crate) async fn collect(
     Ok(if more.is_empty() { first } else { more.freeze() })
 }
 
-/// Whether a stated length is past the limit, known from the head alone.
+/// Refusal of a stated length above the limit, from the head alone.
 pub(crate) fn stated_too_large(headers: &http::HeaderMap, limit: usize) -> Option<Refusal> {
     let stated: u64 = headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()?;
     (stated > limit as u64).then(|| too_large(limit))

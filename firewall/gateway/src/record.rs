@@ -1,9 +1,9 @@
-//! The audit: one line for each message that passes, queued before the message is forwarded (`docs/design/firewall.md` §9). Refusals of one agent that repeat
+//! The audit log. Each permitted message has one line, queued before the message is forwarded. Repeated refusals of one agent
 //! share lines, which count them.
 //!
-//! A bounded queue leads to one thread that owns the file. A record is accepted or the message is refused: when the queue is
-//! full, and from a failed write until a write works again. Half a line is never left behind: bytes that could not be written
-//! are kept and written first when the file takes them again.
+//! A bounded queue leads to one thread that owns the file. If the queue is full, or from a failed write until the next
+//! success, messages are refused. No partial line is left behind: unwritten bytes are kept, and written first once the file
+//! accepts them.
 
 mod line;
 pub(crate) mod repeated;
@@ -25,24 +25,24 @@ use crate::clock::unix_now;
 use crate::decision::DecisionId;
 use crate::fault::RunFault;
 
-/// How long the end waits for the file: a full queue is 4 MB, which a disk takes in a fraction of it; a write that hangs longer
-/// will not return, and whoever sent SIGTERM sends SIGKILL next. A seventh of the default `drain_timeout`.
+/// Maximum wait for the file at the end. A full queue is 4 MB, which a disk takes in a fraction of it. A write that hangs
+/// longer will not return, and SIGTERM is usually followed by SIGKILL. A seventh of the default `drain_timeout`.
 const FINISH: Duration = Duration::from_secs(5);
-/// How often the end looks whether the thread is done.
+/// Interval of checks for the thread's end.
 const FINISH_LOOK: Duration = Duration::from_millis(2);
 
-/// What happened to a message.
+/// Outcome of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It may pass.
+    /// The message may pass.
     Allowed,
-    /// It was stopped.
+    /// The message was refused.
     Refused(Code),
-    /// The caller left: before its message was forwarded, or before the reply came, which nobody got.
+    /// The caller left before its message was forwarded, or before the reply, which nobody received.
     Abandoned,
 }
 
-/// One record, as handed to the writer. It owns identifiers only, never a payload value.
+/// One record for the writer. Holds identifiers only, never a payload value.
 #[derive(Debug)]
 pub(crate) struct Record {
     /// Unix seconds.
@@ -51,24 +51,24 @@ pub(crate) struct Record {
     pub(crate) outcome: Outcome,
     pub(crate) facts: Facts,
     pub(crate) duration_us: u64,
-    /// Refusals of the same agent and code that this record stands for beside its own.
+    /// Number of further refusals of the same agent and code that this record covers.
     pub(crate) others: u64,
 }
 
 impl Record {
-    /// The record of a message that arrived at `began`, as of now.
+    /// Record at the present time of a message that arrived at `began`.
     pub(crate) fn of(decision: DecisionId, outcome: Outcome, facts: Facts, began: Instant) -> Self {
         let duration_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
         Self { time: unix_now(), decision, outcome, facts, duration_us, others: 0 }
     }
 }
 
-/// Proof that a record is in the queue: what `forward` asks for besides the permit.
+/// Proof that a record is in the queue, which `forward` requires besides the permit.
 #[derive(Debug)]
 #[must_use = "a message whose record is not queued may not be forwarded"]
 pub(crate) struct Recorded(());
 
-/// The queue is full or the file takes nothing.
+/// The queue is full, or the file accepts nothing.
 #[derive(Debug)]
 pub(crate) struct NotRecorded;
 
@@ -81,20 +81,20 @@ enum Item {
 #[derive(Debug, Default)]
 struct Health {
     failing: AtomicBool,
-    /// Nothing is recorded any more, so a failing file is not waited for.
+    /// True once recording has ended, so that a failing file is not waited for.
     ending: AtomicBool,
     written: AtomicU64,
     lost: AtomicU64,
 }
 
-/// The gateway's end of the queue. Cheap to clone.
+/// Sending end of the queue. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Audit {
     queue: SyncSender<Item>,
     health: Arc<Health>,
 }
 
-/// The thread behind the queue.
+/// The writing thread.
 pub(crate) struct AuditWriter {
     queue: SyncSender<Item>,
     health: Arc<Health>,
@@ -102,10 +102,10 @@ pub(crate) struct AuditWriter {
 }
 
 impl Audit {
-    /// Opens the file (0600, appended to) and starts the thread.
+    /// Opens the file (mode 0600, append) and starts the thread.
     ///
     /// # Errors
-    /// The file cannot be opened: without an audit there is no gateway.
+    /// The file cannot be opened. A gateway without an audit does not run.
     pub(crate) fn open(path: PathBuf, fsync: bool, queue: usize) -> Result<(Self, AuditWriter), RunFault> {
         let health = Arc::new(Health::default());
         let file = writer::Writer::open(path, fsync, Arc::clone(&health))?;
@@ -118,10 +118,11 @@ impl Audit {
         Ok((Self { queue: sender, health }, writer))
     }
 
-    /// Queues a record. While writing fails, only refusals are: what was not forwarded must not read as allowed.
+    /// Queues a record. While writes fail, only refusals are queued: a message that was not forwarded must not appear as
+    /// allowed.
     ///
     /// # Errors
-    /// [`NotRecorded`]: the message may not pass.
+    /// [`NotRecorded`]; the message may not pass.
     pub(crate) fn record(&self, record: Record) -> Result<Recorded, NotRecorded> {
         if record.outcome == Outcome::Allowed {
             let _ = self.working()?;
@@ -135,25 +136,25 @@ impl Audit {
         }
     }
 
-    /// Whether the last write worked.
+    /// Checks that the last write succeeded.
     ///
     /// # Errors
-    /// [`NotRecorded`] while it did not.
+    /// [`NotRecorded`] if it failed.
     pub(crate) fn working(&self) -> Result<Recorded, NotRecorded> {
         if self.health.failing.load(Ordering::Relaxed) { Err(NotRecorded) } else { Ok(Recorded(())) }
     }
 
-    /// Records written since the start.
+    /// Number of records written since the start.
     pub(crate) fn written(&self) -> u64 {
         self.health.written.load(Ordering::Relaxed)
     }
 
-    /// Records that found no room.
+    /// Number of records that found no room.
     pub(crate) fn lost(&self) -> u64 {
         self.health.lost.load(Ordering::Relaxed)
     }
 
-    /// Opens the file again by its name, for log rotation; the old one is kept if that fails.
+    /// Reopens the file by its name, for log rotation. Keeps the old file if that fails.
     pub(crate) fn reopen(&self) {
         // a full queue is being worked on; the next signal will do
         let _ = self.queue.try_send(Item::Reopen);
@@ -161,7 +162,7 @@ impl Audit {
 }
 
 impl AuditWriter {
-    /// Writes what is queued, forces it to disk, and ends the thread; within [`FINISH`], whatever the file does.
+    /// Writes queued records, forces them to disk, and ends the thread, within [`FINISH`] in any case.
     pub(crate) fn finish(self) {
         let end = Instant::now() + FINISH;
         self.health.ending.store(true, Ordering::Relaxed);

@@ -1,7 +1,8 @@
-//! The only place where a [`Refusal`] becomes an answer: a problem document over plain HTTP (RFC 9457), or, once a valid
-//! request id was read, a JSON-RPC error that carries the same document (`docs/reference/refusals.md`).
+//! The only conversion of a [`Refusal`] to an answer. Plain HTTP gets a problem document (RFC 9457). Once a valid request id
+//! was read, JSON-RPC gets an error with the same document.
 //!
-//! Nothing of the message is in it: code, reason and hint are ours, and the operator's half of a refusal stays in the log.
+//! The answer holds nothing of the message: code, reason and hint are the gateway's. The operator's part of a refusal stays
+//! in the log.
 
 pub(crate) mod protocol;
 #[cfg(test)]
@@ -25,10 +26,10 @@ use crate::grpc;
 use crate::mcp::Rules;
 use crate::quota;
 
-/// The header that every answer has (`docs/spec/gateway-http.md`).
+/// Header of every answer with the decision's id.
 pub(crate) const DECISION: http::HeaderName = http::HeaderName::from_static("semgate-decision");
 
-/// What `type` begins with; the code follows. Not dereferenced: `docs/reference/refusals.md` has the table.
+/// Prefix of `type`, before the code. Not dereferenced: `docs/refusals.md` has the table.
 const TYPE: &str = "urn:semgate:refusal:";
 
 #[derive(Serialize)]
@@ -47,40 +48,40 @@ struct Problem<'a> {
     cause: Option<&'static str>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     missing: &'a [String],
-    /// The question that the refusal is, in the control vocabulary (F0-31).
+    /// The refusal as a question in the control vocabulary.
     #[serde(skip_serializing_if = "Option::is_none")]
     asks: Option<serde_json::Value>,
 }
 
-/// How a caller is answered.
+/// Format of answers to a caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Manner {
     /// A problem document.
     Plain,
-    /// A JSON-RPC error once a valid id was read, else a problem document: nothing says yet that it is JSON-RPC.
+    /// A JSON-RPC error once a valid id was read; a problem document before, since the protocol is not certain yet.
     JsonRpc,
-    /// As [`Manner::JsonRpc`] of which the body was read: a fault of its form is answered with the id `null` if it has none.
+    /// [`Manner::JsonRpc`] with a read body: a malformed request without an id gets the id `null`.
     JsonRpcRead,
-    /// As [`Manner::JsonRpcRead`], for a caller that takes nothing but events: the error is the one event of a stream.
+    /// [`Manner::JsonRpcRead`] for a caller that accepts only events: the error is the only event of a stream.
     JsonRpcEvents,
-    /// MCP: a JSON-RPC error with the status that the protocol has for it.
+    /// MCP: a JSON-RPC error with the protocol's status for it.
     Mcp(Rules),
     /// A2A over HTTP+JSON: `google.rpc.Status` (A2A 1.0 §11.6).
     Rest,
-    /// A2A over gRPC: trailers alone.
+    /// A2A over gRPC: only trailers.
     Grpc {
-        /// The status that the agent behind ended the call with, which is repeated.
+        /// The agent's own final status, which is repeated.
         agent: Option<u8>,
     },
 }
 
 impl Manner {
-    /// Whether it is one of JSON-RPC.
+    /// Returns true for the formats of JSON-RPC.
     pub(crate) const fn is_rpc(self) -> bool {
         matches!(self, Self::JsonRpc | Self::JsonRpcRead | Self::JsonRpcEvents | Self::Mcp(_))
     }
 
-    /// The same once the body was read.
+    /// The format after the body was read.
     pub(crate) const fn read(self) -> Self {
         match self {
             Self::JsonRpc => Self::JsonRpcRead,
@@ -89,7 +90,7 @@ impl Manner {
     }
 }
 
-/// Status and bytes of a refusal, as the body of an answer or as the last event of a stream.
+/// Status and bytes of a refusal, as an answer's body or as the last event of a stream.
 pub(crate) struct Said {
     pub(crate) status: u16,
     pub(crate) kind: &'static str,
@@ -120,7 +121,7 @@ pub(crate) fn refuse(refusal: &Refusal, manner: Manner, decision: DecisionId) ->
     answer
 }
 
-/// When to come back, and which limits it was.
+/// Adds the time to retry, and the quotas that refused the message.
 fn again(answer: &mut Answer, refusal: &Refusal) {
     if let Some(seconds) = retry_after(refusal) {
         answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
@@ -128,7 +129,7 @@ fn again(answer: &mut Answer, refusal: &Refusal) {
     quota::tell(answer, refusal.quotas().to_vec());
 }
 
-/// What is said of a refusal, with the id of the decision, if one is given.
+/// Formats a refusal, with the id of the decision if there is one.
 pub(crate) fn say(refusal: &Refusal, manner: Manner, decision: impl Into<Option<DecisionId>>) -> Said {
     let decision = decision.into();
     let code = refusal.code();
@@ -181,19 +182,19 @@ pub(crate) fn unasked(refusal: &Refusal, decision: Option<DecisionId>) -> Bytes 
 
 const NO_PUSH: &str = "push notifications are not carried on this route";
 
-/// The refusal of whatever is about a push configuration, where none is carried.
+/// Refusal of any request about a push configuration on a route without them.
 pub(crate) fn no_push() -> Refusal {
     Refusal::new(Code::MethodUnsupported, NO_PUSH)
         .with_hint("see the agent card; follow the task by a stream")
 }
 
-/// The error of A2A that a refusal is, whatever its code means elsewhere: the agent's own, or that push is not carried.
+/// The A2A error of a refusal, independent of its code: the agent's own, or unsupported push.
 pub(crate) fn known(refusal: &Refusal) -> Option<ProtocolError> {
     let push = || (refusal.reason() == NO_PUSH).then_some(ProtocolError::PushNotificationNotSupported);
     refusal.agent_error().or_else(push)
 }
 
-/// The number that a JSON-RPC error has: the agent's own, where it is one that the protocol defines.
+/// Number of a JSON-RPC error: the agent's own, if the protocol defines it.
 pub(crate) fn number(refusal: &Refusal) -> i32 {
     if let Some(error) = known(refusal) {
         return error.number();
@@ -204,7 +205,7 @@ pub(crate) fn number(refusal: &Refusal) -> i32 {
     refusal.code().rpc()
 }
 
-/// The message of an error: the protocol's words for an error of the agent's, so that those who know them find them.
+/// Message of an error. An agent's error gets the protocol's text, which clients may look for.
 pub(crate) fn text(refusal: &Refusal) -> String {
     match refusal.agent_error() {
         Some(error) => error.text().to_owned(),
@@ -212,7 +213,7 @@ pub(crate) fn text(refusal: &Refusal) -> String {
     }
 }
 
-/// JSON-RPC has numbers of its own for what is wrong with a request as such (JSON-RPC 2.0 §5.1).
+/// JSON-RPC's own number for a faulty request (JSON-RPC 2.0 §5.1).
 fn rpc_number(refusal: &Refusal) -> i32 {
     let reason = refusal.reason();
     match refusal.code() {
@@ -231,7 +232,7 @@ fn rpc(refusal: &Refusal, id: &str, problem: &Problem<'_>) -> Vec<u8> {
     }
     let message = text(refusal);
     let error = json!({"code": number, "message": message, "data": data}).to_string();
-    // the id stands as it came: an integer past 2^53 is not changed by a reader of ours
+    // the id stays as received, so that an integer above 2^53 is not changed
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#).into_bytes()
 }
 
@@ -242,7 +243,7 @@ fn rpc_mcp(refusal: &Refusal, id: &str, problem: &Problem<'_>) -> Vec<u8> {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#).into_bytes()
 }
 
-/// The refusal of a call as the result of its tool (SEP-1303): clients give a model the text of a result, and not that of an error.
+/// Refusal of a call as its tool's result (SEP-1303): clients show a model the text of a result, not of an error.
 fn tool_result(version: Version, id: &str, problem: &Problem<'_>) -> Vec<u8> {
     let Problem { code, detail, hint, .. } = problem;
     let decision = problem.decision_id.map(|id| format!(" [decision {id}]")).unwrap_or_default();
@@ -269,7 +270,7 @@ fn rest(refusal: &Refusal, problem: &Problem<'_>) -> (u16, Vec<u8>) {
     };
     let mut ours = serde_json::to_value(problem).unwrap_or_default();
     if let Some(ours) = ours.as_object_mut() {
-        // RFC 9457 §3.1.2: the status of this answer, which the protocol chose
+        // RFC 9457 §3.1.2: the status of this answer, as the protocol requires
         ours.insert("status".to_owned(), status.into());
         ours.insert("@type".to_owned(), "type.googleapis.com/google.protobuf.Struct".into());
     }
@@ -279,7 +280,7 @@ fn rest(refusal: &Refusal, problem: &Problem<'_>) -> (u16, Vec<u8>) {
     (status, body.to_string().into_bytes())
 }
 
-/// An answer of the gateway, with the header that every one has. Nothing of an answer may be stored by anyone between.
+/// An answer of the gateway, with the decision header. No intermediary may store it.
 pub(crate) fn answer(decision: DecisionId, status: u16, kind: &'static str, body: Bytes) -> Answer {
     let mut answer = Response::new(body.into());
     *answer.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -292,7 +293,7 @@ pub(crate) fn answer(decision: DecisionId, status: u16, kind: &'static str, body
     answer
 }
 
-/// The answer to a notification that was delivered.
+/// The answer to a delivered notification.
 pub(crate) fn taken(decision: DecisionId) -> Answer {
     let mut answer = answer(decision, 204, "application/json", Bytes::new());
     answer.headers_mut().remove(CONTENT_TYPE);
@@ -304,8 +305,8 @@ fn title(code: Code) -> String {
     code.as_str().replace('_', " ")
 }
 
-/// Whole seconds, rounded up, at least one; for the statuses that RFC 9110 §10.2.3 and RFC 6585 §4 define it with. Nothing for what can
-/// never pass: a client that comes back as told would come back for ever.
+/// Seconds to retry, rounded up to at least one, for the statuses of RFC 9110 §10.2.3 and RFC 6585 §4. `None` for a message
+/// that can never pass, since its client would retry for ever.
 pub(crate) fn retry_after(refusal: &Refusal) -> Option<u64> {
     if !matches!(refusal.code().status(), 429 | 503) || refusal.never_passes() {
         return None;
@@ -314,7 +315,7 @@ pub(crate) fn retry_after(refusal: &Refusal) -> Option<u64> {
     Some(wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0)).max(1))
 }
 
-/// After these the rest of the connection cannot be trusted to be requests, or is not worth waiting for.
+/// Returns true if the rest of the connection is untrusted, or not worth reading.
 fn ends_connection(code: Code) -> bool {
     matches!(code, Code::TooSlow | Code::TooLarge)
 }

@@ -1,7 +1,7 @@
-//! A stream of events from the agent behind: each is judged as it passes, recorded before it is handed on, and written anew.
+//! A stream of events from the agent. Each event is judged, recorded and rewritten before it is forwarded.
 //!
-//! Nothing is read ahead: the next event is asked for when the caller took the last one, so one event is in memory, and a caller
-//! who leaves takes the agent's stream with it. The first event that may not pass ends the stream by the protocol's own error.
+//! Nothing is read ahead: the next event is requested once the caller has taken the last one. So one event is in memory, and
+//! a caller that leaves ends the agent's stream. The first refused event ends the stream with the protocol's own error.
 
 mod course;
 mod reader;
@@ -31,49 +31,48 @@ use crate::upstream::{Lease, ReplyBody};
 pub(crate) use course::{Course, Of, Opened};
 pub(crate) use reader::{Framing, Reader};
 
-/// Comments of the agent are passed on as one of ours, at most this often.
+/// Minimum interval between forwarded comments of the agent.
 const ALIVE_EVERY: Duration = Duration::from_secs(1);
 
-/// How often a caller of a quiet stream is told that it lasts: as the common libraries have it, and well before anybody between
-/// forgets the connection.
+/// Interval of keep-alives on a quiet stream, as in the common libraries. It is well below the timeouts of intermediaries.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// How soon a caller who closed its direction of the connection is written to, so that one who left is noticed: at once, soon after, since
-/// the first writing only makes the other side say that nobody is there, and then now and again.
+/// Writes after a caller closed its sending direction, to detect that it left. The first write only makes the other side
+/// report its absence, so a second follows soon, and later ones now and then.
 const PROBES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(50), Duration::from_secs(1)];
 
-/// What came of waiting.
+/// Result of waiting.
 enum More {
-    /// Bytes of the agent.
+    /// Bytes from the agent.
     Came,
-    /// Nothing for so long that the caller is told that the stream lasts.
+    /// Silence that requires a keep-alive.
     Quiet,
     /// The end of the agent's stream.
     End,
-    /// The stream lasted as long as it may.
+    /// The stream has reached its maximum time.
     TimeOver,
 }
 
-/// One stream on its way.
+/// One relayed stream.
 pub(crate) struct Relay {
     course: Course,
-    /// `None` once it is over: dropping it tells the agent.
+    /// `None` once the stream is over; dropping it notifies the agent.
     from: Option<(ReplyBody, Lease)>,
     reader: Reader,
     alive: Option<Instant>,
-    /// When the caller was last given something.
+    /// Time of the last output to the caller.
     spoke: Instant,
-    /// How often the caller was written to since it closed its direction.
+    /// Number of writes since the caller closed its direction.
     probes: usize,
-    /// All of it was handed to the caller.
+    /// True once the caller was given the whole stream.
     whole: bool,
-    /// The id of the event that is looked at.
+    /// Id of the current event.
     at: Option<String>,
-    /// What was read before the head of the answer went out, see [`Relay::until_answered`].
+    /// Bytes read before the answer's head went out, see [`Relay::until_answered`].
     ready: VecDeque<Bytes>,
 }
 
-/// Whether an answer that has begun is a stream of events.
+/// Returns true if an answer is a stream of events.
 pub(crate) fn is_stream(answering: &Answering) -> bool {
     let mut types = answering.head.headers.get_all(CONTENT_TYPE).iter();
     types.any(|kind| {
@@ -84,10 +83,11 @@ pub(crate) fn is_stream(answering: &Answering) -> bool {
 }
 
 impl Relay {
-    /// Takes over an answer that [`is_stream`], or that was found to be lines.
+    /// Takes over an answer that [`is_stream`], or that has several lines.
     ///
     /// # Errors
-    /// `upstream_invalid` for another status than 200, a compressed stream, one of another charset, or one that was not asked for.
+    /// `upstream_invalid` for a status other than 200, and for a stream that is compressed, in another charset, or
+    /// unrequested.
     pub(crate) fn begin(begun: Begun, framing: Framing, of: Of) -> Result<Self, Refusal> {
         let Begun { sent, answering } = begun;
         if framing == Framing::Lines {
@@ -126,13 +126,13 @@ impl Relay {
         }
     }
 
-    /// The content type of what the caller gets.
+    /// Content type of the caller's stream.
     pub(crate) const fn kind(&self) -> &'static str {
         self.reader.kind()
     }
 
-    /// Reads on until the answer was judged that opens a session, so that no session is named that an answer did not open. At most the bytes
-    /// of one event come before it.
+    /// Reads on until the answer that opens a session was judged, so that no other session is named. At most one event's
+    /// bytes come before it.
     pub(crate) async fn until_answered(&mut self) -> Opened {
         let most = self.course.of().lane.shared.limits.event_bytes;
         let mut held = 0_usize;
@@ -153,7 +153,7 @@ impl Relay {
         self.course.opens()
     }
 
-    /// What was read before, then the next piece.
+    /// The next piece, starting with those read before.
     async fn piece(&mut self) -> Option<Bytes> {
         match self.ready.pop_front() {
             Some(piece) => Some(piece),
@@ -208,7 +208,7 @@ impl Relay {
         }
     }
 
-    /// How long the caller may be given nothing, where the framing can say that the stream lasts.
+    /// Maximum silence towards the caller, if the framing has keep-alives.
     fn patience(&self) -> Option<Duration> {
         self.reader.alive()?;
         if self.course.of().caller.is_shut() {
@@ -219,7 +219,7 @@ impl Relay {
 
     /// Waits for bytes of the agent.
     async fn more(&mut self) -> Result<More, Refusal> {
-        // what was handed on is held no more
+        // forwarded bytes are no longer held
         self.hold(0)?;
         loop {
             if self.course.is_over() {
@@ -235,7 +235,7 @@ impl Relay {
             let look = self.course.next_look().min(quiet);
             let caller = self.course.of().caller.clone();
             let Some((body, _)) = &mut self.from else { return Ok(More::End) };
-            // whoever drives the connection of the caller polls this, too, when the caller closes its direction
+            // the driver of the caller's connection also polls this when the caller closes its direction
             let (was_shut, mut frame) = (caller.is_shut(), body.frame());
             let came = poll_fn(|cx| match Pin::new(&mut frame).poll(cx) {
                 Poll::Pending if caller.is_shut() != was_shut => Poll::Ready(None),
@@ -261,7 +261,7 @@ impl Relay {
         }
     }
 
-    /// Charges the caller with what is read of an event that is not whole.
+    /// Charges the caller with the bytes of an unfinished event.
     fn hold(&self, more: usize) -> Result<(), Refusal> {
         let bytes = self.reader.buffered().saturating_add(more);
         self.course.of().charge.hold_only(bytes).map_err(|NoRoom| no_room(Delivered::Yes))
@@ -270,10 +270,10 @@ impl Relay {
     fn event(&mut self, event: Event) -> Result<Option<Bytes>, Refusal> {
         let Event { data, id, retry, name } = event;
         let error = name == Some(Name::Error);
-        // outside of a session nothing is resumed, and an id would be a word of the agent's that nobody judges
+        // outside a session nothing is resumed, and an id would be an uninspected word of the agent
         let (id, retry) = if self.course.resumes() { (id, retry) } else { (None, None) };
         let Some(data) = data.filter(|data| !data.is_empty()) else {
-            // nothing is said but from where the stream can be resumed, and when
+            // only the position and time for a resumption
             let resumes = !error && (id.is_some() || retry.is_some());
             if resumes {
                 self.course.told(id.as_deref());
@@ -300,19 +300,19 @@ impl Relay {
         Ok(Some(self.reader.write(&Event { data: Some(body), id, retry, name })))
     }
 
-    /// The last event of a stream that may not go on; none if the request was answered already.
+    /// The last event of a stream that may not continue; `None` if the request was answered already.
     fn fail(&mut self, refusal: Refusal) -> Option<Bytes> {
         self.from = None;
         self.course.refused(&refusal);
         let of = self.course.of();
-        // how an agent ends a stream is the same for all who hear it (A2A 1.0 §3.5.2); the head of each has its decision
+        // the agent's end of a stream is the same for all its listeners (A2A 1.0 §3.5.2); each head has its own decision
         let by_agent = matches!(
             refusal.code(),
             Code::AgentError | Code::UpstreamInvalid | Code::UpstreamTimeout | Code::UpstreamUnavailable
         );
         let decision = (!by_agent).then_some(of.decision);
         if self.course.is_of_session() {
-            // who resumes after it goes on with what comes behind
+            // a caller that resumes here continues with the following event
             self.course.told(self.at.as_deref());
             let data = Some(refuse::unasked(&refusal, decision));
             let name = Some(Name::Message);
@@ -343,13 +343,13 @@ impl Drop for Relay {
 
 type Step = Pin<Box<dyn Future<Output = (Box<Relay>, Option<Bytes>)>>>;
 
-/// The relay as the body of an answer.
+/// The relay as an answer's body.
 pub(crate) enum Relayed {
-    /// Nothing is asked for.
+    /// No piece is requested.
     Resting(Box<Relay>),
     /// The next piece is awaited.
     Working(Step),
-    /// All was handed on.
+    /// All pieces were forwarded.
     Over,
 }
 

@@ -1,4 +1,4 @@
-//! What the agent behind answered, judged like a request and handed back without its headers (`docs/design/firewall.md` §7).
+//! The agent's reply: judged like a request, and returned without its headers.
 
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
@@ -15,22 +15,22 @@ use crate::forward::Returned;
 use crate::reasons::invalid;
 use crate::refuse::answer;
 
-/// What the caller should know although the message passed.
+/// Header with a notice to the caller about a permitted message.
 const NOTICE: HeaderName = HeaderName::from_static("semgate-notice");
 
-/// A reply that may pass.
+/// A permitted reply.
 #[derive(Debug)]
 pub(crate) struct Passed {
     pub(crate) permit: ReplyPermit,
     media: Media,
-    /// Who answered.
+    /// Sender of the reply.
     pub(crate) replier: Peer,
 }
 
-/// Judges a reply. Whether the caller may still hear it is asked anew before: the agent may have thought for a while.
+/// Judges a reply. First checks again that the caller may receive it, since the agent may have taken a while.
 ///
 /// # Errors
-/// `sender_mismatch`, `upstream_invalid`, or `reply_refused` with its cause; all say `delivered: yes`.
+/// `sender_mismatch`, `upstream_invalid`, or `reply_refused` with its cause; all state `delivered: yes`.
 pub(crate) fn judge(
     inspector: &Inspector,
     returned: Returned,
@@ -41,7 +41,7 @@ pub(crate) fn judge(
     heard.map_err(|refusal| refusal.with_rpc_id(sent.rpc_id().cloned()))?;
     let error = is_error(&sent, head.status.as_u16());
     let media = match head.status.is_success() && sent.is_unanswered() {
-        // no byte of it is read or passes
+        // none of its bytes are read or forwarded
         true => Media::Json,
         false => form(&head, &body, error).map_err(|refusal| refusal.with_rpc_id(sent.rpc_id().cloned()))?,
     };
@@ -50,14 +50,14 @@ pub(crate) fn judge(
     Ok((sent, Passed { permit, media, replier }))
 }
 
-/// A2A answers errors of its own with a status over HTTP+JSON, and some agents over JSON-RPC too: which it is, the inspector
-/// reads, and no byte of it passes.
+/// Returns true for the status of an error: always in A2A's HTTP+JSON, and from some agents in JSON-RPC. The inspector reads
+/// the error, and none of its bytes pass.
 fn is_error(sent: &Sent, status: u16) -> bool {
     matches!(sent.binding(), Binding::A2a | Binding::Mcp) && (400..600).contains(&status)
 }
 
-/// Successes that say something about this reply as a whole. The others say that it is a part (206), that someone else changed
-/// it (203), or nothing that has a meaning here. The binding narrows this further.
+/// Accepts the successes that describe this reply as a whole. The others mark a part (206) or a change by an intermediary
+/// (203), or have no meaning here. The binding narrows this further.
 fn passes(status: u16) -> Result<(), Refusal> {
     match status {
         200 | 201 | 202 | 204 => Ok(()),
@@ -66,7 +66,7 @@ fn passes(status: u16) -> Result<(), Refusal> {
     }
 }
 
-/// A body is JSON and not compressed: none was asked for in another form.
+/// Accepts only uncompressed JSON, since the gateway requests no other form.
 fn form(head: &Parts, body: &Bytes, error: bool) -> Result<Media, Refusal> {
     if !error {
         passes(head.status.as_u16())?;
@@ -78,7 +78,7 @@ fn form(head: &Parts, body: &Bytes, error: bool) -> Result<Media, Refusal> {
     if body.is_empty() {
         return Ok(Media::Json); // whether a reply may be empty is the inspector's question
     }
-    // it is handed back without parameters, which must not relabel it
+    // the content type is returned without parameters, which must not change its meaning
     let content = ContentType::of(headers);
     let content =
         content.ok_or_else(|| invalid("the reply of the agent behind has no one content type of utf-8"))?;
@@ -91,8 +91,7 @@ fn form(head: &Parts, body: &Bytes, error: bool) -> Result<Media, Refusal> {
     }
 }
 
-/// The answer for a reply that passed: the agent's own status and body, the headers ours. A `card` that the gateway wrote stands in the
-/// place of the body.
+/// Answer for a permitted reply: the agent's status and body, with our headers. The gateway's own `card` replaces the body.
 pub(crate) fn hand_back(
     passed: Passed,
     card: Option<Bytes>,
@@ -113,7 +112,7 @@ pub(crate) fn hand_back(
     answer
 }
 
-/// The answer for a body that comes piece by piece, each of which passed by itself.
+/// Answer with a body in pieces, each permitted by itself.
 pub(crate) fn hand_on(
     body: AnswerBody,
     kind: &'static str,
@@ -128,8 +127,8 @@ pub(crate) fn hand_on(
     answer
 }
 
-/// `echo` is the header by which the caller asked for our extension: it is active, since the gateway is what holds messages to it,
-/// whether or not the agent behind knows of it.
+/// Adds the common headers. `echo` is the header in which the caller asked for our extension. It is active even if the agent
+/// does not know it, since the gateway enforces it.
 fn told(answer: &mut Answer, echo: Option<&HeaderName>, notice: Option<&Notice>, address: &Address) {
     let headers = answer.headers_mut();
     if let Some(name) = echo {

@@ -1,4 +1,4 @@
-//! From a configuration to a running gateway, and back to an end without a cut message.
+//! Start of a gateway from its configuration, and its end without a broken message.
 
 #[cfg(feature = "plain-proxy")]
 pub(crate) mod plain;
@@ -19,50 +19,51 @@ use crate::fault::RunFault;
 use crate::follow::{self, Memory};
 use crate::listen::BoundRoute;
 
-/// Where a running gateway answers.
+/// Addresses of a running gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bound {
-    /// The routes, in the order of the configuration.
+    /// Routes in configuration order.
     pub routes: Vec<BoundRoute>,
-    /// The admin address.
+    /// Admin address.
     pub admin: SocketAddr,
 }
 
-/// What a start would begin with.
+/// Result of a start's checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
-    /// Contexts in the followers' memory.
+    /// Number of contexts in the followers' memory.
     pub contexts: usize,
-    /// Why the policies would not be live at once: they do not fit the contexts that are known so far. Empty if they would.
+    /// Reasons why the policies would not be live at once with the known contexts. Empty if they would.
     pub policies_waiting: Vec<String>,
-    /// Those of them that no other context will mend: a policy is wrong about contexts that are known. A gateway starts with it, and nothing passes.
+    /// Those faults that no other context will mend: a policy is wrong about known contexts. A gateway starts with them, and
+    /// nothing passes.
     pub policies_wrong: Vec<String>,
-    /// What would be live of the policies and do nothing, or less than it seems to, as a running gateway warns of it.
+    /// Live policies without effect, or with less than they seem to have. A running gateway warns of them.
     pub policies_idle: Vec<String>,
-    /// What is wrong with the shadow policies, or would be beside the contexts that are known so far; it stops nothing.
+    /// Faults of the shadow policies, also with the known contexts. They stop nothing.
     pub shadow_faults: Vec<String>,
-    /// Members that `[audit_values]` names and of which nothing could be kept, beside the contexts that are known; none while the policies
-    /// wait for them.
+    /// Members of `[audit_values]` that do not exist in the known contexts. Empty while the policies wait for contexts.
     pub unkept: Vec<String>,
-    /// Floors of the configuration that name no line which any context has: a line may come later, so they stop nothing.
+    /// Configured floors for lines without any context. They stop nothing, since a line may come later.
     pub floors: Vec<String>,
-    /// Log keys of the configuration that no trust list which is remembered names or named, each with its authority: they have no say, and
-    /// stop nothing.
+    /// Configured log keys, with their authorities, that no remembered trust list names or named. They do not count, and stop
+    /// nothing.
     pub unlisted_log_keys: Vec<(String, String)>,
-    /// Files with secrets that others on the machine can read or write: the operator may have a reason, so they stop nothing.
+    /// Secret files that other users can read or write. They stop nothing, since the operator may have a reason.
     pub open_secrets: Vec<PathBuf>,
 }
 
-/// Looks at everything that a start needs (keys, roots, followers' memory, policies, and that they go together); binds nothing and writes nothing.
+/// Checks everything that a start needs: keys, roots, followers' memory, policies, and their consistency. Binds no port and
+/// writes nothing.
 ///
 /// # Errors
-/// What would stop the start.
+/// The fault that would stop the start.
 pub fn check(config: &Config) -> Result<Checked, RunFault> {
     let parts = start::Parts::load(config, Memory::Look)?;
     let contexts = parts.contexts();
     let shadow_faults = follow::shadow_faults(config, &parts.documents(), &parts.floors(config));
     let follow::First { policies, state, wrong: policies_wrong, .. } = parts.policies;
-    // while nothing is known nobody can tell what there will be
+    // without any context, nobody knows the future ones
     let current = state.report().current && contexts > 0;
     let floors = if current { state.floors_of_nothing(&policies) } else { Vec::new() };
     let unkept = if state.report().current { state.unkept(&policies) } else { Vec::new() };
@@ -88,19 +89,19 @@ pub fn check(config: &Config) -> Result<Checked, RunFault> {
     })
 }
 
-/// What a gateway of this configuration remembers of its authorities' floors.
+/// Floors of a configuration's authorities, from memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remembered {
-    /// The lowest version of each line of which messages come to be judged: the highest of the operator's floor and its authority's.
+    /// The lowest accepted version of each line: the higher of the operator's floor and its authority's.
     pub floors: Floors,
-    /// Authorities of which nothing is remembered: their floors are not known.
+    /// Authorities without memory, whose floors are unknown.
     pub unheard: Vec<String>,
 }
 
-/// Reads the floors out of the followers' memory, and verifies them; writes nothing.
+/// Reads and verifies the floors in the followers' memory; writes nothing.
 ///
 /// # Errors
-/// Roots, log key or lines of an authority cannot be used, or its memory cannot be read.
+/// Unusable roots, log key or lines of an authority, or unreadable memory.
 pub fn remembered(config: &Config) -> Result<Remembered, RunFault> {
     let open = |authority| follow::open(config, authority, Memory::Look);
     let followers = config.authorities.iter().map(open).collect::<Result<Vec<_>, _>>()?;
@@ -111,13 +112,13 @@ pub fn remembered(config: &Config) -> Result<Remembered, RunFault> {
     Ok(Remembered { floors, unheard })
 }
 
-/// Runs until `shutdown` resolves, then drains: no new connection, messages in flight end within the drain limit. `ready`
-/// is called once, when all addresses are bound; whether a fresh generation is live is what `/readyz` says.
+/// Runs until `shutdown` resolves, then drains: accepts no new connections, and lets messages in flight end within the drain
+/// limit. Calls `ready` once, when all addresses are bound. `/readyz` reports when a fresh generation is live.
 ///
-/// SIGHUP, while it runs, reopens the audit file, reads keys and certificates again, and reloads the policies.
+/// SIGHUP reopens the audit file, and reloads keys, certificates and policies.
 ///
 /// # Errors
-/// Why it does not start, or which of its threads ended; other failures refuse messages instead of ending it.
+/// The fault that stopped the start, or the thread that ended. Other failures refuse messages instead.
 pub async fn run<R, S>(config: Config, ready: R, shutdown: S) -> Result<(), RunFault>
 where
     R: FnOnce(Bound),

@@ -1,9 +1,10 @@
-//! A WebSocket between a caller and the agent behind (RFC 6455 over HTTP/1.1): each message in either direction is one whole message
-//! of native L8, read, judged and recorded by itself as it passes.
+//! A WebSocket between a caller and the agent (RFC 6455 over HTTP/1.1). Each message in either direction is one whole native
+//! L8 message, which is judged and recorded by itself.
 //!
-//! The gateway speaks the protocol with each side by itself: no frame, ping, close reason or extension passes from one to the other,
-//! only the bytes of messages that were checked. The agent is connected to when the first message may pass, so a caller who may say
-//! nothing never reaches it. Whatever may not pass ends the socket: its refusal is the last message, its code the reason of the close.
+//! The gateway has a separate WebSocket with each side. Only the bytes of checked messages pass, but no frames, pings, close
+//! reasons or extensions. The gateway connects to the agent at the first permitted message, so a caller without permission
+//! never reaches it. A refused message ends the socket: its refusal is the last message, and its code the reason of the
+//! close.
 
 mod agent;
 mod close;
@@ -26,15 +27,15 @@ use crate::framing::agreed::Agreed;
 use crate::identify::Identity;
 use crate::lane::Lane;
 
-/// Bytes read of a socket at a time: several usual messages, and little memory for a silent one.
+/// Bytes of one read from a socket: several usual messages, and little memory for a silent one.
 const READ: usize = 16 * 1024;
-/// What pongs and closes may add to a message that waits to be written.
+/// Bytes that pongs and closes may add to a message in the write buffer.
 const CONTROL: usize = 4 * 1024;
-/// The problem document that ends a socket, at most: its texts are ours, and of the message there are at most sixteen paths.
+/// Maximum bytes of the last problem document. Its texts are the gateway's, with at most sixteen paths of the message.
 const PROBLEM: usize = 64 * 1024;
 
 impl Agreed {
-    /// Speaks until either side is done, something may not pass, or the gateway drains.
+    /// Serves the socket until either side ends, a message is refused, or the gateway drains.
     pub(crate) async fn speak<S>(
         self,
         lane: Rc<Lane>,
@@ -54,10 +55,10 @@ impl Agreed {
     }
 }
 
-/// What one side of a socket says and is told.
+/// Configuration of one side of a socket.
 ///
-/// `hears` bounds its messages in bytes, in however many fragments, and `told` what is written to it: the other side's bound, so that
-/// nothing that was let pass and recorded finds no room here.
+/// `hears` limits the bytes of its messages, in any number of fragments. `told` limits the bytes written to it. It equals the
+/// other side's limit, so that every permitted and recorded message fits.
 fn config(hears: usize, told: usize) -> WebSocketConfig {
     WebSocketConfig::default()
         .read_buffer_size(READ)

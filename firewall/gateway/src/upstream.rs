@@ -1,8 +1,8 @@
 //! Connections to one agent, on one core.
 //!
-//! Over HTTP/1.1 a connection carries one message at a time and is kept only after a reply was read to its end; over HTTP/2 it carries as
-//! many at once as the agent takes, and each has a place on it before it is looked at for the last time ([`streams`]). Nothing is sent twice: a kept connection that turns out closed is replaced only when hyper gives
-//! the request back, which it does only if none of it was written.
+//! Over HTTP/1.1 a connection carries one message at a time. It is kept only after a reply was read to its end. Over HTTP/2
+//! it carries as many at once as the agent allows, and each takes a place before its last check ([`streams`]). Nothing is
+//! sent twice. A closed connection is replaced only if hyper returns the request, which means that none of it was written.
 
 mod connect;
 mod drive;
@@ -29,35 +29,35 @@ use link::Unanswered;
 pub(crate) use link::{Link, Speak};
 use streams::Carried;
 
-/// How long a kept connection may take to be ready again.
+/// Maximum time for a kept connection to become ready.
 const SETTLE: Duration = Duration::from_millis(50);
 
-/// Connections to one agent. Not [`Send`]: it stays on its core.
+/// Connections to one agent. Not [`Send`]: the pool stays on its core.
 pub(crate) struct Pool {
     connector: Connector,
     idle: RefCell<VecDeque<Idle>>,
     bounds: Bounds,
     /// HTTP/2: the connections, oldest first.
     shared: RefCell<Vec<Connected>>,
-    /// Held by who opens it; the others wait for what comes.
+    /// Held by the task that opens a connection; the others wait for its result.
     opening: tokio::sync::Mutex<()>,
-    /// When opening it failed last.
+    /// Time of the last failed attempt to open one.
     failed: Cell<Option<Instant>>,
 }
 
-/// How many connections there are, and how long what is waited for.
+/// Number of connections, and wait times.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     idle: usize,
     idle_timeout: Duration,
-    /// HTTP/2: connections open at once.
+    /// HTTP/2: number of open connections.
     shared: usize,
-    /// For a place on one of them.
+    /// HTTP/2: time to wait for a place.
     wait: Duration,
 }
 
 impl Bounds {
-    /// Those of a pool that keeps so many connections.
+    /// Limits of a pool that keeps this many connections.
     pub(crate) fn keeping(idle: usize, limits: &Limits) -> Self {
         Self {
             idle,
@@ -76,62 +76,62 @@ struct Idle {
 /// One connection, ready for one message.
 pub(crate) struct Lease {
     open: Connected,
-    /// Whether it has carried a message before, and so may have been closed meanwhile.
+    /// True if it has carried a message before, and so may be closed by now.
     kept: bool,
 }
 
 impl Lease {
-    /// Who is at the other end.
+    /// Identity of the peer.
     pub(crate) fn met(&self) -> Met {
         self.open.met.clone()
     }
 }
 
-/// Why no reply head came.
+/// Reason for a missing reply head.
 #[derive(Debug)]
 pub(crate) enum SendFault {
-    /// Not one byte of the message was written; the agent does not have it.
+    /// No byte of the message was written; the agent does not have it.
     NotSent,
-    /// The agent said that it did not begin with the message: it ended the connection before, or refused the stream (RFC 9113 §8.7).
+    /// The agent did not begin with the message: it closed the connection before, or refused the stream (RFC 9113 §8.7).
     NotTaken,
-    /// It was written in part or whole, and then the connection ended.
+    /// The connection ended after the message was written in part or whole.
     Lost,
-    /// The agent did not take all of it while it might still be said.
+    /// The permission ended before the agent had taken the whole message.
     TakenBack,
-    /// Bytes came back that are no head of an HTTP/1.1 response, or one past the bounds.
+    /// The answer has no valid HTTP/1.1 head, or a head above the limits.
     Garbage,
 }
 
 impl SendFault {
-    /// What hyper says of a request that it did not give back.
+    /// Converts hyper's error for a request that it did not return.
     fn of(fault: &hyper::Error) -> Self {
         let of_stream = fault.source().and_then(|source| source.downcast_ref::<h2::Error>());
         match of_stream.filter(|of_stream| of_stream.is_remote()) {
-            // past the last id that the agent names, or the connection was retired before the stream began
+            // the stream is past the agent's last id, or the connection was retired before the stream began
             Some(of_stream) if of_stream.is_go_away() => Self::NotTaken,
             Some(of_stream) if of_stream.reason() == Some(h2::Reason::REFUSED_STREAM) => Self::NotTaken,
-            // too many bytes or headers count as parsing too
+            // too many bytes or headers count as parse errors too
             _ if fault.is_parse() => Self::Garbage,
             _ => Self::Lost,
         }
     }
 }
 
-/// What a message was allowed under is not in force any more.
+/// The basis of a permit is no longer in force.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moved;
 
-/// What is asked again of a message that did not go out at once.
+/// Checks repeated for a message that does not go out at once.
 #[derive(Clone, Copy)]
 pub(crate) struct Allowed<'a> {
-    /// Before another connection is used: nothing moved.
+    /// Check before a second connection is used: nothing has changed.
     pub(crate) still: &'a dyn Fn() -> Result<(), Moved>,
-    /// While the agent takes its time over what was handed to a connection: as of a stream, its context counts and nobody was disabled.
+    /// Check while the agent is slow to read: the context still counts, and nobody was disabled.
     pub(crate) stands: &'a dyn Fn() -> Result<(), Moved>,
 }
 
 impl Allowed<'static> {
-    /// What the gateway asks by itself, which nothing takes back.
+    /// Checks for the gateway's own requests, which never lose their basis.
     pub(crate) const ALWAYS: Self = Self { still: &|| Ok(()), stands: &|| Ok(()) };
 }
 
@@ -147,10 +147,10 @@ impl Pool {
         }
     }
 
-    /// A kept connection that is still open, newest first, else a new one.
+    /// Takes the newest kept connection that is still open, or opens one.
     ///
     /// # Errors
-    /// Why none could be opened.
+    /// Reason why none could be opened.
     pub(crate) async fn lease(&self) -> Result<Lease, ConnectFault> {
         if self.connector.speak() == Speak::Http2 {
             return Box::pin(self.share()).await;
@@ -158,7 +158,7 @@ impl Pool {
         loop {
             let Some(idle) = self.idle.borrow_mut().pop_back() else { return Box::pin(self.fresh()).await };
             if idle.since.elapsed() >= self.bounds.idle_timeout {
-                // the rest is older still
+                // the others are older still
                 self.idle.borrow_mut().clear();
                 continue;
             }
@@ -166,8 +166,8 @@ impl Pool {
             if !open.met.counts(unix_now()) {
                 continue;
             }
-            // its reply was read to the end, so this waits only for its task to notice; an agent that answered before it had
-            // read the whole request keeps it busy, and then it is given up
+            // its reply was read to the end, so this only waits for its task to notice. An agent that answered before it had
+            // read the whole request keeps it busy, and then it is dropped
             let ready = tokio::time::timeout(SETTLE, poll_fn(|cx| open.link.poll_ready(cx))).await;
             if matches!(ready, Ok(Ok(()))) {
                 return Ok(Lease { open, kept: true });
@@ -182,7 +182,7 @@ impl Pool {
         Ok(Lease { open: self.connector.connect().await?, kept: false })
     }
 
-    /// A place on a connection of HTTP/2: on the first that has one, else on another, else on the first that gets one in time.
+    /// Takes a place on an open HTTP/2 connection, else on a new one, else on the first that becomes free in time.
     async fn share(&self) -> Result<Lease, ConnectFault> {
         let came = Instant::now();
         loop {
@@ -197,7 +197,7 @@ impl Pool {
             }
             if !failed && open < self.bounds.shared {
                 match self.another(open).await {
-                    // where others are open a place on one of them will do
+                    // another open connection may still get a place
                     Err(fault) if self.shared.borrow().is_empty() => return Err(fault),
                     _ => continue,
                 }
@@ -206,7 +206,7 @@ impl Pool {
         }
     }
 
-    /// Opens one more connection than the `open` ones, unless another message does so meanwhile.
+    /// Opens a connection besides the `open` ones, unless another message does so meanwhile.
     async fn another(&self, open: usize) -> Result<(), ConnectFault> {
         let came = Instant::now();
         let _turn = self.opening.lock().await;
@@ -221,7 +221,8 @@ impl Pool {
         Ok(())
     }
 
-    /// A place on the first connection that has one. Those that are closed, or whose peer's certificate counts no more, are forgotten.
+    /// Takes a place on the first connection with a free one. Drops connections that are closed or whose peer's certificate
+    /// no longer counts.
     fn placed(&self) -> Option<Lease> {
         let mut shared = self.shared.borrow_mut();
         shared.retain(|open| !open.link.is_closed() && open.met.counts(unix_now()));
@@ -230,19 +231,20 @@ impl Pool {
         Some(Lease { open: Connected { link, met }, kept: true })
     }
 
-    /// A connection of its own for one request that asks for another protocol; it is never kept.
+    /// Opens a connection for one request that asks for another protocol; it is never kept.
     ///
     /// # Errors
-    /// Why none could be opened.
+    /// Reason why none could be opened.
     pub(crate) async fn upgrading(&self) -> Result<Connected, ConnectFault> {
         self.connector.upgrading().connect().await
     }
 
-    /// Sends one message and waits for the head of its reply. What allowed it is asked again before a connection that turned out
-    /// closed, or full, is replaced: another takes time; and, over HTTP/2, while the agent does not take it.
+    /// Sends one message and waits for the head of its reply. The permission is checked again before a closed or full
+    /// connection is replaced, since that takes time. Over HTTP/2 it is also checked while the agent does not take the
+    /// message.
     ///
     /// # Errors
-    /// [`SendFault`], which says whether anything was written.
+    /// [`SendFault`], which states if anything was written.
     pub(crate) async fn send(
         &self,
         mut lease: Lease,
@@ -255,7 +257,7 @@ impl Pool {
                 Err(Unanswered::Fault(fault)) => fault,
                 Err(Unanswered::TakenBack) => return Err(SendFault::TakenBack),
             };
-            // given back: hyper had not begun to write it
+            // returned: hyper had not begun to write it
             let Some(back) = fault.take_message() else { return Err(SendFault::of(fault.error())) };
             request = back.map(Carried::bare);
         }

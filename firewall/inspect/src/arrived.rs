@@ -1,33 +1,34 @@
-//! What came in: the bytes that go on, and the bytes that are read, which some transports write in another way.
+//! Messages as received: the bytes to forward, and the bytes to inspect where a transport encodes them
+//! differently.
 
 use bytes::Bytes;
 use semgate_message::Call;
 
-/// A request as it arrived.
+/// A request as received.
 #[derive(Clone, Debug)]
 pub struct Arrived {
-    /// What its head settled.
+    /// Protocol facts read from the request head.
     pub call: Call,
-    /// What is forwarded: the bytes that were received, after any inflating.
+    /// Bytes to forward: the received body after any decompression.
     pub body: Bytes,
-    /// What is judged: the same bytes in native L8 and JSON-RPC, in other transports the parameters as one JSON object, in
-    /// which every part of path, query and body that goes on is found.
+    /// Bytes to inspect. Native L8 and JSON-RPC: the received body. Other transports: the parameters as one
+    /// JSON object that holds every forwarded part of path, query and body.
     pub judged: Bytes,
 }
 
 impl Arrived {
-    /// A request whose body is itself what is judged. No byte is copied.
+    /// A request whose body is inspected as it is. Copies no bytes.
     pub fn whole(call: Call, body: Bytes) -> Self {
         Self { call, judged: body.clone(), body }
     }
 }
 
-/// A reply, or one event of a stream, as it arrived.
+/// A reply, or one event of a stream, as received.
 #[derive(Clone, Debug)]
 pub struct Answered {
-    /// What is handed back.
+    /// Bytes to return to the caller.
     pub body: Bytes,
-    /// What is judged: the same bytes where the transport carries JSON.
+    /// Bytes to inspect: the same bytes if the transport carries JSON.
     pub judged: Bytes,
 }
 
@@ -37,11 +38,11 @@ impl From<Bytes> for Answered {
     }
 }
 
-/// What a spent permit forwards.
+/// The request that a spent permit forwards.
 #[derive(Debug)]
 pub struct Outgoing {
-    /// The head of the request, for writing it to the agent behind.
+    /// Request head to write to the upstream agent.
     pub call: Call,
-    /// The exact bytes that arrived.
+    /// Exact bytes as received.
     pub body: Bytes,
 }

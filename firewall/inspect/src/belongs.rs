@@ -1,4 +1,5 @@
-//! Whether what a message points at is its sender's, and which context it is about.
+//! Ownership of the tasks, conversations and sessions that a message names, and the context that the message
+//! is about.
 
 use crate::{
     Code, Delivered, Direction, Refusal, Sent,
@@ -10,10 +11,11 @@ use crate::{
 use semgate_message::{Form, Message, Page, Threads, a2a::Operation};
 use std::{borrow::Cow, sync::Arc};
 
-/// What a message points at. Empty, and nothing allocated, for most.
+/// The things that a message names. Empty for most messages, without an allocation.
 pub(crate) type Things<'m> = Vec<(Kind, Cow<'m, str>)>;
 
-/// Everything that is named, tasks first. A push configuration that names no task is one of `asked`, or of none yet.
+/// Everything that a message names, tasks first. A push configuration without a task belongs to `asked`, if
+/// there is one.
 pub(crate) fn things<'m>(threads: &Threads<'m>, asked: Option<&str>) -> Things<'m> {
     let mut all: Things<'m> = threads.tasks.iter().map(|id| (Kind::Task, Cow::Borrowed(*id))).collect();
     all.extend(threads.contexts.iter().map(|id| (Kind::Conversation, Cow::Borrowed(*id))));
@@ -29,14 +31,14 @@ pub(crate) fn told_of<'m>(sent: &Sent, threads: &Threads<'m>) -> Things<'m> {
     things(threads, sent.asked_task())
 }
 
-/// The context that answers are judged under: that of the message, or of the task that it asks about.
+/// The context that answers are judged under: the message's own, or that of the task it asks about.
 ///
 /// # Errors
-/// `too_complex` for more ids than the limit; `not_found` for a task that is unknown or another's, and for a conversation that is
-/// another's: one answer for both.
+/// `too_complex` for more ids than the limit. `not_found` for a task that is unknown or another agent's, and
+/// for another agent's conversation. Both cases give the same answer.
 pub(crate) fn belongs(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Arc<About>, Refusal> {
     let Threads { tasks, contexts, pushes, .. } = &message.threads;
-    // most name a few, which need not be told apart
+    // most messages name few ids, so duplicates need no count
     if tasks.len() + contexts.len() + pushes.len() > case.limits.named_ids {
         bounded(case, names(&message.threads))?;
     }
@@ -46,7 +48,7 @@ pub(crate) fn belongs(case: &Case<'_>, message: &Message<'_>, named: &Named) -> 
     }
 }
 
-/// How many things are named.
+/// Number of distinct things that a message names.
 fn names(threads: &Threads<'_>) -> usize {
     fn distinct<T: Ord>(mut ids: Vec<T>) -> usize {
         ids.sort_unstable();
@@ -57,7 +59,7 @@ fn names(threads: &Threads<'_>) -> usize {
     distinct(tasks.clone()) + distinct(contexts.clone()) + distinct(pushes.clone())
 }
 
-/// Whether a list of these tasks names no more than it may, beside a task and a conversation for each.
+/// Checks the number of ids that a list of tasks names, besides one task and one conversation for each entry.
 ///
 /// # Errors
 /// `too_complex`.
@@ -68,7 +70,7 @@ pub(crate) fn list_bounded<'m>(
     bounded(case, tasks.map(|task| names(&task.threads).saturating_sub(2)).sum())
 }
 
-/// What a message names its caller may own from then on, and has no room for all that it owns besides.
+/// Refuses more ids than one message may add to its caller's ownership.
 fn bounded(case: &Case<'_>, names: usize) -> Result<(), Refusal> {
     if names <= case.limits.named_ids {
         return Ok(());
@@ -106,9 +108,10 @@ fn asked(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Arc<Ab
     }
 }
 
-/// A list of a conversation that is another's is asked for like one of a conversation that there is not: what comes of either is
-/// filtered, so both are empty and over. A later page there is only of what is the caller's own: what the agent makes of a token in a
-/// conversation would tell of it. No agent is asked for either, so what one would refuse is refused here.
+/// Treats another agent's conversation like one that does not exist: both listings are empty and complete.
+///
+/// Only the caller's own listings have later pages. The agent's handling of a page token would reveal a
+/// foreign conversation. The gateway asks no agent in either case, so it refuses unfit parameters itself.
 fn lists(case: &Case<'_>, threads: &Threads<'_>, page: Page<'_>) -> Result<(), Refusal> {
     let own = is_own(case, case.sender.id(), threads.contexts.iter().copied());
     if let (false, Some((member, what))) = (own, page.unfit) {
@@ -121,7 +124,7 @@ fn lists(case: &Case<'_>, threads: &Threads<'_>, page: Page<'_>) -> Result<(), R
     case.owners.listing(&case.route.scope(), case.sender.id(), token).map(drop).ok_or_else(no_page)
 }
 
-/// Whether all of these conversations are this agent's: those that nobody has are not.
+/// Returns true if this agent owns every conversation. An unknown conversation has no owner.
 pub(crate) fn is_own<'t>(
     case: &Case<'_>,
     owner: &str,
@@ -131,10 +134,11 @@ pub(crate) fn is_own<'t>(
     conversations.all(|id| case.owners.of(scope, owner, Kind::Conversation, id).is_ok())
 }
 
-/// Whether the session that a message of MCP names is its sender's; of a reply, whether it is still that of who asked.
+/// Checks that the sender owns the MCP session of a message. For a reply, checks that the caller still owns
+/// it.
 ///
 /// # Errors
-/// `not_found`, whether it is unknown, over, or another's.
+/// `not_found` for a session that is unknown, over, or another agent's.
 pub(crate) fn in_session(case: &Case<'_>) -> Result<(), Refusal> {
     let session = case.call.mcp.as_deref().and_then(|head| head.session.as_deref());
     let Some(session) = session.filter(|_| !case.route.options.keeps_callers_apart) else { return Ok(()) };
@@ -146,13 +150,14 @@ pub(crate) fn in_session(case: &Case<'_>) -> Result<(), Refusal> {
     of.map(drop).map_err(|NotOwned| no_session())
 }
 
-/// What a task is about of which nothing is remembered: only an agent that keeps its callers apart can be asked about one.
+/// The default context for a task without a remembered one. Only an agent that keeps its callers apart
+/// receives questions about such a task.
 pub(crate) fn by_default(case: &Case<'_>) -> Option<Arc<About>> {
     let urn = case.route.options.default_contexts.first()?;
     Some(Arc::clone(case.generation.named(urn.as_str())?.about()))
 }
 
-/// An agent that names to one caller what is another's either lost track of its callers or leaks.
+/// Refuses a reply that names another agent's thing: the upstream agent lost track of its callers, or leaks.
 fn told(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Arc<About>, Refusal> {
     if let Some(sent) = case.answers {
         answers_what_was_asked(sent, message)?;
@@ -170,9 +175,11 @@ fn told(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Arc<Abo
     Ok(Arc::clone(named.about()))
 }
 
-/// F0-11: a read or a cancelling of one task is answered by that task, and a question about push configurations by those of the
-/// task; what else an answer repeats or refers to does not make it one. A configuration may leave its task out in answers, as
-/// it stands in the agents' stores where it came with the message that began the task.
+/// Checks that an answer is about the task or push configuration in the question (F0-11). Other tasks that
+/// the answer repeats or refers to do not count.
+///
+/// A push configuration in an answer may omit its task. Agents store it so when it arrived with the message
+/// that began the task.
 fn answers_what_was_asked(sent: &Sent, message: &Message<'_>) -> Result<(), Refusal> {
     use Operation::{
         CancelTask, CreateTaskPushNotificationConfig, GetTask, GetTaskPushNotificationConfig,
@@ -185,7 +192,7 @@ fn answers_what_was_asked(sent: &Sent, message: &Message<'_>) -> Result<(), Refu
         CreateTaskPushNotificationConfig => threads.tasks == [asked],
         ListTaskPushNotificationConfigs => threads.tasks.iter().all(|task| *task == asked),
         GetTaskPushNotificationConfig => {
-            // 0.3 may ask without an id
+            // a2a 0.3 may ask without an id
             let named = |thing: &(Kind, Cow<'_, str>)| sent.pushes.iter().any(|push| **push == *thing.1);
             let mut told = told_of(sent, threads);
             told.retain(|(kind, _)| *kind == Kind::Push);
@@ -208,34 +215,34 @@ fn answers_what_was_asked(sent: &Sent, message: &Message<'_>) -> Result<(), Refu
         .with_delivered(Delivered::Yes))
 }
 
-/// What an agent answers to parameters of the right type that the protocol does not take (A2A 1.0 `InvalidParams`).
+/// The refusal that an agent gives for well-typed parameters outside the protocol (A2A 1.0 `InvalidParams`).
 fn unfit(case: &Case<'_>, member: &str, what: &str) -> Refusal {
     let place = if case.call.form == Form::JsonRpc { "/params/" } else { "/" };
     Refusal::new(Code::Malformed, format!("`{place}{member}` {what}"))
         .with_hint("send what a2a 1.0 takes there, or leave it out")
 }
 
-/// A page that nobody told this caller of: what asks for it could be made to find out which tasks are there.
+/// The refusal of a page token that this caller never received. A forged token could probe for tasks.
 fn no_page() -> Refusal {
     Refusal::new(Code::NotFound, "there is no such page of a list that this agent was told of")
         .with_hint("list the tasks from the beginning")
 }
 
-/// One text, whether there is no such thing or it is another's.
+/// The refusal of a thing that does not exist or belongs to another agent. Both get the same text.
 pub(crate) fn not_found() -> Refusal {
     Refusal::new(Code::NotFound, "there is no task or conversation of this id")
         .with_hint("name one that this agent has told you of, or begin a new one")
 }
 
-/// As MCP says it, for a session that is unknown, over, or another's.
+/// The refusal in MCP of a session that is unknown, over, or another agent's.
 pub(crate) fn no_session() -> Refusal {
     Refusal::new(Code::NotFound, "there is no such session").with_hint("initialize a new one")
 }
 
-/// After a request may pass: a conversation whose id the caller chose is the caller's from now on.
+/// Claims the conversation of a permitted request whose caller chose its id.
 ///
 /// # Errors
-/// `not_found` if somebody else was faster.
+/// `not_found` if another agent claimed it first.
 pub(crate) fn begin(case: &Case<'_>, message: &Message<'_>, about: &Arc<About>) -> Result<(), Refusal> {
     let sends = message.operation.is_some_and(Operation::sends);
     if !sends || message.threads.contexts.is_empty() {
@@ -245,10 +252,10 @@ pub(crate) fn begin(case: &Case<'_>, message: &Message<'_>, about: &Arc<About>) 
     keep(case, case.sender.key(), &all, about)
 }
 
-/// After a reply may pass: what it names that is nobody's is the caller's from now on, under the context of the request.
+/// Claims for the caller all unowned things that a permitted reply names, under the context of the request.
 ///
 /// # Errors
-/// `not_found` if somebody else was faster.
+/// `not_found` if another agent claimed one first.
 pub(crate) fn take(
     case: &Case<'_>,
     sent: &Sent,
@@ -259,8 +266,8 @@ pub(crate) fn take(
     if things.is_empty() { Ok(()) } else { keep(case, sent.caller.key(), things, about) }
 }
 
-/// The agent did what it was asked for, whether it said something or nothing: what the request deletes is the
-/// caller's no more, and nothing is delivered for it.
+/// Forgets the push configurations that a successful request deleted, with their deliveries. An empty answer
+/// counts as success.
 pub(crate) fn deleted(case: &Case<'_>, sent: &Sent) {
     if sent.operation() == Some(Operation::DeleteTaskPushNotificationConfig) {
         for id in &sent.pushes {

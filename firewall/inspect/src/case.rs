@@ -1,4 +1,4 @@
-//! What an inspection is about, before a byte is read: who speaks to whom, on which route, under which generation.
+//! Inputs of an inspection, known before a byte is read: sender, receiver, route and generation.
 
 use crate::{
     Direction, Facts, Generation, InspectLimits, Owners, Route, Sent,
@@ -13,7 +13,7 @@ use semgate_negotiation::Sessions;
 use semgate_policies::{CERTIFICATE_SPACE, Circumstances, Credentials, Keep, Scores};
 use std::sync::Arc;
 
-/// One end of a connection whose identity was settled before the message was read.
+/// One end of a connection, identified before the message was read.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Peer {
     id: Arc<str>,
@@ -21,26 +21,26 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// The peer that showed a verified certificate, with what its certificate says it holds.
+    /// The peer of a verified certificate, with the credentials that the certificate carries.
     pub fn certified(peer: &semgate_certs::Peer) -> Self {
         let until = peer.not_after().saturating_add(1);
         let marks = peer.marks().iter().map(|mark| (format!("{CERTIFICATE_SPACE}{mark}"), until));
         Self { id: Arc::from(peer.id().as_str()), credentials: Credentials::new(marks) }
     }
 
-    /// The one sender that a plain listener on loopback or a Unix socket is configured with, or the agent that a route on
-    /// loopback is configured with. Never an id that a message or header brought along.
+    /// The peer named in the configuration: the one sender of a loopback or Unix listener, or the agent of a
+    /// loopback route. Never an id from a message or header.
     pub fn configured(id: &str) -> Self {
         Self { id: Arc::from(id), credentials: Credentials::NONE }
     }
 
-    /// The same peer, which shows these credentials. They must have been verified.
+    /// The same peer with these credentials. The caller must have verified them.
     #[must_use]
     pub fn showing(self, credentials: Credentials) -> Self {
         Self { credentials, ..self }
     }
 
-    /// What it shows besides its identity.
+    /// Credentials of the peer, besides its identity.
     pub fn credentials(&self) -> &Credentials {
         &self.credentials
     }
@@ -55,43 +55,43 @@ impl Peer {
     }
 }
 
-/// Two clocks, read by whoever calls.
+/// Two clock readings, taken by the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Now {
     /// Seconds since the Unix epoch, for validity.
     pub unix: u64,
-    /// Milliseconds of a clock that never steps back, from any beginning, for limits.
+    /// Milliseconds of a monotonic clock with any origin, for limits.
     pub monotonic_ms: u64,
 }
 
-/// Headers that say something about the message. Every value of each, in order: more than one is refused. What a header settles
-/// about the protocol is in the [`Call`].
+/// Header claims about the message. Each holds every value in order; more than one value is refused. Headers
+/// that settle the protocol are in the [`Call`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HeaderClaims<'h> {
     /// `L9-Context`.
     pub l9_context: &'h [&'h str],
 }
 
-/// Whether it is the first time that a message is judged, or one of several pieces.
+/// The position of a message: first judgement, renewal, or event of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// A request that just arrived, or a reply.
+    /// A new request, or a reply.
     First,
-    /// A request that was let pass before and is judged again under another generation.
+    /// A request that passed before and is judged again under a newer generation.
     Again,
     /// One event of a stream.
     Event,
-    /// An event that was let pass before and is judged again under another generation.
+    /// An event that passed before and is judged again under a newer generation.
     EventAgain,
 }
 
-/// What a look at a message is for.
+/// Purpose of one inspection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
-    /// It decides.
+    /// The inspection decides.
     Decides,
-    /// What comes of it is judged again before anything passes, so that nothing is asked or kept twice: no shadow set is asked, and no
-    /// record keeps its questions.
+    /// A trial: its outcome is judged again before anything passes. It asks no shadow policy set and keeps no
+    /// questions for the record.
     Beforehand,
 }
 
@@ -100,33 +100,33 @@ pub(crate) enum Look {
 pub struct Case<'c> {
     pub(crate) generation: &'c Generation,
     pub(crate) limits: &'c InspectLimits,
-    /// What records keep of the questions; nothing of them unless the operator asks for it.
+    /// Selection of policy questions to record; none unless the operator asks for it.
     pub(crate) keep: Option<&'c Keep>,
     pub(crate) sessions: &'c Sessions,
     pub(crate) route: &'c Arc<Route>,
     pub(crate) sender: &'c Peer,
     pub(crate) receiver: &'c str,
-    /// What the receiver shows; in a request nothing, since it was not spoken to yet.
+    /// Credentials of the receiver; none in a request, before the receiver is contacted.
     pub(crate) receiver_holds: &'c Credentials,
-    /// How many bytes are judged.
+    /// Number of inspected bytes.
     pub(crate) bytes: usize,
     pub(crate) direction: Direction,
     pub(crate) call: &'c Call,
     pub(crate) owners: &'c Owners,
     pub(crate) tools: &'c ToolWatch,
     pub(crate) dialogues: &'c Dialogues,
-    /// What the two settled, as it is now, and where more is remembered.
+    /// Current terms of the two agents; `learnt` holds those of all pairs.
     pub(crate) settled: &'c Arc<OfPair>,
     pub(crate) learnt: &'c Learnt,
     pub(crate) turn: Turn,
     pub(crate) look: Look,
-    /// Of a reply that policies took something out of: its messages as they were.
+    /// Original messages of a reply that policies redacted.
     pub(crate) before: &'c [Before],
-    /// Pointers of members that were taken out of the message before it is judged.
+    /// JSON Pointers to members removed before inspection.
     pub(crate) removed: &'c [String],
     /// The request that a reply answers.
     pub(crate) answers: Option<&'c Sent>,
-    /// What a reply must be about.
+    /// Required context of a reply.
     pub(crate) about: Option<&'c About>,
     pub(crate) now: Now,
 }
@@ -136,7 +136,7 @@ impl Case<'_> {
         self.sender.key()
     }
 
-    /// What policies may ask about beside the message, before anything of it is counted.
+    /// Facts besides the message that policies may use, before any counting.
     pub(crate) fn circumstances(&self) -> Circumstances<'_> {
         Circumstances {
             sender_holds: self.sender.credentials(),
@@ -147,7 +147,7 @@ impl Case<'_> {
         }
     }
 
-    /// What is known before a byte is read.
+    /// Facts known before a byte is read.
     pub(crate) fn facts(&self) -> Facts {
         Facts {
             direction: self.direction,

@@ -1,9 +1,11 @@
-//! Clarification (F0-23 to F0-28): what `ambiguous_parameter` and `parameter_options` may speak of, by the context that they are said
-//! under.
+//! Clarification (F0-23 to F0-28): holds `ambiguous_parameter` and `parameter_options` against the named
+//! context.
 //!
-//! The control vocabulary says that a parameter is a name and options are codes; which names and which codes, the named context says.
-//! A parameter is a member, at any depth, of a concept or of what a task takes. One name may be a member of several: then every one
-//! of them may be meant, and options must be codes of one of their lists.
+//! The control vocabulary defines a parameter as a name, and options as codes. The named context defines
+//! which names and codes exist.
+//!
+//! A parameter is a member of a concept or of a task's input, at any depth. Several members may share a name.
+//! The question may then mean any of them, and options must be codes from one of their lists.
 
 mod answer;
 
@@ -22,17 +24,17 @@ pub(crate) const OPTIONS: &str = "parameter_options";
 /// The member of both that names the parameter.
 pub(crate) const PARAMETER: &str = "parameter";
 
-/// What a context says about a parameter.
+/// A context's definition of a parameter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Parameter<'c> {
-    /// Some member of that name takes what is in no list.
+    /// True if some member of this name takes values outside every list.
     open: bool,
-    /// The names of the lists that members of that name are in.
+    /// Code lists of the members with this name.
     lists: BTreeSet<&'c str>,
 }
 
 impl<'c> Parameter<'c> {
-    /// What the context says; `None` if it has no parameter of this name.
+    /// The context's definition of a parameter; `None` if no member has this name.
     pub(crate) fn of(context: &'c Context, name: &str) -> Option<Self> {
         let mut found = Self::default();
         context.each_parameter(|own, field| {
@@ -46,7 +48,7 @@ impl<'c> Parameter<'c> {
         (found.open || !found.lists.is_empty()).then_some(found)
     }
 
-    /// The one list that it is in, whoever has it.
+    /// The only code list of the parameter; `None` if it has several lists or an open member.
     pub(crate) fn list(&self) -> Option<&'c str> {
         let mut lists = self.lists.iter();
         match (self.open, lists.next(), lists.next()) {
@@ -56,7 +58,7 @@ impl<'c> Parameter<'c> {
     }
 }
 
-/// The list of a code, or of an array of codes.
+/// Code list of a code or of an array of codes.
 fn codes_of(kind: &FieldType) -> Option<&str> {
     match kind.present() {
         FieldType::Text { code_list, .. } => code_list.as_deref(),
@@ -65,10 +67,12 @@ fn codes_of(kind: &FieldType) -> Option<&str> {
     }
 }
 
-/// Whether a question or an answer of the control vocabulary speaks of what the context has. Others pass.
+/// Checks that a question or answer of the control vocabulary uses names and codes of the context. Other
+/// concepts pass.
 ///
 /// # Errors
-/// `content_invalid`: the parameter is none of the context (rule `parameter`), or an option is none of its codes (rule `x-code-list`).
+/// `content_invalid`: the context has no such parameter (rule `parameter`), or no such code for it (rule
+/// `x-code-list`).
 pub(crate) fn speaks_of(context: &Context, said: &Said<'_>, instance: &Instance<'_>) -> Result<(), Refusal> {
     if !matches!(said.term.name(), QUESTION | OPTIONS) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Third stage: whether what is said fits what the context defines.
+//! Third stage: content against the definitions of the context.
 
 use crate::{
     Code, Facts, Refusal,
@@ -13,11 +13,11 @@ use crate::{
 use semgate_contexts::{Context, NAMING_MEMBERS, Shape, Term, Unfit, WorkBudget, json::Json};
 use semgate_message::{Binding, Instance, Unadmitted, Vocabulary};
 
-/// The most concept names that a hint lists.
+/// Maximum number of concept names in a hint.
 const HINTED_NAMES: usize = 12;
 
-/// A message that holds at least one concept (or is a bare acknowledgement), and whose every concept is defined and fits its
-/// schema. Only this stage builds one.
+/// A message whose every concept is defined and fits its schema. It holds at least one concept, or is a bare
+/// acknowledgement. Only this stage builds one.
 #[derive(Debug)]
 pub struct Conformed<'c, 'j> {
     resolved: Resolved<'c, 'j>,
@@ -25,7 +25,7 @@ pub struct Conformed<'c, 'j> {
     teaches: Vec<Meaning>,
 }
 
-/// What defines an instance; in the order of the message's instances.
+/// The definition of an instance, in the order of the message's instances.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Said<'c> {
     pub context: &'c Context,
@@ -35,7 +35,7 @@ pub(crate) struct Said<'c> {
 }
 
 impl Said<'_> {
-    /// The line that it is said in, as limits count it.
+    /// The context line of the instance, as limits count it.
     pub(crate) fn line(&self) -> &str {
         match self.origin {
             Origin::Signed => self.context.urn().line().as_str(),
@@ -44,23 +44,23 @@ impl Said<'_> {
     }
 }
 
-/// Whose word a definition is.
+/// Source of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// An authority's.
+    /// An authority.
     Signed,
-    /// The two agents' own, in this session.
+    /// The two agents, in this session.
     Learnt,
 }
 
-/// What defines a name.
+/// The definition of a name.
 type Defined<'c> = (&'c Context, &'c Term, Origin);
 
-/// Holds every instance against its definition.
+/// Checks every instance against its definition.
 ///
 /// # Errors
-/// `content_uninspectable`, `concept_undefined`, then `content_invalid` with path and rule, or `too_complex` where judging takes more work than
-/// a message may cause.
+/// `content_uninspectable`, `concept_undefined`, then `content_invalid` with path and rule. `too_complex` if
+/// the check exceeds the work budget of a message.
 pub(crate) fn conform<'c, 'j>(resolved: Resolved<'c, 'j>) -> Result<Conformed<'c, 'j>, Refusal> {
     let said = match define(&resolved) {
         Ok(terms) => terms,
@@ -80,7 +80,7 @@ pub(crate) fn conform<'c, 'j>(resolved: Resolved<'c, 'j>) -> Result<Conformed<'c
     }
 }
 
-/// Looks every name up before any content is judged: `concept_undefined` answers before `content_invalid`.
+/// Looks up every name before any content is judged: `concept_undefined` precedes `content_invalid`.
 fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> {
     let message = resolved.message();
     let named = resolved.named();
@@ -104,7 +104,7 @@ fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> 
             format!("`{}` is of a handshake, which this route does not open", instance.pointer),
         )
         .with_hint(match resolved.case().route.options.group {
-            // each member has its own key, and nobody has one for all
+            // each member has its own key; no key opens a message to all of them
             Some(_) => "shake hands with a member, at `snl` below the address of its own route",
             None => "shake hands at the route's own address for it, `snl` below this one",
         }));
@@ -115,7 +115,7 @@ fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> 
     if message.instances.is_empty() && !message.acknowledges {
         return Err(undefined(named, "", "the message holds no concept"));
     }
-    // a message says the names of its context only: those of a protocol its binding alone says
+    // a message uses names of its own context only; protocol names come from the binding alone
     let own = resolved.case().generation.binding_of(named.urn()).is_none();
     let defined = |instance: &Instance<'_>| {
         let found = match instance.of {
@@ -132,7 +132,7 @@ fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> 
         signed.or_else(|| rounds::settled(resolved, instance)).ok_or_else(|| {
             let pointer = instance.pointer.to_string();
             if message.binding == Binding::Mcp && instance.of == Vocabulary::Context {
-                // which tools there are is told by the list, and there to each caller its own
+                // each caller learns its own tools from the list
                 return Refusal::new(
                     Code::ConceptUndefined,
                     format!("`{pointer}` names a tool that there is not"),
@@ -147,7 +147,7 @@ fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> 
 }
 
 impl Origin {
-    /// The name of a concept, as records have it: as policies know it where the two agents settled it.
+    /// The name of a concept in records: the policy name for a negotiated term.
     fn name(self, term: &Term) -> String {
         match self {
             Self::Signed => term.name().to_owned(),
@@ -210,7 +210,8 @@ fn fit<'c>(terms: &[Defined<'c>], resolved: &Resolved<'c, '_>) -> Result<Fit<'c>
     Ok((all, teaches))
 }
 
-/// A member that names the type is no part of the content, so a schema that declares it could be read in two ways.
+/// Refuses a schema that declares the member naming the type. That member is not content, so the schema would
+/// be ambiguous.
 fn unambiguous(shape: &Shape, instance: &Instance<'_>) -> Result<(), Refusal> {
     let naming = instance.naming;
     if !NAMING_MEMBERS.contains(&naming) || !shape.declares(naming) {
@@ -227,14 +228,15 @@ fn unambiguous(shape: &Shape, instance: &Instance<'_>) -> Result<(), Refusal> {
     }))
 }
 
-/// Whether the fault is a `null` for a member that may be left out and takes none.
+/// Returns true if the fault is `null` for an optional member that takes no null.
 fn is_null(shape: &Shape, instance: &Instance<'_>, path: &str) -> bool {
     path.strip_prefix('/').is_some_and(|member| {
         shape.never_null(member) && matches!(instance.object.get(member), Some(Json::Null))
     })
 }
 
-/// The member that names the type, which is no part of the content. What the binding named has none: all of it is judged.
+/// The member that names the type and is not content. None for an instance that the binding named: all of it
+/// is judged.
 pub(crate) fn without<'i>(instance: &Instance<'i>) -> Option<&'i str> {
     Some(instance.naming).filter(|naming| !naming.is_empty())
 }
@@ -243,7 +245,7 @@ fn invalid(path: &str, rule: &str) -> Refusal {
     Refusal::new(Code::ContentInvalid, format!("`{path}` does not fit the rule `{rule}`"))
 }
 
-/// The message's budget of work is spent: it was not judged to its end.
+/// The refusal for an exhausted work budget: the message was not judged to its end.
 pub(crate) fn too_complex(pointer: &str) -> Refusal {
     let reason = format!("`{pointer}` takes more work to judge than one message may cause");
     Refusal::new(Code::TooComplex, reason)
@@ -267,17 +269,17 @@ impl<'c, 'j> Conformed<'c, 'j> {
         &self.resolved
     }
 
-    /// What the message settles, if the agent behind takes it.
+    /// Terms that the message settles if the upstream agent accepts it.
     pub(crate) fn settles(&self) -> &[Meaning] {
         &self.teaches
     }
 
-    /// Each instance with what defines it.
+    /// Each instance with its definition.
     pub(crate) fn said(&self) -> impl Iterator<Item = (&Said<'c>, &Instance<'j>)> {
         self.said.iter().zip(&self.resolved.message().instances)
     }
 
-    /// What is known of the message.
+    /// Facts known about the message.
     pub fn facts(&self) -> Facts {
         let concepts = self.said.iter().map(|said| said.origin.name(said.term)).collect();
         let learnt = self.teaches.iter().map(|meaning| meaning.name.clone()).collect();

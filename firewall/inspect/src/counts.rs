@@ -1,4 +1,4 @@
-//! Whether a context counts now (`docs/design/firewall.md` §5): its own status and floors, and those of all that it refers to.
+//! Standing of a context: its own status and floors, and those of every context that it refers to.
 
 use crate::{Code, Notice, Refusal, case::Case, generation::Named};
 use semgate_contexts::{Context, ContextUrn, Line, Version};
@@ -6,7 +6,7 @@ use semgate_negotiation::{BelowFloor, Floors};
 use semgate_statement::{NotRecognised, Standing, View};
 use std::collections::BTreeMap;
 
-/// Why a context does not count, in the order of `docs/reference/refusals.md`.
+/// Reason why a context is not usable, in the order of `docs/reference/refusals.md`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Hindrance {
     NotPublished,
@@ -19,7 +19,7 @@ pub(crate) enum Hindrance {
 }
 
 impl Hindrance {
-    /// The first of one context.
+    /// The first obstacle of one context.
     fn of(standing: Standing, version: Version, floors: &Floors) -> Option<Self> {
         match standing {
             Standing::NotCovered | Standing::UnknownAuthority => return Some(Self::NotPublished),
@@ -48,15 +48,15 @@ impl Hindrance {
     }
 }
 
-/// The first fault among the contexts that one refers to.
+/// The first obstacle among the contexts that one refers to.
 #[derive(Clone, Debug)]
 pub(crate) struct Hindered {
     urn: ContextUrn,
     by: Hindrance,
 }
 
-/// What the references of a context amount to in a generation: status and floors do not change in it. Their freshness is that
-/// of the context itself, since all of them are in one view.
+/// The first obstacle among the references of a context, computed once per generation. Status and floors do
+/// not change within a generation. One view holds all references, so they are as fresh as the context itself.
 pub(crate) fn hindered(
     view: &View,
     context: &Context,
@@ -79,8 +79,9 @@ fn floors(authority: Option<Version>, operator: &BTreeMap<Line, Version>, urn: &
     Floors { authority, operator: operator.get(urn.line()).copied(), peers: [None; 2] }
 }
 
-/// Whether a context with this standing counts, with all that it refers to: the first fault of any of them answers, in the
-/// order of `docs/reference/refusals.md`: revoked, suspended, below a floor, stale.
+/// Checks that a context with this standing is usable, with all contexts that it refers to.
+///
+/// The first fault of any of them answers, in this order: revoked, suspended, below a floor, stale.
 ///
 /// # Errors
 /// `context_unknown`, `context_untrusted`, `context_revoked`, `context_suspended`, `context_below_floor`, `status_stale`.
@@ -105,8 +106,8 @@ pub(crate) fn counts(case: &Case<'_>, named: &Named, standing: Standing) -> Resu
     }
 }
 
-/// The first context that one refers to and that a peer said it would not go below: floors of peers hold for what is referred to as
-/// those of authority and operator do.
+/// The first reference of a context that lies below a floor announced by a peer. Floors of peers apply to
+/// references like those of authority and operator.
 fn below_a_minimum(case: &Case<'_>, named: &Named) -> Option<Hindered> {
     named.context().references().iter().find_map(|other| {
         let urn = other.urn();
@@ -116,7 +117,7 @@ fn below_a_minimum(case: &Case<'_>, named: &Named) -> Option<Hindered> {
     })
 }
 
-/// A context that does not count itself.
+/// The refusal of a context with an obstacle of its own.
 fn refused(urn: &ContextUrn, by: Hindrance) -> Refusal {
     match by {
         Hindrance::NotPublished => unknown("the context is not published", ""),
@@ -134,8 +135,8 @@ fn refused(urn: &ContextUrn, by: Hindrance) -> Refusal {
     }
 }
 
-/// A context that refers to one that does not count. Which one, only the operator reads: the sender may have no business with
-/// its line.
+/// The refusal of a context whose reference has an obstacle. Only the operator learns which one: the sender
+/// may have no access to that line.
 fn refused_for(urn: &ContextUrn, other: &Hindered) -> Refusal {
     let (code, reason, detail) = match other.by {
         Hindrance::NotPublished => (
@@ -169,7 +170,7 @@ fn refused_for(urn: &ContextUrn, other: &Hindered) -> Refusal {
         .with_detail(format!("`{urn}` refers to `{}`: {detail}", other.urn))
 }
 
-/// `context_unknown`; an empty hint stands for the usual one.
+/// `context_unknown`; an empty hint selects the default one.
 pub(crate) fn unknown(reason: &str, hint: &str) -> Refusal {
     let hint = if hint.is_empty() {
         "check line and version, or ask the authority which contexts it publishes"
@@ -186,7 +187,7 @@ pub(crate) fn stale() -> Refusal {
         .with_detail("no fresh head was verified since the last one ran out")
 }
 
-/// `context_untrusted`, of an authority that showed two histories.
+/// `context_untrusted`, for an authority that showed two histories.
 pub(crate) fn split() -> Refusal {
     Refusal::new(Code::ContextUntrusted, "the authority of this context contradicted itself")
         .with_hint("nothing of this authority is trusted until a person has looked into it")
@@ -195,7 +196,7 @@ pub(crate) fn split() -> Refusal {
         )
 }
 
-/// `context_untrusted`, of an authority that is not recognised for it (F0-50).
+/// `context_untrusted`, for an authority that is not recognised for the context (F0-50).
 pub(crate) fn unrecognised(why: NotRecognised) -> Refusal {
     Refusal::new(Code::ContextUntrusted, "the authority of this context is not recognised for it")
         .with_hint("use a context of another authority, or ask the operator whose word counts here")

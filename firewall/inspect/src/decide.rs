@@ -1,4 +1,4 @@
-//! Fourth stage: whether every concept is permitted to its sender.
+//! Fourth stage: policy decisions about every concept.
 
 use crate::{
     Code, Facts, Refusal,
@@ -17,22 +17,23 @@ use semgate_policies::{
 };
 use std::sync::Arc;
 
-/// A message whose every concept some policy permits and none forbids. Only this stage builds one.
+/// A message whose every concept is permitted by a policy and forbidden by none. Only this stage builds one.
 #[derive(Debug)]
 pub struct Decided<'c, 'j> {
     conformed: Conformed<'c, 'j>,
     policies: Vec<Texts>,
     shadow: Option<Box<Differs>>,
-    /// What was asked, where records keep it.
+    /// Recorded policy questions, if the operator keeps them.
     asked: Option<Arc<str>>,
-    /// What the permits ask for beyond letting it pass, by the position of the instance; of those that ask for nothing, none.
+    /// Obligations of the permits by instance position; instances without obligations are absent.
     obliged: Vec<(usize, Obligations)>,
 }
 
-/// Asks about every instance. A number past the bounds of policies answers before any denial (`docs/reference/refusals.md`).
+/// Asks the policies about every instance. A number outside the policies' bounds answers before any denial.
 ///
 /// # Errors
-/// `content_invalid`, `policy_denied`, `policy_error`; `status_stale` of a context that the policies are still to be compiled beside.
+/// `content_invalid`, `policy_denied`, `policy_error`. `status_stale` for a context that the policies are not
+/// compiled with yet.
 pub(crate) fn decide<'c, 'j>(conformed: Conformed<'c, 'j>) -> Result<Decided<'c, 'j>, Refusal> {
     let asked = ask(&conformed, conformed.case().generation.policies());
     let (shadow, kept) = match conformed.case().look {
@@ -52,10 +53,10 @@ pub(crate) fn decide<'c, 'j>(conformed: Conformed<'c, 'j>) -> Result<Decided<'c,
 
 type Stopped = (Refusal, Vec<Texts>);
 
-/// What the permits of a message are, and what they oblige to.
+/// The permits of a message and their obligations.
 type Permitted = (Vec<Texts>, Vec<(usize, Obligations)>);
 
-/// What a policy set says of a whole message: the permits that let it pass and what they ask for, or the refusal with the policies
+/// Decision of a policy set on a whole message: permits with obligations, or the refusal with the policies
 /// that caused it.
 pub(crate) type Asked = Result<Permitted, Stopped>;
 
@@ -89,7 +90,7 @@ pub(crate) fn ask(conformed: &Conformed<'_, '_>, policies: &Policies) -> Asked {
                 );
                 return Err((refusal.with_hint(hint), Vec::new()));
             }
-            // the first denial answers, once it is known that all content is valid
+            // the first denial answers, once all content is known to be valid
             Verdict::Denied { policies, notices } => {
                 tally.deny(denied(said, instance, &notices, ""), policies)
             }
@@ -107,7 +108,7 @@ pub(crate) fn ask(conformed: &Conformed<'_, '_>, policies: &Policies) -> Asked {
     tally.outcome()
 }
 
-/// What was answered so far.
+/// Decisions so far.
 #[derive(Default)]
 struct Tally {
     permits: Vec<Texts>,
@@ -127,7 +128,7 @@ impl Tally {
         self.denial.get_or_insert((refusal, vec![policies]));
     }
 
-    /// The texts of several parts as one. Nothing of it is counted, since each part was.
+    /// Adds the decision on joined texts. Nothing is counted again, since each part was.
     fn whole(
         &mut self,
         asked: &Policies,
@@ -152,7 +153,7 @@ impl Tally {
         }
     }
 
-    /// What is denied anyway need not be approved.
+    /// The outcome. A denial takes precedence over a missing approval.
     fn outcome(self) -> Asked {
         match self.denial.or(self.approval) {
             Some(stopped) => Err(stopped),
@@ -161,8 +162,10 @@ impl Tally {
     }
 }
 
-/// What the record keeps of the questions, if there are any. They are asked once more for it, of the same policies, so the answers are those
-/// that decided. `last` is one that was asked after them.
+/// The recorded questions of a message; none for a message without instances.
+///
+/// The same policies are asked once more for the record, so these answers match the decision. `last` is a
+/// question that was asked later.
 fn kept(conformed: &Conformed<'_, '_>, last: Option<(&Question<'_>, &Verdict)>) -> Option<Arc<str>> {
     let case = conformed.case();
     let mut keeper = Keeper::new(case.keep?);
@@ -179,7 +182,7 @@ fn kept(conformed: &Conformed<'_, '_>, last: Option<(&Question<'_>, &Verdict)>) 
     let add = |_: &Said<'_>, _: &Instance<'_>, question: &Question<'_>| {
         keeper.add(policies, question, false, &policies.decide(question), None);
     };
-    // the record of what is too long to be asked says so
+    // a joined text over the limit is recorded by its refusal
     let _ = together::each(conformed, None, around, add);
     if let Some((question, verdict)) = last {
         keeper.add(policies, question, false, verdict, None);
@@ -187,7 +190,7 @@ fn kept(conformed: &Conformed<'_, '_>, last: Option<(&Question<'_>, &Verdict)>) 
     Some(keeper.finish().into())
 }
 
-/// What is so of every instance of the message.
+/// Circumstances shared by every instance of the message.
 fn circumstances<'q>(conformed: &'q Conformed<'_, '_>) -> Circumstances<'q> {
     let around = conformed.case().circumstances();
     let session = conformed.resolved().session().map(|session| Session { expires_at: session.until });
@@ -200,7 +203,7 @@ fn circumstances<'q>(conformed: &'q Conformed<'_, '_>) -> Circumstances<'q> {
     Circumstances { session, scores: counted, ..around }
 }
 
-/// How many instances ask an ambiguous question.
+/// Number of instances that ask an ambiguous question.
 fn ambiguous(conformed: &Conformed<'_, '_>) -> usize {
     let control = conformed.case().generation.control_line();
     let asks = |said: &Said<'_>| said.term.name() == AMBIGUOUS && said.context.urn().line() == control;
@@ -227,7 +230,7 @@ pub(crate) fn question<'q>(
     }
 }
 
-/// `how` it was read, where that is not as it stands.
+/// The denial of an instance; `how` says in which form the text was read, if not as written.
 fn denied(said: &Said<'_>, instance: &Instance<'_>, notices: &Texts, how: &str) -> Refusal {
     let reason = format!(
         "policy does not let this sender say `{}` with {} to this receiver{how}",
@@ -241,7 +244,7 @@ fn denied(said: &Said<'_>, instance: &Instance<'_>, notices: &Texts, how: &str) 
     Refusal::new(Code::PolicyDenied, reason).with_hint(hint)
 }
 
-/// Nobody can be asked yet.
+/// Refuses an obligation to get human approval: the gateway can ask nobody yet.
 fn approved(said: &Said<'_>, instance: &Instance<'_>, obligations: &Obligations) -> Result<(), Refusal> {
     let mut asked = obligations.iter().filter_map(|one| Some((one, one.approve.as_deref()?)));
     if let Some((obligation, whom)) = asked.next() {
@@ -258,14 +261,15 @@ fn approved(said: &Said<'_>, instance: &Instance<'_>, obligations: &Obligations)
     Ok(())
 }
 
-/// A reply that passes only without members that cannot be taken out of it here.
+/// The refusal of a reply that passes only without members that cannot be removed here.
 pub(crate) fn unmet(obligation: &Obligation) -> Refusal {
     Refusal::new(Code::PolicyError, "a policy asks for what cannot be done to this reply")
         .with_hint("ask the operator; the decision id finds the full record")
         .with_detail(format!("policy `{}` redacts, and that cannot be done here", obligation.policy))
 }
 
-/// Of a context that came after these policies were compiled nothing is known yet, and what is behind is the gateway: that passes by itself.
+/// The refusal for a policy error. It is `status_stale` for a context newer than the compiled policies: the
+/// gateway catches up by itself.
 fn errored(policies: &Policies, said: &Said<'_>, why: &str) -> Refusal {
     if said.origin == Origin::Signed && policies.awaits(said.context) {
         return Refusal::new(Code::StatusStale, "the policies are not compiled with this context yet")
@@ -349,7 +353,7 @@ impl<'c, 'j> Decided<'c, 'j> {
         self.conformed.said()
     }
 
-    /// A permit that takes something out which is still there, if there is one.
+    /// The first obligation that redacts a member still present.
     pub(crate) fn unredacted(&self) -> Option<Arc<Obligation>> {
         let still = |(_, instance): (&Said<'_>, &Instance<'_>), one: &Obligation| {
             one.redact.iter().any(|path| has_field(instance.object, path))
@@ -357,7 +361,7 @@ impl<'c, 'j> Decided<'c, 'j> {
         self.obliged().find_map(|(said, all)| all.iter().find(|one| still(said, one)).cloned())
     }
 
-    /// The instances whose permits ask for something.
+    /// Instances with obligations.
     pub(crate) fn obliged(&self) -> impl Iterator<Item = ((&Said<'c>, &Instance<'j>), &Obligations)> {
         self.obliged.iter().filter_map(|(at, obligations)| Some((self.said().nth(*at)?, obligations)))
     }
@@ -374,12 +378,12 @@ impl<'c, 'j> Decided<'c, 'j> {
         self.conformed.resolved()
     }
 
-    /// How many instances ask an ambiguous question.
+    /// Number of instances that ask an ambiguous question.
     pub(crate) fn ambiguous(&self) -> usize {
         ambiguous(&self.conformed)
     }
 
-    /// What is known of the message.
+    /// Facts known about the message.
     pub fn facts(&self) -> Facts {
         Facts {
             policies: self.policies.clone(),
@@ -390,7 +394,8 @@ impl<'c, 'j> Decided<'c, 'j> {
     }
 }
 
-/// Why a value that fits its schema can be shown to no policy exactly (`docs/spec/policy-types.md`), and what to send instead.
+/// Reason why policies cannot represent a value exactly (`docs/spec/policy-types.md`), with the hint for the
+/// sender.
 fn bounds(rule: &str) -> (&'static str, &'static str) {
     match rule {
         "decimal" => ("four places, below 922337203685477.5808", "send a number within these bounds"),

@@ -1,7 +1,8 @@
-//! What is under way between a client and a server of MCP 2025-11-25: the requests of either side that are not answered yet.
+//! Open requests between a client and a server of MCP 2025-11-25, in both directions.
 //!
-//! A client's answer counts only if the server asked, and is judged as the answer to exactly that. A stream that was cut may be
-//! resumed by another request, so what is answered on it is matched with what was asked before, in the same session.
+//! A client's answer passes only if the server asked, and is judged as the answer to exactly that request.
+//! Another request may resume an interrupted stream. An answer on it is matched with the earlier request in
+//! the same session.
 
 mod ids;
 
@@ -21,15 +22,15 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
-/// Where something was asked: the agent behind, whatever the route to it, and the session. Ids of two sessions never meet, and those of
-/// one session are one server's, which tells its answers apart by nothing else.
+/// Where a request was made: upstream agent and session, whatever the route. Ids of two sessions never meet.
+/// Ids of one session belong to one server, which tells its answers apart by id alone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Place {
     scope: Scope<'static>,
     session: Option<String>,
 }
 
-/// Whose, where: the agent behind, the client and the session.
+/// Upstream agent, client and session.
 pub(crate) type At<'a> = (Scope<'a>, &'a str, Option<&'a str>);
 
 impl Place {
@@ -46,23 +47,23 @@ impl Place {
     }
 }
 
-/// The session that a request was made in.
+/// The session of a request.
 pub(crate) fn session(sent: &Sent) -> Option<&str> {
     sent.call.mcp.as_deref().and_then(|head| head.session.as_deref())
 }
 
-/// A request of a server.
+/// A request from a server.
 struct ByServer {
     place: Place,
     id: RpcId,
     operation: Operation,
-    /// Which question it is: a stream that is resumed may say it again.
+    /// Digest of the question. A resumed stream may repeat it.
     said: Digest,
-    /// Answered once: taken by who answers, closed when that was delivered, and open again when it was not.
+    /// The pending answer: taken while in delivery, closed after it, open again if delivery fails.
     question: Arc<Proposal>,
 }
 
-/// A request of a client in a session, with what its answer is judged against.
+/// A client's request in a session, with the data to judge its answer.
 struct ByClient {
     place: Place,
     id: RpcId,
@@ -70,13 +71,13 @@ struct ByClient {
 }
 
 impl ByClient {
-    /// Whether it was answered, and the answer cannot come again.
+    /// Returns true if the request was answered and the answer cannot come again.
     fn is_settled(&self) -> bool {
         self.sent.right.is_settled()
     }
 }
 
-/// A request of a client outside of sessions, for as long as it waits for its answer.
+/// A client's request outside of sessions, while it waits for its answer.
 struct UnderWay {
     receiver: Box<str>,
     id: RpcId,
@@ -89,11 +90,11 @@ impl UnderWay {
     }
 }
 
-/// An event whose id a client was told, so that it can ask for what comes after it.
+/// An event id that a client received and may resume after.
 struct Told {
     place: Place,
     event: Box<str>,
-    /// Its place in the order of what was told and answered.
+    /// Position among the events and answers of this agent.
     at: u64,
 }
 
@@ -104,7 +105,7 @@ struct OfOne {
     told: VecDeque<Told>,
     under_way: VecDeque<UnderWay>,
     ids: Ids,
-    /// How much was told and answered.
+    /// Number of events and answers.
     counted: u64,
 }
 
@@ -117,13 +118,13 @@ impl OfOne {
             && !self.under_way.iter().any(waits)
     }
 
-    /// How much is held, in events; a request weighs as much as [`WEIGHT`] of them.
+    /// Weight in events; a request weighs [`WEIGHT`] events.
     fn weight(&self) -> usize {
         let small = self.told.len().saturating_add(self.under_way.len()).saturating_add(self.ids.len());
         (self.by_server.len() + self.by_client.len()).saturating_mul(WEIGHT).saturating_add(small)
     }
 
-    /// Forgets a part of the oldest, of what there is most of.
+    /// Forgets an eighth of the oldest entries of the largest kind.
     fn forget_some(&mut self) {
         let (server, client, told) =
             (self.by_server.len() * WEIGHT, self.by_client.len() * WEIGHT, self.told.len());
@@ -141,15 +142,15 @@ impl OfOne {
         }
     }
 
-    /// Forgets ids that were answered. What was told before in their sessions is not gone on after any more, so that none of their
-    /// answers comes again.
+    /// Forgets answered ids, and the earlier events of their sessions. Without those events no stream can
+    /// replay the answers.
     fn forget_answered(&mut self) {
         for (place, at) in self.ids.forget_answered() {
             self.told.retain(|told| told.place != place || told.at > at);
         }
     }
 
-    /// Makes room for one more id: of those that were answered, else of a whole session but this one, which is over then.
+    /// Makes room for one more id. Drops answered ids first, else ends the least recently used other session.
     fn make_room(&mut self, place: &Place, over: &dyn Fn(&Scope<'_>, &str)) -> Result<(), NotFree> {
         self.ids.forget_unsent();
         if self.ids.answered_ones() > 0 {
@@ -174,20 +175,20 @@ impl OfOne {
     }
 }
 
-/// What a request weighs in events: it is kept with all that its answer is judged against, some 1.5 kB, an event in 200 bytes.
+/// Weight of a request in events. A request with its judgement data takes about 1.5 kB, an event 200 bytes.
 const WEIGHT: usize = 8;
 
-/// Where room is made, an eighth goes at once, so that it is not made for every one that comes.
+/// Making room frees one eighth at once, so that it happens rarely.
 const PART: usize = 8;
 
-/// How much is remembered.
+/// Bounds of the memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     /// Requests of one agent in each direction.
     pub each: usize,
-    /// Events that one agent was told.
+    /// Events that one agent received.
     pub events: usize,
-    /// Requests of all agents in both directions, as which eight events count.
+    /// Requests of all agents in both directions; eight events count as one request.
     pub all: usize,
     /// Ids of requests of one agent in its sessions.
     pub ids: usize,
@@ -195,9 +196,11 @@ pub(crate) struct Bounds {
     pub agents: usize,
 }
 
-/// All of it, for all cores: of each agent so many in each direction, of which the oldest is forgotten first, and where all are
-/// full the oldest of the agent that holds most; so no agent pushes out another's while it holds as much itself. What is forgotten cannot be answered
-/// any more.
+/// Open requests of all agents, shared by all cores.
+///
+/// Bounded for each agent and direction, where the oldest goes first. When all is full, the agent that holds
+/// most loses its oldest. No agent therefore displaces another that holds less. A forgotten request can no
+/// longer be answered.
 pub(crate) struct Dialogues {
     bounds: Bounds,
     open: Mutex<Open>,
@@ -206,12 +209,12 @@ pub(crate) struct Dialogues {
 #[derive(Default)]
 struct Open {
     of: HashMap<Arc<str>, OfOne>,
-    /// The weight of all.
+    /// Total weight of all agents.
     weight: usize,
 }
 
 impl Open {
-    /// Changes what one agent has under way, if it has anything.
+    /// Changes one agent's entries, if it has any.
     fn change<T>(&mut self, agent: &str, change: impl FnOnce(&mut OfOne) -> T) -> Option<T> {
         let one = self.of.get_mut(agent)?;
         let before = one.weight();
@@ -220,7 +223,7 @@ impl Open {
         Some(done)
     }
 
-    /// Until no more than this is held, who holds most forgets.
+    /// Makes the agent that holds most forget, until the total weight is at most `most`.
     fn fit(&mut self, most: usize) {
         while self.weight > most {
             let full = self.of.iter().max_by_key(|(_, one)| one.weight()).map(|(agent, _)| Arc::clone(agent));
@@ -228,28 +231,28 @@ impl Open {
             let before = self.weight;
             self.change(&full, OfOne::forget_some);
             if self.weight == before {
-                // nothing but ids that are open: those are bounded for each agent
+                // only open ids are left, and those are bounded for each agent
                 return;
             }
         }
     }
 }
 
-/// Nothing of this id is open, or it is answered.
+/// No request of this id is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotOpen;
 
-/// Why an answer does not pass on the stream of a session.
+/// Reason why an answer does not pass on a session stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NotHere {
-    /// Nothing is open under its id in the session: it was never asked, or was answered.
+    /// No request of this id is open in the session: nobody sent it, or it was answered.
     Nothing,
-    /// The exchange of its request still waits for it.
+    /// The request's own exchange still waits for the answer.
     Elsewhere,
 }
 
 impl NotHere {
-    /// The answer is left out, and the stream goes on.
+    /// The refusal that leaves the answer out. The stream goes on.
     pub(crate) fn refusal(self) -> Refusal {
         once::withheld(match self {
             Self::Nothing => "the stream answers what is not open in this session",
@@ -267,12 +270,12 @@ impl Dialogues {
         Self { bounds, open: Mutex::new(Open::default()) }
     }
 
-    /// A request of the server may pass to who sent `sent`. `said` tells one question from another: the same may come again on a
-    /// stream that is resumed.
+    /// Records a request of the server to the caller of `sent`. `said` is the digest of the request, which a
+    /// resumed stream may repeat.
     ///
     /// # Errors
-    /// [`NotFree::Used`]: another question is open under the id, and the answer to either would be judged as the answer to the other.
-    /// [`NotFree::Full`]: the answer could not be told from one to nothing.
+    /// [`NotFree::Used`]: another request is open under the id, so an answer would be ambiguous.
+    /// [`NotFree::Full`]: the request cannot be recorded, so its answer could not be matched.
     pub(crate) fn server_asks(
         &self,
         sent: &Sent,
@@ -300,8 +303,8 @@ impl Dialogues {
         .map_err(|Full| NotFree::Full)?
     }
 
-    /// What the server asked of this agent under the id. `again` finds what was answered, too: the same answer is judged a
-    /// second time.
+    /// The operation that the server requested under the id. `again` also finds answered requests, for
+    /// judging the same answer a second time.
     ///
     /// # Errors
     /// [`NotOpen`].
@@ -315,7 +318,7 @@ impl Dialogues {
         )
     }
 
-    /// The question itself, which the client's answer takes if it may pass.
+    /// The pending question, which the client's answer takes if it may pass.
     ///
     /// # Errors
     /// [`NotOpen`].
@@ -335,7 +338,7 @@ impl Dialogues {
         read(one.by_server.iter().find(of).ok_or(NotOpen)?)
     }
 
-    /// The server takes a request of its own back.
+    /// Removes a request that the server withdrew.
     pub(crate) fn withdrawn(&self, sent: &Sent, id: &RpcId) {
         let place = Place::of(sent);
         self.locked().change(sent.caller.id(), |one| {
@@ -343,9 +346,13 @@ impl Dialogues {
         });
     }
 
-    /// A client is about to ask under this id in a session: from now on no other request of the session has it, until that is answered and its
-    /// answer cannot come again, or until what this gives is known not to have been sent. `still` is whether the session is its client's, asked once the id is
-    /// taken; where callers are kept `apart` by others, none is ended. `over` ends a session, as is told who comes in it.
+    /// Reserves an id for a client's request in a session.
+    ///
+    /// No other request of the session can use the id until the request is answered and the answer cannot
+    /// come again. The id is also free once the request is known to be unsent.
+    ///
+    /// `still` checks the ownership of the session after the id is taken. Sessions of an agent that keeps its
+    /// callers `apart` are never ended for room. `over` receives a session that was.
     ///
     /// # Errors
     /// [`NotFree`].
@@ -365,7 +372,7 @@ impl Dialogues {
             if !one.ids.has_room() {
                 one.make_room(&place, over)?;
             }
-            // whoever ends a session for room does so under this lock, and is seen here
+            // a session is ended for room under this same lock, so `still` sees it
             if still() { Ok(one.ids.take(place, id, apart)) } else { Err(NotFree::Over) }
         };
         let mut all = self.locked();
@@ -375,12 +382,12 @@ impl Dialogues {
         taken
     }
 
-    /// Whether a request of this agent has the id in the session.
+    /// Returns true if a request of this agent uses the id in the session.
     pub(crate) fn is_used(&self, agent: &str, place: &Place, id: &RpcId) -> bool {
         self.locked().of.get(agent).is_some_and(|one| one.ids.is_used(place, id))
     }
 
-    /// An id that was answered, and not taken by the client itself, is its again.
+    /// Frees an answered id that the gateway took in the client's place.
     pub(crate) fn free(&self, agent: &str, place: &Place, id: &RpcId) {
         self.locked().change(agent, |one| {
             one.ids.forget(place, id);
@@ -388,7 +395,8 @@ impl Dialogues {
         });
     }
 
-    /// A request of the client in a session may pass. Without room it can be answered on its own stream only.
+    /// Records a permitted client request in a session. Without room, only the request's own stream can
+    /// answer it.
     pub(crate) fn client_asks(&self, sent: &Sent, id: RpcId) {
         let (place, each) = (Place::of(sent), self.bounds.each);
         let _ = self.add(sent, |one| {
@@ -400,8 +408,8 @@ impl Dialogues {
         });
     }
 
-    /// A request of the client outside of sessions may pass, and is under way for as long as what this gives is kept. Without room it cannot be
-    /// cancelled.
+    /// Records a permitted client request outside of sessions, until the returned handle is dropped. Without
+    /// room the request cannot be cancelled.
     pub(crate) fn under_way(&self, sent: &Sent, id: RpcId) -> Arc<()> {
         let (waits, each) = (Arc::new(()), self.bounds.each);
         let _ = self.add(sent, |one| {
@@ -415,8 +423,8 @@ impl Dialogues {
         waits
     }
 
-    /// Whether a request of this id is under way from this agent to this receiver outside of sessions, and from no other: the receiver
-    /// could not tell them apart.
+    /// Returns true if this agent alone has a request of this id under way to the receiver outside of
+    /// sessions. The receiver could not tell two of them apart.
     pub(crate) fn is_under_way(&self, (receiver, agent): (&str, &str), id: &RpcId) -> bool {
         let all = self.locked();
         let has = |one: &OfOne| one.under_way.iter().any(|one| one.is(receiver, id));
@@ -424,8 +432,10 @@ impl Dialogues {
         who.next() == Some(agent) && who.next().is_none()
     }
 
-    /// What the client asked under the id in the session of this stream. The answer passes on another stream than that of its request
-    /// once that exchange is over, or if this stream resumes one.
+    /// The client's request under the id, in the session of this stream.
+    ///
+    /// The answer passes on another stream once the request's own exchange is over, or if this stream resumes
+    /// one.
     ///
     /// # Errors
     /// [`NotHere`].
@@ -442,7 +452,7 @@ impl Dialogues {
         Ok(open.sent.clone())
     }
 
-    /// The server answered a request of the client.
+    /// Records the server's answer to a client request.
     pub(crate) fn answered(&self, sent: &Sent, id: &RpcId) {
         if session(sent).is_none() {
             return;
@@ -455,7 +465,7 @@ impl Dialogues {
         });
     }
 
-    /// An event of this id went to the client in its session. Without room nothing can be resumed after it.
+    /// Records an event that the client received in its session. Without room no stream can resume after it.
     pub(crate) fn tell(&self, sent: &Sent, event: &str) {
         if session(sent).is_none() {
             return;
@@ -473,14 +483,14 @@ impl Dialogues {
         });
     }
 
-    /// Whether this agent was told of an event of this id in its session.
+    /// Returns true if this agent received the event in its session.
     pub(crate) fn was_told(&self, at: At<'_>, event: &str) -> bool {
         let (scope, agent, session) = at;
         let of = |told: &Told| *told.event == *event && told.place.is(&scope, session);
         self.locked().of.get(agent).is_some_and(|one| one.told.iter().any(of))
     }
 
-    /// A session is over, and with it what was open in it.
+    /// Ends a session with everything open in it.
     pub(crate) fn ended(&self, sent: &Sent) {
         let place = Place::of(sent);
         let mut all = self.locked();
@@ -493,7 +503,7 @@ impl Dialogues {
         }
     }
 
-    /// Adds to what one agent has under way, within the bounds.
+    /// Adds to one agent's entries, within the bounds.
     fn add<T>(&self, sent: &Sent, add: impl FnOnce(&mut OfOne) -> T) -> Result<T, Full> {
         let agent = sent.caller.key();
         let mut all = self.locked();
@@ -503,7 +513,7 @@ impl Dialogues {
         added
     }
 
-    /// A place for the agent among all.
+    /// Makes room for the agent among all agents.
     fn room(&self, all: &mut Open, agent: &Arc<str>) -> Result<(), Full> {
         if all.of.len() >= self.bounds.agents && !all.of.contains_key(agent) {
             all.of.retain(|_, one| !one.is_idle());
@@ -516,7 +526,7 @@ impl Dialogues {
         Ok(())
     }
 
-    /// A thread that panicked while it held the lock left whole entries: each change is one call.
+    /// Takes the lock, also after a panic: each change is one call, so entries are whole.
     fn locked(&self) -> MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }

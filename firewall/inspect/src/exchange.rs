@@ -1,8 +1,8 @@
-//! Many requests on one socket: which of them the agent answers (F0-11, F0-12).
+//! Concurrent requests on one socket, and the request that each agent message answers (F0-11, F0-12).
 //!
-//! A native envelope names no message that it answers, so the context tells: what the agent says belongs to the oldest
-//! open request of its context that it can answer, or to an open subscription to what it speaks of. What belongs to none is
-//! `out_of_turn`: an agent never speaks first.
+//! A native envelope does not name the message it answers, so the context decides. A message belongs to the
+//! oldest open request of its context that it can answer, or to an open subscription that covers it. Any
+//! other message is `out_of_turn`: an agent never speaks first.
 
 use crate::{
     Answered, Code, Inspector, Now, Peer, Permit, Refusal, ReplyPermit, Sent, StreamState,
@@ -29,10 +29,10 @@ struct Exchange {
 }
 
 impl Exchanges {
-    /// Whether one more request may be sent.
+    /// Checks that one more request may be sent.
     ///
     /// # Errors
-    /// `rate_limited`: too many are unanswered.
+    /// `rate_limited`: too many requests are unanswered.
     pub fn room(&self, permit: &Permit) -> Result<(), Refusal> {
         if !asks(permit.facts().performative) || self.open.len() < self.most {
             return Ok(());
@@ -42,38 +42,38 @@ impl Exchanges {
             .with_facts(permit.facts().clone()))
     }
 
-    /// A request was sent. One that tells and does not ask is not answered on a socket, and opens nothing.
+    /// Records a sent request. A request that only informs gets no answer on a socket and opens nothing.
     pub fn sent(&mut self, sent: Sent) {
         if asks(sent.facts().performative) {
-            // one answer is awaited like a whole reply: it may come when the lock is over that it was asked for under
+            // a single answer is awaited like a whole reply: it may come after the lock of its request ended
             let subscribes = sent.subscription.is_some();
             let stream = if subscribes { StreamState::of(&sent) } else { StreamState::default() };
             self.open.push(Exchange { sent, stream, agreed: false });
         }
     }
 
-    /// Whether nothing is open.
+    /// Returns true if nothing is open.
     pub fn is_empty(&self) -> bool {
         self.open.is_empty()
     }
 
-    /// Whether an answer is awaited, subscriptions apart.
+    /// Returns true if an answer is awaited, not counting subscriptions.
     pub fn awaits(&self) -> bool {
         self.open.iter().any(|one| one.sent.subscription.is_none())
     }
 
-    /// Whether everything that is open may still be answered; subscriptions whose time is over are forgotten. To be asked as
-    /// [`StreamState::still_counts`] is.
+    /// Checks that every open request may still be answered, and forgets expired subscriptions. Call it as
+    /// often as [`StreamState::still_counts`].
     ///
     /// # Errors
-    /// As there, of the first that may not.
+    /// The refusal of [`StreamState::still_counts`] for the first request that may not.
     pub fn still_count(&mut self, inspector: &Inspector, replier: &Peer, now: Now) -> Result<(), Refusal> {
         let lasts = |one: &Exchange| one.sent.subscription.as_ref().is_none_or(|s| s.lasts(now.monotonic_ms));
         self.open.retain(lasts);
         self.open.iter().try_for_each(|one| one.stream.still_counts(inspector, &one.sent, replier, now))
     }
 
-    /// Which one a message of the agent belongs to.
+    /// Index of the open request that an agent message belongs to.
     fn of(&self, message: &Message<'_>) -> Option<usize> {
         let urn = message.claims.first().map(|claim| claim.urn)?;
         let names = || message.instances.iter().map(|instance| instance.name);
@@ -91,7 +91,7 @@ impl Exchanges {
         }
     }
 
-    /// What is done with was answered; a subscription goes on until it is refused.
+    /// Closes an answered request; a subscription stays open until it is refused.
     fn answered(&mut self, at: usize, says: Option<Performative>) {
         let ends = match (self.open.get_mut(at), says) {
             (None, _) => return,
@@ -108,22 +108,23 @@ impl Exchanges {
     }
 }
 
-/// What wants an answer.
+/// Returns true if a performative expects an answer.
 fn asks(says: Option<Performative>) -> bool {
     says.is_some_and(Performative::is_asking)
 }
 
 impl Inspector {
-    /// The beginning of a socket.
+    /// The empty state of a new socket.
     pub fn exchanges(&self) -> Exchanges {
         Exchanges { open: Vec::new(), most: self.limits().unanswered }
     }
 
-    /// Whether one message of the agent on a socket may pass to the caller: it belongs to something that is open, and is
-    /// judged like an event of the stream that answers it.
+    /// Judges one agent message on a socket. It must belong to an open request, and is judged like an event
+    /// of that request's stream.
     ///
     /// # Errors
-    /// As [`Inspector::inspect_event`]; `reply_refused` with the cause `out_of_turn` for what belongs to nothing.
+    /// As [`Inspector::inspect_event`]. `reply_refused` with the cause `out_of_turn` for a message that
+    /// belongs to nothing.
     pub fn inspect_said(
         &self,
         exchanges: &mut Exchanges,
@@ -139,7 +140,7 @@ impl Inspector {
             let strict = read(&case, &said).map_err(refused)?;
             let message = native::read(strict.json(), &reading(&case));
             let message = message.map_err(|fault| refused(parse::refused(&case, &fault)))?;
-            // what names no context, or one that nothing is open of, is told so by the path of every message
+            // a message without a context, or of a context with nothing open, is refused by the general path
             let elsewhere =
                 |one: &Exchange| message.claims.iter().all(|c| c.urn != one.sent.about.urn.as_str());
             match exchanges.of(&message) {

@@ -1,17 +1,17 @@
-//! What is known about a message when its verdict falls: the audit record's share of the inspection.
+//! Facts known when a verdict falls: the inspection's part of the audit record.
 
 use crate::{Code, Differs, Limited};
 use semgate_contexts::{Digest, Performative};
 use semgate_policies::Texts;
 use std::sync::Arc;
 
-/// Which way a message goes.
+/// Direction of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Direction {
-    /// From the caller to the agent behind the route.
+    /// From the caller to the upstream agent.
     #[default]
     Request,
-    /// From that agent back to the caller.
+    /// From the upstream agent back to the caller.
     Reply,
 }
 
@@ -25,61 +25,63 @@ impl Direction {
     }
 }
 
-/// What the inspection found out before its verdict. Holds identifiers only: never a payload value.
+/// Facts that the inspection established before its verdict. They hold identifiers, never payload values,
+/// except in [`Facts::asked`].
 ///
-/// Members are empty where the verdict fell before they were known.
+/// Members are empty if the verdict fell before they were known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// Which way the message goes.
+    /// Direction of the message.
     pub direction: Direction,
-    /// The verified sender: for a reply the replier.
+    /// The verified sender; the replier for a reply.
     pub sender: String,
-    /// The receiver: the route's, for a reply the caller.
+    /// The receiver: the route's, or the caller for a reply.
     pub receiver: String,
     /// The binding's name, `l8` or `a2a`.
     pub protocol: &'static str,
-    /// The message's own id, if it has the form of an identifier.
+    /// The message's own id, if it is a well-formed identifier.
     pub message_id: Option<String>,
-    /// The speech act.
+    /// Performative of the message.
     pub performative: Option<Performative>,
-    /// The named context, if the text is a canonical URN.
+    /// The named context, if its URN is canonical.
     pub context: Option<String>,
-    /// The digest that the authority published for the context.
+    /// Digest published by the authority.
     pub digest: Option<Digest>,
-    /// Names of the concepts that the context defines and the message uses, in the order of the message.
+    /// Concepts in message order, if the context defines them.
     pub concepts: Vec<String>,
-    /// The policies that settled the verdict, one set for each question that was asked.
+    /// The policies that settled the verdict, one set per question.
     pub policies: Vec<Texts>,
-    /// Tasks whose tools were withheld from a list, since their server describes them otherwise than they were signed.
+    /// Tasks withheld from a list because their tools differ from the signed forms.
     pub drifted: Vec<String>,
-    /// Names that the message settled for its pair and session (F0-31).
+    /// Names settled for the two agents and their session (F0-31).
     pub learnt: Vec<String>,
-    /// The tool of MCP that is called or answers, where no context names it and the route takes such.
+    /// The MCP tool that is called or answers, if no context names it and the route admits such tools.
     pub unnamed_tool: Option<String>,
-    /// Members that were taken out of the message before it was judged: JSON pointers into the message as it came, the first
+    /// Members removed before judgement: JSON Pointers into the message as received, at most
     /// [`MAX_POINTERS`](semgate_message::removal::MAX_POINTERS).
     pub removed: Vec<String>,
-    /// The limits that stopped it (`rate_limited`, `ambiguity_limited`).
+    /// Limits that stopped the message (`rate_limited`, `ambiguity_limited`).
     pub limited: Vec<Limited>,
-    /// What policies took out of the reply: `concept.member`, names of the schema.
+    /// Members that policies redacted from the reply, as `concept.member` in schema names.
     pub redacted: Vec<String>,
-    /// `gateway` where the message is the gateway's own, said in the place of its sender.
+    /// `gateway` for the gateway's own message in place of the sender's.
     pub said_by: Option<&'static str>,
-    /// Tasks that were withheld from a list, counted by why: `not_found` for what is another's or nobody's.
+    /// Withheld tasks of a list by code: `not_found` for another agent's task, or nobody's.
     pub withheld: Vec<(Code, usize)>,
-    /// Number of the generation that the verdict fell under.
+    /// Number of the generation that was in force.
     pub generation: u64,
-    /// The digest of the policy set of that generation; none where nothing was asked yet, or nothing of the operator's is live.
+    /// Digest of the generation's policy set; none before the first question, or if no operator policies are
+    /// live.
     pub policy_digest: Option<Digest>,
-    /// What the shadow set would have done otherwise.
+    /// Difference between the shadow policy set and the live one.
     pub shadow: Option<Box<Differs>>,
-    /// What was asked of the policies, as JSON, where it is to be kept. It alone may hold values of the message: those that the operator
-    /// asked for.
+    /// Policy questions as JSON, if they are recorded. Only this field may hold message values: those that
+    /// the operator selected.
     pub asked: Option<Arc<str>>,
 }
 
 impl Facts {
-    /// The ids of the policies that settled the verdict, sorted, each once.
+    /// Ids of the policies that settled the verdict, sorted and without duplicates.
     pub fn policy_ids(&self) -> Vec<&str> {
         let mut ids: Vec<&str> = self.policies.iter().flat_map(|ids| ids.iter()).collect();
         ids.sort_unstable();

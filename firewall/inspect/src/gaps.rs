@@ -1,17 +1,18 @@
-//! All gaps of a message at once (F0-63): whoever left out three parameters learns of three, not of one after the other.
+//! All missing members of a message in one refusal (F0-63).
 
 use crate::{Code, Refusal, conform::without};
 use semgate_contexts::Term;
 use semgate_message::Message;
 
-/// Missing members that one refusal names: 16, more than any task has parameters that one forgets at once, and about a kilobyte.
+/// Maximum number of missing members that one refusal names: 16, about one kilobyte. No task has more
+/// parameters that are forgotten together.
 pub(crate) const NAMED_GAPS: usize = 16;
 
-/// Members that the schemas of a message's instances ask for and that are not there, in the order of the message.
+/// Required members that a message's instances lack, in message order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Gaps(Vec<String>);
 
-/// Looks through every instance; `terms` are what defines them, in their order.
+/// Collects the missing members of every instance. `terms` define the instances, in their order.
 pub(crate) fn all<'t>(terms: impl Iterator<Item = &'t Term>, message: &Message<'_>) -> Gaps {
     let mut all = Vec::new();
     for (term, instance) in terms.zip(&message.instances) {
@@ -24,7 +25,7 @@ pub(crate) fn all<'t>(terms: impl Iterator<Item = &'t Term>, message: &Message<'
 }
 
 impl Gaps {
-    /// The refusal for the first fault, which names all gaps if it is one.
+    /// The refusal for the first fault. It names all missing members if the fault is one of them.
     pub(crate) fn refusal(&self, path: &str, rule: &str) -> Refusal {
         let reason = match self.0.as_slice() {
             [only] if rule == "required" => format!("`{only}` is missing, by the rule `required`"),
@@ -36,7 +37,7 @@ impl Gaps {
         Refusal::new(Code::ContentInvalid, reason).with_missing(self.0.clone())
     }
 
-    /// The hint, with the gaps where the first fault is another.
+    /// The hint, with the missing members if the first fault is another.
     pub(crate) fn hint(&self, fit: &str) -> String {
         match self.0.as_slice() {
             [] => fit.to_owned(),

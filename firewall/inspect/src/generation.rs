@@ -1,4 +1,4 @@
-//! What messages are judged by at one moment: contexts and status of every authority, floors, policies.
+//! The state that messages are judged by: contexts and status of every authority, floors, policies.
 
 use crate::{
     Shadow,
@@ -17,23 +17,25 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// Line and version of the control vocabulary, whose concepts may be used under any context.
+/// Line and version of the control vocabulary. Its concepts are allowed under any context.
 const CONTROL: (&str, Version) = ("snl", Version::new(1, 0));
 
-/// Whether a term of a context is the ambiguous question that is counted, under whatever version of the control vocabulary.
+/// Returns true if a term is the rate-limited ambiguous question, in any version of the control vocabulary.
 #[must_use]
 pub fn asks_ambiguously(context: &Context, term: &str) -> bool {
     term == AMBIGUOUS && context.urn().line().as_str() == CONTROL.0
 }
 
-/// Line and version of the protocol context of each binding that has operations of its own: the document whose concepts are
-/// those operations, and the parts of messages that name no concept. Other documents may define the same names: which
-/// vocabulary is meant, the binding says.
+/// Line and version of the protocol context of each binding with operations of its own.
+///
+/// This document defines those operations, and the message parts that name no concept. Other documents may
+/// define the same names; the binding decides which vocabulary applies.
 const PROTOCOLS: [(Binding, &str, Version); 2] =
     [(Binding::A2a, "a2a", Version::new(1, 0)), (Binding::Mcp, "mcp", Version::new(1, 0))];
 
-/// Everything that verdicts depend on but the message, the meters and the clock. It never changes; whatever moves makes
-/// another one, which the [`crate::Inspector`] puts in force at once.
+/// The inputs of a verdict, apart from message, meters and clock.
+///
+/// Immutable. A change makes a new generation, which the [`crate::Inspector`] puts in force at once.
 #[derive(Debug)]
 pub struct Generation {
     number: u64,
@@ -47,17 +49,17 @@ pub struct Generation {
     protocol_urns: Vec<(Binding, ContextUrn)>,
     named: HashMap<Box<str>, Named>,
     newest: HashMap<Line, Version>,
-    /// Read when a message of MCP first asks.
+    /// Built on the first MCP message that needs it.
     pinned: OnceLock<Forms>,
 }
 
-/// One authority as this generation knows it.
+/// One authority in this generation.
 #[derive(Clone, Debug)]
 pub struct Source {
     view: Arc<View>,
 }
 
-/// A published context whose verified document is at hand.
+/// A published context with its verified document.
 #[derive(Clone, Debug)]
 pub(crate) struct Named {
     context: Arc<Context>,
@@ -66,17 +68,17 @@ pub(crate) struct Named {
     hindered: Option<Box<Hindered>>,
 }
 
-/// A generation cannot be made of these parts.
+/// Reason why a generation cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GenerationFault {
-    /// Two authorities are configured for one line (`docs/design/firewall.md` §4).
+    /// Two authorities are configured for one line.
     SharedLine {
         /// One authority.
         first: String,
         /// The other.
         second: String,
     },
-    /// The control vocabulary, or that of a protocol, has no name under this prefix.
+    /// The control vocabulary or a protocol vocabulary has no valid URN under this prefix.
     Control,
 }
 
@@ -94,7 +96,7 @@ impl fmt::Display for GenerationFault {
 impl std::error::Error for GenerationFault {}
 
 impl Generation {
-    /// A generation of these parts; its number is given when the inspector takes it.
+    /// A generation of these parts. The inspector assigns its number.
     ///
     /// # Errors
     /// [`GenerationFault::SharedLine`] if two views may hold the same line.
@@ -155,7 +157,7 @@ impl Generation {
         })
     }
 
-    /// The same with other views: status, floors and contexts moved.
+    /// The same generation with other views, after a change of status, floors or contexts.
     ///
     /// # Errors
     /// As [`Generation::new`].
@@ -163,7 +165,7 @@ impl Generation {
         Self::new(views, Arc::clone(&self.policies), self.operator_floors.clone(), self.prefix.clone())
     }
 
-    /// The same with other policies.
+    /// The same generation with other policies.
     ///
     /// # Errors
     /// As [`Generation::new`].
@@ -171,14 +173,15 @@ impl Generation {
         Self::new(self.views(), policies, self.operator_floors.clone(), self.prefix.clone())
     }
 
-    /// The same, whose policies are not the operator's: they let nothing pass until those fit.
+    /// The same generation, marked as standing in: its policies are not the operator's, and they permit
+    /// nothing until those load.
     #[must_use]
     pub fn standing_in(mut self) -> Self {
         self.stands_in = true;
         self
     }
 
-    /// The same, with a set that decides beside the live one and is never obeyed.
+    /// The same generation with a shadow policy set, which is asked beside the live one and never obeyed.
     #[must_use]
     pub fn with_shadow(mut self, shadow: Option<Shadow>) -> Self {
         self.shadow = shadow;
@@ -189,17 +192,17 @@ impl Generation {
         self.shadow.as_ref()
     }
 
-    /// The digest of the operator's policies that are asked; none while others stand in for them.
+    /// Digest of the operator's live policies; none while others stand in for them.
     pub fn policy_digest(&self) -> Option<Digest> {
         (!self.stands_in).then(|| self.policies.digest())
     }
 
-    /// The number; 0 until an inspector took the generation.
+    /// The number; 0 before an inspector takes the generation.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// The views, one for each authority.
+    /// The views, one per authority.
     pub fn views(&self) -> Vec<Arc<View>> {
         self.sources.iter().map(|source| Arc::clone(&source.view)).collect()
     }
@@ -219,7 +222,7 @@ impl Generation {
         &self.prefix
     }
 
-    /// The URN of the control vocabulary, which is also the A2A extension URI.
+    /// URN of the control vocabulary, also the A2A extension URI.
     pub fn extension(&self) -> &str {
         self.control_urn.as_str()
     }
@@ -229,12 +232,12 @@ impl Generation {
         self
     }
 
-    /// By the exact text of a URN: one look-up, no allocation.
+    /// Finds a document by the exact text of its URN: one look-up, no allocation.
     pub(crate) fn named(&self, urn: &str) -> Option<&Named> {
         self.named.get(urn)
     }
 
-    /// Every document that is at hand, in no order.
+    /// Every available document, in no order.
     pub(crate) fn all_named(&self) -> impl Iterator<Item = &Named> {
         self.named.values()
     }
@@ -256,7 +259,7 @@ impl Generation {
         self.control_urn.version()
     }
 
-    /// The URN of the protocol context of a binding; `None` for native L8, which has no operations of its own.
+    /// URN of the protocol context of a binding; `None` for native L8, which has no operations of its own.
     pub fn protocol_urn(&self, binding: Binding) -> Option<&ContextUrn> {
         self.protocol_urns.iter().find(|(known, _)| *known == binding).map(|(_, urn)| urn)
     }
@@ -266,17 +269,17 @@ impl Generation {
         self.named(self.protocol_urn(binding)?.as_str())
     }
 
-    /// The binding whose vocabulary a context is, if it is one: only that binding itself says its names.
+    /// The binding whose protocol context this is. Only that binding may use its names.
     pub(crate) fn binding_of(&self, urn: &ContextUrn) -> Option<Binding> {
         self.protocol_urns.iter().find(|(_, known)| known == urn).map(|(binding, _)| *binding)
     }
 
-    /// The one authority of a line.
+    /// The authority of a line.
     pub(crate) fn source_of(&self, line: &Line) -> Option<&Source> {
         self.sources.iter().find(|source| source.view.lines().holds(line).is_some())
     }
 
-    /// The newest version of a line that is valid, as far as its authority's last list says.
+    /// The newest valid version of a line, according to its authority's last status list.
     pub(crate) fn newest(&self, line: &Line) -> Option<Version> {
         self.newest.get(line).copied()
     }
@@ -291,7 +294,7 @@ impl Source {
         self.view.loaded(urn).map(Arc::as_ref)
     }
 
-    /// The last second at which the status is fresh, and the recognition of its authority in effect.
+    /// The last second at which the status is fresh and the recognition of the authority is in effect.
     pub(crate) fn fresh_until(&self) -> u64 {
         self.view.counts_until().saturating_sub(1)
     }
@@ -306,23 +309,23 @@ impl Named {
         self.context.urn()
     }
 
-    /// Its URN and digest.
+    /// URN and digest.
     pub(crate) fn about(&self) -> &Arc<About> {
         &self.about
     }
 
-    /// The authority's floor of its line.
+    /// The authority's floor for the line.
     pub(crate) fn floor(&self) -> Option<Version> {
         self.floor
     }
 
-    /// The first fault among what it refers to.
+    /// The first obstacle among its references.
     pub(crate) fn hindered(&self) -> Option<&Hindered> {
         self.hindered.as_deref()
     }
 }
 
-/// Whether two authorities could both claim some line.
+/// Returns true if two authorities could both claim some line.
 fn share(first: &Lines, second: &Lines) -> bool {
     let (Lines::Only { lines: a, below: a_trees }, Lines::Only { lines: b, below: b_trees }) =
         (first, second)

@@ -1,16 +1,16 @@
-//! Groups: a message to one is for each member, and a member is who the entities name and who speaks what the floor asks for
-//! (F0-14).
+//! Groups (F0-14). A message to a group goes to each member. A member is named in the entities and
+//! understands a version that the floors allow.
 
 use crate::{Code, Direction, Refusal, case::Case};
 use semgate_contexts::ContextUrn;
 use semgate_message::Message;
 
-/// Whether the receiver of this case hears the message as a member of the group that it is addressed to; nothing where the route is
-/// none to a group, or in a reply.
+/// Checks that the receiver is a member of the addressed group. `None` if the route is not a group route, or
+/// for a reply.
 ///
 /// # Errors
-/// `receiver_mismatch` for a message to somebody else than the group, and for an agent that is none of its members by
-/// `entities.json`.
+/// `receiver_mismatch` if the message names another receiver than the group, or `entities.json` does not list
+/// the agent as a member.
 pub(crate) fn addressed(case: &Case<'_>, message: &Message<'_>) -> Option<Result<(), Refusal>> {
     let group = case.route.options.group.as_ref().filter(|_| case.direction == Direction::Request)?;
     if message.receiver_id.is_some_and(|named| named != group.name) {
@@ -30,8 +30,8 @@ pub(crate) fn addressed(case: &Case<'_>, message: &Message<'_>) -> Option<Result
         .with_detail(format!("`{}` is not in `{}`", case.receiver, group.name))))
 }
 
-/// Whether the member may take part in what the group says in this line: it must understand a version that no floor of authority,
-/// operator or either peer forbids.
+/// Checks that the member understands a version of this line that no floor forbids. The floors are those of
+/// authority, operator and both peers.
 ///
 /// # Errors
 /// `context_below_floor`.

@@ -1,5 +1,6 @@
-//! What a server of MCP needs first (`input_required`), and what it is given then: by who was asked, with the request that it was needed for,
-//! and in the form that it was asked for.
+//! Input that an MCP server requires first (`input_required`), and the client's response to it.
+//!
+//! Only the caller that was asked may respond, with the same request and in the required form.
 
 use crate::{
     Code, Refusal, Sent,
@@ -12,28 +13,30 @@ use semgate_message::{
     mcp::{Asked, Operation},
 };
 
-/// What a server may need first.
+/// Requests that a server may make first.
 const METHODS: [Operation; 3] = [Operation::Elicit, Operation::CreateMessage, Operation::ListRoots];
 
-/// What a server needs first: its `requestState`, if it gave one, and name and method of each request.
+/// Required input of a server: its `requestState`, if any, and name and method of each request.
 pub(crate) struct Needs<'n> {
     pub state: Option<&'n str>,
     pub input: Vec<(&'n str, Operation)>,
 }
 
 impl Needs<'_> {
-    /// Whether there is anything to go on with.
+    /// Returns true if the server gave a state or asked for input.
     pub(crate) fn any(&self) -> bool {
         self.state.is_some() || !self.input.is_empty()
     }
 }
 
-/// The id under which a round is remembered that a server began: of who was told, what was asked, and what is to be given back. Servers
-/// may tell many callers the same, and each of them has it for itself. All rounds of one request are one besides, without their states.
+/// The id of a round that a server began, made from the caller, the request and the state.
+///
+/// Servers may give many callers the same state, and each caller gets its own id. Without a state, all rounds
+/// of one request share an id.
 fn round(caller: &str, asked: &Asked, state: Option<&str>) -> String {
     let named = asked.tool.as_deref().or(asked.resource.as_deref()).or(asked.prompt.as_deref());
     let (method, named) = (asked.operation.method(), named.unwrap_or_default());
-    // a line end stands in none of the others
+    // none of the parts holds a line end
     let of = format!("{caller}\n{method}\n{named}");
     Digest::of(state.map_or(of.clone(), |state| format!("{of}\n{state}")).as_bytes()).to_string()
 }
@@ -43,8 +46,8 @@ fn question(round: &str, name: &str, method: Operation) -> String {
     Digest::of(format!("{round}\n{name}\n{}", method.method()).as_bytes()).to_string()
 }
 
-/// A server asks for something first: who was asked, and nobody else, may come back with what it gave and with what it asked for. It is
-/// remembered with what else is the caller's, so within the bounds of that.
+/// Records the required input for this caller. Only it may respond, with the given state and the requested
+/// input. The record counts toward the caller's ownership bounds.
 pub(crate) fn remember(
     case: &Case<'_>,
     sent: &Sent,
@@ -56,23 +59,25 @@ pub(crate) fn remember(
     }
     let owner = sent.caller.key();
     let mut things = Vec::with_capacity(2 * (needs.input.len() + 1));
-    // also as one without a state, which nobody can be made to give back
+    // also recorded without the state, which nobody can force the client to return
     for state in [needs.state, None].into_iter().skip(usize::from(needs.state.is_none())) {
         let round = round(owner, asked, state);
         let asked_for = needs.input.iter().map(|(name, method)| question(&round, name, *method));
         things.extend(asked_for.map(|id| (Kind::Round, id)));
         things.push((Kind::Round, round));
     }
-    // the caller is part of the id, so it is nobody else's
+    // the caller is part of the id, so no other caller can own it
     case.owners.claim(&case.route.scope(), owner, &things, &sent.about, None).map_err(|NotOwned| no_round())
 }
 
-/// Whether a request gives back what its sender was given for it, and answers what it was asked. Where it gives no state back, what belongs
-/// to which round cannot be told: then something was asked for this request, and what was asked under a name is answered in the form of it;
-/// other names are for the server to pass over, as the protocol says that it does.
+/// Checks that a request returns the given state and answers what was requested.
+///
+/// Without a state, the rounds of a request cannot be told apart. Something must then have been asked for
+/// this request, and an answer to a known name must have its form. Servers ignore other names, as the
+/// protocol demands.
 ///
 /// # Errors
-/// `malformed`: a state that was not given, and answers to what was not asked.
+/// `malformed`: a state that was not given, or an answer that was not requested.
 pub(crate) fn goes_on(case: &Case<'_>, message: &Message<'_>) -> Result<(), Refusal> {
     let Some(asked) =
         message.mcp.as_ref().filter(|_| message.state_token.is_some() || !message.input.is_empty())
@@ -93,7 +98,8 @@ pub(crate) fn goes_on(case: &Case<'_>, message: &Message<'_>) -> Result<(), Refu
     if message.input.iter().all(fits) { Ok(()) } else { Err(not_asked()) }
 }
 
-/// As MCP says what is wrong with a parameter; the same whether a state is made up, forgotten, or of another caller or request.
+/// The refusal of an invalid `requestState`. The text is the same for an invented, forgotten or foreign
+/// state.
 fn no_round() -> Refusal {
     Refusal::new(Code::Malformed, "`/params/requestState` is none that this agent was given for this request")
         .with_hint("send the request again without it, and go on with what is given then")

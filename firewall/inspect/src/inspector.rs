@@ -1,4 +1,4 @@
-//! The inspector: the stages in their order, and the generation that they judge by.
+//! The inspector: runs the stages in order, under the generation in force.
 
 use crate::{
     Code, Direction, Facts, Generation, InspectLimits, Owners, Permit, Refusal, ReplyPermit, Route, Sent,
@@ -33,7 +33,7 @@ use semgate_negotiation::Sessions;
 use semgate_policies::{Credentials, Keep};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Judges messages. One for all cores: it holds what must be counted across them.
+/// Judges messages. All cores share one inspector, which holds every counter.
 #[derive(Debug)]
 pub struct Inspector {
     limits: InspectLimits,
@@ -79,33 +79,33 @@ impl Inspector {
         }
     }
 
-    /// The same, honouring what handshakes leave behind: locks and the minimums of pairs. Without it no lock holds.
+    /// The same inspector with locks and minimum versions from handshakes. Without them no lock is valid.
     #[must_use]
     pub fn with_sessions(mut self, sessions: Arc<Sessions>) -> Self {
         self.sessions = sessions;
         self
     }
 
-    /// The same, which tells in [`Facts::asked`](crate::Facts) what was asked of the policies. It asks every question once more.
+    /// The same inspector, which asks every question again to record it in [`Facts::asked`](crate::Facts).
     #[must_use]
     pub fn with_kept(mut self, keep: Keep) -> Self {
         self.keep = Some(keep);
         self
     }
 
-    /// What messages are judged by now.
+    /// The generation in force.
     pub fn generation(&self) -> Arc<Generation> {
         self.live.load_full()
     }
 
-    /// Puts another generation in force at once and returns its number, one more than the last. Inspections that already
-    /// began finish under the old one; their permits are renewed before they are spent.
+    /// Puts another generation in force and returns its number, one above the last. Running inspections
+    /// finish under the old one; their permits are renewed before they are spent.
     pub fn swap(&self, generation: Generation) -> u64 {
         self.replace(generation).0
     }
 
-    /// As [`Inspector::swap`], handing back what was in force before: whoever drops the last copy pays for taking a whole policy set
-    /// apart, so it is kept until no inspection holds it, and dropped where no message waits.
+    /// As [`Inspector::swap`], and returns the replaced generation. Dropping its last copy frees a whole
+    /// policy set, so drop it where no message waits and no inspection holds it.
     pub fn replace(&self, generation: Generation) -> (u64, Arc<Generation>) {
         let mut last = self.last_number.lock().unwrap_or_else(PoisonError::into_inner);
         *last += 1;
@@ -120,8 +120,8 @@ impl Inspector {
         &self.meters
     }
 
-    /// Who owns which task, conversation, push configuration and session: for keeping over a restart, and for what agents
-    /// send by themselves.
+    /// Ownership of tasks, conversations, push configurations and sessions, to persist and to judge
+    /// notifications.
     pub fn owners(&self) -> &Owners {
         &self.owners
     }
@@ -134,14 +134,14 @@ impl Inspector {
         &self.limits
     }
 
-    /// The subscriptions that are open.
+    /// The open subscriptions.
     pub fn subscriptions(&self) -> &Subscriptions {
         &self.subscriptions
     }
 
-    /// Whether a request may pass, from this peer on this route.
+    /// Judges a request from this peer on this route.
     ///
-    /// `route.receiver` is the receiver; `arrived.body` is what the permit will hold, `arrived.judged` what is judged.
+    /// `route.receiver` is the receiver. The permit will hold `arrived.body`; `arrived.judged` is inspected.
     ///
     /// # Errors
     /// The first fault in the order of `docs/reference/refusals.md`.
@@ -193,12 +193,12 @@ impl Inspector {
         }))
     }
 
-    /// Which servers of MCP have to list their tools again: for keeping over a restart.
+    /// Servers of MCP that must list their tools again. Used to persist them.
     pub fn tools(&self) -> &ToolWatch {
         &self.tools
     }
 
-    /// Whether a call over this route may be refused with [`Remedy::ListTools`](crate::Remedy).
+    /// Returns true if a call over this route may be refused with [`Remedy::ListTools`](crate::Remedy).
     pub fn may_ask_for_tools(&self, route: &Route) -> bool {
         route.binding == Binding::Mcp
             && (self.limits.tool_list_ms.is_some()
@@ -206,16 +206,16 @@ impl Inspector {
                 || self.live.load().pinned().shared())
     }
 
-    /// How often the receiver of a route said that its tools changed.
+    /// Number of times the route's receiver announced a change of its tools.
     pub fn tool_changes(&self, route: &Route) -> u64 {
         self.tools.changes(&route.receiver)
     }
 
-    /// A session of MCP that a server opened is the caller's from now on. To be asked once the answer that opens it may pass: one
-    /// that is refused opens nothing.
+    /// Assigns an MCP session to the caller. Call it once the answer that opens the session may pass; a
+    /// refused answer opens nothing.
     ///
     /// # Errors
-    /// `upstream_invalid` if it is another's already.
+    /// `upstream_invalid` if another agent owns the session.
     pub fn own_session(&self, sent: &Sent, id: &str) -> Result<(), Refusal> {
         let things = [(crate::Kind::Session, id)];
         let owner = sent.caller.key();
@@ -227,13 +227,13 @@ impl Inspector {
         })
     }
 
-    /// An event of this id goes to the caller in its session of MCP: the caller may ask for what comes after it, and nobody for
-    /// what comes after an event that was not told.
+    /// Records an event delivered to the caller in its MCP session. A caller may resume after such events
+    /// only.
     pub fn told_event(&self, sent: &Sent, id: &str) {
         self.dialogues.tell(sent, id);
     }
 
-    /// A session of MCP is over: who had it ended it, or its server does not know it any more. It is nobody's from now on.
+    /// Ends an MCP session that its owner closed, or that the server no longer knows.
     pub fn end_session(&self, sent: &Sent) {
         if let Some(id) = session(sent) {
             self.owners.forget(&sent.route.scope(), crate::Kind::Session, id);
@@ -241,13 +241,13 @@ impl Inspector {
         }
     }
 
-    /// A request that nothing answers was handed to the agent behind, as what only tells is on a socket: what it settles is settled.
+    /// Settles the terms of a request that gets no answer, once the upstream agent has it.
     pub fn handed_over(&self, sent: &Sent, now: Now) {
         rounds::teach(&self.learnt, sent, now.unix);
     }
 
-    /// A permit that is good now: the same one if the generation that it was given under is still in force and its status
-    /// fresh, else a new one after every stage ran again over its bytes. Nothing is counted a second time.
+    /// Renews a permit: the same one if its generation is in force and the status fresh. Otherwise every
+    /// stage judges its bytes again. Nothing is counted twice.
     ///
     /// # Errors
     /// As [`Inspector::inspect`], except for the two limits.
@@ -259,7 +259,7 @@ impl Inspector {
         self.judged_again(permit.into_counted(), now)
     }
 
-    /// A permit given under what is in force now, for the request of one that was given before.
+    /// A permit under the current generation, for a request that was permitted before.
     pub(crate) fn judged_again(
         &self,
         (arrived, sent, counted): (Arrived, Sent, Counted),
@@ -276,7 +276,7 @@ impl Inspector {
                 ..self.request_case(&generation, &sent.route, &sent.caller, (&arrived, &settled), now)
             };
             let strict = read(&case, &arrived.judged)?;
-            // the headers were held against the message when it arrived, and neither has changed since
+            // the headers matched the message on arrival, and neither has changed
             let judged = judge(&case, &strict, &HeaderClaims::default());
             match judged.and_then(|decided| carry(decided, counted)) {
                 Ok(metered) => Leave::of(&metered, None),
@@ -294,14 +294,15 @@ impl Inspector {
             .over(arrived))
     }
 
-    /// Whether a reply may pass back to the caller.
+    /// Judges a reply to the caller.
     ///
-    /// `replier` is the verified certificate of the upstream connection, or the agent that the route is configured with on
-    /// loopback. `status` is the upstream's HTTP status.
+    /// `replier` is the verified peer of the upstream connection, or the agent that a loopback route is
+    /// configured with. `status` is the upstream's HTTP status.
     ///
     /// # Errors
-    /// `upstream_invalid` for what is no reply of the binding, `agent_error` for an error of the protocol, `reply_refused` for
-    /// what the replier may not say, with the inner code as cause where there is one and `delivered: yes`.
+    /// `upstream_invalid` if the bytes are no reply of the binding. `agent_error` for an error of the
+    /// protocol. `reply_refused` for forbidden content, with `delivered: yes` and the inner code as cause, if
+    /// there is one.
     pub fn inspect_reply(
         &self,
         sent: &Sent,
@@ -313,7 +314,7 @@ impl Inspector {
         self.replied(sent, replier, (status, None), &reply.into(), now)
     }
 
-    /// The same of a reply that may have been counted already, in other bytes.
+    /// Judges a reply that may have been counted already, in other bytes.
     pub(crate) fn replied(
         &self,
         sent: &Sent,
@@ -350,7 +351,7 @@ impl Inspector {
         reply: &Answered,
     ) -> Result<ReplyPermit, Refusal> {
         if case.call.binding == Binding::Mcp {
-            // an error's status goes with an error and nothing else, of which nothing is learnt
+            // an error status must carry an error; nothing is learnt from any other body
             let refused = || Err(no_pass(status).with_facts(case.facts()));
             if form == Form::Error && !mcp::is_failure(read(case, &reply.judged)?.json()) {
                 return refused();
@@ -401,14 +402,14 @@ impl Inspector {
         }
     }
 
-    /// What a message that may pass begins and opens. One that cannot begin it costs nothing.
+    /// Begins and opens what a permitted message asks for. Gives its costs back if that fails.
     fn begun<'c, 'j>(&self, case: &Case<'_>, metered: Metered<'c, 'j>) -> Result<Begun<'c, 'j>, Refusal> {
         let spent = metered.spent().clone();
         let begun = begun(case, metered).and_then(|begun| Ok((self.subscriptions.open(&begun.0)?, begun)));
         begun.inspect_err(|_| self.meters.give_back(&spent))
     }
 
-    /// What the two ends of a request settled so far; nothing where the route lets nothing be settled.
+    /// Terms that the two agents of a request have settled; none if the route does not allow it.
     pub(crate) fn settled(&self, route: &Route, peer: &Peer) -> Arc<OfPair> {
         match route.options.undefined {
             Undefined::Reject => Arc::clone(self.learnt.nothing()),
@@ -486,10 +487,11 @@ impl Inspector {
     }
 }
 
-/// A message that may pass, what it does to the turns, and what it opened.
+/// A permitted message, its proposal step, and the subscription it opened.
 type Begun<'c, 'j> = (Option<Subscription>, (Metered<'c, 'j>, Option<Arc<Step>>));
 
-/// Remembers what a request that may pass begins: a conversation, a proposal. What it answers is taken.
+/// Records the conversation and the proposal that a permitted request begins. Takes the proposal or question
+/// that it answers.
 fn begun<'c, 'j>(
     case: &Case<'_>,
     metered: Metered<'c, 'j>,
@@ -501,7 +503,7 @@ fn begun<'c, 'j>(
     let question = message.answers.as_ref().map(|id| case.dialogues.question(asked_at(case), id));
     let question = question.transpose().map_err(|NotOpen| nothing())?;
     let step = match &question {
-        // taken until it is delivered, so that nobody else answers, and open again if it is not
+        // taken until delivery, so nobody else can answer; open again if delivery fails
         Some(question) => Step::begin(Some(Arc::clone(question).into()), || None).map_err(|_| nothing())?,
         None => step(case, resolved).map_err(|refusal| refusal.with_facts(metered.facts()))?,
     };
@@ -511,7 +513,7 @@ fn begun<'c, 'j>(
     Ok((metered, step))
 }
 
-/// Remembers what a reply that may pass tells the caller of. What it answers is taken.
+/// Records everything that a permitted reply tells the caller. Takes the proposal that it answers.
 pub(crate) fn taken(
     case: &Case<'_>,
     sent: &Sent,
@@ -533,7 +535,7 @@ pub(crate) fn taken(
             let own = if own == OwnThread::default() { sent.own() } else { own };
             opens(case, own, made);
         }
-        // what the request proposed is found under what its answer names, too
+        // the request's proposal is also found under the ids that its answer names
         (None, Some(made)) => case.owners.attach(&case.route.scope(), own, made),
         (None, None) => {}
     }
@@ -544,7 +546,7 @@ pub(crate) fn taken(
     Ok(step)
 }
 
-/// What a message does to the turns.
+/// The proposal step of a message.
 fn step(case: &Case<'_>, resolved: &Resolved<'_, '_>) -> Result<Option<Arc<Step>>, Refusal> {
     let (message, named) = (resolved.message(), resolved.named());
     let proposes = proposes(message.performative) && has_turns(case, message, named);
@@ -557,16 +559,17 @@ fn step(case: &Case<'_>, resolved: &Resolved<'_, '_>) -> Result<Option<Arc<Step>
         }
         Binding::A2a | Binding::Mcp => Proposal::new(side(case, message), message.threads.own.task),
     };
-    // of several at once the first one has it, and the others are not moved to another proposal
+    // the first of several concurrent answers takes it; the others are not moved to another proposal
     Step::begin(resolved.answers().cloned(), || proposes.then(make)).map_err(|why| out_of_turn(message, why))
 }
 
-/// From now on the other side may answer this under its task and conversation; where the binding has none, it may already.
+/// Lets the other side answer the proposal under its task and conversation. Bindings without conversations
+/// need no such step.
 fn opens(case: &Case<'_>, own: OwnThread<'_>, made: &Arc<Proposal>) {
     case.owners.propose(&case.route.scope(), own, made);
 }
 
-/// The path of a message: parse → resolve → conform → decide.
+/// Runs the stages parse → resolve → conform → decide.
 fn judge<'c, 'j>(
     case: &'c Case<'c>,
     strict: &'j Strict<'_>,
@@ -575,12 +578,12 @@ fn judge<'c, 'j>(
     decide(conform(resolve(parse(case, strict, headers)?)?)?)
 }
 
-/// The same path of a reply that was read.
+/// Runs the same stages on a reply that was parsed.
 pub(crate) fn judged<'c, 'j>(case: &'c Case<'c>, message: Message<'j>) -> Result<Decided<'c, 'j>, Refusal> {
     decide(conform(resolve(parsed(case, message, &HeaderClaims::default())?)?)?)
 }
 
-/// The connection that answers must be the route's receiver: it is who the caller believes to be talking to.
+/// Checks that the upstream connection belongs to the route's receiver, the agent that the caller addressed.
 pub(crate) fn same_agent(sent: &Sent, replier: &Peer, facts: Facts) -> Result<Facts, Refusal> {
     if replier.id() == sent.route.receiver {
         return Ok(facts);

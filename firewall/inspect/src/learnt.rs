@@ -1,7 +1,11 @@
-//! What two agents settle between themselves (F0-31): a name that no context defines, and the codes that it can be.
+//! Terms that two agents settle between themselves (F0-31): a name that no context defines, and its possible
+//! codes.
 //!
-//! Kept for one pair of agents, on one route, in one session, whose id the lock carries: in this process only, bounded, and gone with the
-//! lock. Nobody signed it, so it is no task, hides nothing that is signed, and passes only by a policy that names `learnt::NAME`.
+//! A term belongs to one pair of agents, one route and one session, whose id the lock carries. The memory is
+//! bounded, lives in this process only, and ends with the lock.
+//!
+//! Nobody signed the term. It is therefore no task, hides no signed name, and passes only by a policy that
+//! names `learnt::NAME`.
 
 use crate::{Code, Refusal};
 use semgate_contexts::{Context, DocumentLimits, Prefix, Term};
@@ -11,14 +15,14 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// The member of a learnt concept: one of the codes that were settled.
+/// The member of a learnt concept, which holds one of the settled codes.
 pub(crate) const VALUE: &str = "value";
 /// The code list of the document that holds a learnt concept.
 const LIST: &str = "options";
-/// What tells and what answers; nothing that asks for something to be done.
+/// Performatives that inform or answer; none that asks for an action.
 const PERFORMATIVES: [&str; 3] = ["INFORM", "PUBLISH", "AGREE"];
 
-/// The id of a session, as its lock carries it.
+/// Session id, as the lock carries it.
 pub(crate) type SessionId = [u8; 32];
 
 /// A session, and the second at which its lock ends.
@@ -41,10 +45,10 @@ struct Session {
     known: BTreeMap<String, Arc<Context>>,
 }
 
-/// Route, sender and receiver of requests.
+/// Route, sender and receiver of the requests.
 type Pair = (String, String, String);
 
-/// Everything that was settled and is not over.
+/// All settled terms of open sessions.
 #[derive(Debug)]
 pub(crate) struct Learnt {
     pairs: Mutex<HashMap<Pair, Arc<OfPair>>>,
@@ -54,36 +58,36 @@ pub(crate) struct Learnt {
 }
 
 impl OfPair {
-    /// What a name means in a session.
+    /// The settled definition of a name in a session.
     pub(crate) fn term(&self, session: &SessionId, name: &str) -> Option<(&Context, &Term)> {
         let context = self.sessions.get(session)?.known.get(name)?;
         context.term(name).map(|term| (&**context, term))
     }
 
-    /// Whether it was asked in the session what a name means, and nothing was settled yet.
+    /// Returns `Some` if the name was asked about in the session and is not settled yet.
     pub(crate) fn asks(&self, session: &SessionId, name: &str) -> Option<()> {
         self.sessions.get(session)?.open.contains(name).then_some(())
     }
 }
 
 impl Learnt {
-    /// Remembers at most so many sessions in all, and so many names of each.
+    /// An empty memory with the maximum numbers of sessions and of names per session.
     pub(crate) fn new(sessions: usize, concepts: usize) -> Self {
         Self { pairs: Mutex::default(), nothing: Arc::default(), sessions, concepts }
     }
 
-    /// What there is for nobody.
+    /// The empty set of sessions.
     pub(crate) fn nothing(&self) -> &Arc<OfPair> {
         &self.nothing
     }
 
-    /// The sessions of a pair, as they are now.
+    /// The current sessions of a pair.
     pub(crate) fn of(&self, route: &str, sender: &str, receiver: &str) -> Arc<OfPair> {
         let pairs = self.pairs.lock().unwrap_or_else(PoisonError::into_inner);
         pairs.get(&pair(route, sender, receiver)).map_or_else(|| Arc::clone(&self.nothing), Arc::clone)
     }
 
-    /// A name was said that nothing defines: its sender is asked what it can be. Past the bound of the session nothing is asked.
+    /// Records the question about an undefined name. `None` if the name is settled or the session is full.
     pub(crate) fn open(
         &self,
         of: (&str, &str, &str),
@@ -101,7 +105,7 @@ impl Learnt {
         })
     }
 
-    /// The name is settled for the rest of the session; one that is settled already stays what it is.
+    /// Settles an open name for the rest of the session. A settled name does not change.
     pub(crate) fn learn(
         &self,
         of: (&str, &str, &str),
@@ -115,7 +119,7 @@ impl Learnt {
         });
     }
 
-    /// What was settled as this very meaning is asked about again: the agent declined after all.
+    /// Reopens a name that was settled with exactly this meaning, after the agent declined.
     pub(crate) fn take_back(
         &self,
         (route, sender, receiver): (&str, &str, &str),
@@ -153,8 +157,10 @@ impl Learnt {
         Some(done)
     }
 
-    /// Drops sessions that are over. If there is still no room, the sender who holds most gives up the session of its own that ends
-    /// first, the newcomer before others: nobody makes another forget while it holds as much itself.
+    /// Drops ended sessions. If there is still no room, the sender that holds most loses its session that
+    /// ends first.
+    ///
+    /// In a tie the new sender loses its own, so no agent displaces another that holds less.
     fn make_room(&self, pairs: &mut HashMap<Pair, Arc<OfPair>>, (_, newcomer, _): &Pair, now: u64) {
         let held = |pairs: &HashMap<Pair, Arc<OfPair>>| {
             let mut held: HashMap<String, usize> = HashMap::new();
@@ -192,10 +198,11 @@ fn pair(route: &str, sender: &str, receiver: &str) -> Pair {
     (route.to_owned(), sender.to_owned(), receiver.to_owned())
 }
 
-/// A concept `name` whose one member is one of the codes, as a document that nobody signed and nobody can name.
+/// A concept `name` with one member that holds one of the codes. Its document is unsigned, and no message can
+/// name it.
 ///
 /// # Errors
-/// `content_invalid`: no document can hold these.
+/// `content_invalid`: no document can hold these codes.
 pub(crate) fn meaning(
     name: &str,
     options: &[&str],

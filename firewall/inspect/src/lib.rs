@@ -1,10 +1,11 @@
-//! May this message pass? Bytes in, [`Permit`] or [`Refusal`] out.
+//! Judges messages: bytes in, [`Permit`] or [`Refusal`] out.
 //!
-//! The path of a message is the list of files, one verb each:
-//! [`parse`] → [`resolve`] → [`conform`] → [`decide`] → [`meter`]. Each stage takes the value that only the stage
-//! before it can build, and a gateway forwards only what a [`Permit`] owns.
+//! The stages are modules, in this order: [`parse`] → [`resolve`] → [`conform`] → [`decide`] → [`meter`].
+//! Each stage takes a value that only the stage before it can build. A gateway can forward only the bytes
+//! that a [`Permit`] owns.
 //!
-//! Skipping a check does not compile. The stages are the crate's own, and nobody else can make what they hand on:
+//! Skipping a stage does not compile. The stages are private, and nothing else can build the values between
+//! them:
 //!
 //! ```
 //! use semgate_inspect::{conform::Conformed, decide::Decided, meter::Metered, parse::Parsed, resolve::Resolved};

@@ -1,29 +1,32 @@
-//! The bounds of an inspection, each with the reason for its number.
+//! Bounds of an inspection, each with the reason for its value.
 
 use semgate_contexts::json;
 
 /// Bounds of the inspector. All apply to requests and replies alike.
 #[derive(Clone, Debug)]
 pub struct InspectLimits {
-    /// Bounds of the strict JSON reader: 1 MiB, 32 levels and 20,000 values, far above any message of concepts and far
-    /// below what costs a millisecond to read.
+    /// Bounds of the strict JSON reader: 1 MiB, 32 levels and 20,000 values. Concept messages are far
+    /// smaller, and reading takes far less than a millisecond.
     pub json: json::Limits,
-    /// Concept instances in one request: 64, so that it costs at most 64 policy decisions.
+    /// Concept instances in one request: 64, so at most 64 policy decisions.
     pub concepts: usize,
-    /// Concept instances in one reply, event or notification: 4,096. Each piece that was appended to an artifact is a part of it when the task is
-    /// read, and a long answer of a model is told in thousands of pieces; it costs some ten milliseconds of policy decisions at most.
+    /// Concept instances in one reply, event or notification: 4,096. A read task holds each appended piece as
+    /// a part, and a model's long answer has thousands of pieces. The policy decisions take about ten
+    /// milliseconds at most.
     pub reply_concepts: usize,
-    /// Ids of tasks, conversations and push configurations that one message names, each counted once, and that a list of tasks names beside one task and one
-    /// conversation for each of its own: 512, twice the push configurations of one agent whose targets are kept, and more than a long
-    /// history refers to; what is new of them its caller owns from then on, so one reply brings an eighth of `owned_by_one` at most.
+    /// Distinct ids of tasks, conversations and push configurations in one message: 512.
+    ///
+    /// A list of tasks counts the ids besides one task and one conversation for each entry. The bound is
+    /// twice the stored push configurations of one agent, and exceeds the references of a long history. The
+    /// caller owns the new ids, so one reply adds at most an eighth of `owned_by_one`.
     pub named_ids: usize,
-    /// `ambiguous_parameter` instances in any 60-second window of one agent: 10, the number of the paper (F0-43).
+    /// `ambiguous_parameter` instances of one agent in any 60-second window: 10 (F0-43).
     pub ambiguous_per_minute: usize,
-    /// Agents that each meter remembers: 65,536, about 16 MiB. An active one is never forgotten; when all are active,
-    /// a new one is refused.
+    /// Agents that each meter remembers: 65,536, about 16 MiB. An active agent is never forgotten; when all
+    /// are active, a new one is refused.
     pub metered_agents: usize,
-    /// Buckets of limits by policies and `limits.json` that are not full: 1,048,576, some 64 MiB should a million agents be active. One
-    /// that is not full is never forgotten; when all places are taken, a new one is refused.
+    /// Rate buckets that are not full, of policies and `limits.json`: 1,048,576, some 64 MiB. Such a bucket
+    /// is never forgotten; when the table is full, a new one is refused.
     pub rate_buckets: usize,
     /// Text of the artifacts of one stream, or of one task over its streams, that later text may be put behind, their ids and boundaries counted:
     /// 256 KiB, which is as much as is judged together again with each such event, and a long document; twice as much is kept of the texts of all its readers. Also text in several parts of one
@@ -50,19 +53,19 @@ pub struct InspectLimits {
     /// Tasks, conversations, push configurations and sessions that one agent owns and the gateway remembers: 4,096, over an
     /// hour of a new task with a conversation of its own every two seconds. The one it used least lately is forgotten first.
     pub owned_by_one: usize,
-    /// Native L8: proposals that one agent made: 256, as many requests as it has waiting at once and then some. Those that were answered are
-    /// forgotten first, so long as there are any; an open one that is forgotten cannot be accepted any more.
+    /// Proposals of one agent in native L8: 256, more than its maximum of concurrent requests. Answered ones
+    /// are forgotten first. An open proposal that is forgotten can no longer be accepted.
     pub proposals_of_one: usize,
-    /// The same of all agents together: 65,536, some 20 MB, so that 256 agents can be full. Of the agent that holds most the oldest
-    /// are forgotten first.
+    /// Proposals of all agents: 65,536, some 20 MB, so that 256 agents can reach their bound. The agent that
+    /// holds most loses its oldest first.
     pub proposals_of_all: usize,
-    /// Pages of lists that one agent was told of and may still ask for: 64, which is as many lists read at once; of the oldest
-    /// the list begins anew. As many of lists of tools of MCP, beside them, can go on to say that one is as signed.
+    /// List pages that one agent received and may still continue: 64, as many as concurrent listings. A
+    /// forgotten listing starts again. Listings of MCP tools have a bound of the same size.
     pub pages_of_one: usize,
-    /// The same of all agents together: 262,144, about 100 MiB, so that 64 agents can be full.
+    /// Owned things of all agents: 262,144, about 100 MiB, so that 64 agents can reach their bound.
     pub owned_by_all: usize,
-    /// Push configurations of one agent whose target the gateway keeps: 256, up to 10 kB each, so 2.5 MB of an agent. The one that was
-    /// used least lately is forgotten first, and nothing is delivered for it any more.
+    /// Push configurations of one agent whose targets are stored: 256 of up to 10 kB each, so 2.5 MB. The
+    /// least recently used one is forgotten first and gets no more deliveries.
     pub deliveries_by_one: usize,
     /// Push configurations of which is remembered what was said so far, each up to twice `appended_text`: 256, so 128 MiB at most. What was
     /// begun first is forgotten first; text that is put behind it then is judged alone.
@@ -70,31 +73,36 @@ pub struct InspectLimits {
     /// How old, in milliseconds, the newest list of tools of its server may be that has a tool of MCP as it was signed, for the tool to be called: none by default,
     /// since a gateway that then lists by itself asks servers what no client did.
     pub tool_list_ms: Option<u64>,
-    /// Requests under way in sessions of MCP that are remembered of one agent, in each direction: 256, as many calls as an
-    /// agent has waiting at once and then some. The oldest is forgotten first and cannot be answered any more on another stream than its own.
+    /// Open requests of one agent in MCP sessions, per direction: 256, more than its concurrent calls. The
+    /// oldest is forgotten first. Its answer then passes only on its own stream.
     pub open_requests: usize,
-    /// Ids of requests in sessions of MCP that one agent has, because the server did not answer them with what may pass, or may answer them once more on a stream that is
-    /// resumed: 4,096, some 600 kB, over an hour of a refused answer a second. Where they are taken, its session that was used least lately ends,
-    /// and in the only one no more is asked.
+    /// Request ids of one agent in MCP sessions that are still reserved: 4,096, some 600 kB.
+    ///
+    /// An id stays reserved if its answer did not pass, or may come again on a resumed stream. The bound
+    /// covers over an hour of one refused answer per second. When it is reached, the least recently used
+    /// session ends; an agent's only session takes no more requests.
     pub request_ids: usize,
-    /// The same of all agents together, in both directions, and as many events again for each that they were told of and may ask to go on after: 65,536, some 100 MB, so
-    /// that 128 agents can be full. Of the agent that holds most the oldest are forgotten first.
+    /// Open requests of all agents in both directions: 65,536, some 100 MB, so that 128 agents can reach
+    /// their bound. Eight resumable events count as one request. The agent that holds most loses its oldest
+    /// first.
     pub open_requests_of_all: usize,
-    /// Events of streams in sessions of MCP that one agent was told of and may ask to go on after: 1,024, what was on its way when
-    /// a few of its streams were cut. After one that is forgotten nothing is resumed.
+    /// Events in MCP sessions that one agent received and may resume after: 1,024. That covers the events in
+    /// flight when a few streams break. No stream resumes after a forgotten event.
     pub resumable_events: usize,
-    /// Subscriptions that one agent holds open: 64, far more topics than one follows, each a stream or part of a socket.
+    /// Open subscriptions of one agent: 64, each a stream or part of a socket. That is far more topics than
+    /// one agent follows.
     pub subscriptions_of_one: usize,
-    /// The same of all agents together: 16,384, as many as 256 agents that are full.
+    /// Open subscriptions of all agents: 16,384, so that 256 agents can reach their bound.
     pub subscriptions_of_all: usize,
-    /// How long a subscription lasts, in milliseconds: an hour, as a stream; who wants to go on subscribes again and is asked again.
+    /// Maximum duration of a subscription in milliseconds: one hour, as for a stream. A subscriber renews by
+    /// subscribing again, which is judged again.
     pub subscription_ms: u64,
-    /// Requests of one socket that are unanswered: 64; what an agent thinks about at once is a handful.
+    /// Unanswered requests of one socket: 64, far above the few that an agent handles at once.
     pub unanswered: usize,
-    /// Sessions in which two agents settle what no context defines: 1,024, for some megabytes of concepts. Of the agent that holds most, the one that ends first is
-    /// forgotten first.
+    /// Sessions with negotiated terms: 1,024, some megabytes of concepts. The agent that holds most loses the
+    /// session that ends first.
     pub learnt_sessions: usize,
-    /// Names that are settled, or asked about, in one session: 16, a handful of words that a domain forgot.
+    /// Settled or open names in one session: 16, enough for the few words that a domain lacks.
     pub learnt_concepts: usize,
 }
 

@@ -1,5 +1,5 @@
-//! Lists of tasks: each is judged for itself under its own context, and the list is written anew without those that are withheld
-//! (`docs/design/firewall.md` §1: a named transformation, judged as a new message).
+//! Lists of tasks. Each task is judged under its own context, and the gateway rewrites the list without the
+//! withheld ones. The result is judged as a new message.
 
 use crate::{
     Code, Direction, Facts, Inspector, Kind, Refusal, ReplyPermit, Sent,
@@ -20,15 +20,18 @@ use semgate_message::{
 };
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Tasks on a page of a list that was asked for without a size (A2A 1.0, `ListTasksRequest.page_size`). What the agent says of it
-/// could be how many there were before some were withheld.
+/// Page size of a list that was requested without one (A2A 1.0, `ListTasksRequest.page_size`). The agent's
+/// own number could reveal the tasks that were withheld.
 const PAGE_SIZE: i64 = 50;
 
-/// Judges the answer to a list. Withheld, without a word to the caller (the record counts them), is a task that is another's or unknown, whose context does not count any
-/// more, or that policy or schema would not let pass alone: a list never tells more than reading its tasks one by one.
+/// Judges the answer to a list request.
+///
+/// A task is withheld if it is unknown or another agent's, if its context is not usable, or if schema or
+/// policy forbids it alone. A list therefore never reveals more than its tasks read one by one. The caller is
+/// not told about withheld tasks; the record counts them.
 ///
 /// # Errors
-/// `upstream_invalid`, `reply_refused`, when what is written anew does not pass as a whole.
+/// `upstream_invalid` or `reply_refused`, if the rewritten list does not pass as a whole.
 pub(crate) fn judge(
     inspector: &Inspector,
     case: &Case<'_>,
@@ -45,7 +48,7 @@ pub(crate) fn judge(
             Err(code) => *withheld.entry(code).or_default() += 1,
         }
     }
-    // of what is withheld nothing is counted: others fill the same page
+    // withheld tasks are not counted: other agents' tasks fill the same page
     list_bounded(case, kept.iter().filter_map(|n| list.tasks.get(*n)))
         .map_err(|refusal| refusal.with_facts(case.facts()))?;
     let withheld: Vec<(Code, usize)> = withheld.into_iter().collect();
@@ -64,7 +67,7 @@ pub(crate) fn judge(
     }
 }
 
-/// Whether the caller may be told of a task; else why not.
+/// Checks that the caller may read a task. The error says why not.
 fn passes(case: &Case<'_>, sent: &Sent, task: &Message<'_>) -> Result<(), Code> {
     let about = about(case, sent, task).ok_or(Code::NotFound)?;
     let case = Case { about: Some(&about), ..*case };
@@ -72,17 +75,21 @@ fn passes(case: &Case<'_>, sent: &Sent, task: &Message<'_>) -> Result<(), Code> 
     if judged(&beforehand, task.clone()).is_ok() {
         return Ok(());
     }
-    // it goes no further, so this look is the one that decides
+    // the task goes no further, so this judgement decides
     judged(&case, task.clone()).map(drop).map_err(|refusal| refusal.code())
 }
 
-/// What is told beside the tasks. What asks for the next page, the caller is told only while something of its own can follow: that
-/// there is more says that others have tasks too. The total is of what is the caller's own: all that the listing showed, and until it is over
-/// all that it did not come to yet, of which a filter may leave some out.
+/// The paging members of the list.
+///
+/// The caller gets the next page token only while a task of its own can follow. A token would otherwise
+/// reveal the tasks of others.
+///
+/// The total counts the caller's own tasks: those already shown, and until the end of the listing all that
+/// may follow. A filter may still drop some of the latter.
 fn paging<'j>(case: &Case<'_>, sent: &Sent, list: &TaskList<'j>, kept: &[usize]) -> Paging<'j> {
     let page_size = sent.page.1.unwrap_or(PAGE_SIZE);
     if case.route.options.keeps_callers_apart {
-        // what the agent counts is the caller's, and no more is withheld than stands here
+        // the agent counts the caller's tasks only, so just these are withheld
         let withheld = list.tasks.len().saturating_sub(kept.len());
         let total = list.total().map_or(kept.len(), |total| total.saturating_sub(withheld).max(kept.len()));
         return Paging { next: list.next(), page_size, total };
@@ -93,7 +100,7 @@ fn paging<'j>(case: &Case<'_>, sent: &Sent, list: &TaskList<'j>, kept: &[usize])
     let ids = list.tasks.iter().map(|task| task.message_id).enumerate();
     let own = ids.filter(|(_, id)| case.owners.of(scope, owner, Kind::Task, id).is_ok());
     listing.saw(own.map(|(n, id)| (id, kept.contains(&n))));
-    // that there is more of another's conversation says that there is one
+    // a next page of a foreign conversation would reveal it
     let asked = list.next().filter(|_| is_own(case, owner, conversations(sent)));
     let goes_on = asked.and_then(|token| case.owners.next_page(scope, owner, &listing, token));
     let (next, more) = goes_on.unzip();
@@ -105,8 +112,10 @@ fn conversations(sent: &Sent) -> impl Iterator<Item = &str> {
     sent.threads.iter().filter(|(kind, _)| *kind == Kind::Conversation).map(|(_, id)| id.as_str())
 }
 
-/// The agent's answer to a list of a conversation that is not the caller's own, whoever's it is: of what could be in it nothing is handed
-/// on, so the agent is not asked, and neither an error of its nor the time that it takes tells that there is one. `None` of every other request.
+/// The empty answer to a listing of a conversation that is not the caller's; `None` for every other request.
+///
+/// The agent is not asked, since nothing in its answer would pass. Neither its error nor its response time
+/// can reveal the conversation.
 pub(crate) fn of_nobody(inspector: &Inspector, sent: &Sent) -> Option<Bytes> {
     if sent.operation() != Some(Operation::ListTasks) || sent.route.options.keeps_callers_apart {
         return None;
@@ -123,7 +132,7 @@ pub(crate) fn of_nobody(inspector: &Inspector, sent: &Sent) -> Option<Bytes> {
     })
 }
 
-/// What a task is about, if it is the caller's.
+/// The context of a task, if the task is the caller's.
 pub(crate) fn about(case: &Case<'_>, sent: &Sent, task: &Message<'_>) -> Option<Arc<About>> {
     let scope = &case.route.scope();
     if case.route.options.keeps_callers_apart {
@@ -146,7 +155,7 @@ fn tell_one(
     Ok(metered.facts())
 }
 
-/// Every task that is handed back is judged, counted and remembered like a reply of its own.
+/// Judges, counts and records every returned task like a single reply.
 fn tell(
     inspector: &Inspector,
     case: &Case<'_>,
@@ -167,7 +176,7 @@ fn tell(
         let facts = match tell_one(inspector, &case, sent, task, &mut spent) {
             Ok(facts) => facts,
             Err(refusal) => {
-                // a list that does not pass costs nothing
+                // a refused list costs nothing
                 spent.iter().for_each(|spent| inspector.meters().give_back(spent));
                 return Err(refusal);
             }

@@ -1,7 +1,8 @@
-//! Last stage: how often.
+//! Last stage: rate limits.
 //!
-//! The paper's "10 ambiguous questions a minute" (F0-36, F0-43) is exact: a token bucket would let 19 pass in the first minute. A message
-//! spends from all buckets of policies and `limits.json` at once, or from none.
+//! The limit of ten ambiguous questions per minute (F0-36, F0-43) is exact; a token bucket would let 19 pass
+//! in the first minute. A message spends from all buckets of policies and `limits.json` at once, or from
+//! none.
 
 mod ambiguity;
 mod buckets;
@@ -20,13 +21,13 @@ use buckets::{Charge, Exhausted};
 use charges::charges;
 use std::{sync::Arc, time::Duration};
 
-/// The concept that costs its receiver inference budget, in the control vocabulary.
+/// The control vocabulary's question, which costs its receiver inference budget.
 pub const AMBIGUOUS: &str = "ambiguous_parameter";
 
 /// The window of the ambiguity meter, in seconds.
 const MINUTE: u64 = 60;
 
-/// Everything that is counted, for all cores.
+/// Every counter, shared by all cores.
 #[derive(Debug)]
 pub struct Meters {
     ambiguity: AmbiguityMeter,
@@ -41,7 +42,7 @@ pub struct Metered<'c, 'j> {
     spent: Spent,
 }
 
-/// What a message spent, for giving it back should the message not pass in the end.
+/// Costs of a message, to give back if it does not pass in the end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spent {
     sender: Option<Arc<str>>,
@@ -51,7 +52,7 @@ pub(crate) struct Spent {
 }
 
 impl Meters {
-    /// Nothing counted yet.
+    /// Meters with nothing counted.
     pub(crate) fn new(limits: &InspectLimits) -> Self {
         Self {
             ambiguity: AmbiguityMeter::new(limits.ambiguous_per_minute, limits.metered_agents),
@@ -59,7 +60,7 @@ impl Meters {
         }
     }
 
-    /// Gives back what a message spent that did not pass in the end.
+    /// Gives back the costs of a message that did not pass in the end.
     pub(crate) fn give_back(&self, spent: &Spent) {
         if let Some(sender) = spent.sender.as_ref().filter(|_| spent.asked > 0) {
             self.ambiguity.give_back(sender, spent.asked, spent.at_ms);
@@ -68,12 +69,12 @@ impl Meters {
     }
 }
 
-/// Counts a decided message against its sender: its ambiguous questions, and what limits of policies and `limits.json` count. A message
-/// that one of them stops is counted by none.
+/// Counts a decided message against its sender: its ambiguous questions, and the limits of policies and
+/// `limits.json`. A message that one limit stops is counted by none.
 ///
 /// # Errors
-/// `ambiguity_limited`, then `rate_limited`, with the time after which it would pass; `policy_error` for a reply that still holds what
-/// a policy takes out of it.
+/// `ambiguity_limited`, then `rate_limited`, with the wait after which it would pass. `policy_error` for a
+/// reply that still holds a redacted member.
 pub(crate) fn meter<'c, 'j>(decided: Decided<'c, 'j>, meters: &Meters) -> Result<Metered<'c, 'j>, Refusal> {
     nothing_left(&decided)?;
     let (case, asked) = (decided.case(), decided.ambiguous());
@@ -104,7 +105,7 @@ pub(crate) fn meter<'c, 'j>(decided: Decided<'c, 'j>, meters: &Meters) -> Result
             }
         }
     }
-    // what a reply spends is its replier's, and the caller is not told of it
+    // a reply spends from the replier's limits, which are not shown to the caller
     if case.direction == Direction::Reply {
         quotas.clear();
     }
@@ -116,7 +117,7 @@ fn ambiguity(meters: &Meters, left: Left) -> Quota {
     Quota { name: "ambiguity".into(), most, window: MINUTE, left: Some(left) }
 }
 
-/// Without a wait: more than may ever be asked at once.
+/// The refusal by the ambiguity limit. Without a wait the message asks more than the limit can hold.
 fn too_ambiguous(meters: &Meters, (asked, left): (usize, u64), wait: Option<Duration>) -> Refusal {
     let most = meters.ambiguity.most();
     let left = Left { units: left, more_in: wait.map(seconds) };
@@ -138,7 +139,7 @@ fn too_ambiguous(meters: &Meters, (asked, left): (usize, u64), wait: Option<Dura
     refusal.with_quotas(vec![ambiguity(meters, left)])
 }
 
-/// The reason names neither policy nor numbers: which limit it is, the operator reads.
+/// The refusal by a rate limit. Its reason names no policy and no numbers; only the operator sees the limit.
 fn too_often(charges: &[Charge], exhausted: Exhausted) -> Refusal {
     let Exhausted { wait, never, quotas, short } = exhausted;
     let stopping = || short.iter().filter_map(|at| charges.get(*at));
@@ -176,7 +177,7 @@ fn seconds(wait: Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
 }
 
-/// For a permit that is renewed under a newer generation: what it spent was counted when it was first given.
+/// Passes a renewed message without counting: its costs were counted with the first permit.
 ///
 /// # Errors
 /// `policy_error`, as [`meter`].
@@ -188,7 +189,7 @@ pub(crate) fn carry<'c, 'j>(
     Ok(Metered { decided, quotas: Vec::new(), spent: Spent::default() })
 }
 
-/// What policies take out of a reply is out of it.
+/// Refuses a message that still holds a redacted member.
 fn nothing_left(decided: &Decided<'_, '_>) -> Result<(), Refusal> {
     match decided.unredacted() {
         Some(obligation) => Err(unmet(&obligation).with_facts(decided.facts())),
@@ -201,7 +202,7 @@ impl<'c, 'j> Metered<'c, 'j> {
         &self.decided
     }
 
-    /// What is left to its sender of the limits that concern it.
+    /// Limits that concern the message, with the sender's remaining units.
     pub(crate) fn quotas(&self) -> &[Quota] {
         &self.quotas
     }
@@ -210,7 +211,7 @@ impl<'c, 'j> Metered<'c, 'j> {
         &self.spent
     }
 
-    /// What is known of the message.
+    /// Facts known about the message.
     pub fn facts(&self) -> Facts {
         self.decided.facts()
     }

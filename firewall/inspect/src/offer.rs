@@ -1,4 +1,5 @@
-//! What a gateway can speak for the agent behind a route: the other side of [`crate::resolve`], asked before a message is there.
+//! Contexts that the gateway offers in a handshake for the agent of a route. The counterpart of
+//! [`crate::resolve`], used before there is a message.
 
 use crate::resolve::no_policy;
 use crate::{Code, Generation, LineScope, Refusal, Route, RouteOptions, TextParts};
@@ -8,9 +9,12 @@ use semgate_negotiation::{Answering, Features, Floors, HandshakeFault, Offer, Sp
 use semgate_statement::Standing;
 
 impl Generation {
-    /// What a handshake of this sender on this route can choose from now: contexts that the receiver understands, whose line some policy
-    /// lets the sender use, that count with all that they refer to, and that are not deprecated (nothing newly selects those). The floors
-    /// are those of authority and operator. A sender learns nothing of lines that it may not use: they are not there (F0-47).
+    /// Contexts that a handshake of this sender on this route can select now.
+    ///
+    /// The receiver understands each. Some policy lets the sender use its line. It is usable with all its
+    /// references, and not deprecated: no new handshake selects a deprecated one.
+    ///
+    /// The floors are those of authority and operator. Lines that the sender may not use are absent (F0-47).
     pub fn answering(&self, route: &Route, sender: &str, now: u64) -> Answering {
         let mut answering = Answering::default();
         for view in self.views() {
@@ -22,7 +26,7 @@ impl Generation {
                 let stands = view.lines().holds(line).is_some()
                     && view.standing(&loaded.urn, now) == Standing::Valid
                     && named.hindered().is_none();
-                // versions below a floor are offered too: that the floor forbids them is what the answer then says
+                // versions below a floor are offered too: the answer then names the floor
                 if !may || !stands || route.understands(&loaded.urn).is_err() || line == self.control_line() {
                     continue;
                 }
@@ -42,8 +46,11 @@ impl Generation {
         answering
     }
 
-    /// Whether a sender may offer these contexts to an agent behind that chooses by itself: each of a line that some policy lets it use, as for a
-    /// message of that line. Else the choice would tell it what that agent speaks of lines that are none of its business (F0-47).
+    /// Checks that some policy lets a sender use the line of each offered context, as for a message of that
+    /// line.
+    ///
+    /// For an upstream agent that selects by itself. Its choice would otherwise reveal its versions of lines
+    /// closed to the sender (F0-47).
     ///
     /// # Errors
     /// `policy_denied`, the same for every URN of a line, known or not.
@@ -57,8 +64,10 @@ impl Generation {
         })
     }
 
-    /// The route on which handshakes with the agent behind `route` are judged, whatever that route's binding: the same name and
-    /// receiver, native L8, about the control vocabulary and nothing else. A permit given on it is for the endpoint and never forwarded.
+    /// The route for judging handshakes with the agent of `route`, whatever its binding.
+    ///
+    /// It has the same name and receiver, and carries native L8 about the control vocabulary only. A permit
+    /// for it is spent by the handshake endpoint and never forwarded.
     pub fn handshake_route(&self, route: &Route) -> Route {
         let (line, version) = (self.control_line().clone(), self.control_version());
         Route {
@@ -78,7 +87,8 @@ impl Generation {
     }
 }
 
-/// What the sender of a handshake can do about one that was refused with this code (docs/spec/snl.md "Who MUST refuse what").
+/// Hint for the sender of a handshake that was refused with this code (`docs/spec/snl.md`, "Who MUST refuse
+/// what").
 pub const fn handshake_hint(code: Code) -> &'static str {
     match code {
         Code::ContextUnknown | Code::ContextBelowFloor => "offer another version, or another line",
@@ -91,7 +101,7 @@ pub const fn handshake_hint(code: Code) -> &'static str {
     }
 }
 
-/// A handshake that its endpoint refused. Its sender reads the code and what to do; what exactly did not hold stands in the
+/// The refusal of a handshake by its endpoint. The sender reads code and hint; the exact fault is in the
 /// operator's record.
 impl From<HandshakeFault> for Refusal {
     fn from(fault: HandshakeFault) -> Self {

@@ -1,7 +1,8 @@
-//! One request of MCP has one answer: whoever hands an answer to the caller takes the request before, and nobody takes it twice.
+//! One answer per MCP request. Each answer takes the request before it goes to the caller, and nothing takes
+//! it twice.
 //!
-//! The answer can come on the exchange of the request, on the stream of its session, or from the gateway as an error. All of them take the
-//! same [`Proposal`], which every core shares.
+//! The answer can come on the request's own exchange, on its session's stream, or from the gateway as an
+//! error. All of them take the same [`Proposal`], which all cores share.
 
 use crate::{
     Code, Refusal, Remedy,
@@ -17,22 +18,22 @@ use std::{
 #[derive(Debug)]
 struct Request {
     open: Arc<Proposal>,
-    /// The answer that was handed on first. After a stream broke, no other passes.
+    /// Digest of the first answer given to the caller. After a broken stream no other passes.
     first: OnceLock<Digest>,
 }
 
-/// The right to answer one request. Requests outside of MCP have none, and may always be answered.
+/// The right to answer one request. Requests outside of MCP have no such right, and may always be answered.
 #[derive(Clone, Debug, Default)]
 pub struct AnswerRight(Option<Arc<Request>>);
 
 impl AnswerRight {
-    /// The right to answer a request of MCP that has an id.
+    /// The right to answer an MCP request that has an id.
     pub(crate) fn new() -> Self {
         Self(Some(Arc::new(Request { open: Proposal::new(Side::Caller, None), first: OnceLock::new() })))
     }
 
-    /// Takes the right for an error of the gateway, which is handed on at once. False if the request was answered, also where the stream of
-    /// its answer broke.
+    /// Takes the right for an error of the gateway, which goes to the caller at once. False if the request
+    /// was answered, even on a stream that broke.
     pub fn take(&self) -> bool {
         if self.0.as_ref().is_some_and(|request| request.first.get().is_some()) {
             return false;
@@ -42,10 +43,12 @@ impl AnswerRight {
         true
     }
 
-    /// Takes the right for an answer that may pass, by the digest of its bytes. It is given back if the answer is dropped before its delivery.
+    /// Takes the right for a permitted answer, by the digest of its bytes. Dropping the answer before
+    /// delivery gives the right back.
     ///
     /// # Errors
-    /// `malformed`, which is left out of a stream: the request was answered, or is answered differently than before.
+    /// `malformed`, which leaves the answer out of its stream: the request was answered, or got another
+    /// answer before.
     pub(crate) fn begin(&self, said: Digest) -> Result<Option<Answer>, Refusal> {
         let Some(request) = &self.0 else { return Ok(None) };
         if request.first.get().is_some_and(|first| *first != said) {
@@ -56,12 +59,13 @@ impl AnswerRight {
         Ok(step.map(|step| Answer { step, request: Arc::clone(request), said }))
     }
 
-    /// True if it can be taken now.
+    /// Returns true if the right can be taken now.
     pub(crate) fn is_open(&self) -> bool {
         self.0.as_ref().is_none_or(|request| request.open.is_open())
     }
 
-    /// Whether the request was answered, and no stream that carried the answer can still give the right back.
+    /// Returns true if the request was answered, and no stream that carried the answer can still give the
+    /// right back.
     pub(crate) fn is_settled(&self) -> bool {
         self.0.as_ref().is_none_or(|request| {
             request.open.is_over() && Arc::strong_count(request) == 1 && Arc::strong_count(&request.open) == 1
@@ -78,33 +82,35 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// The answer is handed on.
+    /// Marks the answer as delivered.
     pub(crate) fn delivered(&self) {
         let _ = self.request.first.set(self.said);
         self.step.delivered();
     }
 
-    /// The stream that carried it broke: the same answer may be handed on again.
+    /// Reopens the request after the stream broke: the same answer may be delivered again.
     fn undelivered(&self) {
         self.step.undelivered();
     }
 }
 
-/// The reason of a second answer.
+/// Reason for refusing a second answer.
 pub(crate) const ANSWERED: &str = "the request of this id was answered before";
 
-/// An answer that is left out of its stream, which goes on.
+/// The refusal that leaves an answer out of its stream. The stream goes on.
 pub(crate) fn withheld(reason: &str) -> Refusal {
     Refusal::new(Code::Malformed, reason)
         .with_hint("answer each request once, on its own exchange or on a stream that resumes it")
         .with_remedy(Remedy::Withhold)
 }
 
-/// Answers that one stream carried and that can still be undone.
+/// Maximum number of answers on one stream that can still be undone.
 const MOST: usize = 256;
 
-/// The answers that a stream has carried. If the stream breaks, they may not have arrived: the same bytes can be handed on again by a stream
-/// that resumes it, and no others. Otherwise [`Carried::arrived`] says that they did.
+/// Answers that a stream has carried.
+///
+/// If the stream breaks, they may not have arrived: a resuming stream may deliver the same bytes again, and
+/// no others. [`Carried::arrived`] confirms them.
 #[derive(Debug, Default)]
 pub(crate) struct Carried(VecDeque<Answer>);
 

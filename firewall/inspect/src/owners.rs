@@ -1,8 +1,9 @@
-//! Whose is it? Tasks, conversations, push configurations and sessions that an agent keeps, and who owns each.
+//! Ownership of an agent's tasks, conversations, push configurations and sessions.
 //!
-//! An agent behind the gateway sees one peer, so it cannot keep its callers apart by itself. The gateway therefore remembers
-//! who was first told of a task, and answers everybody else as if there were none. It also remembers the context that a task
-//! was begun under, since a later read of it names none.
+//! An upstream agent sees one peer, the gateway, so it cannot keep its callers apart. The gateway records the
+//! first caller that learns of a task. It answers every other caller as if the task did not exist.
+//!
+//! It also records the context that a task was begun under, since later reads name none.
 
 mod delivery;
 mod holding;
@@ -35,34 +36,34 @@ use std::{
 use store::Store;
 use told::Told;
 
-/// What kind of thing is owned. Ids of two kinds never meet.
+/// Kind of an owned thing. Ids of two kinds never meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// An A2A task.
     Task,
-    /// An A2A context id, which holds messages and tasks together.
+    /// An A2A context id, which groups messages and tasks.
     Conversation,
-    /// A push configuration; its id is `task/configuration`, since the agent numbers them within a task.
+    /// A push configuration with the id `task/configuration`: the agent numbers configurations within a task.
     Push,
     /// An MCP session.
     Session,
-    /// What a server of MCP gave a caller to give back with the same request (`requestState`); its id is a digest, see `round`.
+    /// A `requestState` that an MCP server gave a caller to return with the same request. The id is a digest.
     Round,
-    /// Where notifications of one push configuration go; its id is the token that the agent was given.
+    /// Delivery target of one push configuration. The id is the token given to the agent.
     Delivery,
 }
 
 /// The signed context that a thing was begun under.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
-    /// Its URN.
+    /// URN of the context.
     pub urn: ContextUrn,
-    /// The digest that its authority published.
+    /// Digest published by its authority.
     pub digest: Digest,
 }
 
-/// There is no such thing, or it is another's: the answer is one and the same.
+/// The thing does not exist, or belongs to another agent. Both give the same answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotOwned;
 
@@ -74,9 +75,13 @@ impl fmt::Display for NotOwned {
 
 impl std::error::Error for NotOwned {}
 
-/// Who owns what, for all cores. Bounded for each owner and in all; what was not used for longest is forgotten first. One owner never pushes
-/// out another's while it holds as much itself; and no agent, by what it names, what the same owner has at another agent, while it keeps as
-/// much of that owner's itself. What is forgotten is found by nobody.
+/// Owners of all things, shared by all cores.
+///
+/// Bounded per owner and in total; the least recently used thing is forgotten first. An owner never displaces
+/// the things of another that holds less. For one owner, an agent never displaces things at another agent
+/// that keeps fewer.
+///
+/// A forgotten thing is unknown to everybody.
 pub struct Owners {
     store: Mutex<Store>,
     pages: Pages<Listing>,
@@ -86,7 +91,8 @@ pub struct Owners {
 }
 
 impl Owners {
-    /// An empty memory of at most `each` things of one agent and `all` things, with the other bounds by default.
+    /// An empty memory of at most `each` things per owner and `all` things in total, with default bounds
+    /// otherwise.
     pub fn new(each: usize, all: usize) -> Self {
         Self::with_limits(&InspectLimits {
             owned_by_one: each,
@@ -95,7 +101,7 @@ impl Owners {
         })
     }
 
-    /// An empty memory.
+    /// An empty memory with these bounds.
     pub fn with_limits(limits: &InspectLimits) -> Self {
         Self {
             store: Mutex::new(Store::new(limits.owned_by_one, limits.owned_by_all)),
@@ -106,24 +112,24 @@ impl Owners {
         }
     }
 
-    /// Tells `journal` of everything that is learnt or forgotten from now on. The first one given stays.
+    /// Sets the journal of all later changes. The first journal stays.
     ///
     /// # Errors
-    /// The journal that came second is given back.
+    /// Returns a second journal to the caller.
     pub fn tell(&self, journal: Box<dyn Journal>) -> Result<(), Box<dyn Journal>> {
         self.journal.set(journal)
     }
 
-    /// Everything that is remembered, what was not used for longest first: what [`Owners::import`] reads.
+    /// Everything remembered, least recently used first, as [`Owners::import`] reads it.
     pub fn export(&self) -> Vec<Owned> {
         self.locked().all()
     }
 
-    /// Takes what another run exported or its journal was told. What is already here stays its owner's; the journal is not
-    /// told. Returns how many were new.
+    /// Imports records of an earlier run, exported or from its journal. Known things keep their owner, and
+    /// the journal is not called. Returns the number of new things.
     ///
     /// # Errors
-    /// [`OwnedFault`] at the first record that cannot be read; those before it were taken.
+    /// [`OwnedFault`] at the first unreadable record. The records before it were imported.
     pub fn import(
         &self,
         records: impl IntoIterator<Item = Owned>,
@@ -137,7 +143,7 @@ impl Owners {
             let owner: Arc<str> = Arc::from(record.owner.as_str());
             let scope = record.scope();
             match store.find(&scope, record.kind, &record.id) {
-                // a later record of the same thing tells what it is about by now
+                // a later record of the same thing has its current context
                 Some((known, _)) if known == owner => {
                     store.settle(&scope, record.kind, &record.id, Arc::new(about));
                 }
@@ -156,10 +162,10 @@ impl Owners {
         Ok(taken)
     }
 
-    /// What this agent's thing is about.
+    /// The context of a thing that this agent owns.
     ///
     /// # Errors
-    /// [`NotOwned`]: it is unknown, or another's.
+    /// [`NotOwned`]: the thing is unknown, or another agent's.
     pub fn of(&self, scope: &Scope<'_>, owner: &str, kind: Kind, id: &str) -> Result<Arc<About>, NotOwned> {
         let mut store = self.locked();
         match store.find(scope, kind, id) {
@@ -171,17 +177,17 @@ impl Owners {
         }
     }
 
-    /// What a thing is about, whoever owns it; `None` if it is unknown.
+    /// The context of a thing, whoever owns it; `None` if it is unknown.
     pub fn about(&self, scope: &Scope<'_>, kind: Kind, id: &str) -> Option<Arc<About>> {
         self.locked().find(scope, kind, id).map(|(_, about)| about)
     }
 
-    /// Who owns a thing, for what an agent sends by itself (a push notification); `None` if it is unknown.
+    /// The owner of a thing, as a push notification needs it; `None` if it is unknown.
     pub fn owner(&self, scope: &Scope<'_>, kind: Kind, id: &str) -> Option<Arc<str>> {
         self.locked().find(scope, kind, id).map(|(owner, _)| owner)
     }
 
-    /// Whether none of these is another's. What is unknown is nobody's yet.
+    /// Checks that no other agent owns any of these things. Unknown things have no owner yet.
     ///
     /// # Errors
     /// [`NotOwned`] if one belongs to another agent.
@@ -195,8 +201,10 @@ impl Owners {
         free(&store, scope, owner, things)
     }
 
-    /// Makes all of these things the agent's that are nobody's yet, or none if one is another's. One of its own that was begun
-    /// under the protocol's context alone (a text, say) is about `about` from now on; `protocol` is that context.
+    /// Claims all unowned things for the agent, or none if another agent owns one.
+    ///
+    /// A thing of its own that was begun under `protocol` alone, such as a text, moves to the context
+    /// `about`.
     ///
     /// # Errors
     /// [`NotOwned`] if one belongs to another agent; then nothing is remembered.
@@ -214,7 +222,7 @@ impl Owners {
         Ok(())
     }
 
-    /// Remembers what is unknown, whoever owns the rest: for an agent that keeps its callers apart by itself.
+    /// Records unknown things, whoever owns the rest. For an agent that keeps its callers apart by itself.
     pub fn learn(
         &self,
         scope: &Scope<'_>,
@@ -227,7 +235,7 @@ impl Owners {
         self.take(&mut store, scope, owner, things, (about, protocol));
     }
 
-    /// What was proposed last in a task; in none, or in one where nothing was, what was in the conversation outside of other tasks.
+    /// The last proposal in a task. Without one, the last in the conversation outside of other tasks.
     pub(crate) fn proposal(&self, scope: &Scope<'_>, own: OwnThread<'_>) -> Option<Arc<Proposal>> {
         let OwnThread { task, context } = own;
         if task.is_none() && context.is_none() {
@@ -240,12 +248,12 @@ impl Owners {
         })
     }
 
-    /// What is proposed where the binding has no conversations.
+    /// Proposals of bindings without conversations.
     pub(crate) fn pairs(&self) -> &Pairs {
         &self.pairs
     }
 
-    /// This was proposed in both: one thing under two ids. It is not kept over a restart: a proposal is then made again.
+    /// Records a proposal under both ids. A restart forgets it, and it has to be made again.
     pub(crate) fn propose(&self, scope: &Scope<'_>, own: OwnThread<'_>, proposal: &Arc<Proposal>) {
         let mut store = self.locked();
         for (kind, id) in ids(own) {
@@ -253,7 +261,8 @@ impl Owners {
         }
     }
 
-    /// What was proposed belongs to these too, where nothing else is open: an answer named them first.
+    /// Records a proposal under further ids that an answer named first, unless another proposal is open
+    /// there.
     pub(crate) fn attach(&self, scope: &Scope<'_>, own: OwnThread<'_>, proposal: &Arc<Proposal>) {
         let mut store = self.locked();
         for (kind, id) in ids(own) {
@@ -313,8 +322,8 @@ impl Owners {
         self.pages.find(scope.key(), owner, token)
     }
 
-    /// Whether a list can go on to show an agent something of its own, as far as is remembered; then what asks for the next page is the agent's.
-    /// With it comes how many tasks of its own the listing did not come to yet, at least one.
+    /// Grants the agent the next page token if its listing can still show tasks of its own. Returns the token
+    /// with the number of those tasks, at least one.
     pub(crate) fn next_page<'t>(
         &self,
         scope: &Scope<'_>,
@@ -333,7 +342,8 @@ impl Owners {
         Some((token, more))
     }
 
-    /// Remembers where notifications under a token go; at most `most` of one owner, whose oldest is forgotten first.
+    /// Records the target of notifications under a token. At most `most` per owner; its oldest is forgotten
+    /// first.
     pub(crate) fn deliver(
         &self,
         scope: &Scope<'_>,
@@ -354,7 +364,7 @@ impl Owners {
         self.told(&store, scope, token);
     }
 
-    /// Whose notifications a token stands for, what they began under, and where they go.
+    /// Owner, context and target of the notifications under a token.
     pub(crate) fn delivery(
         &self,
         scope: &Scope<'_>,
@@ -366,11 +376,11 @@ impl Owners {
         Some((owner, about, store.delivery(scope, token)?))
     }
 
-    /// The task, and where it is known the id, of the configuration that a token stands for. Nothing where there is none any more. What
-    /// its owner set before under the same id is over: its token is none any more.
+    /// Records task and configuration id of a token, once the agent has named them. Does nothing for an
+    /// unknown token. An older token of the same owner and id becomes invalid.
     ///
     /// # Errors
-    /// [`NotOwned`] if it is about another task.
+    /// [`NotOwned`] if the token belongs to another task.
     pub(crate) fn bind(
         &self,
         scope: &Scope<'_>,
@@ -398,7 +408,7 @@ impl Owners {
         Ok(())
     }
 
-    /// Ends what may be the configuration `push` (`task/configuration`) of this owner.
+    /// Ends every delivery that may belong to this owner's configuration `push` (`task/configuration`).
     pub(crate) fn undeliver(&self, scope: &Scope<'_>, owner: &str, push: &str) {
         self.over(&mut self.locked(), scope, owner, |_, delivery| delivery.is(push));
     }
@@ -425,19 +435,19 @@ impl Owners {
         }
     }
 
-    /// Forgets a thing that its agent has ended: a deleted push configuration, a closed session.
+    /// Forgets a thing that its agent ended: a deleted push configuration, a closed session.
     pub fn forget(&self, scope: &Scope<'_>, kind: Kind, id: &str) {
         let mut store = self.locked();
         let gone = store.remove(scope, kind, id);
         self.forgotten(gone);
     }
 
-    /// How many things are remembered.
+    /// Number of remembered things.
     pub fn len(&self) -> usize {
         self.locked().len()
     }
 
-    /// Whether nothing is.
+    /// Returns true if nothing is remembered.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -477,7 +487,7 @@ impl Owners {
         }
     }
 
-    /// A thread that panicked while it held the lock left whole entries: each change is one call.
+    /// Takes the lock, also after a panic: each change is one call, so entries are whole.
     fn locked(&self) -> MutexGuard<'_, Store> {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }

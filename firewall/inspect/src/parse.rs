@@ -1,4 +1,4 @@
-//! First stage: from bytes to a message. Everything that can be wrong with the form is found here.
+//! First stage: bytes to message. It reports every fault of form.
 
 use crate::{
     Code, Direction, Facts, Refusal, Remedy, Sent, UnnamedTools,
@@ -19,37 +19,37 @@ use semgate_message::{
     a2a, header, mcp, native,
 };
 
-/// Bytes that the strict reader accepted. Only this stage builds one.
+/// Bytes accepted by the strict reader. Only this stage builds one.
 #[derive(Debug)]
 pub struct Strict<'b> {
     json: Json<'b>,
 }
 
-/// A message of the route's binding whose context claim, if it has one, is well-formed. Only this stage builds one.
+/// A message of the route's binding whose context claim, if any, is well-formed. Only this stage builds one.
 #[derive(Debug)]
 pub struct Parsed<'c, 'j> {
     case: &'c Case<'c>,
     message: Message<'j>,
     target: Target<'c>,
     digests: Vec<Digest>,
-    /// The tool that no context names.
+    /// The called or answering tool, if no context names it.
     unnamed: Option<&'j str>,
 }
 
-/// Which context a message is about, as far as its text tells.
+/// The context of a message, as far as its text tells.
 #[derive(Debug)]
 pub(crate) enum Target<'c> {
-    /// None is named.
+    /// No context is named.
     Missing,
-    /// One that an authority published.
+    /// A published context.
     Known(&'c Named),
-    /// One that has no document here.
+    /// A context without a document here.
     Unknown(ContextUrn),
-    /// A reply names another than its request did.
+    /// A context in a reply that differs from its request's.
     Foreign(ContextUrn),
 }
 
-/// Reads the bytes with the strict reader.
+/// Reads bytes with the strict reader.
 ///
 /// # Errors
 /// `too_large`, `too_deep`, `too_complex`, `duplicate_key` or `malformed`.
@@ -72,7 +72,7 @@ impl<'b> Strict<'b> {
     /// The id that a JSON-RPC answer must repeat, if the message has a valid one.
     pub(crate) fn rpc_id(&self, call: &Call) -> Option<RpcId> {
         match call.form {
-            // a client's answer has the id of another's request
+            // the id of a client's answer belongs to the server's request
             Form::JsonRpc if call.binding == Binding::Mcp => mcp::rpc_id(&self.json),
             Form::JsonRpc => a2a::rpc_id(&self.json),
             Form::Native | Form::Rest(_) | Form::Grpc(_) => None,
@@ -84,7 +84,7 @@ impl<'b> Strict<'b> {
     }
 }
 
-/// Reads a request out of the JSON and holds the headers against it.
+/// Reads a request from its JSON and compares the headers with it.
 ///
 /// # Errors
 /// `version_unsupported`, `method_unsupported`, `too_complex`, `duplicate_key` or `malformed`.
@@ -96,10 +96,10 @@ pub(crate) fn parse<'c, 'j>(
     parsed(case, request(case, strict)?, headers)
 }
 
-/// A message that was read already, as one to be judged: one task of a list, too.
+/// Prepares a message that was read already, such as one task of a list.
 ///
 /// # Errors
-/// `malformed`: a claim or digest in no canonical form, a header that differs.
+/// `malformed`: a claim or digest that is not canonical, or a header that differs.
 pub(crate) fn parsed<'c, 'j>(
     case: &'c Case<'c>,
     message: Message<'j>,
@@ -116,8 +116,9 @@ pub(crate) fn parsed<'c, 'j>(
     Ok(Parsed { case, message, target, digests, unnamed })
 }
 
-/// A tool that no context names is a call of the protocol, where the route takes such: its params or result are judged whole as
-/// that, in the place of its arguments or structured content.
+/// Treats a tool that no context names as a call of the protocol, if the route admits such tools.
+///
+/// Its whole params or result are judged as that call, in place of its arguments or structured content.
 ///
 /// # Errors
 /// `header_mismatch` for a header that repeats one of its arguments.
@@ -141,12 +142,12 @@ fn unnamed_tool<'j>(
         object: whole,
         performative,
     });
-    // what was nothing but a call is one that policy is asked about
+    // a bare call becomes one that policy judges
     message.acknowledges = false;
     Ok(Some(tool))
 }
 
-/// What the readers of every binding must know.
+/// Parameters of every binding's reader.
 pub(crate) fn reading<'c>(case: &'c Case<'c>) -> Reading<'c> {
     Reading {
         extension: case.generation.extension(),
@@ -179,7 +180,7 @@ fn request<'j>(case: &Case<'_>, strict: &'j Strict<'_>) -> Result<Message<'j>, R
     read.map_err(|fault| refused(case, &fault))
 }
 
-/// A request, notification or answer of a client of MCP, or what it asks of a session.
+/// Reads a request, notification or answer of an MCP client, or its session request.
 fn of_client<'j>(case: &Case<'_>, strict: &'j Strict<'_>, head: &mcp::Head) -> Result<Message<'j>, Refusal> {
     let reading = reading(case);
     if head.verb != mcp::Verb::Post {
@@ -196,7 +197,7 @@ fn of_client<'j>(case: &Case<'_>, strict: &'j Strict<'_>, head: &mcp::Head) -> R
         }
         return Ok(said.message);
     };
-    // a session that is not there answers before what is open in it
+    // an unknown session is reported before anything open in it
     in_session(case).map_err(|refusal| refusal.with_facts(case.facts()))?;
     let open = case.dialogues.asks(asked_at(case), &id, case.turn == Turn::Again);
     let operation = open.map_err(|NotOpen| answers_nothing(case))?;
@@ -204,7 +205,8 @@ fn of_client<'j>(case: &Case<'_>, strict: &'j Strict<'_>, head: &mcp::Head) -> R
     said.map_err(|fault| versions(case, head.version.as_deref(), refused(case, &fault)))
 }
 
-/// Names the version that is not carried, and those that are (2026-07-28 "Protocol Version Negotiation"). Other refusals stay as they are.
+/// Completes a version refusal with the requested and the supported versions (2026-07-28 "Protocol Version
+/// Negotiation"). Other refusals stay unchanged.
 fn versions(case: &Case<'_>, named: Option<&str>, refusal: Refusal) -> Refusal {
     if refusal.code() != Code::VersionUnsupported {
         return refusal;
@@ -223,25 +225,27 @@ fn versions(case: &Case<'_>, named: Option<&str>, refusal: Refusal) -> Refusal {
         .with_server_data(Some(data))
 }
 
-/// The version of MCP that an answer to `initialize` settles on, if it is a date: the caller reads no other word of the server.
+/// The MCP version in an answer to `initialize`, if it is a date. The caller gets no other text of the
+/// server.
 fn settled<'j>(answer: &'j Json<'_>) -> Option<&'j str> {
     let version = answer.as_object()?.get("result")?.as_object()?.get("protocolVersion")?.as_str()?;
     let form = version.bytes().map(|b| if b.is_ascii_digit() { b'0' } else { b });
     form.eq(*b"0000-00-00").then_some(version)
 }
 
-/// Outside of sessions a server has one room for the requests of everybody, and ids are small numbers: so a client takes back a request of its own that
-/// waits for its answer, and no other agent's.
+/// Checks that a client cancels a request of its own that waits for its answer.
+///
+/// Outside of sessions a server keeps everybody's requests together, and ids are small numbers.
 ///
 /// # Errors
-/// `not_found`, whether nothing of this id is under way, or it is another's too.
+/// `not_found`: no request of this id is under way, or another agent has one too.
 fn cancels(case: &Case<'_>, head: &mcp::Head, json: &Json<'_>) -> Result<(), Refusal> {
     if head.session.is_some() || case.route.options.keeps_callers_apart || case.turn == Turn::Again {
         return Ok(());
     }
     let id = json.as_object().and_then(|message| message.get("params")?.as_object()?.get("requestId"));
     let at = (case.route.receiver.as_str(), case.sender.id());
-    // a message without an id is refused by the schema of the protocol
+    // the protocol schema refuses a message without an id
     if id.and_then(RpcId::read).is_none_or(|id| case.dialogues.is_under_way(at, &id)) {
         return Ok(());
     }
@@ -250,11 +254,12 @@ fn cancels(case: &Case<'_>, head: &mcp::Head, json: &Json<'_>) -> Result<(), Ref
     ))
 }
 
-/// A stream goes on after an event that was told in the same session: servers keep the events of all sessions in one place, and
-/// some number them so that those of others are guessed.
+/// Checks that a resumed stream continues after an event that this session received.
+///
+/// Servers keep the events of all sessions together, and some number them, so foreign ids can be guessed.
 ///
 /// # Errors
-/// `not_found`, whether the event is unknown, forgotten or another's.
+/// `not_found`: the event is unknown, forgotten or another agent's.
 fn goes_on(case: &Case<'_>, verb: &mcp::Verb) -> Result<(), Refusal> {
     let mcp::Verb::Open { last_event: Some(event) } = verb else { return Ok(()) };
     in_session(case)?;
@@ -265,21 +270,21 @@ fn goes_on(case: &Case<'_>, verb: &mcp::Verb) -> Result<(), Refusal> {
         .with_hint("open the stream without `Last-Event-ID`, or initialize a new session"))
 }
 
-/// Where a server asked what a client answers.
+/// The place where the server made the request that a client answers.
 pub(crate) fn asked_at<'c>(case: &Case<'c>) -> At<'c> {
     let session = case.call.mcp.as_deref().and_then(|head| head.session.as_deref());
     (case.route.scope(), case.sender.id(), session)
 }
 
-/// A client answers what its server did not ask, or took back, or what is answered already.
+/// The refusal of a client's answer to a request that the server did not make, withdrew, or got an answer to.
 pub(crate) fn answers_nothing(case: &Case<'_>) -> Refusal {
     Refusal::new(Code::Malformed, "the message answers nothing that was asked")
         .with_hint("answer each request of the server once, in its session, while it is open")
         .with_facts(case.facts())
 }
 
-/// A2A 1.0 §3.6: which version a request speaks was read from its head, 0.3 where it names none; so a stripped header is a
-/// downgrade, refused where the route does not take 0.3.
+/// Checks that the route takes the request's A2A version (A2A 1.0 §3.6). A head without a version means 0.3.
+/// A stripped header is a downgrade, refused unless the route takes 0.3.
 fn taken(case: &Case<'_>) -> Result<(), Refusal> {
     let versions = &case.route.options.versions;
     if versions.contains(&case.call.version) {
@@ -294,18 +299,18 @@ fn taken(case: &Case<'_>) -> Result<(), Refusal> {
     .with_facts(case.facts()))
 }
 
-/// What a reply is.
+/// Content of a reply.
 pub(crate) enum Reply<'j> {
-    /// Something to be judged.
+    /// A message to judge.
     Said(Box<Message<'j>>),
-    /// Tasks, each to be judged for itself.
+    /// Tasks, each judged by itself.
     Tasks(Box<a2a::TaskList<'j>>),
 }
 
-/// Reads a reply, or one event of a stream, out of the JSON.
+/// Reads a reply, or one event of a stream, from its JSON.
 ///
 /// # Errors
-/// As [`parse`]; `agent_error` for an error of the protocol, `upstream_invalid` for another.
+/// As [`parse`]. `agent_error` for an error of the protocol, `upstream_invalid` for another.
 pub(crate) fn reply<'j>(case: &Case<'_>, strict: &'j Strict<'_>) -> Result<Reply<'j>, Refusal> {
     let asked = match case.call.binding {
         Binding::L8 => {
@@ -327,7 +332,7 @@ pub(crate) fn reply<'j>(case: &Case<'_>, strict: &'j Strict<'_>) -> Result<Reply
     }
 }
 
-/// Reads what a server of MCP answers or tells.
+/// Reads an answer or notification of an MCP server.
 ///
 /// # Errors
 /// As [`parse`]; `agent_error` with the number of an error.
@@ -389,14 +394,15 @@ fn target<'c>(case: &'c Case<'c>, message: &Message<'_>) -> Result<Target<'c>, R
             return grammar(claim).map(Target::Foreign);
         }
     }
-    // a native envelope names its context; in A2A a reply that names none is about the request's
+    // a native envelope names its context; an A2A reply without one belongs to the request's
     if message.claims.is_empty() && message.binding == Binding::L8 {
         return Ok(Target::Missing);
     }
     Ok(lookup(about.urn.as_str()).unwrap_or_else(|| Target::Unknown(about.urn.clone())))
 }
 
-/// Where a claim has its URN: in metadata under the name of the extension, which is our own constant.
+/// Pointer to a claim's URN. In A2A metadata it stands under the extension's name, which is a constant of
+/// ours.
 fn named_at(case: &Case<'_>, claim: &Claim<'_>) -> String {
     match case.call.binding {
         Binding::A2a => format!("{}/{}/context", claim.place, case.generation.extension()),
@@ -404,8 +410,11 @@ fn named_at(case: &Case<'_>, claim: &Claim<'_>) -> String {
     }
 }
 
-/// The context of a request that names none: the protocol's own for an operation of A2A without a message, else the route's default.
-/// What MCP says in its own words alone is again about the protocol's; a message of A2A without a default names none.
+/// The context of a request that names none.
+///
+/// An A2A operation without a message belongs to the protocol's context, everything else to the route's
+/// default. Without a default, MCP content in protocol terms alone belongs to the protocol's context; an A2A
+/// message has none.
 fn unnamed<'c>(case: &'c Case<'c>, message: &Message<'_>) -> Option<&'c ContextUrn> {
     let protocol = || case.generation.protocol_urn(message.binding);
     let default = tools::default_context(case, message.tool_call.map(|(tool, _)| tool));
@@ -417,7 +426,7 @@ fn unnamed<'c>(case: &'c Case<'c>, message: &Message<'_>) -> Option<&'c ContextU
     let only = |instance: &Instance<'_>| instance.of == Vocabulary::Protocol;
     let plain =
         || !message.instances.is_empty() && message.gap.is_none() && message.instances.iter().all(only);
-    // a tool that no context names is said in the protocol's words where the route takes such
+    // a tool that no context names is content of the protocol, if the route admits it
     let unnamed = message.tool_call.is_some() && case.route.options.unnamed_tools == UnnamedTools::Pass;
     default.or_else(|| if unnamed || plain() { protocol() } else { None })
 }
@@ -454,7 +463,7 @@ impl<'c, 'j> Parsed<'c, 'j> {
         &self.digests
     }
 
-    /// What is known of the message.
+    /// Facts known about the message.
     pub fn facts(&self) -> Facts {
         let context = match &self.target {
             Target::Missing => None,
@@ -484,7 +493,7 @@ pub(crate) fn refused(case: &Case<'_>, fault: &MessageFault) -> Refusal {
     }
 }
 
-/// What a request of A2A most likely lacks that looks like one of another version.
+/// Hint for an A2A request that looks like one of another version.
 fn of_the_other_version(case: &Case<'_>, fault: &MessageFault) -> Option<&'static str> {
     if case.call.binding != Binding::A2a || case.direction != Direction::Request {
         return None;
@@ -508,7 +517,7 @@ fn of_the_other_version(case: &Case<'_>, fault: &MessageFault) -> Option<&'stati
 }
 
 impl Refusal {
-    /// What a binding finds wrong with a message or the head of a request, without facts.
+    /// The refusal of a message or request head that its binding rejects, without facts.
     #[must_use]
     pub fn of_message(fault: &MessageFault, binding: Binding) -> Self {
         let code = match fault.kind {
@@ -526,7 +535,7 @@ impl Refusal {
     }
 }
 
-/// What a caller of this binding can do about it.
+/// Hint for the caller of this binding.
 const fn hint(code: Code, binding: Binding) -> &'static str {
     match code {
         Code::TooLarge => "send less in one message",

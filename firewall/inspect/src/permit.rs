@@ -1,4 +1,4 @@
-//! The leave to forward: the only values that a gateway may send onwards.
+//! Permits: the only values that a gateway may forward.
 
 mod reply;
 
@@ -25,18 +25,20 @@ use std::{borrow::Cow, sync::Arc};
 
 pub use reply::{ReplyPermit, Written};
 
-/// Something the caller should know although the message passed.
+/// A remark for the caller of a message that passed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// The context is deprecated; `newest` is the newest version that counts today, if there is a newer one.
+    /// The context is deprecated. `newest` is the newest usable version today, if there is a newer one.
     Deprecated {
-        /// The newest version of the line that is valid.
+        /// Newest valid version of the line.
         newest: Option<Version>,
     },
 }
 
-/// Leave to forward one request, once. It owns the bytes that were checked, the destination and the number of the
-/// generation that it was given under. It cannot be cloned, built outside this crate, or spent twice.
+/// Permission to forward one request, once.
+///
+/// It owns the checked bytes, the destination and the number of its generation. It cannot be cloned, built
+/// outside this crate, or spent twice.
 ///
 /// ```compile_fail,E0382
 /// # fn twice(permit: semgate_inspect::Permit) {
@@ -65,70 +67,71 @@ pub struct Permit {
     sent: Sent,
 }
 
-/// A permit without the bytes that it is for, while those are still borrowed.
+/// A permit without its bytes, while those are still borrowed.
 pub(crate) struct Leave {
     fresh_until: u64,
     notice: Option<Notice>,
     sent: Sent,
 }
 
-/// Proof that the questions of a message were counted: its permit was given back for it.
+/// Proof that a message was counted: its permit was given back.
 #[derive(Debug)]
 pub(crate) struct Counted(());
 
-/// What a spent permit leaves behind: against it the reply is judged. It goes from stage to stage, so it is no larger than a pointer.
+/// The remains of a spent permit, which the reply is judged against. Boxed, since it moves from stage to
+/// stage.
 #[derive(Clone, Debug)]
 pub struct Sent(Box<Told>);
 
-/// What is known of a message that was let pass.
+/// Facts about a permitted request.
 #[derive(Clone, Debug)]
 pub struct Told {
     pub(crate) route: Arc<Route>,
     pub(crate) caller: Peer,
-    /// The context of the reply: the request's, or that of the task that the request asks about.
+    /// Context of the reply: the request's, or that of the task in question.
     pub(crate) about: Arc<About>,
     pub(crate) rpc_id: Option<RpcId>,
     pub(crate) call: Call,
     pub(crate) asked: Option<Asked>,
     pub(crate) mcp: Option<mcp::Asked>,
-    /// The request named no context: it is about a default one of the route.
+    /// True if the request named no context and got the route's default.
     pub(crate) by_default: bool,
-    /// How often the server had said that its tools changed when this was asked.
+    /// Announced tool changes of the server at the time of the request.
     pub(crate) tool_changes: u64,
-    /// The tasks and conversations that the request points at.
+    /// Tasks and conversations that the request names.
     pub(crate) threads: Vec<(Kind, String)>,
-    /// The push configurations, as `task/configuration`.
+    /// Push configurations, as `task/configuration`.
     pub(crate) pushes: Vec<String>,
-    /// The task and the conversation that the request itself is in.
+    /// Task and conversation of the request itself.
     pub(crate) own: (Option<String>, Option<String>),
-    /// What the request does to the turns.
+    /// Proposal step of the request.
     pub(crate) step: Option<Arc<Step>>,
-    /// Of a request for a list, what it asked with for which page, and its size.
+    /// Page token and page size of a list request.
     pub(crate) page: (Option<String>, Option<i64>),
-    /// The session of the request, and what was settled in it: replies may say it too.
+    /// Session of the request, which its replies share.
     pub(crate) session: Option<InSession>,
     pub(crate) settled: Arc<OfPair>,
-    /// What the request settles once the agent behind took it.
+    /// Terms to settle once the upstream agent accepts the request.
     pub(crate) settles: Vec<Meaning>,
-    /// Questions that the context answers, where the gateway is to answer them.
+    /// Questions that the gateway can answer from the context.
     pub(crate) questions: Vec<Question>,
-    /// Kept while a request of MCP outside of sessions waits for its answer: it may be cancelled so long.
+    /// Handle of an MCP request outside of sessions: while it lives, the request may be cancelled.
     pub(crate) under_way: Option<Arc<()>>,
-    /// The id that a request of MCP has in its session.
+    /// Hold on the id of an MCP request in its session.
     pub(crate) asking: Option<Arc<Asking>>,
-    /// Taken by whoever answers a request of MCP.
+    /// Right to answer an MCP request, taken by its answer.
     pub(crate) right: AnswerRight,
-    /// What a SUBSCRIBE opened; it ends with the last copy of this.
+    /// Subscription opened by a SUBSCRIBE. It ends with the last copy.
     pub(crate) subscription: Option<Subscription>,
-    /// The token of the push configuration that the request sets, or that a notification was sent under.
+    /// Token of the push configuration that the request sets, or that a notification came under.
     pub(crate) delivery: Option<Arc<str>>,
-    /// What is left to the caller of the limits that concern the request.
+    /// Remaining limits of the caller.
     pub(crate) quotas: Vec<Quota>,
     pub(crate) facts: Facts,
 }
 
 impl Leave {
-    /// What a message that passed every stage leaves to its bytes.
+    /// The permit of a message that passed every stage, without its bytes.
     pub(crate) fn of(metered: &Metered<'_, '_>, step: Option<Arc<Step>>) -> Self {
         let resolved = metered.decided().resolved();
         let (case, message) = (resolved.case(), resolved.message());
@@ -177,7 +180,7 @@ impl Leave {
         }
     }
 
-    /// The id of a request in a session of MCP, whose answer may come on another stream.
+    /// The id of a request in an MCP session. Its answer may come on another stream.
     pub(crate) fn asks_in_session(&self) -> Option<(&RpcId, &Sent)> {
         let asked = self.sent.mcp.as_ref().filter(|asked| asked.version.has_sessions())?;
         crate::dialogue::session(&self.sent)?;
@@ -188,67 +191,67 @@ impl Leave {
         &self.sent
     }
 
-    /// The id of a request of MCP outside of sessions.
+    /// The id of an MCP request outside of sessions.
     pub(crate) fn asks_alone(&self) -> Option<&RpcId> {
         let asked = self.sent.mcp.as_ref().filter(|_| crate::dialogue::session(&self.sent).is_none())?;
         asked.rpc_id.as_ref()
     }
 
-    /// What it does to the turns it did when the message was let pass first.
+    /// Keeps the proposal step recorded when the request was first permitted.
     pub(crate) fn keep_turn(&mut self, step: Option<Arc<Step>>) {
         self.sent.step = step;
     }
 
-    /// What was left when the message was let pass first.
+    /// Keeps the limits recorded when the request was first permitted.
     pub(crate) fn counted(mut self, quotas: Vec<Quota>) -> Self {
         self.sent.quotas = quotas;
         self
     }
 
-    /// What the message opened when it was let pass first.
+    /// Keeps the subscription opened when the request was first permitted.
     pub(crate) fn subscribed(mut self, subscription: Option<Subscription>) -> Self {
         self.sent.subscription = subscription;
         self
     }
 
-    /// What is kept while the request waits for its answer.
+    /// Keeps the handle that marks the request as waiting for its answer.
     pub(crate) fn waiting(mut self, under_way: Option<Arc<()>>) -> Self {
         self.sent.under_way = under_way;
         self
     }
 
-    /// The right to answer the message that was let pass first.
+    /// Keeps the answer right made when the request was first permitted.
     pub(crate) fn answered_by(mut self, right: AnswerRight) -> Self {
         self.sent.right = right;
         self
     }
 
-    /// The id that the request has in its session.
+    /// Keeps the hold on the request's id in its session.
     pub(crate) fn asking(mut self, asking: Option<Arc<Asking>>) -> Self {
         self.sent.asking = asking;
         self
     }
 
-    /// The push configuration that the message sets.
+    /// Keeps the token of the push configuration that the request sets.
     pub(crate) fn delivering(mut self, delivery: Option<Arc<str>>) -> Self {
         self.sent.delivery = delivery;
         self
     }
 
-    /// The leave for the bytes that the message was parsed from.
+    /// The permit for the bytes that the message was parsed from.
     pub(crate) fn over(self, arrived: Arrived) -> Permit {
         let Self { fresh_until, notice, sent } = self;
         Permit { arrived, fresh_until, notice, sent }
     }
 }
 
-/// The right to answer a request of MCP that has an id.
+/// The right to answer an MCP request that has an id.
 fn answerable_once(asked: Option<&mcp::Asked>) -> AnswerRight {
     let id = asked.and_then(|asked| asked.rpc_id.as_ref());
     id.map_or_else(AnswerRight::default, |_| AnswerRight::new())
 }
 
-/// Of a request for a list of tools: how often the server had said that they changed. Of no meaning for others.
+/// Announced tool changes of the server, for a tool list request; 0 for other requests.
 fn tool_changes(case: &Case<'_>, asked: Option<&mcp::Asked>) -> u64 {
     match asked {
         Some(asked) if asked.operation == mcp::Operation::ListTools => {
@@ -263,67 +266,68 @@ impl Permit {
         &mut self.sent
     }
 
-    /// The generation that the permit was given under.
+    /// Number of the generation in force when the permit was given.
     pub fn generation(&self) -> u64 {
         self.sent.facts.generation
     }
 
-    /// Where the bytes may go, and nowhere else.
+    /// The only destination of the bytes.
     pub fn destination(&self) -> &Arc<Route> {
         &self.sent.route
     }
 
-    /// What the head of the request settled.
+    /// Protocol facts read from the request head.
     pub fn call(&self) -> &Call {
         &self.arrived.call
     }
 
-    /// What is asked for, in A2A.
+    /// The requested operation of A2A.
     pub fn operation(&self) -> Option<Operation> {
         self.sent.operation()
     }
 
-    /// For the audit record.
+    /// Facts for the audit record.
     pub fn facts(&self) -> &Facts {
         &self.sent.facts
     }
 
-    /// What the caller should know although the message passes.
+    /// Remark for the caller.
     pub fn notice(&self) -> Option<&Notice> {
         self.notice.as_ref()
     }
 
-    /// What is left to the caller of the limits that concern it: for the head of its answer.
+    /// Remaining limits of the caller, for the head of its answer.
     pub fn quotas(&self) -> &[Quota] {
         &self.sent.quotas
     }
 
-    /// The right to answer the request, which an error of the gateway has to take too.
+    /// The right to answer the request. An error of the gateway has to take it too.
     pub fn right(&self) -> AnswerRight {
         self.sent.right.clone()
     }
 
-    /// The bytes that will be forwarded.
+    /// Bytes to forward.
     pub fn body(&self) -> &Bytes {
         &self.arrived.body
     }
 
-    /// How many bytes will be forwarded.
+    /// Number of bytes to forward.
     pub fn len(&self) -> usize {
         self.arrived.body.len()
     }
 
-    /// True of a request whose path says all.
+    /// Returns true for a request without a body.
     pub fn is_empty(&self) -> bool {
         self.arrived.body.is_empty()
     }
 
-    /// The last second at which the status is fresh that the permit rests on.
+    /// The last second at which the status behind the permit is fresh.
     pub fn fresh_until(&self) -> u64 {
         self.fresh_until
     }
 
-    /// Spends the permit: head and exact bytes of what was checked, and what its reply is judged against.
+    /// Spends the permit. Returns the head and exact bytes that were checked, and the data to judge the
+    /// reply.
     pub fn spend(self) -> (Outgoing, Sent) {
         if let Some(step) = &self.sent.step {
             step.delivered();
@@ -339,18 +343,19 @@ impl Permit {
         &self.sent
     }
 
-    /// What the request leaves behind where it sets a push configuration: for [`Inspector::declined`](crate::Inspector::declined), should it never be forwarded.
+    /// The remains of a request that sets a push configuration, for
+    /// [`Inspector::declined`](crate::Inspector::declined) if it is never forwarded.
     pub fn sets_push(&self) -> Option<Sent> {
         self.sent.delivery.is_some().then(|| self.sent.clone())
     }
 
-    /// Gives the permit back, unused: what the message would have answered is open again.
+    /// Gives the permit back unused. The proposal that the message would have answered is open again.
     pub fn give_back(self) -> Sent {
         self.sent.undelivered();
         self.sent
     }
 
-    /// Takes the permit back for renewal.
+    /// Gives the permit back for renewal.
     pub(crate) fn into_counted(self) -> (Arrived, Sent, Counted) {
         (self.arrived, self.sent, Counted(()))
     }
@@ -379,9 +384,11 @@ impl Sent {
         *self.0
     }
 
-    /// Not one byte of the request reached the agent behind: a proposal that it answered is open again, and one that it made was
-    /// never made. To be said only of what is known not to have arrived; of what may have, it stays answered, so that no
-    /// proposal is ever accepted twice.
+    /// Undoes the request's proposal step and frees its id. An answered proposal is open again, and a new one
+    /// was never made.
+    ///
+    /// Call it only if no byte of the request reached the upstream agent. In doubt the proposal stays
+    /// answered, so that none is accepted twice.
     pub fn undelivered(&self) {
         if let Some(step) = &self.step {
             step.undelivered();
@@ -391,18 +398,18 @@ impl Sent {
         }
     }
 
-    /// The right to answer the request, which an error of the gateway has to take too.
+    /// The right to answer the request. An error of the gateway has to take it too.
     pub fn right(&self) -> &AnswerRight {
         &self.right
     }
 
-    /// Whether the request resumes the stream of a session of MCP after an event.
+    /// Returns true if the request resumes an MCP session stream after an event.
     pub(crate) fn resumes(&self) -> bool {
         let verb = self.call.mcp.as_deref().map(|head| &head.verb);
         matches!(verb, Some(mcp::Verb::Open { last_event: Some(_) }))
     }
 
-    /// The task that the request is about, where it is about one.
+    /// The task that the request is about, if any.
     pub(crate) fn asked_task(&self) -> Option<&str> {
         self.threads.iter().find(|(kind, _)| *kind == Kind::Task).map(|(_, id)| id.as_str())
     }
@@ -411,78 +418,78 @@ impl Sent {
         OwnThread { task: self.own.0.as_deref(), context: self.own.1.as_deref() }
     }
 
-    /// The route that the request took.
+    /// Route of the request.
     pub fn route(&self) -> &Arc<Route> {
         &self.route
     }
 
-    /// Who sent the request and will read the reply.
+    /// Sender of the request and reader of the reply.
     pub fn caller(&self) -> &Peer {
         &self.caller
     }
 
-    /// The JSON-RPC id that answers must repeat, for JSON-RPC bindings.
+    /// JSON-RPC id that answers must repeat, for JSON-RPC bindings.
     pub fn rpc_id(&self) -> Option<&RpcId> {
         self.rpc_id.as_ref()
     }
 
-    /// What an answer is read against, in A2A.
+    /// Request data for reading an A2A answer.
     pub fn asked(&self) -> Option<&Asked> {
         self.asked.as_ref()
     }
 
-    /// What an answer is read against, in MCP; none for what is not answered.
+    /// Request data for reading an MCP answer; none for a message without an answer.
     pub fn mcp(&self) -> Option<&mcp::Asked> {
         self.mcp.as_ref()
     }
 
-    /// Whether it is a message of MCP that no message answers: a notification, an answer of the client or the end of a session. A success
-    /// keeps its status and loses its body.
+    /// Returns true for an MCP message without an answer: a notification, a client's answer, or the end of a
+    /// session. A success keeps its status and loses its body.
     pub fn is_unanswered(&self) -> bool {
         self.route.binding == Binding::Mcp && self.mcp.is_none()
     }
 
-    /// Whether the request asks for the stream of a session of MCP, which is silent for as long as nothing happens.
+    /// Returns true if the request opens the stream of an MCP session, which may stay silent for long.
     pub fn opens_session_stream(&self) -> bool {
         self.mcp.as_ref().is_some_and(|asked| asked.rpc_id.is_none())
     }
 
-    /// Whether the request asks to be told of changes, in MCP: its stream is silent for as long as there are none.
+    /// Returns true if the MCP request subscribes to changes. Its stream may stay silent for long.
     pub fn listens(&self) -> bool {
         self.mcp.as_ref().is_some_and(|asked| asked.operation == mcp::Operation::Listen)
     }
 
-    /// Whether the request ends a session of MCP.
+    /// Returns true if the request ends an MCP session.
     pub fn ends_session(&self) -> bool {
         self.call.mcp.as_deref().is_some_and(|head| head.verb == mcp::Verb::End)
     }
 
-    /// Whether the request names a session of MCP.
+    /// Returns true if the request names an MCP session.
     pub fn in_session(&self) -> bool {
         crate::dialogue::session(self).is_some()
     }
 
-    /// What was asked for, in A2A.
+    /// The requested operation of A2A.
     pub fn operation(&self) -> Option<Operation> {
         self.asked.as_ref().map(|asked| asked.operation)
     }
 
-    /// The binding of the request.
+    /// Binding of the request.
     pub fn binding(&self) -> Binding {
         self.route.binding
     }
 
-    /// The digest of the context that replies are judged under.
+    /// Digest of the context that replies are judged under.
     pub fn digest(&self) -> &Digest {
         &self.about.digest
     }
 
-    /// What is left to the caller of the limits that concern the request: for the head of its answer, and for nobody else.
+    /// Remaining limits of the caller, for the head of its answer and for nobody else.
     pub fn quotas(&self) -> &[Quota] {
         &self.quotas
     }
 
-    /// The request's facts, for the audit record and for refusals after sending.
+    /// Facts of the request, for the audit record and for refusals after sending.
     pub fn facts(&self) -> &Facts {
         &self.facts
     }

@@ -1,7 +1,9 @@
-//! What an agent sends by itself about a task (A2A push notifications): where it goes, whose it is, and whether it may pass.
+//! Notifications that an agent sends about a task (A2A push notifications): target, owner and judgement.
 //!
-//! A notification is judged like an event of the task's stream: its receiver is the owner of the push configuration, its context that of
-//! the task. The name under which the agent sends it is a token that nobody can guess, and that stands for one configuration.
+//! A notification is judged like an event of the task's stream. Its receiver is the owner of the push
+//! configuration, its context that of the task.
+//!
+//! The agent sends it under an unguessable token, which stands for one configuration.
 
 use crate::{
     Code, Delivered, Inspector, Kind, Now, Peer, Permit, Refusal, ReplyPermit, Route, Sent,
@@ -29,7 +31,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// Leave to deliver one notification, once, to the one place that it is for.
+/// Permission to deliver one notification to its only target, once.
 #[derive(Debug)]
 #[must_use = "a permit that is not spent delivers nothing"]
 pub struct Notification {
@@ -44,12 +46,12 @@ pub struct Notification {
 pub struct Posted(Arc<Receipt>);
 
 impl Notification {
-    /// For the audit record: the agent is the sender, the configuration's owner the receiver.
+    /// Facts for the audit record: the agent is the sender, the configuration's owner the receiver.
     pub fn facts(&self) -> &crate::Facts {
         self.permit.facts()
     }
 
-    /// Where it goes, and what is shown there.
+    /// Target and credentials of the delivery.
     pub fn delivery(&self) -> &Arc<Delivery> {
         &self.delivery
     }
@@ -59,7 +61,7 @@ impl Notification {
         Posted(Arc::clone(&self.told))
     }
 
-    /// Spends the permit: the exact bytes that were checked.
+    /// Spends the permit. Returns the exact bytes that were checked.
     pub fn spend(self) -> (Bytes, Arc<Delivery>) {
         (self.permit.spend().1, self.delivery)
     }
@@ -96,8 +98,8 @@ impl Kept {
 }
 
 impl Inspector {
-    /// A permit for other bytes of the same request, which the gateway wrote in its place (a named transformation, `docs/design/firewall.md` §1): they are
-    /// parsed, conformed and decided as a new message, and nothing is counted a second time.
+    /// A permit for other bytes of the same request, rewritten by the gateway. They are parsed, conformed and
+    /// decided as a new message, and nothing is counted twice.
     ///
     /// # Errors
     /// As [`Inspector::inspect`], except for the two limits.
@@ -106,11 +108,11 @@ impl Inspector {
         self.judged_again((arrived, sent, counted), now)
     }
 
-    /// Remembers where notifications go that the agent sends under `token`, which is nobody's yet: a push configuration of the sender
-    /// of this permit, about its task or about the one that the answer tells of.
+    /// Records the target of notifications under a new `token`. It belongs to a push configuration of the
+    /// permit's sender, about its task or the one that the answer names.
     ///
-    /// A request that only sets one names its task: it is about that one whatever comes of the answer. Set under a lock, it ends with that
-    /// lock. Only the lane of the permit's route leads to it.
+    /// A request that only sets a configuration names its task, whatever the answer says. A configuration set
+    /// under a lock ends with that lock. Only the lane of the permit's route delivers to it.
     pub fn deliver(&self, permit: &mut Permit, token: &str, delivery: Delivery) {
         let sent = permit.sent_mut();
         let until = sent.session.map(|session| session.until);
@@ -123,16 +125,18 @@ impl Inspector {
         sent.delivery = Some(token);
     }
 
-    /// The agent behind answered the request with an error, or never got it: the push configuration that it would have set is none, and the
-    /// address that stands for it leads nowhere any more. What was set before under the same id stays. To be said only of what the agent is
-    /// known not to have taken.
+    /// Forgets the push configuration of a request that the upstream agent answered with an error, or never
+    /// received.
+    ///
+    /// Its token becomes invalid. An earlier configuration with the same id stays. Call it only if the agent
+    /// is known not to have accepted the request.
     pub fn declined(&self, sent: &Sent) {
         if let Some(token) = &sent.delivery {
             self.owners().forget(&sent.route.scope(), Kind::Delivery, token);
         }
     }
 
-    /// Where the notifications under this token go, if that is this caller's to know.
+    /// The delivery under this token, if this caller owns it.
     pub fn delivery(&self, sent: &Sent, token: &str) -> Option<Arc<Delivery>> {
         let (owner, _, delivery) = self.owners().delivery(&sent.route.scope(), token)?;
         (*owner == *sent.caller.id()).then_some(delivery)
@@ -142,8 +146,11 @@ impl Inspector {
     /// is put behind other text is judged with what came before under the same token, while that is remembered.
     ///
     /// # Errors
-    /// `lock_mismatch` after the end of the lock that its configuration was set under; `not_found` for a token that is none, or whose configuration was deleted or set on another route, and for a notification about another task;
-    /// `sender_mismatch` for another agent than the route's; else as for a reply, with the inner code itself: the agent is the one who reads it.
+    /// `lock_mismatch` after the configuration's lock has ended. `not_found` for an unknown token, for a
+    /// configuration that was deleted or set on another route, and for another task. `sender_mismatch` for
+    /// another agent than the route's.
+    ///
+    /// Otherwise as for a reply, with the inner code itself, since the agent reads it.
     pub fn inspect_notification(
         &self,
         route: &Arc<Route>,
@@ -155,8 +162,8 @@ impl Inspector {
         self.notification(route, token, replier, (body, None), now)
     }
 
-    /// A permit that is good now for the same notification: every stage runs again, and nothing is counted, remembered or taken a second
-    /// time. What was permitted before counts no more, whatever comes of it.
+    /// Judges the same notification again in every stage. Nothing is counted, recorded or taken a second
+    /// time. The earlier permit becomes invalid in any case.
     ///
     /// # Errors
     /// As [`Inspector::inspect_notification`], except for the limits.
@@ -191,7 +198,7 @@ impl Inspector {
     ) -> Result<Notification, Refusal> {
         let unknown = || not_found().with_detail("no push configuration has this address");
         let (owner, about, delivery) = self.owners().delivery(&route.scope(), token).ok_or_else(unknown)?;
-        // an agent that may post to the lanes of several routes does not choose whose rules count
+        // an agent with several lanes cannot choose which route's rules apply
         if delivery.route != route.name {
             return Err(unknown());
         }
@@ -213,9 +220,13 @@ impl Inspector {
             )
     }
 
-    /// Which version a notification is read in: that of its configuration. An agent that speaks both may post in 1.0 what was asked for in
-    /// 0.3, so where the route takes both, what has the form of 1.0 is read so. No bytes have both forms: a task of 0.3 says its `kind` and
-    /// has none of the members of a `StreamResponse`, which has one of them and nothing else.
+    /// The A2A version of a notification: that of its configuration.
+    ///
+    /// An agent that speaks both may post 1.0 for a configuration of 0.3. If the route takes both, bytes in
+    /// 1.0 form are read as 1.0.
+    ///
+    /// No bytes have both forms. A task of 0.3 has `kind` and no member of a `StreamResponse`, which has
+    /// exactly one member.
     fn spoken(&self, route: &Route, delivery: &Delivery, body: &[u8]) -> Version {
         if !delivery.old {
             return Version::V10;
@@ -223,14 +234,14 @@ impl Inspector {
         if !route.options.versions.contains(&Version::V10) {
             return Version::V03;
         }
-        // what is no JSON is refused in either
+        // both versions refuse bytes that are not JSON
         match json::read(body, &self.limits().json) {
             Ok(json) if a2a::is_stream_response(&json) => Version::V10,
             _ => Version::V03,
         }
     }
 
-    /// What a notification in this version is judged against: as if the owner had subscribed to the task.
+    /// The request that a notification in this version answers, as if the owner had subscribed to the task.
     fn answering(
         &self,
         route: &Arc<Route>,
@@ -340,7 +351,7 @@ impl Inspector {
 }
 
 impl Inspector {
-    /// Counts and remembers a notification that may leave, unless that was done before.
+    /// Counts and records a permitted notification, unless that was done before.
     fn leaves(
         &self,
         (case, sent, token): (&Case<'_>, &Sent, &str),
@@ -365,7 +376,7 @@ impl Inspector {
     }
 }
 
-/// As a stream ends with the lock that it was asked for under.
+/// Checks the lock of a configuration, as for a stream.
 fn in_lock(delivery: &Delivery, now: Now) -> Result<(), Refusal> {
     if delivery.until.is_none_or(|until| now.unix < until) {
         return Ok(());
@@ -374,15 +385,15 @@ fn in_lock(delivery: &Delivery, now: Now) -> Result<(), Refusal> {
         .with_hint("nothing more is delivered for it: its owner has to set it again under a new lock"))
 }
 
-/// The one task that a notification is about.
+/// The only task of a notification.
 fn task_of<'j>(message: &Message<'j>) -> Option<&'j str> {
     about_task(message).or(message.threads.own.task)
 }
 
-/// What an answer or a notification that may pass says of the configuration: which task it is about, and its id.
+/// Records the task and id of a configuration that a permitted answer or notification tells.
 ///
 /// # Errors
-/// `not_found` if it is about another one already.
+/// `not_found` if the configuration belongs to another task.
 pub(crate) fn bind(case: &Case<'_>, token: &str, message: &Message<'_>) -> Result<(), Refusal> {
     let scope = &case.route.scope();
     let bound = match message.threads.pushes.first() {

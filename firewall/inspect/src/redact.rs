@@ -1,8 +1,8 @@
-//! Members that policies take out of replies (`@redact`), a named transformation (`docs/design/firewall.md` §1): what is left is parsed, conformed and
-//! decided again as a new message, and only its bytes pass.
+//! Redaction: policies remove members from replies (`@redact`). The rest is parsed, conformed and decided
+//! again as a new message, and only its bytes pass.
 //!
-//! Two things hold it: the reply is written anew here where a policy asks for it, and [`meter`](crate::meter) refuses whatever still
-//! holds such a member, on whichever path it came.
+//! Two places enforce it. This module rewrites the reply, and [`meter`](crate::meter) refuses any reply that
+//! still holds such a member.
 
 mod write;
 
@@ -23,13 +23,13 @@ use std::{collections::BTreeSet, sync::Arc};
 pub(crate) use write::leaving_out;
 use write::{Cut, without};
 
-/// A reply without what policies take out of it.
+/// A reply without its redacted members.
 pub(crate) struct Redacted {
-    /// The bytes that are judged, and pass.
+    /// Rewritten bytes, which are judged and pass.
     pub bytes: Bytes,
-    /// What is gone: `concept.member`, names of the schema, sorted.
+    /// Redacted members as `concept.member` in schema names, sorted.
     pub members: Vec<String>,
-    /// Each message of it that something is gone of, as it was.
+    /// Redacted messages in their original form.
     pub before: Vec<Before>,
 }
 
@@ -39,7 +39,7 @@ impl Redacted {
     }
 }
 
-/// The members that obligations take out of an instance which holds them, each with the policy that does.
+/// Members of an instance that obligations redact and that are present, each with its policy.
 fn held<'o>(
     instance: &Instance<'_>,
     obligations: &'o Obligations,
@@ -48,12 +48,12 @@ fn held<'o>(
     asked.filter(|(_, path)| has_field(instance.object, path)).collect()
 }
 
-/// As records name it.
+/// Name of a member in records.
 fn named(said: &Said<'_>, path: &FieldPath) -> String {
     format!("{}.{}", said.term.name(), path.join("."))
 }
 
-/// What obligations would take out of a message, if that can be done.
+/// Members that obligations would redact; `None` if that is impossible.
 pub(crate) fn would_cut(
     conformed: &Conformed<'_, '_>,
     obliged: &[(usize, Obligations)],
@@ -70,11 +70,11 @@ pub(crate) fn would_cut(
     Some(members)
 }
 
-/// A reply, event or notification of native L8 or A2A without what policies take out of it; `None` where they take nothing, or where it
-/// may not pass anyway, which its own judgement says.
+/// Redacts a reply, event or notification of native L8 or A2A. `None` if nothing is redacted, or if the reply
+/// may not pass anyway.
 ///
 /// # Errors
-/// `policy_error` for what cannot be written anew.
+/// `policy_error` if the reply cannot be rewritten.
 pub(crate) fn reply(case: &Case<'_>, sent: &Sent, answered: &Answered) -> Result<Option<Redacted>, Refusal> {
     if !case.generation.policies().redacts() {
         return Ok(None);
@@ -100,7 +100,7 @@ pub(crate) fn reply(case: &Case<'_>, sent: &Sent, answered: &Answered) -> Result
     }
 }
 
-/// The same of a message of a server of MCP.
+/// Redacts a message of an MCP server.
 ///
 /// # Errors
 /// As [`reply`].
@@ -122,7 +122,7 @@ pub(crate) fn of_server(
     }
 }
 
-/// `look` says what the judgement of what is written anew is for.
+/// Rewrites a reply. `look` is the purpose of the judgement that follows.
 fn anew(strict: &Strict<'_>, all: &[Decided<'_, '_>], look: Look) -> Result<Option<Redacted>, Refusal> {
     let (mut cuts, mut before): (_, Vec<Before>) = (Vec::new(), Vec::new());
     let (mut mirrored, mut cut) = (false, None);
@@ -159,14 +159,16 @@ fn anew(strict: &Strict<'_>, all: &[Decided<'_, '_>], look: Look) -> Result<Opti
     Ok(Some(Redacted { bytes: Bytes::from(written), members: members.into_iter().collect(), before }))
 }
 
-/// The refusal of a reply that cannot be written anew, beside what the shadow set says of it as its agent wrote it.
+/// The refusal of a reply that cannot be rewritten, with the shadow set's decision on the original.
 fn uncut(refusal: Refusal, decided: &Decided<'_, '_>, answer: Option<Answer>) -> Refusal {
     let shadow = beside_uncut(decided.case(), answer);
     refusal.with_facts(Facts { shadow, ..decided.facts() })
 }
 
-/// What a protocol says of itself is not cut: others build on it. And in MCP a text beside the result may say again what is cut of it,
-/// unless it only repeats the result, which is then no instance of its own and is written anew with it.
+/// Returns true if an instance may be redacted.
+///
+/// Protocol content may not, since other parts build on it. In MCP a text beside the result could repeat the
+/// redacted member. A text that only repeats the result is no instance, and is rewritten with it.
 fn may_cut(conformed: &Conformed<'_, '_>, instance: &Instance<'_>) -> bool {
     let alone = || conformed.said().count() == 1;
     let mcp = conformed.resolved().message().binding == Binding::Mcp;

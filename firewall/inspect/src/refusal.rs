@@ -1,4 +1,4 @@
-//! A refusal: an outside half for whoever called, an inside half for the operator.
+//! Refusals: a public half for the caller, a private half for the operator.
 
 use crate::{code::Code, facts::Facts, meter::Quota};
 use std::{fmt, time::Duration};
@@ -9,20 +9,20 @@ use semgate_message::{
     mcp::{ErrorData, Version},
 };
 
-/// Whether the agent behind has received the message that is refused or whose reply is refused.
+/// Delivery state of a refused message, or of the request whose reply was refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Delivered {
-    /// Nothing reached it: sending again is safe.
+    /// The upstream agent received nothing: sending again is safe.
     #[default]
     No,
-    /// It has the message: sending again says it twice.
+    /// The upstream agent has the message: sending again repeats it.
     Yes,
-    /// The connection failed after bytes were sent: nobody knows.
+    /// Unknown: the connection failed after bytes were sent.
     Unknown,
 }
 
 impl Delivered {
-    /// `no`, `yes` or `unknown`, as problem documents write it.
+    /// The value in problem documents: `no`, `yes` or `unknown`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::No => "no",
@@ -32,18 +32,18 @@ impl Delivered {
     }
 }
 
-/// What the gateway itself can do about it.
+/// A remedy of the gateway itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
-    /// The tools of the server have to be listed before one is called: they changed, drifted elsewhere, or were not listed for long.
+    /// List the server's tools before a call: they changed, drifted elsewhere, or were not listed for long.
     ListTools,
-    /// Of an event of a stream: nobody waits for it, so it can be left out and the stream go on.
+    /// Leave a stream event out, since nobody waits for it. The stream goes on.
     LeaveOut,
-    /// Of an event of a stream: it answers a request that was answered. It is left out, and the stream goes on.
+    /// Leave a stream event out, since its request was answered. The stream goes on.
     Withhold,
 }
 
-/// A message was stopped: the code, what the caller may read, and what only the operator may.
+/// The refusal of a message: its code, the text for the caller, and the text for the operator alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal(Box<Inner>);
 
@@ -72,7 +72,7 @@ struct Inner {
 }
 
 impl Refusal {
-    /// A refusal with the reason that outsiders may read: one line, lowercase, no payload value.
+    /// A refusal with its public reason: one line, lowercase, no payload value.
     pub fn new(code: Code, reason: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             code,
@@ -98,78 +98,78 @@ impl Refusal {
         }))
     }
 
-    /// Adds what the caller can do about it.
+    /// Adds the hint for the caller.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = hint.into();
         self
     }
 
-    /// Adds what only the operator may read.
+    /// Adds the detail for the operator alone.
     #[must_use]
     pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
         self.0.detail = detail.into();
         self
     }
 
-    /// Names what is missing, as JSON Pointers into the message made of names of the schema (F0-63).
+    /// Adds the missing members: JSON Pointers into the message, made of schema names (F0-63).
     #[must_use]
     pub fn with_missing(mut self, missing: Vec<String>) -> Self {
         self.0.missing = missing;
         self
     }
 
-    /// Asks which values an undefined name can have (F0-31).
+    /// Asks for the possible values of an undefined name (F0-31).
     #[must_use]
     pub fn with_asks(mut self, name: &str) -> Self {
         self.0.asks = Some(name.to_owned());
         self
     }
 
-    /// Says whether the agent behind has the message.
+    /// Sets the delivery state.
     #[must_use]
     pub fn with_delivered(mut self, delivered: Delivered) -> Self {
         self.0.delivered = delivered;
         self
     }
 
-    /// Names the inner code of a refused reply.
+    /// Sets the inner code of a refused reply.
     #[must_use]
     pub fn with_cause(mut self, cause: Code) -> Self {
         self.0.cause = Some(cause);
         self
     }
 
-    /// Says when trying again can succeed.
+    /// Sets the wait before a retry can succeed.
     #[must_use]
     pub fn with_retry_after(mut self, wait: Duration) -> Self {
         self.0.retry_after = Some(wait);
         self
     }
 
-    /// Says that no wait helps: the same message can never pass.
+    /// Marks a message that can never pass: no wait helps.
     #[must_use]
     pub fn that_never_passes(mut self) -> Self {
         self.0.never = true;
         self
     }
 
-    /// Adds the limits that stopped it, as its sender may know them.
+    /// Adds the limits that stopped the message, as shown to its sender.
     #[must_use]
     pub fn with_quotas(mut self, quotas: Vec<Quota>) -> Self {
         self.0.quotas = quotas;
         self
     }
 
-    /// Carries the JSON-RPC id that the answer must repeat.
+    /// Sets the JSON-RPC id that the answer must repeat.
     #[must_use]
     pub fn with_rpc_id(mut self, id: Option<RpcId>) -> Self {
         self.0.rpc_id = id;
         self
     }
 
-    /// An agent answered with an error: one of the protocol's own is repeated by its number, another is no answer. What the
-    /// agent wrote there never passes.
+    /// The refusal for an agent's error. A protocol error is repeated by number; any other is an invalid
+    /// answer. The agent's own text never passes.
     pub fn of_agent(known: Option<ProtocolError>) -> Self {
         let Some(known) = known else {
             return Self::new(
@@ -190,15 +190,17 @@ impl Refusal {
         refusal
     }
 
-    /// Marks the refusal of a call, in this version of MCP, to a tool that its caller may see.
+    /// Marks the refusal of a tool call in this MCP version, if its caller may see the tool.
     #[must_use]
     pub(crate) fn of_tool_call(mut self, version: Option<Version>) -> Self {
         self.0.tool_call = version;
         self
     }
 
-    /// The version of MCP in which the refusal answers as a tool result: the caller may see the tool, and its model can
-    /// correct the arguments or tell why policy stopped the call. All other refusals of a call are protocol errors.
+    /// The MCP version for a refusal that is answered as a tool result.
+    ///
+    /// The caller may see the tool, and its model can correct the arguments or report the policy decision.
+    /// All other refusals of a call are protocol errors.
     pub fn tool_result(&self) -> Option<Version> {
         let for_model = matches!(
             self.0.code,
@@ -212,12 +214,13 @@ impl Refusal {
         self
     }
 
-    /// Whether it stands for an error that an agent answered with, in whatever words: what the request asked for was not done.
+    /// Returns true if it stands for an agent's error: the request was not carried out.
     pub(crate) fn is_by_agent(&self) -> bool {
         self.0.by_agent
     }
 
-    /// A server of MCP answered with an error: its number is repeated, in the words that JSON-RPC or MCP has for it, if any.
+    /// The refusal for an MCP server's error. Its number is repeated, with the text of JSON-RPC or MCP for
+    /// it, if any.
     pub fn of_server(number: i32) -> Self {
         let (reason, hint) = match semgate_message::mcp::plain_error(number) {
             Some(words) => (
@@ -234,7 +237,8 @@ impl Refusal {
         refusal
     }
 
-    /// A server of MCP demands authorization of its caller by this status (RFC 6750 §3.1): 400, 401 or 403.
+    /// The refusal for an MCP server that demands authorization by this status (RFC 6750 §3.1): 400, 401 or
+    /// 403.
     pub fn demanded(status: u16) -> Self {
         let mut refusal =
             Self::new(Code::AuthorizationRequired, "the server demands authorization of its caller")
@@ -244,41 +248,42 @@ impl Refusal {
         refusal
     }
 
-    /// The status of HTTP that goes with it: that of its code, or for `authorization_required` the server's own.
+    /// HTTP status of the refusal: that of its code, or the server's own for `authorization_required`.
     pub fn status(&self) -> u16 {
         self.0.status.unwrap_or(self.0.code.status())
     }
 
-    /// For `agent_error` in MCP: the number of the server's error, which an answer repeats in the words of the protocol.
+    /// Number of the MCP server's error, for `agent_error`. An answer repeats it in the protocol's words.
     pub fn server_error(&self) -> Option<i32> {
         self.0.server_error
     }
 
-    /// In MCP: what passes of the data of the server's error, and for `version_unsupported` the protocol's own data.
+    /// Error data for MCP: the admitted part of the server's data, or the protocol's own data for
+    /// `version_unsupported`.
     pub fn server_data(&self) -> Option<&ErrorData> {
         self.0.server_data.as_ref()
     }
 
-    /// Adds what MCP has as the data of the error.
+    /// Sets the MCP error data.
     #[must_use]
     pub fn with_server_data(mut self, data: Option<ErrorData>) -> Self {
         self.0.server_data = data;
         self
     }
 
-    /// Says what the gateway can do about it.
+    /// Sets the gateway's remedy.
     #[must_use]
     pub fn with_remedy(mut self, remedy: Remedy) -> Self {
         self.0.remedy = Some(remedy);
         self
     }
 
-    /// What the gateway can do before the same message is judged again, or in the place of ending a stream; for most refusals nothing.
+    /// Remedy of the gateway before another judgement, or instead of ending a stream; none for most refusals.
     pub fn remedy(&self) -> Option<Remedy> {
         self.0.remedy
     }
 
-    /// Carries what was known when the verdict fell.
+    /// Sets the facts known when the verdict fell.
     #[must_use]
     pub fn with_facts(mut self, facts: Facts) -> Self {
         self.0.facts = facts;
@@ -290,68 +295,68 @@ impl Refusal {
         self.0.code
     }
 
-    /// Why, fit for outsiders.
+    /// Public reason.
     pub fn reason(&self) -> &str {
         &self.0.reason
     }
 
-    /// What the caller can do; never empty for a refusal of the inspector.
+    /// Hint for the caller; never empty for a refusal of the inspector.
     pub fn hint(&self) -> &str {
         &self.0.hint
     }
 
-    /// What only the operator may read; may be empty.
+    /// Detail for the operator alone; may be empty.
     pub fn detail(&self) -> &str {
         &self.0.detail
     }
 
-    /// The inner code, for `reply_refused` and `upstream_invalid`.
+    /// Inner code of `reply_refused` and `upstream_invalid`.
     pub fn cause(&self) -> Option<Code> {
         self.0.cause
     }
 
-    /// What is missing in the message, all at once: JSON Pointers made of names of the schema, at most 16.
+    /// All missing members of the message: JSON Pointers made of schema names, at most 16.
     pub fn missing(&self) -> &[String] {
         &self.0.missing
     }
 
-    /// The undefined name that its sender is asked about: `parameter` of an `ambiguous_parameter`.
+    /// Undefined name to settle: the `parameter` of an `ambiguous_parameter`.
     pub fn asks(&self) -> Option<&str> {
         self.0.asks.as_deref()
     }
 
-    /// Whether the agent behind has the message.
+    /// Delivery state of the message.
     pub fn delivered(&self) -> Delivered {
         self.0.delivered
     }
 
-    /// How long to wait before trying again, for the two rate codes.
+    /// Wait before a retry, for the two rate codes.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }
 
-    /// Whether no wait helps: the same message can never pass, so that nobody is to be told when to come back.
+    /// Returns true if the message can never pass, so no answer should name a wait.
     pub fn never_passes(&self) -> bool {
         self.0.never
     }
 
-    /// The limits that concern what was stopped, for the two rate codes: its sender's own, never those of who answers it.
+    /// Limits that concern the message, for the two rate codes: its sender's own, never the replier's.
     pub fn quotas(&self) -> &[Quota] {
         &self.0.quotas
     }
 
-    /// The JSON-RPC id to repeat; present once a valid id was read.
+    /// JSON-RPC id to repeat; present once a valid id was read.
     pub fn rpc_id(&self) -> Option<&RpcId> {
         self.0.rpc_id.as_ref()
     }
 
-    /// For `agent_error`: the protocol's error that the agent answered with. An answer repeats its number, status and text
-    /// in place of those of the code.
+    /// Protocol error of the agent, for `agent_error`. An answer repeats its number, status and text in place
+    /// of the code's.
     pub fn agent_error(&self) -> Option<ProtocolError> {
         self.0.agent_error
     }
 
-    /// What was known when the verdict fell.
+    /// Facts known when the verdict fell.
     pub fn facts(&self) -> &Facts {
         &self.0.facts
     }

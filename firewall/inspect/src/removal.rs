@@ -1,8 +1,9 @@
-//! Members that are taken out of a message before it is judged, a named transformation (`docs/design/firewall.md` §1). What is left is read and judged as the
-//! message, and its bytes are forwarded; records name what is gone.
+//! Members removed from a message before it is judged. The rest is read, judged and forwarded as the message,
+//! and records name the removed members.
 //!
-//! The protocols say what may go ([`semgate_message::removal`]). On a route with `null_arguments = "absent"` arguments of a tool go too that
-//! are `null`, that the signed parameters name, ask for in no call and never take as null.
+//! The protocols define the removable members ([`semgate_message::removal`]). On a route with `null_arguments
+//! = "absent"`, tool arguments that are `null` go too. The signed parameters must name them as optional and
+//! without null.
 
 use crate::{
     Answered, Arrived, NullArguments, Refusal, UnnamedTools,
@@ -20,18 +21,18 @@ use semgate_message::{
     removal::{Author, Path, Removal},
 };
 
-/// A message without what was taken out of it.
+/// A message without its removed members.
 pub(crate) struct Removed<M> {
-    /// What is judged, and passes.
+    /// Message to judge and forward.
     pub message: M,
-    /// JSON pointers to the removed members, into the message as it came.
+    /// JSON Pointers to the removed members, in the original message.
     pub pointers: Vec<String>,
 }
 
-/// A request without what is taken out of it; none where nothing is.
+/// A request without its removable members; none if it has none.
 ///
 /// # Errors
-/// `malformed` for a request of another transport than JSON-RPC that cannot be written without it.
+/// `malformed` if a request on another transport than JSON-RPC cannot be rewritten.
 pub(crate) fn of_request(
     case: &Case<'_>,
     arrived: &Arrived,
@@ -52,7 +53,7 @@ pub(crate) fn of_request(
             let message = Arrived { call: arrived.call.clone(), body, judged };
             return Ok(Some(Removed { message, pointers }));
         }
-        // the body is a part of the parameters, and holds what is open to everybody
+        // the body is a part of the parameters, and holds their open members
         Form::Rest(_) => {
             let strict = read(case, &arrived.body)?;
             let removal = of(case, strict.json(), Author::Client);
@@ -78,7 +79,7 @@ fn whole(arrived: &Arrived, removed: Removed<Bytes>) -> Removed<Arrived> {
     Removed { message: Arrived::whole(arrived.call.clone(), message), pointers }
 }
 
-/// What an agent of A2A answers or tells, without what is taken out of it; none where nothing is.
+/// An A2A agent's message without its removable members; none if it has none.
 pub(crate) fn of_agent(case: &Case<'_>, strict: &Strict<'_>) -> Option<Removed<Answered>> {
     if case.route.binding != Binding::A2a || !case.removed.is_empty() {
         return None;
@@ -87,7 +88,8 @@ pub(crate) fn of_agent(case: &Case<'_>, strict: &Strict<'_>) -> Option<Removed<A
     cut(strict, removal).map(|Removed { message, pointers }| Removed { message: message.into(), pointers })
 }
 
-/// The same of a server of MCP. A tool that a context pins keeps all that it says of itself; of one that is withheld nothing is shown.
+/// An MCP server's message without its removable members. A tool pinned by a context keeps all members;
+/// nothing of a withheld tool is shown.
 pub(crate) fn of_server(case: &Case<'_>, asked: &Asked, strict: &Strict<'_>) -> Option<Removed<Bytes>> {
     let withheld = case.route.options.unnamed_tools == UnnamedTools::Withhold;
     let pinned = |tool: &str| withheld || case.generation.pinned().has(tool);
@@ -106,8 +108,8 @@ fn cut(strict: &Strict<'_>, removal: Removal<'_>) -> Option<Removed<Bytes>> {
     Some(Removed { message, pointers: removal.into_pointers() })
 }
 
-/// A call of a tool without arguments that can only have been meant as absent. What else is wrong with the message its judgement says. Only
-/// members of `arguments` itself are looked at.
+/// A tool call without `null` arguments that can only mean absence. Looks at direct members of `arguments`
+/// only; judgement reports other faults.
 fn nulls(case: &Case<'_>, strict: &Strict<'_>, headers: &HeaderClaims<'_>) -> Option<Removed<Bytes>> {
     if case.route.binding != Binding::Mcp || case.route.options.null_arguments != NullArguments::Absent {
         return None;
@@ -128,7 +130,7 @@ fn nulls(case: &Case<'_>, strict: &Strict<'_>, headers: &HeaderClaims<'_>) -> Op
     cut(strict, removal)
 }
 
-/// A client's error, as it passes: its number in the words of the protocol. None for everything else.
+/// A client's error with its number in the protocol's words; none for every other message.
 pub(crate) fn plainly(call: &Call, strict: &Strict<'_>) -> Option<Bytes> {
     call.mcp.as_ref()?;
     mcp::plain_failure(strict.json()).map(Bytes::from)

@@ -1,4 +1,5 @@
-//! Replies are judged like requests (`docs/design/firewall.md` §7): the replier is the route's receiver, the context the request's and no other.
+//! Judgement of replies. They are judged like requests: the replier is the route's receiver, and the context
+//! is the request's.
 
 use crate::{
     Code, Delivered, Direction, Facts, Inspector, Now, Peer, Refusal, ReplyPermit, Sent, arrived::Answered,
@@ -7,7 +8,7 @@ use crate::{
 use bytes::Bytes;
 use semgate_message::{Binding, Form as Written, a2a::Operation};
 
-/// Judges status and emptiness, before a byte of the body is read.
+/// Checks the status and emptiness of a reply, before its body is read.
 ///
 /// # Errors
 /// `upstream_invalid` for every status that is neither a success nor an error of the binding.
@@ -20,7 +21,7 @@ pub(crate) fn admissible(sent: &Sent, status: u16, body: &Bytes) -> Result<Form,
         (Binding::L8, 202 | 204, true) => Ok(Form::Acknowledgement),
         (Binding::A2a, 200 | 204, true) if deletes => Ok(Form::Acknowledgement),
         (Binding::L8, 200..300, false) | (_, 200, false) => Ok(Form::Message),
-        // in HTTP+JSON something may be created, or accepted
+        // HTTP+JSON also has 201 and 202
         (Binding::A2a, 201 | 202, false) if matches!(sent.call.form, Written::Rest(_)) => Ok(Form::Message),
         (Binding::A2a | Binding::Mcp, 400..600, false) => Ok(Form::Error),
         (Binding::L8, 200..300, true) | (_, 200, true) => {
@@ -30,18 +31,19 @@ pub(crate) fn admissible(sent: &Sent, status: u16, body: &Bytes) -> Result<Form,
     }
 }
 
-/// What kind of reply it is.
+/// Kind of reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Success without a body, or with one that answers nothing: no byte passes, so only replier and context are judged.
+    /// A success without a body, or with a body that answers nothing. No byte passes; only replier and
+    /// context are judged.
     Acknowledgement,
-    /// Bytes to be judged.
+    /// Bytes to judge.
     Message,
-    /// Bytes that may only say which of the protocol's errors it is.
+    /// Bytes that may only name one of the protocol's errors.
     Error,
 }
 
-/// A status that is neither a success nor, by what its body says, an error of the protocol.
+/// The refusal of a status that is neither a success nor a protocol error according to its body.
 pub(crate) fn no_pass(status: u16) -> Refusal {
     invalid("the agent behind answered with a status that does not pass", format!("status {status}"))
 }
@@ -53,14 +55,14 @@ fn invalid(reason: &str, detail: String) -> Refusal {
         .with_delivered(Delivered::Yes)
 }
 
-/// Nothing is said, and yet it is a reply: the context must count as for any other, and both ends.
+/// Judges an acknowledgement: context and both ends must be valid as for any reply.
 pub(crate) fn acknowledged(
     case: &Case<'_>,
     sent: &Sent,
     facts: Facts,
     status: u16,
 ) -> Result<ReplyPermit, Refusal> {
-    // it is gone, whether or not its owner may hear so
+    // the configuration is deleted, even if its owner may not see the answer
     deleted(case, sent);
     match still_stands(case, sent).and_then(|()| enabled(case, sent)) {
         Ok(()) => {
@@ -72,10 +74,11 @@ pub(crate) fn acknowledged(
     }
 }
 
-/// Turns the refusal of a reply into what the caller reads: the inner code as cause, and that the request was delivered.
+/// Turns the refusal of a reply into its form for the caller: the inner code becomes the cause, and the
+/// request counts as delivered.
 pub fn refused(inner: Refusal) -> Refusal {
     let cause = inner.code();
-    // the agent's own error, or a fault of its answer as a whole, is told as it is
+    // the agent's own error, or a fault of the whole answer, is reported as it is
     if cause.class() == Class::Delivery {
         return inner;
     }
@@ -85,7 +88,7 @@ pub fn refused(inner: Refusal) -> Refusal {
         }
         _ => (Code::ReplyRefused, "the agent behind answered what it may not say"),
     };
-    // which version an agent settles on is for its operator to know, and holds no word of the message
+    // the version that an agent selects is not a secret from its caller, and holds no text of the message
     let reason = if cause == Code::VersionUnsupported { inner.reason() } else { reason };
     let mut refusal = Refusal::new(code, reason)
         .with_hint("the message was delivered: do not send it again before you know what became of it")
@@ -103,8 +106,8 @@ pub fn refused(inner: Refusal) -> Refusal {
 }
 
 impl Inspector {
-    /// A permit for other bytes of the same reply, which the gateway wrote in its place (a named transformation, `docs/design/firewall.md` §1): they are
-    /// parsed, conformed and decided as a new reply, and nothing is counted a second time.
+    /// A permit for other bytes of the same reply, rewritten by the gateway. They are parsed, conformed and
+    /// decided as a new reply, and nothing is counted twice.
     ///
     /// # Errors
     /// As [`Inspector::inspect_reply`], except for the limits.

@@ -1,4 +1,4 @@
-//! Second stage: who speaks to whom, and whether the context that they name counts.
+//! Second stage: sender, receiver, and the standing of the named context.
 
 use crate::{
     Code, Direction, Facts, Notice, Refusal, Sent,
@@ -19,10 +19,11 @@ use semgate_negotiation::LockQuestion;
 use semgate_statement::Standing;
 use std::sync::Arc;
 
-/// What makes a lock, and so is said without one.
+/// Concepts of a handshake, which need no lock.
 const HANDSHAKE: [&str; 3] = ["HELLO", "SELECT", "LOCK"];
 
-/// A message whose sender is the peer, whose receiver is the route's, and whose context counts now. Only this stage builds one.
+/// A message from the verified peer to the route's receiver, under a usable context. Only this stage builds
+/// one.
 #[derive(Debug)]
 pub struct Resolved<'c, 'j> {
     parsed: Parsed<'c, 'j>,
@@ -36,7 +37,7 @@ pub struct Resolved<'c, 'j> {
     session: Option<InSession>,
 }
 
-/// Resolves parties and context; the first fault in the order of `docs/reference/refusals.md` answers.
+/// Resolves sender, receiver and context. Returns the first fault in the order of `docs/reference/refusals.md`.
 ///
 /// # Errors
 /// `sender_mismatch`, `receiver_mismatch`, `context_missing`, `policy_denied` (no policy lets the sender use the line),
@@ -85,7 +86,7 @@ fn settle<'c>(parsed: &Parsed<'c, '_>) -> Result<Settled<'c>, Refusal> {
         Target::Known(named) => named.urn(),
         Target::Unknown(urn) | Target::Foreign(urn) => urn,
     };
-    // before anything is said about the context: the same answer for every urn of a line, known or not (`docs/design/firewall.md` §8)
+    // first, so that every urn of a line gets the same answer, known or not
     case.generation.policies().may_use_line(case.sender.id(), urn.line()).map_err(|_| no_policy(urn))?;
     group::joins(case, urn)?;
     let (named, source, notice) = stands(case, parsed.target(), parsed.digests())?;
@@ -100,12 +101,12 @@ fn settle<'c>(parsed: &Parsed<'c, '_>) -> Result<Settled<'c>, Refusal> {
     let answers = takes_turn(case, parsed.message(), named)?;
     let lock_until = session.map_or(u64::MAX, |session| session.until.saturating_sub(1));
     let fresh_until = source.fresh_until().min(control_until).min(protocol_until).min(lock_until);
-    // a reply is of its request's session, whether or not it names the lock again
+    // a reply belongs to its request's session, even if it does not repeat the lock
     let session = session.or_else(|| case.answers.and_then(|sent| sent.session));
     Ok(Settled { named, control, protocol, about, answers, notice, fresh_until, session })
 }
 
-/// `docs/design/firewall.md` §3: an id in the message is the verified one, or its one alias, byte for byte.
+/// Checks that the ids in the message equal the verified ones, or their aliases, byte for byte.
 fn parties(case: &Case<'_>, message: &Message<'_>) -> Result<(), Refusal> {
     let is = |named: &str, id: &str| {
         named == id
@@ -136,8 +137,8 @@ pub(crate) fn no_policy(urn: &ContextUrn) -> Refusal {
         .with_detail(format!("no policy could permit anything of line `{}`", urn.line()))
 }
 
-/// That what was sent under a context is still answered under it: an acknowledgement says nothing, but it is a reply under that
-/// context all the same. Who may use the line is not asked: the replier says nothing in its words.
+/// Checks that the request's context is still usable, as for any reply. Used for acknowledgements, lists and
+/// open streams. Line access is not checked, since the replier uses no concept.
 ///
 /// # Errors
 /// As a reply under that context: `context_unknown` to `status_stale` in the order of [`resolve`].
@@ -151,7 +152,7 @@ pub(crate) fn still_stands(case: &Case<'_>, sent: &Sent) -> Result<(), Refusal> 
 
 type Stands<'c> = (&'c Named, &'c Source, Option<Notice>);
 
-/// The document, if it is the one that is meant and counts now.
+/// The document of the context, if its digest matches and it is usable now.
 fn stands<'c>(case: &Case<'c>, target: &Target<'c>, digests: &[Digest]) -> Result<Stands<'c>, Refusal> {
     let (named, source) = find(case, target, digests)?;
     if digests.iter().any(|digest| digest != named.context().digest()) {
@@ -162,7 +163,7 @@ fn stands<'c>(case: &Case<'c>, target: &Target<'c>, digests: &[Digest]) -> Resul
     Ok((named, source, notice))
 }
 
-/// The document and the source that vouches for it.
+/// The document, with the authority's view of it.
 fn find<'c>(
     case: &Case<'c>,
     target: &Target<'c>,
@@ -181,7 +182,7 @@ fn find<'c>(
         }
         Target::Missing => return Err(unknown("the message names no context", "")),
     };
-    // the words of its own protocol every receiver of a binding understands
+    // every receiver understands its own binding's protocol
     let own = case.generation.binding_of(urn) == Some(case.call.binding);
     if !own && case.route.understands(urn).is_err() {
         let scopes: Vec<_> = case.route.contexts.iter().map(ToString::to_string).collect();
@@ -197,11 +198,10 @@ fn find<'c>(
     }
 }
 
-/// No verified document of this URN is at hand: it was never published, or its document failed verification or is still
-/// being fetched.
+/// The refusal of a URN without a verified document: unpublished, failed verification, or not fetched yet.
 fn undocumented(case: &Case<'_>, source: &Source, urn: &ContextUrn, digests: &[Digest]) -> Refusal {
     let Some(loaded) = source.loaded(urn) else {
-        // nothing was ever heard of the authority, or what was remembered is damaged: what it has published cannot be known
+        // without any status of the authority, its publications are unknown
         let never_heard = source.view().next_update() == 0;
         return match source.view().standing(urn, case.now.unix) {
             Standing::Unrecognised(why) => unrecognised(why),
@@ -239,8 +239,8 @@ fn other_digest() -> Refusal {
         .with_hint("fetch the signed context from its authority and name its digest, or leave the digest out")
 }
 
-/// Concepts of the control vocabulary may be used under any context; they are judged by its own document, which must count
-/// itself.
+/// The control vocabulary, if the message uses it under another context. Its own document judges its concepts
+/// and must be usable.
 fn control<'c>(
     case: &Case<'c>,
     message: &Message<'_>,
@@ -258,7 +258,8 @@ fn control<'c>(
     beside(case, control)
 }
 
-/// What the binding says in its protocol's words is judged by the protocol's own document, which must count itself.
+/// The protocol's vocabulary, if the message uses it. Its own document judges its operations and must be
+/// usable.
 fn protocol<'c>(
     case: &Case<'c>,
     message: &Message<'_>,
@@ -279,7 +280,7 @@ fn protocol<'c>(
     }
 }
 
-/// A context that is used beside the named one.
+/// A vocabulary used beside the named context.
 fn beside<'c>(case: &Case<'c>, other: &'c Named) -> Result<(Option<&'c Named>, u64), Refusal> {
     let Some(source) = case.generation.source_of(other.urn().line()) else {
         return Err(unknown("no authority is configured for a vocabulary that the message uses", ""));
@@ -296,26 +297,27 @@ fn beside<'c>(case: &Case<'c>, other: &'c Named) -> Result<(Option<&'c Named>, u
     Ok((Some(other), source.fresh_until()))
 }
 
-/// What a client of MCP asks before it can say anything about a context, and what only ends or watches that: its SDKs name no lock there.
+/// Operations of an MCP client without a lock: those before any context is known, and those that only end or
+/// watch others. The SDKs send no lock there.
 const OPENS_MCP: [&str; 7] =
     ["Initialize", "Initialized", "Discover", "Ping", "ListTools", "Listen", "Cancelled"];
 
-/// Whether it is a step of a handshake: signed or sealed, so that only the one it is made for can say what is in it (F0-47).
+/// Returns true for a handshake step. Steps are signed or sealed, so only their addressee can read them
+/// (F0-47).
 pub(crate) fn is_step(instance: &Instance<'_>) -> bool {
     instance.of == Vocabulary::Context && HANDSHAKE.contains(&instance.name)
 }
 
-/// Whether a message is of a handshake and nothing else.
+/// Returns true if a message consists of handshake steps only.
 fn is_handshake(case: &Case<'_>, message: &Message<'_>, named: &Named) -> bool {
     named.urn().line() == case.generation.control_line() && message.instances.iter().all(is_step)
 }
 
-/// A route may ask for a lock in every request about a context; the handshake itself, which has none yet, speaks the control
-/// vocabulary.
+/// Checks the lock that a route requires in every request about a context. The handshake itself has none yet.
 fn needs_lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<(), Refusal> {
     let handshake = is_handshake(case, message, named);
     let held = message.claims.iter().any(|claim| claim.lock.is_some());
-    // what only asks about tasks or cards names no context that a lock could be for
+    // reads of tasks or cards name no context for a lock
     let asks = match message.binding {
         Binding::Mcp => message
             .instances
@@ -336,17 +338,17 @@ fn needs_lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<(
     ))
 }
 
-/// Whether a message can propose something, or answer that.
+/// Returns true if a message can make a proposal, or answer one.
 pub(crate) fn has_turns(case: &Case<'_>, message: &Message<'_>, named: &Named) -> bool {
     match message.binding {
         Binding::A2a => case.answers.map_or(message.operation, Sent::operation).is_some_and(Operation::sends),
-        // its steps are bound to each other by their signatures
+        // handshake steps are bound to each other by signatures
         Binding::L8 => !is_handshake(case, message, named),
         Binding::Mcp => false,
     }
 }
 
-/// Which side of a proposal the sender is of.
+/// The sender's side of a proposal.
 pub(crate) fn side(case: &Case<'_>, message: &Message<'_>) -> Side {
     let speaks_as = if case.answers.is_some() { Side::Agent } else { Side::Caller };
     match message.binding {
@@ -355,8 +357,10 @@ pub(crate) fn side(case: &Case<'_>, message: &Message<'_>) -> Side {
     }
 }
 
-/// F0-08: the proposal that a message answers. What a reply answers is first what its request proposed; then what is open in the
-/// conversation, or where the binding has none, what [`Pairs`](turn::Pairs) finds between the two.
+/// The proposal that a message answers (F0-08).
+///
+/// A reply first answers its request's proposal. Otherwise it is the open proposal of the conversation.
+/// Bindings without conversations use the one that [`Pairs`](turn::Pairs) finds between the two agents.
 ///
 /// # Errors
 /// `out_of_turn`.
@@ -391,7 +395,7 @@ fn takes_turn(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<O
     answered.map_err(|why| out_of_turn(message, why))
 }
 
-/// There is not one open proposal of the other side that the message answers.
+/// The refusal of an answer without exactly one open proposal of the other side.
 pub(crate) fn out_of_turn(message: &Message<'_>, why: OutOfTurn) -> Refusal {
     let says = message.performative.as_str();
     let (reason, hint) = match (why, message.binding) {
@@ -431,10 +435,10 @@ pub(crate) fn out_of_turn(message: &Message<'_>, why: OutOfTurn) -> Refusal {
     Refusal::new(Code::OutOfTurn, reason).with_hint(hint)
 }
 
-/// The session of the message, with the end of the lock that ends first; none without a lock.
+/// The session of the message; its lock end is the earliest of all locks. None without a lock.
 fn lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Option<InSession>, Refusal> {
     let mut session: Option<InSession> = None;
-    // whoever opened the handshake is the sender of requests and the receiver of replies
+    // the initiator sends requests and receives replies
     let (initiator, responder) = match case.direction {
         Direction::Request => (case.sender.id(), case.receiver),
         Direction::Reply => (case.receiver, case.sender.id()),
@@ -484,12 +488,12 @@ impl<'c, 'j> Resolved<'c, 'j> {
         self.protocol
     }
 
-    /// What answers are about: the named context, or that of the task that is asked about.
+    /// Context of the answers: the named one, or that of the task in question.
     pub(crate) fn about(&self) -> &Arc<About> {
         &self.about
     }
 
-    /// The proposal that the message answers. It is still to be taken.
+    /// The proposal that the message answers, not taken yet.
     pub(crate) fn answers(&self) -> Option<&Answers> {
         self.answers.as_ref()
     }
@@ -499,7 +503,7 @@ impl<'c, 'j> Resolved<'c, 'j> {
         self.control
     }
 
-    /// The session that the message is in, by its lock.
+    /// The session of the message, from its lock.
     pub(crate) fn session(&self) -> Option<InSession> {
         self.session
     }
@@ -508,12 +512,12 @@ impl<'c, 'j> Resolved<'c, 'j> {
         self.notice.as_ref()
     }
 
-    /// The second after which the status that this rests on is stale.
+    /// The last second at which the underlying status is fresh.
     pub(crate) fn fresh_until(&self) -> u64 {
         self.fresh_until
     }
 
-    /// What is known of the message.
+    /// Facts known about the message.
     pub fn facts(&self) -> Facts {
         Facts { digest: Some(*self.named.context().digest()), ..self.parsed.facts() }
     }

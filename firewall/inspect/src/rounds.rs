@@ -1,5 +1,5 @@
-//! The round in which an undefined name is settled (F0-31): it is said and refused, its sender is asked which values it can have, says so
-//! with `parameter_options`, and may use it from then on, in that session.
+//! Negotiation of an undefined name (F0-31). The name is refused, and its sender is asked for the possible
+//! values. The sender answers with `parameter_options`, and may then use the name in that session.
 
 use crate::{
     Code, Direction, Refusal, Sent,
@@ -14,10 +14,10 @@ use semgate_contexts::{Context, Performative, Term, json::Json};
 use semgate_message::{Binding, Instance, Message, Vocabulary, a2a::State};
 use std::sync::Arc;
 
-/// The member that names a task: nothing that is learnt is one.
+/// The member that names a task. Negotiated terms are never tasks.
 const TASK: &str = "task";
 
-/// What a message settles, if the agent behind takes it.
+/// A term that a message settles if the upstream agent accepts it.
 #[derive(Clone, Debug)]
 pub(crate) struct Meaning {
     pub name: String,
@@ -26,13 +26,13 @@ pub(crate) struct Meaning {
 }
 
 impl Meaning {
-    /// Whether the two give one name different codes.
+    /// Returns true if the two give different codes to one name.
     fn is_against(&self, other: &Self) -> bool {
         self.name == other.name && self.context.digest() != other.context.digest()
     }
 }
 
-/// Whether names can be settled in this message: the route says so, and its session, which the lock proves, is what they belong to.
+/// The session for negotiating this instance, which the lock proves. None if the route does not allow it.
 fn session(resolved: &Resolved<'_, '_>, instance: &Instance<'_>) -> Option<InSession> {
     let case = resolved.case();
     let own = instance.of == Vocabulary::Context && resolved.message().binding != Binding::Mcp;
@@ -40,7 +40,7 @@ fn session(resolved: &Resolved<'_, '_>, instance: &Instance<'_>) -> Option<InSes
     may.then(|| resolved.session()).flatten()
 }
 
-/// What the two settled that a name means. Asked only where neither the context nor the control vocabulary defines it.
+/// The settled definition of a name. Used only if neither the context nor the control vocabulary defines it.
 pub(crate) fn settled<'c>(
     resolved: &Resolved<'c, '_>,
     instance: &Instance<'_>,
@@ -50,7 +50,7 @@ pub(crate) fn settled<'c>(
     Some((context, term, Origin::Learnt))
 }
 
-/// The refusal of an undefined name, with the question that it is answered by where it can be settled.
+/// The refusal of an undefined name, with the question to settle it if that is possible.
 pub(crate) fn ask(resolved: &Resolved<'_, '_>, instance: &Instance<'_>, refusal: Refusal) -> Refusal {
     let case = resolved.case();
     let Some(session) = session(resolved, instance).filter(|_| instance.naming != TASK) else {
@@ -59,7 +59,7 @@ pub(crate) fn ask(resolved: &Resolved<'_, '_>, instance: &Instance<'_>, refusal:
     if case.direction == Direction::Reply || case.turn != Turn::First {
         return refusal;
     }
-    // what no policy names could never pass; and a name of the shape of one, since it is told
+    // a name outside every policy could never pass; the answer repeats the name, so its form is checked
     if case.generation.policies().names_learnt(instance.name).is_err() {
         return refusal;
     }
@@ -74,10 +74,11 @@ pub(crate) fn ask(resolved: &Resolved<'_, '_>, instance: &Instance<'_>, refusal:
     .with_asks(instance.name)
 }
 
-/// What an instance settles: options of a name that was asked about in this session, and that nothing signed defines.
+/// The term that an instance settles: options of a name that was asked about in this session and has no
+/// signed definition.
 ///
 /// # Errors
-/// `content_invalid`: options that cannot be codes of a concept.
+/// `content_invalid`: the options cannot be codes of a concept.
 pub(crate) fn meaning(
     resolved: &Resolved<'_, '_>,
     said: &Said<'_>,
@@ -99,10 +100,10 @@ pub(crate) fn meaning(
     Ok(Some(Meaning { name: name.to_owned(), context, session }))
 }
 
-/// What a message settles beside what it settled before.
+/// Adds a term to those of the message.
 ///
 /// # Errors
-/// `content_invalid`: it gives one name different codes, and nobody could tell which of them the agent takes.
+/// `content_invalid`: the message gives one name different codes, so the agent's choice would be unknown.
 pub(crate) fn add(all: &mut Vec<Meaning>, meaning: Meaning, instance: &Instance<'_>) -> Result<(), Refusal> {
     if all.iter().any(|before| before.is_against(&meaning)) {
         let path = instance.pointer.join("/options");
@@ -113,23 +114,26 @@ pub(crate) fn add(all: &mut Vec<Meaning>, meaning: Meaning, instance: &Instance<
     Ok(())
 }
 
-/// The agent behind took the request: what it settles is settled. Until then nothing is, and its sender may settle it again.
+/// Settles the terms of a request that the upstream agent accepted. Until then its sender may still change
+/// them.
 pub(crate) fn teach(learnt: &Learnt, sent: &Sent, now: u64) {
     for meaning in &sent.settles {
         learnt.learn(pair(sent), meaning.session, &meaning.name, &meaning.context, now);
     }
 }
 
-/// Whether the agent behind took the options of a request.
+/// The agent's reaction to the options of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Took {
     Yes,
-    /// The answer does not say so yet: its task is at work, or only a piece of it came.
+    /// Undecided: the task is still at work, or only a part of the answer came.
     NotYet,
     No,
 }
 
-/// What an answer shows. Over A2A only a message, or a task that is completed or asks for more input, shows that the agent took anything: every other
+/// The reaction that an answer shows.
+///
+/// Over A2A only a message, or a task that is completed or requires input, proves acceptance. Every other
 /// task may still be rejected, or is.
 fn took(message: &Message<'_>) -> Took {
     if matches!(message.performative, Performative::Refuse | Performative::Reject) {
@@ -144,8 +148,8 @@ fn took(message: &Message<'_>) -> Took {
     }
 }
 
-/// An answer that passes says whether the agent took the request. What an earlier event of the stream settled is taken back where a
-/// later one declines.
+/// Settles or reopens the request's terms, by the reaction in a permitted answer. A later event that declines
+/// undoes an earlier acceptance.
 pub(crate) fn answered(case: &Case<'_>, sent: &Sent, message: &Message<'_>) {
     match took(message) {
         Took::Yes => teach(case.learnt, sent, case.now.unix),
@@ -158,7 +162,7 @@ pub(crate) fn answered(case: &Case<'_>, sent: &Sent, message: &Message<'_>) {
     }
 }
 
-/// Who settles what a request settles: its route, its sender and its receiver.
+/// Route, sender and receiver of the request.
 fn pair(sent: &Sent) -> (&str, &str, &str) {
     (sent.route.name.as_str(), sent.caller.id(), sent.route.receiver.as_str())
 }

@@ -1,4 +1,4 @@
-//! A route ties a receiver, a binding and the contexts that the receiver understands together (`docs/design/firewall.md` §4).
+//! Routes: a receiver, its binding, and the contexts that it understands.
 
 use semgate_contexts::{ContextUrn, Line, Version};
 pub use semgate_message::TextParts;
@@ -35,7 +35,7 @@ impl LineScope {
         if version.contains('.') {
             return Version::parse(version).map(|v| Self::Exact(line, v)).map_err(|_| fault());
         }
-        // one spelling of a number: the version grammar with a minor put behind it
+        // one spelling of a number: the version grammar with a minor appended
         let version = Version::parse(&format!("{version}.0")).map_err(|_| fault())?;
         Ok(Self::Major(line, version.major))
     }
@@ -72,91 +72,97 @@ impl fmt::Display for LineScope {
     }
 }
 
-/// Where messages of one listener go, and what its receiver understands.
+/// A destination of a listener's messages, with the contexts that its receiver understands.
 #[derive(Clone, Debug)]
 pub struct Route {
-    /// The route's name in the configuration.
+    /// Name of the route in the configuration.
     pub name: String,
-    /// How messages are written on this route.
+    /// Protocol binding of the messages.
     pub binding: Binding,
-    /// The id of the receiver, and what its certificate must say.
+    /// Id of the receiver, which its certificate must carry.
     pub receiver: String,
-    /// Where the receiver listens: a URL, never one that a message named.
+    /// Address of the receiver: a URL, never from a message.
     pub upstream: String,
-    /// The contexts that the receiver understands. Concepts of the control vocabulary may be used under any of them.
+    /// Contexts that the receiver understands. Each also admits concepts of the control vocabulary.
     pub contexts: Vec<LineScope>,
-    /// Unstructured parts that pass unread.
+    /// Admitted unstructured parts, which pass unread.
     pub text_parts: TextParts,
-    /// The A2A tenant that requests must name; `None`: none may be named.
+    /// A2A tenant that requests must name; with `None` they must name no tenant.
     pub tenant: Option<String>,
-    /// What a route may be told, each with the strictest choice as its default.
+    /// Optional settings; each default is the strictest choice.
     pub options: RouteOptions,
 }
 
-/// What is said on a route is addressed to a group, and its receiver hears it as a member.
+/// Marks a group route: its requests address a group, and its receiver is a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupScope {
-    /// The group of `entities.json`.
+    /// Name of the group in `entities.json`.
     pub name: String,
-    /// The contexts of the group; of a member only those count that it understands too.
+    /// Contexts of the group. A member takes part in those that it also understands.
     pub contexts: Vec<LineScope>,
 }
 
-/// What an operator may choose for a route. The default refuses whatever there is a choice about.
+/// Optional settings of a route. The defaults admit nothing optional.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouteOptions {
-    /// The versions of A2A that the route takes, 1.0 alone by default; of no meaning in other bindings. A request that names no
-    /// version speaks 0.3, so that a stripped header is refused where 0.3 is not taken.
+    /// A2A versions that the route takes, 1.0 alone by default; ignored in other bindings.
+    ///
+    /// A request without a version means 0.3. A stripped header is therefore refused unless the route takes
+    /// 0.3.
     pub versions: Vec<a2a::Version>,
-    /// The contexts of messages that name none: of a call in MCP the first one that pins its tool, of all else the first. Each must be
-    /// one that the receiver understands ([`Route::check`]). Without any such a message is `context_missing`.
+    /// Contexts for messages that name none.
+    ///
+    /// An MCP call uses the first that pins its tool; everything else uses the first. The receiver must
+    /// understand each ([`Route::check`]). Without any, such a message is `context_missing`.
     pub default_contexts: Vec<ContextUrn>,
-    /// A message about a context of the route must hold a lock; one without is `lock_mismatch`.
+    /// Requires a lock in every message about a context of the route; `lock_mismatch` without one.
     pub require_lock: bool,
-    /// HELLO, SELECT and LOCK pass between the two unopened, so that what is in them is for the agents alone to verify. Without it they are
-    /// `content_uninspectable` here: they are for the endpoint of the route.
+    /// Passes HELLO, SELECT and LOCK unopened, for the agents alone to verify. Otherwise they are
+    /// `content_uninspectable` here and belong to the route's endpoint.
     pub passes_handshakes: bool,
-    /// The agent behind tells its callers apart by itself (by `Client-Cert` or `Semgate-Sender`): the gateway does not refuse
-    /// what names another's task, and still remembers which context each task is about.
+    /// True if the upstream agent keeps its callers apart by itself, by `Client-Cert` or `Semgate-Sender`.
+    ///
+    /// The gateway then admits other agents' tasks, and still records the context of each task.
     pub keeps_callers_apart: bool,
-    /// The group that requests are addressed to, in place of the receiver.
+    /// Group that requests address in place of the receiver.
     pub group: Option<GroupScope>,
-    /// The gateway answers a QUERY of nothing but `ambiguous_parameter` from the code lists of the context, in the place of the
-    /// agent behind (F0-28).
+    /// Lets the gateway answer a QUERY of `ambiguous_parameter` alone from the context's code lists, in the
+    /// agent's place (F0-28).
     pub answer_from_code_lists: bool,
-    /// What becomes of a name that the context does not define.
+    /// Treatment of names that the context does not define.
     pub undefined: Undefined,
-    /// What becomes of tools of MCP that no task of the context is pinned to.
+    /// Treatment of MCP tools that no task of the context pins.
     pub unnamed_tools: UnnamedTools,
-    /// What becomes of arguments of such a tool that are `null` where its parameters take none.
+    /// Treatment of `null` arguments of a pinned tool whose parameters take no null.
     pub null_arguments: NullArguments,
-    /// Keys of `_meta` of MCP and of metadata of A2A that pass unread, in either direction.
+    /// Keys of MCP `_meta` and A2A metadata that pass unread, in either direction.
     pub meta: MetaKeys,
 }
 
-/// What becomes of a name that the context does not define (F0-31).
+/// Treatment of a name that the context does not define (F0-31).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Undefined {
-    /// The message is refused, and that is all.
+    /// Refuses the message.
     #[default]
     Reject,
-    /// The message is refused; in a session, and where a policy names it, its sender is asked which values the name can have, and may use
-    /// it in that session once it has said so.
+    /// Refuses the message and asks its sender for the possible values. The sender may then use the name in
+    /// that session. This needs a session, and a policy that names it.
     Disambiguate,
 }
 
-/// What becomes of tools that no context names.
+/// Treatment of tools that no context names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnnamedTools {
-    /// They are neither listed nor called.
+    /// Neither lists nor calls them.
     #[default]
     Withhold,
-    /// They are listed and called where a policy permits `mcp::CallTool`: no schema judges what is in their arguments and results.
+    /// Lists and calls them if a policy permits `mcp::CallTool`. No schema judges their arguments and
+    /// results.
     Pass,
 }
 
 impl UnnamedTools {
-    /// As configurations write it.
+    /// The value in configurations.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Withhold => "withhold",
@@ -164,31 +170,32 @@ impl UnnamedTools {
         }
     }
 
-    /// Reads the word.
+    /// Reads the value of a configuration.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Withhold, Self::Pass].into_iter().find(|choice| choice.as_str() == text)
     }
 }
 
-/// What becomes of an argument of a tool of MCP that is `null` where the signed parameters name it, do not ask for it and take no null.
+/// Treatment of a `null` argument of an MCP tool that the signed parameters name as optional and without
+/// null.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NullArguments {
-    /// The call does not fit its schema, and is refused.
+    /// Refuses the call: it does not fit the schema.
     #[default]
     Refuse,
-    /// It is taken out before the call is judged, and what is forwarded does not hold it.
+    /// Removes the argument before the call is judged and forwarded.
     Absent,
 }
 
 impl NullArguments {
     const WORDS: [(&str, Self); 2] = [("refuse", Self::Refuse), ("absent", Self::Absent)];
 
-    /// As configurations write it.
+    /// The value in configurations.
     pub fn as_str(self) -> &'static str {
         Self::WORDS.into_iter().find(|(_, choice)| *choice == self).map_or("refuse", |(word, _)| word)
     }
 
-    /// Reads the word.
+    /// Reads the value of a configuration.
     pub fn parse(text: &str) -> Option<Self> {
         Self::WORDS.into_iter().find(|(word, _)| *word == text).map(|(_, choice)| choice)
     }
@@ -221,10 +228,10 @@ pub struct Understood(());
 pub struct NotUnderstood;
 
 impl Route {
-    /// Whether the receiver understands the context.
+    /// Checks that the receiver understands the context.
     ///
     /// # Errors
-    /// [`NotUnderstood`] when no scope of the route holds it.
+    /// [`NotUnderstood`] if no scope of the route contains it.
     pub fn understands(&self, urn: &ContextUrn) -> Result<Understood, NotUnderstood> {
         let group = self.options.group.as_ref();
         let within = group.is_none_or(|group| group.contexts.iter().any(|scope| scope.holds(urn)));
@@ -235,16 +242,16 @@ impl Route {
         }
     }
 
-    /// Whether the receiver understands some version of a line that is not below `floor`.
+    /// Returns true if the receiver understands a version of the line at or above `floor`.
     pub(crate) fn reaches(&self, line: &Line, floor: Version) -> bool {
         self.contexts.iter().any(|scope| scope.reaches(line, floor))
     }
 
-    /// Whether the options go together with the rest of the route.
+    /// Checks the options against the rest of the route.
     ///
     /// # Errors
-    /// [`RouteFault::DefaultContext`] if the receiver does not understand a default context. The words of its own protocol every
-    /// receiver of a binding understands.
+    /// [`RouteFault::DefaultContext`] if the receiver does not understand a default context. Every receiver
+    /// understands the protocol of its binding.
     pub fn check(&self) -> Result<(), RouteFault> {
         let strange = |urn: &&ContextUrn| {
             urn.line().as_str() != self.binding.as_str() && self.understands(urn).is_err()
@@ -256,17 +263,17 @@ impl Route {
     }
 }
 
-/// A route cannot be read from its configuration.
+/// Reason why a route's configuration is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RouteFault {
-    /// A context scope is none of `*`, `line`, `line:vMAJOR`, `line:vMAJOR.MINOR`.
+    /// A context scope is not one of `*`, `line`, `line:vMAJOR`, `line:vMAJOR.MINOR`.
     Scope {
-        /// The text of the configuration.
+        /// Text of the configuration.
         text: String,
     },
-    /// The default context is none that the receiver understands.
+    /// The receiver does not understand the default context.
     DefaultContext {
-        /// Its URN.
+        /// URN of the context.
         urn: String,
     },
 }

@@ -1,7 +1,7 @@
-//! A second policy set that decides beside the live one and is never obeyed: what it would have done otherwise is told, and nothing else.
+//! A shadow policy set, asked beside the live one and never obeyed. Only its differences are reported.
 //!
-//! It is asked after the live set, with the same questions, and never in its place; whatever it answers changes no verdict, no error and
-//! no meter. What it costs is its evaluation, which [`Shadow::new`] can bound to one message in so many.
+//! It gets the same questions after the live set. Its answers change no verdict, no error and no meter. Its
+//! cost is its evaluation, which [`Shadow::new`] can limit to a sample of messages.
 
 use crate::{
     Code, Direction, Refusal,
@@ -22,20 +22,20 @@ use std::{
     },
 };
 
-/// What the shadow set would have done with a message that the live set did something else with.
+/// Decision of the shadow set that differs from the live one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Would {
-    /// Every concept of it would have been permitted.
+    /// Permit every concept.
     Permit,
-    /// Every concept of a reply would have been permitted as by the live set, and other members taken out of it, or none.
+    /// Permit every concept of a reply, as the live set does, but redact other members.
     Redact,
-    /// Some concept would have been denied, or its line refused.
+    /// Deny some concept, or refuse its line.
     Deny,
-    /// A human would have been asked for approval.
+    /// Ask a human for approval.
     Approve,
-    /// A policy could not have been evaluated, or a number lies outside what it can compare.
+    /// Fail to evaluate a policy, or to represent a number.
     Error,
-    /// The sender could have used the line that the live set refuses as a whole; what it said was not read further.
+    /// Admit a line that the live set refuses as a whole. The message was not read further.
     UseLine,
 }
 
@@ -43,7 +43,7 @@ impl Would {
     const ALL: [Self; 6] =
         [Self::Permit, Self::Redact, Self::Deny, Self::Approve, Self::Error, Self::UseLine];
 
-    /// As records and metrics write it.
+    /// The value in records and metrics.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Permit => "permit",
@@ -67,18 +67,18 @@ impl Would {
     }
 }
 
-/// A difference, for the audit record.
+/// A difference from the live set, for the audit record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Differs {
-    /// What the shadow set would have done.
+    /// Decision of the shadow set.
     pub would: Would,
-    /// The policies of the shadow set that would have decided it: as [`Facts::policies`](crate::Facts::policies).
+    /// Deciding policies of the shadow set, as [`Facts::policies`](crate::Facts::policies).
     pub policies: Vec<Texts>,
-    /// What the shadow set would have taken out of the reply, as [`Facts::redacted`](crate::Facts::redacted).
+    /// Members that the shadow set would redact, as [`Facts::redacted`](crate::Facts::redacted).
     pub redacted: BTreeSet<String>,
 }
 
-/// What the shadow set says of a message.
+/// Decision of the shadow set on a message.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     would: Would,
@@ -86,21 +86,22 @@ pub(crate) struct Answer {
     redacted: BTreeSet<String>,
 }
 
-/// A message of a reply as its agent wrote it, before the live set took something out of it.
+/// A message of a reply in its original form, before the live set redacted it.
 #[derive(Debug)]
 pub(crate) struct Before {
-    /// The id of the message.
+    /// Message id.
     pub message_id: String,
-    /// What the live set takes out of it: `concept.member`.
+    /// Members that the live set redacts, as `concept.member`.
     pub redacted: BTreeSet<String>,
-    /// The same by instance: where it stands, and its members with dots between levels.
+    /// Redacted members by instance: its pointer, and the members with dots between levels.
     pub cut: Vec<(String, BTreeSet<String>)>,
-    /// What the shadow set says of it, if it was asked.
+    /// Decision of the shadow set, if it was asked.
     pub shadow: Option<Answer>,
 }
 
-/// What the live set took out of this instance; none if it took nothing out of the message. Where an instance stands does not change by that;
-/// an agent may have given several messages of a list one id.
+/// Members that the live set redacted from this instance; none if the message was not redacted.
+///
+/// Redaction does not move an instance. An agent may give several messages of a list one id.
 pub(crate) fn cut_of(before: &[Before], message: &str, instance: &Instance<'_>) -> Option<BTreeSet<String>> {
     let mut same = before.iter().filter(|one| one.message_id == message).peekable();
     same.peek()?;
@@ -109,7 +110,7 @@ pub(crate) fn cut_of(before: &[Before], message: &str, instance: &Instance<'_>) 
     Some(own.flat_map(|(_, members)| members.iter().cloned()).collect())
 }
 
-/// How often the shadow set was asked and how often it differed, over all generations.
+/// Counts of questions to the shadow set and of its differences, over all generations.
 #[derive(Debug, Default)]
 pub struct ShadowCounts {
     passed: AtomicU64,
@@ -118,12 +119,12 @@ pub struct ShadowCounts {
 }
 
 impl ShadowCounts {
-    /// Messages that the shadow set was asked about.
+    /// Messages on which the shadow set was asked.
     pub fn asked(&self) -> u64 {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// How often it would have done what the live set did not: direction, what, and how often.
+    /// Differences by direction and decision, with their number.
     pub fn differed(&self) -> impl Iterator<Item = (Direction, Would, u64)> {
         [Direction::Request, Direction::Reply].into_iter().zip(&self.differed).flat_map(|(direction, row)| {
             let counted =
@@ -143,7 +144,7 @@ impl ShadowCounts {
     }
 }
 
-/// The shadow set of a generation.
+/// Shadow set of a generation.
 #[derive(Clone, Debug)]
 pub struct Shadow {
     policies: Arc<Policies>,
@@ -152,12 +153,12 @@ pub struct Shadow {
 }
 
 impl Shadow {
-    /// Asks this set about one message in so many, from the first on: 1 means every message, and 0 means the same.
+    /// A shadow set asked about every `one_in`-th message, beginning with the first. 0 means 1.
     pub fn new(policies: Arc<Policies>, one_in: u64, counts: Arc<ShadowCounts>) -> Self {
         Self { policies, one_in: one_in.max(1), counts }
     }
 
-    /// Whether this message is one of those that it is asked about.
+    /// Returns the policies if this message is in the sample.
     fn turn(&self) -> Option<&Policies> {
         let before = self.counts.passed.fetch_add(1, Ordering::Relaxed);
         if !before.is_multiple_of(self.one_in) {
@@ -167,7 +168,7 @@ impl Shadow {
         Some(&self.policies)
     }
 
-    /// What this set says of a message as it stands.
+    /// Decision of this set on a message as it stands.
     fn says(policies: &Policies, conformed: &Conformed<'_, '_>) -> Answer {
         let nothing = |would, policies| Answer { would, policies, redacted: BTreeSet::new() };
         let (case, line) = (conformed.case(), conformed.resolved().named().urn().line());
@@ -178,7 +179,7 @@ impl Shadow {
         let would = Would::of(&asked);
         match asked {
             Err((_, policies)) => nothing(would, policies),
-            // what it obliges to is never done: nothing is counted or taken out by it
+            // its obligations are never carried out: it counts and redacts nothing
             Ok((policies, obliged)) => match redact::would_cut(conformed, &obliged) {
                 Some(redacted) => Answer { would, policies, redacted },
                 None => nothing(Would::Error, policies),
@@ -202,20 +203,21 @@ impl Shadow {
     }
 }
 
-/// Asks the shadow set about a reply as its agent wrote it, which the live set passes without some members. What is left is asked by
-/// [`beside`], which compares; where nothing can be left, [`beside_uncut`] does.
+/// Asks the shadow set about a reply in its original form, which the live set redacts.
+///
+/// [`beside`] asks about the rest and compares. If nothing can be left, [`beside_uncut`] compares.
 pub(crate) fn beforehand(conformed: &Conformed<'_, '_>) -> Option<Answer> {
     let shadow = conformed.case().generation.shadow()?;
     Some(Shadow::says(shadow.turn()?, conformed))
 }
 
-/// Asks the shadow set what the live one was asked.
+/// Asks the shadow set the questions of the live set.
 pub(crate) fn beside(conformed: &Conformed<'_, '_>, live: &Asked) -> Option<Box<Differs>> {
     let case = conformed.case();
     let shadow = case.generation.shadow()?;
     let id = conformed.resolved().message().message_id;
     let would = match live {
-        // what it takes out is out of it by now, or it is refused
+        // redacted members are gone by now, or the reply is refused
         Ok((_, obliged)) if redact::would_cut(conformed, obliged).is_none_or(|left| !left.is_empty()) => {
             Would::Error
         }
@@ -226,7 +228,7 @@ pub(crate) fn beside(conformed: &Conformed<'_, '_>, live: &Asked) -> Option<Box<
         return shadow.told(case, (would, &BTreeSet::new()), answer);
     };
     let answer = before.shadow.clone()?;
-    // where both take the same out, the same is left
+    // equal redactions leave equal messages
     let answer = if answer.would == Would::Permit && answer.redacted == before.redacted {
         Answer { redacted: answer.redacted, ..Shadow::says(&shadow.policies, conformed) }
     } else {
@@ -235,21 +237,21 @@ pub(crate) fn beside(conformed: &Conformed<'_, '_>, live: &Asked) -> Option<Box<
     shadow.told(case, (would, &before.redacted), answer)
 }
 
-/// Compares what the shadow set says of a reply with that the live one refuses it: it takes out what cannot be taken out.
+/// Compares the shadow set's decision with the live refusal of a reply that cannot be redacted.
 pub(crate) fn beside_uncut(case: &Case<'_>, answer: Option<Answer>) -> Option<Box<Differs>> {
     case.generation.shadow()?.told(case, (Would::Error, &BTreeSet::new()), answer?)
 }
 
-/// The same where what the live set leaves of it fits no schema.
+/// Compares the decisions for a reply that fits no schema after redaction.
 pub(crate) fn beside_unfit(resolved: &Resolved<'_, '_>) -> Option<Box<Differs>> {
     let (case, id) = (resolved.case(), resolved.message().message_id);
     let before = case.before.iter().find(|before| before.message_id == id)?;
-    // where both take the same out, neither lets it pass
+    // with equal redactions, neither set passes the reply
     let other = |answer: &Answer| answer.would != Would::Permit || answer.redacted != before.redacted;
     beside_uncut(case, before.shadow.clone().filter(other))
 }
 
-/// Asks the shadow set about a line that the live one refused as a whole.
+/// Asks the shadow set about a line that the live set refused as a whole.
 pub(crate) fn beside_line(case: &Case<'_>, urn: &ContextUrn, refusal: &Refusal) -> Option<Box<Differs>> {
     if refusal.code() != Code::PolicyDenied {
         return None;

@@ -23,11 +23,11 @@ use semgate_contexts::Performative;
 use semgate_message::{Binding, Message, a2a::State};
 use texts::{Heard, Way, bounds};
 
-/// What is remembered of one stream while it runs. It is made by [`Inspector::stream`] and ends with the stream.
+/// State of one running stream. [`Inspector::stream`] creates it, and it ends with the stream.
 #[derive(Debug, Default)]
 pub struct StreamState {
     task: Option<String>,
-    /// The second at which the lock ends that the request was judged under.
+    /// Second at which the lock of the request ends.
     locked_until: Option<u64>,
     end: End,
     heard: Heard,
@@ -40,7 +40,7 @@ pub struct StreamState {
 enum End {
     #[default]
     Open,
-    /// A message came, or the task ended, and nothing may follow.
+    /// A message came, or the task ended. Nothing may follow.
     Over,
 }
 
@@ -77,12 +77,13 @@ impl StreamState {
         Ok(receipt)
     }
 
-    /// This answer was handed to the caller on the stream.
+    /// Records an answer delivered to the caller on the stream.
     pub(crate) fn carries(&mut self, answer: Option<Answer>) {
         self.carried.add(answer);
     }
 
-    /// The stream was handed to its caller to the end: no answer on it is handed on again. A stream that is dropped without this broke.
+    /// Confirms that the stream reached its caller to the end, so no answer on it is delivered again. A
+    /// stream dropped without this call counts as broken.
     pub fn arrived(&mut self) {
         self.carried.arrived();
     }
@@ -92,12 +93,14 @@ impl StreamState {
         self.heard.settle(receipt, outcome, bounds);
     }
 
-    /// Whether events may still pass: the context of the request still counts, neither end was disabled, the lock of the request lasts,
-    /// and the session of MCP that the stream is in is not over. A gateway asks
-    /// whenever the generation moves and at least once a second, so that a revocation ends streams that are silent too.
+    /// Checks that further events may pass. The request's context must be usable, both ends enabled, and the
+    /// lock and MCP session in effect.
+    ///
+    /// Call it on every generation change, and at least once a second. A revocation then ends silent streams
+    /// too.
     ///
     /// # Errors
-    /// As for a reply, with `delivered: yes`: the stream has to be ended by an error of its protocol.
+    /// As for a reply, with `delivered: yes`. The stream must then end with an error of its protocol.
     pub fn still_counts(
         &self,
         inspector: &Inspector,
@@ -117,12 +120,12 @@ impl StreamState {
         })
     }
 
-    /// What is remembered of the stream that answers this.
+    /// Initial state of the stream that answers this request.
     pub(crate) fn of(sent: &Sent) -> Self {
         Self { locked_until: sent.session.map(|session| session.until), ..Self::default() }
     }
 
-    /// A lock ends what is said under it, whether or not the events hold it too.
+    /// Refuses events after the end of the lock, even if they do not carry it.
     fn in_lock(&self, now: Now) -> Result<(), Refusal> {
         if self.locked_until.is_none_or(|until| now.unix < until) {
             return Ok(());
@@ -131,17 +134,19 @@ impl StreamState {
             .with_hint("negotiate a new lock, and ask for the stream again"))
     }
 
-    /// Whether the stream is over: nothing that comes after may pass.
+    /// Returns true if the stream is over: nothing more may pass.
     pub fn is_over(&self) -> bool {
         self.end == End::Over
     }
 
-    /// Whether no event of a task and no message passed: a stream of A2A that ends so by an error of the agent began nothing.
+    /// Returns true if no message and no event of a task passed. An A2A stream that ends so with an agent
+    /// error has begun nothing.
     pub fn tells_nothing(&self) -> bool {
         self.task.is_none() && self.end == End::Open
     }
 
-    /// Who may follow whom: one stream is about one task, and after a message or the end of the task nothing comes.
+    /// Checks the order of events: one stream is about one task, and nothing follows a message or the end of
+    /// the task.
     fn follows(&self, sent: &Sent, message: &Message<'_>) -> Result<(), Refusal> {
         let fault = |reason: &str| {
             Err(Refusal::new(Code::Malformed, reason)
@@ -169,7 +174,8 @@ impl StreamState {
         }
     }
 
-    /// The first message of a subscription of MCP says that it begins (2026-07-28 "Acknowledgment"), and no other does.
+    /// Checks that an MCP subscription stream begins with its acknowledgement, and holds no other (2026-07-28
+    /// "Acknowledgment").
     fn begins(&mut self, sent: &Sent, ends: tools::Ends) -> Result<(), Refusal> {
         if !sent.listens() || sent.opens_session_stream() {
             return Ok(());
@@ -202,16 +208,17 @@ impl StreamState {
     }
 }
 
-/// The task that an event is about; none for a message outside of tasks.
+/// The task of an event; none for a message outside of tasks.
 pub(crate) fn about_task<'j>(message: &Message<'j>) -> Option<&'j str> {
     if let Some(chunk) = &message.chunk {
         return Some(chunk.task);
     }
-    // a task or the status of one
+    // a task, or its status
     message.state.and(message.threads.own.task)
 }
 
-/// Neither end of an answer is disabled, which is asked of each: what says no concept is no question of the policies.
+/// Checks that neither end is disabled. Answers without concepts pose no policy question, so every answer is
+/// checked here.
 pub(crate) fn enabled(case: &Case<'_>, sent: &Sent) -> Result<(), Refusal> {
     let disabled = |id: &str| case.generation.policies().agent(id).is_some_and(|agent| agent.disabled);
     if disabled(sent.caller.id()) || disabled(case.sender.id()) {
@@ -222,7 +229,7 @@ pub(crate) fn enabled(case: &Case<'_>, sent: &Sent) -> Result<(), Refusal> {
 }
 
 impl Inspector {
-    /// The beginning of the stream that answers a request.
+    /// Initial state of the stream that answers a request.
     pub fn stream(&self, sent: &Sent) -> StreamState {
         StreamState::of(sent)
     }
@@ -231,7 +238,8 @@ impl Inspector {
     /// behind what came before of its artifact, in the task or on any stream of it, is judged together with it, and data never is put behind anything.
     ///
     /// # Errors
-    /// As [`Inspector::inspect_reply`]. The stream has to be ended by an error of its protocol; the events before stay said.
+    /// As [`Inspector::inspect_reply`]. The stream must then end with an error of its protocol. Earlier
+    /// events stay delivered.
     pub fn inspect_event(
         &self,
         sent: &Sent,
@@ -256,7 +264,7 @@ impl Inspector {
             if inner.is_by_agent() && stream.tells_nothing() {
                 self.declined(sent);
             }
-            // on the stream of a session an error can answer a request that was made before
+            // on a session stream an error can answer an earlier request
             let id = inner.rpc_id().or(sent.rpc_id.as_ref()).cloned();
             refused(inner).with_rpc_id(id)
         })

@@ -1,5 +1,8 @@
-//! Who is told of what: a SUBSCRIBE that may pass opens a subscription, and what its publisher then says must be within it
-//! (F0-12). Permission to subscribe is asked once; every INFORM and PUBLISH is a message of its own and is asked about again.
+//! Subscriptions (F0-12). A permitted SUBSCRIBE opens one, and later messages of its publisher must be within
+//! it.
+//!
+//! Permission to subscribe is decided once. Every INFORM and PUBLISH is a message of its own and is decided
+//! again.
 
 use crate::{Code, Refusal, Sent, decide::Decided, meter::Metered};
 use semgate_contexts::{ContextUrn, Performative};
@@ -8,8 +11,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// Every open subscription of all agents, counted. Each lasts as long as the stream or socket that it was opened on, at most
-/// its time, and gives its place back when it is dropped.
+/// Open subscriptions of all agents, with their number.
+///
+/// Each lasts as long as its stream or socket, and no longer than its time. Dropping it frees its slot.
 #[derive(Debug)]
 pub struct Subscriptions {
     counts: Arc<Mutex<Counts>>,
@@ -24,10 +28,10 @@ struct Counts {
     all: usize,
 }
 
-/// One open subscription: which topics, and until when.
+/// One open subscription: its topics and its end.
 #[derive(Clone, Debug)]
 pub(crate) struct Subscription {
-    /// The context, and the names of it that are subscribed to.
+    /// Context of the topics.
     urn: ContextUrn,
     topics: Arc<[String]>,
     until_ms: u64,
@@ -54,17 +58,17 @@ impl Drop for Place {
 }
 
 impl Subscriptions {
-    /// None open; at most `each` of one agent and `all` together, each for at most `lasts_ms` milliseconds.
+    /// An empty set: at most `each` per agent and `all` in total, each for at most `lasts_ms` milliseconds.
     pub fn new(each: usize, all: usize, lasts_ms: u64) -> Self {
         Self { counts: Arc::default(), each, all, lasts_ms }
     }
 
-    /// How many are open.
+    /// Number of open subscriptions.
     pub fn len(&self) -> usize {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner).all
     }
 
-    /// Whether none is.
+    /// Returns true if none is open.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -84,11 +88,11 @@ impl Subscriptions {
         Ok(Arc::new(Place { counts: Arc::clone(&self.counts), owner: Arc::clone(owner) }))
     }
 
-    /// The subscription that a message opens, if it is a SUBSCRIBE of native L8. Its topics are the concepts and tasks of its
-    /// context that it names.
+    /// The subscription that a SUBSCRIBE of native L8 opens. Its topics are the named concepts and tasks of
+    /// its context.
     ///
     /// # Errors
-    /// `rate_limited` past the number that an agent may hold, or that all may.
+    /// `rate_limited` if the agent, or all agents together, hold too many.
     pub(crate) fn open(&self, metered: &Metered<'_, '_>) -> Result<Option<Subscription>, Refusal> {
         let decided = metered.decided();
         let (case, message) = (decided.case(), decided.resolved().message());
@@ -106,22 +110,22 @@ impl Subscriptions {
 }
 
 impl Subscription {
-    /// Whether its time is not over.
+    /// Returns true if the subscription has not expired.
     pub(crate) fn lasts(&self, monotonic_ms: u64) -> bool {
         monotonic_ms < self.until_ms
     }
 
-    /// Whether what is said of `urn` under these names is within its topics.
+    /// Returns true if these names under `urn` are within its topics.
     pub(crate) fn covers<'n>(&self, urn: &str, mut names: impl Iterator<Item = &'n str>) -> bool {
         urn == self.urn.as_str() && names.all(|name| self.topics.iter().any(|topic| topic == name))
     }
 }
 
-/// Whose turn it is in the stream that answers a request of native L8.
+/// Checks that an event may follow in a stream of native L8.
 ///
 /// # Errors
-/// `out_of_turn`: an INFORM or PUBLISH outside of the subscription or after its end, something else than an answer to a
-/// SUBSCRIBE, or a PUBLISH that nobody subscribed to.
+/// `out_of_turn`: an INFORM or PUBLISH outside the subscription or after its end, a wrong answer to a
+/// SUBSCRIBE, or a PUBLISH without a subscriber.
 pub(crate) fn turn(sent: &Sent, begun: bool, over: bool, decided: &Decided<'_, '_>) -> Result<(), Refusal> {
     use Performative::{Agree, Inform, Publish, Refuse};
     let case = decided.case();
@@ -151,8 +155,10 @@ fn on_topic(subscription: &Subscription, decided: &Decided<'_, '_>) -> Result<()
     if within { Ok(()) } else { Err(out_of_turn("it is about something that was not subscribed to")) }
 }
 
-/// Whether a whole reply of native L8 is one that somebody asked for, as an event has to be: an agent publishes to who subscribed, tells a
-/// subscriber what it subscribed to (F0-12), and subscribes by a request of its own.
+/// Checks that somebody asked for a whole reply of native L8, as for an event (F0-12).
+///
+/// An agent publishes to subscribers only, and informs them within their subscription. It subscribes by a
+/// request of its own.
 ///
 /// # Errors
 /// `out_of_turn`.

@@ -1,5 +1,5 @@
-//! Texts that stand in several parts of one message: who reads the message puts them together, so policies are asked about them together,
-//! beside each part by itself. What may not be said in one part may not be said in several.
+//! Texts in several parts of one message. Readers join the parts, so policies judge the joined text besides
+//! each part. Text forbidden in one part is therefore forbidden across several.
 
 use crate::{
     Code, Refusal,
@@ -10,16 +10,16 @@ use crate::{
 use semgate_message::Instance;
 use semgate_policies::{Circumstances, Policies, Question};
 
-/// What readers put between two parts: nothing, a blank, or a line feed, as the SDKs of A2A do.
+/// Separators that readers put between two parts: nothing, a space, or a line feed, as the A2A SDKs do.
 pub(crate) const BETWEEN: [&str; 3] = ["", " ", "\n"];
 
-/// Asks about the texts of each list of parts as one text, which has the other members of the last of them. Policies that look at nothing of
-/// it, nor at a score, said what they say when they were asked about the parts; without `policies` it is for others to look at.
+/// Asks about each list of parts as one text, in the instance of its last part.
 ///
-/// The schema is not asked: it bounds a part, and how much is judged together has a bound of its own.
+/// With `policies`, skips questions whose answer cannot differ from that for the parts. The schema is not
+/// checked: it bounds a part, and joined text has its own bound.
 ///
 /// # Errors
-/// `content_uninspectable` for texts that are more than may be judged together.
+/// `content_uninspectable` if the joined text exceeds its bound.
 pub(crate) fn each<'c>(
     conformed: &Conformed<'c, '_>,
     policies: Option<&Policies>,

@@ -1,12 +1,14 @@
-//! Tools of MCP: each is a task of a signed context, and what its server says of it is held against what was signed.
+//! Tools of MCP. Each is a task of a signed context, and the server's description is compared with the signed
+//! form.
 //!
-//! A task that is a tool carries a pin in the `$comment` of its parameters' schema: `mcp-tool NAME sha-256:… [sha-256:…]`,
-//! the exact name of the tool and the digest of every form in which its server may describe it. The digest is of the
-//! canonical bytes (RFC 8785) of the whole tool object of `tools/list`: name, title, description, both schemas,
-//! annotations, icons, `_meta` and whatever else stands there. So no word of a tool can change unseen.
+//! The task carries a pin in the `$comment` of its parameters' schema: `mcp-tool NAME sha-256:… [sha-256:…]`.
+//! It holds the exact name of the tool, and the digest of every form that its server may use.
 //!
-//! Of a list, tools that drifted, that no task of the context names, or that no policy would let this caller call, are
-//! withheld; a call of any of them is refused too, so that list and call agree.
+//! The digest covers the canonical bytes (RFC 8785) of the whole tool object in `tools/list`. That includes
+//! name, title, description, both schemas, annotations, icons and `_meta`, so no change goes unnoticed.
+//!
+//! A list omits drifted tools, tools that no task names, and tools that no policy would let this caller call.
+//! Calls of them are refused too, so list and call agree.
 
 mod failed;
 mod forms;

@@ -1,7 +1,7 @@
-//! Whose turn it is: a proposal is answered while it is open, by the other side, and once (F0-07, F0-08).
+//! Turns: a proposal is answered by the other side, while it is open, and once (F0-07, F0-08).
 //!
-//! A proposal is one thing, whatever task and conversation it is found under. Who answers it takes it, and nobody else can take it
-//! meanwhile; it is closed when the answer went out, and given back when the answer did not.
+//! A proposal may be found under several tasks and conversations. An answer takes it, and no other can take
+//! it meanwhile. Delivery of the answer closes it; failed delivery reopens it.
 
 mod pairs;
 
@@ -16,26 +16,27 @@ use std::sync::{
 /// One end of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// Who sends requests.
+    /// The sender of requests.
     Caller,
-    /// The agent behind the route.
+    /// The upstream agent.
     Agent,
 }
 
-/// ACCEPT, REJECT or COUNTER_PROPOSE, and there is not one open proposal of the other side that it answers.
+/// Reason why an ACCEPT, REJECT or COUNTER_PROPOSE does not answer exactly one open proposal of the other
+/// side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OutOfTurn {
-    /// None is open, or somebody is answering it already.
+    /// No proposal is open, or another answer has taken it.
     NotOpen,
-    /// More than one is open, and the message does not say which it answers.
+    /// Several are open, and the message does not name one.
     Several,
-    /// The same message answered one before.
+    /// The same message has answered a proposal before.
     Repeated,
-    /// It names one, and there is none of that name here.
+    /// The message names an unknown proposal.
     Unknown,
-    /// It names one, and different ones are open under that name.
+    /// The message names one, and different ones are open under that name.
     SameName,
-    /// It names one, and is said to a group: each member's are its own.
+    /// The message names one, and addresses a group: each member has its own.
     ToGroup,
 }
 
@@ -50,19 +51,19 @@ enum Is {
 #[derive(Clone, Copy, Debug)]
 struct Stands {
     is: Is,
-    /// How many messages say it that arrived, or may yet: who says it again says it too.
+    /// Messages that state the proposal and arrived, or still may.
     said: usize,
-    /// Which message took it last, where the binding names none.
+    /// Message that took it last, if the binding names none.
     answer: Option<Digest>,
 }
 
-/// What was proposed, shared by every id that it is found under.
+/// A proposal, shared by all ids that lead to it.
 #[derive(Debug)]
 pub(crate) struct Proposal {
     by: Side,
-    /// The task that it was made in, if it was made in one.
+    /// Task that it was made in, if any.
     task: Option<Box<str>>,
-    /// The id of its message, where answers name it by that, and which message it is.
+    /// Id and digest of its message, if answers name it by that.
     message: Option<(Box<str>, Digest)>,
     stands: Mutex<Stands>,
 }
@@ -72,7 +73,7 @@ impl Proposal {
         Self::made(by, task, None)
     }
 
-    /// One that answers name by the id of its message.
+    /// A proposal that answers name by its message id.
     pub(crate) fn named(by: Side, id: &str, message: Digest) -> Arc<Self> {
         Self::made(by, None, Some((Box::from(id), message)))
     }
@@ -82,7 +83,7 @@ impl Proposal {
         Arc::new(Self { by, task: task.map(Box::from), message, stands })
     }
 
-    /// Whether the other side of `by` may answer it now.
+    /// Returns true if the other side of `by` may answer it now.
     pub(crate) fn awaits(&self, by: Side) -> bool {
         self.by != by && self.is_open()
     }
@@ -91,17 +92,17 @@ impl Proposal {
         self.locked().is == Is::Open
     }
 
-    /// Whether it was answered, or never reached the other side.
+    /// Returns true if it was answered, or never reached the other side.
     pub(crate) fn is_over(&self) -> bool {
         matches!(self.locked().is, Is::Closed | Is::Withdrawn)
     }
 
-    /// Whether it never reached the other side.
+    /// Returns true if it never reached the other side.
     pub(crate) fn is_withdrawn(&self) -> bool {
         self.locked().is == Is::Withdrawn
     }
 
-    /// Whether it may be answered in this task: one that was made in another may not.
+    /// Returns true if it may be answered in this task. A proposal from another task may not.
     pub(crate) fn belongs_to(&self, task: Option<&str>) -> bool {
         match (task, self.task.as_deref()) {
             (Some(asked), Some(own)) => asked == own,
@@ -109,7 +110,7 @@ impl Proposal {
         }
     }
 
-    /// Only one of all who answer gets it. Handed back is which message had it before.
+    /// Takes the proposal for one answer and no other. Returns the message that took it before.
     fn take(&self, answer: Option<Digest>) -> Result<Option<Digest>, OutOfTurn> {
         let mut stands = self.locked();
         if stands.is != Is::Open {
@@ -120,13 +121,14 @@ impl Proposal {
         Ok(before)
     }
 
-    /// As if it had not been taken, of who took it just now.
+    /// Undoes a take that just happened.
     fn leave(&self, before: Option<Digest>) {
         let mut stands = self.locked();
         *stands = Stands { is: Is::Open, answer: before, ..*stands };
     }
 
-    /// It is said once more, in the same words. Not so if it was never said before: then this is another one.
+    /// Counts a repetition in the same words. Returns false for a withdrawn proposal: the message then makes
+    /// a new one.
     fn say_again(&self) -> bool {
         let mut stands = self.locked();
         let again = stands.is != Is::Withdrawn;
@@ -134,7 +136,8 @@ impl Proposal {
         again
     }
 
-    /// One message that says it is known not to have arrived; if that was the last, it was never made.
+    /// Uncounts one message that is known not to have arrived. Without another one, the proposal is
+    /// withdrawn.
     fn unsay(&self) {
         let mut stands = self.locked();
         stands.said = stands.said.saturating_sub(1);
@@ -143,7 +146,7 @@ impl Proposal {
         }
     }
 
-    /// Moves it on, if it stands at one of these.
+    /// Changes the state if it is one of `from`.
     fn change(&self, from: &[Is], to: Is) {
         let mut stands = self.locked();
         if from.contains(&stands.is) {
@@ -151,22 +154,23 @@ impl Proposal {
         }
     }
 
-    /// A thread that panicked while it held the lock left a whole state: each change is one assignment.
+    /// Takes the lock, also after a panic: each change is one assignment, so the state is whole.
     fn locked(&self) -> MutexGuard<'_, Stands> {
         self.stands.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What a message answers, which is still to be taken: one proposal, but for a REJECT of a name under which several are open.
+/// Proposals that a message answers, not taken yet. There is one, except for a REJECT of a name with several
+/// open ones.
 #[derive(Clone, Debug)]
 pub(crate) struct Answers {
     pub(crate) proposals: Vec<Arc<Proposal>>,
-    /// Which message it is, where nothing else tells one that is sent twice.
+    /// Digest of the message, if nothing else identifies a repetition.
     pub(crate) message: Option<Digest>,
 }
 
 impl Answers {
-    /// Takes all of it or nothing.
+    /// Takes all proposals or none.
     fn take(self) -> Result<Vec<Arc<Proposal>>, OutOfTurn> {
         let mut taken = Vec::new();
         for proposal in &self.proposals {
@@ -188,7 +192,7 @@ impl From<Arc<Proposal>> for Answers {
     }
 }
 
-/// The proposal that a message answers, if it answers one: the first of `found` that waits for `by`.
+/// The proposal that a message answers, if any: the first of `found` that waits for `by`.
 ///
 /// # Errors
 /// [`OutOfTurn`]: only the other side's open proposal can be accepted, rejected or countered.
@@ -203,17 +207,17 @@ pub(crate) fn turn(
     found.into_iter().find(|proposal| proposal.awaits(by)).map(Some).ok_or(OutOfTurn::NotOpen)
 }
 
-/// Whether it answers a proposal.
+/// Returns true for a performative that answers a proposal.
 pub(crate) const fn answers(says: Performative) -> bool {
     matches!(says, Performative::CounterPropose | Performative::Accept | Performative::Reject)
 }
 
-/// Whether it is a proposal.
+/// Returns true for a performative that makes a proposal.
 pub(crate) const fn proposes(says: Performative) -> bool {
     matches!(says, Performative::Propose | Performative::CounterPropose)
 }
 
-/// What one message that may pass does to the turns. Dropped before it was delivered, it undoes that.
+/// Effect of one permitted message on the turns. Dropping it before delivery undoes the effect.
 #[derive(Debug, Default)]
 pub(crate) struct Step {
     answers: Vec<Arc<Proposal>>,
@@ -223,10 +227,10 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// Takes what is answered, and only then proposes; none if nothing is answered or proposed.
+    /// Takes the answered proposals, then makes the new one. `None` if there is neither.
     ///
     /// # Errors
-    /// [`OutOfTurn`]: somebody else was faster.
+    /// [`OutOfTurn`]: another answer was first.
     pub(crate) fn begin(
         answers: Option<Answers>,
         makes: impl FnOnce() -> Option<Arc<Proposal>>,
@@ -240,25 +244,27 @@ impl Step {
         Ok(Some(Arc::new(Self { answers, makes, delivered, given_back })))
     }
 
-    /// What the message proposes.
+    /// The proposal that the message makes.
     pub(crate) fn makes(&self) -> Option<&Arc<Proposal>> {
         self.makes.as_ref()
     }
 
-    /// The message is on its way: what it answers is answered.
+    /// Closes the answered proposals once the message is on its way.
     pub(crate) fn delivered(&self) {
         self.delivered.store(true, Ordering::Release);
         self.answers.iter().for_each(|proposal| proposal.change(&[Is::Taken], Is::Closed));
     }
 
-    /// The message is known not to have arrived: what it answers is open again, and what it proposes was never said unless
-    /// another message says it too. Said again, it changes nothing: somebody else may have answered meanwhile.
+    /// Undoes the effect of a message that is known not to have arrived.
+    ///
+    /// Its answered proposals are open again, and its new proposal is withdrawn unless another message states
+    /// it too. A second call changes nothing, since another answer may have come meanwhile.
     pub(crate) fn undelivered(&self) {
         self.delivered.store(true, Ordering::Release);
         if self.given_back.swap(true, Ordering::AcqRel) {
             return;
         }
-        // this step alone can have taken them, until one of the two opened them
+        // only this step can have taken them, until one of the two calls opened them
         self.answers.iter().for_each(|proposal| proposal.change(&[Is::Taken, Is::Closed], Is::Open));
         if let Some(proposal) = &self.makes {
             proposal.unsay();

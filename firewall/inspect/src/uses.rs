@@ -1,4 +1,4 @@
-//! An id of a request is used once in a session of MCP: whose answer comes under it would be anyone's guess otherwise.
+//! Request ids in MCP sessions. Each is used once, since the answer to a second use would be ambiguous.
 
 use crate::{
     Code, Inspector, Kind, Peer, Refusal, Route,
@@ -10,11 +10,12 @@ use crate::{
 use semgate_message::{Call, RpcId};
 use std::sync::Arc;
 
-/// Takes the id of a request in its session, if it has both. To be asked before anything is counted; the request need not be sent for it.
+/// Reserves the id of a request in its session, if it has both. Call it before anything is counted; the
+/// request need not be sent.
 ///
 /// # Errors
-/// `malformed`: another request of the session has the id. `rate_limited`: more ids are open than are kept track of. `not_found`: the
-/// session ended meanwhile.
+/// `malformed`: another request of the session has the id. `rate_limited`: the limit of open ids is reached.
+/// `not_found`: the session ended meanwhile.
 pub(crate) fn asking(
     inspector: &Inspector,
     case: &Case<'_>,
@@ -43,12 +44,12 @@ pub(crate) fn asking(
 }
 
 impl Inspector {
-    /// Whether a request of this peer may have this id where this call goes: false where another of the session has it.
+    /// Returns true if a request of this peer may use the id in the session of this call.
     pub fn is_free(&self, route: &Route, peer: &Peer, call: &Call, id: &RpcId) -> bool {
         place(route, call).is_none_or(|place| !self.dialogues().is_used(peer.id(), &place, id))
     }
 
-    /// An id under which a gateway asked in the place of this peer, and was answered, is the peer's own to use again.
+    /// Frees an id that the gateway used in this peer's place, after its answer.
     pub fn free(&self, route: &Route, peer: &Peer, call: &Call, id: &RpcId) {
         if let Some(place) = place(route, call) {
             self.dialogues().free(peer.id(), &place, id);

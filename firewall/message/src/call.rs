@@ -1,4 +1,4 @@
-//! What is settled about a request before its body is read: by the route, the path and the headers.
+//! Facts about a request that route, path and headers settle before its body is read.
 
 use crate::{
     Binding,
@@ -6,16 +6,16 @@ use crate::{
     mcp,
 };
 
-/// How a request is written.
+/// The form of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
     /// Native L8 JSON.
     Native,
     /// JSON-RPC 2.0: the body names the method.
     JsonRpc,
-    /// A2A's HTTP+JSON: the path names the operation, and what is judged is the parameters ([`crate::a2a::rest::params`]).
+    /// A2A's HTTP+JSON: the path names the operation, and its parameters are judged ([`crate::a2a::rest::params`]).
     Rest(Operation),
-    /// A2A's gRPC: the path names the method, and what is judged is the parameters ([`crate::a2a::grpc::request`]).
+    /// A2A's gRPC: the path names the method, and its parameters are judged ([`crate::a2a::grpc::request`]).
     Grpc(Operation),
 }
 
@@ -24,11 +24,11 @@ pub enum Form {
 pub struct Call {
     /// The protocol.
     pub binding: Binding,
-    /// The version of A2A; of no meaning in other bindings.
+    /// The A2A version; without meaning in other bindings.
     pub version: Version,
-    /// How the request is written.
+    /// The form of the request.
     pub form: Form,
-    /// What the headers of MCP say about the body; none in other bindings.
+    /// The MCP headers, which repeat the body; none in other bindings.
     pub mcp: Option<Box<mcp::Head>>,
 }
 
@@ -48,8 +48,8 @@ impl Call {
         Self { binding: Binding::Mcp, version: Version::V10, form: Form::JsonRpc, mcp: Some(Box::new(head)) }
     }
 
-    /// The version of the protocol that a message is read under, as the protocol writes it; empty where it has none. In MCP it is
-    /// settled once the message was read: without a header only what settles the version is read, in the version that has that.
+    /// The protocol version that a message is read under, as the protocol writes it; empty where it has none. In MCP without
+    /// a header it is the newest version with sessions, since only `initialize` is read then.
     pub fn protocol_version(&self) -> &'static str {
         match self.binding {
             Binding::L8 => "",
@@ -70,14 +70,14 @@ impl Call {
     }
 }
 
-/// What an answer is read against: what the request settled.
+/// Facts of a request that its answer is read against.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// What was asked for.
+    /// The operation of the request.
     pub operation: Operation,
     /// The version of the request, which is the answer's.
     pub version: Version,
-    /// How the answer is written: as the request was.
+    /// The form of the answer, which is the request's.
     pub form: Form,
     /// In JSON-RPC the id that the answer repeats.
     pub rpc_id: Option<crate::RpcId>,

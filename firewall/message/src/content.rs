@@ -14,11 +14,11 @@ use semgate_contexts::{
 /// The longest name of an entry in a map of concepts: as long as the name of a concept may be.
 const MAX_ENTRY_NAME: usize = 64;
 
-/// Reads content into the message's instances; what names no concept becomes its gap.
+/// Reads content into the message's instances. Content that names no concept becomes the message's gap.
 ///
 /// # Errors
-/// Content that is no object, two naming members in one object, a naming member in another case of letters or with
-/// something else than a string, an entry of a map whose name is no identifier, more concepts than the limit.
+/// Content that is no object, or more concepts than the limit. In one object, two naming members, or a naming member in
+/// another case of letters or without a string. An entry of a map whose name is no identifier.
 pub(crate) fn read<'j>(
     json: &'j Json<'j>,
     base: &Base,
@@ -62,8 +62,8 @@ pub(crate) fn read<'j>(
     Ok(())
 }
 
-/// Whether anything in the content is about a concept: a naming member, in whatever case of letters, in the object or in an
-/// entry of it. What has none can be no concept, however [`read`] looks at it.
+/// Returns true if the object or an entry of it has a naming member, in any case of letters. Without one, [`read`] finds no
+/// concept in the content.
 pub(crate) fn names_a_concept(json: &Json<'_>) -> bool {
     let names = |object: &Object<'_>| {
         NAMING_MEMBERS.iter().any(|member| object.get(member).is_some())
@@ -74,7 +74,7 @@ pub(crate) fn names_a_concept(json: &Json<'_>) -> bool {
     })
 }
 
-/// Names of entries are chosen by the sender and judged by no schema, so they cannot hold sentences (F0-34).
+/// Reads the name of an entry. The sender chooses it and no schema judges it, so it cannot hold a sentence (F0-34).
 fn entry_name(name: &str, base: &Base) -> Read<()> {
     let fits = (1..=MAX_ENTRY_NAME).contains(&name.len())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
@@ -92,7 +92,7 @@ enum Named {
     No,
 }
 
-/// The one naming member and the name. One that is there and no string has two readings, so it has none.
+/// The one naming member and the name. Refuses a naming member that is no string, since it has two readings.
 fn naming<'j>(object: &'j Object<'j>, pointer: &Pointer<'_>) -> Read<Option<(&'static str, &'j str)>> {
     if let Some((key, _)) = object.case_variant_of(&NAMING_MEMBERS) {
         let path = at(&pointer.to_string(), key);

@@ -2,8 +2,8 @@
 
 use crate::{Claim, MessageFault, member::identifier};
 
-/// Reads `urn:…;digest=sha-256:…;lock=…` and holds it against the claim of the message. Every part that the header
-/// states must be the same in the message; parts may be left out of the header, except the URN.
+/// Reads `urn:…;digest=sha-256:…;lock=…` and compares it with the claim of the message. Every part of the header must be the
+/// same in the message. The header may omit parts, except the URN.
 ///
 /// # Errors
 /// Another form, a part that is there twice, an unknown part, or a part that the message does not have or has otherwise.

@@ -1,8 +1,8 @@
-//! What is being said: one message model, and a binding for each protocol that carries it.
+//! One message model, and a binding for each protocol that carries it.
 //!
-//! A binding is a closed map from the protocol's JSON to [`Message`]: every member has a name here, and any other is a
-//! fault. It says nothing about whether the message may pass; it only makes sure that nothing in the bytes goes
-//! unread. Bytes come through the strict reader of `semgate_contexts::json` first.
+//! A binding is a closed map from the protocol's JSON to [`Message`]: it knows every member by name and refuses any other. It
+//! does not decide whether the message may pass; it ensures that nothing in the bytes goes unread. Bytes come through the
+//! strict reader of `semgate_contexts::json` first.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 pub mod a2a;

@@ -1,10 +1,12 @@
 //! MCP over streamable HTTP: 2026-07-28 (stateless) and 2025-11-25 (sessions).
 //!
-//! Every method is a row of [`Operation`]; what has no row for its version and speaker is refused by name. The `params` (or
-//! `result`) object without `_meta` is the instance of a concept of the protocol context `urn:contexts:mcp:v1.0`, whose
-//! schema closes it; this module closes what stands around it: the JSON-RPC envelope, `_meta`, and the headers that
-//! repeat the body. `tools/call` is the one exception: its `arguments` are the parameters of a task of another context,
-//! named by the tool, and `structuredContent` of the answer are the task's results. See `docs/spec/mcp-binding.md`.
+//! Every method is a row of [`Operation`]; a method without a row for its version and speaker is refused by name. The
+//! `params` or `result` object without `_meta` is an instance of a concept of the protocol context `urn:contexts:mcp:v1.0`.
+//! Its schema closes the object. This module closes the rest: the JSON-RPC envelope, `_meta`, and the headers that repeat the
+//! body.
+//!
+//! `tools/call` is the exception: its `arguments` are the parameters of a task of another context, named by the tool.
+//! `structuredContent` of the answer holds the task's results. See `docs/spec/mcp-binding.md`.
 
 mod answer;
 mod content;
@@ -35,36 +37,36 @@ use crate::{Message, RpcId};
 /// The member of `_meta` that holds the context claim (`docs/spec/mcp-binding.md`).
 pub const CLAIM: &str = "dev.semgate/l9";
 
-/// The longest URI of a resource that is kept with its request: as long as most servers of HTTP take one.
+/// The longest URI of a resource that is kept with its request: the limit of most HTTP servers.
 const MAX_URI: usize = 2_048;
 
 /// A request that waits for its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// What was asked.
+    /// The operation of the request.
     pub operation: Operation,
-    /// Under which version.
+    /// The version of the request.
     pub version: Version,
-    /// The id that the answer must repeat; none for the stream of a session, on which nothing is answered but what was asked
-    /// before and is resumed.
+    /// The id that the answer must repeat. None for the stream of a session, which carries no answers but those of resumed
+    /// requests.
     pub rpc_id: Option<RpcId>,
     /// The token that progress notifications must repeat; none may come without one.
     pub progress: Option<RpcId>,
     /// The tool that was called, for [`Operation::CallTool`].
     pub tool: Option<String>,
-    /// The URI that was asked for, for [`Operation::ReadResource`]: the answer is of it or of what is below it.
+    /// The URI asked for, for [`Operation::ReadResource`]. The answer is that resource or one below it.
     pub resource: Option<String>,
     /// The prompt that was asked for, for [`Operation::GetPrompt`].
     pub prompt: Option<String>,
-    /// What asks for a later page, for [`Operation::ListTools`]; none for the first.
+    /// The token of a later page, for [`Operation::ListTools`]; none for the first.
     pub cursor: Option<String>,
-    /// What the client asked to be told of, for [`Operation::Listen`]; all that a server may tell where nothing says less.
+    /// The changes that the client subscribes to, for [`Operation::Listen`]; all changes where nothing says less.
     pub listens: Option<Listens>,
 }
 
 impl Asked {
-    /// Whether a subscription of this name is the request's: its id, or that of a number as text, as some servers write it. Each stream belongs
-    /// to one request, so that no two are taken for one another.
+    /// Returns true if a subscription of this name belongs to the request: its id, or a numeric id as text, as some servers
+    /// write it. Each stream belongs to one request, so no two are confused.
     pub(crate) fn is_named(&self, subscription: &RpcId) -> bool {
         match (&self.rpc_id, subscription) {
             (Some(RpcId::Integer(id)), RpcId::Text(text)) => *text == id.to_string(),
@@ -73,25 +75,25 @@ impl Asked {
     }
 }
 
-/// The changes that a client asked to be told of (2026-07-28 "Notification Filter").
+/// The changes that a client subscribes to (2026-07-28 "Notification Filter").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Listens {
-    /// Of the list of tools.
+    /// Changes of the list of tools.
     pub tools: bool,
-    /// Of the list of prompts.
+    /// Changes of the list of prompts.
     pub prompts: bool,
-    /// Of the list of resources.
+    /// Changes of the list of resources.
     pub resources: bool,
-    /// Of some resource: servers may tell of what is below the one that was named.
+    /// Changes of a resource. Servers may report resources below the named one.
     pub updates: bool,
 }
 
 /// One JSON-RPC message as MCP reads it.
 #[derive(Clone, Debug)]
 pub struct Spoken<'j> {
-    /// What it says, for the stages that judge.
+    /// The message, for the stages that judge.
     pub message: Message<'j>,
-    /// What it is: a request or notification of this operation, or the answer to one.
+    /// The operation of this request or notification, or of the request that it answers.
     pub operation: Operation,
     /// Request, notification or response.
     pub kind: Kind,
@@ -103,16 +105,16 @@ pub struct Spoken<'j> {
     pub resource: Option<&'j str>,
     /// The name of the prompt that is asked for.
     pub prompt: Option<&'j str>,
-    /// What asks for a later page of the list of tools.
+    /// The token of a later page of the list of tools.
     pub cursor: Option<&'j str>,
-    /// The token under which progress may be told.
+    /// The token of progress notifications.
     pub progress: Option<RpcId>,
-    /// What a client asks to be told of.
+    /// The changes that a client subscribes to.
     pub listens: Option<Listens>,
 }
 
 impl Spoken<'_> {
-    /// What the answer is read against; none for what gets no answer.
+    /// The facts that the answer is read against; none for a message without an answer.
     pub fn asked(&self) -> Option<Asked> {
         if self.kind != Kind::Request {
             return None;
@@ -131,7 +133,7 @@ impl Spoken<'_> {
     }
 }
 
-/// Every member name that this binding reads itself, for telling a duplicate in another case of letters.
+/// Every member name that this binding reads itself, to detect duplicates that differ in case.
 const KNOWN: &[&str] = &[
     "jsonrpc",
     "id",

@@ -10,7 +10,7 @@ pub(crate) type Read<T> = Result<T, MessageFault>;
 
 /// The text if it is an identifier: 1 to 256 visible ASCII characters, none of `"`, `\`, `<`, `>`.
 ///
-/// Ids are chosen by the sender and pass unjudged, so they cannot hold sentences: there is no blank.
+/// Senders choose ids, and ids pass unjudged. They hold no blank, so they cannot hold a sentence.
 pub(crate) fn identifier(text: &str) -> Option<&str> {
     let fits = !text.is_empty()
         && text.len() <= MAX_IDENTIFIER
@@ -58,8 +58,8 @@ pub(crate) fn required<T>(value: Option<T>, path: &str, member: &str) -> Read<T>
     value.ok_or_else(|| MessageFault::malformed(at(path, member), "is missing"))
 }
 
-/// On the way out with a fault: `duplicate_key` answers before `malformed`, and a known member that appears a second
-/// time in another case of letters is a duplicate, wherever in the message it stands.
+/// Prefers `duplicate_key` to `malformed` in the final fault. A known member that appears again in another case of letters is
+/// a duplicate, anywhere in the message.
 pub(crate) fn prefer_duplicate(fault: MessageFault, json: &Json<'_>, known: &[&str]) -> MessageFault {
     if fault.kind != FaultKind::Malformed {
         return fault;

@@ -1,4 +1,4 @@
-//! The one model that every binding reads its protocol into.
+//! The one model that every binding produces.
 
 use crate::{
     Pointer, RpcId, Together,
@@ -7,7 +7,7 @@ use crate::{
 use semgate_contexts::{Performative, json};
 use std::fmt;
 
-/// How messages are written on a route.
+/// The protocol of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Binding {
     /// Native L8 JSON over HTTP.
@@ -40,8 +40,8 @@ impl fmt::Display for Binding {
     }
 }
 
-/// Which parts that are no concept of the message's context a route admits. All are refused by default (`docs/design/firewall.md` §1); one that is
-/// admitted is an instance of the protocol's own context, so policies still have to permit it.
+/// Parts outside the message's context that a route admits. All are refused by default. An admitted part is an instance of
+/// the protocol's own context, so policy must still permit it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TextParts {
     /// Admit `text` parts, and names and descriptions of artifacts.
@@ -75,7 +75,7 @@ impl Admit {
         }
     }
 
-    /// The kinds of content that the value admits, for a sentence.
+    /// The kinds of content that the value admits, as words of a sentence.
     pub const fn kinds(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -100,7 +100,7 @@ impl fmt::Display for Unadmitted<'_> {
     }
 }
 
-/// What a binding must know to read a message.
+/// Options for reading a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading<'r> {
     /// The extension URI, and the metadata member that holds the claim: the URN of the control vocabulary.
@@ -115,7 +115,7 @@ pub struct Reading<'r> {
     pub meta: &'r crate::MetaKeys,
 }
 
-/// Which context a message says it is about. Nothing here has been looked up yet.
+/// The context that a message claims. Nothing here has been looked up yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim<'j> {
     /// The text in the place of the URN.
@@ -124,36 +124,37 @@ pub struct Claim<'j> {
     pub digest: Option<&'j str>,
     /// The lock, an identifier.
     pub lock: Option<&'j str>,
-    /// Where the claim stands.
+    /// The location of the claim.
     pub place: &'static str,
 }
 
-/// Whose word a name is.
+/// The vocabulary that defines a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Vocabulary {
-    /// The context's that the message is about, or of the control vocabulary.
+    /// The message's context, or the control vocabulary.
     Context,
     /// The protocol's own context (`urn:contexts:a2a:v1.0`, `urn:contexts:mcp:v1.0`). The binding named it, the message did not.
     Protocol,
 }
 
-/// What a message points at by its id, as it stands there: unproved. In a request what is asked about, in an answer what it names.
+/// Ids that a message refers to, as written and unproved. A request asks about them; an answer names them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Threads<'j> {
-    /// The task and the conversation that the message itself belongs to: not what it refers to, nor what its history repeats.
+    /// The task and the conversation that the message itself belongs to, without those that it refers to or repeats as
+    /// history.
     pub own: OwnThread<'j>,
     /// Ids of tasks, those referred to included.
     pub tasks: Vec<&'j str>,
     /// A2A's context ids: conversations.
     pub contexts: Vec<&'j str>,
-    /// Push configurations: the task's id and the configuration's. The task's is empty where a configuration names none: in a
-    /// message that begins a task, and in answers of agents that were given it so.
+    /// Push configurations: the task's id and the configuration's. The task's is empty where a configuration names none. That
+    /// occurs in a message that begins a task, and in answers of agents that received it so.
     pub pushes: Vec<(&'j str, &'j str)>,
-    /// Of a request for a list of tasks, which page of it.
+    /// The page that a request for a list of tasks asks for.
     pub page: Option<Page<'j>>,
 }
 
-/// What a message is part of.
+/// The task and conversation of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OwnThread<'j> {
     /// The task.
@@ -162,30 +163,30 @@ pub struct OwnThread<'j> {
     pub context: Option<&'j str>,
 }
 
-/// Which page of a list is asked for.
+/// The page of a list that is asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Page<'j> {
-    /// What the page before gave; none for the first.
+    /// The token from the previous page; none for the first.
     pub token: Option<&'j str>,
-    /// How many tasks it may hold, if the request says so.
+    /// The number of tasks on the page, if the request states it.
     pub size: Option<i64>,
-    /// The first member whose value the protocol does not take, by the name that it has in 1.0, and what is wrong with it. An agent
-    /// refuses it by itself.
+    /// The first member whose value the protocol does not take, by its 1.0 name, and its fault. An agent refuses it by
+    /// itself.
     pub unfit: Option<(&'static str, &'static str)>,
 }
 
-/// Instances of a message that make up one artifact or one message of a task, which later events may go on with.
+/// Instances of a message that form one artifact or message of a task, which later events may continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece<'j> {
-    /// Which of the two it is. Their ids do not meet.
+    /// The kind of the piece. Ids of different kinds are unrelated.
     pub of: PieceOf,
     /// Its id, within the task.
     pub id: &'j str,
-    /// The places of its instances in [`Message::instances`].
+    /// The indices of its instances in [`Message::instances`].
     pub instances: std::ops::Range<usize>,
 }
 
-/// What a [`Piece`] is of.
+/// The kind of a [`Piece`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PieceOf {
     /// An artifact.
@@ -197,14 +198,14 @@ pub enum PieceOf {
 /// One concept object of a message.
 #[derive(Clone, Debug)]
 pub struct Instance<'j> {
-    /// Which context defines the name.
+    /// The vocabulary that defines the name.
     pub of: Vocabulary,
-    /// What the naming member says: the concept's or task's name, unchecked.
+    /// The value of the naming member: the concept's or task's name, unchecked.
     pub name: &'j str,
-    /// Which member named it, or was read by the binding; it is no part of the content that the schema judges. Empty: the whole
+    /// The naming member, if it stands in the object. It is no part of the content that the schema judges. Empty if the whole
     /// object is judged.
     pub naming: &'static str,
-    /// Where the object stands in the message.
+    /// The location of the object in the message.
     pub pointer: Pointer<'j>,
     /// The object, naming member included.
     pub object: &'j json::Object<'j>,
@@ -212,12 +213,12 @@ pub struct Instance<'j> {
     pub performative: Performative,
 }
 
-/// A place in the content that names no concept.
+/// A location in the content that names no concept.
 #[derive(Clone, Debug)]
 pub struct Gap<'j> {
-    /// Where.
+    /// The location.
     pub pointer: Pointer<'j>,
-    /// What is there instead.
+    /// The content found there.
     pub what: &'static str,
 }
 
@@ -226,26 +227,26 @@ pub struct Gap<'j> {
 pub struct Message<'j> {
     /// The binding that read it.
     pub binding: Binding,
-    /// What is asked for or answered, in A2A.
+    /// The operation that is asked for or answered, in A2A.
     pub operation: Option<Operation>,
-    /// In requests of MCP that are answered: what the answer is read against.
+    /// In MCP requests that expect an answer: the facts that it is read against.
     pub mcp: Option<crate::mcp::Asked>,
     /// In MCP, of a tool call or its result: the tool, and `params` or `result` whole.
     pub tool_call: Option<(&'j str, &'j json::Object<'j>)>,
     /// In MCP: the request of the server that a client answers.
     pub answers: Option<RpcId>,
-    /// In MCP 2026-07-28: what a server asked to be given back (`requestState`), or what it asks so.
+    /// In MCP 2026-07-28: the `requestState` that a server asks to get back, or that a client returns.
     pub state_token: Option<&'j str>,
-    /// In MCP 2026-07-28: the name and the method of each thing that a server needs first (`inputRequests`), or that a client gives it
-    /// (`inputResponses`), whose method is seen from its form.
+    /// In MCP 2026-07-28: the name and method of each input that a server asks for (`inputRequests`) or a client gives
+    /// (`inputResponses`). The form of a response tells its method.
     pub input: Vec<(&'j str, crate::mcp::Operation)>,
-    /// What it points at.
+    /// The ids that it refers to.
     pub threads: Threads<'j>,
     /// The message's id, an identifier. In A2A replies that hold a task, the task's; empty where there is neither.
     pub message_id: &'j str,
-    /// Who the message says sent it; `None` where the protocol leaves that to the connection.
+    /// The sender that the message names; `None` where the protocol leaves that to the connection.
     pub sender_id: Option<&'j str>,
-    /// Whom the message says it is for; `None` where the protocol leaves that to the connection.
+    /// The receiver that the message names; `None` where the protocol leaves that to the connection.
     pub receiver_id: Option<&'j str>,
     /// The speech act of the message as a whole.
     pub performative: Performative,
@@ -253,25 +254,25 @@ pub struct Message<'j> {
     pub claims: Vec<Claim<'j>>,
     /// Every concept object, in document order.
     pub instances: Vec<Instance<'j>>,
-    /// The first place whose content names no concept.
+    /// The first location whose content names no concept.
     pub gap: Option<Gap<'j>>,
     /// The first text, file, URL, data or metadata that the route does not admit.
     pub uninspectable: Option<Unadmitted<'j>>,
-    /// In MCP: the characters of free text that stand beside what the instances hold or their schemas mark (of who client and server
-    /// say they are).
+    /// In MCP: the characters of free text outside the instances and their marked members, such as names of client and
+    /// server.
     pub prose: u64,
     /// The JSON-RPC id, in JSON-RPC bindings.
     pub rpc_id: Option<RpcId>,
-    /// True only of what says nothing: an A2A reply that is a bare task status, with no message, artifact or history, or is
-    /// empty; in MCP a tool's empty result, the end of a session, and a client's error.
+    /// True only if nothing is said. In A2A: an empty reply, or a bare task status without message, artifact or history. In
+    /// MCP: a tool's empty result, the end of a session, or a client's error.
     pub acknowledges: bool,
-    /// In A2A replies and events that tell a task's status, that status.
+    /// The task's status, in A2A replies and events that state it.
     pub state: Option<State>,
-    /// In events of an A2A stream that bring a piece of an artifact.
+    /// The artifact piece that an event of an A2A stream brings.
     pub chunk: Option<Chunk<'j>>,
     /// In A2A and MCP: the texts of each list of parts that holds several.
     pub together: Vec<Together<'j>>,
-    /// In A2A: which instances stand in which artifact or message, in document order.
+    /// In A2A: the instances of each artifact or message, in document order.
     pub pieces: Vec<Piece<'j>>,
 }
 

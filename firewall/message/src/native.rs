@@ -82,7 +82,7 @@ fn envelope<'j>(json: &'j Json<'j>, reading: &Reading<'_>) -> Read<Message<'j>> 
         return Err(MessageFault::malformed("/session", "is another name of `lock`, which is there too"));
     }
     let lock = e.lock.or(e.session);
-    // without a context, digest and lock belong to nothing: the message is refused as one that names no context
+    // without a context, digest and lock belong to nothing: the message is refused for naming no context
     if let Some(urn) = e.context {
         message.claims.push(Claim { urn, digest: e.digest, lock, place: "/context" });
     }

@@ -1,20 +1,20 @@
-//! A message that a gateway says in the place of an agent, in the form that the answer to a request has. It is written here and judged
-//! like any other: nothing that this room writes passes because of who wrote it.
+//! A message that a gateway writes in the place of an agent, in the form of an answer to the request. It is judged like any
+//! other message: its origin here gives it no privilege.
 
 use crate::{Asked, Form, a2a::Version};
 use semgate_contexts::Performative;
 use serde_json::{Map, Value, json};
 
-/// What is to be said.
+/// The content of the message.
 #[derive(Clone, Debug)]
 pub struct Own<'o> {
     /// An identifier.
     pub message_id: &'o str,
     /// The speech act; one that the binding lets answers carry.
     pub performative: Performative,
-    /// In whose place it is said. A2A leaves that to the connection.
+    /// The agent that it stands in for. A2A leaves that to the connection.
     pub sender_id: &'o str,
-    /// To whom. A2A leaves that to the connection.
+    /// The receiver. A2A leaves that to the connection.
     pub receiver_id: &'o str,
     /// The URN of the context.
     pub context: &'o str,
@@ -49,8 +49,8 @@ impl Own<'_> {
         message.to_string().into_bytes()
     }
 
-    /// As the answer to an A2A request that sends a message, or as the one event of its stream; over gRPC as the JSON that is judged.
-    /// `extension` is the URI of the extension that the claim belongs to.
+    /// As the answer to an A2A request that sends a message, or as the one event of its stream. Over gRPC it is the JSON that
+    /// is judged. `extension` is the URI of the claim's extension.
     pub fn a2a(&self, asked: &Asked, extension: &str) -> Vec<u8> {
         let old = asked.version == Version::V03;
         let part = |(_, concept): &(Option<&str>, Value)| match old {
@@ -73,7 +73,7 @@ impl Own<'_> {
         }
         let result = if old { Value::Object(message) } else { json!({ "message": message }) };
         match (&asked.rpc_id, asked.form) {
-            // the id stands as it came: an integer past 2^53 is not changed by a writer of ours
+            // the id stays as it came: no writer of ours changes an integer past 2^53
             (Some(id), Form::JsonRpc | Form::Native) => {
                 format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, id.to_json()).into_bytes()
             }

@@ -1,13 +1,13 @@
-//! Places in a message, shown without showing what a sender wrote there.
+//! Locations in a message, shown without the sender's text.
 
 use std::{fmt, sync::Arc};
 
-/// The part of a place that the binding fixes.
+/// The part of a location that the binding fixes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Base {
-    /// One place in every message, such as `/content`.
+    /// One location in every message, such as `/content`.
     Fixed(&'static str),
-    /// A place with numbers in it, such as `/params/message/parts/3/data`.
+    /// A location with numbers in it, such as `/params/message/parts/3/data`.
     Built(Arc<str>),
 }
 
@@ -25,7 +25,7 @@ impl Base {
 /// letters, digits, `_`, `-`, `.` are shown as `*`: they are the sender's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pointer<'j> {
-    /// Where the content starts.
+    /// The start of the content.
     pub base: Base,
     /// The key in a map of concept objects.
     pub key: Option<&'j str>,

@@ -1,11 +1,11 @@
 //! Removal: a named transformation that takes members out of a message before it is judged.
 //!
-//! Protocols leave places open to everybody: `_meta` and capabilities of MCP, metadata of A2A. Members that this gateway does not
-//! read are taken out there, so that nothing passes unjudged, and the rest is judged and forwarded. A removal never touches a
-//! member that some reader could take for a known one: names of the protocol, names of this product and names that differ from a
-//! known one in case alone stay, and the readers of the binding refuse them.
+//! Protocols leave places open to everybody: `_meta` and capabilities of MCP, metadata of A2A. Members that this gateway does
+//! not read are removed there, so that nothing passes unjudged. The rest is judged and forwarded. A removal never touches a
+//! member that some reader could take for a known one. Names of the protocol and of this product stay, and so do names that
+//! differ from a known one in case alone. The readers of the binding refuse them.
 //!
-//! This room decides on the tree that was read already. A message without such members costs one walk over its known members.
+//! The decision uses the tree that was read already. A message without such members costs one walk over its known members.
 
 mod a2a;
 mod keys;
@@ -29,13 +29,13 @@ const MAX_POINTER: usize = 256;
 /// The longest member name that is recorded, in bytes. A longer one, and one that is no word, is recorded as `*`.
 const MAX_NAME: usize = 96;
 
-/// Who wrote a message, and what is known about it.
+/// The author of a message, and known facts about it.
 #[derive(Clone, Copy)]
 pub enum Author<'f> {
     /// The caller.
     Client,
-    /// The agent behind. In MCP `asked` is the request that it answers; `pinned` is true of tools that a signed context holds to
-    /// their whole description, so that nothing of them is removed.
+    /// The agent behind the gateway. In MCP, `asked` is the request that it answers. `pinned` is true of tools that a signed
+    /// context holds to their whole description; nothing of them is removed.
     Server {
         /// The request, in MCP.
         asked: Option<&'f Asked>,
@@ -44,7 +44,7 @@ pub enum Author<'f> {
     },
 }
 
-/// The values that are taken out of one message, and where they stood.
+/// The values removed from one message, and their locations.
 #[derive(Default)]
 pub struct Removal<'j> {
     values: Vec<&'j Json<'j>>,
@@ -73,7 +73,7 @@ impl<'j> Removal<'j> {
         &self.values
     }
 
-    /// Where they stood: at most [`MAX_POINTERS`] JSON pointers (RFC 6901).
+    /// Their locations: at most [`MAX_POINTERS`] JSON pointers (RFC 6901).
     pub fn into_pointers(self) -> Vec<String> {
         self.pointers
     }
@@ -99,7 +99,7 @@ impl<'j> Removal<'j> {
     }
 }
 
-/// The way to a value, which costs nothing until it is written.
+/// The path to a value, which costs nothing until it is written.
 #[derive(Clone, Copy)]
 pub struct Path<'p> {
     before: Option<&'p Path<'p>>,

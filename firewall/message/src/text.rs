@@ -1,4 +1,4 @@
-//! JSON as text again: what was read strictly, written so that it reads the same.
+//! JSON as text again: a value that was read strictly, written so that it reads the same.
 
 use semgate_contexts::json::Json;
 

@@ -1,4 +1,4 @@
-//! Texts that stand in one list of parts: whoever reads the parts reads them one after the other, as one text.
+//! Texts of one list of parts, which readers join into one text.
 
 use crate::model::Message;
 
@@ -7,7 +7,7 @@ use crate::model::Message;
 pub struct Together<'j> {
     /// The texts, in the order of the list; also those that are no instance, since they repeat what is judged elsewhere.
     pub texts: Vec<&'j str>,
-    /// The place in [`Message::instances`] of the last of them that is one.
+    /// The index in [`Message::instances`] of the last text that is an instance.
     pub last: usize,
 }
 
@@ -29,7 +29,7 @@ impl<'j> Gathered<'j> {
         self.last = last.filter(|last| *last >= before).or(self.last);
     }
 
-    /// The list is over. Texts of which none is an instance are judged elsewhere.
+    /// Ends the list. Texts without an instance among them are judged elsewhere.
     pub fn finish(self, out: &mut Message<'j>) {
         if let (Some(last), 2..) = (self.last, self.texts.len()) {
             out.together.push(Together { texts: self.texts, last });

@@ -1,11 +1,11 @@
-//! What a finished handshake agreed on.
+//! The result of a finished handshake.
 
 use crate::encoding::part;
 use crate::terms::{Features, Minimum};
 use semgate_certs::SpiffeId;
 use semgate_contexts::{ContextUrn, Digest};
 
-/// Proof that two agents agreed on one context: both signed, and each signed what the other had said. Only
+/// Proof that two agents agreed on one context: both signed, and each signed the other's message. Only
 /// [`crate::responder::Waiting::lock`] makes one:
 ///
 /// ```compile_fail,E0451
@@ -22,19 +22,19 @@ pub struct Agreement {
     pub(crate) features: Features,
     /// The initiator's, from its HELLO, then the responder's, from its SELECT.
     pub(crate) minimums: [Vec<Minimum>; 2],
-    /// When they signed these; `None` where a gateway said again, in somebody's place, what is known of them.
+    /// The times of their signatures; `None` if a gateway repeated known minimums in an agent's place.
     pub(crate) stated_at: [Option<u64>; 2],
     pub(crate) transcript: Digest,
     pub(crate) expires_at: u64,
 }
 
 impl Agreement {
-    /// Who opened the handshake.
+    /// The agent that opened the handshake.
     pub fn initiator(&self) -> &SpiffeId {
         &self.initiator
     }
 
-    /// Who answered it.
+    /// The agent that answered it.
     pub fn responder(&self) -> &SpiffeId {
         &self.responder
     }
@@ -64,19 +64,19 @@ impl Agreement {
         &self.transcript
     }
 
-    /// The second at which the session ends: what the initiator asked for, at the latest with the certificates that signed.
+    /// The second at which the session ends: as the initiator asked, but no later than the certificates that signed.
     pub fn expires_at(&self) -> u64 {
         self.expires_at
     }
 
-    /// Digest over features, minimums and transcript: what a lock carries of them (`docs/spec/locks.md`).
+    /// Digest over features, minimums and transcript: the session in a lock (`docs/spec/locks.md`).
     pub(crate) fn session(&self) -> [u8; 32] {
         let [initiator, responder] = &self.minimums;
         session(&self.features, [initiator, responder], &self.transcript)
     }
 }
 
-/// Digest over what a handshake settled: the features of the choice, the minimums of initiator and responder, the transcript.
+/// Digest over the terms of a handshake: the features of the choice, the minimums of initiator and responder, the transcript.
 pub(crate) fn session(features: &Features, minimums: [&[Minimum]; 2], transcript: &Digest) -> [u8; 32] {
     let mut bytes = Vec::with_capacity(512);
     part(&mut bytes, b"semgate session v1");

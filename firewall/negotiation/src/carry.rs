@@ -1,4 +1,4 @@
-//! How handshake messages travel: as concept objects `HELLO`, `SELECT` and `LOCK` of the control vocabulary.
+//! Transport of handshake messages: concept objects `HELLO`, `SELECT` and `LOCK` of the control vocabulary.
 
 use crate::HandshakeFault;
 use crate::limits::{MAX_BOX_CHARS, MAX_JWS_BYTES, MAX_LOCK_CHARS};
@@ -55,7 +55,7 @@ pub enum Carried {
 }
 
 impl Carried {
-    /// The concept object as it stands in the content of a native L8 message and in a data part of A2A.
+    /// The concept object for the content of a native L8 message or a data part of A2A.
     pub fn to_value(&self, kind: Kind) -> Value {
         let name = kind.as_str();
         match self {
@@ -73,7 +73,7 @@ impl Carried {
     /// Reads a concept object with its name. Bytes come through the strict reader first.
     ///
     /// # Errors
-    /// [`HandshakeFault::Member`] for what is none of the three forms of its concept.
+    /// [`HandshakeFault::Member`] for an object in none of the three forms of its concept.
     pub fn of_object(object: &Object<'_>) -> Result<(Kind, Self), HandshakeFault> {
         let mut naming = NAMING.into_iter().filter(|name| object.get(name).is_some());
         let (Some(name), None) = (naming.next(), naming.next()) else {

@@ -8,7 +8,7 @@ pub(crate) fn to_base64url(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Reads it: padding, white space, the other alphabet and non-zero trailing bits are refused.
+/// Reads it. Refuses padding, white space, the other alphabet and non-zero trailing bits.
 pub(crate) fn from_base64url(text: &str) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text).ok()
 }

@@ -1,7 +1,7 @@
 //! A whole responder for an agent, or for a gateway in front of one: bytes in, bytes out.
 //!
-//! HELLO is answered by SELECT, LOCK by the lock. Between the two the handshake waits here, so LOCK must reach the process that said
-//! SELECT; the lock that comes of it holds everywhere in the fleet.
+//! HELLO is answered by SELECT, LOCK by the lock. Between the two the handshake waits here, so LOCK must reach the process
+//! that sent SELECT. The resulting lock holds everywhere in the fleet.
 
 use crate::HandshakeFault;
 use crate::carry::{Carried, Kind, signed};
@@ -33,18 +33,18 @@ pub struct Endpoint {
     waiting: Pending,
 }
 
-/// One request to an endpoint, with all that it needs from outside.
+/// One request to an endpoint, with all external inputs.
 #[derive(Clone, Copy)]
 pub struct Asked<'a> {
     /// The verified peer of the connection.
     pub peer: &'a SpiffeId,
     /// The route's name, to which locks are bound.
     pub route: &'a str,
-    /// What can be spoken with this peer now.
+    /// The offers and floors for this peer now.
     pub answering: &'a Answering,
-    /// Whose signatures count.
+    /// The roots for signatures.
     pub trust: Trust<'a>,
-    /// Where locks come from and minimums go.
+    /// The source of locks and the store of minimums.
     pub sessions: &'a Sessions,
     /// The URN of the control vocabulary.
     pub context: &'a str,
@@ -60,7 +60,7 @@ impl std::fmt::Debug for Asked<'_> {
     }
 }
 
-/// What was answered.
+/// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answered {
     /// The native L8 message to send back.
@@ -71,12 +71,12 @@ pub struct Answered {
     pub urn: ContextUrn,
     /// Its digest.
     pub digest: Digest,
-    /// When the session ends, in the answer to a LOCK.
+    /// The end of the session, in the answer to a LOCK.
     pub expires_at: Option<u64>,
-    /// The session that came of it, in the answer to a LOCK: messages of this handshake carry a lock that is about it, whoever in front made
-    /// the lock ([`crate::session_of`]).
+    /// The resulting session, in the answer to a LOCK. Messages of this handshake carry a lock about it, even if a gateway in
+    /// front made the lock ([`crate::session_of`]).
     pub session: Option<[u8; 32]>,
-    /// What the peer offered last time and does not offer any more: an alarm for the operator (F0-37).
+    /// Lines that the peer offered last time and no longer offers: an alarm for the operator (F0-37).
     pub shrunk: Vec<Shrunk>,
 }
 
@@ -92,35 +92,37 @@ impl Endpoint {
         }
     }
 
-    /// Answers in the place of an agent that takes no part. What that agent said it will not go below, it still says, and whatever is said here in
-    /// its name is no statement of its own: nothing is learnt of it, so that a SELECT of before cannot take back what it said since (F0-39).
+    /// Answers in the place of an agent that takes no part, and repeats that agent's minimums. Its own messages state nothing
+    /// in the agent's name, and no minimum is learnt from them. So an older SELECT cannot take back a later statement of the
+    /// agent (F0-39).
     #[must_use]
     pub fn in_place(self) -> Self {
         Self { in_place: true, ..self }
     }
 
-    /// Goes on where another one of the same agent stops: what that one took is not taken again, and offers are held against those that it
-    /// met. Handshakes that wait for their LOCK there end. One of another agent is no matter.
+    /// Takes over from an earlier endpoint of the same agent. Messages that it took are not taken again, and offers are
+    /// compared with those that it met. Handshakes that wait for their LOCK there end. An endpoint of another agent has no
+    /// effect.
     #[must_use]
     pub fn after(self, before: &Self) -> Self {
         let memory = if self.id() == before.id() { &before.memory } else { &self.memory };
         Self { memory: Arc::clone(memory), ..self }
     }
 
-    /// Stands behind these gateways ([`crate::Relay`]): they open what callers seal, and seal it anew. Of nobody else is a key to answer to
-    /// taken, or a key stated to callers as one's own.
+    /// Stands behind these gateways ([`crate::Relay`]), which open the messages that callers seal, and seal them again. Only
+    /// these gateways may state a key to answer to, or a key that callers take for the agent's own.
     #[must_use]
     pub fn behind(self, gateways: Vec<SpiffeId>) -> Self {
         Self { gateways, ..self }
     }
 
-    /// Who is answered as.
+    /// The id that answers carry.
     pub fn id(&self) -> &SpiffeId {
         self.me.id()
     }
 
-    /// The signed statement of the key that HELLOs can be sealed to: `{"jws", "x5c"}`. It is the same in the whole fleet, and another one every
-    /// epoch. `None` without lock keys.
+    /// The signed statement of the key that HELLOs can be sealed to: `{"jws", "x5c"}`. It is the same in the whole fleet, and
+    /// changes every epoch. `None` without lock keys.
     ///
     /// # Errors
     /// [`HandshakeFault::Key`].
@@ -132,18 +134,19 @@ impl Endpoint {
     ) -> Result<Option<Vec<u8>>, HandshakeFault> {
         let keys = sessions.locks.sealing_keys(self.me.id(), now);
         let Some(key) = keys.first() else { return Ok(None) };
-        // half of the longest life: an epoch, as long as the key is opened with after its own
+        // half of the longest life: an epoch, for which the key still opens after its own
         let signed = key.state(&self.me, MAX_SEALING_KEY_SECONDS / 2, random, now)?;
         Ok(Some(written(&signed).to_string().into_bytes()))
     }
 
-    /// Answers a gateway that asks to be appointed: `{"gateway", "agent"}`, the statement of the gateway's key as this agent's, which the gateway
-    /// hands to callers, and that of the agent's own, to which the gateway seals anew. Both are signed by this agent. Asked again within the window it
-    /// answers again: several gateways of a fleet may ask in one second, and the answer is nobody's secret.
+    /// Answers a gateway that asks to be appointed: `{"gateway", "agent"}`, both signed by this agent. The first states the
+    /// gateway's key as this agent's, for callers. The second states the agent's own key, to which the gateway seals. A
+    /// repeated question within the window is answered again: several gateways of a fleet may ask in one second, and the
+    /// answer is no secret.
     ///
     /// # Errors
-    /// [`HandshakeFault::UnknownGateway`] for anybody but the gateways that this agent is [`Endpoint::behind`]; [`HandshakeFault::Lock`] without
-    /// lock keys, which its own key comes from; as for a HELLO else.
+    /// [`HandshakeFault::UnknownGateway`] unless this agent is [`Endpoint::behind`] the gateway; [`HandshakeFault::Lock`]
+    /// without lock keys, which its own key comes from; else as for a HELLO.
     pub fn appoint(
         &self,
         body: &[u8],
@@ -154,7 +157,7 @@ impl Endpoint {
     ) -> Result<Vec<u8>, HandshakeFault> {
         let json = read(body, MAX_MESSAGE_BYTES)?;
         let asks = signed(&Members::of(&json, "gateway", &["jws", "x5c"], &[])?)?;
-        // who asks speaks for itself, over whatever connection
+        // the gateway speaks for itself, over any connection
         let between = Between { peer: self.me.id(), me: self.me.id(), gateways: &self.gateways };
         let asks = between.gateway_key(&asks, trust, now)?;
         if asks.said.hello.is_some() {
@@ -172,8 +175,8 @@ impl Endpoint {
     /// Answers one message.
     ///
     /// # Errors
-    /// [`HandshakeFault`]; its code is what the peer may be told. Nothing is remembered of what is refused before its signature was
-    /// verified.
+    /// [`HandshakeFault`], whose code is all that the peer may learn. Nothing is remembered of a message that is refused
+    /// before its signature was verified.
     pub fn answer(&self, body: &[u8], asked: &Asked<'_>) -> Result<Answered, HandshakeFault> {
         let Envelope { kind, carried } = read_message(body, asked.context)?;
         match kind {
@@ -204,7 +207,7 @@ impl Endpoint {
         let (urn, digest) = (waiting.urn().clone(), *waiting.digest());
         self.waiting.wait(waiting, asked.now)?;
         let body = self.write(Kind::Select, &select, asked)?;
-        // only of a HELLO that is answered: one that is refused must not make the next look as if nothing were gone
+        // only for a HELLO that is answered: otherwise a refused one would hide the loss from the next comparison
         let shrunk = self.memory.offers.note(from.as_str(), &offers);
         Ok(Answered { body, kind: Kind::Select, urn, digest, expires_at: None, session: None, shrunk })
     }
@@ -217,7 +220,7 @@ impl Endpoint {
         if self.in_place {
             agreement.stated_at[1] = None;
         }
-        // what was offered a moment ago must still count
+        // the offer of a moment ago must still count
         let spoken = asked.answering.spoken(agreement.urn(), agreement.digest());
         let spoken = spoken.ok_or(HandshakeFault::NotOffered)?;
         let locks = &asked.sessions.locks;

@@ -1,4 +1,4 @@
-//! The native L8 message around a concept object of the handshake, for whoever speaks it over HTTP.
+//! The native L8 message around a concept object of the handshake, for speakers over HTTP.
 
 use crate::HandshakeFault;
 use crate::carry::{Carried, Kind};
@@ -9,19 +9,20 @@ use semgate_contexts::{Performative, canonical};
 use semgate_message::{MetaKeys, Reading, TextParts, native};
 use serde_json::json;
 
-/// A handshake message with what its envelope says. The envelope is not signed and proves nothing; who speaks is in the signed part.
+/// A handshake message with the fields of its envelope. The envelope is not signed and proves nothing; the signed part names
+/// the sender.
 #[derive(Clone, Debug)]
 pub struct Envelope {
-    /// Which of the three it is.
+    /// The kind of the message.
     pub kind: Kind,
-    /// What it carries.
+    /// The content of the message.
     pub carried: Carried,
 }
 
 /// Writes a handshake message: `context` is the URN of the control vocabulary.
 ///
 /// # Errors
-/// [`HandshakeFault::NotCanonical`], which does not happen for what this crate made.
+/// [`HandshakeFault::NotCanonical`], which does not happen for messages of this crate.
 pub fn write_message(
     kind: Kind,
     carried: &Carried,

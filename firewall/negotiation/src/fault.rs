@@ -1,4 +1,4 @@
-//! Why a handshake ended.
+//! Faults of a handshake.
 
 use crate::{FeaturesFault, LockFault, NoCommonVersion};
 use semgate_certs::KeyFault;
@@ -6,7 +6,8 @@ use semgate_contexts::{Version, json};
 use semgate_statement::{JwsFault, SignFault};
 use std::fmt;
 
-/// Why a HELLO, SELECT or LOCK was refused. Holds nothing of the message; [`HandshakeFault::code`] is what its sender is told.
+/// The reason that a HELLO, SELECT or LOCK was refused. Holds nothing of the message; its sender learns
+/// [`HandshakeFault::code`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandshakeFault {
     /// Longer than its limit.
@@ -21,44 +22,44 @@ pub enum HandshakeFault {
     Features(FeaturesFault),
     /// Not a JWS of this kind, or its chain or signature does not hold.
     Signature(JwsFault),
-    /// The signer's certificate does not name the agent that the message says it is from.
+    /// The signer's certificate does not name the agent in the message's `from`.
     SignerMismatch,
     /// No roots are configured for the trust domain of the signer.
     UnknownTrustDomain,
-    /// The message is not from the peer that it came from.
+    /// The message is not from the peer of the connection.
     SenderMismatch,
-    /// The message is for somebody else.
+    /// The message is for another agent.
     ReceiverMismatch,
     /// Issued more than a window ago.
     TooOld,
-    /// Issued later than our clock can explain.
+    /// Issued later than clock skew explains.
     FromTheFuture,
     /// Taken before.
     Replayed,
-    /// SELECT or LOCK is about another HELLO than the one that was sent or answered: something was changed on the way (F0-37).
+    /// SELECT or LOCK is about another HELLO than the one sent or answered: a message was changed in transit (F0-37).
     OtherHello,
     /// LOCK is about another SELECT.
     OtherSelect,
     /// LOCK closes no handshake that is open here.
     NotOpen,
-    /// SELECT chose a context, digest or feature that was not offered.
+    /// SELECT chose a context, digest or feature that the HELLO did not offer.
     NotOffered,
-    /// SELECT chose a context that does not count now, or that its opener may not use.
+    /// SELECT chose a context that does not count now, or that its initiator may not use.
     NotCurrent,
-    /// The answer to LOCK is about another session than the one that was settled.
+    /// The answer to LOCK is about another session than the agreed one.
     OtherSession,
-    /// A key to answer to was stated by somebody who is no gateway of this agent.
+    /// A key to answer to was stated by a party that is no gateway of this agent.
     UnknownGateway,
     /// SELECT chose a version below a minimum.
     BelowMinimum {
         /// The lowest version that is allowed.
         floor: Version,
     },
-    /// There is no version that both have and every floor allows.
+    /// No version is common to both and allowed by every floor.
     NoCommon(NoCommonVersion),
     /// Both name one version, with different digests.
     DigestDiffers,
-    /// The answer ends sooner than now, or later than was asked.
+    /// The answer has already ended, or ends later than was asked.
     Expiry,
     /// A sealed message was expected and an open one came, or the other way round.
     Sealing,
@@ -66,7 +67,7 @@ pub enum HandshakeFault {
     UnknownSealingKey,
     /// The box does not open, or a key is no key.
     CannotOpen,
-    /// More handshakes than are remembered.
+    /// The limit of remembered handshakes is reached.
     Busy,
     /// No lock could be made.
     Lock(LockFault),

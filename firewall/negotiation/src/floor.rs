@@ -3,7 +3,7 @@
 use semgate_contexts::Version;
 use std::fmt;
 
-/// Who set a floor.
+/// The party that set a floor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The authority of the line.
@@ -24,7 +24,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// Every floor that applies to one line between two peers. The highest wins; none can lower another.
+/// Every floor that applies to one line between two peers. The highest applies; none can lower another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Floors {
     /// The authority's.
@@ -44,7 +44,7 @@ pub struct AboveFloor(());
 pub struct BelowFloor {
     /// The lowest version that is allowed.
     pub floor: Version,
-    /// Who set it; where several set the same, the first in the order authority, operator, peer.
+    /// The party that set it; where several set the same, the first in the order authority, operator, peer.
     pub source: Source,
 }
 
@@ -57,7 +57,7 @@ impl fmt::Display for BelowFloor {
 impl std::error::Error for BelowFloor {}
 
 impl Floors {
-    /// The highest floor and who set it; `None` if there is none.
+    /// The highest floor and its source; `None` if there is none.
     pub fn effective(&self) -> Option<(Version, Source)> {
         let [first, second] = self.peers;
         let all = [
@@ -70,7 +70,7 @@ impl Floors {
         set.reduce(|best, next| if next.0 > best.0 { next } else { best })
     }
 
-    /// Holds a version against every floor.
+    /// Checks a version against every floor.
     ///
     /// # Errors
     /// [`BelowFloor`] with the highest floor.

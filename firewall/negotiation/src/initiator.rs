@@ -37,7 +37,8 @@ use crate::terms::{Minimum, Offer};
 use semgate_certs::{KeyFault, SecureRandom, SpiffeId, Usage};
 use semgate_contexts::{ContextUrn, Digest};
 
-/// What the opener of a handshake can speak, and to whom. Offers are contexts that count now, in the order of preference.
+/// The contexts that the initiator can speak, and the agent it greets. Offers are contexts that count now, in the order of
+/// preference.
 #[derive(Clone, Debug)]
 pub struct Opening {
     /// The agent that is greeted.
@@ -50,7 +51,7 @@ pub struct Opening {
     pub seal_to: Option<PeerKey>,
 }
 
-/// A HELLO was said; its SELECT is awaited. A step that fails ends the handshake: begin another.
+/// A HELLO was sent; its SELECT is awaited. A step that fails ends the handshake: begin another.
 #[derive(Debug)]
 pub struct Greeted {
     pub(crate) hello: Hello,
@@ -58,7 +59,7 @@ pub struct Greeted {
     pub(crate) key: Option<SealingKey>,
 }
 
-/// A SELECT was verified: it answers this HELLO, and chose what was offered.
+/// A SELECT was verified: it answers this HELLO, and chose one of its offers.
 #[derive(Debug)]
 pub struct Chosen {
     hello: Hello,
@@ -67,7 +68,7 @@ pub struct Chosen {
     select: Verified<Select>,
 }
 
-/// A LOCK was said; its answer is awaited.
+/// A LOCK was sent; its answer is awaited.
 #[derive(Debug)]
 pub struct Closing {
     chosen: Chosen,
@@ -75,7 +76,7 @@ pub struct Closing {
     transcript: Digest,
 }
 
-/// What the opener has in the end: every message of the session names this context and carries this lock.
+/// The initiator's result: every message of the session names this context and carries this lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
     /// The lock, for the member `lock` of messages.
@@ -84,7 +85,7 @@ pub struct Session {
     pub expires_at: u64,
     /// The context that both speak.
     pub choice: Offer,
-    /// What the other side said it will not go below.
+    /// The minimums that the other side stated.
     pub minimums: Vec<Minimum>,
     /// Digest over HELLO, SELECT and LOCK.
     pub transcript: Digest,
@@ -97,10 +98,10 @@ pub(crate) fn nonce(random: &dyn SecureRandom) -> Result<[u8; NONCE_BYTES], Hand
 }
 
 impl Greeted {
-    /// Says HELLO.
+    /// Makes the HELLO.
     ///
     /// # Errors
-    /// [`HandshakeFault::Member`] for an opening that its reader would refuse; [`HandshakeFault::Key`].
+    /// [`HandshakeFault::Member`] for an opening that its receiver would refuse; [`HandshakeFault::Key`].
     pub fn hello(
         opening: Opening,
         me: &Identity,
@@ -129,10 +130,12 @@ impl Greeted {
         Ok((Self { hello, signed, key }, carried))
     }
 
-    /// Takes the SELECT: by the agent that was greeted, about this HELLO, with a choice that was offered and is at or above the minimums.
+    /// Takes the SELECT: from the greeted agent, about this HELLO, with a choice that was offered and is at or above the
+    /// minimums.
     ///
     /// # Errors
-    /// [`HandshakeFault::OtherHello`] if what the other side answers is not what this side said (F0-37); any other [`HandshakeFault`].
+    /// [`HandshakeFault::OtherHello`] if the other side answers another HELLO than this side's (F0-37); any other
+    /// [`HandshakeFault`].
     pub fn select(self, carried: &Carried, trust: &Trust<'_>, now: u64) -> Result<Chosen, HandshakeFault> {
         let signed = match (carried, &self.key) {
             (Carried::Signed(signed), None) => signed.clone(),
@@ -152,12 +155,12 @@ impl Chosen {
         &self.select.said.choice.urn
     }
 
-    /// Where a person may read about it, in the other side's words. Never fetch it (F0-20).
+    /// An address where a person may read about it, in the other side's words. Never fetch it (F0-20).
     pub fn hint(&self) -> Option<&str> {
         self.select.said.hint.as_deref()
     }
 
-    /// Says LOCK, for a session of so many seconds, at most [`MAX_LOCK_SECONDS`].
+    /// Makes the LOCK, for a session of this many seconds, at most [`MAX_LOCK_SECONDS`].
     ///
     /// # Errors
     /// [`HandshakeFault::Key`].
@@ -187,13 +190,13 @@ impl Closing {
     /// Takes the answer to LOCK.
     ///
     /// # Errors
-    /// [`HandshakeFault::Expiry`] if it is over already, ends later than was asked, or at another second than the answer says; [`HandshakeFault::OtherSession`] if it is the lock
-    /// of anything else than the HELLO, SELECT and LOCK that were said here.
+    /// [`HandshakeFault::Expiry`] if it has ended already, ends later than was asked, or at another second than the answer
+    /// states. [`HandshakeFault::OtherSession`] if its lock is not about this side's HELLO, SELECT and LOCK.
     pub fn granted(self, carried: &Carried, now: u64) -> Result<Session, HandshakeFault> {
         let Carried::Granted(Granted { lock, expires_at }) = carried else {
             return Err(HandshakeFault::Member("lock"));
         };
-        // the other side's clock may be behind, so a lock may seem over a little early; never later than asked
+        // the other side's clock may be behind, so a lock may seem to end a little early; never later than asked
         if *expires_at > self.asked || expires_at.saturating_add(CLOCK_SKEW_SECONDS) <= now {
             return Err(HandshakeFault::Expiry);
         }
@@ -202,7 +205,7 @@ impl Closing {
         if session_of(lock) != Some(session(&said.choice.features, minimums, &self.transcript)) {
             return Err(HandshakeFault::OtherSession);
         }
-        // gateways go by the lock
+        // the end in the lock is the one that gateways use
         if end_of(lock) != Some(*expires_at) {
             return Err(HandshakeFault::Expiry);
         }

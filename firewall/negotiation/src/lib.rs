@@ -1,12 +1,13 @@
-//! What stands before the first message: floors, the choice of a version, the handshake (HELLO, SELECT, LOCK), locks.
+//! The steps before the first message: floors, the choice of a version, the handshake (HELLO, SELECT, LOCK), locks.
 //!
-//! The same library serves a gateway that answers handshakes for the agents behind it and an agent that opens them. It opens no
-//! socket, reads no clock and draws no randomness by itself: all are arguments. `docs/spec/snl.md` and `docs/spec/locks.md` have every byte.
+//! The same library serves a gateway that answers handshakes for the agents behind it, and an agent that opens them. It opens
+//! no socket, reads no clock and draws no randomness by itself: all are arguments. `docs/spec/snl.md` and
+//! `docs/spec/locks.md` specify every byte.
 //!
 //! # Two agents, from HELLO to the lock
 //!
-//! An agent that links the crate carries what these values make over whatever protocol it speaks ([`carry`], [`envelope`]); the
-//! certificates are its own, from `semgate cert` or another issuer of its trust domain.
+//! An agent that links the crate carries these values over its own protocol ([`carry`], [`envelope`]). The certificates are
+//! its own, from `semgate cert` or another issuer of its trust domain.
 //!
 //! ```
 //! use ring::rand::SystemRandom;

@@ -1,10 +1,10 @@
 //! The bounds of a handshake, each with the reason for its number.
 
-/// Seconds for which a HELLO, SELECT or LOCK is taken after it was issued: one round trip with a human's patience, and
-/// how long the memory against replays must reach back.
+/// Seconds for which a HELLO, SELECT or LOCK is taken after it was issued: one round trip with a human's patience. It is also
+/// the span of the memory against replays.
 pub const WINDOW_SECONDS: u64 = 60;
 
-/// Seconds that another party's clock may be ahead of ours: ten times what NTP leaves on a bad day.
+/// Seconds that another party's clock may be ahead of ours: ten times the error of NTP on a bad day.
 pub const CLOCK_SKEW_SECONDS: u64 = 10;
 
 /// Bytes of one compact JWS: an offer of 64 contexts with a few features each has under 30 kB.
@@ -13,7 +13,7 @@ pub const MAX_JWS_BYTES: usize = 48 * 1024;
 /// Characters of a sealed box: a JWS and a chain of four certificates in base64url, with room for padding.
 pub const MAX_BOX_CHARS: usize = 192 * 1024;
 
-/// Bytes of one handshake message as it travels: the largest box with its envelope.
+/// Bytes of one handshake message in transit: the largest box with its envelope.
 pub const MAX_MESSAGE_BYTES: usize = 256 * 1024;
 
 /// Contexts in one HELLO. A peer that speaks more names those that it needs now.
@@ -44,11 +44,12 @@ pub const MAX_LOCK_CHARS: usize = 256;
 /// Longest life of a signed key-agreement key in seconds: two epochs, since the gateway derives one for each.
 pub const MAX_SEALING_KEY_SECONDS: u64 = 2 * EPOCH_SECONDS;
 
-/// Seconds for which a gateway goes by what the agent behind stated of keys: an agent that starts anew with another key is asked after five minutes at
-/// the latest, and at once when it refuses a HELLO.
+/// Seconds for which a gateway uses the keys that the agent behind stated. An agent that restarts with another key is asked
+/// after five minutes at the latest, and at once when it refuses a HELLO.
 pub const APPOINTED_SECONDS: u64 = 300;
 
-/// Seconds for which it goes by it in any case: a caller whose HELLO the agent refuses must not make the gateway ask, and the agent sign, each time.
+/// Seconds for which it uses them in any case. Otherwise a caller whose HELLO the agent refuses could make the gateway ask,
+/// and the agent sign, each time.
 pub const APPOINTED_AT_LEAST_SECONDS: u64 = 5;
 
 /// Handshake messages of one signer that are remembered against replays at once: four handshakes a second for a whole window,

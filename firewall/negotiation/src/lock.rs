@@ -1,7 +1,7 @@
-//! Locks: the semantic sessions that a handshake leaves behind (F0-21, F0-22), verified without stored state.
+//! Locks: the semantic sessions that handshakes create (F0-21, F0-22), verified without stored state.
 //!
-//! A lock is `v1.<epoch>-<fingerprint>.<expiry>.<session>.<tag>`; `docs/spec/locks.md` has every byte. Whoever holds the fleet's secret
-//! can verify it from the message's own parties, route and context: one HMAC, no signature, no look-up.
+//! A lock is `v1.<epoch>-<fingerprint>.<expiry>.<session>.<tag>`; `docs/spec/locks.md` specifies every byte. A holder of the
+//! fleet's secret verifies it from the message's own parties, route and context: one HMAC, no signature, no look-up.
 
 mod key;
 mod text;
@@ -19,7 +19,7 @@ use std::fmt;
 use std::sync::Arc;
 use text::LockText;
 
-/// What a message claims with its lock. All but the lock itself is what the verifier knows, never what the message says.
+/// The claim that a message makes with its lock. All but the lock itself comes from the verifier, never from the message.
 #[derive(Clone, Copy, Debug)]
 pub struct LockQuestion<'q> {
     /// The lock's id, as the message has it.
@@ -30,7 +30,7 @@ pub struct LockQuestion<'q> {
     pub responder: &'q str,
     /// The route's name.
     pub route: &'q str,
-    /// The authority that the context's line belongs to.
+    /// The authority of the context's line.
     pub authority: &'q str,
     /// The context that the message names.
     pub urn: &'q ContextUrn,
@@ -40,8 +40,8 @@ pub struct LockQuestion<'q> {
     pub now: u64,
 }
 
-/// Proof that a lock holds between these two peers, on this route, for this context, now. It replaces no check of status, floor,
-/// route or policy.
+/// Proof that a lock holds between these two peers, on this route, for this context, now. It replaces no check of status,
+/// floor, route or policy.
 #[derive(Clone, Copy, Debug)]
 pub struct Held {
     expires_at: u64,
@@ -54,20 +54,21 @@ impl Held {
         self.expires_at
     }
 
-    /// The session: a digest over all that the handshake settled, the same in every message of it and in no other handshake.
+    /// The session: a digest over all terms of the handshake, the same in every message of it and in no other handshake.
     pub fn session(&self) -> &[u8; 32] {
         &self.session
     }
 }
 
-/// The session that a lock says it is about: what both agents computed by themselves ([`crate::Answered::session`]). It proves nothing: only who has
-/// the fleet's secret can verify a lock. An agent behind a gateway, which has verified it, tells its sessions apart by this. `None` for
-/// what is no lock in its one spelling.
+/// The session that a lock names, which both agents computed by themselves ([`crate::Answered::session`]). It proves nothing:
+/// only a holder of the fleet's secret can verify a lock. An agent behind a gateway, which has verified it, uses it to tell
+/// sessions apart. `None` for a text that is no lock in its one form.
 pub fn session_of(lock: &str) -> Option<[u8; 32]> {
     LockText::parse(lock).map(|text| text.session)
 }
 
-/// The second at which a lock says by itself that it ends. It proves nothing, as [`session_of`]; `None` for what is no lock.
+/// The second at which a lock ends by its own text. Like [`session_of`], it proves nothing; `None` for a text that is no
+/// lock.
 pub(crate) fn end_of(lock: &str) -> Option<u64> {
     LockText::parse(lock).map(|text| text.expires_at)
 }
@@ -75,17 +76,17 @@ pub(crate) fn end_of(lock: &str) -> Option<u64> {
 /// A lock does not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockFault {
-    /// Not a lock in its one spelling, or one with a longer life than any has.
+    /// Not a lock in its one form, or one with a longer life than any lock has.
     Form,
-    /// Made with a secret that is not here: of another fleet, another process, or one that was replaced.
+    /// Made with an unknown secret: of another fleet, another process, or one that was replaced.
     UnknownKey,
-    /// Made in an epoch that is over, or has not begun.
+    /// Made in an epoch that has ended, or not begun.
     Epoch,
     /// The tag does not fit: altered, or of another pair, role, route, authority or context.
     Tag,
-    /// It held once and is over.
+    /// It was valid and has ended.
     Expired,
-    /// No handshake can be made here, so no lock can hold.
+    /// No handshake is possible here, so no lock can hold.
     NoKeys,
 }
 
@@ -118,7 +119,7 @@ impl fmt::Display for LockFault {
 
 impl std::error::Error for LockFault {}
 
-/// A lock that was made, with the second at which it ends.
+/// A new lock, with the second at which it ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Granted {
     /// The text that messages carry.
@@ -127,7 +128,7 @@ pub struct Granted {
     pub expires_at: u64,
 }
 
-/// Makes and verifies locks. Holds the secrets and, derived from them, the keys of the epochs that are in use.
+/// Makes and verifies locks. Holds the secrets and the derived keys of the current epochs.
 pub struct LockKeys {
     secrets: Vec<FleetSecret>,
     derived: ArcSwap<Vec<EpochKey>>,
@@ -146,21 +147,22 @@ impl LockKeys {
         Self::new(Vec::new())
     }
 
-    /// The first secret makes locks; all of them verify. One is the rule, a second one serves while a fleet changes its secret.
+    /// The first secret makes locks; all of them verify. One is normal; a second serves while a fleet changes its secret.
     pub fn new(secrets: Vec<FleetSecret>) -> Self {
         Self { secrets, derived: ArcSwap::from_pointee(Vec::new()) }
     }
 
-    /// The key-agreement keys of an agent: of the first secret for this epoch, then those that still open. Empty without a secret.
+    /// The key-agreement keys of an agent: that of the first secret for this epoch, then those that still open messages.
+    /// Empty without a secret.
     pub fn sealing_keys(&self, agent: &SpiffeId, now: u64) -> Vec<SealingKey> {
         self.secrets.iter().flat_map(|secret| SealingKey::of_fleet(secret, agent, now)).collect()
     }
 
-    /// Makes the lock of an agreement on a route, for a context of this authority. It ends when the initiator asked for, at the latest
-    /// after [`MAX_LOCK_SECONDS`] and with the certificates that signed the handshake.
+    /// Makes the lock of an agreement on a route, for a context of this authority. It ends when the initiator asked, but no
+    /// later than after [`MAX_LOCK_SECONDS`], and no later than the certificates that signed the handshake.
     ///
     /// # Errors
-    /// [`LockFault::NoKeys`]; [`LockFault::Expired`] if it would be over already.
+    /// [`LockFault::NoKeys`]; [`LockFault::Expired`] if it would have ended already.
     pub fn grant(
         &self,
         agreement: &Agreement,
@@ -191,8 +193,8 @@ impl LockKeys {
         Ok(Granted { lock, expires_at })
     }
 
-    /// Judges a claim: one HMAC. A lock that does not hold is refused, never ignored: its sender believes that something
-    /// was agreed. The tag is compared in constant time.
+    /// Judges a claim: one HMAC. A lock that does not hold is refused, never ignored, since its sender believes in an
+    /// agreement. The tag is compared in constant time.
     ///
     /// # Errors
     /// [`LockFault`].
@@ -205,7 +207,7 @@ impl LockKeys {
         if text.expires_at > now.saturating_add(MAX_LOCK_SECONDS + CLOCK_SKEW_SECONDS) {
             return Err(LockFault::Form);
         }
-        // two epochs; a gateway whose clock is ahead of ours may be in the next one already
+        // two epochs; a gateway whose clock is ahead of ours may already be in the next one
         let newest = now.saturating_add(CLOCK_SKEW_SECONDS) / EPOCH_SECONDS;
         if text.epoch > newest || text.epoch.saturating_add(1) < newest {
             return Err(LockFault::Epoch);
@@ -232,7 +234,7 @@ impl LockKeys {
         Ok(Held { expires_at: text.expires_at, session: text.session })
     }
 
-    /// The key of a lock whose epoch was not met before.
+    /// The key of a lock whose epoch is new here.
     fn derive(&self, text: &LockText) -> Result<EpochKey, LockFault> {
         let mut keys = self.secrets.iter().map(|secret| self.key(text.epoch, secret));
         keys.find(|key| key.is(text.epoch, text.fingerprint)).ok_or(LockFault::UnknownKey)
@@ -255,7 +257,7 @@ impl LockKeys {
     }
 }
 
-/// What the tag of a lock covers.
+/// The content that the tag of a lock covers.
 struct Claim<'c> {
     initiator: &'c str,
     responder: &'c str,
@@ -263,7 +265,7 @@ struct Claim<'c> {
     authority: &'c str,
     urn: &'c str,
     digest: &'c Digest,
-    /// Digest over features, minimums and transcript; carried in the lock, since no message tells them.
+    /// Digest over features, minimums and transcript; carried in the lock, since no message states them.
     session: &'c [u8; 32],
     expires_at: u64,
 }

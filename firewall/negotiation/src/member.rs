@@ -1,4 +1,4 @@
-//! Reading closed JSON objects: every member is named, and there once.
+//! Reading closed JSON objects: every member is known, and there once.
 
 use crate::HandshakeFault;
 use semgate_contexts::json::{self, Json, Limits, Object};

@@ -1,9 +1,9 @@
-//! What an endpoint or a gateway between two agents remembers of whom it heard.
+//! Memory of an endpoint, or of a gateway between two agents, about its peers.
 
 use crate::offered::LastOffers;
 use crate::replay::ReplayMemory;
 
-/// What was taken, and what was offered: outlives the keys of whoever remembers it, which may be read again at any time.
+/// Messages taken, and offers met. It outlives the keys of its owner, which may be read again at any time.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     pub(crate) replay: ReplayMemory,

@@ -1,4 +1,4 @@
-//! What peers said they will not go below, remembered for their unlocked messages too (F0-39).
+//! Minimums that peers stated, remembered for their unlocked messages too (F0-39).
 
 mod side;
 mod stated;
@@ -16,16 +16,16 @@ use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-/// The minimums of pairs of agents: of each of the two what it signed last, whichever handshake of theirs ended last. Past
-/// [`MAX_PAIRS`] pairs the one whose handshake is oldest is forgotten, those without minimums first: floors of authority and operator
-/// hold regardless. What is kept over a restart, whoever holds it decides ([`PairMinimums::tell`]).
+/// The minimums of pairs of agents: those that each of the two signed last, in whatever order their handshakes ended. Past
+/// [`MAX_PAIRS`] pairs, the pair with the oldest handshake is forgotten, pairs without minimums first. Floors of authority
+/// and operator hold regardless. The owner decides which records survive a restart ([`PairMinimums::tell`]).
 #[derive(Default)]
 pub struct PairMinimums {
     pairs: RwLock<Pairs>,
     journal: OnceLock<Journal>,
 }
 
-/// Hears of what a handshake stated, while the memory is locked: it may only put the record aside.
+/// Receives the statements of a handshake while the memory is locked: it may only put the record aside.
 pub type Journal = Box<dyn Fn(&Stated) + Send + Sync>;
 
 impl fmt::Debug for PairMinimums {
@@ -36,7 +36,7 @@ impl fmt::Debug for PairMinimums {
 
 #[derive(Debug, Default)]
 struct Pairs {
-    /// Also of pairs without minimums: that they stated none, and when, is what an earlier statement is held against.
+    /// Also holds pairs without minimums: an earlier statement is compared with the time at which they stated none.
     known: HashMap<Pair, [Side; 2]>,
     order: VecDeque<Pair>,
 }
@@ -50,8 +50,8 @@ impl PairMinimums {
         Self::default()
     }
 
-    /// Remembers what both sides of an agreement stated, unless they stated something later already, and holds the choice against what counts
-    /// then: `floors`, and the minimums of both.
+    /// Remembers the statements of both sides of an agreement, unless they already stated something later. Then checks the
+    /// choice against `floors` and the minimums of both.
     ///
     /// # Errors
     /// As [`PairMinimums::admits`]. Then nothing is remembered.
@@ -62,7 +62,8 @@ impl PairMinimums {
         Ok(())
     }
 
-    /// Whether the choice of an agreement is still at or above every floor and minimum: since its HELLO others may have been set, and stated.
+    /// Checks that the choice of an agreement is still at or above every floor and minimum, since new ones may have come
+    /// after its HELLO.
     ///
     /// # Errors
     /// [`HandshakeFault::BelowMinimum`]; [`HandshakeFault::Busy`] if one side stated more lines in one second than are kept.
@@ -74,12 +75,12 @@ impl PairMinimums {
     /// Tells `journal` of every handshake from now on. The first one given stays.
     ///
     /// # Errors
-    /// The journal that came second is given back.
+    /// The second journal, given back.
     pub fn tell(&self, journal: Journal) -> Result<(), Journal> {
         self.journal.set(journal)
     }
 
-    /// The minimums of every pair that stated some, the oldest handshake first: what [`PairMinimums::import`] reads.
+    /// The minimums of every pair that stated some, the oldest handshake first, for [`PairMinimums::import`].
     pub fn export(&self) -> Vec<Stated> {
         let pairs = self.pairs.read().unwrap_or_else(PoisonError::into_inner);
         let stated = |pair: &&Pair| !pairs.is_bare(pair);
@@ -87,11 +88,11 @@ impl PairMinimums {
         pairs.order.iter().filter(stated).filter_map(of).collect()
     }
 
-    /// Takes what another run exported, or its journal was told, in that order; the last record of a pair counts, and past
-    /// [`MAX_PAIRS`] the oldest go.
+    /// Takes the records that another run exported or told its journal, in that order. The last record of a pair counts, and
+    /// past [`MAX_PAIRS`] the oldest are dropped.
     ///
     /// # Errors
-    /// [`StatedFault`] at the first record that cannot be read; those before it were taken.
+    /// [`StatedFault`] at the first record that cannot be read; those before it are kept.
     pub fn import(&self, records: impl IntoIterator<Item = Stated>) -> Result<(), StatedFault> {
         for record in records {
             let (pair, sides) = record.read()?;
@@ -101,7 +102,7 @@ impl PairMinimums {
         Ok(())
     }
 
-    /// What the two said of a line, for [`crate::Floors::peers`]. The order of the two does not matter.
+    /// The minimums that the two stated for a line, for [`crate::Floors::peers`]. The order of the two does not matter.
     pub fn floors(&self, a: &str, b: &str, line: &Line) -> [Option<Version>; 2] {
         let pairs = self.pairs.read().unwrap_or_else(PoisonError::into_inner);
         if pairs.known.is_empty() {
@@ -113,7 +114,8 @@ impl PairMinimums {
         }
     }
 
-    /// What `who` itself said to `with`: what whoever answers in its place says again, since a handshake replaces what the one before said (F0-39).
+    /// The minimums that `who` itself stated to `with`. An endpoint in its place repeats them, since a handshake replaces the
+    /// statements of the one before (F0-39).
     pub fn stated_by(&self, who: &str, with: &str) -> Vec<Minimum> {
         let pairs = self.pairs.read().unwrap_or_else(PoisonError::into_inner);
         let known = pairs.known.get(&pair(who, with));
@@ -122,19 +124,19 @@ impl PairMinimums {
         })
     }
 
-    /// How many pairs are remembered, with those that stated that they have none.
+    /// The number of remembered pairs, with those that stated that they have none.
     pub fn len(&self) -> usize {
         self.pairs.read().unwrap_or_else(PoisonError::into_inner).known.len()
     }
 
-    /// Whether nothing is remembered.
+    /// Returns true if nothing is remembered.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
 impl Pairs {
-    /// What holds of a pair with this agreement, if its choice is admitted.
+    /// The statements of a pair with this agreement, if its choice is admitted.
     fn admitted(
         &self,
         agreement: &Agreement,
@@ -148,7 +150,7 @@ impl Pairs {
         for ((place, minimums), stated_at) in
             places.into_iter().zip(agreement.minimums()).zip(agreement.stated_at)
         {
-            // what a gateway says again in somebody's place is no statement of theirs
+            // minimums that a gateway repeats in an agent's place are no statement of the agent
             let (Some(stated_at), Some(side)) = (stated_at, sides.get_mut(place)) else { continue };
             *side = side.after(Side { minimums: minimums.as_slice().into(), stated_at }, now)?;
         }
@@ -175,7 +177,7 @@ impl Pairs {
         self.known.insert(pair, sides);
     }
 
-    /// Whether neither of a pair stated a minimum.
+    /// Returns true if neither of a pair stated a minimum.
     fn is_bare(&self, pair: &Pair) -> bool {
         self.known.get(pair).is_none_or(|sides| sides.iter().all(|side| side.minimums.is_empty()))
     }

@@ -1,4 +1,4 @@
-//! What each peer offered last, so that an offer that shrinks is noticed (F0-37).
+//! The last offer of each peer, so that an offer that shrinks is noticed (F0-37).
 
 use crate::limits::{MAX_OFFERS, MAX_PAIRS};
 use crate::terms::Offer;
@@ -6,15 +6,15 @@ use semgate_contexts::{Line, Version};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// A peer offers a line with a lower newest version than before, or no longer: what a downgrade looks like, and what an honest
-/// roll-back looks like too. It is told to the operator and refuses nothing by itself.
+/// A peer offers a line with a lower newest version than before, or no longer. Both a downgrade and an honest roll-back look
+/// like this. The operator is told, and nothing is refused for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shrunk {
     /// The line.
     pub line: Line,
     /// The newest version that was offered before.
     pub before: Version,
-    /// The newest version that is offered now; none if the line is.
+    /// The newest version that is offered now; none if the line is not offered.
     pub now: Option<Version>,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct LastOffers {
 }
 
 impl LastOffers {
-    /// Remembers an offer whose signature was verified, and says what it lacks of the one before.
+    /// Remembers an offer whose signature was verified, and returns its losses since the one before.
     pub(crate) fn note(&self, peer: &str, offers: &[Offer]) -> Vec<Shrunk> {
         let mut newest = Newest::new();
         for offer in offers.iter().take(MAX_OFFERS) {

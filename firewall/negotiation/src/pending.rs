@@ -8,14 +8,15 @@ use semgate_contexts::Digest;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// By the digest of the SELECT. Bounded, of one peer and in all.
+/// Waiting handshakes by the digest of the SELECT. Bounded, for one peer and in all.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     all: Mutex<HashMap<Digest, Waiting>>,
 }
 
 impl Pending {
-    /// Remembers a handshake until its LOCK comes. A peer that opens many loses its own oldest; strangers' are never dropped for it.
+    /// Remembers a handshake until its LOCK comes. A peer that opens many loses its own oldest; those of other peers are
+    /// never dropped for it.
     pub(crate) fn wait(&self, waiting: Waiting, now: u64) -> Result<(), HandshakeFault> {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let of_peer = all.values().filter(|other| other.from() == waiting.from()).count();
@@ -34,14 +35,15 @@ impl Pending {
         Ok(())
     }
 
-    /// The one with this SELECT. What waits for another agent is as good as none, and stays: a stranger's LOCK ends no handshake.
+    /// The handshake with this SELECT. One that waits for another agent counts as none and stays: a stranger's LOCK ends no
+    /// handshake.
     pub(crate) fn take(&self, select: &Digest, peer: &SpiffeId) -> Result<Waiting, HandshakeFault> {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let waits = all.get(select).is_some_and(|waiting| waiting.from() == peer);
         waits.then(|| all.remove(select)).flatten().ok_or(HandshakeFault::NotOpen)
     }
 
-    /// Of the only one: the digests of its SELECT and HELLO.
+    /// The digests of SELECT and HELLO of the only handshake.
     #[cfg(test)]
     pub(crate) fn only(&self) -> (Digest, Digest) {
         let all = self.all.lock().unwrap();

@@ -1,9 +1,10 @@
-//! The gateway between two agents that both shake hands (F0-47): it opens what is sealed to it, checks it, and seals it anew.
+//! The gateway between two agents that both negotiate (F0-47): it opens messages sealed to it, checks them, and seals them
+//! again.
 //!
-//! Nothing that an agent signed is changed: both compute one transcript, and a gateway that changed, left out or put in another's place
-//! is found out by both (F0-37). The gateway has no key of either agent. What it needs is stated: the agent behind states the
-//! gateway's key to callers as its own ([`crate::Endpoint::appoint`]), and the gateway states, beside each HELLO that it seals
-//! anew, the key that it wants the SELECT sealed to. The lock that messages carry is the gateway's, about the session of the agents.
+//! Nothing that an agent signed is changed. Both agents compute one transcript, so both detect a gateway that changes, omits
+//! or replaces a message (F0-37). The gateway has no key of either agent. The keys it needs are stated. The agent behind
+//! states the gateway's key to callers as its own ([`crate::Endpoint::appoint`]). Beside each HELLO that it seals again, the
+//! gateway states the key for the SELECT. The lock in messages is the gateway's, about the session of the agents.
 
 mod appointed;
 
@@ -41,7 +42,7 @@ pub struct Relay {
     appointment: Appointment,
 }
 
-/// What a caller says, verified: by its signature, for the agent behind, for the first time.
+/// A verified message of a caller: signed by it, for the agent behind, and taken for the first time.
 #[derive(Debug)]
 pub enum Taken {
     /// To be passed on by [`Relay::pass`].
@@ -61,7 +62,7 @@ pub struct Greeting {
 #[derive(Debug)]
 pub struct Passing {
     heard: Heard,
-    /// What the SELECT is sealed to, if the HELLO was sealed.
+    /// The key that the SELECT is sealed to, if the HELLO was sealed.
     key: Option<SealingKey>,
 }
 
@@ -72,17 +73,17 @@ pub struct Locking {
 }
 
 impl Greeting {
-    /// Whether it came sealed, and is sealed anew.
+    /// Returns true if it came sealed; it is then sealed again.
     pub fn sealed(&self) -> bool {
         self.heard.sealed
     }
 
-    /// What it offers, in its order of preference.
+    /// Its offers, in its order of preference.
     pub fn offers(&self) -> &[Offer] {
         self.heard.offers()
     }
 
-    /// What the peer offered last time and does not offer any more: an alarm for the operator (F0-37).
+    /// Lines that the peer offered last time and no longer offers: an alarm for the operator (F0-37).
     pub fn shrunk(&self) -> &[Shrunk] {
         &self.shrunk
     }
@@ -92,8 +93,8 @@ impl Relay {
     /// Stands before `agent` as `me`, a certificate of the gateway's own.
     ///
     /// # Errors
-    /// [`HandshakeFault::SignerMismatch`] where it is one of the agent behind: who stands between has no key of an agent's, so that it can
-    /// say nothing in its name.
+    /// [`HandshakeFault::SignerMismatch`] for a certificate of the agent behind. A relay has no key of an agent, so it can
+    /// sign nothing in its name.
     pub fn new(me: Identity, agent: SpiffeId) -> Result<Self, HandshakeFault> {
         if *me.id() == agent {
             return Err(HandshakeFault::SignerMismatch);
@@ -107,7 +108,7 @@ impl Relay {
         })
     }
 
-    /// Goes on where another one before the same agent stops, as [`crate::Endpoint::after`].
+    /// Takes over from an earlier relay before the same agent, as [`crate::Endpoint::after`].
     #[must_use]
     pub fn after(self, before: &Self) -> Self {
         let memory = if self.agent == before.agent { &before.memory } else { &self.memory };
@@ -119,16 +120,16 @@ impl Relay {
         &self.agent
     }
 
-    /// Takes what a caller says. A HELLO must offer at least one context that could be chosen: that counts now, that the sender may use,
-    /// at or above every floor and its own minimum. Nothing can be taken out of what is signed: whether the caller may offer all the rest is asked
-    /// by whoever has the policies, and the choice is judged when it comes. A LOCK must close a SELECT that passed here,
-    /// with a choice that is still at or above every floor and what both said since.
+    /// Takes a message of a caller. A HELLO must offer at least one context that could be chosen. Such a context counts now,
+    /// the sender may use it, and it is at or above every floor and its own minimum. Signed offers cannot be removed, so the
+    /// holder of the policies decides about the other offers, and the choice is judged when it comes. A LOCK must close a
+    /// SELECT that passed here. Its choice must still be at or above every floor and all later statements of both.
     ///
     /// # Errors
     /// [`HandshakeFault`], as [`crate::Endpoint::answer`] has them.
     pub fn take(&self, body: &[u8], asked: &Asked<'_>) -> Result<Taken, HandshakeFault> {
         let Envelope { kind, carried } = read_message(body, asked.context)?;
-        // no gateway stands before this one: what would be sealed with a key to answer to is refused
+        // no gateway stands before this one, so a sealed message with a key to answer to is refused
         let between = Between { peer: asked.peer, me: &self.agent, gateways: &[] };
         match kind {
             Kind::Hello => {
@@ -139,7 +140,7 @@ impl Relay {
                 let replay = &self.memory.replay;
                 let heard = Heard::hello(&carried, &between, &keys, &asked.trust, replay, asked.now)?;
                 asked.answering.choose(&heard.hello.said)?;
-                // only of a HELLO that goes on: one that is refused must not make the next look as if nothing were gone
+                // only for a HELLO that goes on: otherwise a refused one would hide the loss from the next comparison
                 let shrunk = self.memory.offers.note(heard.from().as_str(), heard.offers());
                 Ok(Taken::Hello(Box::new(Greeting { heard, shrunk })))
             }
@@ -157,11 +158,12 @@ impl Relay {
         }
     }
 
-    /// What goes to the agent behind for a HELLO: sealed anew to its key, with the statement of the key that this gateway wants the SELECT
-    /// sealed to; `None` for an open one, which goes on byte for byte.
+    /// The message to the agent behind for a HELLO: sealed to its key, with this gateway's statement of the key for the
+    /// SELECT. `None` for an open one, which goes on byte for byte.
     ///
     /// # Errors
-    /// [`HandshakeFault::UnknownSealingKey`] for a sealed HELLO while the agent has appointed nobody; [`HandshakeFault::Key`].
+    /// [`HandshakeFault::UnknownSealingKey`] for a sealed HELLO while the agent has appointed no gateway;
+    /// [`HandshakeFault::Key`].
     pub fn pass(
         &self,
         greeting: Box<Greeting>,
@@ -191,9 +193,9 @@ impl Relay {
         Ok((Passing { heard, key: Some(key) }, Some(body)))
     }
 
-    /// Takes the SELECT of the agent behind: signed by it, about the HELLO that was passed on, with a choice that was offered, counts now,
-    /// may be used by the caller, and is at or above every floor and both minimums. It goes back as the HELLO came: sealed to the
-    /// caller's key, or open byte for byte. Its LOCK is awaited from here on.
+    /// Takes the SELECT of the agent behind: signed by it, about the HELLO that was passed on. Its choice must be offered,
+    /// count now, be permitted to the caller, and be at or above every floor and both minimums. It goes back in the form of
+    /// the HELLO: sealed to the caller's key, or open byte for byte. From here on its LOCK is awaited.
     ///
     /// # Errors
     /// [`HandshakeFault`]: [`HandshakeFault::OtherHello`] for a SELECT about another HELLO, [`HandshakeFault::NotCurrent`],
@@ -229,12 +231,12 @@ impl Relay {
         Ok(Answered { body, kind: Kind::Select, urn, digest, expires_at: None, session, shrunk })
     }
 
-    /// Takes the answer of the agent behind to a LOCK, makes the lock that messages carry, and learns the minimums of both. The agent's own lock must
-    /// be about the session that the gateway computed from what passed: else the two took different messages.
+    /// Takes the answer of the agent behind to a LOCK, makes the lock for messages, and learns the minimums of both. The
+    /// agent's own lock must be about the session that the gateway computed. Otherwise the two took different messages.
     ///
     /// # Errors
-    /// [`HandshakeFault::OtherSession`]; [`HandshakeFault::NotCurrent`] where the choice counts no more, [`HandshakeFault::BelowMinimum`] where it
-    /// is below a floor or minimum by now; [`HandshakeFault::Lock`].
+    /// [`HandshakeFault::OtherSession`]; [`HandshakeFault::NotCurrent`] if the choice no longer counts,
+    /// [`HandshakeFault::BelowMinimum`] if it is below a floor or minimum by now; [`HandshakeFault::Lock`].
     pub fn granted(
         &self,
         locking: Box<Locking>,
@@ -270,7 +272,7 @@ impl Relay {
     }
 }
 
-/// What is chosen must count now, and be the opener's to use.
+/// The chosen context, which must count now, and which the initiator must be permitted to use.
 fn spoken<'a>(
     answering: &'a Answering,
     urn: &ContextUrn,

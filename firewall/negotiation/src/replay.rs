@@ -1,4 +1,4 @@
-//! The memory against replays: what was taken within the window, taken once.
+//! The memory against replays: each message is taken once within the window.
 
 use crate::HandshakeFault;
 use crate::limits::{CLOCK_SKEW_SECONDS, MAX_REMEMBERED, MAX_REMEMBERED_OF_ONE, WINDOW_SECONDS};
@@ -6,8 +6,8 @@ use semgate_contexts::Digest;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
-/// Remembers what was taken for as long as it could be taken again. Bounded for each signer and in all; where it is full, nothing more is
-/// taken, since forgetting would let a replay pass.
+/// Remembers each message for as long as it could be taken again. Bounded for each signer and in all. When it is full, no
+/// more is taken, since forgetting would let a replay pass.
 #[derive(Debug, Default)]
 pub struct ReplayMemory {
     taken: Mutex<Taken>,
@@ -21,7 +21,7 @@ struct Taken {
     of_one: HashMap<Box<str>, usize>,
 }
 
-/// Seconds for which something is remembered after it was taken: issued ahead of us by the skew, it can be shown again for a whole window.
+/// Seconds for which a message is remembered: one issued ahead of us by the skew can be shown again for a whole window.
 const KEPT: u64 = WINDOW_SECONDS + CLOCK_SKEW_SECONDS + 1;
 
 impl ReplayMemory {
@@ -30,7 +30,7 @@ impl ReplayMemory {
         Self::default()
     }
 
-    /// Takes something of a signer whose signature was verified.
+    /// Takes a message of a signer whose signature was verified.
     ///
     /// # Errors
     /// [`HandshakeFault::Replayed`] if it was taken before; [`HandshakeFault::Busy`] if no more can be remembered.

@@ -37,20 +37,21 @@ use crate::terms::{Minimum, Offer, minimum_of};
 use semgate_certs::{SecureRandom, SpiffeId, Usage};
 use semgate_contexts::{ContextUrn, Digest, Line};
 
-/// What the answering side can speak. Offers are contexts that count now, that the peer may use, and that are not deprecated.
+/// The contexts that the responder can speak. Offers are contexts that count now, that the peer may use, and that are not
+/// deprecated.
 #[derive(Clone, Debug, Default)]
 pub struct Answering {
     /// In no order.
     pub contexts: Vec<Spoken>,
-    /// What this side will not go below; no line twice.
+    /// The minimums of this side; no line twice.
     pub minimums: Vec<Minimum>,
     /// Floors of authority and operator, by line. A line that is not listed has none.
     pub floors: Vec<(Line, Floors)>,
-    /// Where a person may read about the choice; sent along as a hint.
+    /// An address where a person may read about the choice; sent along as a hint.
     pub hint: Option<String>,
 }
 
-/// A context that can be spoken, and the authority that its line belongs to.
+/// A context that can be spoken, and the authority of its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spoken {
     /// URN, digest, features.
@@ -65,11 +66,11 @@ pub struct Heard {
     pub(crate) hello: Verified<Hello>,
     pub(crate) signed: Signed,
     pub(crate) sealed: bool,
-    /// Of the gateway that passed it on: what the SELECT is sealed to in place of the HELLO's own key.
+    /// The key of the gateway that passed it on: the SELECT is sealed to it instead of the HELLO's own key.
     reply: Option<PeerKey>,
 }
 
-/// A SELECT was said; its LOCK is awaited.
+/// A SELECT was sent; its LOCK is awaited.
 #[derive(Debug)]
 pub struct Waiting {
     pub(crate) hello: Verified<Hello>,
@@ -79,21 +80,21 @@ pub struct Waiting {
     pub(crate) not_after: u64,
 }
 
-/// A LOCK that was verified, for us and taken for the first time. Which handshake it closes shows next.
+/// A LOCK that was verified, for us and taken for the first time. The next step finds its handshake.
 #[derive(Debug)]
 pub struct HeardLock {
     lock: Verified<Lock>,
     jws: String,
 }
 
-/// Who stands at the other end of the connection, and who we are.
+/// The peer of the connection, and our identity.
 #[derive(Clone, Copy, Debug)]
 pub struct Between<'b> {
     /// The verified peer.
     pub peer: &'b SpiffeId,
-    /// The id that is answered as.
+    /// The id that answers carry.
     pub me: &'b SpiffeId,
-    /// Gateways that may stand between: what they seal names the key that they want the answer sealed to.
+    /// Gateways that may stand between; a message that one seals names the key for the answer.
     pub gateways: &'b [SpiffeId],
 }
 
@@ -120,7 +121,7 @@ impl Between<'_> {
         PeerKey::of_point(said.from, said.key)
     }
 
-    /// What one of the gateways states to us, and nobody else.
+    /// The key that one of the gateways states to us; refuses all other parties.
     pub(crate) fn gateway_key(
         &self,
         statement: &Signed,
@@ -139,13 +140,13 @@ impl Between<'_> {
 }
 
 impl Answering {
-    /// Every floor of a line between the two, with what both say that they will not go below.
+    /// Every floor of a line between the two, with the minimums that both state.
     pub(crate) fn floors_of(&self, line: &Line, hello: &Hello) -> Floors {
         let peers = [minimum_of(&hello.minimums, line), minimum_of(&self.minimums, line)];
         Floors { peers, ..self.floors_now(line) }
     }
 
-    /// Every floor of a line but for what the other side says: what a choice of a moment ago is held against.
+    /// Every floor of a line without the other side's minimum: the check for a choice of a moment ago.
     pub(crate) fn floors_now(&self, line: &Line) -> Floors {
         let known = self.floors.iter().find(|(of, _)| of == line).map(|(_, floors)| *floors);
         Floors { peers: [minimum_of(&self.minimums, line), None], ..known.unwrap_or_default() }
@@ -156,7 +157,7 @@ impl Answering {
         self.contexts.iter().find(|spoken| spoken.offer.urn == *urn && spoken.offer.digest == *digest)
     }
 
-    /// The newest version that this side and the HELLO have and no floor forbids.
+    /// The newest version that this side and the HELLO have in common and no floor forbids.
     pub(crate) fn choose(&self, hello: &Hello) -> Result<Offer, HandshakeFault> {
         let ours: Vec<&Offer> = self.contexts.iter().map(|spoken| &spoken.offer).collect();
         choose(&ours, &hello.contexts, &|line: &Line| self.floors_of(line, hello))
@@ -188,28 +189,28 @@ impl Heard {
         };
         let hello = signed.verify::<Hello>(trust, &[Usage::Agent], now)?;
         between.holds(&hello.said.from, &hello.said.to)?;
-        // who has its HELLO sealed gives a key for the SELECT, and the other way round: else one of the two would lie open
+        // a sealed HELLO holds a key for the SELECT, and an open one does not: else one of the two would lie open
         if sealed != hello.said.key.is_some() {
             return Err(HandshakeFault::Sealing);
         }
-        // a point that is none is told before anything is sealed to it
+        // refuses an invalid point before anything is sealed to it
         hello.said.key.map(|point| PeerKey::of_point(hello.said.from.clone(), point)).transpose()?;
         let reply = reply.map(|reply| between.reply_key(&reply, &hello.digest, trust, now)).transpose()?;
         replay.take(hello.once, hello.said.from.as_str(), now)?;
         Ok(Self { hello, signed, sealed, reply })
     }
 
-    /// Who said it.
+    /// The sender.
     pub fn from(&self) -> &SpiffeId {
         &self.hello.said.from
     }
 
-    /// What it offers, in its order of preference.
+    /// Its offers, in its order of preference.
     pub fn offers(&self) -> &[Offer] {
         &self.hello.said.contexts
     }
 
-    /// Says SELECT: the newest version that both support and no floor forbids.
+    /// Makes the SELECT: the newest version that both support and no floor forbids.
     ///
     /// # Errors
     /// [`HandshakeFault::NoCommon`], [`HandshakeFault::DigestDiffers`], [`HandshakeFault::Key`].
@@ -240,7 +241,7 @@ impl Heard {
         Ok((self.waiting(select, signed.jws, me.not_after()), carried))
     }
 
-    /// A SELECT in the form in which the HELLO was: sealed to the key in it, or open.
+    /// A SELECT in the form of the HELLO: sealed to the key in it, or open.
     pub(crate) fn sealed_back(
         &self,
         select: &Signed,
@@ -294,7 +295,7 @@ impl HeardLock {
 }
 
 impl Waiting {
-    /// Digest of the SELECT that was said.
+    /// Digest of the SELECT that was sent.
     pub fn id(&self) -> Digest {
         Digest::of(self.select_jws.as_bytes())
     }
@@ -309,7 +310,7 @@ impl Waiting {
         &self.select.choice.digest
     }
 
-    /// Who is waited for.
+    /// The peer that is waited for.
     pub fn from(&self) -> &SpiffeId {
         &self.hello.said.from
     }
@@ -319,7 +320,8 @@ impl Waiting {
         self.select.issued_at.saturating_add(WINDOW_SECONDS)
     }
 
-    /// Takes the LOCK: about the HELLO that came and the SELECT that was said, byte for byte. What was stripped on the way shows here (F0-37).
+    /// Takes the LOCK: about the received HELLO and the sent SELECT, byte for byte. This detects messages that were stripped
+    /// in transit (F0-37).
     ///
     /// # Errors
     /// [`HandshakeFault::OtherHello`], [`HandshakeFault::OtherSelect`], [`HandshakeFault::SenderMismatch`], [`HandshakeFault::TooOld`],

@@ -1,4 +1,4 @@
-//! What HELLO, SELECT and LOCK say: the signed payloads, each strict JSON in its one canonical form (RFC 8785).
+//! Payloads of HELLO, SELECT and LOCK: signed, each strict JSON in its one canonical form (RFC 8785).
 
 use crate::HandshakeFault;
 use crate::encoding::{from_base64url, to_base64url};
@@ -33,16 +33,16 @@ pub(crate) trait Said: Sized {
         canonical::jcs(&self.to_value()).map_err(|_| HandshakeFault::NotCanonical)
     }
 
-    /// Reads canonical bytes and no other spelling.
+    /// Reads canonical bytes and no other form.
     fn parse(bytes: &[u8], prefix: &Prefix) -> Read<Self> {
         let json = read(bytes, MAX_JWS_BYTES)?;
         let said = Self::of_json(&json, prefix)?;
-        // what was read is written again: whatever differs is another spelling
+        // the payload is written again: any difference means another form
         if said.to_bytes()? == bytes { Ok(said) } else { Err(HandshakeFault::NotCanonical) }
     }
 }
 
-/// Opens a handshake: what the sender can speak (F0-19).
+/// Opens a handshake with the contexts that the sender can speak (F0-19).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hello {
     pub(crate) nonce: [u8; NONCE_BYTES],
@@ -53,7 +53,7 @@ pub struct Hello {
     pub(crate) contexts: Vec<Offer>,
     /// No line twice.
     pub(crate) minimums: Vec<Minimum>,
-    /// The point of a key that the SELECT is to be sealed to.
+    /// The point of a key for sealing the SELECT.
     pub(crate) key: Option<[u8; POINT_BYTES]>,
 }
 
@@ -68,7 +68,8 @@ pub struct Select {
     pub(crate) choice: Offer,
     /// Digest of the HELLO that is answered, of the ASCII of its compact JWS.
     pub(crate) hello: Digest,
-    /// Where a person may read about the context. Never fetched, never used: documents come from the authority, by URN and digest (F0-20).
+    /// An address where a person may read about the context. Never fetched, never used: documents come from the authority, by
+    /// URN and digest (F0-20).
     pub(crate) hint: Option<String>,
 }
 
@@ -82,7 +83,7 @@ pub struct Lock {
     pub(crate) hello: Digest,
     /// Digest of the SELECT as it came.
     pub(crate) select: Digest,
-    /// When the session is to end.
+    /// The requested end of the session.
     pub(crate) expires_at: u64,
 }
 
@@ -95,8 +96,8 @@ pub struct KeyStatement {
     pub(crate) key: [u8; POINT_BYTES],
 }
 
-/// A gateway states a key that an agent behind it is to use: with the digest of a HELLO, to seal the SELECT about that HELLO to; without, to
-/// state to callers as its own, so that HELLOs are sealed to the gateway (F0-47).
+/// A gateway's statement of a key for an agent behind it. With the digest of a HELLO, the SELECT about that HELLO is sealed
+/// to it. Without, the agent states it to callers as its own, so that HELLOs are sealed to the gateway (F0-47).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GatewayKey {
     pub(crate) from: SpiffeId,
@@ -313,7 +314,7 @@ fn digest(text: &str) -> Option<Digest> {
     Digest::parse(text).ok()
 }
 
-/// Exactly so many bytes in base64url.
+/// Exactly this many bytes in base64url.
 fn bytes_of<const N: usize>(text: &str) -> Option<[u8; N]> {
     if text.len() != (N * 4).div_ceil(3) {
         return None;
@@ -321,7 +322,7 @@ fn bytes_of<const N: usize>(text: &str) -> Option<[u8; N]> {
     from_base64url(text)?.try_into().ok()
 }
 
-/// Visible ASCII: it is shown to people at most.
+/// Visible ASCII, only ever shown to people.
 fn hint(text: &str) -> Option<String> {
     let fits = (1..=MAX_HINT_BYTES).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());
     fits.then(|| text.to_owned())

@@ -1,7 +1,7 @@
 //! Sealing HELLO and SELECT to their receiver, so that nodes between see no capabilities (F0-47).
 //!
-//! HPKE (RFC 9180) in base mode, one message for each encapsulation: DHKEM(P-256, HKDF-SHA256), HKDF-SHA256, AES-128-GCM. ring opens no static
-//! ECDH, so this is the one place that uses RustCrypto's crates.
+//! HPKE (RFC 9180) in base mode, one message for each encapsulation: DHKEM(P-256, HKDF-SHA256), HKDF-SHA256, AES-128-GCM.
+//! ring offers no static ECDH, so this is the one module that uses RustCrypto's crates.
 
 use crate::HandshakeFault;
 use crate::carry::{Kind, signed};
@@ -30,10 +30,10 @@ type PrivateKey = <DhP256HkdfSha256 as Kem>::PrivateKey;
 type PublicKey = <DhP256HkdfSha256 as Kem>::PublicKey;
 type Encapped = <DhP256HkdfSha256 as Kem>::EncappedKey;
 
-/// Plain texts are padded with blanks to a multiple of this, so that the length tells little of how much is offered.
+/// Plain texts are padded with blanks to a multiple of this, so that the length reveals little about the number of offers.
 const PADDING: usize = 1024;
 
-/// What an HPKE message of ours is for; a box made for one kind opens as no other.
+/// The purpose of an HPKE message; a box made for one kind opens as no other.
 fn info(kind: Kind) -> &'static [u8] {
     match kind {
         Kind::Hello => b"semgate snl v1 HELLO",
@@ -42,7 +42,7 @@ fn info(kind: Kind) -> &'static [u8] {
     }
 }
 
-/// A sealed message: to whose key, the encapsulated key, the ciphertext.
+/// A sealed message: the receiver's key, the encapsulated key, the ciphertext.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sealed {
     /// Digest of the point of the receiver's key.
@@ -108,12 +108,12 @@ impl SealingKey {
         self.point
     }
 
-    /// By which boxes name it: the digest of its point.
+    /// The name of the key in boxes: the digest of its point.
     pub fn id(&self) -> Digest {
         Digest::of(&self.point)
     }
 
-    /// States the key, signed by the agent's certificate key, for so many seconds, at most [`MAX_SEALING_KEY_SECONDS`].
+    /// States the key, signed by the agent's certificate key, for this many seconds, at most [`MAX_SEALING_KEY_SECONDS`].
     ///
     /// # Errors
     /// [`HandshakeFault::Key`].
@@ -127,7 +127,7 @@ impl SealingKey {
         state(self.point, me, seconds, random, now)
     }
 
-    /// Opens a box. What is inside is signed, and not believed yet.
+    /// Opens a box. Its content is signed, but not trusted yet.
     pub(crate) fn open(&self, kind: Kind, sealed: &Sealed) -> Result<Opened, HandshakeFault> {
         if sealed.key != self.id() {
             return Err(HandshakeFault::UnknownSealingKey);
@@ -143,7 +143,7 @@ impl SealingKey {
         );
         let plain = plain.map_err(|_| HandshakeFault::CannotOpen)?;
         let json = read(&plain, MAX_MESSAGE_BYTES)?;
-        // only who passes a HELLO on says to which key it is answered
+        // only a gateway that passes a HELLO on states the key for the answer
         let reply: &[&str] = if kind == Kind::Hello { &["reply"] } else { &[] };
         let members = Members::of(&json, kind.as_str(), &["jws", "x5c"], reply)?;
         let reply = members.has("reply").map(|reply| Members::of(reply, "reply", &["jws", "x5c"], &[]));
@@ -152,15 +152,15 @@ impl SealingKey {
     }
 }
 
-/// What was in a box.
+/// The content of a box.
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) signed: Signed,
-    /// Beside a HELLO that a gateway passes on: its statement of the key that the SELECT is to be sealed to.
+    /// Beside a HELLO that a gateway passes on: its statement of the key for the SELECT.
     pub(crate) reply: Option<Signed>,
 }
 
-/// States a key for so many seconds, at most [`MAX_SEALING_KEY_SECONDS`].
+/// States a key for this many seconds, at most [`MAX_SEALING_KEY_SECONDS`].
 pub(crate) fn state(
     key: [u8; POINT_BYTES],
     me: &Identity,
@@ -185,7 +185,8 @@ impl PeerKey {
     /// Takes the signed statement of a key.
     ///
     /// # Errors
-    /// [`HandshakeFault::TooOld`] past its end, [`HandshakeFault::Expiry`] for a life longer than [`MAX_SEALING_KEY_SECONDS`]; as a HELLO else.
+    /// [`HandshakeFault::TooOld`] past its end, [`HandshakeFault::Expiry`] for a life longer than
+    /// [`MAX_SEALING_KEY_SECONDS`]; else as for a HELLO.
     pub fn stated(signed: &Signed, trust: &Trust<'_>, now: u64) -> Result<Self, HandshakeFault> {
         let usages = [Usage::Agent, Usage::Server];
         let statement = signed.verify_at_any_time::<KeyStatement>(trust, &usages, now)?.said;
@@ -212,22 +213,22 @@ impl PeerKey {
         self.point
     }
 
-    /// By which boxes name it: the digest of its point.
+    /// The name of the key in boxes: the digest of its point.
     pub(crate) fn id(&self) -> Digest {
         Digest::of(&self.point)
     }
 
-    /// The second at which its statement is over.
+    /// The second at which its statement ends.
     pub(crate) fn until(&self) -> u64 {
         self.until
     }
 
-    /// Whose key it is.
+    /// The owner of the key.
     pub fn agent(&self) -> &SpiffeId {
         &self.agent
     }
 
-    /// Seals a signed message; `reply` beside a HELLO says to which key it is answered.
+    /// Seals a signed message; `reply` beside a HELLO states the key for the answer.
     pub(crate) fn seal(
         &self,
         kind: Kind,
@@ -265,7 +266,8 @@ impl PeerKey {
     }
 }
 
-/// The caller's randomness in the form that RustCrypto asks for. It cannot fail there, so a failure is noted and answered afterwards.
+/// The caller's randomness in the form that RustCrypto expects. Errors are impossible there, so a failure is noted and
+/// reported afterwards.
 struct Drawn<'r> {
     random: &'r dyn SecureRandom,
     failed: Option<KeyFault>,

@@ -1,4 +1,4 @@
-//! Which version two peers speak: what a SELECT answers to a HELLO.
+//! The choice of a version between two peers: the SELECT that answers a HELLO.
 
 use crate::HandshakeFault;
 use crate::floor::Floors;
@@ -12,7 +12,7 @@ use std::fmt;
 pub enum NoCommonVersion {
     /// No version is on both lists.
     Disjoint,
-    /// The newest version on both lists is below a floor: what a downgrade looks like (F0-37).
+    /// The newest version on both lists is below a floor: a possible downgrade (F0-37).
     BelowFloor {
         /// The newest version that both have.
         newest: Version,
@@ -34,8 +34,8 @@ impl fmt::Display for NoCommonVersion {
 
 impl std::error::Error for NoCommonVersion {}
 
-/// The newest version that both sides offer and no floor forbids. The order of the lists does not matter: neither side can
-/// steer the other to an older version by writing it first.
+/// The newest version that both sides offer and no floor forbids. The order of the lists does not matter, so neither side can
+/// steer the other to an older version.
 ///
 /// # Errors
 /// [`NoCommonVersion`].
@@ -52,8 +52,8 @@ pub fn newest_common(
     }
 }
 
-/// Whether a SELECT answers this HELLO, whose digest is `hello_digest`: between the same two, about it byte for byte (F0-37), with a choice that
-/// was offered, at or above `floors` and the minimums of both.
+/// Verifies that a SELECT answers this HELLO, whose digest is `hello_digest`: between the same two, and about it byte for
+/// byte (F0-37). Its choice must be offered, and at or above `floors` and the minimums of both.
 ///
 /// # Errors
 /// [`HandshakeFault::SenderMismatch`], [`HandshakeFault::ReceiverMismatch`], [`HandshakeFault::OtherHello`], [`HandshakeFault::NotOffered`],
@@ -85,14 +85,14 @@ pub(crate) fn answers(
     admitted.map(drop).map_err(|below| HandshakeFault::BelowMinimum { floor: below.floor })
 }
 
-/// The one context that both will speak. Lines are tried in the order in which the HELLO names them; within a line it is
-/// [`newest_common`], under the floors that `floors` gives for the line. Only features that both have remain.
+/// The one context that both will speak. Lines are tried in the order of the HELLO. Within a line it is [`newest_common`],
+/// under the floors that `floors` gives for the line. Only features that both have remain.
 ///
 /// `ours` holds contexts that count now and are not deprecated: nothing newly selects a deprecated one.
 ///
 /// # Errors
-/// That of the first line if no line has a choice; [`HandshakeFault::DigestDiffers`] if the newest common version has two documents: falling
-/// back to an older one would be a downgrade (F0-37).
+/// The fault of the first line if no line has a choice; [`HandshakeFault::DigestDiffers`] if the newest common version has
+/// two documents. An older version instead would be a downgrade (F0-37).
 pub(crate) fn choose(
     ours: &[&Offer],
     theirs: &[Offer],
@@ -110,7 +110,7 @@ pub(crate) fn choose(
             Ok(choice) => return Ok(choice),
             Err(fault @ HandshakeFault::DigestDiffers) => return Err(fault),
             Err(fault) => {
-                // a floor tells more than a line that is not spoken here
+                // a floor explains more than a line that is not spoken here
                 let told = matches!(first, None | Some(HandshakeFault::NoCommon(NoCommonVersion::Disjoint)));
                 first = if told { Some(fault) } else { first };
             }

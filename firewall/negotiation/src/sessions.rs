@@ -1,4 +1,4 @@
-//! What handshakes leave behind, for whoever judges messages.
+//! The results of handshakes, for the inspection of messages.
 
 use crate::{LockKeys, PairMinimums};
 
@@ -7,17 +7,17 @@ use crate::{LockKeys, PairMinimums};
 pub struct Sessions {
     /// Makes and verifies locks.
     pub locks: LockKeys,
-    /// What pairs said they will not go below.
+    /// The minimums that pairs stated.
     pub minimums: PairMinimums,
 }
 
 impl Sessions {
-    /// With these keys, and nothing learnt yet.
+    /// Sessions with these keys, and nothing learnt yet.
     pub fn new(locks: LockKeys) -> Self {
         Self { locks, minimums: PairMinimums::new() }
     }
 
-    /// Without keys: no lock holds.
+    /// Sessions without keys: no lock holds.
     pub fn none() -> Self {
         Self::new(LockKeys::none())
     }

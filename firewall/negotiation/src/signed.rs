@@ -1,4 +1,4 @@
-//! Signing what is said, and verifying who said it.
+//! Signing of payloads, and verification of their signers.
 
 use crate::HandshakeFault;
 use crate::limits::{CLOCK_SKEW_SECONDS, MAX_JWS_BYTES, WINDOW_SECONDS};
@@ -9,12 +9,12 @@ use semgate_statement::SigningIdentity;
 use semgate_statement::jws::{Compact, JwsFault};
 use std::fmt;
 
-/// Whose word counts: roots by trust domain, and the prefix of URNs.
+/// Trusted roots by trust domain, and the prefix of URNs.
 #[derive(Clone, Copy, Debug)]
 pub struct Trust<'t> {
     /// Roots by trust domain.
     pub roots: &'t PeerRoots,
-    /// What every URN begins with.
+    /// The prefix of every URN.
     pub prefix: &'t Prefix,
 }
 
@@ -33,10 +33,10 @@ impl fmt::Debug for Identity {
 }
 
 impl Identity {
-    /// Takes a key with its chain, verified as everybody else will verify it: by its first signature, at `now`.
+    /// Takes a key with its chain, verified as every peer will verify it: by its first signature, at `now`.
     ///
     /// # Errors
-    /// What a peer would refuse it with: no SPIFFE id, no roots for its trust domain, a chain or key that does not fit.
+    /// The fault that a peer would report: no SPIFFE id, no roots for its trust domain, a chain or key that does not fit.
     pub fn new(
         signing: SigningIdentity,
         trust: &Trust<'_>,
@@ -82,8 +82,8 @@ impl Identity {
     }
 }
 
-/// A signed message as it travels: a compact JWS and the chain of its signer, leaf first. Nothing in it is believed yet. The chain stands
-/// beside the JWS, since stock libraries cap its protected header; `x5t#S256` there says which leaf it must be.
+/// A signed message in transit: a compact JWS and the chain of its signer, leaf first. Nothing in it is trusted yet. The
+/// chain stands beside the JWS, since stock libraries cap its protected header; `x5t#S256` there names the leaf.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signed {
     /// The compact JWS.
@@ -92,13 +92,14 @@ pub struct Signed {
     pub x5c: Vec<String>,
 }
 
-/// What was said, with the proof of who said it.
+/// A payload, with the proof of its signer.
 #[derive(Clone, Debug)]
 pub(crate) struct Verified<T> {
     pub(crate) said: T,
-    /// Of the ASCII of the compact JWS.
+    /// Digest of the ASCII of the compact JWS.
     pub(crate) digest: Digest,
-    /// Of typ and payload: what is taken once. A signature of ECDSA has two forms, the payload one.
+    /// Digest of typ and payload, for the memory against replays. One payload has two ECDSA signatures, so the signature is
+    /// left out.
     pub(crate) once: Digest,
     /// The last second at which the signer's chain is valid.
     pub(crate) not_after: u64,
@@ -110,7 +111,7 @@ impl Signed {
         Digest::of(self.jws.as_bytes())
     }
 
-    /// Form, time, signer, signature, in this order. `usages` are those that the signer's leaf may have.
+    /// Checks form, time, signer and signature, in this order. `usages` are those that the signer's leaf may have.
     pub(crate) fn verify<T: Said>(
         &self,
         trust: &Trust<'_>,
@@ -147,7 +148,7 @@ impl Signed {
     }
 }
 
-/// The chain for the first of the usages that the leaf has.
+/// Verifies the chain for the first of the usages that the leaf has.
 fn verify_as(
     compact: &Compact,
     chain: &Chain,
@@ -168,7 +169,8 @@ fn verify_as(
     Err(fault)
 }
 
-/// Within the window, and not from the future. What is too old was taken, or has missed its time: both are a replay.
+/// Checks that a time is within the window, and not in the future. An old message was taken before, or has missed its time:
+/// both count as a replay.
 fn fresh(issued_at: u64, now: u64) -> Result<(), HandshakeFault> {
     if issued_at > now.saturating_add(CLOCK_SKEW_SECONDS) {
         return Err(HandshakeFault::FromTheFuture);

@@ -1,4 +1,4 @@
-//! What a handshake is about: offers, features, minimums.
+//! The terms of a handshake: offers, features, minimums.
 
 use crate::limits::{MAX_FEATURE_BYTES, MAX_FEATURES};
 use semgate_contexts::{ContextUrn, Digest, Line, Version};
@@ -63,7 +63,7 @@ impl Features {
         self.0.iter().map(|name| &**name)
     }
 
-    /// What both have.
+    /// The features that both have.
     pub fn common(&self, other: &Self) -> Self {
         Self(self.0.iter().filter(|name| other.0.contains(name)).cloned().collect())
     }
@@ -80,14 +80,14 @@ fn is_feature(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b':' | b'/' | b'-'))
 }
 
-/// A context that a party can speak. Offers hold contexts that count now and are not deprecated: whoever makes them checks.
+/// A context that a party can speak. Offers hold contexts that count now and are not deprecated; their maker checks this.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer {
     /// Its URN.
     pub urn: ContextUrn,
     /// The digest that its authority published.
     pub digest: Digest,
-    /// What of it the party supports beyond what every speaker must.
+    /// The features that the party supports beyond those of every speaker.
     pub features: Features,
 }
 
@@ -100,7 +100,8 @@ pub struct Minimum {
     pub min: Version,
 }
 
-/// The minimum that a list states for a line, in whatever case it spells it: no authority publishes two lines that differ in case alone.
+/// The minimum that a list states for a line, in any case of letters: no authority publishes two lines that differ in case
+/// alone.
 pub fn minimum_of(minimums: &[Minimum], line: &Line) -> Option<Version> {
     minimums.iter().filter(|minimum| minimum.line.folds_with(line)).map(|minimum| minimum.min).max()
 }

@@ -1,4 +1,4 @@
-//! Handshakes that are under way. Nobody knows yet who is at the other end, so a new one is never refused: the oldest gives way to it.
+//! Handshakes under way. The peer is not known yet, so a new handshake is never refused: the oldest gives way to it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -8,11 +8,11 @@ use tokio::sync::oneshot;
 
 use super::{Accounts, Charge, Excess, Network, Owner, Scarce};
 
-/// Parts of the handshakes, one of which a network may have under way. A fleet that reconnects through one NAT finishes those of a quarter of
-/// the default, 512, in less than a second.
+/// Divisor for the part of the handshakes that one network may have under way. A fleet that reconnects through one NAT finishes a quarter
+/// of the default, 512, in less than a second.
 const NETWORK_PART: usize = 4;
 
-/// Everything that is under way, by the order in which it began.
+/// All handshakes under way, in the order in which they began.
 #[derive(Debug, Default)]
 pub(super) struct Handshakes {
     next: u64,
@@ -43,7 +43,7 @@ impl Handshakes {
         Some(open)
     }
 
-    /// The oldest of this network where it has its share under way, else the oldest of all where there are too many.
+    /// Returns the oldest handshake of this network if the network has used its share, else the oldest of all if there are too many.
     fn oldest(&self, network: Network, most: usize) -> Option<u64> {
         let share = (most / NETWORK_PART).max(1);
         if self.networks.get(&network).is_some_and(|count| *count >= share) {
@@ -55,7 +55,7 @@ impl Handshakes {
     }
 }
 
-/// One handshake that is under way; it ends when this is dropped.
+/// One handshake under way; it ends on drop.
 #[must_use]
 #[derive(Debug)]
 pub(crate) struct Handshake {
@@ -74,7 +74,7 @@ impl Accounts {
         if let Some(oldest) = under_way.oldest(network, self.handshakes)
             && let Some(open) = under_way.remove(oldest)
         {
-            // a handshake that has just ended takes no notice
+            // a handshake that has just ended ignores this
             let _ = open.displace.send(());
         }
         let (displace, displaced) = oneshot::channel();
@@ -94,10 +94,10 @@ impl Handshake {
         let _ = (&mut self.displaced).await;
     }
 
-    /// Ends it, and charges the connection to its owner: the SPIFFE id that was verified, or else the network of the peer.
+    /// Ends the handshake and charges the connection to its owner: the verified SPIFFE id, else the network of the peer.
     ///
     /// # Errors
-    /// The bound that is reached.
+    /// The bound that was reached.
     pub fn finish(self, verified: Option<&str>) -> Result<Charge, Excess> {
         let owner = verified.map_or(Owner::Stranger(self.network), Owner::verified);
         self.accounts.charge(&owner, Scarce::Connection)

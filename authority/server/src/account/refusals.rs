@@ -1,4 +1,4 @@
-//! Refusals in the audit log: enough of each account to be seen, and too few to fill the disk.
+//! Limits the refusals in the audit log: each account leaves enough to be seen, and too few to fill the disk.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -6,12 +6,12 @@ use std::sync::{Mutex, PoisonError};
 /// Seconds of a window.
 const WINDOW: u64 = 60;
 
-/// The account that a refusal is charged to. Publishers are those of the configuration, so the number of accounts is bounded.
+/// The account that a refusal is charged to. Publishers come from the configuration, so the number of accounts is bounded.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum RecordedFor {
     /// The publisher of this SPIFFE id.
     Publisher(String),
-    /// Everybody whose certificate was verified and who is no publisher.
+    /// Everybody with a verified certificate who is no publisher.
     Verified,
     /// Everybody without a verified certificate.
     Strangers,
@@ -32,13 +32,13 @@ struct Window {
 }
 
 impl Refusals {
-    /// At most so many a minute for each account.
+    /// Allows `most` records a minute for each account.
     pub fn new(most: usize) -> Self {
         Self { most, windows: Mutex::default() }
     }
 
-    /// The number of refusals that were counted alone since the last one that was recorded; none where this one, at `now` seconds since the
-    /// epoch, is only counted too.
+    /// Decides about a refusal at `now` (seconds since the epoch). Returns how many refusals were only counted since the last record;
+    /// `None` if this one is only counted too.
     pub fn record(&self, account: RecordedFor, now: u64) -> Option<u64> {
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         let window = windows.entry(account).or_default();
@@ -67,7 +67,7 @@ mod tests {
         assert_eq!([at(0), at(1), at(2), at(59)], [Some(0), Some(0), None, None]);
         assert_eq!([at(60), at(61), at(62)], [Some(2), Some(0), None]);
         assert_eq!(refusals.record(RecordedFor::Strangers, 60), Some(0), "another account has its own");
-        // a clock that was set back begins a window too
+        // a clock that was set back also begins a window
         assert_eq!(at(30), Some(1));
         assert_eq!(Refusals::new(0).record(ada(), 0), None);
     }

@@ -1,4 +1,4 @@
-//! The shape of the file, and the way between it and [`Config`](super::Config).
+//! The shape of the file, and its conversion to and from [`Config`](super::Config).
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -301,12 +301,12 @@ impl File {
     }
 
     pub fn print(&self) -> String {
-        // A path that is not UTF-8 is the only thing that cannot be printed as TOML.
+        // Only a path that is not UTF-8 cannot be printed as TOML.
         toml::to_string(self).unwrap_or_else(|e| format!("# cannot be printed: {e}\n"))
     }
 }
 
-/// A key in a file, whose path is relative to the configuration; or one in a device, whose URI must be one that names a key.
+/// A key in a file, relative to the configuration; or one in a device, whose URI must name a key.
 fn key_at(base: &Path, key: PathBuf) -> Result<PathBuf, String> {
     match names_device(&key) {
         Some(uri) => Pkcs11Uri::parse(uri).map(|_| key.clone()).map_err(|fault| format!("`keys`: {fault}")),
@@ -314,7 +314,7 @@ fn key_at(base: &Path, key: PathBuf) -> Result<PathBuf, String> {
     }
 }
 
-/// A checkpoint that is restored with the state protects from nothing.
+/// A checkpoint restored together with the state would protect against nothing.
 fn apart(file: Option<PathBuf>, state: &Path) -> Result<Option<PathBuf>, String> {
     match file {
         Some(file) if file.starts_with(state) => {
@@ -325,7 +325,7 @@ fn apart(file: Option<PathBuf>, state: &Path) -> Result<Option<PathBuf>, String>
 }
 
 impl RawKeys {
-    /// How long leaves live that the authority makes for itself; none where it makes none.
+    /// Lifetime of the leaves that the authority makes for itself; none if it makes none.
     fn role_lifetime(&self) -> Result<Option<std::time::Duration>, String> {
         match (self.renew, self.role_lifetime) {
             (Some(false), Some(_)) => {
@@ -354,7 +354,7 @@ fn count_of(name: &str, value: usize, low: usize, high: usize) -> Result<usize, 
     Ok(value)
 }
 
-/// Names go into signed notes: a space, a plus or a line break there would end the name early (C2SP signed-note).
+/// Checks a name for use in signed notes: a space, a plus or a line break would end it early (C2SP signed-note).
 fn name(what: &str, text: &str) -> Result<(), String> {
     let wrong = |c: char| c.is_whitespace() || c.is_control() || c == '+';
     if text.is_empty() || text.len() > 200 || text.contains(wrong) {
@@ -394,7 +394,7 @@ fn publishers(raw: Vec<RawPublisher>) -> Result<Vec<Publisher>, String> {
     Ok(out)
 }
 
-/// Acts by their names, each once; publishing is not among them, since a document waits nowhere.
+/// Reads acts by their names, each at most once. Refuses `publish`, because a document cannot wait for a second person.
 fn four_eyes(names: &[String]) -> Result<Vec<PublisherAct>, String> {
     let mut acts = Vec::with_capacity(names.len());
     for name in names {
@@ -430,7 +430,7 @@ fn trust_domains(
     Ok(out)
 }
 
-/// The first line of a TOML fault with the line number it happened on.
+/// The first line of a TOML fault, with its line number.
 pub(super) fn one_line(fault: &toml::de::Error, text: &str) -> String {
     let what = fault.message().replace('\n', "; ");
     match fault.span().and_then(|s| text.get(..s.start)) {

@@ -1,8 +1,8 @@
-//! Who may write what: four separate rights (publish, revoke, floor, override), each a list of line patterns.
+//! Publishers and their four separate rights (publish, revoke, floor, override), each a list of line patterns.
 
 use std::fmt;
 
-/// A set of URN lines. A line is matched as it is written, label by label; `acme.*` covers everything below `acme`, not `acme` itself.
+/// A set of URN lines. Lines match as written, label by label; `acme.*` covers everything below `acme`, not `acme` itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinePattern {
     /// `*`: every line.
@@ -17,7 +17,7 @@ impl LinePattern {
     /// Reads a pattern.
     ///
     /// # Errors
-    /// Anything but `*`, a line, or a line followed by `.*`.
+    /// The text is neither `*`, nor a line, nor a line followed by `.*`.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text == "*" {
             return Ok(Self::Every);
@@ -32,7 +32,7 @@ impl LinePattern {
         Ok(if below { Self::Below(line.to_owned()) } else { Self::Exactly(line.to_owned()) })
     }
 
-    /// Whether `line` is in the set.
+    /// Returns true if `line` is in the set.
     #[must_use]
     pub fn covers(&self, line: &str) -> bool {
         match self {
@@ -53,23 +53,23 @@ impl fmt::Display for LinePattern {
     }
 }
 
-/// One who may write, known by the SPIFFE id of the client certificate.
+/// A publisher, known by the SPIFFE id of its client certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Publisher {
     /// The SPIFFE id, compared byte for byte.
     pub id: String,
-    /// Lines whose contexts this one may publish.
+    /// Lines whose contexts this publisher may publish.
     pub publish: Vec<LinePattern>,
-    /// Lines whose contexts this one may revoke, suspend, resume and retire.
+    /// Lines whose contexts this publisher may revoke, suspend, resume and retire.
     pub revoke: Vec<LinePattern>,
-    /// Lines whose floor this one may raise.
+    /// Lines whose floor this publisher may raise.
     pub floor: Vec<LinePattern>,
-    /// Lines on which this one may sign permissions for versions that break or are not proven.
+    /// Lines on which this publisher may sign permissions for versions that break or are not proven.
     pub overrides: Vec<LinePattern>,
 }
 
 impl Publisher {
-    /// One with every right on every line: what `init` writes for the operator.
+    /// A publisher with every right on every line: `init` writes it for the operator.
     #[must_use]
     pub fn of_everything(id: &str) -> Self {
         let every = || vec![LinePattern::Every];

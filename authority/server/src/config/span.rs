@@ -1,4 +1,4 @@
-//! A duration as people write it: an integer of seconds, or `"250ms"`, `"90s"`, `"10m"`, `"1h"`, `"30d"`.
+//! A duration in the file: an integer of seconds, or `"250ms"`, `"90s"`, `"10m"`, `"1h"`, `"30d"`.
 
 use std::fmt;
 use std::time::Duration;

@@ -21,7 +21,7 @@ impl RawWitness {
     }
 }
 
-/// How many are wanted: all, unless it is said.
+/// Number of cosignatures wanted; all witnesses by default.
 pub(super) fn quorum(given: Option<usize>, witnesses: &[RawWitness]) -> Result<usize, String> {
     let need = given.unwrap_or(witnesses.len());
     let keys =

@@ -1,4 +1,5 @@
-//! Disks that fail: full, read-only, broken, slow. For tests alone; each plan holds below one directory, so that tests do not meet.
+//! Failing disks: full, read-only, broken, slow. For tests alone; each plan holds below one directory, so that tests do not affect each
+//! other.
 
 use std::collections::HashMap;
 use std::io;
@@ -8,23 +9,23 @@ use std::time::Duration;
 
 use super::Step;
 
-/// What a disk does to the steps that it is asked for.
+/// The plan of a failing disk.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
-    /// Steps that still go well.
+    /// Steps that succeed first.
     pub good: usize,
-    /// What those after them answer; none: they only take time.
+    /// Fault of the steps after those; none only delays them.
     pub fault: Option<io::ErrorKind>,
-    /// How many of them fail before the disk is well again.
+    /// Number of failing steps before the disk recovers.
     pub bad: usize,
-    /// How long each step takes before it is done or fails.
+    /// Delay of each step before it is done or fails.
     pub delay: Duration,
-    /// Whether a step counts at all.
+    /// Selects the steps that count.
     pub counts: fn(Step, &Path) -> bool,
 }
 
 impl Plan {
-    /// After `good` steps, this fault for ever.
+    /// Fails for ever after `good` steps.
     pub fn after(good: usize, fault: io::ErrorKind) -> Self {
         Self { good, fault: Some(fault), bad: usize::MAX, delay: Duration::ZERO, counts: |_, _| true }
     }
@@ -38,7 +39,7 @@ struct Disk {
 
 static DISKS: LazyLock<Mutex<HashMap<PathBuf, Disk>>> = LazyLock::new(Mutex::default);
 
-/// From now on everything below `dir` goes by this plan; `None` heals it. Answers how many steps were asked for since the last call.
+/// Applies this plan to everything below `dir`; `None` heals it. Returns the number of steps since the last call.
 pub(crate) fn turn(dir: &Path, plan: Option<Plan>) -> usize {
     let mut disks = DISKS.lock().unwrap_or_else(PoisonError::into_inner);
     let disk = disks.entry(dir.to_path_buf()).or_default();

@@ -1,7 +1,7 @@
-//! Room on the disk that publications leave alone: files that are there to be shortened when a revocation finds no room.
+//! Reserved room on the disk that publications leave alone: files that shrink when a revocation finds no room.
 //!
-//! A look at the free space before each publication would hold only against this authority. A file also holds against everything else that
-//! fills the volume. **Not promised** on a file system that compresses, or that needs room to shorten a file.
+//! A check of the free space before each publication would protect only against this authority. A file also protects against everything
+//! else that fills the volume. **Not promised** on a file system that compresses, or that needs room to shorten a file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::{Step, hostile, parent};
 use crate::RunFault;
 
-/// Bytes by which a file is shortened or lengthened at once: a batch of revocations with its tiles, head and records takes less.
+/// Bytes by which a file shrinks or grows at once: a batch of revocations with its tiles, head and records takes less.
 const STEP: u64 = 512 * 1024;
 
 /// A file of reserved room on each volume that a revocation writes to.
@@ -26,8 +26,8 @@ pub(crate) struct Reserve {
 }
 
 impl Reserve {
-    /// The files named `reserve` on the volumes of these paths, one on each volume. Where the disk does not take all of it now, publications
-    /// wait until it does.
+    /// Opens the files named `reserve` on the volumes of these paths, one on each volume. If the disk does not take all of it now,
+    /// publications wait until it does.
     pub fn open(paths: &[&Path], bytes: u64) -> Self {
         let mut volumes = Vec::new();
         let mut files = Vec::new();
@@ -47,12 +47,12 @@ impl Reserve {
         reserve
     }
 
-    /// `true` while all of it is there.
+    /// Returns `true` while all of it is there.
     pub fn is_whole(&self) -> bool {
         self.whole.load(Ordering::Acquire)
     }
 
-    /// Lengthens the files again to what they should be, step by step; steps that the disk took stay. Costs nothing while all is there.
+    /// Grows the files to their full size, step by step; steps that the disk took stay. Costs nothing while all is there.
     ///
     /// # Errors
     /// The disk does not take all of it.
@@ -68,10 +68,10 @@ impl Reserve {
         Ok(())
     }
 
-    /// Does work that writes to the disk. Where there is no room for it, the files are shortened step by step and it is done again.
+    /// Runs work that writes to the disk. If there is no room, shrinks the files step by step and runs it again.
     ///
     /// # Errors
-    /// The work failed for another reason, or nothing is left that could be given up.
+    /// The work failed for another reason, or nothing is left to give up.
     pub fn lend<T>(&self, mut work: impl FnMut() -> Result<T, RunFault>) -> Result<T, RunFault> {
         loop {
             match work() {
@@ -81,7 +81,7 @@ impl Reserve {
         }
     }
 
-    /// Gives up one step of each file; `false` where nothing was left.
+    /// Gives up one step of each file; `false` if nothing was left.
     fn shorten(&self) -> bool {
         let _changing = self.changing();
         self.whole.store(false, Ordering::Release);
@@ -139,7 +139,7 @@ fn shorten(path: &Path) -> io::Result<bool> {
         return Ok(false);
     }
     file.set_len(length.saturating_sub(STEP))?;
-    // a journaling file system gives the blocks away only after it has committed this
+    // a journaling file system frees the blocks only after it has committed this
     file.sync_all()?;
     Ok(true)
 }

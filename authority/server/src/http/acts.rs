@@ -1,4 +1,4 @@
-//! What is done at once, what waits for a second person, and what the second person lets happen.
+//! Acts that are done at once, and acts that wait until a second person approves.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use crate::submit::{Consent, Done, Request, SUSPENSION, recognised_anew};
 
 type Answer = Result<Response, Problem>;
 
-/// The right that an act takes.
+/// The right that an act requires.
 fn right(act: PublisherAct) -> Right {
     match act {
         PublisherAct::Publish => Right::Publish,
@@ -39,8 +39,8 @@ fn right(act: PublisherAct) -> Right {
     }
 }
 
-/// Does what somebody who holds the right asks for, or keeps it for a second person. What waits is proposed by whoever asks: what another
-/// person signed is kept only where that person hands it in.
+/// Does an act for a caller who holds the right, or keeps it for a second person. The caller becomes the proposer: a permission that
+/// another person signed is kept only if that person submits it.
 pub(super) async fn carry_out(app: &App, attempt: &mut Attempt, by: &str, target: Target) -> Answer {
     attempt.about(&target);
     let mut consent = Consent::Enough;
@@ -55,7 +55,7 @@ pub(super) async fn carry_out(app: &App, attempt: &mut Attempt, by: &str, target
             attempt.entry.index = Some(done.index);
             Ok(answer::json(status_of(&done), &said(&target, by, &done)))
         }
-        // it would be a new entry: all that needs no second look was answered by now
+        // it would be a new entry: everything that needs no second look was answered before
         Err(problem) if problem.code == Code::SecondPersonRequired => {
             if attempt.entry.by.as_deref() != Some(by) {
                 let detail = format!("it needs a second person, and then `{by}`, who signed it, hands it in");
@@ -73,7 +73,7 @@ pub(super) async fn carry_out(app: &App, attempt: &mut Attempt, by: &str, target
     }
 }
 
-/// A refusal that is about a proposal names it.
+/// Notes the proposal that a refusal names.
 fn note(attempt: &mut Attempt, problem: &Problem) {
     if let Some(more) = &problem.more {
         attempt.entry.proposal = more.1.as_str().map(str::to_owned);
@@ -95,7 +95,7 @@ fn request(target: &Target, by: &str) -> Result<Request, Problem> {
     })
 }
 
-/// The answer to what was done.
+/// The answer for an act that was done.
 fn said(target: &Target, by: &str, done: &Done) -> Value {
     let (index, seq) = (done.index, done.seq);
     match target {
@@ -118,7 +118,7 @@ fn said(target: &Target, by: &str, done: &Done) -> Value {
     }
 }
 
-/// A proposal, for those who may see it.
+/// A proposal as JSON, for those who may see it.
 fn shown(proposal: &Proposal) -> Value {
     let target = &proposal.target;
     let mut shown = json!({
@@ -152,9 +152,9 @@ pub(super) async fn approve(
 ) -> Answer {
     let mut attempt = Attempt::begin(&app, "approve", &request);
     let author = Author::of_any_right(&app, &request);
-    // a body says nothing here: the act does not wait for it
+    // a body has no meaning here: the act does not wait for it
     drop(request);
-    // in a task of its own: a caller who leaves changes nothing, neither of what is done nor of what is recorded
+    // in a task of its own: a caller who leaves changes neither the act nor its record
     let task = tokio::spawn(async move {
         let answer = approved(&app, &mut attempt, id, author).await;
         attempt.end(answer).await
@@ -180,12 +180,12 @@ async fn approved(
     may_both(app, attempt, &author, &proposal)?;
     let by = author.id().to_owned();
     let request = self::request(&proposal.target, &proposal.by)?;
-    // what cannot be recorded costs nobody's agreement
+    // an attempt that cannot be recorded uses up nobody's approval
     let intended = attempt.intend()?;
-    // whatever comes of it: what is handed to the sequencer may be done after the answer that says it was not done in time
+    // spent in any case: a request handed to the sequencer may still be done after the timeout answer
     app.proposals.spend(&proposal.id)?;
     let handed = hand_over(app, request, by, Consent::Enough, Some(intended));
-    // but what nobody took
+    // except if nobody took it
     let handed = handed.inspect_err(|_| app.proposals.put_back(&proposal))?;
     let done = answered(app, handed).await?;
     attempt.entry.index = Some(done.index);
@@ -197,8 +197,8 @@ async fn approved(
     Ok(answer::json(status_of(&done), &body))
 }
 
-/// Both persons must hold right and permission now, whatever they held when it was proposed. What its maker may not do any more waits for
-/// nobody and is forgotten.
+/// Checks that both persons hold right and permission now, whatever they held at the time of the proposal. A proposal whose maker lost the
+/// right is forgotten.
 fn may_both(app: &App, attempt: &mut Attempt, author: &Author, proposal: &Proposal) -> Result<(), Problem> {
     may(app, &mut attempt.entry, author.id(), &proposal.target)?;
     stands(app, &mut attempt.entry, proposal).inspect_err(|_| app.proposals.forget(&proposal.id))?;
@@ -206,13 +206,13 @@ fn may_both(app: &App, attempt: &mut Attempt, author: &Author, proposal: &Propos
     Ok(())
 }
 
-/// Several lines may be decided by one policy, and so may two persons.
+/// Removes duplicates: one policy may decide several lines, or both persons.
 fn tidy(entry: &mut Entry) {
     entry.policies.sort();
     entry.policies.dedup();
 }
 
-/// Whether somebody holds right and permission now.
+/// Checks that a person holds right and permission now.
 fn may(app: &App, entry: &mut Entry, who: &str, target: &Target) -> Result<(), Problem> {
     let act = target.act();
     target.versions().into_iter().try_for_each(|about| {
@@ -221,10 +221,10 @@ fn may(app: &App, entry: &mut Entry, who: &str, target: &Target) -> Result<(), P
     })
 }
 
-/// Whether those can be found who would have to agree to the withdrawal of a recognition: what nobody could take back is not said.
+/// Checks that the persons needed to withdraw a recognition exist. A recognition that nobody could withdraw is not logged.
 ///
 /// # Errors
-/// [`Code::WithdrawalImpossible`] with how many there are.
+/// [`Code::WithdrawalImpossible`], with the number of such persons.
 pub(super) fn withdrawable(app: &App, recognition: &Recognition) -> Result<(), Problem> {
     let target = withdrawal(recognition, 0, String::new());
     let mut needed = 1;
@@ -248,7 +248,7 @@ pub(super) fn withdrawable(app: &App, recognition: &Recognition) -> Result<(), P
     Err(Problem::new(Code::WithdrawalImpossible, detail))
 }
 
-/// The withdrawal of the recognition at this index of the log: of each line, judged by its floor there.
+/// The withdrawal of the recognition at this index of the log: each line with its floor there.
 pub(super) fn withdrawal(recognition: &Recognition, index: u64, reason: String) -> Target {
     let lines = recognition.lines.iter().map(|scoped| {
         let version = scoped.min.unwrap_or(Version::new(0, 0));
@@ -257,8 +257,8 @@ pub(super) fn withdrawal(recognition: &Recognition, index: u64, reason: String) 
     Target::Withdraw { recognised: recognition.recognised.clone(), index, lines: lines.collect(), reason }
 }
 
-/// Whether who proposed it may do it now; of a permission, also whether its signature holds, and of a withdrawal, whether the recognition is
-/// still the one that was meant.
+/// Checks that the proposer may do it now. Also checks the signature of a permission, and that a withdrawal still means the recognition in
+/// force.
 fn stands(app: &App, entry: &mut Entry, proposal: &Proposal) -> Result<(), Problem> {
     may(app, entry, &proposal.by, &proposal.target)?;
     if let Target::Withdraw { recognised, index, .. } = &proposal.target {

@@ -1,4 +1,4 @@
-//! The admin address: plain HTTP, for the operator's own machines. It tells, it changes nothing.
+//! The admin address: plain HTTP, for the operator's own machines, read-only.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::called::by_own_names;
 use super::problem::{Code, Problem};
 use crate::run::status_of;
 
-/// The router of the admin address `bound`, by its own names alone.
+/// The router of the admin address `bound`; answers only to its own names.
 pub(crate) fn admin(app: Arc<App>, bound: SocketAddr) -> Router {
     let told = Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
@@ -27,8 +27,8 @@ pub(crate) fn admin(app: Arc<App>, bound: SocketAddr) -> Router {
     by_own_names(told, bound)
 }
 
-/// Ready: the clock can be right and the head is good now, and this authority is not ending. Documents that are missing or damaged are said, but heads go on:
-/// taking them from followers would make every context stale for the sake of one.
+/// Ready: the clock is plausible, the head is current, and the authority is not stopping. Missing or damaged documents are reported, but do
+/// not affect readiness: without heads every context would go stale because of one.
 async fn ready(State(app): State<Arc<App>>) -> Response {
     let public = app.public();
     if *app.stopping.borrow() {

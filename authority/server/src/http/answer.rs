@@ -1,11 +1,11 @@
-//! Good answers: documents with a strong ETag, and small JSON.
+//! Successful answers: documents with a strong ETag, and small JSON.
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::publish::Document;
 
-/// Ask again each time; the ETag makes it cheap.
+/// Revalidate each time; the ETag makes it cheap.
 pub(super) const REVALIDATE: &str = "no-cache";
 /// The bytes under this address never change.
 pub(super) const IMMUTABLE: &str = "public, max-age=31536000, immutable";
@@ -29,18 +29,18 @@ pub(super) fn document(
     answer
 }
 
-/// Whether the caller has what has this tag.
+/// Returns true if the caller already has the document with this tag.
 pub(super) fn known(headers: &HeaderMap, etag: &HeaderValue) -> bool {
     headers.get_all(header::IF_NONE_MATCH).iter().any(|value| names(value, etag))
 }
 
-/// Whether an `If-None-Match` names the tag (RFC 9110 §13.1.2: weak comparison, a list, or `*`).
+/// Returns true if an `If-None-Match` names the tag (RFC 9110 §13.1.2: weak comparison, a list, or `*`).
 fn names(value: &HeaderValue, etag: &HeaderValue) -> bool {
     let (Ok(list), Ok(etag)) = (value.to_str(), etag.to_str()) else { return false };
     list.split(',').map(str::trim).any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one) == etag)
 }
 
-/// A JSON value that is not to be kept.
+/// A JSON value that must not be cached.
 pub(super) fn json(status: StatusCode, value: &serde_json::Value) -> Response {
     let mut answer = (status, value.to_string()).into_response();
     let headers = answer.headers_mut();

@@ -1,4 +1,4 @@
-//! The way to the sequencer and back: a place among those who wait, the question, and the head that covers what came of it.
+//! Requests to the sequencer: a place in the queue, the request, and the head that covers the result.
 
 use http::StatusCode;
 use tokio::sync::oneshot;
@@ -11,13 +11,13 @@ use super::problem::{Code, Problem};
 use crate::account::{Charge, Excess, Owner, Scarce};
 use crate::submit::{Consent, Done, Job, Request};
 
-/// Of what is new, and of what was there.
+/// The status of a new act, or of one that was done before.
 pub(super) fn status_of(done: &Done) -> StatusCode {
     if done.fresh { StatusCode::CREATED } else { StatusCode::OK }
 }
 
-/// Charges a submission to the account of its author while it is under way. Past `limits.queue` of everybody, or past the share of this
-/// account, the caller is answered `busy` at once.
+/// Charges a submission to the account of its author while it is under way. Past `limits.queue` of all, or past the share of this account,
+/// the caller is answered `busy` at once.
 pub(super) fn submission(app: &App, author: &Author) -> Result<Charge, Problem> {
     let charge = app.accounts.charge(&Owner::verified(author.id()), Scarce::Submission);
     charge.map_err(|excess| match excess {
@@ -28,8 +28,7 @@ pub(super) fn submission(app: &App, author: &Author) -> Result<Charge, Problem> 
     })
 }
 
-/// The size of the public log once its head covers an entry: the index runs ahead of the head by the moment of a commit, and by the time
-/// that witnesses take.
+/// The size of the public log once its head covers an entry. The index runs ahead of the head by the time of a commit and of the witnesses.
 pub(super) async fn covered(app: &App, index: u64) -> Result<u64, Problem> {
     let mut public = app.public.clone();
     let covered = timeout(app.config.limits.answer_timeout, public.wait_for(|head| head.size > index)).await;
@@ -40,8 +39,8 @@ pub(super) async fn covered(app: &App, index: u64) -> Result<u64, Problem> {
     }
 }
 
-/// Hands a request to the sequencer and waits for its head. Where a second person's consent is missing, nothing new is appended; else it is
-/// on record before.
+/// Hands a request to the sequencer and waits for its head. Records the intention first. Without a second person's consent nothing new is
+/// appended.
 pub(super) async fn ask(
     app: &App,
     attempt: &mut Attempt,
@@ -58,13 +57,13 @@ pub(super) async fn ask(
     answered(app, handed).await
 }
 
-/// What was handed to the sequencer, and may be done from now on.
+/// A request handed to the sequencer, which may carry it out from now on.
 pub(super) struct Handed(oneshot::Receiver<Result<Done, Problem>>);
 
-/// Hands over what is on record already, under this number.
+/// Hands over a request whose intention is recorded under this number.
 ///
 /// # Errors
-/// The sequencer did not take it: nothing will be done.
+/// The sequencer did not take it, and will do nothing.
 pub(super) fn hand_over(
     app: &App,
     request: Request,
@@ -77,10 +76,10 @@ pub(super) fn hand_over(
     Ok(Handed(from))
 }
 
-/// What became of it.
+/// Waits for the outcome.
 ///
 /// # Errors
-/// Why it was not done; or that this is not known in time.
+/// The refusal; or a timeout, after which the outcome is unknown.
 pub(super) async fn answered(app: &App, Handed(from): Handed) -> Result<Done, Problem> {
     match timeout(app.config.limits.answer_timeout, from).await {
         Ok(Ok(answered)) => answered,

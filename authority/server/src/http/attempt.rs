@@ -1,4 +1,4 @@
-//! One attempt to write, from its first look to its line in the audit log, whatever becomes of it.
+//! One attempt to write, from its start to its line in the audit log, whatever its outcome.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ use crate::clock::now;
 use crate::proposals::Target;
 use crate::submit::Consent;
 
-/// An attempt that is under way. Dropped before its end, because the caller left, it is recorded as abandoned: what was handed to the
-/// sequencer by then is done all the same, and is on the disk as intended.
+/// An attempt under way. Dropped early, because the caller left, it is recorded as abandoned. A request that the sequencer already has is
+/// still carried out, and its intention is on the disk.
 pub(super) struct Attempt {
     app: Arc<App>,
     began: Instant,
@@ -31,7 +31,7 @@ pub(super) struct Attempt {
 }
 
 impl Attempt {
-    /// Begins one; who asks is whose certificate was verified.
+    /// Begins an attempt; the caller is the owner of the verified certificate.
     pub(super) fn begin(app: &Arc<App>, act: &'static str, request: &HttpRequest<Body>) -> Self {
         let caller = request.extensions().get::<Caller>().and_then(|caller| caller.peer.clone());
         let by = caller.map(|peer| peer.id().as_str().to_owned());
@@ -39,8 +39,8 @@ impl Attempt {
         Self { app: Arc::clone(app), began: Instant::now(), entry, ended: false }
     }
 
-    /// Checks that the attempt can be recorded and that the clock can be right. Call it once the caller is known to hold a right: nobody else may
-    /// take from the reserved room.
+    /// Checks that the attempt can be recorded and that the clock is plausible. Call it only once the caller is known to hold a right:
+    /// nobody else may take from the reserved room.
     pub(super) fn ready(&self) -> Result<(), Problem> {
         if let Some(fault) = self.app.clock_fault() {
             return Err(Problem::new(Code::ClockWrong, fault));
@@ -51,7 +51,7 @@ impl Attempt {
         })
     }
 
-    /// Writes down what is about to be asked of the sequencer, which forces it to the disk before it does anything of it.
+    /// Writes down the intention, which is forced to the disk before the sequencer acts on it.
     pub(super) fn intend(&mut self) -> Result<u64, Problem> {
         self.entry.intended = None;
         let end = self.at_end(Outcome::Intended, None);
@@ -64,7 +64,7 @@ impl Attempt {
         Ok(n)
     }
 
-    /// Says what it is about.
+    /// Notes the subject of the attempt.
     pub(super) fn about(&mut self, target: &Target) {
         self.entry.act = target.name();
         self.entry.on = Some(target.on().to_owned());
@@ -75,7 +75,7 @@ impl Attempt {
         }
     }
 
-    /// Records what became of it, and passes the answer on.
+    /// Records the outcome, and passes the answer on.
     pub(super) async fn end(mut self, answer: Result<Response, Problem>) -> Result<Response, Problem> {
         self.ended = true;
         let (outcome, code) = match &answer {
@@ -85,7 +85,7 @@ impl Attempt {
             Err(problem) => (Outcome::Refused, Some(problem.code.as_str())),
         };
         if matches!(outcome, Outcome::Proposed | Outcome::Approved) {
-            // others' requests go on while this one waits for the disk
+            // lets others' requests go on while this one waits for the disk
             let app = Arc::clone(&self.app);
             let (entry, end) = (self.entry.clone(), self.at_end(outcome, code));
             let _ = tokio::task::spawn_blocking(move || record(&app, &entry, end)).await;
@@ -109,7 +109,7 @@ impl Drop for Attempt {
     }
 }
 
-/// Does what writes to the disk for an attempt. Where the disk is full, it takes from the reserved room unless the attempt publishes or permits.
+/// Does disk work for an attempt. On a full disk it takes from the reserved room, unless the attempt publishes or permits.
 fn with_room<T>(
     app: &App,
     entry: &Entry,
@@ -121,7 +121,8 @@ fn with_room<T>(
     }
 }
 
-/// The account that a refusal is charged to; none where all are recorded: what was done, and attempts of verified peers who left.
+/// The account that a refusal is charged to. None for outcomes that are always recorded: completed acts, and attempts that verified peers
+/// abandoned.
 fn recorded_for(app: &App, entry: &Entry, end: End) -> Option<RecordedFor> {
     let Some(by) = &entry.by else { return Some(RecordedFor::Strangers) };
     if !matches!(end.outcome, Outcome::Refused) {
@@ -134,7 +135,7 @@ fn recorded_for(app: &App, entry: &Entry, end: End) -> Option<RecordedFor> {
     Some(RecordedFor::Verified)
 }
 
-/// Writes the last line of an attempt. Of the refusals of one account the first of each minute are recorded, and the others are counted
+/// Writes the last line of an attempt. Records the first refusals of an account in each minute, and counts the others
 /// ([`Refusals`](crate::account::Refusals)).
 fn record(app: &App, entry: &Entry, end: End) {
     let mut entry = Cow::Borrowed(entry);
@@ -143,7 +144,7 @@ fn record(app: &App, entry: &Entry, end: End) {
         let is_publisher = matches!(account, RecordedFor::Publisher(_));
         let Some(unrecorded) = app.refusals.record(account, end.time) else { return };
         let unrecorded = (unrecorded > 0).then_some(unrecorded);
-        // what a stranger says is no reason
+        // the text of a stranger is not recorded
         let reason = if is_publisher { entry.reason.clone() } else { None };
         entry = Cow::Owned(Entry { unrecorded, reason, ..entry.into_owned() });
     }
@@ -156,7 +157,7 @@ fn record(app: &App, entry: &Entry, end: End) {
     }
 }
 
-/// What the policies say of somebody who holds the right, noted in the record.
+/// Applies the policies to a caller who holds the right, and notes the result in the record.
 pub(super) fn ruled(
     app: &App,
     entry: &mut Entry,

@@ -1,4 +1,4 @@
-//! Who asks, and which right they hold: certificate → publisher → line.
+//! The caller and its rights: certificate → publisher → line.
 
 use std::sync::Arc;
 
@@ -54,13 +54,13 @@ pub(super) struct Author {
 }
 
 impl Author {
-    /// The publisher behind a request; refuses those without a certificate, and those who hold the right on no line at all, before
-    /// their body is read.
+    /// The publisher behind a request. Refuses callers without a certificate, and those who hold the right on no line, before the body is
+    /// read.
     pub(super) fn of(app: &App, request: &HttpRequest<Body>, right: Right) -> Result<Self, Problem> {
         Self::with_any_of(app, request, &[right])
     }
 
-    /// A publisher with any right at all: for what others sign, and this one only hands in.
+    /// A publisher with any right at all, for a request that hands in what others signed.
     pub(super) fn of_any_right(app: &App, request: &HttpRequest<Body>) -> Result<Self, Problem> {
         Self::with_any_of(app, request, &Right::ALL)
     }
@@ -68,7 +68,7 @@ impl Author {
     fn with_any_of(app: &App, request: &HttpRequest<Body>, rights: &[Right]) -> Result<Self, Problem> {
         let caller = request.extensions().get::<Caller>().and_then(|caller| caller.peer.clone());
         let peer = caller.ok_or(Code::CertificateRequired)?;
-        // A connection may outlive the certificate that it began with.
+        // A connection may outlive its certificate.
         if peer.not_after() < now() {
             return Err(Problem::new(
                 Code::CertificateRequired,
@@ -88,7 +88,7 @@ impl Author {
         self.peer.id().as_str()
     }
 
-    /// Whether the right covers this line.
+    /// Checks that the right covers this line.
     pub(super) fn may(&self, line: &Line) -> Result<(), Problem> {
         if self.right.lines(&self.publisher).iter().any(|pattern| pattern.covers(line.as_str())) {
             return Ok(());
@@ -97,14 +97,14 @@ impl Author {
     }
 }
 
-/// Whether somebody who is not the caller holds a right on a line.
+/// Checks that a person other than the caller holds a right on a line.
 pub(super) fn holds(app: &App, id: &str, right: Right, line: &Line) -> Result<(), Problem> {
     let publisher = app.config.publishers.iter().find(|p| p.id == id);
     let covered = |p: &Publisher| right.lines(p).iter().any(|pattern| pattern.covers(line.as_str()));
     if publisher.is_some_and(covered) { Ok(()) } else { Err(refused(right, id)) }
 }
 
-/// What is missing where no line was asked for yet.
+/// The missing right, in words, for a caller who named no line yet.
 fn nowhere(rights: &[Right], id: &str) -> String {
     match rights {
         [right] => format!("`{id}` has the right `{}` on no line", right.as_str()),

@@ -1,4 +1,4 @@
-//! Bodies of requests: at most so many bytes, at most so long, of a named media type, and through the strict reader.
+//! Request bodies: bounded in bytes and time, of a named media type, and read by the strict reader.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub(super) async fn read(body: Body, max: usize, within: Duration) -> Result<Byt
     }
 }
 
-/// The media type without parameters, in lower case; `charset` may say `utf-8` only. A content encoding is refused.
+/// The media type without parameters, in lower case; `charset` may be `utf-8` only. A content encoding is refused.
 pub(super) fn media_type(headers: &HeaderMap) -> Result<String, Problem> {
     let wrong = |what: &str| Problem::new(Code::MediaTypeUnsupported, what);
     if headers.contains_key(header::CONTENT_ENCODING) {
@@ -51,7 +51,7 @@ pub(super) fn only_json(headers: &HeaderMap) -> Result<(), Problem> {
     }
 }
 
-/// The body as the strict reader reads it.
+/// Parses the body with the strict reader.
 pub(super) fn read_json<'b>(bytes: &'b [u8], limits: &json::Limits) -> Result<Json<'b>, Problem> {
     json::read(bytes, limits).map_err(|fault| match fault {
         Fault::DuplicateKey { .. } => Problem::new(Code::DuplicateKey, fault),
@@ -59,7 +59,7 @@ pub(super) fn read_json<'b>(bytes: &'b [u8], limits: &json::Limits) -> Result<Js
     })
 }
 
-/// The object that a body is, with no member but these.
+/// The object in a body, with no member but these.
 pub(super) fn closed<'j, 'b>(read: &'j Json<'b>, names: &[&str]) -> Result<&'j json::Object<'b>, Problem> {
     let Some(object) = read.as_object() else {
         return Err(Problem::new(Code::Malformed, "the body is not a json object"));
@@ -70,7 +70,7 @@ pub(super) fn closed<'j, 'b>(read: &'j Json<'b>, names: &[&str]) -> Result<&'j j
     Ok(object)
 }
 
-/// The members of a small closed JSON object, all texts and all required.
+/// The members of a small closed JSON object, all strings and all required.
 pub(super) fn texts<const N: usize>(bytes: &[u8], names: [&'static str; N]) -> Result<[String; N], Problem> {
     let limits =
         json::Limits { max_bytes: bytes.len(), max_depth: 2, max_nodes: 64, ..json::Limits::default() };

@@ -1,5 +1,5 @@
-//! Answers that were given before: files that never change once they are there, kept in memory up to a bound. A document is served from
-//! here only while its file is the one that was read; that is asked of the file system, not of the disk.
+//! A bounded memory cache of answers from files that never change once they are there. A document is served from here only while its file
+//! is the one that was read; checking that asks the file system, not the disk.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs;
@@ -13,12 +13,12 @@ use semgate_statement::tiles::TilePath;
 
 use crate::publish::Document;
 
-/// What an answer is found by. None of these ever comes to name something else.
+/// The key of a cached answer. None of these ever names something else.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Key {
-    /// A tile of just this width: the log only grows.
+    /// A tile of this exact width: the log only grows.
     Tile(TilePath),
-    /// What some entries of the log publish: a page of the listing.
+    /// A page of the listing: the publications within a span of log entries.
     Page(Span),
     /// A published document by its payload.
     Digest(Digest),
@@ -26,7 +26,7 @@ pub(crate) enum Key {
     Name(ContextUrn),
 }
 
-/// A file as it was when it was read.
+/// The state of a file when it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stamp {
     path: PathBuf,
@@ -34,7 +34,7 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    /// How the file is now; none if it is not there.
+    /// The state of the file now; none if it does not exist.
     pub fn of(path: &Path) -> Option<Self> {
         let m = fs::metadata(path).ok()?;
         let (ino, size) = (m.ino().cast_signed(), m.size().cast_signed());
@@ -54,14 +54,14 @@ struct Kept {
     bytes: usize,
 }
 
-/// At most so many bytes of answers; the oldest make place.
+/// A bounded number of bytes of answers; the oldest make place.
 #[derive(Debug)]
 pub(crate) struct Cache {
     max: usize,
     kept: Mutex<Kept>,
 }
 
-/// What an answer costs beside its bytes: keys, ETag, places in two tables.
+/// Bytes that an answer costs beside its body: keys, ETag, places in two tables.
 const OVERHEAD: usize = 512;
 
 impl Cache {
@@ -70,7 +70,7 @@ impl Cache {
         Self { max, kept: Mutex::default() }
     }
 
-    /// The answer, if it is here and still that of its file.
+    /// The answer, if it is cached and its file is unchanged.
     pub fn get(&self, key: &Key) -> Option<Document> {
         let (document, stamp) = self.lock().found.get(key).cloned()?;
         match stamp {
@@ -82,7 +82,7 @@ impl Cache {
         }
     }
 
-    /// Keeps an answer. One that is larger than an eighth of the bound is not kept, so that no few push out all others.
+    /// Keeps an answer. One larger than an eighth of the bound is not kept, so that a few cannot push out all others.
     pub fn keep(&self, key: Key, document: &Document, stamp: Option<Stamp>) {
         let size = document.bytes.len() + OVERHEAD;
         if size > self.max / 8 {

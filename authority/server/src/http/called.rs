@@ -1,4 +1,4 @@
-//! What an admin address is called, of an authority or of a witness.
+//! The names by which an admin address may be called, of an authority or of a witness.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,13 +9,14 @@ use axum::response::{IntoResponse, Response};
 use http::uri::Authority;
 use http::{StatusCode, header};
 
-/// The router of the admin address `bound`. On loopback it is called by an address or `localhost`, and by no page in a browser, which can make its
-/// own name lead to this machine (DNS rebinding): all else is `host_refused`, 403. Elsewhere whoever reaches it may ask.
+/// The router of the admin address `bound`. On loopback it accepts only an IP address or `localhost` as host, and no browser page. A page
+/// could make its own name lead to this machine (DNS rebinding). Everything else gets `host_refused`, 403. On other addresses any name is
+/// accepted.
 pub(crate) fn by_own_names(router: Router, bound: SocketAddr) -> Router {
     if bound.ip().is_loopback() { router.layer(from_fn(called)) } else { router }
 }
 
-/// Refuses another name than one of this machine, and pages, before anything is said.
+/// Refuses foreign host names, and browser pages, before anything is answered.
 async fn called(request: Request, next: Next) -> Response {
     let headers = request.headers();
     let header_host = || headers.get(header::HOST)?.to_str().ok()?.parse::<Authority>().ok();
@@ -27,7 +28,7 @@ async fn called(request: Request, next: Next) -> Response {
     (StatusCode::FORBIDDEN, why).into_response()
 }
 
-/// Whether no name server has a say in where it leads.
+/// Returns true if no name server decides where the host leads.
 fn is_own(host: &str) -> bool {
     let plain = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     plain.parse::<IpAddr>().is_ok() || plain.eq_ignore_ascii_case("localhost")

@@ -1,4 +1,4 @@
-//! Versions that are proven: what is submitted is held against the other versions of its major, and anybody may compare two documents.
+//! Proof of compatibility: compares a submission with the other versions of its major, and any two documents for any caller.
 
 use std::sync::Arc;
 
@@ -24,13 +24,13 @@ use super::typed;
 use crate::numbers::first_free;
 use crate::submit::index_of;
 
-/// Holds a new document against every published version of its major that is not revoked: earlier ones must be kept, later ones must keep
-/// it, and no other line may have its namespace to policies, unless a named person permitted this very document beside all of them. Answers
-/// warnings: the members that policies no longer see, since they have no one type in all versions.
+/// Compares a new document with every published version of its major that is not revoked. It must accept what earlier ones accept, and
+/// later ones must accept what it accepts. No other line may have its namespace in policies. A named person may permit this exact document
+/// beside all of them. Returns warnings: the members that policies no longer see, because their types differ between versions.
 ///
 /// # Errors
-/// `version_breaks` with the comparison and the document that shows it; `version_unproven` where it is not known; `version_untyped` where
-/// all is kept, and gateways would refuse its messages, or those of another version because of it; `stopping` where it was asked to stop
+/// `version_breaks` with the comparison and a document that shows it; `version_unproven` if compatibility is not known. `version_untyped`
+/// if it is compatible, but gateways would refuse its messages or those of another version because of it. `stopping` if the authority stops
 /// before all was compared.
 pub(super) fn proven(
     app: &App,
@@ -52,7 +52,7 @@ pub(super) fn proven(
         false => obstacle(app, referred, document, &others, stop)?,
     };
     if found.is_none() {
-        // gateways type what was revoked too, since policies may name it; of these the newest, as many as may be read
+        // gateways type revoked versions too, since policies may name them; the newest of these, as many as may be read
         revoked.sort_by_key(|(other, _)| std::cmp::Reverse(other.version()));
         let revoked = revoked.iter().map(|(other, _)| other).take(most.saturating_sub(others.len()));
         let all: Vec<&ContextUrn> = others.iter().map(|(other, _)| other).chain(revoked).collect();
@@ -63,7 +63,7 @@ pub(super) fn proven(
         let all = typed::namesakes(app, document)?;
         found = untyped(app, referred, document, all.iter(), stop)?;
     }
-    // what it is told of by then is of no use
+    // the result would reach nobody by then
     waited_for(stop)?;
     let Some(found) = found else { return Ok(warnings) };
     match overrides::permitted(app, urn, document.digest(), &others) {
@@ -72,7 +72,7 @@ pub(super) fn proven(
     }
 }
 
-/// What stands in the way of a version.
+/// The reason that stands in the way of a version.
 struct Obstacle {
     code: Code,
     detail: String,
@@ -80,7 +80,7 @@ struct Obstacle {
 }
 
 impl Obstacle {
-    /// What is not compared is not known.
+    /// The result for a version that is beyond the limit, and so not compared.
     fn too_many(most: usize) -> Self {
         let detail =
             format!("more than {most} versions of this major count, and not all can be compared with");
@@ -119,7 +119,7 @@ impl<'a> Pair<'a> {
         compare_as(self.old, self.new, None, &app.config.limits.compare(), stop)
     }
 
-    /// The comparison as it is told: the parts that stand in the way, and the number to use.
+    /// The comparison as JSON: the parts that stand in the way, and the number to use.
     fn told(&self, app: &App, urn: &ContextUrn, comparison: &Comparison) -> Value {
         let mut value = typed::shown(comparison, self.old, self.new);
         if let Some(map) = value.as_object_mut() {
@@ -135,7 +135,7 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// Parts that stand in the way and that a detail names: it is one line, and whoever mends so many asks again.
+/// Parts that a detail names at most: it is one line, and whoever fixes so many asks again.
 const PARTS_TOLD: usize = 16;
 
 /// The parts of versions that stand in the way, in words.
@@ -162,7 +162,7 @@ impl Parts {
     }
 }
 
-/// The first version that it breaks, with all parts that stand in its way, or else all beside which it is not known.
+/// The first version that it breaks, with all parts in its way; else all versions beside which compatibility is not known.
 fn obstacle(
     app: &App,
     referred: &Referred<'_>,
@@ -197,7 +197,7 @@ fn obstacle(
     }))
 }
 
-/// That gateways could not type it beside these versions, or one of them because of it.
+/// Checks that gateways can type it beside these versions, and these beside it.
 fn untyped<'u>(
     app: &App,
     referred: &Referred<'_>,
@@ -214,7 +214,7 @@ fn untyped<'u>(
     Ok(Some(Obstacle { code: Code::VersionUntyped, detail, comparison }))
 }
 
-/// The first major that nothing is published under, and that is not below the floor of the line.
+/// The first major without publications that is not below the floor of the line.
 fn next_major(app: &App, urn: &ContextUrn) -> Option<String> {
     let highest =
         index_of(&app.index).of_line(urn).ok()?.into_iter().map(|(other, _)| other.version().major).max();
@@ -231,7 +231,7 @@ pub(super) async fn route(
     let limits = &app.config.limits;
     let most = limits.context_bytes.saturating_mul(2);
     let bytes = body::read(request.into_body(), most, limits.body_timeout).await?;
-    // anybody may ask, so at most so many comparisons run at once, and none waits in line
+    // anybody may ask, so a bounded number of comparisons runs at once, and none queues
     let place = Arc::clone(&app.comparisons)
         .try_acquire_owned()
         .map_err(|_| Problem::new(Code::Busy, "too many comparisons at once"))?;
@@ -239,7 +239,7 @@ pub(super) async fn route(
     let stop = app.comparing.within();
     let _waits = stop.when_dropped();
     let comparison = away(move || {
-        // the place is the work's: it is free when the work has ended, which a caller that goes away ends
+        // the permit belongs to the work: it is free when the work has ended, also if the caller went away
         let _place = place;
         asked(&work, &bytes, &stop)
     });
@@ -247,7 +247,7 @@ pub(super) async fn route(
     Ok(answer::json(StatusCode::OK, &comparison))
 }
 
-/// Whether anybody still waits for what is compared.
+/// Checks that a caller still waits for the comparison.
 fn waited_for(stop: &Stop) -> Result<(), Problem> {
     if stop.is_asked() { Err(Code::Stopping.into()) } else { Ok(()) }
 }
@@ -271,7 +271,7 @@ fn asked(app: &App, bytes: &[u8], stop: &Stop) -> Result<Value, Problem> {
     let comparison = compare_as(&old, &new, role, &app.config.limits.compare(), stop);
     waited_for(stop)?;
     let (mut value, next) = (typed::shown(&comparison, &old, &new), comparison.next);
-    // a schema alone is of no line
+    // a bare schema belongs to no line
     let of_line = match object.get("new") {
         Some(Json::Object(document)) => document.get("context").is_some(),
         _ => true,
@@ -284,14 +284,14 @@ fn asked(app: &App, bytes: &[u8], stop: &Stop) -> Result<Value, Problem> {
     Ok(value)
 }
 
-/// The first number from `next` on under which nothing of the line is published but this very document.
+/// The first number from `next` on that is free on the line, or is held by this exact document.
 fn free(app: &App, new: &Context, next: Version) -> Result<Option<Version>, Problem> {
     let line = index_of(&app.index).of_line(new.urn()).map_err(|fault| broken(app, &fault))?;
     let others = line.into_iter().filter(|(_, record)| record.digest != *new.digest());
     Ok(first_free(&others.map(|(urn, _)| urn.version()).collect(), next))
 }
 
-/// Who has to go on understanding it; without it each part goes by its own.
+/// The side that must go on understanding it; without it each part decides by its own role.
 fn role(object: &Object<'_>) -> Result<Option<Role>, Problem> {
     match object.get("role").map(|role| role.as_str().unwrap_or_default()) {
         None => Ok(None),
@@ -340,7 +340,7 @@ fn side(
     read.map(Arc::new).map_err(|fault: DocumentFault| referred.problem(document_code(&fault), &fault))
 }
 
-/// A document whose one concept, `value`, has the schema; its definitions become those of the document.
+/// Wraps a schema in a document with one concept, `value`; its definitions become those of the document.
 fn around(app: &App, name: &str, mut schema: Value) -> Value {
     let defs = schema.as_object_mut().and_then(|map| map.remove("$defs"));
     let minor = u8::from(name == "new");

@@ -1,5 +1,5 @@
-//! `GET /v1/crl/{shards}/{n}.crl`, and `GET /v1/crl/issuer.pem`, who signed them: revocation lists of certificates, as their issuers signed
-//! them and the operator put them. Lists of further issuers lie in directories of their own, `GET /v1/crl/{set}/{shards}/{n}.crl`.
+//! `GET /v1/crl/{shards}/{n}.crl`, and `GET /v1/crl/issuer.pem`, their issuer: certificate revocation lists as signed by their issuers and
+//! placed by the operator. Lists of further issuers lie in directories of their own, `GET /v1/crl/{set}/{shards}/{n}.crl`.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const PKIX_CRL: &str = "application/pkix-crl";
 /// RFC 8555 §9.1.
 const PEM_CHAIN: &str = "application/pem-certificate-chain";
 
-/// One list, or its issuer's certificate. Their signatures are for whoever verifies a certificate; nothing of them is looked at here.
+/// One list, or its issuer's certificate. Signatures are not checked here; verifiers of certificates do that.
 pub(super) async fn list(
     State(app): State<Arc<App>>,
     Segment(name): Segment,
@@ -51,7 +51,7 @@ pub(super) async fn list(
     Ok(document(&headers, &Document::new(bytes.await?), media_type, REVALIDATE))
 }
 
-/// The certificate of the issuer of the lists beside it, as `semgate cert crl` leaves it.
+/// The certificate of the issuer of the lists beside it, as `semgate cert crl` writes it.
 pub(crate) const ISSUER: &str = "issuer.pem";
 
 /// The name of a directory with the lists of another issuer: a letter first, then letters, digits and `-`, at most 64.

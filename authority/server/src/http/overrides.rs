@@ -1,4 +1,4 @@
-//! `/v1/overrides`: what named persons permit, logged before the version is published, and what was permitted.
+//! `/v1/overrides`: permissions of named persons, each logged before its version is published.
 
 use std::sync::Arc;
 
@@ -25,8 +25,8 @@ use crate::ledger::{Override, Overrides};
 use crate::proposals::Target;
 use crate::publish::Document;
 
-/// `POST /v1/overrides`: handed in by any publisher; whoever signed it must hold the right on the line, and hands it in where a second
-/// person is needed.
+/// `POST /v1/overrides`: any publisher may submit it. The signer must hold the right on the line, and must be the one who submits it if a
+/// second person is needed.
 pub(super) async fn submit(
     State(app): State<Arc<App>>,
     request: HttpRequest<Body>,
@@ -70,7 +70,7 @@ fn read(app: &App, bytes: &[u8]) -> Result<SignedPermission, Problem> {
     Ok(permission)
 }
 
-/// `GET /v1/overrides`: a hint, as every listing is; each is a statement of the log.
+/// `GET /v1/overrides`: a hint, as every listing; the log holds the statements.
 pub(super) async fn list(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, Problem> {
     let overrides = Arc::clone(&app.public().overrides);
     let made = away(move || Ok(overrides.listing(listing).clone())).await?;
@@ -93,10 +93,10 @@ fn shown(one: &Override) -> Value {
     })
 }
 
-/// Whether a named person permitted this document beside all of these versions.
+/// Returns `Some` if a named person permitted this document beside all of these versions; `None` if there is no permission.
 ///
 /// # Errors
-/// Why a permission that there is does not hold; `None` where there is none.
+/// The reason why an existing permission does not hold.
 pub(super) fn permitted(
     app: &App,
     urn: &ContextUrn,

@@ -1,4 +1,4 @@
-//! Pages of what is published: made from the entries of the public log, once however many ask, and the same for ever.
+//! Pages of the listing: made once from the entries of the public log, whoever asks, and immutable.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use super::segment::Segment;
 use super::stored::{PublicTiles, away};
 use crate::publish::{Document, Published};
 
-/// `GET /v1/contexts/published/{span}`: what the entries of the span publish. A path that only means the same, such as one with percent
-/// signs, is no page: each has one name.
+/// `GET /v1/contexts/published/{span}`: the publications in the entries of the span. Each page has one name; an equivalent path, such as
+/// one with percent signs, is refused.
 pub(super) async fn page(
     State(app): State<Arc<App>>,
     Segment(span): Segment,
@@ -33,7 +33,7 @@ pub(super) async fn page(
         return served(&known);
     }
     let turn = Arc::clone(&app.listings).acquire_owned().await.map_err(|_| Code::Stopping)?;
-    // who waited mostly finds it made
+    // a caller that waited mostly finds it made
     if let Some(known) = app.cache.get(&key) {
         return served(&known);
     }
@@ -42,7 +42,7 @@ pub(super) async fn page(
         let _turn = turn;
         work.metrics.count("semgate_authority_pages_total", &[]);
         let page = Document::new(made(&work, &public, span)?);
-        // what followers ask for; other spans, which anybody may think of, put out nothing
+        // spans that followers use; others, which anybody may make up, evict nothing
         if span.begins_a_page() || span.end() == public.size {
             work.cache.keep(key, &page, None);
         }

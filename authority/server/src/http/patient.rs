@@ -1,5 +1,5 @@
-//! A socket that waits for its peer to read, but not for ever: a write that makes no progress for the limit fails, and so ends the
-//! connection. This is what drops a slow follower; nothing is ever queued for one.
+//! A socket with bounded patience: a write without progress for the limit fails, which ends the connection. This drops slow followers;
+//! nothing is ever queued for one.
 
 use std::future::Future;
 use std::io;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
-/// `S` with a bound on the time that a write may be stuck.
+/// `S` with a bound on the time that a write may stall.
 pub(crate) struct Patient<S> {
     inner: S,
     limit: Duration,
@@ -23,7 +23,7 @@ impl<S> Patient<S> {
         Self { inner, limit, stuck: None }
     }
 
-    /// Passes an answer on; turns a wait past the limit into an error.
+    /// Passes a result on; turns a wait past the limit into an error.
     fn bounded<T>(&mut self, cx: &mut Context<'_>, answer: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if answer.is_ready() {
             self.stuck = None;

@@ -14,7 +14,7 @@ use crate::RunFault;
 
 macro_rules! codes {
     ($($(#[$doc:meta])+ $name:ident, $text:literal, $status:ident, $hint:literal;)+) => {
-        /// Why a request was refused; each with its HTTP status and a hint.
+        /// A refusal code, with its HTTP status and a hint.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Code { $($(#[$doc])+ $name),+ }
 
@@ -34,7 +34,7 @@ macro_rules! codes {
                 match self { $(Self::$name => StatusCode::$status),+ }
             }
 
-            /// What the caller can do.
+            /// Advice for the caller.
             #[must_use]
             pub fn hint(self) -> &'static str {
                 match self { $(Self::$name => $hint),+ }
@@ -66,7 +66,7 @@ codes! {
     ListingPaged, "listing_paged", GONE, "read the pages: /v1/contexts/published/0-1024 and so on, up to the size of /checkpoint";
     /// No page of more than 1024 entries, of none, or past the end of the published log.
     PageUnknown, "page_unknown", NOT_FOUND, "ask for 1 to 1024 log entries, as `from-to`, within the size of /checkpoint";
-    /// What changed since that size is not known, or no longer.
+    /// The changes since that size are not known, or no longer.
     DeltaUnknown, "delta_unknown", NOT_FOUND, "read /v1/feed/head and the shards that it names";
     /// No shard of that number or digest, or no longer.
     ShardUnknown, "shard_unknown", NOT_FOUND, "read /v1/feed/head anew and ask for the shards that it names";
@@ -80,9 +80,9 @@ codes! {
     RequestTimeout, "request_timeout", REQUEST_TIMEOUT, "send the whole body at once";
     /// Another digest is published under this URN; the offer is kept as evidence.
     UrnTaken, "urn_taken", CONFLICT, "a published version never changes; publish the next version";
-    /// A published line, or one that the policies about publishers name, differs from this one or from a tree that it is in only in case.
+    /// The line differs only in case from a published line, from one in the policies about publishers, or from a tree that holds it.
     LineCaseTaken, "line_case_taken", CONFLICT, "choose a line that differs in more than case, or write it as it is published, or as the policies have it";
-    /// Another authority is recognised for the line, and a line belongs to one authority.
+    /// Another authority is recognised for the line; a line belongs to one authority.
     LineRecognised, "line_recognised", CONFLICT, "publish it at the authority that is recognised for the line, or withdraw the recognition first";
     /// The context's status does not allow this act.
     TransitionRefused, "transition_refused", CONFLICT, "see its status in /v1/contexts; a revoked context stays revoked";
@@ -90,21 +90,21 @@ codes! {
     VersionBreaks, "version_breaks", CONFLICT, "publish it under the major of `comparison.next_version`, or keep accepting the document of `comparison`";
     /// It is not known whether the minor version accepts what the others of its major accept.
     VersionUnproven, "version_unproven", CONFLICT, "publish it under the major of `comparison.next_version`, or write the part so that it can be compared";
-    /// Policies cannot have one type for it and the others of its major, so that gateways would refuse every message of one of them.
+    /// Policies cannot give it one type with the others of its major, so gateways would refuse every message of one of them.
     VersionUntyped, "version_untyped", CONFLICT, "publish it under the major of `comparison.next_version`, or give what `comparison.untyped` names the type that it had";
-    /// Another version of the major was published meanwhile, and was not compared with.
+    /// Another version of the major was published meanwhile, without a comparison.
     VersionRaced, "version_raced", SERVICE_UNAVAILABLE, "submit it again; the same submission again is safe";
     /// The floor is higher already.
     FloorLowered, "floor_lowered", CONFLICT, "a floor only rises; lowering one takes a statement by the root key";
     /// No published version is at or above the floor.
     FloorUnpublished, "floor_unpublished", CONFLICT, "publish a version at or above the floor first";
-    /// A permission for another authority, for a version that is published, or beside versions that are not.
+    /// A permission for another authority, for a published version, or beside unpublished versions.
     OverrideRefused, "override_refused", CONFLICT, "a permission comes before its version: what is published needs none, and changes by its next version; else list what is published anew and sign again";
-    /// A statement of the root that is not the next one, that too few root keys signed, or that would leave the authority without keys.
+    /// A statement of the root that is out of order, lacks signatures, or would leave the authority without keys.
     TrustRefused, "trust_refused", CONFLICT, "see `semgate trust show`; draft it anew and collect the signatures that it takes";
-    /// Nobody could withdraw the recognition again: too few publishers may, or the status key may not speak of its lines.
+    /// Nobody could withdraw the recognition: too few publishers may, or the status key may not speak for its lines.
     WithdrawalImpossible, "withdrawal_impossible", CONFLICT, "give publishers the right `revoke` on every line of the recognition, and the status key a certificate for these lines; then hand it in again";
-    /// The authority was recognised anew since its withdrawal was asked for.
+    /// The authority was recognised again after its withdrawal was requested.
     RecognitionReplaced, "recognition_replaced", CONFLICT, "look at what is recognised now (`semgate trust show`), and withdraw that if it is meant";
     /// The body is longer than its limit.
     TooLarge, "too_large", PAYLOAD_TOO_LARGE, "a context has at most 90 kB of payload";
@@ -114,7 +114,7 @@ codes! {
     DocumentInvalid, "document_invalid", UNPROCESSABLE_ENTITY, "run `semgate context check` on the document";
     /// The signed context does not verify: form, signature or chain.
     SignatureInvalid, "signature_invalid", UNPROCESSABLE_ENTITY, "sign it anew under a chain of this authority's roots: a context by `semgate context sign`, a statement of the root by `semgate trust sign`, a permission by `semgate context override`";
-    /// No signer of this authority may sign for the line.
+    /// No signer of this authority may sign on the line.
     LineNotDelegated, "line_not_delegated", UNPROCESSABLE_ENTITY, "the issuing certificate of this authority does not cover the line";
     /// A URN, line, version or reason is not in its form.
     ParameterInvalid, "parameter_invalid", UNPROCESSABLE_ENTITY, "see /openapi.json for the form of each parameter";
@@ -130,20 +130,20 @@ codes! {
     StorageFull, "storage_full", INSUFFICIENT_STORAGE, "try again when the operator has made room; nothing was published";
     /// A document that followers read would exceed their bound, or a publisher's account its quota.
     AuthorityFull, "authority_full", INSUFFICIENT_STORAGE, "nothing was published; `detail` names the bound: the operator raises the quota of a publisher, or spreads lines over several authorities";
-    /// As many permissions to override are logged as may be, of everybody or of this person.
+    /// The number of logged permissions is at its limit, for all persons or for this one.
     OverridesFull, "overrides_full", INSUFFICIENT_STORAGE, "publish it under the next major; or the operator raises `limits.overrides`, or lowers `limits.account_share`";
-    /// The key that would sign it has no valid certificate, or its device does not answer.
+    /// The signing key has no valid certificate, or its device does not answer.
     SignerUnavailable, "signer_unavailable", SERVICE_UNAVAILABLE, "try again; else the operator has to look after the key of the role and its certificate";
-    /// The authority's clock jumped, or is behind what was signed last; nothing is signed by it.
+    /// The authority's clock jumped, or is behind the last signature; it signs nothing now.
     ClockWrong, "clock_wrong", SERVICE_UNAVAILABLE, "nothing was published, and nothing is revoked either: the operator has to look at the clock of this authority";
     /// The new head was not public in time; the statement may still be published.
     Unfinished, "unfinished", SERVICE_UNAVAILABLE, "ask again; the same submission again is safe";
-    /// The authority is ending; whether the submission was published is to be asked after it is back.
+    /// The authority is stopping; ask after its return if the submission was published.
     Stopping, "stopping", SERVICE_UNAVAILABLE, "try again when the authority is back; the same submission again is safe";
 }
 
 impl Code {
-    /// What a caller is told of a write that failed and changed nothing.
+    /// The problem for a write that failed and changed nothing.
     pub(crate) fn of_write(fault: &RunFault) -> Self {
         match fault {
             fault if fault.is_no_room() => Self::StorageFull,
@@ -159,17 +159,17 @@ pub(crate) struct Problem {
     pub code: Code,
     pub detail: String,
     pub allow: Option<&'static str>,
-    /// One member more, for problems that show something.
+    /// An additional member, for problems that show evidence.
     pub more: Option<Box<(&'static str, serde_json::Value)>>,
 }
 
 impl Problem {
-    /// A problem with what is wrong in this case; never a value out of a payload.
+    /// A problem with its detail, which never holds a value from a payload.
     pub fn new(code: Code, detail: impl std::fmt::Display) -> Self {
         Self { code, detail: detail.to_string(), allow: None, more: None }
     }
 
-    /// What is said where a key did not sign: a device that failed may be back in a moment, and nothing was published.
+    /// The problem for a key that did not sign. A failed device may recover in a moment, and nothing was published.
     pub fn unsigned(fault: &SignFault) -> Self {
         match fault {
             SignFault::Key(KeyFault::Device(_)) => {
@@ -180,14 +180,14 @@ impl Problem {
         }
     }
 
-    /// The same with one member more.
+    /// Adds a member.
     pub fn with(mut self, name: &'static str, value: serde_json::Value) -> Self {
         self.more = Some(Box::new((name, value)));
         self
     }
 }
 
-/// That a context which a new document refers to counts.
+/// Checks that a context to which a new document refers counts.
 pub(crate) fn reference_counts(urn: &ContextUrn, status: Option<Status>) -> Result<(), Problem> {
     let state = match status {
         Some(Status::Valid | Status::Deprecated) => return Ok(()),

@@ -1,4 +1,4 @@
-//! What anybody may read. Everything here comes from what is public under one head, from write-once files, or from the index.
+//! Public reads. All of it comes from the public state under one head, from write-once files, or from the index.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, LazyLock};
@@ -60,7 +60,7 @@ pub(super) async fn feed(State(app): Shared, caller: Extension<Caller>, headers:
     }))
 }
 
-/// `HEAD /v1/feed/stream`: there is nothing to say of what has no end.
+/// `HEAD /v1/feed/stream`: a stream without end has no headers to report.
 pub(super) async fn no_head() -> Problem {
     Problem { allow: Some("GET"), ..Code::MethodNotAllowed.into() }
 }
@@ -88,7 +88,7 @@ pub(super) async fn shard(State(app): Shared, Segment(name): Segment, headers: H
     if let Some(newest) = signed_token(&public, n) {
         return Ok(document(&headers, &newest, token::MEDIA_TYPE, REVALIDATE));
     }
-    // a key in a device may take its time
+    // a key in a device may take a while
     let (feed, work, turn) = (feed_of(&app)?, Arc::clone(&app), turn(&app).await?);
     let newest = away(move || {
         let _turn = turn;
@@ -116,7 +116,7 @@ pub(super) async fn delta(State(app): Shared, Segment(from): Segment, headers: H
     let turn = Arc::clone(&app.deltas).acquire_owned().await.map_err(|_| Code::Stopping)?;
     let delta = away(move || {
         let _turn = turn;
-        // who waited mostly finds it made
+        // a caller that waited mostly finds it made
         if let Some(made) = public.made_delta(size) {
             return Ok(made);
         }
@@ -127,7 +127,7 @@ pub(super) async fn delta(State(app): Shared, Segment(from): Segment, headers: H
     Ok(document(&headers, &delta.await?, JSON, REVALIDATE))
 }
 
-/// A place among the few tokens that are signed at once: who waits for one mostly finds it signed.
+/// A permit to sign one of the few tokens at a time; a caller that waits for one mostly finds its token signed.
 async fn turn(app: &App) -> Result<OwnedSemaphorePermit, Problem> {
     Arc::clone(&app.tokens).acquire_owned().await.map_err(|_| Code::Stopping.into())
 }
@@ -160,13 +160,13 @@ pub(super) async fn contexts(State(app): Shared, headers: HeaderMap) -> Answer {
     if let Some(listing) = public.listing.get() {
         return Ok(document(&headers, listing, JSON, REVALIDATE));
     }
-    // On a task of its own, so that callers who go away do not leave the work to be begun again.
+    // On a task of its own, so that the work goes on if the caller leaves.
     let made = tokio::spawn(async move { public.listing.get_or_try_init(|| listed(app)).await.cloned() });
     let listing = made.await.map_err(|_| Code::Internal)??;
     Ok(document(&headers, &listing, JSON, REVALIDATE))
 }
 
-/// The listing of the index, one at a time also where heads follow each other faster than it is made.
+/// The listing from the index, made one at a time, even if heads change faster.
 async fn listed(app: Arc<App>) -> Result<Document, Problem> {
     let turn = Arc::clone(&app.listings).acquire_owned().await.map_err(|_| Code::Stopping)?;
     away(move || {
@@ -179,7 +179,7 @@ async fn listed(app: Arc<App>) -> Result<Document, Problem> {
     .await
 }
 
-/// `GET /v1/contexts/{urn}`: as it was signed, or, where that is accepted, with the proof of its publication.
+/// `GET /v1/contexts/{urn}`: as it was signed, or, on request, with the proof of its publication.
 pub(super) async fn context(State(app): Shared, Segment(urn): Segment, headers: HeaderMap) -> Answer {
     let urn = ContextUrn::parse(&urn, &app.config.prefix).map_err(|_| Code::ContextUnknown)?;
     let key = Key::Name(urn.clone());
@@ -195,7 +195,7 @@ pub(super) async fn context(State(app): Shared, Segment(urn): Segment, headers: 
             Ok((signed, stamp))
         }
     };
-    // A proof is of the newest checkpoint, so what is stapled is never kept.
+    // A proof refers to the newest checkpoint, so a stapled context is never cached.
     let (signed, media_type) = if with_proof {
         (Document::new(away(find).await?.0), context::STAPLED_MEDIA_TYPE)
     } else {
@@ -219,7 +219,7 @@ pub(super) async fn by_digest(State(app): Shared, Segment(digest): Segment, head
     Ok(document(&headers, &signed.await?, context::MEDIA_TYPE, IMMUTABLE))
 }
 
-/// `GET /tile/…`: any width that the public log has, also one whose file was superseded by a wider one.
+/// `GET /tile/…`: any width within the public log, even if a wider file superseded its own.
 pub(super) async fn tile(State(app): Shared, Segment(rest): Segment, headers: HeaderMap) -> Answer {
     let tile = TilePath::parse(&format!("/tile/{rest}")).map_err(|_| Code::TileUnknown)?;
     let public = app.public();
@@ -246,7 +246,7 @@ pub(super) async fn openapi(headers: HeaderMap) -> Answer {
     Ok(document(&headers, &SERVED, JSON, REVALIDATE))
 }
 
-/// What was answered before, or what `read` finds, away from those who wait for nothing.
+/// The cached answer, or the result of `read`, run away from the async threads.
 async fn cached(
     app: &App,
     key: Key,
@@ -260,7 +260,7 @@ async fn cached(
     Ok(document)
 }
 
-/// A published document, and how its file was before it was read.
+/// A published document, and the state of its file before it was read.
 fn stamped(app: &App, digest: &Digest) -> Result<(Vec<u8>, Option<Stamp>), Problem> {
     let stamp = Stamp::of(&app.documents.path(digest)).ok_or(Code::Internal);
     let bytes = read_document(app, digest)?;

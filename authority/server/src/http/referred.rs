@@ -1,8 +1,8 @@
-//! The contexts that a submitted document refers to: published here with the digests that it names, and, of a new document, neither
-//! revoked nor suspended.
+//! The contexts to which a submitted document refers. Each must be published here with the named digest. For a new document, none may be
+//! revoked or suspended.
 //!
-//! The sequencer looks again at the place of the log where the document is to be published. What is published
-//! stays published: the same document again is answered as before, whatever became of what it refers to.
+//! The sequencer checks again at the place in the log where the document is to be published. A published document stays published: a
+//! resubmission is answered as before, even if a context to which it refers was revoked since.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -17,11 +17,11 @@ use super::problem::{Code, Problem, reference_counts};
 use super::stored::{broken, read_document};
 use crate::submit::index_of;
 
-/// Finds contexts for one submission; what was read once is not read again.
+/// Finds contexts for one submission; reads each at most once.
 pub(super) struct Referred<'a> {
     app: &'a App,
     found: RefCell<BTreeMap<ContextUrn, Option<Arc<Context>>>>,
-    /// Why one that is published could not be read: no fault of the document.
+    /// The problem in reading a published context: no fault of the document.
     problem: RefCell<Option<Problem>>,
 }
 
@@ -30,7 +30,7 @@ impl<'a> Referred<'a> {
         Self { app, found: RefCell::default(), problem: RefCell::default() }
     }
 
-    /// The published context of this name, whatever its status. The digest is for the caller to compare.
+    /// The published context of this name, whatever its status. The caller must compare the digest.
     pub(super) fn find(&self, urn: &ContextUrn) -> Option<Arc<Context>> {
         if let Some(found) = self.found.borrow().get(urn) {
             return found.clone();
@@ -43,7 +43,7 @@ impl<'a> Referred<'a> {
         found
     }
 
-    /// A context that the index says is published.
+    /// A context that the index lists as published.
     ///
     /// # Errors
     /// Its document cannot be read.
@@ -59,7 +59,7 @@ impl<'a> Referred<'a> {
         let signed =
             General::read(&bytes, context::TYPE, app.keys.anchors().roots(), context::MAX_SIGNED_BYTES)
                 .map_err(|fault| Problem::new(Code::Internal, fault))?;
-        // what is published was verified then, and its file is held against its digest at each reading
+        // it was verified at publication, and each reading checks the file against its digest
         let context = Context::from_canonical(
             signed.unverified_payload(),
             &app.config.prefix,
@@ -69,7 +69,7 @@ impl<'a> Referred<'a> {
         context.map(|context| Some(Arc::new(context))).map_err(|fault| Problem::new(Code::Internal, fault))
     }
 
-    /// What a document that was refused is answered.
+    /// The problem for a refused document.
     pub(super) fn problem(&self, code: Code, fault: &DocumentFault) -> Problem {
         match (fault, self.problem.borrow_mut().take()) {
             (DocumentFault::ReferenceMissing { .. }, Some(problem)) => problem,
@@ -81,7 +81,7 @@ impl<'a> Referred<'a> {
         }
     }
 
-    /// That all that a new document refers to, directly or by another, counts now.
+    /// Checks that everything to which a new document refers, directly or indirectly, counts now.
     pub(super) fn count(&self, document: &Context) -> Result<(), Problem> {
         for other in document.references() {
             let urn = other.urn();
@@ -92,7 +92,7 @@ impl<'a> Referred<'a> {
     }
 }
 
-/// What a document is refused as.
+/// The code for a refused document.
 pub(super) fn document_code(fault: &DocumentFault) -> Code {
     use DocumentFault as F;
     use semgate_contexts::json::Fault;

@@ -1,7 +1,7 @@
-//! What a request's body still holds when its answer is made: read to its end, or the connection ends with the answer and says so.
+//! The unread rest of a request's body: read to its end, or the connection ends with the answer and announces that.
 //!
-//! An answer that comes before the body (a stranger, no such route, a full disk) leaves bytes of it on the connection, so no further
-//! request can follow there (RFC 9112 §9.3), and a close without a word leaves the caller in doubt whether its next one was done.
+//! An answer that comes before the body (a stranger, no such route, a full disk) leaves bytes of it on the connection. So no further
+//! request can follow there (RFC 9112 §9.3). A silent close would leave the caller in doubt about its next request.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 use crate::Limits;
 
-/// How much of a rest is read, and for how long.
+/// Bounds on the bytes and the time of reading the rest.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
     bytes: usize,
@@ -28,14 +28,14 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// What the longest submission may have, within the time of a body.
+    /// Bytes of the longest submission, within the time of a body.
     pub fn of(limits: &Limits) -> Self {
         Self { bytes: limits.context_bytes, within: limits.body_timeout }
     }
 }
 
-/// A layer: reads what the handler left of the body, and sets `Connection: close` where its end did not come. Nothing is read of a body
-/// whose caller waits to be asked for it (`Expect: 100-continue`), nor of one that was too slow already.
+/// A layer: reads the rest of the body, and sets `Connection: close` if its end did not come. Reads nothing if the caller waits for
+/// `100-continue`, nor if the body was too slow already.
 pub(crate) async fn rest(State(bounds): State<Bounds>, request: Request, next: Next) -> Response {
     if request.body().is_end_stream() {
         return next.run(request).await;
@@ -48,7 +48,7 @@ pub(crate) async fn rest(State(bounds): State<Bounds>, request: Request, next: N
     let mut left = Lent(kept);
     let slow = answer.status() == StatusCode::REQUEST_TIMEOUT;
     if !left.is_end_stream() && !asks && !slow {
-        // whether the end came is asked below
+        // the result is checked below
         let _ = timeout(bounds.within, dropped(&mut left, bounds.bytes)).await;
     }
     if !left.is_end_stream() {
@@ -57,7 +57,7 @@ pub(crate) async fn rest(State(bounds): State<Bounds>, request: Request, next: N
     answer
 }
 
-/// Reads until the end, until it breaks off, or past so many bytes.
+/// Reads until the end, a break, or the bound of bytes.
 async fn dropped(body: &mut Lent, mut bytes: usize) {
     while let Some(Ok(frame)) = body.frame().await {
         let Some(left) = bytes.checked_sub(frame.data_ref().map_or(0, Bytes::len)) else { return };
@@ -65,13 +65,13 @@ async fn dropped(body: &mut Lent, mut bytes: usize) {
     }
 }
 
-/// A body, and whether its end was reached.
+/// A body, and true once its end was reached.
 struct Kept {
     body: Body,
     ended: bool,
 }
 
-/// A body that the handler reads first, and what it left of it afterwards.
+/// A body that the handler reads first, and this layer afterwards.
 struct Lent(Arc<Mutex<Kept>>);
 
 impl hyper::body::Body for Lent {

@@ -23,14 +23,14 @@ pub(crate) fn router(app: Arc<App>) -> Router {
     router
         .fallback(|| async { Problem::from(Code::NotFound) })
         .with_state(Arc::clone(&app))
-        // Counting and reading out only: no check rests on a layer, since routes merged after one would escape it (`docs/design/dependencies.md`).
+        // Counting and draining only: no check rests on a layer, since routes merged after one would escape it.
         .layer(middleware::from_fn_with_state(rest, super::rest))
         .layer(middleware::from_fn_with_state(app, count))
 }
 
 type Row = (&'static str, MethodRouter<Arc<App>>, &'static str);
 
-/// Every route: path, handlers, and what `Allow` says.
+/// Every route: path, handlers, and the value of `Allow`.
 pub(super) fn table() -> Vec<Row> {
     const GET: &str = "GET, HEAD";
     vec![
@@ -61,7 +61,7 @@ pub(super) fn table() -> Vec<Row> {
 }
 
 async fn count(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    // Only methods that exist become a label: what a caller can choose freely would grow the metrics without end.
+    // Only existing methods become a label: a value that callers choose would grow the metrics without end.
     let method = match request.method().as_str() {
         known @ ("GET" | "HEAD" | "POST") => known.to_owned(),
         _ => "other".to_owned(),

@@ -5,7 +5,7 @@ use http::request::Parts;
 
 use super::problem::{Code, Problem};
 
-/// What stands in the braces of a route, decoded. What is not UTF-8 is refused in the form of every other refusal.
+/// The decoded value of a path parameter. A value that is not UTF-8 is refused with a problem document.
 pub(super) struct Segment(pub String);
 
 impl<S: Send + Sync> FromRequestParts<S> for Segment {

@@ -59,7 +59,7 @@ pub(crate) async fn serve(listener: TcpListener, listening: Listening, mut stopp
             _ = stopping.wait_for(|stop| *stop) => break,
         };
         let Ok((socket, from)) = accepted else {
-            // Out of file descriptors, mostly: spinning would make it worse.
+            // Mostly out of file descriptors: spinning would make it worse.
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
             continue;
         };
@@ -91,13 +91,12 @@ async fn connection(
             let known = Known { certificates, peer, shown };
             respond(&listening, stream, known, charge, watcher).await;
         }
-        // closed at once: whatever is answered would cost more than the handshake did
+        // closed at once: an answer would cost more than the handshake did
         Err(excess) => listening.refused(excess.as_str()),
     }
 }
 
-/// The TLS handshake within its time. One that failed is counted by its reason, since a certificate that was refused is what an operator will
-/// be asked about.
+/// The TLS handshake within its time. A failed one is counted by its reason, because operators are asked about refused certificates.
 async fn secure(
     listening: &Listening,
     shown: &Shown,
@@ -128,7 +127,7 @@ fn identify(certificates: &[CertificateDer<'_>], peers: Option<&PeerRoots>) -> O
     peers.identify(certificates, now()).ok().map(Arc::new)
 }
 
-/// Answers the requests of one connection, which holds its charge as long.
+/// Answers the requests of one connection, and holds its charge meanwhile.
 async fn respond(
     listening: &Listening,
     stream: TlsStream<Patient<TcpStream>>,
@@ -141,7 +140,7 @@ async fn respond(
     let router = TowerToHyperService::new(listening.router.clone());
     let tls = Arc::clone(&listening.tls);
     let service = hyper::service::service_fn(move |mut request: Request<Incoming>| {
-        // a connection may outlive what its certificate was worth when it began
+        // the certificate may have been revoked since the connection began
         let peer = if known.shown.looked_up && known.peer.is_some() {
             identify(&known.certificates, tls.now().peers.as_deref())
         } else {
@@ -156,7 +155,7 @@ async fn respond(
         .max_header_size(limits.header_bytes)
         .max_buf_size(limits.header_bytes.max(8192))
         .serve_connection(TokioIo::new(stream), service);
-    // How a connection ends is its own business; what went wrong with a request was answered in it.
+    // How a connection ends does not matter; each request had its answer.
     let _ = watcher.watch(connection).await;
     drop(charge);
 }

@@ -19,14 +19,14 @@ pub(super) struct SignedDocument {
     pub compiled: u64,
 }
 
-/// The compiled size of a document, once those of all other versions of its line are known: the sequencer adds up what counts. A version whose
-/// document cannot be read takes nothing in a gateway either.
+/// The compiled size of a document, once the sizes of all other versions of its line are known: the sequencer adds up those that count. A
+/// version with an unreadable document takes nothing in a gateway either.
 pub(super) fn compiled(app: &App, document: &Context) -> Result<u64, Problem> {
     let line = document.urn().line();
     if !app.compiled.has_line(line) {
         let versions = index_of(&app.index).of_line(document.urn()).map_err(|fault| broken(app, &fault))?;
         let count = versions.into_iter().filter(|(_, record)| record.status != Status::Invalid);
-        // one after the other, so that no more than one is held
+        // one at a time, so that only one is in memory
         let sizes = count.filter_map(|(urn, record)| {
             Some((record.digest, Referred::new(app).find(&urn)?.compiled_bytes()))
         });
@@ -35,9 +35,8 @@ pub(super) fn compiled(app: &App, document: &Context) -> Result<u64, Problem> {
     Ok(document.compiled_bytes())
 }
 
-/// The statement that publishes a signed document. It is signed by the authority's own signer of the line; `signer` names the
-/// certificate that signed the document.
-/// `seen` is a size of the log whose every version was compared with.
+/// The statement that publishes a signed document. The authority's own signer of the line signs it; `signer` names the certificate that
+/// signed the document. `seen` is a log size: the document was compared with every version up to it.
 pub(super) fn publish_request(
     app: &App,
     document: &Context,
@@ -60,7 +59,7 @@ pub(super) fn publish_request(
     Ok(Request::Publish { statement, document: bytes, chains, minted, compiled, seen, references })
 }
 
-/// The signer of a line. One that is new is stored with the publication that needs it, and with no other.
+/// The signer of a line. A new one is stored with the publication that needs it, and with no other.
 pub(super) fn signer(app: &App, line: &Line) -> Result<Signer, Problem> {
     app.signers.of(line, now()).map_err(|fault| match fault {
         SignerFault::NotDelegated(what) => Problem::new(Code::LineNotDelegated, what),

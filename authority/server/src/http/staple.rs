@@ -1,4 +1,4 @@
-//! The proof of its publication, stapled to a signed context: made anew for each request from the tiles that are public.
+//! The proof of publication, stapled to a signed context: made for each request from the public tiles.
 
 use http::{HeaderMap, header};
 use semgate_statement::tiles::{TILE_WIDTH, TilePath, TileSource, decode_bundle};
@@ -8,8 +8,8 @@ use super::App;
 use super::problem::{Code, Problem};
 use super::stored::PublicTiles;
 
-/// Whether `Accept` names the media type of stapled contexts, and not with the weight 0, which is "not acceptable" (RFC 9110 §12.4.2). Other
-/// weights do not matter: who names it can read it.
+/// Returns true if `Accept` names the media type of stapled contexts with a weight above 0. The weight 0 means "not acceptable" (RFC 9110
+/// §12.4.2); other weights do not matter.
 pub(super) fn is_asked_for(headers: &HeaderMap) -> bool {
     let named = |list: &str| {
         list.split(',').any(|one| {
@@ -21,7 +21,7 @@ pub(super) fn is_asked_for(headers: &HeaderMap) -> bool {
     headers.get_all(header::ACCEPT).iter().any(|value| value.to_str().is_ok_and(named))
 }
 
-/// Whether a parameter is the weight 0.
+/// Returns true if a parameter is the weight 0.
 fn is_unwanted(parameter: &str) -> bool {
     let weight = parameter.split_once('=').filter(|(name, _)| name.trim().eq_ignore_ascii_case("q"));
     weight.is_some_and(|(_, value)| value.trim().parse::<f32>().is_ok_and(|weight| weight <= 0.0))
@@ -32,7 +32,7 @@ pub(super) fn stapled(app: &App, signed: Vec<u8>, index: u64) -> Result<Vec<u8>,
     let public = app.public();
     let tiles = PublicTiles { app, public: &public };
     let internal = |what: &dyn std::fmt::Display| Problem::new(Code::Internal, what.to_string());
-    // The index runs ahead of the head by the moment of a commit.
+    // The index runs ahead of the head by the time of a commit.
     let bundle = TilePath::entries_holding(index, public.size)
         .ok_or_else(|| Problem::new(Code::Busy, "its statement is not public yet"))?;
     let bytes = tiles.tile(&bundle).ok_or(Code::Internal)?;

@@ -1,4 +1,4 @@
-//! What lies on the disk, and how it is looked at: away from those who wait for nothing, and with a fault that says no more than it must.
+//! Reads from the disk: away from the async threads, with faults that reveal no more than they must.
 
 use std::path::{Path, PathBuf};
 
@@ -11,12 +11,12 @@ use crate::index::IndexFault;
 use crate::publish::Published;
 use crate::store::{cut, widest, with_width};
 
-/// Where a full tile lies.
+/// Path of a full tile.
 pub(super) fn full_tile(app: &App, tile: &TilePath) -> PathBuf {
     app.layout.log.join(tile.full().to_string().trim_start_matches('/'))
 }
 
-/// The tiles of the public log, each as wide as it was asked for.
+/// The tiles of the public log, each in the requested width.
 pub(super) struct PublicTiles<'a> {
     pub app: &'a App,
     pub public: &'a Published,
@@ -42,7 +42,7 @@ pub(super) fn read_full_tile(path: &Path) -> Result<Vec<u8>, Problem> {
     })
 }
 
-/// An index that cannot be read is rebuilt, and the caller asked to come again.
+/// The problem for an unreadable index, which is then rebuilt; the caller should come again.
 pub(super) fn broken(app: &App, fault: &IndexFault) -> Problem {
     tracing::error!("the index could not be read: {fault}");
     app.submit.reindex();
@@ -67,7 +67,7 @@ pub(super) fn read_document(app: &App, digest: &Digest) -> Result<Vec<u8>, Probl
     }
 }
 
-/// Files and the index are read where a slow disk stops nobody else.
+/// Runs a read of files or the index on a blocking thread, where a slow disk delays nobody else.
 pub(super) async fn away<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {

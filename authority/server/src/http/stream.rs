@@ -1,9 +1,8 @@
 //! `GET /v1/feed/stream`: server-sent events (WHATWG HTML §9.2). Event `head` repeats the current head; comments keep the line open.
 //!
-//! Push is a hint: a follower that misses an event polls the head, and its safety comes from `next_update` alone (`docs/design/authority.md`). So nothing
-//! is queued: every follower holds a pointer to the one event of the newest head, one that reads slowly finds the newest head next, and
-//! one that does not read at all is dropped by its socket. What it missed is in the head that it gets when it comes back: a head
-//! replaces all before it, so to resume is to be told the current one at once.
+//! Push is a hint. A follower that misses an event polls the head, and its safety rests on `next_update` alone. So nothing is queued: every
+//! follower holds a pointer to the event of the newest head. A slow reader skips to the newest head; the socket drops one that does not
+//! read at all. A head replaces all before it, so a returning follower gets the current one at once.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -22,25 +21,25 @@ use crate::account::Charge;
 use crate::metrics::Metrics;
 use crate::publish::Published;
 
-/// What a follower that comes back says that it saw last.
+/// The header with the last event that a returning follower saw.
 static LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-/// How long followers wait before they come back, in milliseconds: the least, and over how long those of one authority spread.
+/// Milliseconds before followers reconnect: the least, and the range over which the followers of one authority spread.
 const COME_BACK: (u64, u64) = (1_000, 4_000);
 
-/// One follower, and what it is told of.
+/// One follower of the stream.
 pub(super) struct Follower {
     pub heads: watch::Receiver<Arc<Published>>,
     pub stopping: watch::Receiver<bool>,
     /// The longest silence.
     pub heartbeat: Duration,
-    /// The stream in the account of its owner.
+    /// The stream, charged to the account of its owner.
     pub charge: Charge,
-    /// A number of its own, by which the moments of coming back are spread.
+    /// A unique number that spreads the moments of reconnecting.
     pub number: u64,
 }
 
-/// Counts a follower that says that it saw a larger log than there is: another one was served under this name, or an older one is now.
-/// It may lie, so nothing else follows from it.
+/// Counts a follower that claims to have seen a larger log: another one was served under this name, or an older one is served now. It may
+/// lie, so it is only counted.
 pub(super) fn look_back(headers: &HeaderMap, size: u64, metrics: &Metrics) {
     let seen = headers.get(&LAST_EVENT_ID).and_then(|id| id.to_str().ok()?.parse::<u64>().ok());
     if seen.is_some_and(|seen| seen > size) {

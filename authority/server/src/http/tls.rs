@@ -1,5 +1,5 @@
-//! The TLS identity that connections are answered with. Its files are looked at again and again: leaves live for 90 days at most, an authority for
-//! longer. What is new is for new connections; a pair that cannot be used is said, and the one in use goes on.
+//! The TLS identity of the public address. Its files are checked again and again: leaves live for 90 days at most, an authority for longer.
+//! A new identity applies to new connections. A pair that cannot be used is logged, and the one in use goes on.
 
 mod crls;
 #[cfg(test)]
@@ -19,28 +19,28 @@ use crate::{Config, RunFault, keys};
 
 use crls::ClientCrls;
 
-/// How often the files are looked at: whoever renewed a certificate sees it taken within a second or two.
+/// Interval between looks at the files: a renewed certificate is in use within a second or two.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// What one connection is answered with.
+/// The TLS identity shown on one connection.
 pub(crate) struct Shown {
     pub acceptor: TlsAcceptor,
-    /// Whose certificates say who they are; nobody's without this.
+    /// Verifies client certificates; without it every peer is anonymous.
     pub peers: Option<Arc<PeerRoots>>,
-    /// Whether certificates are looked up in revocation lists.
+    /// True if certificates are checked against revocation lists.
     pub looked_up: bool,
 }
 
-/// The newest of it.
+/// The current identity.
 pub(crate) struct Tls(RwLock<Arc<Shown>>);
 
 impl Tls {
-    /// With this.
+    /// Begins with this identity.
     pub fn new(shown: Shown) -> Self {
         Self(RwLock::new(Arc::new(shown)))
     }
 
-    /// What a new connection is answered with.
+    /// The identity for a new connection.
     pub fn now(&self) -> Arc<Shown> {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -50,32 +50,32 @@ impl Tls {
     }
 }
 
-/// The files behind it, and what was seen of them.
+/// The files behind it, with their last seen state.
 pub(crate) struct Files {
     config: Config,
     crls: Option<ClientCrls>,
-    /// Those of clients, as they were taken last: lists are verified under these, whatever the file says by now.
+    /// The client roots in use: lists are verified under these, whatever the file holds by now.
     roots: Roots,
     seen: Vec<(PathBuf, Mark)>,
-    /// They could not be used as they are: read again at each look, since a disk may fail once.
+    /// True if the files could not be used: they are read again at each look, since a disk may fail once.
     again: bool,
 }
 
-/// What became of the files since the last look.
+/// The result of a look at the files.
 enum Looked {
-    /// Nothing that is new.
+    /// Nothing new.
     Same,
-    /// What connections are answered with from now on.
+    /// The new identity for connections.
     Taken(Shown),
-    /// They changed, and cannot be used.
+    /// The files changed, and cannot be used.
     Refused(RunFault),
 }
 
 impl Files {
-    /// Reads certificate, key, the roots of clients and the revocation lists that these are looked up in.
+    /// Reads certificate, key, client roots and revocation lists.
     ///
     /// # Errors
-    /// A file that cannot be read, or a pair that does not belong together; a directory of lists that cannot be listed.
+    /// A file cannot be read, a pair does not belong together, or a directory of lists cannot be listed.
     pub fn open(config: &Config) -> Result<(Self, Shown), RunFault> {
         let mut crls = ClientCrls::of(config)?;
         let seen = marks(config);
@@ -86,8 +86,8 @@ impl Files {
         Ok((Self { config: config.clone(), crls, roots, seen, again: false }, shown))
     }
 
-    /// What changed since the last look: lists are in use from now on, under new roots once these are taken; the rest is given back. What
-    /// could not be used is tried again each time, and told once.
+    /// Looks for changes since the last look. Revocation lists take effect at once, under new roots once these are taken; a new identity is
+    /// returned. A file that could not be used is tried again each time, and reported once.
     fn look(&mut self, metrics: &Metrics) -> Looked {
         let marks = marks(&self.config);
         let changed = marks != self.seen;
@@ -123,7 +123,7 @@ fn load(config: &Config, crls: Option<&ClientCrls>) -> Result<(Shown, Roots), Ru
     Ok((Shown { acceptor, peers: Some(peers), looked_up: crls.is_some() }, roots))
 }
 
-/// What tells a file that was written or replaced.
+/// The mark by which a written or replaced file is noticed.
 type Mark = Option<(u64, u64, SystemTime)>;
 
 fn mark(path: &Path) -> Mark {
@@ -137,8 +137,7 @@ fn marks(config: &Config) -> Vec<(PathBuf, Mark)> {
     files.into_iter().map(|path| (path.clone(), mark(path))).collect()
 }
 
-/// Takes up what changes until `stopping`. A certificate that was replaced before its key is refused once, and both are taken when the key is
-/// there.
+/// Takes up changes until `stopping`. A certificate replaced before its key is refused once; both are taken when the key is there.
 pub(crate) async fn renew(
     tls: Arc<Tls>,
     mut files: Files,

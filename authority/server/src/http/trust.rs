@@ -1,4 +1,4 @@
-//! `POST /v1/trust`: what root keys signed is handed in by any publisher; the signatures decide.
+//! `POST /v1/trust`: any publisher may submit a statement of the root; the signatures decide.
 
 use std::sync::Arc;
 

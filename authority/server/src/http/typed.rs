@@ -1,5 +1,5 @@
-//! Versions that policies can be asked about: beside some others of its major, gateways could not type a new one, and would refuse every
-//! message of it whatever their policies say, or of the others because of it.
+//! Checks that policies can type a new version beside the others of its major. Otherwise gateways would refuse every message of it, or of
+//! the others, whatever their policies say.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,19 +15,18 @@ use super::referred::Referred;
 use super::stored::broken;
 use crate::submit::index_of;
 
-/// What gateways would leave out once this document is published beside these versions, and with which of them it clashes, where it is one.
+/// A part that gateways would leave out once this document is published, and the version with which it clashes, if it is one.
 pub(super) struct Untyped {
-    /// What is left out, and why.
+    /// The part that is left out, and the reason.
     pub why: String,
-    /// The version that it clashes with.
+    /// The clashing version.
     pub with: Option<Arc<Context>>,
 }
 
-/// Holds a new document against these published versions of its major, revoked ones among them: gateways type those too, since policies
-/// may name them.
+/// Compares a new document with published versions of its major, revoked ones too: gateways also type those, since policies may name them.
 ///
 /// # Errors
-/// A published document that cannot be read.
+/// A published document cannot be read.
 pub(super) fn beside<'u>(
     referred: &Referred<'_>,
     document: &Arc<Context>,
@@ -40,8 +39,8 @@ pub(super) fn beside<'u>(
     Ok(Some(Untyped { why: first.to_string(), with }))
 }
 
-/// The versions of its line and of those whose namespace to policies could be one of its own, if there is such a line: those of its own major
-/// and of the newest others, and the newest of each, `limits.compared_versions` of either.
+/// The newest versions of its line and of each line that could share its namespace in policies, at most `limits.compared_versions` of each.
+/// Empty if there is no such line. Considers its own major and the newest other majors.
 ///
 /// # Errors
 /// The index cannot be read.
@@ -54,7 +53,7 @@ pub(super) fn namesakes(app: &App, document: &Context) -> Result<Vec<ContextUrn>
         all.truncate(app.config.limits.compared_versions);
         Ok(all)
     };
-    // a line may have thousands of versions, so they are read only where there is a line that one of its majors could meet
+    // a line may have thousands of versions, so they are read only if another line could meet one of its majors
     let mut majors = BTreeSet::new();
     for major in index.majors_that_name_lines(urn).map_err(|fault| broken(app, &fault))? {
         let first = ContextUrn::new(&app.config.prefix, urn.line().clone(), Version::new(major, 0));
@@ -76,10 +75,10 @@ pub(super) fn namesakes(app: &App, document: &Context) -> Result<Vec<ContextUrn>
     Ok(if others.is_empty() { others } else { versions(urn)?.into_iter().chain(others).collect() })
 }
 
-/// The members of a new document that have no one type in it and in these versions: what each loses to policies, and beside which version.
+/// The members of a new document whose types differ in these versions: what policies lose of each, and beside which version.
 ///
 /// # Errors
-/// A published document that cannot be read.
+/// A published document cannot be read.
 pub(super) fn warnings<'u>(
     referred: &Referred<'_>,
     document: &Context,
@@ -101,10 +100,10 @@ pub(super) fn warnings<'u>(
     Ok(found)
 }
 
-/// Warnings of one answer: whoever mends so many compares again.
+/// Warnings in one answer: whoever fixes so many compares again.
 const MOST_WARNINGS: usize = 64;
 
-/// A comparison as JSON, with what has no one type in both versions (`untyped`).
+/// A comparison as JSON, with the members whose types differ (`untyped`).
 pub(super) fn shown(comparison: &Comparison, old: &Context, new: &Context) -> Value {
     let found = clashes(old, new);
     let mut value = comparison.to_value();

@@ -1,4 +1,4 @@
-//! Who may write, and what: certificate → right on the line → document or parameter → the sequencer.
+//! Writes: certificate → right on the line → document or parameter → the sequencer.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ async fn published(app: &Arc<App>, attempt: &mut Attempt, request: HttpRequest<B
     let stop = app.comparing.within();
     let _waits = stop.when_dropped();
     let prepared = away(move || {
-        // the place is the work's: it is free when the work has ended, which a caller that goes away ends
+        // the permit belongs to the work: it is free when the work has ended, also if the caller went away
         let _place = place;
         let room = work.reserve.restore();
         room.map_err(|fault| {
@@ -93,11 +93,11 @@ async fn published(app: &Arc<App>, attempt: &mut Attempt, request: HttpRequest<B
 enum Prepared {
     /// The same digest is published already.
     Known(u64),
-    /// The sequencer decides; what the publisher is warned of.
+    /// The sequencer decides; with the warnings for the publisher.
     Ask(Request, Vec<Value>),
 }
 
-/// A bare document: checked, brought into canonical form, and signed by the signer of its line.
+/// A bare document: checked, made canonical, and signed by the signer of its line.
 fn prepare(
     app: &App,
     author: &Author,
@@ -127,7 +127,7 @@ fn prepare(
     Ok((names.0, names.1, Prepared::Ask(request, warnings)))
 }
 
-/// A signed document: verified under our roots as of now, and kept byte for byte.
+/// A signed document: verified under this authority's roots now, and kept byte for byte.
 fn prepare_signed(
     app: &App,
     author: &Author,
@@ -162,25 +162,25 @@ fn prepare_signed(
     Ok((names.0, names.1, Prepared::Ask(request, warnings)))
 }
 
-/// Whether right and policies let this publisher publish it.
+/// Checks that right and policies let this publisher publish it.
 fn may_publish(app: &App, author: &Author, document: &Context, entry: &mut Entry) -> Result<(), Problem> {
     let urn = document.urn();
     (entry.on, entry.digest) = (Some(urn.as_str().to_owned()), Some(document.digest().to_string()));
     author.may(urn.line())?;
-    // nothing is published with four eyes: see `Rules` and the configuration
+    // publishing never needs four eyes: see `Rules` and the configuration
     ruled(app, entry, author.id(), PublisherAct::Publish, (urn.line(), urn.version())).map(drop)
 }
 
 /// The state of a URN at the authority: published or free.
 enum Known {
-    /// Nothing whose file is good; what the publisher is warned of.
+    /// Free, or published without a good file; with the warnings for the publisher.
     No(Vec<Value>),
-    /// What becomes of it.
+    /// Published; with the result for the submission.
     Already(Prepared),
 }
 
-/// What the index says of this URN: the same digest, another one, or nothing. The same digest whose file is not good here goes all the
-/// way, so that it is written again. What is new may refer only to what counts.
+/// Looks a URN up in the index: the same digest, another one, or nothing. The same digest without a good file is submitted again, so that
+/// the file is rewritten. A new document may refer only to contexts that count.
 fn known(
     app: &App,
     referred: &Referred<'_>,
@@ -290,7 +290,7 @@ async fn raised(app: &App, attempt: &mut Attempt, request: HttpRequest<Body>) ->
     carry_out(app, attempt, author.id(), Target::Floor { line, min, reason }).await
 }
 
-/// `POST /v1/recognitions/{authority}/withdraw`: the kill switch of whoever may revoke every line of the recognition.
+/// `POST /v1/recognitions/{authority}/withdraw`: the kill switch, for publishers who may revoke on every line of the recognition.
 pub(super) async fn withdraw(
     State(app): Shared,
     recognised: Result<Segment, Problem>,
@@ -310,7 +310,7 @@ async fn withdrawn(
     let (author, _waiting) = heard(app, attempt, &request, Right::Revoke)?;
     let [reason] = small(app, request, ["reason"]).await?;
     let Segment(recognised) = recognised?;
-    // the newest recognition of that authority, whatever became of it
+    // the newest recognition of that authority, whatever its state
     let anchors = app.keys.anchors();
     let known = anchors.recognised().find(|one| one.recognition.recognised == recognised);
     let known = known.ok_or(Code::RecognitionUnknown)?;
@@ -343,7 +343,7 @@ fn checked(app: &App, reason: String) -> Result<String, Problem> {
     Ok(reason)
 }
 
-/// Begins every small request in JSON: the author, that the attempt can be recorded, and the submission in the author's account.
+/// Begins every small JSON request: the author, the check that the attempt can be recorded, and the charge to the author's account.
 fn heard(
     app: &App,
     attempt: &mut Attempt,

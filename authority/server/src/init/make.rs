@@ -21,27 +21,28 @@ use super::{InitFault, InitOptions, Initialised, TlsLeaf, TlsRequest, TlsUse};
 use crate::disk;
 
 const DAY: u64 = 86_400;
-/// Leaves live as long as `docs/spec/certificates.md` lets them; `init` is for machines without an issuing service beside them.
+/// The longest lifetime of a leaf: `init` serves machines without an issuing service.
 const LEAF_LIFETIME: u64 = 90 * DAY;
 /// The state directory below the directory of the configuration.
 const STATE: &str = "authority";
-/// The last checkpoint, apart from the state: to be moved to another volume.
+/// The last checkpoint, apart from the state: the operator should move it to another volume.
 const LAST_CHECKPOINT: &str = "last-checkpoint";
 /// The role keys, below the directory of the configuration.
 const KEYS: &str = "authority/keys";
 /// The first trust list of a split root.
 const FIRST_LIST: &str = "trust-1.json";
-/// What publishers' chains must end at where the root is split: its one issuing certificate for TLS. Below the roots, the holder of any one
-/// root key could certify whom they like.
+/// Roots of publishers' chains if the root is split: its one issuing certificate for TLS. Under the roots themselves, the holder of any one
+/// root key could certify anybody.
 const CLIENT_ROOTS: &str = "client-roots.pem";
-/// Keys that the running authority never needs: to be moved to where nobody reaches them.
+/// Directory of the keys that the running authority never needs; the operator should move them out of reach.
 const OFFLINE: &str = "offline";
 
-/// Makes a new authority below `dir`: `roots.pem`, with several root keys `client-roots.pem`, `authority.toml`, the state directory with its role keys (`authority/keys`), and
-/// the keys of root and TLS issuing certificate (`offline`), which the running authority never reads. Files are 0600, directories 0700.
+/// Makes a new authority below `dir`: `roots.pem`, `authority.toml`, the state directory with its role keys (`authority/keys`), and the
+/// keys of root and TLS issuing certificate (`offline`). Several root keys add `client-roots.pem`. The running authority never reads
+/// `offline`. Files are 0600, directories 0700.
 ///
 /// # Errors
-/// Refuses when any file that it would write exists; then nothing is written. An option that no certificate can hold.
+/// A file to be written exists, and then nothing is written; or no certificate can hold an option.
 pub fn init(dir: &Path, options: &InitOptions) -> Result<Initialised, InitFault> {
     let origin = options.origin.clone().unwrap_or_else(|| format!("{}/log", options.authority));
     let made = Made::new(options, &origin)?;
@@ -180,7 +181,7 @@ fn scope(lines: &[String]) -> Result<LineScope, InitFault> {
 /// Issues a TLS identity from the TLS issuing key that [`init`] left below `dir` in `offline`. Writes nothing.
 ///
 /// # Errors
-/// The issuing key is not there (taken offline), or the request cannot be certified.
+/// The issuing key is missing (taken offline), or the request cannot be certified.
 pub fn issue_tls(dir: &Path, request: &TlsRequest) -> Result<TlsLeaf, InitFault> {
     let read = |name: &str| {
         let path = dir.join(OFFLINE).join(name);
@@ -290,8 +291,8 @@ fn config_text(options: &InitOptions, origin: &str) -> String {
     text
 }
 
-/// The line with the address that others reach it at: status list tokens name it, so it must be where they are fetched. None for port
-/// 0, whose port nobody knows yet.
+/// The line with the public URL. Status list tokens name it, so they must be served there. None for port 0, because the port is not known
+/// yet.
 fn public_url(options: &InitOptions) -> String {
     let (ip, port) = (options.listen.ip(), options.listen.port());
     if port == 0 {
@@ -315,7 +316,7 @@ fn quoted(text: &str) -> String {
 
 /// Writes every file or, if one of them exists, none.
 fn write_new(dir: &Path, files: &[(String, String)]) -> Result<Vec<PathBuf>, InitFault> {
-    // What is kept of another log would stop this one.
+    // A leftover of another log would stop this one.
     let names = files.iter().map(|(name, _)| name.as_str()).chain([LAST_CHECKPOINT]);
     if let Some(name) = names.into_iter().find(|name| dir.join(name).exists()) {
         return Err(InitFault::Exists(dir.join(name)));

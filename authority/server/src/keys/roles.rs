@@ -1,4 +1,4 @@
-//! The role keys: the newest that counts of what the operator gave and of what this authority renewed by itself; and the renewing.
+//! The role keys: the newest that counts, from the operator or renewed by this authority; and their renewal.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use crate::config::KeyFiles;
 use crate::pkcs11::names_device;
 use crate::{Config, RunFault, disk};
 
-/// A role certificate with less than this left, which nobody renews, is warned about at start.
+/// Remaining lifetime below which the start warns of a role certificate that nobody renews.
 const WARN_BEFORE: u64 = 14 * DAY;
-/// A renewed leaf shorter than this is not worth a key: the issuing certificate is at its end.
+/// Shortest leaf that is worth a renewal: below it the issuing certificate is at its end.
 const SHORTEST: u64 = 5;
 
-/// A key with its chain, and until when the chain is valid.
+/// A key with its chain, and the end of the chain's validity.
 #[derive(Debug)]
 pub(crate) struct Role {
     pub identity: SigningIdentity,
@@ -35,7 +35,7 @@ pub(super) struct Renewal {
     lifetime: u64,
 }
 
-/// Where the key of a role may lie.
+/// The possible files of a role's key.
 #[derive(Debug)]
 pub(super) struct Places {
     usage: Usage,
@@ -53,12 +53,12 @@ impl Renewal {
         Ok(Some(Self { issuer, lifetime: lifetime.as_secs() }))
     }
 
-    /// Whether what is made counts: nothing was said against the issuing certificate's key.
+    /// Returns true if new leaves count: the root said nothing against the issuing certificate's key.
     pub fn counts(&self, anchors: &Anchors) -> bool {
         anchors.compromised(&self.issuer.chain().signer_id()).is_none()
     }
 
-    /// A new key and leaf, stored before it is used; a key in a device stays, and has a new leaf.
+    /// Makes a new key and leaf, stored before use; a key in a device stays, and gets a new leaf.
     fn make(&self, places: &Places, now: u64) -> Result<(Chain, Arc<dyn SigningKey>), RunFault> {
         let refused =
             |what: &dyn std::fmt::Display| RunFault::keys(&places.renewed.certificate, what.to_string());
@@ -100,18 +100,18 @@ impl Places {
         Self { usage, given: given.clone(), renewed, limit }
     }
 
-    /// Whether the key lies in a device, where this authority makes no new one.
+    /// Returns true if the key lies in a device, where this authority makes no new one.
     pub fn is_in_device(&self) -> bool {
         names_device(&self.given.key).is_some()
     }
 
-    /// The newest one that counts; else why what the operator gave does not.
+    /// The newest key that counts; else the reason why the operator's key does not.
     fn best(&self, anchors: &Anchors, now: u64) -> Result<Result<Role, ChainFault>, RunFault> {
         let given = role(&self.given, anchors, self.usage, now, self.limit)?;
         if let Err(fault) = &given
             && !is_outlived(*fault)
         {
-            // not a key of this role at all: a mistake, which no renewal may hide
+            // not a key of this role at all: a mistake, which a renewal must not hide
             return Err(RunFault::keys(&self.given.certificate, fault));
         }
         let kept = self.renewed.certificate.is_file() && (self.is_in_device() || self.renewed.key.is_file());
@@ -126,8 +126,8 @@ impl Places {
         })
     }
 
-    /// A new key where the authority renews and `held` is due: it does not count, a third of its life is left, or it lives for more than
-    /// three times as long as configured. None: what is held stays.
+    /// Makes a new key if the authority renews and `held` is due. It is due if it does not count, has a third of its life left, or outlives
+    /// three times the configured lifetime. `None` keeps the held key.
     pub fn next(
         &self,
         held: Option<&Role>,
@@ -147,13 +147,13 @@ impl Places {
     }
 }
 
-/// What becomes of a good key with time, or by a word of the root.
+/// Returns true for faults that a good key gets with time, or by a statement of the root.
 fn is_outlived(fault: ChainFault) -> bool {
     use ChainFault::{Expired, IssuerNotListed, IssuerRevoked, NotYetValid};
     matches!(fault, Expired | NotYetValid | IssuerRevoked | IssuerNotListed)
 }
 
-/// Why a held key is replaced.
+/// Marks a held key as due for replacement.
 struct Due;
 
 fn is_good(role: &Role, anchors: &Anchors, lifetime: u64, now: u64) -> Result<(), Due> {
@@ -192,8 +192,8 @@ fn role(
 }
 
 impl Keys {
-    /// The role keys at start. A feed key that cannot sign now stops the start, if it cannot be renewed; a status key with an expired
-    /// certificate does not, so that heads go on, and every act that needs it is refused until it is replaced.
+    /// The role keys at start. A feed key that cannot sign now stops the start, unless it can be renewed. A status key with an expired
+    /// certificate does not, so that heads go on; acts that need it are refused until it is replaced.
     pub(super) fn first_roles(&self, config: &Config, now: u64) -> Result<(), RunFault> {
         let anchors = self.anchors();
         let renewal = self.renewal.as_ref();
@@ -226,7 +226,7 @@ impl Keys {
         Ok(())
     }
 
-    /// Renews what is due; answers the usages of what was renewed. A failure is said and tried again; what is held goes on while it counts.
+    /// Renews the keys that are due, and returns their usages. A failure is logged and tried again; the held key goes on while it counts.
     pub fn renew(&self, now: u64) -> Vec<Usage> {
         let anchors = self.anchors();
         let mut done = Vec::new();

@@ -18,24 +18,23 @@ use crate::config::KeyFiles;
 use crate::store::Layout;
 use crate::{Config, RunFault};
 
-/// Minted signers live as long as `docs/spec/certificates.md` lets a leaf live.
-/// An issuing certificate near its end issues shorter ones.
+/// Lifetimes of minted signers, the longest first. An issuing certificate near its end issues shorter ones.
 const SIGNER_LIFETIMES: [u64; 4] = [90 * DAY, 60 * DAY, 45 * DAY, 31 * DAY];
-/// A signer with less than this left is replaced before its next use.
+/// Remaining lifetime below which a signer is replaced before its next use.
 const RENEW_BEFORE: u64 = 30 * DAY;
 
-/// Why no signer can be had for a line.
+/// Reason why a line has no signer.
 #[derive(Debug)]
 pub(crate) enum SignerFault {
     /// The issuing certificate was not delegated the line.
     NotDelegated(String),
-    /// The issuing certificate makes no leaf that counts now: its times, or what the root said of it.
+    /// The issuing certificate makes no leaf that counts now, by its times or by a statement of the root.
     Issuing(String),
     /// The issuing key did not sign now.
     Unsigned(KeyFault),
 }
 
-/// That a signer's chain is valid now by what the root says, and that it is not compromised.
+/// Checks that a signer's chain is valid now under the root's statements, and that its key is not compromised.
 fn counts(chain: &Chain, anchors: &Anchors, now: u64) -> Result<VerifiedLeaf, ChainFault> {
     match anchors.compromised(&chain.signer_id()) {
         Some(_) => Err(ChainFault::IssuerRevoked),
@@ -50,7 +49,7 @@ pub(crate) struct Signers {
     keys: Arc<Keys>,
     prefix: Prefix,
     known: Mutex<HashMap<Line, Known>>,
-    /// Signers whose publication is under way; each lives as long as a request names it.
+    /// Signers with a publication under way; each lives as long as a request names it.
     minted: Mutex<HashMap<Line, Weak<Minted>>>,
 }
 
@@ -59,11 +58,11 @@ pub(crate) struct Signers {
 pub(crate) struct Signer {
     /// The key and its chain.
     pub identity: Arc<SigningIdentity>,
-    /// The files of one that is new. They are written with the publication that it signs, so a refused publication leaves nothing.
+    /// The files of a new signer. They are written with the publication that it signs, so a refused publication leaves nothing.
     pub minted: Option<Arc<Minted>>,
 }
 
-/// A signer that no file holds yet. Publications of one line that are under way share it.
+/// A signer that is not stored yet. Concurrent publications of one line share it.
 pub(crate) struct Minted {
     identity: Arc<SigningIdentity>,
     until: u64,
@@ -79,12 +78,12 @@ impl Minted {
 
 impl fmt::Debug for Minted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // the key stays out of every log
+        // keeps the key out of every log
         f.debug_struct("Minted").field("until", &self.until).finish_non_exhaustive()
     }
 }
 
-/// A signer that was found to count: in which second, and by what of the root.
+/// A signer that counts, with the second of the check and the trust state.
 struct Known {
     identity: Arc<SigningIdentity>,
     until: u64,
@@ -92,14 +91,14 @@ struct Known {
 }
 
 impl Known {
-    /// True if the verdict still counts. A new one costs five signatures, and publishers ask for the same few signers again and again.
+    /// Returns true if the verdict still counts. A new one costs five signature checks, and the same few signers are used again and again.
     fn counts_still(&self, now: u64, anchors: &Arc<Anchors>) -> bool {
         self.seen.0 == now && Arc::ptr_eq(&self.seen.1, anchors)
     }
 }
 
 impl Signers {
-    /// With the issuing certificate of the configuration.
+    /// Loads the issuing certificate of the configuration.
     pub fn load(config: &Config, layout: &Layout, keys: Arc<Keys>) -> Result<Self, RunFault> {
         let (chain, key) = identity(&config.keys.context_issuing, config.limits.signer_timeout)?;
         let issuer = Issuer::from_parts(chain, key)
@@ -115,7 +114,7 @@ impl Signers {
         })
     }
 
-    /// The signer of a line: the stored one while it has a month left, else a new one, which is stored with what it signs.
+    /// The signer of a line: the stored one while it has a month left, else a new one, stored with the publication that it signs.
     pub fn of(&self, line: &Line, now: u64) -> Result<Signer, SignerFault> {
         let anchors = self.keys.anchors();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -133,7 +132,7 @@ impl Signers {
         Ok(Signer { identity, minted: None })
     }
 
-    /// The new signer of a line whose publication is under way, or another one.
+    /// The new signer of a line with a publication under way, or another new one.
     fn under_way(&self, line: &Line, anchors: &Anchors, now: u64) -> Result<Signer, SignerFault> {
         let mut minted = self.minted.lock().unwrap_or_else(PoisonError::into_inner);
         minted.retain(|_, one| one.strong_count() > 0);
@@ -148,7 +147,7 @@ impl Signers {
         Ok(Signer { identity: Arc::clone(&one.identity), minted: Some(one) })
     }
 
-    /// The stored signer, if it is whole and good for a month; anything else about it is a reason to mint a new one.
+    /// The stored signer, if it is whole and good for a month; any other state leads to a new one.
     fn stored(&self, line: &Line, anchors: &Anchors, now: u64) -> Option<(Arc<SigningIdentity>, u64)> {
         let (certificate, key) = self.files(line);
         let (chain, key) = pair(&KeyFiles { certificate, key }).ok()?;

@@ -1,4 +1,4 @@
-//! A token with a thread of its own, which alone calls the module. Callers hand it work and wait, each for the limit and no longer.
+//! A token with a thread of its own, which alone calls the module. Callers queue work and wait, each up to its limit.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use semgate_certs::{DeviceFault, PublicKey};
 use super::token::Token;
 use super::uri::{PinSource, Pkcs11Uri};
 
-/// Work that waits for a token. The sequencer, the minting of signers and a few readers ask at once; past that the token is too slow.
+/// Jobs that wait for a token. The sequencer, the minting of signers and a few readers ask at once; more means that the token is too slow.
 const QUEUE: usize = 64;
 
-/// What is asked of a token.
+/// A call to a token.
 enum Work {
     /// The public half of a key.
     Public(Pkcs11Uri, SyncSender<Result<PublicKey, DeviceFault>>),
@@ -23,23 +23,23 @@ enum Work {
     Sign(Pkcs11Uri, Vec<u8>, SyncSender<Result<[u8; 64], DeviceFault>>),
 }
 
-/// Work, and when its caller gives up on it.
+/// A call, and the time at which its caller gives up.
 struct Job {
     work: Work,
     until: Instant,
 }
 
-/// What names a token of a module in this process.
+/// The identity of a token of a module in this process.
 type Name = (Option<String>, Option<String>, PinSource);
 
 /// The tokens of one module. Locked while the module ends, which may take for ever.
 type Module = Arc<Mutex<BTreeMap<Name, Arc<Device>>>>;
 
-/// All keys in a token share it: PKCS#11 keeps its state by process and token, so this list is the process's too. Never locked while a
-/// module is called: one that hangs keeps nobody from the others.
+/// Tokens of all modules. Keys in a token share it: PKCS#11 keeps its state by process and token. Never locked during a call to a module,
+/// so one that hangs blocks no other.
 static MODULES: Mutex<BTreeMap<PathBuf, Module>> = Mutex::new(BTreeMap::new());
 
-/// How often a module that is ending is looked at.
+/// Interval between looks at a module that is ending.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 fn module_at(path: &Path) -> Module {
@@ -47,16 +47,16 @@ fn module_at(path: &Path) -> Module {
     Arc::clone(modules.entry(path.to_owned()).or_default())
 }
 
-/// The calling end.
+/// The calling side of a token.
 pub(super) struct Device {
     to: SyncSender<Job>,
     limit: Duration,
-    /// Since when the thread has been at work on one thing.
+    /// Start of the call that is under way.
     busy: Arc<Mutex<Option<Instant>>>,
 }
 
 impl Device {
-    /// The token that a URI names; the limit is that of whoever asked first.
+    /// The token that a URI names; the limit is that of the first caller.
     pub fn of(uri: &Pkcs11Uri, limit: Duration) -> Result<Arc<Device>, DeviceFault> {
         let name = (uri.token.clone(), uri.serial.clone(), uri.pin.clone());
         let (module, began) = (module_at(&uri.module), Instant::now());
@@ -112,7 +112,7 @@ impl Device {
     }
 }
 
-/// Ends a module, so that it can begin anew: only where no other token of it is in use, for the others' sessions would end with it.
+/// Ends a module so that it can begin again. Only if no other token of it is in use, because their sessions would end too.
 pub(super) fn begin_anew(path: &Path, module: &Pkcs11) -> bool {
     let tokens = module_at(path);
     let tokens = tokens.lock().unwrap_or_else(PoisonError::into_inner);
@@ -122,7 +122,7 @@ pub(super) fn begin_anew(path: &Path, module: &Pkcs11) -> bool {
 fn serve(mut token: Token, from: &Receiver<Job>, busy: &Mutex<Option<Instant>>) {
     let mark = |at: Option<Instant>| *busy.lock().unwrap_or_else(PoisonError::into_inner) = at;
     while let Ok(job) = from.recv() {
-        // whoever gave up has been told so: what nobody waits for is not signed
+        // the caller gave up and was answered: nothing is signed for nobody
         if Instant::now() >= job.until {
             continue;
         }

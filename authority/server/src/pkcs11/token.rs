@@ -1,4 +1,4 @@
-//! A session with a token: found, logged in, and opened again when it is lost.
+//! A session with a token: found, logged in, and reopened when lost.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,27 +25,27 @@ const P256: [u8; 10] = [0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x
 /// Ed25519 as an object identifier (RFC 8410 §3) and as a name (PKCS#11 3.0 §2.3.5, `edwards25519`): tokens write either.
 const ED25519: [&[u8]; 2] = [&[0x06, 0x03, 0x2b, 0x65, 0x70], b"\x13\x0cedwards25519"];
 
-/// A key that was found.
+/// A key found in the token.
 #[derive(Clone)]
 struct Found {
     handle: ObjectHandle,
     public: PublicKey,
 }
 
-/// The working end: all calls of one thread.
+/// The working side: all calls of one thread.
 pub(super) struct Token {
     uri: Pkcs11Uri,
     module: Option<Pkcs11>,
     session: Option<Session>,
     found: BTreeMap<Pkcs11Uri, Found>,
-    /// A wrong PIN is not tried again: tokens lock after a few.
+    /// The fault of a wrong PIN, which is not tried again: tokens lock after a few.
     refused: Option<DeviceFault>,
-    /// Whether this PIN was right before.
+    /// True if this PIN was accepted before.
     right: bool,
 }
 
 impl Token {
-    /// The token of a URI; nothing is opened yet.
+    /// The token of a URI; opens nothing yet.
     pub fn new(uri: &Pkcs11Uri) -> Token {
         let (uri, found) = (uri.clone(), BTreeMap::new());
         Token { uri, module: None, session: None, found, refused: None, right: false }
@@ -53,7 +53,7 @@ impl Token {
 
     /// The public half of a key.
     pub fn public(&mut self, uri: &Pkcs11Uri) -> Result<PublicKey, DeviceFault> {
-        // looked up anew: a key that was replaced under its name is another key
+        // looked up again: a key replaced under its name is another key
         self.found.remove(uri);
         self.twice(|token| token.find(uri).map(|found| found.public))
     }
@@ -78,7 +78,7 @@ impl Token {
         })
     }
 
-    /// Once more with a new session where something was lost: a token that was taken out and put back, a module that began anew.
+    /// Repeats the work with a new session if something was lost: a token taken out and put back, a module that began again.
     fn twice<T>(&mut self, work: impl Fn(&mut Token) -> Result<T, DeviceFault>) -> Result<T, DeviceFault> {
         match work(self) {
             Err(fault @ (DeviceFault::Failed(_) | DeviceFault::KeyAbsent | DeviceFault::WrongSignature)) => {
@@ -108,7 +108,7 @@ impl Token {
         begin(&module)?;
         self.module = Some(module.clone());
         let slot = match self.slot(&module) {
-            // some modules see a token that was put back only when they begin anew
+            // some modules see a token that was put back only after they begin again
             Err(DeviceFault::TokenAbsent) if device::begin_anew(&self.uri.module, &module) => {
                 begin(&module)?;
                 self.slot(&module)?
@@ -138,8 +138,8 @@ impl Token {
         }
     }
 
-    /// Whether a PIN may be tried. The token remembers what was tried before this process, so that one which is started again and again
-    /// does not lock it (`CKF_USER_PIN_COUNT_LOW`, PKCS#11 3.0 §3.2).
+    /// Checks that a PIN may be tried. The token itself remembers failed attempts of earlier processes, so that restarts do not lock it
+    /// (`CKF_USER_PIN_COUNT_LOW`, PKCS#11 3.0 §3.2).
     fn may_try(&self, module: &Pkcs11, slot: Slot) -> Result<(), DeviceFault> {
         let info = module.get_token_info(slot).map_err(failed)?;
         if info.user_pin_locked() || info.user_pin_final_try() {
@@ -149,7 +149,7 @@ impl Token {
         if info.user_pin_count_low() && by_itself { Err(DeviceFault::PinTried) } else { Ok(()) }
     }
 
-    /// The one slot whose token is called so.
+    /// The one slot with the named token.
     fn slot(&self, module: &Pkcs11) -> Result<Slot, DeviceFault> {
         let mut slots = Vec::new();
         for slot in module.get_slots_with_token().map_err(failed)? {
@@ -252,7 +252,7 @@ fn pin(source: &PinSource) -> Result<AuthPin, DeviceFault> {
     }
 }
 
-/// What a module says, by the names of PKCS#11; the whole of it goes to the log.
+/// The fault for an error of a module, by the names of PKCS#11; the full error goes to the log.
 fn failed(fault: Error) -> DeviceFault {
     tracing::warn!("pkcs#11: {fault}");
     let Error::Pkcs11(value, _) = fault else { return DeviceFault::Failed("no return value") };

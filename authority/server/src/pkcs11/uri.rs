@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 /// Bytes of a URI: every name in it has at most 32 bytes or is a path.
 const MAX_URI_BYTES: usize = 4096;
 
-/// A private key in a token. Guarantees: the module is an absolute path, the token is named by label or serial number, the key by label or id,
-/// and the PIN comes from a file or the environment. It holds no secret and may be shown.
+/// A private key in a token. Guarantees that the path of the module is absolute, and that the PIN comes from a file or the environment. The
+/// token is named by label or serial number, the key by label or id. Holds no secret and may be shown.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Pkcs11Uri {
     text: String,
@@ -19,7 +19,7 @@ pub struct Pkcs11Uri {
     pub(super) pin: PinSource,
 }
 
-/// Where the PIN comes from.
+/// The source of the PIN.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum PinSource {
     /// A file, of which one final line break is dropped.
@@ -28,12 +28,12 @@ pub(super) enum PinSource {
     Environment(String),
 }
 
-/// Why a URI is refused. Holds nothing of it.
+/// Reason for refusing a URI. Holds nothing of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UriFault {
     /// It does not begin with `pkcs11:`, is too long, or has a `%` that does not begin two hex digits.
     Syntax,
-    /// An attribute that does not name a private key of a token, or stands twice.
+    /// An attribute does not name a private key of a token, or stands twice.
     Attribute,
     /// Neither `token` nor `serial`.
     Token,
@@ -43,7 +43,7 @@ pub enum UriFault {
     Module,
     /// No `pin-source`, or one that is neither `file:/…` nor `env:NAME`.
     Pin,
-    /// A `pin-value`: the PIN itself belongs into no configuration.
+    /// A `pin-value`: the PIN itself belongs in no configuration.
     PinValue,
 }
 
@@ -108,7 +108,7 @@ impl Attributes {
 }
 
 impl Pkcs11Uri {
-    /// Reads a URI. What it does not understand it refuses: another key than the one that was meant must not sign.
+    /// Reads a URI. Refuses unknown attributes: no key but the intended one may sign.
     ///
     /// # Errors
     /// [`UriFault`].

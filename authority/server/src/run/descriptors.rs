@@ -1,15 +1,15 @@
-//! File descriptors: a follower is one, and most systems grant a process 1,024 unless it asks for more.
+//! File descriptors: each follower takes one, and most systems grant a process 1,024 unless it asks for more.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// What is open beside connections: the index, the log, threads, the listeners.
+/// Descriptors beside connections: the index, the log, threads, the listeners.
 const OTHERS: u64 = 256;
 
-/// Asks the system for as many descriptors as the configured connections may take, and says so where it grants fewer.
+/// Asks the system for as many descriptors as the configured connections may take, and warns if it grants fewer.
 pub(super) fn provide(connections: usize) {
     let wanted = (connections as u64).saturating_add(OTHERS);
     let now = getrlimit(Resource::Nofile);
-    // None stands for no limit.
+    // None means no limit.
     let Some(current) = now.current.filter(|current| *current < wanted) else { return };
     let most = now.maximum.map_or(wanted, |maximum| maximum.min(wanted));
     let asked = setrlimit(Resource::Nofile, Rlimit { current: Some(most), maximum: now.maximum });

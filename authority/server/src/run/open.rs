@@ -1,4 +1,4 @@
-//! Opening a state directory: log, documents, certificates, index; each checked, and what was done about it said.
+//! Opens a state directory: checks log, documents, certificates and index, and reports every repair.
 
 use std::path::PathBuf;
 use std::sync::{Arc, RwLock};
@@ -24,7 +24,7 @@ use crate::store::{
 use crate::submit::{Compiled, Quota, Room, Sequencer, Verified, blocks, reopen, said};
 use crate::{Config, RunFault, disk};
 
-/// An opened log with what it needs to be served.
+/// An opened log with the parts needed to serve it.
 pub(crate) struct Opened {
     pub log: Log,
     pub ledger: Ledger,
@@ -34,7 +34,7 @@ pub(crate) struct Opened {
     pub anchors: Anchors,
     pub missing_certificates: u64,
     pub kept: Option<Kept>,
-    /// The bytes that each publisher has brought to the disk, evidence apart.
+    /// Bytes that each publisher has brought to the disk, evidence apart.
     pub quota: Quota,
 }
 
@@ -44,7 +44,7 @@ impl Opened {
     }
 }
 
-/// Opens the log, folds it, and looks whether everything that it names is there.
+/// Opens the log, folds it, and checks that everything that it names is there.
 pub(crate) fn open(config: &Config, layout: &Layout) -> Result<Opened, RunFault> {
     let configured = keys::configured(config)?;
     let roots = configured.roots();
@@ -88,8 +88,8 @@ pub(crate) fn open(config: &Config, layout: &Layout) -> Result<Opened, RunFault>
     Ok(Opened { log, ledger, documents, trust, configured, anchors, missing_certificates, kept, quota })
 }
 
-/// Where the last checkpoint is kept apart, if that is configured. Refuses where one was kept for this state and none is there now, or
-/// nothing says any more where: an older configuration is as little a reason to sign as a volume that is not mounted.
+/// The store of the last checkpoint, if one is configured. Refuses to go on if one was kept for this state and is missing now, or is no
+/// longer configured. An older configuration is as suspect as a volume that is not mounted.
 pub(crate) fn kept(config: &Config, layout: &Layout) -> Result<Option<Kept>, RunFault> {
     let mark = &layout.kept_apart;
     match config.last_checkpoint.clone() {
@@ -124,7 +124,7 @@ fn report(config: &Config, log: &Log, recovery: &Recovery) {
     }
 }
 
-/// The chains of everything that signed an entry or a published document; those that are missing are said and counted.
+/// The chains of everything that signed an entry or a published document; missing ones are logged and counted.
 fn trust(config: &Config, ledger: &Ledger, documents: &Documents) -> Result<(Trust, u64), RunFault> {
     let mut trust = Trust::new(config.authority.clone());
     trust.set_root(ledger.root().to_vec());
@@ -147,7 +147,7 @@ fn trust(config: &Config, ledger: &Ledger, documents: &Documents) -> Result<(Tru
     Ok((trust, missing))
 }
 
-/// The parts that a sequencer shares with those who answer requests.
+/// Parts shared by the sequencer and the request handlers.
 pub(super) struct Shared {
     pub metrics: Arc<Metrics>,
     pub clock: Arc<Clock>,
@@ -163,7 +163,7 @@ pub(super) fn sequencer(
     shared: Shared,
 ) -> Result<(Sequencer, Found), RunFault> {
     let Shared { metrics, clock, reserve } = shared;
-    // After a crash between the two, what is kept apart is behind; before anything is served, it is not.
+    // After a crash between the two, the checkpoint kept apart is behind; it catches up before anything is served.
     if let Some(kept) = &mut opened.kept {
         reserve.lend(|| {
             kept.advance(opened.log.checkpoint())?;
@@ -175,7 +175,7 @@ pub(super) fn sequencer(
         reserve.lend(|| Index::open(&layout.index, &config.prefix, opened.position(), &listed))?;
     let mut found = Found { index: "ready".to_owned(), missing_certificates: opened.missing_certificates };
     match reason {
-        // A new log has no index yet; that is nothing to be alarmed about.
+        // A new log has no index yet, which needs no warning.
         Some(_) if opened.log.size() == 0 => {}
         Some(reason) => {
             metrics.count("semgate_authority_index_rebuilt_total", &[]);
@@ -210,7 +210,7 @@ pub(super) fn sequencer(
             clock.now(),
         )
         .map_err(|e| RunFault::Stopped(format!("the first head could not be made: {e}")))?;
-    // There is a head on disk before anything can be appended: without one, what a crash leaves could not be told from a rollback.
+    // A head must be on disk before anything is appended: without one, a crash could not be told from a rollback.
     reserve.lend(|| disk::write(&layout.head, &first.head.bytes))?;
     let evidence = evidence(config, layout, &opened.quota)?;
     gauges(&metrics, &first, &evidence, &keys);
@@ -254,7 +254,7 @@ pub(super) fn sequencer(
     Ok((sequencer, found))
 }
 
-/// The evidence that is kept, charged to the publishers of the lines that it is about.
+/// The kept evidence, charged to the publishers of its lines.
 fn evidence(config: &Config, layout: &Layout, quota: &Quota) -> Result<Evidence, RunFault> {
     let (most, shares) = (config.limits.evidence_files, config.limits.account_share);
     Evidence::open(layout, most, shares, |urn, bytes| {
@@ -280,8 +280,7 @@ fn gauges(metrics: &Metrics, first: &crate::publish::Published, evidence: &Evide
     }
 }
 
-/// A clock that is far ahead at the start cannot be told from one of an authority that was off for long; it is said, since what is logged by
-/// it stays.
+/// Warns if the clock is far ahead of the last signature. At the start, a wrong clock looks like a long pause, and a logged time stays.
 fn look_at_clock(config: &Config, now: u64, last: u64) {
     let gap = now.saturating_sub(last);
     if last > 0 && gap > config.limits.clock_gap.as_secs() {
@@ -304,8 +303,8 @@ pub(super) fn verify_head(
     VerifiedHead::verify(bytes, &rules, now())
 }
 
-/// `issued_at` of the last head of the process before, so that times do not go back when the clock does. The file is believed only if
-/// it verifies; that it is of no larger log than ours was seen when the log was opened.
+/// `issued_at` of the last head of the previous process, so that times do not go back with the clock. The file counts only if it verifies;
+/// opening the log already checked that it covers no larger log.
 fn last_issued(config: &Config, layout: &Layout, keys: &Keys, log: &Log) -> Result<u64, RunFault> {
     let Some(bytes) = disk::read(&layout.head)? else { return Ok(0) };
     match verify_head(config, keys, log.verifier(), &bytes) {

@@ -1,4 +1,4 @@
-//! What an authority says about itself: from its own memory at `GET /status` of the admin address, or from its directory.
+//! The status of an authority: from its memory at `GET /status` of the admin address, or from its directory.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,12 +11,12 @@ use crate::store::{Documents, Layout, Log, Witness};
 use crate::submit::said;
 use crate::{Config, RunFault, disk};
 
-/// When a head was issued and until when it is good, in seconds since the Unix epoch.
+/// Issue and expiry of a head, in seconds since the Unix epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeadTimes {
     /// When it was signed.
     pub issued_at: u64,
-    /// When it stops counting.
+    /// Its expiry.
     pub next_update: u64,
 }
 
@@ -29,7 +29,7 @@ pub struct RoleStatus {
     pub not_after: Option<u64>,
 }
 
-/// What an authority's state directory, or its admin address at `GET /status`, says.
+/// The status of an authority, from its state directory or from `GET /status` of its admin address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
     /// The authority's name.
@@ -42,7 +42,7 @@ pub struct Status {
     pub size: u64,
     /// Root hash of the log, base64.
     pub root: String,
-    /// The newest head; offline the last one that was written, if it verifies.
+    /// The newest head; offline, the last one written, if it verifies.
     pub head: Option<HeadTimes>,
     /// Published contexts.
     pub contexts: u64,
@@ -63,7 +63,7 @@ pub struct Status {
     pub policies: Option<String>,
 }
 
-/// The running authority's own word.
+/// The status of the running authority.
 pub(crate) fn status_of(app: &App) -> Status {
     let public = app.public();
     let index = match indexed(app) {
@@ -95,8 +95,8 @@ fn roles(keys: &Keys) -> Vec<RoleStatus> {
     ]
 }
 
-/// Reads the state directory without locking or changing it: good beside a running authority too, for which `GET /status` on the admin
-/// address says more.
+/// Reads the state directory without locking or changing it. Works beside a running authority, though `GET /status` on its admin address
+/// reports more.
 ///
 /// # Errors
 /// There is no readable log, or its entries do not hash to its checkpoint.
@@ -104,7 +104,7 @@ pub fn status(config: &Config) -> Result<Status, RunFault> {
     let layout = Layout::new(&config.state);
     let key = keys::log_key(config)?;
     let mut last = None;
-    // A running authority may replace the incomplete tiles while they are read; then the next try finds the new ones.
+    // A running authority may replace incomplete tiles during the read; the next try finds the new ones.
     for _ in 0..3 {
         match look(config, &layout, &key) {
             Ok(status) => return Ok(status),
@@ -115,13 +115,13 @@ pub fn status(config: &Config) -> Result<Status, RunFault> {
 }
 
 fn look(config: &Config, layout: &Layout, key: &semgate_statement::LogKey) -> Result<Status, RunFault> {
-    // Read before the checkpoint, so that beside a running authority it is never of a larger log.
+    // Read before the checkpoint, so that it never covers a larger log, also beside a running authority.
     let roots = keys::roots(&config.roots, &config.prefix)?;
     let kept = kept(config, layout)?.map(|kept| kept.checkpoint(key.verifier())).transpose()?.flatten();
     let witness = Witness::read(layout, &roots, key.verifier(), config.limits.batch)?.with(kept);
     let path = layout.log.join("checkpoint");
     if disk::read(&path)?.is_none() {
-        // a log that is gone is not one that was never begun
+        // a missing log is not the same as a new one
         witness.judge(&path, None)?;
     }
     let documents = Documents::new(layout, roots);

@@ -1,5 +1,5 @@
-//! The last checkpoint, kept apart from the state directory: a backup that is restored brings an older log back, but not an older
-//! memory of it. It moves by compare-and-swap, so that of two authorities over copies of one log only one can go on.
+//! The last checkpoint, kept apart from the state directory: restoring a backup brings back an older log, but not this file. It moves by
+//! compare-and-swap, so that of two authorities over copies of one log only one can go on.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -11,24 +11,23 @@ use semgate_statement::{Checkpoint, LogVerifier};
 
 use crate::{RunFault, disk};
 
-/// A place that holds one signed checkpoint and outlives the state directory. Another store (a database row, an object with conditional
-/// writes) is another implementation of this.
+/// A place for one signed checkpoint that outlives the state directory. Another store (a database row, an object with conditional writes)
+/// is another implementation.
 pub(crate) trait LastCheckpoint: Send + fmt::Debug {
-    /// The signed note that is there; none if nothing was ever put.
+    /// The signed note; none if nothing was ever put.
     fn read(&self) -> Result<Option<String>, RunFault>;
 
-    /// Makes durable what is there: the process before may have been killed between its swap and the end of it.
+    /// Makes the current note durable: the previous process may have died in the middle of its swap.
     fn settle(&self) -> Result<(), RunFault>;
 
-    /// Puts `new` in the place of `expected`, durably, or changes nothing. Answers what was there: the swap was made if that is
-    /// `expected`.
+    /// Replaces `expected` by `new`, durably, or changes nothing. Returns the previous note; the swap was made if that is `expected`.
     fn swap(&self, expected: Option<&str>, new: &str) -> Result<Option<String>, RunFault>;
 
-    /// Where it is, for people.
+    /// Its location, for people.
     fn place(&self) -> PathBuf;
 }
 
-/// A file, best on another volume than the state; swaps are serialised by a lock on a file beside it.
+/// A file, best on another volume than the state. A lock on a file beside it serialises swaps.
 #[derive(Debug)]
 pub(crate) struct CheckpointFile(pub PathBuf);
 
@@ -71,7 +70,7 @@ impl LastCheckpoint for CheckpointFile {
     }
 }
 
-/// What is kept apart, as this process knows it.
+/// The checkpoint kept apart, as this process knows it.
 #[derive(Debug)]
 pub(crate) struct Kept {
     store: Box<dyn LastCheckpoint>,
@@ -79,11 +78,11 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// Reads what is there. `mark` lies with the state and says that a checkpoint was kept for it.
+    /// Reads the current note. `mark` lies with the state and says that a checkpoint was kept for it.
     ///
     /// # Errors
-    /// The store fails, or is empty although there is a mark: a volume that is not mounted looks just like that, and what it holds may be
-    /// newer than the log.
+    /// The store fails, or is empty although there is a mark. A volume that is not mounted looks the same, and may hold a checkpoint newer
+    /// than the log.
     pub fn open(store: Box<dyn LastCheckpoint>, mark: &Path) -> Result<Self, RunFault> {
         let note = store.read()?;
         if note.is_none() && mark.exists() {
@@ -100,7 +99,7 @@ impl Kept {
         Ok(Self { store, note })
     }
 
-    /// Leaves the mark that a checkpoint is kept; to be called once one is.
+    /// Leaves the mark that a checkpoint is kept; call it once one is.
     pub fn mark(&self, mark: &Path) -> Result<(), RunFault> {
         if self.note.is_none() || mark.exists() {
             return Ok(());
@@ -108,8 +107,8 @@ impl Kept {
         disk::write(mark, b"the last checkpoint of this log is kept apart (`last_checkpoint`)\n")
     }
 
-    /// The checkpoint that was last put, if the log key signed it. One that it did not sign is damage, and stops the start: what is
-    /// unknown may be newer than the log.
+    /// The last checkpoint, if the log key signed it. One with another signature counts as damage and stops the start: it may be newer than
+    /// the log.
     pub fn checkpoint(&self, key: &LogVerifier) -> Result<Option<(PathBuf, Checkpoint)>, RunFault> {
         let Some(note) = &self.note else { return Ok(None) };
         let checkpoint = Checkpoint::verify(note.as_bytes(), key, key.name())
@@ -117,11 +116,11 @@ impl Kept {
         Ok(Some((self.store.place(), checkpoint)))
     }
 
-    /// Moves on to a checkpoint that continues the one that is there.
+    /// Moves on to a checkpoint that continues the current one.
     ///
     /// # Errors
-    /// The store fails, or holds another checkpoint than this process put there: then another authority signs the same log, and this
-    /// one must end.
+    /// The store fails, or holds another checkpoint than this process put there. Then another authority signs the same log, and this one
+    /// must end.
     pub fn advance(&mut self, note: &str) -> Result<(), RunFault> {
         if self.note.as_deref() == Some(note) {
             return Ok(());
@@ -142,7 +141,7 @@ impl Kept {
     }
 }
 
-/// Refuses a log that is smaller than what is kept apart.
+/// Refuses a log that is smaller than the checkpoint kept apart.
 pub(super) fn judge(kept: &Checkpoint, place: &Path, log: &Path, size: u64) -> Result<(), RunFault> {
     if kept.size <= size {
         return Ok(());

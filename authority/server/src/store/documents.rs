@@ -1,4 +1,4 @@
-//! Documents, chains and evidence: write-once files named by what they hold.
+//! Documents, chains and evidence: write-once files named by their content.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -33,18 +33,18 @@ impl Documents {
         }
     }
 
-    /// How many published documents were found missing or damaged and not written again since.
+    /// Number of published documents found missing or damaged and not written again since.
     pub fn missing(&self) -> u64 {
         self.missing.lock().unwrap_or_else(PoisonError::into_inner).len() as u64
     }
 
-    /// Where the signed context with this payload digest lies.
+    /// Path of the signed context with this payload digest.
     pub fn path(&self, digest: &Digest) -> PathBuf {
         self.documents.join(format!("{}.json", digest.hex()))
     }
 
-    /// The published signed context with this payload digest, bytes as they were submitted or signed. None if the file is missing, is
-    /// not a signed context, or holds another payload than its name says; such a one counts as missing until it is written again.
+    /// The published signed context with this payload digest, byte for byte. None if the file is missing, is not a signed context, or holds
+    /// another payload than its name says. Such a document counts as missing until it is written again.
     pub fn read(&self, digest: &Digest) -> Result<Option<Vec<u8>>, RunFault> {
         let good = disk::read(&self.path(digest))?.filter(|bytes| {
             General::read(bytes, context::TYPE, &self.roots, context::MAX_SIGNED_BYTES)
@@ -58,14 +58,14 @@ impl Documents {
         Ok(good)
     }
 
-    /// Keeps signed contexts and chains: durable when this returns. A chain that is there already is left as it is.
+    /// Stores signed contexts and chains: durable when this returns. Existing chains stay as they are.
     pub fn write(&self, contexts: &[(Digest, &[u8])], chains: &[&Chain]) -> Result<(), RunFault> {
         disk::write_all(&self.files(contexts, chains))?;
         self.written(contexts.iter().map(|(digest, _)| digest));
         Ok(())
     }
 
-    /// The files that keep signed contexts and chains, each once; not those of chains that are there already.
+    /// The files for signed contexts and chains, each once; omits chains that exist already.
     pub fn files(&self, contexts: &[(Digest, &[u8])], chains: &[&Chain]) -> Vec<(PathBuf, Vec<u8>)> {
         let mut files: BTreeMap<PathBuf, Vec<u8>> = BTreeMap::new();
         for (digest, signed) in contexts {
@@ -80,7 +80,7 @@ impl Documents {
         files.into_iter().collect()
     }
 
-    /// The files of these documents are good from now on.
+    /// Marks the files of these documents as good.
     pub fn written<'a>(&self, digests: impl Iterator<Item = &'a Digest>) {
         let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
         digests.for_each(|digest| {
@@ -101,7 +101,7 @@ impl Documents {
         Ok(Some(chain))
     }
 
-    /// Where the chain of this thumbprint lies.
+    /// Path of the chain with this thumbprint.
     pub fn chain_path(&self, thumbprint: &Thumbprint) -> PathBuf {
         self.certificates.join(format!("{thumbprint}.pem"))
     }
@@ -120,12 +120,12 @@ impl Documents {
     }
 }
 
-/// Refused second documents for a published URN: kept, because they may show a signer gone wrong (F0-35).
+/// Refused second documents for a published URN: kept, because they may show a compromised signer.
 #[derive(Debug, Clone)]
 pub(crate) struct Evidence {
     dir: PathBuf,
     max: usize,
-    /// The most that one account may have.
+    /// The most files of one account.
     share: usize,
     kept: usize,
     /// The files of each SPIFFE id that offered them.
@@ -143,7 +143,7 @@ pub(crate) enum NewEvidence {
     Full,
 }
 
-/// The members of a record that say to whom and under which line it is charged.
+/// The members of a record that name the account and the line that it is charged to.
 #[derive(Debug, Deserialize)]
 struct Charged {
     by: String,
@@ -151,8 +151,8 @@ struct Charged {
 }
 
 impl Evidence {
-    /// That of a state directory, of at most `max` files, one part in `shares` of which one account may have. `charge` is called with URN and
-    /// length of each; one that cannot be read counts for nobody.
+    /// The evidence of a state directory, at most `max` files; one account may have one part in `shares`. Calls `charge` with URN and
+    /// length of each file; an unreadable one is charged to nobody.
     pub fn open(
         layout: &Layout,
         max: usize,
@@ -171,12 +171,12 @@ impl Evidence {
         Ok(Self { dir: layout.evidence.clone(), max, share, kept, of })
     }
 
-    /// Files kept.
+    /// Number of files.
     pub fn len(&self) -> usize {
         self.kept
     }
 
-    /// Keeps one record of what `by` offered, under the digest of the refused payload. Past a bound nothing is written.
+    /// Stores one record of an offer by `by`, under the digest of the refused payload. Past a bound it writes nothing.
     pub fn keep(&mut self, digest: &Digest, by: &str, record: &[u8]) -> Result<NewEvidence, RunFault> {
         let path = self.dir.join(format!("{}.json", digest.hex()));
         if path.exists() {

@@ -1,4 +1,4 @@
-//! Entries and documents that a cut-short write left without a checkpoint: set aside, never deleted at once.
+//! Entries and documents of a cut-short write without a checkpoint: set aside, not deleted at once.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use semgate_contexts::Digest;
 use super::Layout;
 use crate::{RunFault, disk};
 
-/// The directory `leftovers/`, of a bounded number of files.
+/// The directory `leftovers/`, with a bounded number of files.
 #[derive(Debug, Clone)]
 pub(crate) struct Leftovers {
     dir: PathBuf,
@@ -22,7 +22,8 @@ impl Leftovers {
         Self { dir: layout.leftovers.clone(), max }
     }
 
-    /// Renames files into it; the oldest ones there make place. More than the bound at once is not what one crash leaves, and refused.
+    /// Moves files into it; the oldest ones there make place. Refuses more files than the bound at once: a single crash cannot leave so
+    /// many.
     pub fn take(&self, files: &[&Path]) -> Result<(), RunFault> {
         if files.is_empty() {
             return Ok(());
@@ -36,7 +37,7 @@ impl Leftovers {
         self.make_place(files.len())?;
         for file in files {
             let bytes = fs::read(file).map_err(RunFault::io("reading", file))?;
-            // Bundles of one name differ from crash to crash; documents are named by what they hold already.
+            // Bundles of one name differ from crash to crash; documents are named by their content.
             let below = file.components().rev().take_while(|c| c.as_os_str() != "tile").collect::<Vec<_>>();
             let parts = if below.len() == file.components().count() { 1 } else { below.len() };
             let name: Vec<String> = below

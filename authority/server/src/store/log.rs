@@ -1,13 +1,12 @@
 //! The log on disk: C2SP `tlog-tiles` files and one signed checkpoint.
 //!
-//! **The checkpoint file is the commit record.** An append first brings everything that needs room to the disk, beside its place and
-//! fsynced: documents, entry bundles, hash tiles, checkpoint, head. Then it renames, each step durable before the next: what the new
-//! entries name and the tiles, the checkpoint, the head. So a full disk is found out before anything has changed.
-//! Nothing is told to anyone before the checkpoint is durable, so a crash before it leaves a log that nobody has heard of any later
-//! state of, and a crash after it leaves the new one whole. What one cut-short append left past the checkpoint was never acknowledged and
-//! is set aside; so no two trees of one size are ever signed. More than that means that the checkpoint is older than the log: then
-//! nothing is touched and the log does not open. Hash tiles follow from the entries and are repaired from them;
-//! entries follow from nothing, and a log whose entries do not hash to its checkpoint does not start.
+//! **The checkpoint file is the commit record.** An append first writes all its files beside their places, fsynced: documents, entry
+//! bundles, hash tiles, checkpoint, head. So a full disk shows before anything has changed. Then it renames in this order, each step
+//! durable before the next: documents and tiles, the checkpoint, the head. Nothing is answered before the checkpoint is durable. A crash
+//! before it leaves the old log, and a crash after it the new one, whole. Leftovers of one append past the checkpoint were never
+//! acknowledged and are set aside, so no two trees of one size are ever signed. More leftovers mean that the checkpoint is older than the
+//! log: then nothing is touched and the log does not open. Hash tiles are repaired from the entries. Entries cannot be repaired: if they do
+//! not hash to the checkpoint, the log does not open.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,16 +25,16 @@ use super::witness::{TO_DO, Witness};
 use crate::disk::{Beside, Reserve};
 use crate::{RunFault, disk};
 
-/// The incomplete tiles at the end of a tree, by the name of the full tile that each grows into.
+/// The incomplete tiles at the end of a tree, each by the name of its full tile.
 pub(crate) type Edge = BTreeMap<TilePath, (u32, Arc<[u8]>)>;
 
-/// Called with index and bytes of each entry, in order.
+/// Callback for index and bytes of each entry, in order.
 pub(crate) type Each<'a> = &'a mut dyn FnMut(u64, &[u8]) -> Result<(), RunFault>;
 
-/// A file that is not one of the tree that the checkpoint covers.
+/// A file outside the tree that the checkpoint covers.
 struct Stray {
     path: PathBuf,
-    /// Of an entry bundle past the checkpoint: up to where it goes.
+    /// End of an entry bundle past the checkpoint.
     entries: Option<u64>,
 }
 
@@ -48,7 +47,7 @@ pub(crate) struct Log {
     pub(super) edge: Edge,
 }
 
-/// An append that is made and not written yet.
+/// A prepared append that is not written yet.
 pub(crate) struct Append {
     tree: Tree,
     checkpoint: String,
@@ -58,7 +57,7 @@ pub(crate) struct Append {
 }
 
 impl Append {
-    /// What will be there once it is committed.
+    /// The state of the log after the commit.
     pub fn state(&self) -> LogState<'_> {
         LogState {
             size: self.tree.size(),
@@ -76,13 +75,13 @@ pub(crate) struct LogState<'a> {
     pub size: u64,
     /// Its root hash.
     pub root: TreeHash,
-    /// The signed checkpoint that covers all of it.
+    /// The signed checkpoint of all entries.
     pub checkpoint: &'a str,
     /// The incomplete tiles at its end.
     pub edge: &'a Edge,
 }
 
-/// What opening a log found to do.
+/// Findings and repairs from opening a log.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Recovery {
     /// There was no log: a new one of size 0 was begun.
@@ -93,30 +92,30 @@ pub(crate) struct Recovery {
     pub removed: u64,
 }
 
-/// What is done once a checkpoint is durable, and before anyone is told of it.
+/// Work after the checkpoint is durable, and before any answer.
 #[derive(Default)]
 pub(crate) struct After<'a> {
-    /// Files that are put into their places.
+    /// Files to put into their places.
     pub files: Vec<(PathBuf, Vec<u8>)>,
-    /// Where the checkpoint is kept apart. If it cannot be, this process must end: what is told and not kept could be forked by the next
-    /// restore.
+    /// The store of the checkpoint kept apart. If it fails, this process must end: a published state that is not kept could be forked by
+    /// the next restore.
     pub kept: Option<&'a mut Kept>,
-    /// Room that the checkpoint may take where it is kept apart: past this point nothing can be refused any more.
+    /// Reserved room for the checkpoint kept apart: past the commit point nothing can be refused.
     pub reserve: Option<&'a Reserve>,
 }
 
-/// Why an append did not happen.
+/// Reason why an append did not happen.
 #[derive(Debug)]
 pub(crate) enum AppendFault {
-    /// Before the commit point: the log on disk is what it was.
+    /// Before the commit point: the log on disk is unchanged.
     Before(RunFault),
-    /// At the commit point: whether the new checkpoint survives a power cut is unknown, so this process must end and start anew.
+    /// At the commit point: the new checkpoint may or may not survive a power cut, so this process must end and start again.
     Commit(RunFault),
 }
 
 impl Log {
-    /// Opens or begins the log in `dir`, hands every entry to `each` in order, and checks all of it against the checkpoint. Nothing is
-    /// written, moved or removed before it is clear that the checkpoint is not older than `witness` or than the tiles beside it.
+    /// Opens or begins the log in `dir`, hands every entry to `each` in order, and checks all of it against the checkpoint. Writes, moves
+    /// or removes nothing before it is clear that the checkpoint is not older than `witness` or than the tiles beside it.
     pub fn open(
         dir: &Path,
         key: LogKey,
@@ -130,7 +129,7 @@ impl Log {
         witness.judge(&path, found.as_ref().map(|(checkpoint, _)| checkpoint))?;
         let (checkpoint, note) = match found {
             Some(found) => {
-                // A process that was killed between the rename and the end of the commit leaves a name that is seen and not durable.
+                // A process killed between the rename and the end of the commit leaves a name that is visible but not durable.
                 disk::sync_dir(dir)?;
                 found
             }
@@ -145,7 +144,7 @@ impl Log {
             Self { dir: dir.to_path_buf(), key, tree: Tree::new(), checkpoint: note, edge: Edge::new() };
         let wrong = log.replay(checkpoint.size, each)?;
         if log.tree.root() != checkpoint.root {
-            // The hash tiles on disk are the witness of which entries changed; they are left as they are.
+            // The hash tiles on disk show which entries changed; they stay as they are.
             let near = wrong.first().map(|(tile, _)| format!("; the first tile that differs is `{tile}`"));
             let what = format!(
                 "its {} entries do not hash to the root of the checkpoint{}",
@@ -167,8 +166,8 @@ impl Log {
         Ok((log, recovery))
     }
 
-    /// Where the checkpoint on disk is not by the keys that sign now, for the log changed its key, it is signed anew: the same size and root.
-    /// Answers whether one of the keys that sign is among those that count; if not, nothing was written.
+    /// Signs the checkpoint again if the log changed its key: same size and root. Returns true if one of the signing keys is among those
+    /// that count; if not, writes nothing.
     pub fn sign_anew(&mut self, counting: &LogVerifier) -> Result<bool, RunFault> {
         let note = self.key.sign(self.size(), self.root()).map_err(|e| unsigned(&self.dir, e))?;
         if Checkpoint::verify(note.as_bytes(), counting, counting.name()).is_err() {
@@ -207,17 +206,17 @@ impl Log {
         Ok(checkpoint)
     }
 
-    /// The key that its checkpoints are verified with.
+    /// The key that verifies its checkpoints.
     pub fn verifier(&self) -> &LogVerifier {
         self.key.verifier()
     }
 
-    /// Where it lies.
+    /// Its directory.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// The log key once more, for opening the log again.
+    /// A copy of the log key, for opening the log again.
     pub fn key_again(&self) -> LogKey {
         self.key.clone()
     }
@@ -232,22 +231,22 @@ impl Log {
         self.tree.root()
     }
 
-    /// The signed checkpoint that covers all of it.
+    /// The signed checkpoint of all entries.
     pub fn checkpoint(&self) -> &str {
         &self.checkpoint
     }
 
-    /// Bytes of the incomplete tiles at its end, which every append writes anew.
+    /// Bytes of the incomplete tiles at its end, which every append rewrites.
     pub fn edge_bytes(&self) -> usize {
         self.edge.values().map(|(_, bytes)| bytes.len()).sum()
     }
 
-    /// All of that, for a head.
+    /// The state for a head.
     pub fn state(&self) -> LogState<'_> {
         LogState { size: self.size(), root: self.root(), checkpoint: &self.checkpoint, edge: &self.edge }
     }
 
-    /// The log as it would be with these entries behind it. Nothing is written.
+    /// The log with these entries appended. Writes nothing.
     pub fn extend(&self, entries: &[Vec<u8>]) -> Result<Append, RunFault> {
         let mut tree = self.tree.clone();
         let wrong = |e: &dyn std::fmt::Display| RunFault::damaged(&self.dir, e);
@@ -267,13 +266,13 @@ impl Log {
         Ok(Append { tree, checkpoint, edge, tiles, superseded })
     }
 
-    /// Has the log key sign once more what it signed last, to see whether it does.
+    /// Repeats the last signature of the log key, to test that it signs.
     pub fn sign_again(&self) -> Result<(), RunFault> {
         self.key.sign(self.size(), self.root()).map(drop).map_err(|e| unsigned(&self.dir, e))
     }
 
-    /// Brings an append to disk: what was `begun` and `first` with the tiles before the checkpoint that names them, what comes `after` it
-    /// then. When this answers, all of it is durable.
+    /// Commits an append: `begun` and `first` go to disk with the tiles before the checkpoint, `after` follows it. All of it is durable
+    /// when this returns.
     pub fn commit(
         &mut self,
         append: Append,
@@ -293,7 +292,7 @@ impl Log {
         record.rename().map_err(AppendFault::Before)?.sync().map_err(AppendFault::Commit)?;
         let placed = match after.kept {
             None => last.place(),
-            // neither waits for the other's disk
+            // the two writes do not wait for each other's disk
             Some(kept) => thread::scope(|scope| {
                 let keeping = scope.spawn(|| match after.reserve {
                     Some(reserve) => reserve.lend(|| kept.advance(&checkpoint)),
@@ -307,7 +306,7 @@ impl Log {
         placed.map_err(AppendFault::Commit)?;
         (self.tree, self.checkpoint, self.edge) = (tree, checkpoint, edge);
         for tile in superseded {
-            // Left behind it does no harm: the next start removes it.
+            // A leftover does no harm: the next start removes it.
             let path = self.path(&tile);
             let _ = fs::remove_file(&path);
             if widest(&tile, self.size()) == Some(TILE_WIDTH) {
@@ -321,7 +320,7 @@ impl Log {
         place(&self.dir, tile)
     }
 
-    /// Reads the bundles and rebuilds the tree; answers the files that are not on disk as they must be.
+    /// Reads the bundles and rebuilds the tree; returns the files that are missing or wrong on disk.
     fn replay(&mut self, size: u64, each: Each<'_>) -> Result<Vec<(TilePath, Vec<u8>)>, RunFault> {
         let mut wrong = Vec::new();
         let mut index = 0;
@@ -357,7 +356,7 @@ impl Log {
         Ok(wrong)
     }
 
-    /// Every file below `tile/` that is not one of this tree. Refuses if they are more than one append that was cut short.
+    /// Every file below `tile/` outside this tree. Refuses if they are more than one cut-short append.
     fn past_the_checkpoint(&self, witness: &Witness) -> Result<Vec<Stray>, RunFault> {
         let mut past = Vec::new();
         let mut dirs = vec![self.dir.join("tile")];
@@ -397,8 +396,7 @@ impl Log {
         Ok(past)
     }
 
-    /// Sets entries aside that never got their checkpoint and removes what follows from others: hash tiles, superseded and half-written
-    /// files.
+    /// Sets entries without a checkpoint aside, and removes derived files: hash tiles, superseded and half-written files.
     fn clear(&self, past: &[Stray], leftovers: &Leftovers) -> Result<u64, RunFault> {
         let entries: Vec<&Path> =
             past.iter().filter(|s| s.entries.is_some()).map(|s| s.path.as_path()).collect();
@@ -418,8 +416,8 @@ fn place(dir: &Path, tile: &TilePath) -> PathBuf {
     dir.join(tile.to_string().trim_start_matches('/'))
 }
 
-/// What is wrong when the bundle that the checkpoint ends in is not there. It is removed only after the checkpoint of a wider one is
-/// durable, so a wider one in its place was acknowledged.
+/// The fault for a missing last bundle of the checkpoint. It is removed only once the checkpoint of a wider one is durable, so a wider one
+/// in its place was acknowledged.
 fn without_its_bundle(dir: &Path, bundle: &TilePath) -> RunFault {
     match read_bundle(dir, bundle) {
         Ok(_) => RunFault::damaged(
@@ -432,7 +430,7 @@ fn without_its_bundle(dir: &Path, bundle: &TilePath) -> RunFault {
     }
 }
 
-/// The bundle of just this width, or the beginning of a wider one.
+/// The bundle of this exact width, or the beginning of a wider one.
 fn read_bundle(dir: &Path, bundle: &TilePath) -> Result<Vec<u8>, RunFault> {
     let path = place(dir, bundle);
     if let Some(bytes) = disk::read(&path)? {
@@ -448,7 +446,7 @@ fn read_bundle(dir: &Path, bundle: &TilePath) -> Result<Vec<u8>, RunFault> {
     Err(RunFault::damaged(&path, "it is missing, and entries follow from nothing else"))
 }
 
-/// How wide a tree of `size` makes the tile of this name; none if it has no such tile.
+/// Width of the named tile in a tree of `size`; none if the tree has no such tile.
 pub(crate) fn widest(tile: &TilePath, size: u64) -> Option<u32> {
     let found = match *tile {
         TilePath::Hashes { level, n, .. } => TilePath::hashes_in(level, n, size),
@@ -482,7 +480,7 @@ fn read_checkpoint(path: &Path, key: &LogVerifier) -> Result<Option<(Checkpoint,
     Ok(Some((checkpoint, note)))
 }
 
-/// A new log has no files at all: tiles without a checkpoint are a log that lost its commit record, not a new one.
+/// Begins a new log, which has no files at all: tiles without a checkpoint are a log that lost its commit record.
 fn begin(dir: &Path, path: &Path, key: &LogKey) -> Result<(), RunFault> {
     if !disk::list(&dir.join("tile"))?.is_empty() {
         let what = "it is missing although there are tiles; restore it from a backup or from what followers saw last";
@@ -492,7 +490,7 @@ fn begin(dir: &Path, path: &Path, key: &LogKey) -> Result<(), RunFault> {
     disk::write(path, note.as_bytes())
 }
 
-/// A log key that does not sign now says nothing against the files.
+/// A log key that does not sign now is no fault of the files.
 fn unsigned(path: &Path, fault: CheckpointFault) -> RunFault {
     match fault {
         CheckpointFault::Signer(fault) => RunFault::Signer { role: "log", fault },

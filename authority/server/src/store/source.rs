@@ -7,7 +7,7 @@ use semgate_statement::tiles::{TilePath, TileSource};
 use super::log::{Log, cut, with_width};
 
 impl TileSource for Log {
-    /// Any tile as wide as the log has it; its partial ones are in memory.
+    /// Any tile in the width that the log has; partial ones are in memory.
     fn tile(&self, tile: &TilePath) -> Option<Vec<u8>> {
         match self.edge.get(&tile.full()) {
             Some((width, bytes)) if tile.width() <= *width => {
@@ -19,7 +19,7 @@ impl TileSource for Log {
     }
 }
 
-/// A log while some of its hash tiles are not on disk as they must be.
+/// A log with some hash tiles missing or wrong on disk.
 pub(super) struct Repaired<'a> {
     pub log: &'a Log,
     pub wrong: &'a [(TilePath, Vec<u8>)],

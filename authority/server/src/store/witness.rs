@@ -1,4 +1,4 @@
-//! What this machine remembers of the newest state of the log that was told to anyone: the checkpoint in the last head.
+//! The newest published state of the log that this machine remembers: the checkpoint in the last head.
 
 use std::path::{Path, PathBuf};
 
@@ -10,13 +10,13 @@ use semgate_statement::{Checkpoint, LogVerifier, TreeHash, head};
 use super::{Layout, apart};
 use crate::{RunFault, disk};
 
-/// What an operator can do about a checkpoint that is too old.
+/// Advice for the operator about a checkpoint that is too old.
 pub(super) const TO_DO: &str = "nothing was changed; put the newest checkpoint and its tiles back (see Restore in docs/how-to/run-an-authority.md)";
 
-/// The newest checkpoint known, and how far one append may go past it.
+/// The newest known checkpoint, and how far one append may go past it.
 #[derive(Debug, Clone)]
 pub(crate) struct Witness {
-    /// None: there is no head that could be read, so entries without a checkpoint may have been acknowledged.
+    /// None if no head could be read: entries without a checkpoint may then have been acknowledged.
     pub seen: Option<Checkpoint>,
     /// Entries in one append, at most.
     pub append: u64,
@@ -25,7 +25,7 @@ pub(crate) struct Witness {
 }
 
 impl Witness {
-    /// The checkpoint in the last head. It counts if the log key signed it: the certificate of the head may have expired since.
+    /// The checkpoint in the last head. It counts if the log key signed it, even if the certificate of the head has expired since.
     pub fn read(layout: &Layout, roots: &Roots, key: &LogVerifier, batch: usize) -> Result<Self, RunFault> {
         let seen = disk::read(&layout.head)?.and_then(|bytes| checkpoint(&bytes, roots, key));
         // The size of a batch may have been configured smaller since the crash.
@@ -33,12 +33,12 @@ impl Witness {
         Ok(Self { seen, append, kept: None })
     }
 
-    /// The same with what is kept apart.
+    /// Adds the checkpoint kept apart.
     pub fn with(self, kept: Option<(PathBuf, Checkpoint)>) -> Self {
         Self { kept, ..self }
     }
 
-    /// Refuses a log that is smaller than what was seen, or another one of the same size.
+    /// Refuses a log that is smaller than the one seen, or another one of the same size.
     pub fn judge(&self, path: &Path, found: Option<&Checkpoint>) -> Result<(), RunFault> {
         let size = found.map_or(0, |checkpoint| checkpoint.size);
         if let Some((place, kept)) = &self.kept {
@@ -61,7 +61,7 @@ impl Witness {
         Ok(())
     }
 
-    /// Refuses a log that does not continue what is kept apart.
+    /// Refuses a log that does not continue the checkpoint kept apart.
     pub fn is_continued_by(
         &self,
         path: &Path,
@@ -80,7 +80,7 @@ impl Witness {
         })
     }
 
-    /// Refuses what lies past the checkpoint if nothing tells that it was never acknowledged: `head.json` is written before the first
+    /// Refuses entries past the checkpoint if nothing shows that they were never acknowledged. `head.json` is written before the first
     /// append and after every one.
     pub fn explains(&self, path: &Path) -> Result<(), RunFault> {
         if self.seen.is_some() {

@@ -1,4 +1,4 @@
-//! What a request would append, or why not; judged against the log as it will be when the batch before it in line is committed.
+//! Judges a request: the entry to append, or the refusal. It sees the log as it will be after the previous batch is committed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use semgate_statement::{
 use super::{Consent, Request, Sequencer};
 use crate::http::problem::{Code, Problem, reference_counts};
 
-/// What becomes of a request.
+/// The verdict on a request.
 pub(super) enum Judged {
     /// An entry is to be appended.
     New(Box<Entry>),
-    /// It was said before, here.
+    /// It was logged before, at this index.
     Known(u64),
 }
 
-/// Chains that were verified within this second: a batch asks for the same few again and again, and each costs three signatures.
+/// Chains verified within this second: a batch uses the same few again and again, and each costs three signature checks.
 #[derive(Default)]
 pub(crate) struct Verified {
     at: u64,
@@ -31,7 +31,7 @@ pub(crate) struct Verified {
 }
 
 impl Verified {
-    /// What [`verify_chain`] answers, verified anew when the second is another.
+    /// The result of [`verify_chain`], cached for the second.
     fn leaf(
         &mut self,
         chain: &Chain,
@@ -54,7 +54,7 @@ impl Verified {
 }
 
 impl Sequencer {
-    /// Judges a request and signs what it asks for. Nothing is written and the ledger is not changed.
+    /// Judges a request and signs its statement. Writes nothing and does not change the ledger.
     pub(super) fn judge(&mut self, request: &Request, consent: Consent) -> Result<Judged, Problem> {
         let judged = match request {
             Request::Publish { statement, chains, seen, references, .. } => {
@@ -94,7 +94,7 @@ impl Sequencer {
                     return Err(Code::VersionRaced.into());
                 }
                 references.iter().try_for_each(|other| self.counts(other))?;
-                // The document's chain is judged at `logged_at` by everyone who reads it, so it must hold then and not only when checked.
+                // Every reader judges the document's chain at `logged_at`, so it must hold then and not only at the check.
                 for chain in chains {
                     let leaf = self.verified.leaf(chain, self.anchors.roots(), Usage::Context, at);
                     let leaf = leaf.map_err(|fault| Problem::new(Code::SignatureInvalid, fault))?;
@@ -113,8 +113,8 @@ impl Sequencer {
         }
     }
 
-    /// That what a new document refers to counts at this place of the log: it may have been taken back since the document was checked, also
-    /// in the same batch.
+    /// Checks that a context to which a new document refers counts at this place of the log. It may have been revoked since the check of
+    /// the document, even in the same batch.
     fn counts(&self, other: &ContextUrn) -> Result<(), Problem> {
         let replay = self.ledger.replay();
         let status = replay.published(other).and_then(|published| replay.statuses().get(published.index));
@@ -140,7 +140,7 @@ impl Sequencer {
                     return Err(Problem::new(Code::TransitionRefused, detail));
                 }
                 return self.by_status_key(at, statement, consent).map_err(|problem| match problem.code {
-                    // what is proposed is the end of this suspension
+                    // the proposal is the end of this suspension
                     Code::SecondPersonRequired => problem.with(SUSPENSION, suspension.into()),
                     _ => problem,
                 });
@@ -148,7 +148,7 @@ impl Sequencer {
             Ok(()) => return self.by_status_key(at, statement, consent),
             Err(ReplayFault::Revoked) => act == Act::Revoke,
             Err(ReplayFault::SuspendedAlready | ReplayFault::RetiredAlready) => true,
-            // Resumed and since then not suspended again: the same act again. Never suspended: nothing to resume.
+            // Resumed and not suspended since: a repeated act. Never suspended: nothing to resume.
             Err(ReplayFault::NotSuspended) => self.ledger.act_at(index, act).is_some(),
             Err(fault) => return Err(Problem::new(Code::TransitionRefused, fault)),
         };
@@ -181,7 +181,7 @@ impl Sequencer {
         }
     }
 
-    /// The kill switch of a recognition; the same again is the same statement.
+    /// The kill switch of a recognition; a repeated one is the same statement.
     fn judge_withdraw(
         &mut self,
         (recognised, meant, lines): (&str, u64, &[Line]),
@@ -205,7 +205,7 @@ impl Sequencer {
         self.by_status_key(at, statement, consent)
     }
 
-    /// What a person permits: once, before the version is published, beside what is published.
+    /// A permission of a person: given once, before its version is published, beside the published ones.
     fn judge_override(
         &mut self,
         by: &SpiffeId,
@@ -232,8 +232,8 @@ impl Sequencer {
         }
     }
 
-    /// What root keys signed: the next by its number, by enough of them, and such that this authority's own keys still count after it, so
-    /// that nobody is left without a head that verifies.
+    /// A statement of the root: the next by its number, signed by enough root keys. This authority's own keys must still count after it, so
+    /// that there is always a head that verifies.
     fn judge_root(&self, signed: &SignedStatement) -> Result<Judged, Problem> {
         let at = self.time();
         let refused = |fault: &dyn std::fmt::Display| Problem::new(Code::TrustRefused, fault);
@@ -255,7 +255,7 @@ impl Sequencer {
         Ok(Judged::New(Box::new(entry)))
     }
 
-    /// A recognition whose end the status key could not sign is not said.
+    /// Refuses a recognition whose end the status key could not sign.
     fn can_withdraw(&self, statement: &Statement) -> Result<(), Problem> {
         let Statement::Root(said) = statement else { return Ok(()) };
         let RootAct::Recognise(recognition) = &said.act else { return Ok(()) };
@@ -310,7 +310,7 @@ impl Sequencer {
         Ok(())
     }
 
-    /// Signs what everybody who has to agreed to. What waits for a second person is not signed: nobody can take a signature back.
+    /// Signs an act with all required consents. One that waits for a second person is not signed: nobody can take a signature back.
     fn by_status_key(&mut self, at: u64, statement: Statement, consent: Consent) -> Result<Judged, Problem> {
         let role = self.keys.status().filter(|role| at <= role.leaf.not_after());
         let role = role.ok_or_else(|| {
@@ -320,7 +320,7 @@ impl Sequencer {
             return Err(Problem::new(Code::SignerUnavailable, "the status key is compromised"));
         }
         if consent == Consent::SecondMissing {
-            // what could not be said is not proposed
+            // an impossible statement is not proposed
             for line in statement.lines() {
                 role.leaf.allows_line(line).map_err(|fault| Problem::new(Code::LineNotDelegated, fault))?;
             }
@@ -331,7 +331,7 @@ impl Sequencer {
         self.entry(at, &own, std::slice::from_ref(&role.identity.chain))
     }
 
-    /// An entry that every follower will accept: it is verified as they will, before it is appended.
+    /// An entry that every follower accepts: it is verified by their rules before it is appended.
     fn entry(&mut self, at: u64, own: &OwnStatement, chains: &[Chain]) -> Result<Judged, Problem> {
         self.as_followers(at, own, chains).map_err(|fault| {
             tracing::error!("an entry that followers would refuse was not appended: {fault}");
@@ -355,23 +355,23 @@ impl Sequencer {
         own.verify_under(&*leaf.map_err(JwsFault::from)?)
     }
 
-    /// `logged_at` of the next entry: now, and never earlier than the entry before.
+    /// `logged_at` of the next entry: now, but never earlier than the entry before.
     fn time(&self) -> u64 {
         self.clock.now().max(self.ledger.replay().last_logged_at())
     }
 }
 
-/// Under which name it is said where the suspension is in the log that a resumption would end.
+/// Member that holds the log index of the suspension that a resumption would end.
 pub(crate) const SUSPENSION: &str = "suspension";
 
-/// What was asked for was the end of an older recognition.
+/// The problem for a withdrawal of an older recognition.
 pub(crate) fn recognised_anew() -> Problem {
     Problem::new(Code::RecognitionReplaced, "it was recognised anew since the withdrawal was asked for")
 }
 
-/// A statement that a key is compromised must name the key, and one whose being so has an effect: not that of a root, which leaves by a
-/// trust list, not another one than that of the certificate it names, where that is known, and not one by which a recognised authority alone
-/// signs: what that one signs is in its own log, and counts here until the recognition is withdrawn.
+/// Checks that a compromise statement names a key, and one for which it has an effect. It must not be a root key, which leaves by a trust
+/// list. If the named certificate is known, the key must be its own. It must not be a key with which only a recognised authority signs.
+/// Those signatures are in its own log, and count here until the recognition is withdrawn.
 fn names_a_key(
     act: &RootAct,
     anchors: &Anchors,
@@ -395,7 +395,7 @@ fn names_a_key(
     }
 }
 
-/// Whether a recognition that is in force at `at` certifies this key.
+/// Returns true if a recognition in force at `at` certifies this key.
 fn recognised_by(anchors: &Anchors, replay: &Replay, key: KeyId, at: u64) -> bool {
     let in_force = anchors.recognised().filter(|one| {
         let name = &one.recognition.recognised;

@@ -19,14 +19,14 @@ use crate::publish::{Heads, Published};
 use crate::store::{After, AppendFault, LogState};
 use crate::{RunFault, disk};
 
-/// The least that is written to see whether a disk that failed takes writes again: a few entries with their tiles.
+/// The least bytes of a trial write after the disk failed: a few entries with their tiles.
 const MIN_PROBE: usize = 64 * 1024;
 
 /// The end of a batch.
 enum Committed {
-    /// Every request was answered; whether a new head was published.
+    /// Every request was answered; `published` is true if there is a new head.
     Answered { published: bool },
-    /// The disk has no room. Requests with reserved room are to be tried once more.
+    /// The disk has no room. Requests with reserved room should be tried once more.
     NoRoom { reserved: Vec<OnRecord> },
 }
 
@@ -37,7 +37,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Whether an entry is appended for it.
+    /// Returns true if an entry is appended for it.
     fn is_fresh(&self) -> bool {
         matches!(self.verdict, Ok((true, _)))
     }
@@ -51,8 +51,8 @@ impl Waiting {
 }
 
 impl Sequencer {
-    /// Commits a batch and answers it. `true` if a new head was published. Where the disk has no room for all of it, requests with reserved room
-    /// are committed without the others.
+    /// Commits a batch and answers it. Returns `true` if a new head was published. If the disk has no room for all of it, commits only the
+    /// requests with reserved room.
     pub(super) fn commit(&mut self, batch: Vec<OnRecord>) -> Result<bool, RunFault> {
         let reserved = match self.try_commit(batch)? {
             Committed::Answered { published } => return Ok(published),
@@ -125,11 +125,11 @@ impl Sequencer {
         if self.cosigners.is_none() {
             self.show(made);
         } else {
-            // Witnesses cosign what is durable here: the head that is told has their lines, the one on the disk till then has none.
+            // Witnesses cosign the durable checkpoint: the published head has their lines, the one on the disk until then has none.
             match self.renew_if_signed() {
                 Ok(true) => {}
                 Ok(false) => {
-                    // the key of the head failed: it is in the log, its head comes later
+                    // the key of the head failed: the entry is logged, its head comes later
                     refuse_unknown(waiting);
                     return Ok(NOTHING);
                 }
@@ -146,7 +146,7 @@ impl Sequencer {
         Ok(Committed::Answered { published: true })
     }
 
-    /// Takes an entry that is to be appended into the fold; answers the contexts whose record changes with it.
+    /// Folds an entry that is to be appended; returns the contexts whose record changes with it.
     fn take(&mut self, index: u64, entry: &Entry) -> Result<Vec<ContextUrn>, Problem> {
         let internal = |fault: &dyn std::fmt::Display| Problem::new(Code::Internal, fault);
         if !matches!(entry.unverified(), Statement::Root(_)) {
@@ -158,7 +158,7 @@ impl Sequencer {
         let before = self.ledger.replay().statuses().clone();
         self.ledger.apply(entry).map_err(|fault| internal(&fault))?;
         self.anchors = anchors;
-        // chains that were verified by what the root had said before
+        // chains verified under the root's earlier statements
         self.verified = Verified::default();
         let replay = self.ledger.replay();
         let differs = |index: u64| before.get(index) != replay.statuses().get(index);
@@ -166,20 +166,20 @@ impl Sequencer {
         Ok(changed.map(|(urn, _)| urn.clone()).collect())
     }
 
-    /// What the root said in this batch counts from the next head on; that head is signed by keys that count by it.
+    /// Takes up the root's statements of this batch from the next head on; keys that count under them sign that head.
     pub(super) fn believe(&mut self) {
         if self.anchors.number() == self.keys.anchors().number() {
             return;
         }
         self.trust.set_root(self.ledger.root().to_vec());
         if self.keys.believe(self.anchors.clone(), self.clock.now()).contains(&Usage::Feed) {
-            // status tokens are by the key of the head
+            // status tokens are signed by the key of the head
             self.heads.new_feed();
             self.fed_anew = true;
         }
     }
 
-    /// The fold is told whose keys stand behind what it is given next.
+    /// Registers the keys behind the next statements with the fold.
     fn introduce(&mut self, request: &Request) {
         match request {
             Request::Publish { chains, .. } => self.ledger.introduce(chains.iter()),
@@ -194,7 +194,7 @@ impl Sequencer {
         }
     }
 
-    /// The chains of a committed request become public with its head.
+    /// Makes the chains of a committed request public with its head.
     fn take_chains(&mut self, request: &Request) {
         let status = self.keys.status();
         let status = status.as_ref().map(|role| &role.identity.chain);
@@ -210,8 +210,8 @@ impl Sequencer {
         }
     }
 
-    /// Writes a published document again if its file is missing or damaged. Only under the signer that its statement names: with another
-    /// one every reader would refuse it.
+    /// Writes a published document again if its file is missing or damaged. Only under the signer that its statement names: every reader
+    /// would refuse another one.
     fn restore(&self, request: &Request) -> Result<(), Problem> {
         let Request::Publish { statement, document, chains, .. } = request else { return Ok(()) };
         let Statement::Publish { urn, digest, signer } = statement.signed().unverified() else {
@@ -245,9 +245,9 @@ impl Sequencer {
         Ok(())
     }
 
-    /// Brings a batch to disk: documents and chains before the statements that name them, tiles, checkpoint, head, and the checkpoint to
-    /// where it is kept apart. The head is signed before, so that it lies on the disk before anything has changed there; nobody sees it before
-    /// the checkpoint is durable.
+    /// Brings a batch to disk: documents and chains before their statements, tiles, checkpoint, head, and the checkpoint to its store
+    /// apart. The head is signed first, so that it lies on the disk before anything changes there. Nobody sees it before the checkpoint is
+    /// durable.
     fn append(&mut self, entries: &[Vec<u8>], waiting: &mut [Waiting]) -> Result<Published, AppendFault> {
         for one in waiting.iter().filter(|one| one.is_fresh()) {
             self.take_chains(&one.one.job.request);
@@ -272,7 +272,7 @@ impl Sequencer {
         Ok(made)
     }
 
-    /// The chains behind what is said.
+    /// The chains behind the statements.
     fn signers<'a>(said: impl Iterator<Item = &'a Request>, status: Option<&'a Role>) -> Vec<&'a Chain> {
         let mut signers = Vec::new();
         for request in said {
@@ -290,7 +290,7 @@ impl Sequencer {
         signers
     }
 
-    /// Makes a head of the log as it is, because the last one grows old or witnesses have something to say, and swaps it in.
+    /// Makes a new head of the log as it is, because the last one grows old or witnesses answered, and swaps it in.
     pub(crate) fn renew(&mut self) -> Result<(), RunFault> {
         let note = match &mut self.cosigners {
             Some(cosigners) => cosigners.cosigned(&self.log, false)?,
@@ -305,7 +305,7 @@ impl Sequencer {
         Ok(())
     }
 
-    /// Brings the index up to date; if it cannot be, it is built anew.
+    /// Brings the index up to date, or rebuilds it if that fails.
     fn index(&mut self, changed: &[ContextUrn]) {
         let replay = self.ledger.replay();
         let listed: Vec<Listed> = changed
@@ -337,7 +337,7 @@ impl Sequencer {
     fn answer(&self, waiting: Vec<Waiting>) {
         let seq = self.log.size();
         for Waiting { one, verdict } in waiting {
-            // A caller that went away has nothing to be told; what it asked for is done all the same.
+            // The caller may have gone away; its act is done all the same.
             let _ = one.job.answer.send(verdict.map(|(fresh, index)| Done { fresh, index, seq }));
         }
     }
@@ -349,7 +349,7 @@ pub(super) fn refuse_batch(batch: impl IntoIterator<Item = Job>, code: Code) {
     }
 }
 
-/// Answers a batch that was not committed, but for the requests with reserved room where it was room that was missing.
+/// Answers an uncommitted batch. If room was missing, returns the requests with reserved room instead.
 fn refuse(waiting: Vec<Waiting>, fault: &RunFault) -> Vec<OnRecord> {
     let mut reserved = Vec::new();
     for Waiting { one, verdict } in waiting {
@@ -366,7 +366,7 @@ fn refuse(waiting: Vec<Waiting>, fault: &RunFault) -> Vec<OnRecord> {
     reserved
 }
 
-/// The document that a request publishes, with its compiled size.
+/// The document of a request, with its compiled size.
 fn published(request: &Request) -> Option<(Digest, u64)> {
     match request {
         Request::Publish { compiled, .. } => request.published().map(|(digest, _)| (digest, *compiled)),
@@ -374,7 +374,7 @@ fn published(request: &Request) -> Option<(Digest, u64)> {
     }
 }
 
-/// The files of signers that sign for the first time, each once.
+/// The files of new signers, each once.
 fn minted<'a>(requests: impl Iterator<Item = &'a Request>) -> BTreeMap<PathBuf, Vec<u8>> {
     let minted = requests.filter_map(|request| match request {
         Request::Publish { minted, .. } => minted.as_ref(),

@@ -1,12 +1,12 @@
-//! The memory that documents take in each gateway once they are compiled. The authority holds a line to the sum that gateways load of it.
+//! The memory that compiled documents take in each gateway. The authority bounds the sum for each line.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use semgate_contexts::{Digest, Line};
 
-/// The compiled size of published documents, by digest. Filled line by line, when something is first published under a line after a start: to
-/// compile everything at the start would keep a large log from starting.
+/// The compiled size of published documents, by digest. Filled line by line, at the first publication on a line after a start: compiling
+/// everything at the start would delay a large log.
 #[derive(Debug, Default)]
 pub(crate) struct Compiled(Mutex<Sizes>);
 

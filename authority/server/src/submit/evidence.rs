@@ -1,4 +1,4 @@
-//! Second digests that were offered for a published URN: kept, within the bounds of who offers them.
+//! Second documents offered for a published URN: kept, within the bounds of the caller's account.
 
 use semgate_contexts::{ContextUrn, Digest};
 use semgate_statement::Statement;
@@ -9,7 +9,7 @@ use crate::http::problem::{Code, Problem};
 use crate::store::NewEvidence;
 
 impl Sequencer {
-    /// Keeps what a request offered, where it was refused because another document has its URN.
+    /// Keeps a document that was refused because another one has its URN.
     pub(super) fn keep_evidence(&mut self, job: &Job, verdict: &Result<(bool, u64), Problem>) {
         if verdict.as_ref().err().map(|p| p.code) != Some(Code::UrnTaken) {
             return;
@@ -45,7 +45,7 @@ impl Sequencer {
         }
     }
 
-    /// The record of a second digest for a published URN (F0-35).
+    /// The record of a second digest for a published URN.
     fn evidence(&self, urn: &ContextUrn, offered: &Digest, by: &str, document: &[u8]) -> Option<Vec<u8>> {
         let published = self.ledger.replay().published(urn)?;
         let record = serde_json::json!({

@@ -1,8 +1,8 @@
 //! The bytes that each publisher has brought to the disk: documents, log entries and evidence of its lines.
 //!
-//! The log does not say who handed a statement in, so a line is charged to the publisher whose right `publish` names it most closely: a line,
-//! before the longest `acme.*`, before `*`. Several that name it equally closely are charged in full each. Therefore the account is a function
-//! of log, documents and configuration, and is counted anew at each start.
+//! The log does not name the submitter of a statement. So a line is charged to the publisher whose right `publish` names it most closely: a
+//! line, before the longest `acme.*`, before `*`. Publishers that name it equally closely are each charged in full. Therefore the account
+//! is a function of log, documents and configuration, and is counted again at each start.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,9 +12,9 @@ use semgate_contexts::Line;
 use crate::config::{LinePattern, Publisher};
 use crate::http::problem::{Code, Problem};
 
-/// Bytes of a block: a file takes whole ones on common file systems.
+/// Bytes of a block; common file systems allocate whole blocks.
 const BLOCK: u64 = 4096;
-/// Parts of a quota, one of which is only for resumptions: documents alone must not keep a suspended context from coming back.
+/// Divisor for the part of a quota reserved for resumptions: documents alone must not keep a suspended context from coming back.
 const RESUMPTIONS: u64 = 8;
 
 /// The bytes on the disk of a file with this content.
@@ -29,7 +29,7 @@ pub(crate) enum Charged {
     Growth,
     /// The end of a suspension.
     Resumption,
-    /// A revocation, suspension, retirement or floor, which is never refused for want of quota. Their number is bounded by the versions.
+    /// A revocation, suspension, retirement or floor: never refused for lack of quota. The number of versions bounds them.
     Always,
 }
 

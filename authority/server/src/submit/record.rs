@@ -1,5 +1,5 @@
-//! What is about to be done is on record before anything of it is done: forced to the disk while the commit before is under way, and a volume
-//! that hangs over that keeps no head waiting. What will be published is written beside its place meanwhile.
+//! Records each intention before the act: forced to the disk while the previous commit is under way. A volume that hangs delays no head.
+//! Documents are written beside their place meanwhile.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
@@ -14,38 +14,38 @@ use crate::http::problem::Code;
 use crate::store::Documents;
 use crate::{Limits, RunFault};
 
-/// A job whose line is on the disk, or that does nothing that needs one. Only [`Recorder`] makes one, and the sequencer takes nothing else.
+/// A job with its line on the disk, or one that needs none. Only [`Recorder`] makes one, and the sequencer takes nothing else.
 pub(crate) struct OnRecord {
-    /// What is asked.
+    /// The job.
     pub job: Job,
-    /// Its document beside the place that it takes if it is published; removed if it is not.
+    /// Its document, beside its place until published; removed if it is not.
     pub begun: Option<Beside>,
     _recorded: Recorded,
 }
 
-/// That a line is on the disk.
+/// Proof that a line is on the disk.
 struct Recorded;
 
 /// Lines that are being forced to the disk.
 type Forcing = Receiver<Result<(), RunFault>>;
 
-/// Brings on record what is about to be done, all that waits at once.
+/// Records the intentions of all waiting jobs at once.
 pub(crate) struct Recorder {
     audit: Arc<Audit>,
     documents: Documents,
-    /// Lines whose disk did not answer in time. Nothing is done by them, also when they are there at last.
+    /// Lines whose disk did not answer in time. Their acts do not happen, even if the lines arrive later.
     hanging: Option<Forcing>,
     timeout: Duration,
     batch: usize,
 }
 
 impl Recorder {
-    /// For this audit log, and documents that will lie there.
+    /// For this audit log, and for documents below these paths.
     pub fn new(audit: Arc<Audit>, documents: Documents, limits: &Limits) -> Self {
         Self { audit, documents, hanging: None, timeout: limits.audit_timeout, batch: limits.batch }
     }
 
-    /// Runs until it is asked to stop or nobody takes what is on record. Whoever is not answered by then hears that the authority stops.
+    /// Runs until it is asked to stop or the sequencer ends. Jobs without an answer by then hear that the authority stops.
     pub fn run(mut self, asked: &Receiver<Message<Job>>, to: &SyncSender<Message<OnRecord>>) {
         loop {
             let mut batch = Vec::new();
@@ -71,8 +71,8 @@ impl Recorder {
         }
     }
 
-    /// The jobs of a batch whose lines are on the disk, with their documents beside their places. Where the lines are not, all are refused; where
-    /// the documents are not, the publications are.
+    /// The jobs of a batch that are on record, with their documents beside their places. If the lines fail, all jobs are refused; if the
+    /// documents fail, the publications are.
     fn recorded(&mut self, batch: Vec<Job>) -> Vec<OnRecord> {
         let begun = match self.begun(&batch) {
             Ok(begun) => begun,
@@ -97,10 +97,10 @@ impl Recorder {
         }
     }
 
-    /// Forces the lines of a batch to the disk and writes what its jobs publish meanwhile, beside its place, where it counts for nothing.
+    /// Forces the lines of a batch to the disk. Meanwhile writes its documents beside their place, where they count for nothing.
     ///
     /// # Errors
-    /// The lines are not on the disk; inside, the documents are not.
+    /// The lines are not on the disk. The inner error: the documents are not.
     fn begun(&mut self, batch: &[Job]) -> Result<Result<Vec<Option<Beside>>, RunFault>, RunFault> {
         let lines = || batch.iter().filter_map(|job| job.intended);
         let forcing = match (lines().min(), lines().max()) {
@@ -120,7 +120,7 @@ impl Recorder {
         }))
     }
 
-    /// Begins to force lines of the audit log to the disk, on a thread of its own. While what was begun before still hangs nothing is begun.
+    /// Begins to force lines of the audit log to the disk, on a thread of its own. Begins nothing while an earlier one hangs.
     fn force(&mut self, first: u64, last: u64) -> Result<Forcing, RunFault> {
         if let Some(before) = &self.hanging
             && matches!(before.try_recv(), Err(TryRecvError::Empty))
@@ -131,7 +131,7 @@ impl Recorder {
         let (to, from) = sync_channel(1);
         let audit = Arc::clone(&self.audit);
         let forcing = move || {
-            // nobody may wait for it any more
+            // the caller may have given up
             let _ = to.send(audit.force(first, last));
         };
         thread::Builder::new()
@@ -141,7 +141,7 @@ impl Recorder {
         Ok(from)
     }
 
-    /// Waits for that, at most `limits.audit_timeout`.
+    /// Waits for the lines, at most `limits.audit_timeout`.
     fn forced(&mut self, forcing: Forcing) -> Result<(), RunFault> {
         match forcing.recv_timeout(self.timeout) {
             Ok(forced) => forced,

@@ -1,4 +1,4 @@
-//! The log as it is on the disk: opened, folded, and read again after a write that failed.
+//! The log on the disk: opened, folded, and read again after a failed write.
 
 use std::path::Path;
 
@@ -11,8 +11,8 @@ use crate::ledger::Ledger;
 use crate::store::{Documents, Leftovers, Log, Recovery, Witness};
 
 impl Sequencer {
-    /// After a write that failed before the commit point: back to what is on disk. If the disk does not even let what is left of it be set
-    /// aside, only the entries are read again: the log in memory has not changed, and the next start sets the rest aside.
+    /// Goes back to the state on disk after a write that failed before the commit point. If the disk cannot even set the leftovers aside,
+    /// only the entries are read again. The log in memory has not changed, and the next start clears up.
     pub(super) fn recover(&mut self) -> Result<(), RunFault> {
         self.heads.forget();
         if let Err(fault) = self.open_again() {
@@ -22,9 +22,9 @@ impl Sequencer {
             Log::peek(dir, key, &mut fold(dir, &self.prefix, &mut ledger))?;
             self.ledger = ledger;
         }
-        // what the root said in what failed was not said
+        // statements of the root in the failed batch do not count
         self.anchors = said(&self.configured, &self.ledger, &self.prefix, self.log.dir())?;
-        // nor do chains count that were verified by it
+        // nor do chains verified under them
         self.verified = Verified::default();
         self.believe();
         Ok(())
@@ -47,7 +47,7 @@ impl Sequencer {
     }
 }
 
-/// The statements of a log's root. Each was verified under the statements before it.
+/// The statements of a log's root, each verified under those before it.
 pub(crate) fn said(
     configured: &Anchors,
     ledger: &Ledger,

@@ -1,4 +1,4 @@
-//! The requests that the sequencer takes, each from somebody with the right to it.
+//! Requests to the sequencer, each from a caller with the right to it.
 
 use std::sync::Arc;
 
@@ -9,44 +9,44 @@ use semgate_statement::{Act, OwnStatement, SignedPermission, SignedStatement, St
 use super::quota::Charged;
 use crate::keys::Minted;
 
-/// A submission by somebody who has the right to it.
+/// A submission by a caller with the right to it.
 #[derive(Debug)]
 pub(crate) enum Request {
-    /// Publish a signed context. Everything about it but its place in the log was checked.
+    /// Publish a signed context. Everything but its place in the log was checked.
     Publish {
         /// The publish statement, signed, its signature checked.
         statement: Box<OwnStatement>,
         /// The signed context, bytes as they will be served.
         document: Vec<u8>,
-        /// The chain of the document's signer and that of the statement's.
+        /// The chains of the document's signer and of the statement's.
         chains: Vec<Chain>,
-        /// The signer of the statement where no file holds it yet.
+        /// The signer of the statement, if it is not stored yet.
         minted: Option<Arc<Minted>>,
-        /// The bytes that the document takes in a gateway.
+        /// Bytes that the document takes in a gateway.
         compiled: u64,
-        /// A size of the log: the document was compared with every version of its major that was published by then.
+        /// A size of the log: the document was compared with every version of its major published by then.
         seen: u64,
-        /// Every context that the document refers to, directly or by another: each must count when it is published.
+        /// Every context to which the document refers, directly or indirectly: each must count at publication.
         references: Vec<ContextUrn>,
     },
     /// A second digest for a published URN: to be kept as evidence.
     Conflict {
-        /// What is published.
+        /// The published URN.
         urn: ContextUrn,
-        /// Digest of what was offered.
+        /// Digest of the offered document.
         digest: Digest,
-        /// What was offered, as far as it can be kept.
+        /// The offered document, as far as it can be kept.
         document: Vec<u8>,
     },
     /// Change the status of a context.
     Change {
-        /// What happens to it.
+        /// The change.
         act: Act,
         /// The context.
         urn: ContextUrn,
-        /// Why.
+        /// The stated reason.
         reason: String,
-        /// Of a resumption that was proposed: where the suspension that it ends is in the log. No other one is ended by it.
+        /// For a proposed resumption: the log index of the one suspension that it ends.
         ends: Option<u64>,
     },
     /// Raise a floor.
@@ -55,33 +55,33 @@ pub(crate) enum Request {
         line: Line,
         /// The lowest version that still counts.
         min: Version,
-        /// Why.
+        /// The stated reason.
         reason: String,
     },
     /// End the recognition of another authority.
     Withdraw {
-        /// The authority that is recognised.
+        /// The recognised authority.
         recognised: String,
-        /// Where its recognition is in the log: no other one is ended by this.
+        /// The log index of the one recognition that this ends.
         index: u64,
-        /// The lines that it is recognised for, each of which the caller may revoke in.
+        /// The lines that it is recognised for; the caller may revoke on each.
         lines: Vec<Line>,
-        /// Why.
+        /// The stated reason.
         reason: String,
     },
     /// A permission that a person with the right to it signed.
     Override {
-        /// Who.
+        /// SPIFFE id of the signer.
         by: SpiffeId,
-        /// What was signed.
+        /// The signed permission.
         permission: Box<SignedPermission>,
     },
-    /// What root keys signed.
+    /// A statement that root keys signed.
     Root(Box<SignedStatement>),
 }
 
 impl Request {
-    /// `true` where room is reserved for it on the disk: for everything but what adds documents and permissions.
+    /// Returns `true` for requests with reserved room on the disk: all but those that add documents and permissions.
     pub fn is_reserved(&self) -> bool {
         match self {
             Self::Publish { .. } | Self::Conflict { .. } | Self::Override { .. } => false,
@@ -89,7 +89,7 @@ impl Request {
         }
     }
 
-    /// The line that its bytes are charged to, and their purpose; none where they are charged to nobody.
+    /// The line that its bytes are charged to, and their purpose; none if nobody is charged.
     pub fn charged(&self) -> Option<(&Line, Charged)> {
         Some(match self {
             Self::Publish { statement, .. } => match statement.signed().unverified() {
@@ -105,7 +105,7 @@ impl Request {
         })
     }
 
-    /// The document that it publishes, and its digest; none of what publishes nothing.
+    /// The document that it publishes, with its digest.
     pub fn published(&self) -> Option<(Digest, &[u8])> {
         match self {
             Self::Publish { statement, document, .. } => match statement.signed().unverified() {

@@ -1,5 +1,5 @@
-//! Room in what followers read. Their contexts of a line, floors and certificates are bounded; a submission that would take one of them past its
-//! bound is refused by name, because else everybody's status would go stale. What takes something back always has room.
+//! Room in the documents that followers read. The contexts of a line, floors and certificates are bounded. A submission past a bound is
+//! refused, because otherwise every status would go stale. Acts that take something back always have room.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -14,16 +14,16 @@ use super::quota::Charged;
 use super::{Quota, Request, Sequencer, blocks};
 use crate::http::problem::{Code, Problem};
 
-/// Of the trust document, what is kept for those who revoke and for the root.
+/// Bytes of the trust document reserved for publishers who revoke and for the root.
 const RESERVED_TRUST_BYTES: usize = MAX_TRUST_BYTES / 4;
-/// Of the root's statements, those that are kept for lists of keys and for keys that were stolen: nothing else can take either back.
+/// Number of root statements reserved for lists of keys and for compromised keys: nothing else can replace either.
 const RESERVED_ROOT_STATEMENTS: u64 = MAX_ROOT_STATEMENTS as u64 / 4;
 /// An item of the floors document without its line.
 const FLOOR_BYTES: usize = r#"{"line":"","min":"v4294967295.4294967295"},"#.len();
-/// What a certificate or a chain of the trust document takes beside its own text: quotes, commas, its name.
+/// Bytes of a certificate or chain in the trust document beside its own text: quotes, commas, its name.
 const QUOTED_BYTES: usize = 64;
 
-/// How long the documents will be once the batch at hand is public, and what its entries are charged.
+/// Lengths of the documents once the current batch is public, and the charges of its entries.
 #[derive(Debug, Default)]
 pub(crate) struct Room {
     trust: usize,
@@ -37,7 +37,7 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// Begins a batch, with the lengths of what is public.
+    /// Begins a batch, with the lengths of the public documents.
     pub(super) fn begin(&mut self, trust: usize, floors: usize) {
         (self.trust, self.floors) = (trust, floors);
         self.chains.clear();
@@ -45,7 +45,7 @@ impl Room {
         self.compiled.clear();
     }
 
-    /// Takes bytes on the disk from the quota of a line's publishers, beside what the batch has taken already.
+    /// Takes bytes on the disk from the quota of a line's publishers, beside those that the batch has taken already.
     fn take_bytes(
         &mut self,
         quota: &Quota,
@@ -59,12 +59,12 @@ impl Room {
         Ok(())
     }
 
-    /// Charges what the batch has taken, once it is on the disk.
+    /// Charges the bytes of the batch, once it is on the disk.
     pub(super) fn charge(&mut self, quota: &Quota) {
         self.charged.drain().for_each(|(line, bytes)| quota.charge(&line, bytes));
     }
 
-    /// Takes compiled bytes of a line that holds so many.
+    /// Takes compiled bytes of a line that already holds `held`.
     fn take_compiled(&mut self, line: &Line, held: u64, bytes: u64, most: u64) -> Result<(), Problem> {
         let after = self.compiled.get(line).copied().unwrap_or_default().saturating_add(bytes);
         if held.saturating_add(after) > most {
@@ -120,8 +120,7 @@ impl Room {
 }
 
 impl Sequencer {
-    /// Checks that what is about to be appended, an entry of so many bytes, leaves every document short enough for those who read it, and the accounts
-    /// that it is charged to within their bounds.
+    /// Checks that an entry of so many bytes leaves every document short enough for its readers, and its accounts within their bounds.
     pub(super) fn has_room(&mut self, request: &Request, entry: usize) -> Result<(), Problem> {
         self.fits_readers(request)?;
         let Some((line, charged)) = request.charged() else { return Ok(()) };

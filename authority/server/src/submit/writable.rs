@@ -7,12 +7,12 @@ use super::{Job, OnRecord, Sequencer};
 use crate::http::problem::Code;
 use crate::{RunFault, disk};
 
-/// The text that a key signs in a trial. No reader takes it for a statement.
+/// A test text to sign. No reader takes it for a statement.
 const ARE_YOU_THERE: &[u8] = b"semgate: nothing is said by this";
 
 impl Sequencer {
-    /// The requests of a batch that may be written now; the others are answered. After a write that failed, nothing is taken before the disk
-    /// takes as much again: what is refused here changes nothing, and the log is not read again for each batch of a long night with a full disk.
+    /// Returns the requests of a batch that may be written now, and answers the others. After a failed write, a trial write must succeed
+    /// first. A refusal here changes nothing, and saves a new read of the log for each batch while the disk is full.
     pub(super) fn writable(&mut self, batch: Vec<OnRecord>) -> Vec<OnRecord> {
         if self.misread().is_some() {
             return refused(batch, Code::ClockWrong);
@@ -30,16 +30,15 @@ impl Sequencer {
         self.with_room(batch)
     }
 
-    /// After a key did not sign, a batch is taken only once all keys of the log sign again: what is refused here changes nothing, and the log
-    /// is not read again for each batch while a device is away.
+    /// After a key failed, takes a batch only once all keys of the log sign again. A refusal here changes nothing, and saves a new read of
+    /// the log for each batch while a device is away.
     fn asked_keys(&self) -> Result<(), RunFault> {
         self.log.sign_again()?;
         let signed = self.keys.feed()?.identity.key.sign(&self.keys.random, ARE_YOU_THERE);
         signed.map(drop).map_err(|fault| RunFault::Signer { role: "feed", fault })
     }
 
-    /// The requests that there is room for. Where the disk is full, those with reserved room take from it, and the others wait until all of it is
-    /// back.
+    /// The requests with room on the disk. On a full disk, those with reserved room take from it; the others wait until all of it is back.
     fn with_room(&mut self, batch: Vec<OnRecord>) -> Vec<OnRecord> {
         let reserved = batch.iter().any(|one| one.job.request.is_reserved());
         if self.doubt > 0 {
@@ -51,7 +50,7 @@ impl Sequencer {
             self.doubt = 0;
             tracing::warn!("the disk takes writes again");
         }
-        // beside a request that may need it, the room is not taken back
+        // the room is not refilled beside a request that may need it
         let whole = if reserved { self.reserve.is_whole() } else { self.reserve.restore().is_ok() };
         if whole {
             return batch;

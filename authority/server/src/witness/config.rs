@@ -20,15 +20,15 @@ const MAX_LOGS: usize = 10_000;
 pub struct WitnessSettings {
     /// The file with its key, a note key of type 4.
     pub key: PathBuf,
-    /// Where it keeps what it saw.
+    /// Directory of its memory.
     pub state: PathBuf,
     /// The address of `add-checkpoint`.
     pub listen: SocketAddr,
     /// The admin address (plain HTTP).
     pub admin: SocketAddr,
-    /// Its TLS identity. Without one, `listen` is plain HTTP and on loopback, for a proxy of the operator's.
+    /// Its TLS identity. Without one, `listen` is plain HTTP on loopback, behind a proxy of the operator.
     pub tls: Option<KeyFiles>,
-    /// The logs that it knows.
+    /// The known logs.
     pub logs: Vec<LogVerifier>,
 }
 
@@ -74,7 +74,7 @@ impl WitnessSettings {
     /// Reads and checks a file. Relative paths in it are relative to its own directory.
     ///
     /// # Errors
-    /// The file cannot be read, is no TOML, has an unknown key, or asks for what cannot be.
+    /// The file cannot be read, is not TOML, has an unknown key, or asks for something impossible.
     pub fn load(path: &Path) -> Result<Self, ConfigFault> {
         let fault = |what: String| ConfigFault { file: path.to_path_buf(), what };
         let text = std::fs::read_to_string(path).map_err(|e| fault(e.to_string()))?;
@@ -105,10 +105,11 @@ impl WitnessSettings {
     }
 }
 
-/// Makes a new witness below `dir`: its key (`witness.key`, 0600) and `witness.toml`, on loopback, for these logs. Answers its verifier key.
+/// Makes a new witness below `dir`: its key (`witness.key`, 0600) and `witness.toml`, on loopback, for these logs. Returns its verifier
+/// key.
 ///
 /// # Errors
-/// Refuses when a file that it would write exists; a name or a log key that cannot be.
+/// A file to be written exists, or a name or log key is not valid.
 pub fn init_witness(dir: &Path, name: &str, logs: &[String]) -> Result<String, InitFault> {
     let key = CosignerKey::generate(name, &SystemRandom::new())
         .map_err(|e| InitFault::Option(format!("`{name}`: {e}")))?;

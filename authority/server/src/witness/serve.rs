@@ -26,7 +26,7 @@ use crate::http::{Bounds, Listening, Shown, Tls, by_own_names, rest, serve};
 use crate::metrics::Metrics;
 use crate::{Limits, RunFault, disk, keys};
 
-/// The addresses that a witness really listens on (ports of 0 replaced), and its key.
+/// The bound addresses of a witness (ports of 0 replaced), and its key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WitnessBound {
     /// The address of `add-checkpoint`.
@@ -45,7 +45,7 @@ struct App {
 /// Runs a witness until `shutdown` resolves. `ready` is called once, when both addresses answer.
 ///
 /// # Errors
-/// Why it could not start: its key, its memory, an address, or another process that holds its state.
+/// It could not start: its key, its memory, an address, or another process that holds its state.
 pub async fn run_witness(
     settings: WitnessSettings,
     ready: impl FnOnce(WitnessBound),

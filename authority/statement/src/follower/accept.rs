@@ -1,4 +1,4 @@
-//! Accepting a head, showing what follows from it, and putting it on disk.
+//! Accepts a head, publishes the resulting view, and writes it to disk.
 
 use super::memory::Part;
 use super::round::Overlay;
@@ -12,15 +12,15 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// The file that makes everything else count: written last.
+/// The file that validates all others: written last.
 pub(super) const HEAD: &str = "head.json";
 /// Indexes seen INVALID in heads that were refused for another reason.
 pub(super) const INVALID: &str = "invalid.json";
-/// Certificates that chains are built from.
+/// Certificates for building chains.
 pub(super) const TRUST: &str = "trust.json";
 
 impl Follower {
-    /// The candidate is the head from now on: its statuses and floors apply at once.
+    /// Makes the candidate the accepted head: its statuses and floors apply at once.
     pub(super) fn accept(&mut self, round: &mut Round, now: u64) -> Result<(), FollowFault> {
         let (Some(candidate), Some(floors)) = (round.candidate.clone(), round.floors.clone()) else {
             return Err(FollowFault::Unasked);
@@ -48,14 +48,14 @@ impl Follower {
         self.state.looked.in_vain = false;
         round.dirty = false;
         self.show();
-        // the chains of what is not listed yet were let go: they may be asked for once more
+        // the chains of unlisted signers were dropped, and may be asked for once more
         round.trust_fetched = false;
         self.save(round, true, now);
         Ok(())
     }
 
-    /// Tells that a head changes a status, a floor or the statements of the root: such changes may spend the reserve on disk, and publications
-    /// may not.
+    /// Returns true if a head changes a status, a floor or the statements of the root. Such changes may spend the reserve on disk, and
+    /// publications may not.
     fn takes_away(&self, candidate: &Pinned, list: &StatusList, floors: &BTreeMap<Line, Version>) -> bool {
         let counted = |pinned: &Pinned| pinned.head.head().root_statements;
         let recognised = self.state.anchors.recognised().map(|one| one.index);
@@ -65,8 +65,8 @@ impl Follower {
             || known.any(|index| list.get(index) != self.state.status(index))
     }
 
-    /// What was seen INVALID in a refused head is INVALID in the accepted list by now. If it is not, it stays so here,
-    /// and that is a fault of the authority.
+    /// Drops indexes seen INVALID in a refused head once the accepted list has them as INVALID. If it has not, they stay INVALID here, and
+    /// the authority is at fault.
     fn settle_invalid(&mut self, now: u64) {
         let statuses = &self.state.statuses;
         self.state.invalid.retain(|index| statuses.get(*index) != Some(Status::Invalid));
@@ -76,9 +76,9 @@ impl Follower {
         }
     }
 
-    /// Known contexts that a verified list shows INVALID are revoked now, whatever becomes of the rest of its head.
+    /// Revokes known contexts that a verified list shows as INVALID, even if the rest of its head is refused.
     pub(super) fn revoke_now(&mut self, round: &mut Round, list: &StatusList, now: u64) {
-        // a recognition that is withdrawn ends as a context that is revoked does
+        // a withdrawn recognition ends as a revoked context does
         let recognised = self.state.anchors.recognised().map(|one| one.index);
         let newly: Vec<u64> = self
             .state
@@ -97,7 +97,7 @@ impl Follower {
         self.memory.spend_reserve();
         self.state.invalid.extend(newly);
         self.show();
-        // a memory that lacks more than this is written by `remember` alone
+        // only `remember` writes a memory that lacks more than this
         let written =
             self.write_invalid().and_then(|()| if whole { Ok(self.memory.done()?) } else { Ok(()) });
         if let Err(fault) = written {
@@ -113,7 +113,7 @@ impl Follower {
         Ok(self.memory.write_changed(INVALID, &bytes)?)
     }
 
-    /// The end of a round, good or bad: what was verified is shown and remembered. A write that failed is tried again.
+    /// Ends a round, good or bad: publishes and stores the verified state. Repeats a failed write.
     pub(super) fn settle(&mut self, round: &mut Round, now: u64) {
         let changed = std::mem::take(&mut round.dirty);
         if changed {
@@ -124,7 +124,7 @@ impl Follower {
         self.save(round, changed || failed, now);
     }
 
-    /// Writes the state, or the position alone where nothing else changed.
+    /// Writes the state, or only the position if nothing else changed.
     fn save(&mut self, round: &mut Round, changed: bool, now: u64) {
         let saved = if changed { self.remember(round) } else { self.remember_looked() };
         if let Err(fault) = saved {
@@ -143,8 +143,7 @@ impl Follower {
         }
     }
 
-    /// Writes everything that is not on disk yet, the head last; then removes what nothing names any more, and writes how far the log was
-    /// looked through for all this.
+    /// Writes everything that is not on disk yet, the head last. Then removes unused files, and writes how far the log was looked through.
     fn remember(&mut self, round: &mut Round) -> Result<(), FollowFault> {
         let Some(pinned) = self.state.head.clone() else { return Ok(()) };
         self.keep_tiles(round);
@@ -156,17 +155,17 @@ impl Follower {
             }
             keep.push((part, names));
         }
-        // What no known statement needs is not kept, so that no authority can make this grow.
+        // Certificates that no known statement needs are not stored, so that no authority can make this grow.
         let known = self.state.known.values().chain(round.found.values());
         let signers = known.flat_map(|k| [k.entry.signed().key(), Some(k.signer)]).flatten();
         self.state.trust.keep_only(&signers.collect());
         let trust = self.state.trust.to_bytes().map_err(FollowFault::Trust)?;
         self.memory.write_changed(TRUST, &trust)?;
         self.memory.write_changed(HEAD, &pinned.bytes)?;
-        // A damaged list of revocations is replaced only once the head that makes up for it is on disk.
+        // Replaces a damaged list of revocations only once the head that makes up for it is on disk.
         self.write_invalid()?;
         self.remember_split()?;
-        // Without a status list this is what an earlier process wrote, and that may lack something.
+        // Without a status list, the file comes from an earlier process and may be incomplete.
         if self.state.complete {
             self.memory.done()?;
         }
@@ -200,7 +199,7 @@ impl Follower {
         ])
     }
 
-    /// Of all tiles at hand, keeps those that prove the known entries under the accepted root.
+    /// Keeps those tiles that prove the known entries under the accepted root.
     fn keep_tiles(&mut self, round: &mut Round) {
         let Some(pinned) = &self.state.head else { return };
         let checkpoint = pinned.head.checkpoint();
@@ -220,7 +219,7 @@ impl Follower {
         self.state.tiles = kept;
     }
 
-    /// Keeps the two heads that contradict each other.
+    /// Stores the two contradicting heads.
     pub(super) fn evidence(&self, round: &Round, fault: &FollowFault) -> Option<PathBuf> {
         let contradicts = matches!(
             fault,
@@ -236,7 +235,7 @@ impl Follower {
         self.keep(fault, &files)
     }
 
-    /// Keeps what shows a fault, while there is a place for its kind; answers where.
+    /// Stores evidence of a fault, if its kind has a place left; returns the directory.
     pub(super) fn keep(&self, fault: &FollowFault, files: &[(&str, &[u8])]) -> Option<PathBuf> {
         let limits = &self.config.limits;
         let most = match fault {

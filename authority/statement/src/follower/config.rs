@@ -1,4 +1,4 @@
-//! What a follower is told and never learns from the feed.
+//! The configuration of a follower, which never comes from the feed.
 
 use crate::checkpoint::LogVerifier;
 use crate::cosignature::Quorum;
@@ -25,7 +25,7 @@ pub enum Lines {
 pub struct InLines(());
 
 impl Lines {
-    /// Reads patterns: `*`, a line, or a line and `.*`.
+    /// Reads patterns: `*`, a line, or a line followed by `.*`.
     pub fn parse<S: AsRef<str>>(patterns: &[S]) -> Result<Lines, UrnFault> {
         let (mut lines, mut below) = (BTreeSet::new(), BTreeSet::new());
         for pattern in patterns {
@@ -40,7 +40,7 @@ impl Lines {
         Ok(Lines::Only { lines, below })
     }
 
-    /// The patterns that they were read from, sorted and each once.
+    /// The original patterns, sorted and each once.
     pub fn patterns(&self) -> Vec<String> {
         match self {
             Lines::All => vec!["*".to_owned()],
@@ -51,7 +51,7 @@ impl Lines {
         }
     }
 
-    /// Whether a line belongs to them; case counts. No allocation for exact lines and for `*`.
+    /// Returns proof that a line belongs to them; case counts. Does not allocate for exact lines and for `*`.
     pub fn holds(&self, line: &Line) -> Option<InLines> {
         let held = match self {
             Lines::All => true,
@@ -75,22 +75,22 @@ pub struct FollowerConfig {
     pub origin: String,
     /// Roots of its context, status and feed certificates. Their prefix must be `prefix`.
     pub roots: Roots,
-    /// How many of the roots' keys speak for the root: 1 unless the root is split. Above one nothing counts before a trust list.
+    /// Number of root keys that speak for the root: 1 unless the root is split. Above one nothing counts before a trust list.
     pub root_threshold: u64,
-    /// Its log key, or several of which one signs; the root may say others later.
+    /// Its log key, or several, one of which signs; the root may name others later.
     pub log: LogVerifier,
-    /// Witnesses, and how many of them must have cosigned the checkpoint of a larger log before it counts. None are asked for by default.
+    /// Witnesses, and how many of them must cosign the checkpoint of a larger log before it counts. None by default.
     pub quorum: Quorum,
     /// Prefix of URNs.
     pub prefix: Prefix,
-    /// Lines that belong to it. Of others only what these refer to is loaded, and it counts as a reference alone.
+    /// Lines that belong to it. Contexts of other lines are loaded only if these refer to them, and count as references alone.
     pub lines: Lines,
-    /// Whether it counts only as far as another authority recognises it: then its views carry the chains that a [`crate::Recogniser`] asks
-    /// for.
+    /// True if it counts only as far as another authority recognises it. Its views then carry the chains that a [`crate::Recogniser`]
+    /// needs.
     pub recognised: bool,
-    /// Longest lifetime of a head that is accepted, in seconds.
+    /// Longest accepted lifetime of a head, in seconds.
     pub max_status_age: u64,
-    /// Seconds between polls of the head when no hint comes.
+    /// Seconds between polls of the head without a hint.
     pub poll: u64,
     /// Bounds of context documents.
     pub documents: DocumentLimits,
@@ -99,8 +99,7 @@ pub struct FollowerConfig {
 }
 
 impl FollowerConfig {
-    /// A configuration with the defaults: `max_status_age` 15 minutes, every line, a poll each 5 seconds
-    /// (a poll that finds nothing new costs one 304).
+    /// A configuration with the defaults: `max_status_age` 15 minutes, every line, a poll each 5 seconds (one without news costs a 304).
     pub fn new(authority: &str, origin: &str, roots: Roots, log: LogVerifier) -> FollowerConfig {
         FollowerConfig {
             authority: authority.to_owned(),
@@ -120,35 +119,35 @@ impl FollowerConfig {
     }
 }
 
-/// Bounds on what a follower fetches and keeps. Byte limits of single bodies are those of their formats.
+/// Bounds on fetches and memory. Formats bound the bytes of single bodies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FollowerLimits {
-    /// Requests in one round: a round that asks for more ends. 20,000 is a first load of some ten thousand contexts.
+    /// Requests in one round; a longer round ends. 20,000 allow a first load of some ten thousand contexts.
     pub max_requests: u64,
-    /// Published contexts that are kept. Each costs its document, some tens of kB compiled.
+    /// Published contexts kept. Each costs its document, some tens of kB compiled.
     pub max_contexts: usize,
-    /// Bytes that the compiled documents of this authority may take, by [`Context::compiled_bytes`](semgate_contexts::Context::compiled_bytes);
-    /// those of one line a quarter of it. 256 MiB: thousands of documents as people write them, and ten of the largest.
+    /// Bytes of this authority's compiled documents, by [`Context::compiled_bytes`](semgate_contexts::Context::compiled_bytes); one line
+    /// may take a quarter. 256 MiB hold thousands of usual documents, or ten of the largest.
     pub max_compiled_bytes: u64,
     /// Faults kept until they are taken: an operator needs the first ones, not all.
     pub max_reports: usize,
-    /// Pieces of evidence of one kind kept on disk: the first are what counts, one convinces, and a flood must not fill the disk. Each
-    /// kind has its own places.
+    /// Pieces of evidence of one kind kept on disk, the first ones. One convinces, and a flood must not fill the disk. Each kind has its
+    /// own places.
     pub max_evidence: usize,
-    /// The same of `rollback`: an older head contradicts nothing, and whoever carries heads has as many as there were.
+    /// The same for `rollback`: an older head contradicts nothing, and there are as many as there were heads.
     pub max_rollbacks: usize,
-    /// Longest wait after faults in a row, in seconds: short against `max_status_age`.
+    /// Longest pause after consecutive faults, in seconds: short against `max_status_age`.
     pub max_backoff: u64,
-    /// Seconds until a document that failed is fetched again; after `relist`, where the log had to be looked through for it.
+    /// Seconds until a failed document is fetched again; `relist` applies if the log had to be searched for it.
     pub retry_documents: u64,
-    /// Contexts of lines that are not followed that one round remembers, to look up references among them: some 300 bytes each. A reference
-    /// into a log that lists more of them is not followed.
+    /// Contexts of lines that are not followed, remembered in one round to resolve references: some 300 bytes each. If a log lists more, a
+    /// reference into it is not followed.
     pub max_others: usize,
-    /// Seconds until one page of the listing is looked at once more, in turn: whoever carries pages may leave something out. Short against the
-    /// years that a context is used, and at 170 kB a page no load.
+    /// Seconds until the next page of the listing is checked again, in turn: a carrier of pages may have left something out. Short against
+    /// the years that a context is used, and little load at 170 kB a page.
     pub relist: u64,
-    /// Documents and entry bundles in a row that nothing comes back for until the round ends: one or two are done without, three are the
-    /// authority that is away, and with ten seconds for each request no head is asked for that long.
+    /// Consecutive unanswered documents and entry bundles that end a round. One or two are skipped; three mean that the authority is away.
+    /// At ten seconds for each request, the head would wait too long.
     pub max_unanswered: u32,
 }
 

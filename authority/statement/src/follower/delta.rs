@@ -1,5 +1,5 @@
-//! What changed since the accepted head, asked for in place of the head: what it leads to is judged like a head that was fetched whole, and
-//! anything odd is answered by fetching it whole.
+//! Fetches a delta since the accepted head in place of the whole head. The resulting head is judged like any other; on any irregularity the
+//! whole head is fetched.
 
 use super::round::Want;
 use super::{Answer, FollowFault, Follower, Request, Round};
@@ -9,7 +9,7 @@ use crate::head::{MAX_HEAD_BYTES, TYPE};
 use crate::jws::General;
 
 impl Follower {
-    /// What a round asks for first.
+    /// The first request of a round.
     pub(super) fn first_want(&self, now: u64) -> Want {
         match &self.state.head {
             Some(pinned) if self.state.complete && self.pace.asks_for_deltas(now) => {
@@ -19,7 +19,7 @@ impl Follower {
         }
     }
 
-    /// Takes what changed; if that leads to no head that verifies, the head is asked for.
+    /// Takes a delta; if it leads to no head that verifies, asks for the head.
     pub(super) fn take_delta(
         &mut self,
         round: &mut Round,
@@ -57,7 +57,7 @@ impl Follower {
     ) -> Result<(), FollowFault> {
         let Some(had) = &self.state.head else { return Err(FollowFault::Unasked) };
         let delta = Delta::read(bytes).map_err(FollowFault::Delta)?;
-        // the chain is that of the head before: who signs heads by another key now is asked for the whole
+        // the chain is that of the head before: after a change of the feed key, the whole head is needed
         let before = General::read(&had.bytes, TYPE, self.state.anchors.roots(), MAX_HEAD_BYTES)
             .map_err(|_| FollowFault::Delta(FormatFault::Member("protected")))?;
         let applied = delta

@@ -1,4 +1,4 @@
-//! What can go wrong while following, each with its own name.
+//! Faults while following, each with its own name.
 
 use crate::context::ContextFault;
 use crate::cosignature::CosignatureFault;
@@ -13,24 +13,24 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Why something was not accepted. The view stays what it was; nothing of the input is in it but names and numbers.
+/// Reason for refusing an answer. The view stays as it was. Holds only names and numbers of the input.
 #[derive(Clone, PartialEq, Debug)]
 pub enum FollowFault {
     /// The authority could not be reached.
     Unreachable,
     /// An answer with another status than 200 (or 304 for the head).
     HttpStatus {
-        /// What was asked for: the first part of the path.
+        /// The first part of the requested path.
         what: &'static str,
         /// The status.
         status: u16,
     },
-    /// A body longer than was asked for.
+    /// A body longer than its limit.
     TooLarge {
-        /// What was asked for.
+        /// The first part of the requested path.
         what: &'static str,
     },
-    /// An answer to nothing that was asked.
+    /// An answer without a request.
     Unasked,
     /// More requests in one round than the limit.
     TooManyRequests,
@@ -38,85 +38,84 @@ pub enum FollowFault {
     TooManyContexts,
     /// The head by itself.
     Head(HeadFault),
-    /// What changed since the accepted head cannot be read or does not begin there. The whole head is asked for in its place.
+    /// The delta since the accepted head cannot be read or does not begin there. The whole head is fetched in its place.
     Delta(FormatFault),
-    /// The head is signed by a key that is compromised.
+    /// A compromised key signed the head.
     FeedCompromised,
     /// A statement of the root.
     Root(RootFault),
-    /// Fewer statements of the root than were accepted before.
+    /// Fewer statements of the root than accepted before.
     RootWithdrawn {
         /// Statements accepted before.
         had: u64,
         /// Statements offered.
         offered: u64,
     },
-    /// The trust document does not hold the statements of the root that the head counts.
+    /// The trust document lacks statements of the root that the head counts.
     RootMissing {
         /// Statements that the head counts.
         named: u64,
-        /// Statements that are there.
+        /// Statements present.
         known: u64,
     },
-    /// A smaller log than one that was accepted before.
+    /// A log smaller than the accepted one.
     Rollback {
         /// Size accepted before.
         had: u64,
         /// Size offered.
         offered: u64,
     },
-    /// A head issued before one that was accepted.
+    /// A head dated before an accepted one.
     IssuedBack,
-    /// Two heads of one size that disagree. This and the other contradictions are evidence, kept while there is a place for it: see
+    /// Two heads of one size that disagree. Contradictions like this are evidence, kept while there is a place for it: see
     /// [`Report::evidence`].
     Equivocation {
         /// The size.
         size: u64,
     },
-    /// A larger log of which the accepted one is not a prefix. Both heads are evidence.
+    /// A larger log that does not continue the accepted one. Both heads are evidence.
     Fork {
         /// Size accepted before.
         had: u64,
         /// Size offered.
         offered: u64,
     },
-    /// Another follower accepted a checkpoint that contradicts the accepted one. Both are evidence, and nothing of this authority
-    /// counts any more.
+    /// Another follower accepted a checkpoint that contradicts the accepted one. Both are evidence, and this authority no longer counts.
     SplitView {
         /// Size accepted here.
         had: u64,
         /// Size accepted there; 0 if this is remembered from before a restart.
         other: u64,
     },
-    /// Another follower accepted a checkpoint that nothing proved in time to belong with the accepted one. Nothing of this authority counts
-    /// until it is proved.
+    /// Another follower accepted a checkpoint that was not proved in time to fit the accepted one. This authority does not count until it
+    /// is proved.
     Unproven {
         /// Size accepted here.
         had: u64,
         /// Size accepted there.
         other: u64,
     },
-    /// Fewer of the configured witnesses cosigned the checkpoint of a larger log than are demanded. What it revokes is revoked all the same.
+    /// Too few of the configured witnesses cosigned the checkpoint of a larger log. Its revocations apply all the same.
     Cosignatures(CosignatureFault),
     /// Tiles that do not hash to the root.
     Tiles(ProofFault),
     /// A status token that cannot be read.
     Token(TokenFault),
-    /// A shard whose list is not the one that the head names.
+    /// A shard with another list than the head names.
     Shard {
         /// Number of the shard.
         n: u64,
     },
-    /// An index that was INVALID and is not any more. Both heads are evidence.
+    /// An index that was INVALID and no longer is. Both heads are evidence.
     Unrevoked {
         /// The index.
         index: u64,
     },
-    /// The floors document cannot be read, or is of another authority.
+    /// The floors document cannot be read, or belongs to another authority.
     Floors(FormatFault),
     /// The floors document is not the one that the head names.
     FloorsSwapped,
-    /// A floor that was accepted is lower now or gone.
+    /// An accepted floor is lower now or gone.
     FloorLowered {
         /// Its line.
         line: Line,
@@ -128,62 +127,62 @@ pub enum FollowFault {
     },
     /// The listing cannot be read.
     Listing(FormatFault),
-    /// The trust document cannot be read, or is of another authority.
+    /// The trust document cannot be read, or belongs to another authority.
     Trust(FormatFault),
-    /// An entry bundle that does not add up.
+    /// A malformed entry bundle.
     Bundle(TileFault),
     /// The entry at the listed index is not in the log.
     NotInLog,
     /// The statement at the listed index.
     Statement(StatementFault),
-    /// The publish statement of a document does not count by the keys in force.
+    /// The publish statement of a document does not count under the keys in force.
     StatementRefused {
-        /// Why not.
+        /// The reason.
         why: Arc<str>,
     },
     /// The entry at the listed index is not the publish statement of this context.
     WrongIndex,
-    /// A second digest, or a second index, for a URN that is published already. Both are evidence.
+    /// A second digest, or a second index, for a published URN. Both are evidence.
     SecondDigest,
     /// An entry logged earlier than one before it in the log.
     LoggedBack,
-    /// A document whose digest is not the published one.
+    /// A document with another digest than the published one.
     Digest,
     /// A document signed by another certificate than the published one.
     Signer,
-    /// A document whose URN is not the published one.
+    /// A document with another URN than the published one.
     Urn,
     /// The signed document.
     Document(ContextFault),
-    /// The document holds, and is left out for want of room.
+    /// The document verifies, but there is no room for it.
     NoRoom {
-        /// Whose documents exceed theirs: `its line`, or `all lines`.
+        /// The exceeded share: `its line`, or `all lines`.
         whose: &'static str,
-        /// Bytes that they would take when they are compiled.
+        /// Bytes needed once compiled.
         bytes: u64,
-        /// Bytes that they may take.
+        /// Bytes allowed.
         room: u64,
     },
     /// The document refers to a context that does not hold.
     Reference {
         /// The context that it refers to.
         urn: ContextUrn,
-        /// What is wrong with that one.
+        /// Its fault.
         why: ReferenceFault,
     },
-    /// The memory on disk cannot be written or read.
+    /// The memory on disk cannot be read or written.
     Memory(std::io::ErrorKind),
-    /// The memory on disk lacks something that was accepted, so nothing counts before a head is accepted.
+    /// The memory on disk lacks accepted state, so nothing counts before a head is accepted.
     NotWhole,
-    /// A part of the memory on disk is damaged or was tampered with, and was ignored.
+    /// A part of the memory on disk is damaged or was tampered with, and is ignored.
     Damaged {
-        /// Which part.
+        /// The part.
         part: &'static str,
     },
 }
 
 impl FollowFault {
-    /// Whether the log was looked through for it, or may have been: to find a context that a document refers to, and none that holds.
+    /// Returns true if the log was, or may have been, searched for a referenced context without finding a valid one.
     pub(super) fn is_looked_up(&self) -> bool {
         match self {
             FollowFault::Reference { why, .. } => !matches!(why, ReferenceFault::Failed(_)),
@@ -345,16 +344,16 @@ impl From<std::io::Error> for FollowFault {
     }
 }
 
-/// Why a context that another refers to does not hold.
+/// Reason for not accepting a referenced context.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ReferenceFault {
     /// The authority has not published it, or its publish statement was refused.
     Unpublished,
-    /// It was published after the one that refers to it, which no honest authority does.
+    /// It was published after the context that refers to it, which no honest authority does.
     PublishedLater,
-    /// It was published with another digest than the reference says.
+    /// It was published with another digest than the reference names.
     Digest,
-    /// Contexts of more lines that are not followed are listed than are looked through for it.
+    /// Too many contexts of other lines are listed to search for it.
     TooMany,
     /// Its own document failed.
     Failed(Arc<str>),
@@ -374,16 +373,16 @@ impl fmt::Display for ReferenceFault {
     }
 }
 
-/// One fault, with what it is about.
+/// One fault, with its subject.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
-    /// When it was seen.
+    /// Time of the fault.
     pub at: u64,
-    /// The context that it is about; none if it is about the authority as a whole.
+    /// The affected context; none if the authority as a whole is affected.
     pub urn: Option<ContextUrn>,
-    /// What went wrong.
+    /// The fault.
     pub fault: FollowFault,
-    /// Directory with the evidence, all of it on disk; none where there is none, or it could not be kept.
+    /// Directory with the complete evidence; none if there is none, or it could not be stored.
     pub evidence: Option<PathBuf>,
 }
 

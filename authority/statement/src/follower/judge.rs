@@ -1,4 +1,4 @@
-//! The judgements of a follower, each a function of bytes and of what was verified before.
+//! The judgements of a follower: functions of the new bytes and of the verified state.
 
 use super::state::{Document, Known, Pinned, Published, State};
 use super::{FollowFault, FollowerConfig};
@@ -23,10 +23,10 @@ pub(super) fn head_rules<'a>(config: &'a FollowerConfig, anchors: &'a Anchors) -
     HeadRules { roots: anchors.roots(), authority, origin, log: anchors.log() }
 }
 
-/// A head by itself, and against the one accepted before. Consistency of the logs comes later, from tiles.
+/// Judges a head by itself, and against the accepted one. Tiles prove the consistency of the logs later.
 ///
-/// `Ahead` is judged by the clock alone, not by what was accepted: else whoever holds a feed key could push "now"
-/// forward, sixty seconds a head.
+/// `Ahead` is judged by the clock alone, not by the accepted head. Otherwise the holder of a feed key could push "now" forward, sixty
+/// seconds a head.
 pub(super) fn head(
     bytes: &[u8],
     state: &State,
@@ -54,7 +54,7 @@ pub(super) fn head(
     Ok(offered)
 }
 
-/// A head by a compromised key is none: whoever holds the key could have signed it.
+/// Refuses a head signed by a compromised key: anybody who holds the key could have signed it.
 pub(super) fn feed(head: &VerifiedHead, anchors: &Anchors) -> Result<(), FollowFault> {
     match anchors.compromised(head.leaf().signer_id()) {
         Some(_) => Err(FollowFault::FeedCompromised),
@@ -62,7 +62,7 @@ pub(super) fn feed(head: &VerifiedHead, anchors: &Anchors) -> Result<(), FollowF
     }
 }
 
-/// The status list of a head, from its shards. Refuses to let an INVALID return.
+/// The status list of a head, from its shards. Refuses to lift an INVALID.
 pub(super) fn statuses(
     head: &VerifiedHead,
     list_of: impl Fn(&[u8; 32]) -> Option<Arc<Vec<u8>>>,
@@ -81,7 +81,7 @@ pub(super) fn statuses(
     Ok(list)
 }
 
-/// Floors never fall, unless the root said so in what was logged since the last accepted head.
+/// Checks that no floor falls, unless the root allowed it in an entry after the last accepted head.
 pub(super) fn floors_not_lowered(
     new: &BTreeMap<Line, Version>,
     old: &BTreeMap<Line, Version>,
@@ -115,7 +115,7 @@ pub(super) fn floors_have_versions(
     Ok(())
 }
 
-/// A listed context against the entry at its index, whose leaf hash was proved to be in the log.
+/// Compares a listed context with the entry at its index; the leaf hash was already proved to be in the log.
 pub(super) fn entry(
     listed: &Listed,
     bytes: &[u8],
@@ -142,7 +142,7 @@ pub(super) fn entry(
     Ok(Known { index: listed.index, entry, digest, signer, keys, document: Document::Wanted })
 }
 
-/// A verified entry beside those known already: one digest and one index a URN, and time that only goes forward.
+/// Compares a verified entry with known ones: one digest and one index a URN, and time that never goes back.
 pub(super) fn fits_known(
     urn: &ContextUrn,
     new: &Known,
@@ -164,8 +164,8 @@ pub(super) fn fits_known(
     Ok(())
 }
 
-/// What becomes of a known statement and its document under other keys than it was judged by. Statement and document may be signed below
-/// different issuing certificates, and each has to count. A document whose signer's chain is not at hand is asked for again.
+/// Judges a known statement and its document again under changed keys. Different issuing certificates may stand above the two signers, and
+/// each must count. A document without the chain of its signer at hand is fetched again.
 pub(super) fn under(known: &Known, trust: &Trust, roots: &Roots, retry_at: u64) -> Document {
     if let Err(fault) = known.entry.verify(trust, roots) {
         return Document::Refused { why: Arc::from(fault.to_string()) };
@@ -181,16 +181,16 @@ pub(super) fn under(known: &Known, trust: &Trust, roots: &Roots, retry_at: u64) 
     }
 }
 
-/// A document that was judged.
+/// The verdict on a document.
 pub(super) enum Judged {
-    /// It holds; with the names of its signer, by the path that was verified, and the chain.
+    /// It is valid; with the names of its signer along the verified path, and the chain.
     Good(Arc<Context>, SignerId, Chain),
-    /// It is the published one and refers to this context, which is not loaded.
+    /// It is the published one and refers to this context, which is not loaded yet.
     Needs(ContextUrn, Digest),
 }
 
-/// A signed context against its publish statement; its chain is judged at the time of the statement. It may refer to what was
-/// published before it and is loaded.
+/// Judges a signed context against its publish statement, with its chain at the time of the statement. It may refer to loaded contexts that
+/// were published before it.
 pub(super) fn document(
     bytes: &[u8],
     urn: &ContextUrn,

@@ -1,7 +1,7 @@
-//! How far the log was looked through for what it publishes: a log that grew costs the page of what is new, and not what is known already.
+//! Records how far the log was searched for publications: when the log grows, only the new pages are fetched.
 //!
-//! A page is a hint, so whoever carries it can leave something out. What failed is looked at again after a while, and one page after the
-//! other once more in turn: what was left out once is found, over restarts too.
+//! A page is only a hint, and its carrier may leave entries out. So failed pages are checked again after a while, and all pages in turn,
+//! across restarts. An omitted entry is found in time.
 
 use super::pace::Lists;
 use super::round::Want;
@@ -10,72 +10,72 @@ use crate::listing::{Listed, Listing, Page, Span};
 use semgate_contexts::ContextUrn;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// What was looked through so far, and what is looked at again.
+/// The searched part of the log, and the pages to check again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Looked {
-    /// Every entry before this one.
+    /// Every entry below this index.
     pub(super) upto: u64,
-    /// Pages in which something failed, by their first entry.
+    /// Pages with a failure, by their first entry.
     pub(super) again: BTreeSet<u64>,
-    /// When these are looked at again.
+    /// Time of their next check.
     pub(super) again_at: u64,
-    /// The page that is looked at once more next, and when; 0 before everything was looked through once.
+    /// The next page to check again in turn, and its time; 0 until everything was searched once.
     pub(super) turn: u64,
     pub(super) turn_at: u64,
-    /// A floor names a version that was listed nowhere: whoever carries the pages left something out.
+    /// True if a floor names a version that no page listed: a carrier of pages left something out.
     pub(super) in_vain: bool,
-    /// When a head that waits for such a version may have everything looked through again: it was in vain before.
+    /// Earliest time of a new full search for a head that waits for such a version; the last one was in vain.
     pub(super) anew_at: u64,
 }
 
 impl Looked {
-    /// Whether all of a log of this size was, and nothing of it failed.
+    /// Returns true if a log of this size was searched whole, without a failure.
     pub(super) fn is_whole(&self, size: u64) -> bool {
         self.upto >= size && self.again.is_empty()
     }
 }
 
-/// What a round has of listings.
+/// The listings of a round.
 #[derive(Debug, Default)]
 pub(super) struct Listings {
-    /// Wanted lines that are not judged yet, by index from the end, so that the next one is popped.
+    /// Wanted lines not judged yet, by descending index, so that the next one is popped.
     pub(super) lines: Vec<Listed>,
-    /// The entries that the lines at hand are of; none of a line that is looked up for a reference.
+    /// The span of the current lines; none for a line looked up for a reference.
     at_hand: Option<(u64, u64)>,
-    /// What was looked through with this round, which counts once its head is accepted.
+    /// The part searched in this round, which counts once its head is accepted.
     looked: Option<Looked>,
-    /// Pages in which something failed in this round, by their first entry.
+    /// Pages with a failure in this round, by their first entry.
     failed: BTreeSet<u64>,
-    /// Everything is looked through again in this round, for a head that waits for a version.
+    /// True if this round searches everything again, for a head that waits for a version.
     anew: bool,
-    /// What was published in lines that are not followed: looked up for references.
+    /// Publications in lines that are not followed, for resolving references.
     others: HashMap<ContextUrn, Listed>,
-    /// Every entry before this one was looked through for others.
+    /// Every entry below this index was searched for those.
     others_upto: u64,
-    /// More of them were listed than are remembered.
+    /// True if more of them were listed than are remembered.
     others_full: bool,
-    /// Those that were found and judged: one that was refused is not looked for behind the place where it was found.
+    /// Those found and judged: a refused one is not searched for again in later entries.
     tried: HashSet<ContextUrn>,
-    /// The listing is a file in a directory of its name, as mirrors of plain files have it.
+    /// True if the listing is a file in a directory of its name, as on mirrors of plain files.
     pub(super) is_file: bool,
 }
 
-/// What a look-up of another line's context came to.
+/// The result of looking up a context of another line.
 pub(super) enum LookedUp {
     Listed(Listed),
     Unlisted,
-    /// More is listed than is looked through for references.
+    /// Too many contexts are listed to search for references.
     TooMany,
     Fetch(Want),
 }
 
 impl Listings {
-    /// Something of this entry failed: its page is looked at again.
+    /// Records a failure at this entry: its page is checked again.
     pub(super) fn fails(&mut self, index: u64) {
         self.failed.insert(Span::page(index));
     }
 
-    /// Those of the round that starts again: what was read to look up references is not read twice. It is a hint under each head.
+    /// The listings for a restarted round: keeps lines read for references, which are hints under any head.
     pub(super) fn again(mut self) -> Listings {
         if self.at_hand.is_none() {
             // looked up, and not judged yet
@@ -93,19 +93,19 @@ impl Listings {
 }
 
 impl Follower {
-    /// What is to be listed next of a log of `size` entries; none once all that is due was looked through.
+    /// The next listing to fetch of a log of `size` entries; none once everything due was searched.
     pub(super) fn plan_listing(&self, round: &Round, size: u64, now: u64) -> Option<Want> {
         let looked = round.listings.looked.as_ref().unwrap_or(&self.state.looked);
         if let Some(span) = Span::at(looked.upto, size) {
             return Some(self.listing_of(span, size, now));
         }
-        // a head that waits for versions that it names does not wait for the time as well
+        // a head that waits for its versions does not wait for the time as well
         let due = !round.accepted || looked.again_at <= now;
         let again = looked.again.first().filter(|_| due)?;
         Span::at(*again, size).map(|span| self.listing_of(span, size, now))
     }
 
-    /// How a span is asked for: by itself, by the page that it lies in, or by the whole listing.
+    /// The request for a span: by itself, by its page, or by the whole listing.
     fn listing_of(&self, span: Span, size: u64, now: u64) -> Want {
         match self.pace.lists(now) {
             Lists::Spans => Want::Page(span),
@@ -114,8 +114,8 @@ impl Follower {
         }
     }
 
-    /// A head waits for a version that is neither known nor listed in what is new: it may have been left out of a page before, so that
-    /// everything is looked through again from the first entry. False where that was done in this round, or in vain a short while ago.
+    /// Starts a search from the first entry for a head with a version that is neither known nor newly listed. An earlier page may have
+    /// omitted it. Returns false if this round did so already, or if the last one was in vain a short while ago.
     pub(super) fn look_anew(&self, round: &mut Round, now: u64) -> bool {
         let (looked, listings) = (&self.state.looked, &mut round.listings);
         if listings.anew || looked.upto == 0 || self.waits_anew(now) {
@@ -126,13 +126,13 @@ impl Follower {
         true
     }
 
-    /// A clock that was set back must not put it off for longer.
+    /// Limits the pause if the clock was set back.
     fn waits_anew(&self, now: u64) -> bool {
         let anew_at = self.state.looked.anew_at;
         anew_at > now && anew_at <= now.saturating_add(self.config.limits.relist)
     }
 
-    /// The version that a floor names was not found, whatever was looked through.
+    /// Records that the version of a floor was not found anywhere.
     pub(super) fn looked_in_vain(&mut self, now: u64) {
         if !self.waits_anew(now) {
             self.state.looked.anew_at = now.saturating_add(self.config.limits.relist);
@@ -140,7 +140,7 @@ impl Follower {
         self.state.looked.in_vain = true;
     }
 
-    /// The page whose turn it is to be looked at once more, when nothing else is left to do.
+    /// The next page to check again in turn, when nothing else is left to do.
     pub(super) fn plan_turn(&mut self, round: &Round, now: u64) -> Option<Want> {
         let pause = self.config.limits.relist;
         let looked = &mut self.state.looked;
@@ -156,14 +156,14 @@ impl Follower {
         Some(Want::Page(span))
     }
 
-    /// A page that came for a span.
+    /// Takes the page of a span.
     pub(super) fn take_page(&self, round: &mut Round, span: Span, bytes: &[u8]) -> Result<(), FollowFault> {
         let page = Page::read(bytes, span, &self.config.prefix).map_err(FollowFault::Listing)?;
         self.take_lines(round, page.contexts, (span.first(), span.end()));
         Ok(())
     }
 
-    /// The whole listing. It may be newer than the head; what it knows beyond comes with the next one.
+    /// Takes the whole listing. It may be newer than the head; later publications come with the next one.
     pub(super) fn take_listing(&self, round: &mut Round, bytes: &[u8]) -> Result<(), FollowFault> {
         let mut listing = Listing::read(bytes, &self.config.prefix).map_err(FollowFault::Listing)?;
         let size = round.candidate.as_ref().map_or(0, |c| c.head.head().seq);
@@ -172,7 +172,7 @@ impl Follower {
         Ok(())
     }
 
-    /// Keeps what this follower wants of what is listed, the first entry last; and apart, what may be referred to.
+    /// Keeps the lines that this follower wants, the first entry last; and separately those that may be referred to.
     fn take_lines(&self, round: &mut Round, lines: Vec<Listed>, span: (u64, u64)) {
         let listings = &mut round.listings;
         let followed = |c: &Listed| {
@@ -197,7 +197,7 @@ impl Follower {
         (listings.lines, listings.at_hand) = (wanted, Some(span));
     }
 
-    /// All lines at hand were judged.
+    /// Records that all current lines were judged.
     pub(super) fn looked_through(&mut self, round: &mut Round, now: u64) {
         let Some((first, end)) = round.listings.at_hand.take() else { return };
         let looked = round.listings.looked.get_or_insert_with(|| self.state.looked.clone());
@@ -210,7 +210,7 @@ impl Follower {
         }
     }
 
-    /// What was looked through counts: the head that it was looked through with is accepted.
+    /// Counts the searched part: its head is accepted.
     pub(super) fn keep_looked(&mut self, round: &mut Round, now: u64) {
         if let Some(looked) = round.listings.looked.take() {
             let (turn, turn_at) = (self.state.looked.turn, self.state.looked.turn_at);
@@ -221,13 +221,13 @@ impl Follower {
             }
         }
         if !round.listings.failed.is_empty() {
-            // not before the round is over: it does not look at the same again and again
+            // after the end of the round, which must not check the same pages again and again
             self.state.looked.again_at = now.saturating_add(self.config.limits.retry_documents);
             self.state.looked.again.append(&mut round.listings.failed);
         }
     }
 
-    /// Where a context of a line that is not followed was published before `index`. A statement that is refused is not looked at twice.
+    /// Looks up a context of a line that is not followed, published before `index`. Does not try a refused statement twice.
     pub(super) fn look_up(&self, round: &mut Round, urn: &ContextUrn, index: u64, now: u64) -> LookedUp {
         let size = round.candidate.as_ref().map_or(0, |c| c.head.head().seq);
         let listings = &mut round.listings;

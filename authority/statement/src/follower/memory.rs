@@ -1,8 +1,8 @@
 //! Files that outlive the process: written to a temporary name, synced, renamed, and the directory synced.
 //!
-//! Files are 0600 and directories 0700: who else may read the state is for the operator to say.
+//! Files are 0600 and directories 0700; the operator may widen access to the state.
 //!
-//! Nothing read from here is trusted: every byte is verified again as if it came from the network (see `recover`).
+//! Nothing read from here is trusted: every byte is verified again, as if fetched (see `recover`).
 
 mod reserve;
 
@@ -13,19 +13,19 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-/// The name that a file has until it is whole.
+/// The suffix of a file until it is whole.
 pub(super) const TEMPORARY: &str = ".new";
 
-/// The directory of what contradicts itself.
+/// The directory of evidence.
 const EVIDENCE: &str = "evidence";
 
-/// The marker that all accepted state is on disk. It is removed before anything is accepted, since a full volume takes no new file but lets
-/// go of one.
+/// The marker that all accepted state is on disk. It is removed before anything is accepted: a full volume takes no new file but still
+/// removes one.
 const WHOLE: &str = "whole";
 
 /// Mode of every file.
 const FILE: u32 = 0o600;
-/// Mode of every directory that is made here.
+/// Mode of every new directory.
 const DIRECTORY: u32 = 0o700;
 
 /// One kind of file; each has a directory of its own.
@@ -56,33 +56,33 @@ impl Part {
 #[derive(Debug)]
 pub(super) struct Memory {
     dir: Option<PathBuf>,
-    /// Files that are known to hold what they should: written, or verified, by this process.
+    /// Files with known good content: written, or verified, by this process.
     good: BTreeSet<(Part, String)>,
-    /// SHA-256 of the files that are written only when they change, as they are on disk.
+    /// SHA-256 of the files that are rewritten only on a change, as they are on disk.
     last: BTreeMap<&'static str, [u8; 32]>,
-    /// The marker is on disk.
+    /// True if the marker is on disk.
     whole: bool,
-    /// The reserve may be spent: what is being written takes something away from senders.
+    /// True if the reserve may be spent: the current write takes something away from senders.
     urgent: bool,
-    /// The reserve is on disk.
+    /// True if the reserve is on disk.
     reserve: bool,
-    /// Why the last write failed.
+    /// Reason for the last failed write.
     fault: Option<io::ErrorKind>,
 }
 
-/// How far the memory on disk keeps up with the view.
+/// State of the memory on disk, compared with the view.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MemoryState {
-    /// All accepted state is on disk. A start from a memory that is not whole lets nothing pass before it accepted a head.
+    /// True if all accepted state is on disk. After a start from an incomplete memory, nothing passes before a head is accepted.
     pub whole: bool,
-    /// Why the last write failed; none if it worked, or nothing was written yet.
+    /// Reason for the last failed write; none if it worked, or nothing was written yet.
     pub fault: Option<io::ErrorKind>,
-    /// Room for a revocation is reserved on disk.
+    /// True if room for a revocation is reserved on disk.
     pub reserve: bool,
 }
 
 impl Memory {
-    /// Keeps nothing.
+    /// A memory that stores nothing.
     pub(super) fn none() -> Memory {
         Memory {
             dir: None,
@@ -95,7 +95,7 @@ impl Memory {
         }
     }
 
-    /// Makes the directories that are not there yet.
+    /// Makes the missing directories.
     pub(super) fn open(dir: &Path) -> io::Result<Memory> {
         for part in Part::ALL {
             make_dir(&dir.join(part.as_str()))?;
@@ -110,7 +110,7 @@ impl Memory {
         MemoryState { whole: self.whole, fault: self.fault, reserve: self.reserve }
     }
 
-    /// A file of the directory itself, at most `max` bytes; none if it is not there or longer.
+    /// Reads a file of the directory itself, at most `max` bytes; none if it is missing or longer.
     pub(super) fn read(&self, name: &str, max: usize) -> io::Result<Option<Vec<u8>>> {
         match &self.dir {
             Some(dir) => read_file(&dir.join(name), max),
@@ -118,7 +118,7 @@ impl Memory {
         }
     }
 
-    /// Writes a file of the directory itself; from the reserve if need be and allowed.
+    /// Writes a file of the directory itself; takes from the reserve if needed and allowed.
     pub(super) fn write(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
         match self.dir.clone() {
             Some(dir) => self.put(&dir, name, bytes),
@@ -126,7 +126,7 @@ impl Memory {
         }
     }
 
-    /// Writes a file unless its bytes are on disk already, by this process.
+    /// Writes a file unless this process already wrote the same bytes.
     pub(super) fn write_changed(&mut self, name: &'static str, bytes: &[u8]) -> io::Result<()> {
         let hash = sha256(bytes);
         if self.last.get(name) != Some(&hash) {
@@ -137,9 +137,9 @@ impl Memory {
         Ok(())
     }
 
-    /// Says on disk that not everything is there, before something is accepted. Answers whether everything was there until now.
+    /// Marks the memory as incomplete before something is accepted. Returns true if it was complete until now.
     ///
-    /// A volume that takes not even this keeps its marker: the head on it then counts until its `next_update`.
+    /// If a volume does not even take this, its marker stays: the head on it then counts until its `next_update`.
     pub(super) fn begin(&mut self) -> bool {
         let was = self.whole;
         if let Some(dir) = self.dir.as_ref().filter(|_| was) {
@@ -153,12 +153,12 @@ impl Memory {
         was
     }
 
-    /// Lets what is written until [`Memory::done`] spend the reserve.
+    /// Lets writes before [`Memory::done`] spend the reserve.
     pub(super) fn spend_reserve(&mut self) {
         self.urgent = true;
     }
 
-    /// Says on disk that everything is there, and reserves room again.
+    /// Marks the memory as complete, and reserves room again.
     pub(super) fn done(&mut self) -> io::Result<()> {
         let Some(dir) = self.dir.clone() else { return Ok(()) };
         match mark(&dir) {
@@ -170,7 +170,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Notes why a write failed and makes the removal of the marker durable. Answers whether the fault is news.
+    /// Records a failed write and makes the removal of the marker durable. Returns true if the fault is new.
     pub(super) fn fail(&mut self, kind: io::ErrorKind) -> bool {
         if let Some(dir) = &self.dir {
             let _ = sync_dir(dir);
@@ -178,12 +178,12 @@ impl Memory {
         self.fault.replace(kind) != Some(kind)
     }
 
-    /// Tells that everything was written.
+    /// Returns true if everything was written.
     pub(super) fn is_whole(&self) -> bool {
         self.whole
     }
 
-    /// Writes a file; where there is no room and the reserve may be spent, with the room of the reserve.
+    /// Writes a file. If there is no room and the reserve may be spent, uses its room.
     fn put(&mut self, dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
         match write_file(dir, name, bytes) {
             Err(error) if self.urgent && reserve::is_full(&error) && self.give_up() => {
@@ -206,7 +206,7 @@ impl Memory {
         }
     }
 
-    /// Writes a file unless it is known to be there and good. Its name says its content.
+    /// Writes a file unless it is known to be good already. Its name identifies its content.
     pub(super) fn write_part(&mut self, part: Part, name: &str, bytes: &[u8]) -> io::Result<()> {
         let Some(dir) = &self.dir else { return Ok(()) };
         let key = (part, name.to_owned());
@@ -222,7 +222,7 @@ impl Memory {
         Ok(())
     }
 
-    /// A file was read and verified: it need not be written again.
+    /// Records that a file was read and verified: it need not be written again.
     pub(super) fn verified(&mut self, part: Part, name: String) {
         self.good.insert((part, name));
     }
@@ -239,7 +239,7 @@ impl Memory {
         Ok(names)
     }
 
-    /// Removes the files of one kind that are not in `keep`. What cannot be removed stays and does no harm.
+    /// Removes the files of one kind that are not in `keep`. A file that cannot be removed does no harm.
     pub(super) fn keep_only(&mut self, part: Part, keep: &BTreeSet<String>) {
         self.good.retain(|(other, name)| *other != part || keep.contains(name));
         let (Some(dir), Ok(names)) = (&self.dir, self.names(part)) else { return };
@@ -248,9 +248,9 @@ impl Memory {
         }
     }
 
-    /// Keeps evidence in a directory of its own, named by kind and content, so that the same is kept once. Each kind has `max` places of its
-    /// own, so that one which comes easily takes none from another. Answers where all of it is; none where its kind has no place left, the
-    /// disk does not take it, or there is no directory.
+    /// Stores evidence in a directory of its own, named by kind and content, so that the same evidence is kept once. Each kind has `max`
+    /// places of its own, so that frequent kinds take none from others. Returns the directory. Returns none if no place is left, the disk
+    /// is full, or there is no memory.
     pub(super) fn evidence(&self, kind: &str, files: &[(&str, &[u8])], max: usize) -> Option<PathBuf> {
         let dir = self.dir.as_ref()?.join(EVIDENCE);
         let mut all = Vec::new();
@@ -266,7 +266,7 @@ impl Memory {
         if files.iter().all(is_kept) {
             return Some(target);
         }
-        // one that is there and not whole was broken off, and has its place
+        // an incomplete one was cut short, and keeps its place
         if !target.exists() && pieces(&dir, kind).ok()? >= max {
             return None;
         }
@@ -279,7 +279,7 @@ impl Memory {
     }
 }
 
-/// How many pieces of evidence of one kind are there.
+/// Number of pieces of evidence of one kind.
 fn pieces(dir: &Path, kind: &str) -> io::Result<usize> {
     let mut count = 0;
     for entry in fs::read_dir(dir)? {
@@ -305,7 +305,7 @@ fn make_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(DIRECTORY).create(path)
 }
 
-/// Writes a file whole and durably, or leaves the one before it. What was begun of it takes no room after a failure.
+/// Writes a file whole and durably, or leaves the one before it. A failure leaves no partial file.
 fn write_file(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     let temporary = dir.join(format!("{name}{TEMPORARY}"));
     let written = write_whole(&temporary, bytes).and_then(|()| fs::rename(&temporary, dir.join(name)));
@@ -318,13 +318,13 @@ fn write_file(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
 
 fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(FILE).open(path)?;
-    // One that a crash left there keeps the mode that it had.
+    // A leftover of a crash keeps its old mode.
     file.set_permissions(Permissions::from_mode(FILE))?;
     file.write_all(bytes)?;
     file.sync_all()
 }
 
-/// Creates the marker, durably. It has no content, so it is there or not.
+/// Creates the marker, durably. It is empty, so it cannot be incomplete.
 fn mark(dir: &Path) -> io::Result<()> {
     OpenOptions::new().write(true).create(true).truncate(true).mode(FILE).open(dir.join(WHOLE))?;
     sync_dir(dir)

@@ -1,7 +1,7 @@
-//! Remembering how far the log was looked through, so that a restart asks for what came after and not for all of it.
+//! The stored search position, so that a restart asks only for later entries.
 //!
-//! The position counts for exactly what it was written beside: this log at this size, these lines, these entries. Beside anything else, or
-//! where it cannot be read, the log is looked through from its start, which costs pages and loses nothing.
+//! The position counts only for the state that it was written with: this log at this size, these lines, these entries. Otherwise, or if it
+//! cannot be read, the log is searched from its start. That costs pages and loses nothing.
 
 use super::looked::Looked;
 use super::state::Pinned;
@@ -12,25 +12,25 @@ use crate::listing::Span;
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 
-/// The file of the position: written behind the head, and behind the entries that were found before it.
+/// The file of the position: written after the head, and after the entries found before it.
 pub(super) const LOOKED: &str = "looked.json";
-/// The longest that is read: 60,000 pages in which something failed, those of sixty million entries.
+/// The longest position accepted: 60,000 failed pages, out of sixty million entries.
 const MAX_LOOKED_BYTES: usize = 1024 * 1024;
-/// What is written now. A version that takes other things from pages writes another number, and believes no other.
+/// The current format. A version that takes other things from pages writes another number, and accepts no other.
 const FORMAT: u64 = 1;
 
 impl Follower {
-    /// Writes the position where it changed, unless something that was verified is not on disk.
+    /// Writes a changed position, unless some verified state is not on disk.
     pub(super) fn remember_looked(&mut self) -> Result<(), FollowFault> {
         let Some(pinned) = self.state.head.as_ref().filter(|_| self.memory.is_whole()) else { return Ok(()) };
-        // a version that a floor names is missing: a restart looks for it, as for all that was left out
+        // a version that a floor names is missing: a restart searches for it, as for every omission
         let start = Looked::default();
         let looked = if self.state.looked.in_vain { &start } else { &self.state.looked };
         let bytes = self.position(looked, pinned).map_err(|_| FollowFault::Memory(ErrorKind::InvalidData))?;
         Ok(self.memory.write_changed(LOOKED, &bytes)?)
     }
 
-    /// The position that is remembered, of a memory of which nothing was dropped.
+    /// Recovers the position, if nothing of the memory was dropped.
     pub(super) fn recover_looked(&mut self, now: u64) {
         let Some(pinned) = self.state.head.as_ref().filter(|_| !self.state.partial) else { return };
         let bytes = match self.memory.read(LOOKED, MAX_LOOKED_BYTES) {
@@ -41,13 +41,13 @@ impl Follower {
         let Some(looked) = read(&bytes, pinned.head.checkpoint().size) else {
             return self.damaged(LOOKED, now);
         };
-        // whatever is different, it was written beside something else
+        // any difference means that it was written with another state
         if self.position(&looked, pinned).is_ok_and(|here| here == bytes) {
             self.state.looked = looked;
         }
     }
 
-    /// The one text of a position in the state that is at hand.
+    /// The one text of a position in the current state.
     fn position(&self, looked: &Looked, pinned: &Pinned) -> Result<Vec<u8>, FormatFault> {
         let (config, checkpoint) = (&self.config, pinned.head.checkpoint());
         write(&serde_json::json!({
@@ -67,7 +67,7 @@ impl Follower {
         }))
     }
 
-    /// SHA-256 over the places of all that is known of the followed lines before an entry: one that is lost, or that was never written, shows.
+    /// SHA-256 over the log indexes of all known entries of the followed lines before `upto`: a missing one shows.
     fn entries_before(&self, upto: u64) -> String {
         let followed =
             self.state.known.iter().filter(|(urn, _)| self.config.lines.holds(urn.line()).is_some());
@@ -77,7 +77,7 @@ impl Follower {
     }
 }
 
-/// What a position says by itself; none if it is no position in a log of this size.
+/// Reads a position by itself; none if it is not a position in a log of this size.
 fn read(bytes: &[u8], size: u64) -> Option<Looked> {
     let json = semgate_contexts::json::read(bytes, &limits(MAX_LOOKED_BYTES)).ok()?;
     let beside = ["authority", "entries", "format", "lines", "log_key", "origin", "prefix", "root", "size"];

@@ -1,4 +1,4 @@
-//! Starting from disk: everything is verified again as if it had just been fetched. What fails is left out and reported.
+//! Starts from disk: verifies everything again, as if fetched. Leaves out and reports failures.
 
 use super::accept::{HEAD, INVALID, TRUST, tile_name, tile_of_name};
 use super::memory::{Part, TEMPORARY};
@@ -21,7 +21,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The longest list of revoked indexes that is read: far more than are ever pending.
+/// The longest accepted list of revoked indexes: far more than are ever pending.
 const MAX_INVALID_BYTES: usize = 1024 * 1024;
 
 impl Follower {
@@ -29,7 +29,7 @@ impl Follower {
     pub(super) fn recover(&mut self, now: u64) {
         let trust = self.memory.read(TRUST, MAX_TRUST_BYTES).ok().flatten();
         let trust = trust.map(|bytes| Trust::read(&bytes, self.config.roots.limits()));
-        // the keys that the head is judged by: without the statements of the root, as configured
+        // the keys that the head is judged by: without the statements of the root, the configured ones
         let root = match &trust {
             Some(Ok(trust)) => self.recover_root(trust, self.remembered_size()),
             _ => Ok(()),
@@ -44,7 +44,8 @@ impl Follower {
             _ => self.lost(TRUST, now),
         }
         let counted = self.state.head.as_ref().map(|pinned| pinned.head.head().root_statements);
-        // what the root said was dropped: the head still holds against rollbacks, and lets nothing pass before another one is accepted
+        // statements of the root were dropped: the head still protects against rollbacks, and lets nothing pass before another one is
+        // accepted
         let keys = counted == Some(self.state.anchors.number());
         if !keys {
             self.lost(TRUST, now);
@@ -70,13 +71,13 @@ impl Follower {
         self.reports.add(None, FollowFault::Damaged { part }, None, now);
     }
 
-    /// Something was dropped that contexts are known by: those that are missing are not unpublished for that.
+    /// Records that a part of the memory was dropped: missing contexts may still be published.
     fn lost(&mut self, part: &'static str, now: u64) {
         self.state.partial = true;
         self.damaged(part, now);
     }
 
-    /// The size of the log of the remembered head, which is not verified yet: how far to read what was written before it.
+    /// The log size of the remembered head, not verified yet: the end for reading earlier files.
     fn remembered_size(&self) -> u64 {
         let bytes = self.memory.read(HEAD, MAX_HEAD_BYTES).ok().flatten().unwrap_or_default();
         let jws = General::read(&bytes, TYPE, &self.config.roots, MAX_HEAD_BYTES).ok();
@@ -84,7 +85,7 @@ impl Follower {
         head.map_or(0, |head| head.seq)
     }
 
-    /// The head's chain is judged when it was issued, as it was when it was accepted; its lifetime bounds its use.
+    /// Judges the head's chain at its issue time, as when it was accepted; its lifetime bounds its use.
     fn recover_head(&self, anchors: &Anchors) -> Result<Option<Pinned>, ()> {
         let Some(bytes) = self.memory.read(HEAD, MAX_HEAD_BYTES).map_err(|_| ())? else { return Ok(None) };
         let jws = General::read(&bytes, TYPE, &self.config.roots, MAX_HEAD_BYTES).map_err(|_| ())?;
@@ -94,7 +95,7 @@ impl Follower {
         Ok(Some(Pinned { bytes, head }))
     }
 
-    /// A head that was accepted when fewer witnesses were demanded keeps its revocations, and lets nothing pass.
+    /// A head accepted under a smaller quorum keeps its revocations, and lets nothing pass.
     fn recover_quorum(&mut self, now: u64) -> Option<()> {
         let pinned = self.state.head.as_ref()?;
         let latest = self.state.not_before(now).saturating_add(MAX_AHEAD);
@@ -134,8 +135,7 @@ impl Follower {
         Some(())
     }
 
-    /// Tiles are not believed either: they must hash to the root when entries are proved.
-    /// One that is missing shows there too.
+    /// Tiles are not trusted either: they must hash to the root when entries are proved. A missing one shows there too.
     fn recover_tiles(&mut self) {
         for name in self.memory.names(Part::Tiles).unwrap_or_default() {
             let bytes = self.memory.read_part(Part::Tiles, &name, 256 * 32).ok().flatten();
@@ -145,8 +145,7 @@ impl Follower {
         }
     }
 
-    /// Publish statements: read, verified, and proved to be in the log of the head. All or none, for one bad tile
-    /// spoils every proof.
+    /// Publish statements: read, verified, and proved to be in the log of the head. All or none, because one bad tile spoils every proof.
     fn recover_entries(&mut self, now: u64) {
         let Some(pinned) = self.state.head.clone() else { return };
         let checkpoint = pinned.head.checkpoint();
@@ -181,8 +180,8 @@ impl Follower {
         self.state.known = known;
     }
 
-    /// The files of publish statements by index. Left out are those past the log of the head, whose own head was never
-    /// written, and those that were never whole.
+    /// The files of publish statements, by index. Leaves out those past the log of the head, whose own head was never written, and
+    /// incomplete ones.
     fn read_entries(&mut self, size: u64, now: u64) -> Vec<(u64, Vec<u8>)> {
         let Ok(names) = self.memory.names(Part::Entries) else {
             self.lost("entries", now);
@@ -201,7 +200,7 @@ impl Follower {
         read
     }
 
-    /// Proves leaves from the tiles on disk; those that were not needed for it are dropped, for nothing vouches for them.
+    /// Proves leaves from the tiles on disk; drops unused tiles, because nothing vouches for them.
     fn prove_from_disk(
         &mut self,
         indexes: &[u64],
@@ -218,8 +217,8 @@ impl Follower {
         Ok(proved)
     }
 
-    /// Documents of known statements, in the order of the log, so that what they refer to comes first. One without a statement
-    /// shows that the statement is missing.
+    /// Documents of known statements, in log order, so that references come first. A document without a statement shows that the statement
+    /// is missing.
     fn recover_documents(&mut self, now: u64) {
         let there = self.memory.names(Part::Contexts).unwrap_or_default();
         let known: BTreeSet<String> = self.state.known.values().map(|known| known.digest.hex()).collect();
@@ -239,7 +238,7 @@ impl Follower {
         }
     }
 
-    /// One document. What is not there is fetched with the next round, and what refers to it is judged again then.
+    /// Recovers one document. A missing one is fetched in the next round, and its referrers are judged again then.
     fn recover_document(&mut self, urn: &ContextUrn, there: &BTreeSet<String>) -> Result<(), ()> {
         let known = self.state.known.get(urn).ok_or(())?;
         let name = known.digest.hex();
@@ -263,7 +262,7 @@ impl Follower {
         Ok(())
     }
 
-    /// True if a document finds room. The configuration may leave less room than when the document was written.
+    /// Returns true if a document finds room. The configuration may leave less room than when the document was written.
     fn has_room(&mut self, urn: &ContextUrn, context: &Context) -> bool {
         let Err(fault) = self.state.room_for(context, self.config.limits.max_compiled_bytes) else {
             return true;
@@ -274,8 +273,8 @@ impl Follower {
         false
     }
 
-    /// Drops what is not of the authority's lines and nothing of them refers to: the lines were others when it was written. While
-    /// a document of them is missing, nobody can tell what it refers to, and nothing is dropped.
+    /// Drops contexts outside the authority's lines without a referrer: the lines may have changed. While a document of the lines is
+    /// missing, its references are unknown, and nothing is dropped.
     fn forget_foreign(&mut self) {
         let lines = &self.config.lines;
         let mut referred = BTreeSet::new();
@@ -286,7 +285,7 @@ impl Follower {
         self.state.known.retain(|urn, _| lines.holds(urn.line()).is_some() || referred.contains(urn));
     }
 
-    /// Indexes that must stay INVALID. They can only take away: a forged one revokes, and never the other way round.
+    /// Indexes that must stay INVALID. They can only take away: a forged one revokes, and cannot lift a revocation.
     fn recover_invalid(&mut self, now: u64) {
         match self.memory.read(INVALID, MAX_INVALID_BYTES) {
             Ok(Some(bytes)) => match read_invalid(&bytes) {
@@ -295,7 +294,7 @@ impl Follower {
                     let known: BTreeSet<u64> =
                         self.state.known.values().map(|k| k.index).chain(recognised).collect();
                     let size = self.state.head.as_ref().map_or(0, |pinned| pinned.head.head().seq);
-                    // What was dropped comes back, and must come back revoked.
+                    // A dropped context comes back, and must come back revoked.
                     let counts = |i: &u64| known.contains(i) || (self.state.partial && *i < size);
                     self.state.invalid = invalid.into_iter().filter(counts).collect();
                 }
@@ -306,14 +305,14 @@ impl Follower {
         }
     }
 
-    /// Nothing tells which contexts were revoked: all are stale until a head is accepted.
+    /// The revoked contexts are unknown: all are stale until a head is accepted.
     fn lost_revocations(&mut self, now: u64) {
         self.state.complete = false;
         self.damaged(INVALID, now);
     }
 }
 
-/// What a listing would say of a publish statement.
+/// The listing line of a publish statement.
 fn listed_as(entry: &Entry, index: u64) -> Option<Listed> {
     match entry.unverified() {
         Statement::Publish { urn, digest, .. } => {

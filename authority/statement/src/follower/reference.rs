@@ -1,8 +1,7 @@
-//! What documents refer to: a document waits until everything that it refers to is loaded, in the lines of this authority or not.
+//! References between documents: a document waits until every context to which it refers is loaded, from any line.
 //!
-//! Nothing is fetched from an address that a document names: a reference is looked up in the authority's own listing, and its
-//! publish statement proved from the log like any other (`docs/design/authority.md`). A reference leads to what was published before, so no
-//! chain of them comes back to where it began.
+//! Nothing is fetched from an address in a document. A reference is looked up in the authority's own listing, and its publish statement is
+//! proved from the log. A reference leads to an earlier publication, so no chain of references is circular.
 
 use super::looked::LookedUp;
 use super::round::Want;
@@ -18,21 +17,21 @@ use std::sync::Arc;
 pub(super) struct Waiting {
     pub(super) urn: ContextUrn,
     pub(super) bytes: Vec<u8>,
-    /// The context that it refers to, and by which digest.
+    /// The referenced context and its digest.
     pub(super) needs: ContextUrn,
     pub(super) digest: Digest,
 }
 
-/// What the documents that wait need next.
+/// The next need of the waiting documents.
 pub(super) enum Needs {
     /// None waits.
     Nothing,
     Fetch(Want),
-    /// The publish statement of what one refers to, which is in no followed line.
+    /// The publish statement of a referenced context in a line that is not followed.
     Entry(Listed),
 }
 
-/// How far a reference is.
+/// The progress of a reference.
 enum Reference {
     Loaded,
     Needs(Needs),
@@ -40,11 +39,11 @@ enum Reference {
 }
 
 impl Follower {
-    /// Judges documents again whose reference is there, refuses those whose reference is broken, and answers what the last of
-    /// the others needs.
+    /// Judges documents again whose references are loaded, and refuses those with a broken reference. Returns the next need of the
+    /// remaining ones.
     pub(super) fn plan_waiting(&mut self, round: &mut Round, now: u64) -> Needs {
         while let Some(last) = round.waiting.pop() {
-            // each waits for one that the next refers to, and by way of others a document refers to no more than this
+            // each waits for one that the next refers to, and indirect references of a document are bounded by this
             let limit = self.config.documents.max_references;
             if round.waiting.len() >= limit {
                 let what = "contexts referred to";
@@ -98,7 +97,7 @@ impl Follower {
     }
 }
 
-/// A reference leads to the digest that is published, and to what was published before.
+/// Checks that a reference leads to the published digest, and to an earlier publication.
 fn fits(waiting: &Waiting, index: u64, other: u64, digest: &Digest) -> Result<(), ReferenceFault> {
     if *digest != waiting.digest {
         return Err(ReferenceFault::Digest);

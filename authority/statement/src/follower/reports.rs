@@ -1,10 +1,10 @@
-//! Faults that are kept until somebody takes them: the first ones are what an operator needs.
+//! Faults kept until they are taken: an operator needs the first ones.
 
 use super::{FollowFault, Report};
 use semgate_contexts::ContextUrn;
 use std::path::PathBuf;
 
-/// The first faults since they were last taken.
+/// The first faults since the last call of `take`.
 #[derive(Debug)]
 pub(super) struct Reports {
     kept: Vec<Report>,
@@ -12,7 +12,7 @@ pub(super) struct Reports {
 }
 
 impl Reports {
-    /// Keeps so many.
+    /// Keeps at most `most`.
     pub(super) fn new(most: usize) -> Reports {
         Reports { kept: Vec::new(), most }
     }
@@ -30,7 +30,7 @@ impl Reports {
         }
     }
 
-    /// All that were kept, oldest first.
+    /// All kept faults, oldest first.
     pub(super) fn take(&mut self) -> Vec<Report> {
         std::mem::take(&mut self.kept)
     }

@@ -1,5 +1,5 @@
-//! Statements of the root in a round: fetched when a head names more of them than are known, or cannot be verified without them;
-//! verified by the keys that were believed before; proved to be in the log of the head; and only then believed.
+//! Statements of the root in a round. They are fetched when a head counts more of them than are known, or cannot be verified without them.
+//! Then they are verified by the keys accepted before, proved to be in the log of the head, and only then accepted.
 
 use super::judge;
 use super::round::Overlay;
@@ -14,7 +14,7 @@ use crate::trust::{RootEntry, Trust};
 use semgate_certs::ChainFault;
 use std::cell::RefCell;
 
-/// What a round learnt of the root and nobody believes yet.
+/// Statements of the root that a round verified and did not accept yet.
 #[derive(Clone, Debug)]
 pub(super) struct Learnt {
     anchors: Anchors,
@@ -22,15 +22,15 @@ pub(super) struct Learnt {
 }
 
 impl Follower {
-    /// The anchors that this round judges with.
+    /// The anchors that judge this round.
     pub(super) fn anchors<'a>(&'a self, round: &'a Round) -> &'a Anchors {
         round.learnt.as_ref().map_or(&self.state.anchors, |learnt| &learnt.anchors)
     }
 
-    /// A head that does not verify by the keys that are known may verify by newer ones, which the root says.
+    /// Returns true if a head that fails under the known keys may verify under newer ones from the root.
     pub(super) fn may_be_newer_keys(&self, round: &Round, fault: &FollowFault) -> bool {
         let FollowFault::Head(fault) = fault else { return false };
-        // a new root of the old one's name gives a bad signature and no unknown issuer
+        // a new root with the old name gives a bad signature instead of an unknown issuer
         let keys = matches!(
             fault,
             HeadFault::Checkpoint(CheckpointFault::Signature)
@@ -41,7 +41,7 @@ impl Follower {
         keys && !round.root_fetched
     }
 
-    /// The statements of the root in a trust document, verified; the head is judged again by what they say.
+    /// Verifies the statements of the root in a trust document, and judges the head again under them.
     pub(super) fn learn(&mut self, round: &mut Round, trust: &Trust, now: u64) -> Result<(), FollowFault> {
         round.root_fetched = true;
         let size = round.candidate.as_ref().map_or(u64::MAX, |candidate| candidate.head.head().seq);
@@ -61,8 +61,8 @@ impl Follower {
         Ok(())
     }
 
-    /// That exactly the statements that the head counts are known, and that those of this round are in its log. Answers what is missing
-    /// for that.
+    /// Checks that exactly the statements counted by the head are known, and that those of this round are in its log. Returns the missing
+    /// requests.
     pub(super) fn plan_root(
         &self,
         round: &mut Round,
@@ -101,8 +101,7 @@ impl Follower {
         Ok(None)
     }
 
-    /// What was learnt is believed from now on. Where an issuing certificate left the list, or one came that something had waited for,
-    /// everything is judged again.
+    /// Accepts the verified statements. If an issuing certificate left the list, or an awaited one joined it, judges everything again.
     pub(super) fn believe(&mut self, round: &mut Round, now: u64) {
         let Some(Learnt { anchors, entries }) = round.learnt.take() else { return };
         let waits = self.state.known.values().any(|known| matches!(known.document, Document::Refused { .. }));
@@ -119,11 +118,10 @@ impl Follower {
         }
     }
 
-    /// At start: the statements of the root that are remembered, verified again, as far as the log of the remembered head goes. What does
-    /// not hold is not believed.
+    /// At start: verifies the remembered statements of the root again, up to the size of the remembered head. Drops those that fail.
     ///
-    /// Errors: the keys to know the remembered head by, as far as there are any: an earlier version kept statements with a gap before the
-    /// list that it began at. All of them are to be fetched anew.
+    /// Errors: the keys that identify the remembered head, if there are any. An earlier version stored statements with a gap before the
+    /// list that it began at; all of them must be fetched again.
     pub(super) fn recover_root(&mut self, trust: &Trust, size: u64) -> Result<(), Box<Anchors>> {
         let told = &self.state.anchors;
         let Ok(anchors) = told.with_entries(trust.root(), size, &self.config.prefix) else {
@@ -139,7 +137,7 @@ impl Follower {
         Ok(())
     }
 
-    /// Everything in the log that is believed by its place: published contexts and statements of the root.
+    /// Indexes of everything that was accepted from the log: published contexts and statements of the root.
     pub(super) fn proved_indexes(&self) -> Vec<u64> {
         let root = self.state.trust.root().iter().map(|entry| entry.index);
         let mut all: Vec<u64> = self.state.known.values().map(|known| known.index).chain(root).collect();
@@ -148,7 +146,7 @@ impl Follower {
         all
     }
 
-    /// A verified head that a compromised key signed is none.
+    /// Refuses a verified head that a compromised key signed.
     pub(super) fn check_feed(
         &self,
         round: &Round,

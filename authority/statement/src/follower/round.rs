@@ -1,8 +1,7 @@
-//! One round of following: from a poll of the head to the last document that it made necessary.
+//! One round of following: from a poll of the head to the last document that it requires.
 //!
-//! [`Follower::plan`] looks at what is there and names the first thing that is missing; each answer adds one thing and
-//! plans again. So the order of the judgements is the order of the steps in `plan`, and nothing is judged twice with
-//! different bytes.
+//! [`Follower::plan`] examines the state and names the first missing part; each answer adds one part and plans again. So the order of the
+//! judgements is the order of the steps in `plan`, and nothing is judged twice with different bytes.
 
 use super::looked::Listings;
 use super::reference::{Needs, Waiting};
@@ -17,27 +16,27 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// What a request is for.
+/// The purpose of a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Want {
     Head,
-    /// What changed since the accepted head, of a log of this size, in place of the newest one.
+    /// The delta since the accepted head, from a log of this size, in place of the newest head.
     Delta(u64),
     Tile(TilePath),
     Shard(usize),
     Floors,
-    /// What these entries publish.
+    /// The publications of these entries.
     Page(Span),
     Listing,
     Trust,
     Bundle(TilePath),
     Document(ContextUrn),
-    /// A tile that tells whether this checkpoint of another follower contradicts.
+    /// A tile that shows if this checkpoint of another follower contradicts.
     Other(String, TilePath),
 }
 
 impl Want {
-    /// The word for it in faults.
+    /// Its name in faults.
     pub(super) fn what(&self) -> &'static str {
         match self {
             Want::Head => "head",
@@ -54,61 +53,61 @@ impl Want {
     }
 }
 
-/// What is under way.
+/// The round under way.
 #[derive(Debug, Default)]
 pub(super) struct Round {
     /// The request that waits for its answer.
     pub(super) asked: Option<(Request, Want)>,
     pub(super) requests: u64,
-    /// Documents and bundles in a row that nothing came back for.
+    /// Consecutive documents and bundles without an answer.
     pub(super) unanswered: u32,
-    /// How often it was started again because the authority moved on under it.
+    /// Number of restarts because the authority moved on.
     pub(super) restarts: u32,
-    /// What came back belongs to a newer head: poll it before anything is held against the authority.
+    /// True if an answer belongs to a newer head: poll that head before accusing the authority.
     pub(super) restart: bool,
-    /// The head of this round; that of the state once it is accepted.
+    /// The head of this round; once accepted, the one in the state.
     pub(super) candidate: Option<Pinned>,
     pub(super) accepted: bool,
-    /// A head that was refused, for evidence.
+    /// A refused head, for evidence.
     pub(super) refused_head: Option<Vec<u8>>,
     pub(super) etag: Option<String>,
     pub(super) tiles: Tiles,
-    /// Tiles that the last proof asked for and that were not fetched yet: it is tried again when all are here.
+    /// Tiles that the last proof needs and that are not fetched yet; it is repeated when all are here.
     pub(super) missing: Vec<TilePath>,
-    /// Partial tiles that are gone: the full ones are asked for in their place.
+    /// Partial tiles that are gone: the full ones are requested in their place.
     pub(super) full: BTreeSet<TilePath>,
     pub(super) shards: HashMap<[u8; 32], Arc<Vec<u8>>>,
     pub(super) floors: Option<BTreeMap<Line, Version>>,
     pub(super) listings: Listings,
-    /// Documents that wait; each for the one that waits after it, the last for one that is being fetched.
+    /// Waiting documents; each for the one after it, the last for one that is being fetched.
     pub(super) waiting: Vec<Waiting>,
     pub(super) trust_fetched: bool,
-    /// The head did not verify by the keys that are known: what the root says is fetched first.
+    /// True if the head did not verify under the known keys: statements of the root are fetched first.
     pub(super) keys_first: bool,
-    /// The certificates that were known before some were fetched for a head that is not accepted yet.
+    /// The certificates known before some were fetched for a head that is not accepted yet.
     pub(super) trust_before: Option<Trust>,
-    /// All that can be told now of the checkpoints of others is told: they are looked at once a round, and not for each document.
+    /// True once the checkpoints of others were compared: once a round, not for each document.
     pub(super) compared: bool,
-    /// The statements of the root were fetched in this round.
+    /// True once the statements of the root were fetched in this round.
     pub(super) root_fetched: bool,
     pub(super) learnt: Option<super::root::Learnt>,
     /// Entries of wanted bundles, by index.
     pub(super) entries: HashMap<u64, Vec<u8>>,
-    /// Verified publish statements that wait for the head to be accepted.
+    /// Verified publish statements that wait for the acceptance of the head.
     pub(super) found: Published,
-    /// When pages, entries and documents of the accepted head began to be fetched.
+    /// Start of loading pages, entries and documents of the accepted head.
     pub(super) loading_since: Option<u64>,
-    /// Something of the state changed that the view does not show yet.
+    /// True if the state changed and the view does not show it yet.
     pub(super) dirty: bool,
-    /// Something failed that a later round should try again.
+    /// True if something failed that a later round should repeat.
     pub(super) incomplete: bool,
 }
 
-/// How often a round is started again. The second head is newer than what came back; only a busy authority needs more.
+/// Most restarts of a round. The second head is newer than the answer; only a busy authority needs more.
 const MAX_RESTARTS: u32 = 3;
 
 impl Round {
-    /// Asks for a new start instead of a fault, as long as that may help.
+    /// Asks for a restart instead of a fault, as long as that may help.
     pub(super) fn may_restart(&mut self) {
         self.restart = self.restarts < MAX_RESTARTS;
     }
@@ -119,7 +118,7 @@ impl Round {
         self.missing.pop().map(Want::Tile)
     }
 
-    /// The round that starts again, with what does not depend on the head. Documents that wait are judged again like those that come.
+    /// The restarted round, with the parts that do not depend on the head. Waiting documents are judged again like new ones.
     pub(super) fn again(self) -> Round {
         Round {
             requests: self.requests,
@@ -133,7 +132,7 @@ impl Round {
     }
 }
 
-/// Tiles of this round before those of the rounds before; remembers which were looked at.
+/// Tiles of this round before those of earlier rounds; records their use.
 pub(super) struct Overlay<'a> {
     pub(super) fresh: &'a Tiles,
     pub(super) old: &'a Tiles,
@@ -148,7 +147,7 @@ impl TileSource for Overlay<'_> {
 }
 
 impl Follower {
-    /// The next thing that this round needs; none when it is done.
+    /// The next request of this round; none when it is done.
     pub(super) fn plan(&mut self, round: &mut Round, now: u64) -> Result<Option<Want>, FollowFault> {
         if round.candidate.is_none() {
             let keys_first = round.keys_first && !round.root_fetched;
@@ -163,7 +162,7 @@ impl Follower {
             return Ok(Some(want));
         }
         loop {
-            // Before all that a lying authority could end the round by.
+            // Before anything by which a lying authority could end the round.
             if round.accepted && !round.compared {
                 if let Some(want) = self.plan_others(now) {
                     return Ok(Some(want));
@@ -215,7 +214,7 @@ impl Follower {
         }
         let list = judge::statuses(&candidate.head, |sha256| round.shards.get(sha256).cloned(), &self.state)?;
         if let Err(fault) = self.judge_cosignatures(&candidate, now) {
-            // Witnesses that are away must not keep a revocation from anyone.
+            // Absent witnesses must not delay a revocation.
             self.revoke_now(round, &list, now);
             return Err(fault);
         }
@@ -233,7 +232,7 @@ impl Follower {
         Ok(None)
     }
 
-    /// That what was accepted before is a prefix of the candidate's log, and every known entry is in it.
+    /// Proves that the accepted log is a prefix of the candidate's, and that every known entry is in it.
     fn prove_prefix(&self, round: &Round, candidate: &Pinned) -> Result<(), ProofFault> {
         let checkpoint = candidate.head.checkpoint();
         let tiles = Overlay { fresh: &round.tiles, old: &self.state.tiles, used: RefCell::default() };
@@ -247,7 +246,7 @@ impl Follower {
         leaf_hashes(&self.proved_indexes(), checkpoint.size, checkpoint.root, &tiles).map(|_| ())
     }
 
-    /// That enough witnesses saw this log. What was accepted of the same size and root was seen by them before.
+    /// Checks that enough witnesses saw this log. They saw an accepted log of the same size and root before.
     fn judge_cosignatures(&self, candidate: &Pinned, now: u64) -> Result<(), FollowFault> {
         let seen = |pinned: &Pinned| (pinned.head.checkpoint().size, pinned.head.checkpoint().root);
         let had = self.state.head.as_ref().filter(|_| self.state.complete);
@@ -266,7 +265,7 @@ impl Follower {
         judge::floors_have_versions(floors, &self.config, &self.state.known, &round.found)
     }
 
-    /// What a log that has grown lists, page by page, and each wanted line of it from the log itself.
+    /// Plans the listings of a grown log, page by page, and the proof of each wanted line from the log itself.
     fn plan_entries(&mut self, round: &mut Round, now: u64) -> Result<Option<Want>, FollowFault> {
         let Some(candidate) = round.candidate.clone() else { return Ok(None) };
         let size = candidate.head.head().seq;
@@ -281,13 +280,13 @@ impl Follower {
         }
         self.looked_through(round, now);
         if !round.accepted && self.judge_floors(round).is_ok() {
-            // what it waited for was listed: a head does not wait for the rest
+            // the awaited version was listed: a head does not wait for the rest
             return Ok(None);
         }
         Ok(self.plan_listing(round, size, now))
     }
 
-    /// One line of the listing: what it still needs, or none once it was judged.
+    /// One line of the listing: its next request, or none once it was judged.
     fn plan_entry(
         &mut self,
         round: &mut Round,
@@ -337,7 +336,7 @@ impl Follower {
         Ok(None)
     }
 
-    /// Whether the signer of an entry is unknown and the trust document was not asked for in this round.
+    /// Returns true if the signer of an entry is unknown and the trust document was not requested in this round.
     fn needs_trust(&self, round: &Round, bytes: &[u8]) -> bool {
         if round.trust_fetched {
             return false;
@@ -346,9 +345,8 @@ impl Follower {
             .is_ok_and(|entry| entry.signed().key().is_some_and(|key| self.state.trust.chain(&key).is_none()))
     }
 
-    /// The next document to fetch, in the order of the log: what a document refers to was published before it. Those that failed come after
-    /// those that were not asked for yet, so that none of them keeps another from being loaded. Those of revoked contexts too: they let nothing pass, but the policies that name their
-    /// line are typed by them, and a revocation must not take every other policy down with it.
+    /// The next document to fetch, in log order, because references lead to earlier documents. Failed ones come after untried ones, so that
+    /// none blocks another. Includes revoked contexts: they let nothing pass, but policies that name their line need their types.
     fn plan_documents(&self, now: u64) -> Option<Want> {
         let wanted = self.state.known.iter().filter_map(|(urn, known)| match &known.document {
             Document::Wanted => Some(((false, known.index), urn)),
@@ -362,7 +360,7 @@ impl Follower {
     }
 }
 
-/// Floors that may be right once the versions of this head are known.
+/// Returns true if the floors may be right once the versions of this head are known.
 fn may_heal(fault: &FollowFault) -> bool {
     matches!(fault, FollowFault::FloorAboveVersions { .. })
 }

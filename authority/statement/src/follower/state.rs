@@ -1,4 +1,4 @@
-//! What a follower has verified so far, and the view that follows from it.
+//! The verified state of a follower, and the view computed from it.
 
 use super::looked::Looked;
 use super::{FollowFault, FollowerConfig};
@@ -15,14 +15,14 @@ use semgate_contexts::{Context, ContextUrn, Digest, Line, Version};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// A head with the bytes that it was verified from.
+/// A head with its verified bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Pinned {
     pub(super) bytes: Vec<u8>,
     pub(super) head: VerifiedHead,
 }
 
-/// A publish statement that was verified and proved to be in the log, and how far its document is.
+/// A publish statement, verified and proved to be in the log, and the progress of its document.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
     pub(super) index: u64,
@@ -35,7 +35,7 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// The document was verified, by this signer.
+    /// Records a verified document and its signer.
     pub(super) fn load(&mut self, context: Arc<Context>, signer: &SignerId) {
         for key in signer.keys() {
             if !self.keys.contains(key) {
@@ -54,51 +54,51 @@ pub(super) enum Document {
         why: Arc<str>,
         retry_at: u64,
     },
-    /// It was verified, and its line has no room for it: nothing is asked for until something of the log is revoked.
+    /// It was verified, but its line has no room: nothing is requested until something of the log is revoked.
     NoRoom {
         why: Arc<str>,
     },
-    /// The publish statement itself does not count by the keys in force: no document makes up for that, and none is asked for until the
+    /// The publish statement itself does not count under the keys in force. No document makes up for that, and none is requested until the
     /// keys change again.
     Refused {
         why: Arc<str>,
     },
 }
 
-/// The lines whose documents together fill what all may take: one line takes no more than a quarter, whoever publishes it.
+/// Number of lines whose documents may fill the whole room: one line takes no more than a quarter, whoever publishes it.
 const LINE_SHARE: u64 = 4;
 
 pub(super) type Published = BTreeMap<ContextUrn, Known>;
 pub(super) type Tiles = HashMap<TilePath, Vec<u8>>;
 
-/// Everything that was verified.
+/// All verified state.
 #[derive(Clone, Debug)]
 pub(super) struct State {
-    /// The keys that are believed: as configured, and what the root said since.
+    /// The accepted keys: configured, and changed by the root since.
     pub(super) anchors: Anchors,
     /// The newest accepted head.
     pub(super) head: Option<Pinned>,
-    /// Whether statuses and floors are those of the head; not so after a damaged memory.
+    /// True if statuses and floors are those of the head; false after a damaged memory.
     pub(super) complete: bool,
-    /// Whether something of the memory was dropped and no round has gone through the whole listing since: what is not
-    /// known may be published all the same.
+    /// True if a part of the memory was dropped and no round has searched the whole listing since: an unknown context may still be
+    /// published.
     pub(super) partial: bool,
     pub(super) statuses: StatusList,
-    /// The lists that `statuses` was put together from, by SHA-256.
+    /// The lists behind `statuses`, by SHA-256.
     pub(super) shards: HashMap<[u8; 32], Arc<Vec<u8>>>,
     pub(super) floors: BTreeMap<Line, Version>,
-    /// Indexes seen INVALID in heads that were refused for another reason: they stay INVALID too.
+    /// Indexes seen INVALID in heads refused for another reason: they stay INVALID too.
     pub(super) invalid: BTreeSet<u64>,
-    /// What was published in the configured lines, and what that refers to in others.
+    /// Publications in the configured lines, and those in others to which they refer.
     pub(super) known: Published,
     pub(super) tiles: Tiles,
     pub(super) trust: Trust,
-    /// How far the log was looked through for what it publishes.
+    /// How far the log was searched for publications.
     pub(super) looked: Looked,
 }
 
 impl State {
-    /// Nothing was learnt yet.
+    /// The state before anything was learnt.
     pub(super) fn new(config: &FollowerConfig) -> State {
         let threshold = config.root_threshold;
         State {
@@ -117,27 +117,27 @@ impl State {
         }
     }
 
-    /// Whether a key that signed a publish statement, or its document, is compromised since then or before.
+    /// Returns `Some` if a key that signed a publish statement, or its document, is compromised since then or before.
     fn is_by_compromised(&self, known: &Known) -> Option<()> {
         let by = known.entry.signed().key().unwrap_or(known.signer);
         let since = self.anchors.compromised_among(&[known.signer, by], &known.keys)?;
         (known.index >= since).then_some(())
     }
 
-    /// "Now" never precedes the latest verified `issued_at` (`docs/spec/follower.md`).
+    /// "Now" never precedes the latest verified `issued_at`.
     pub(super) fn not_before(&self, now: u64) -> u64 {
         self.head.as_ref().map_or(now, |pinned| now.max(pinned.head.head().issued_at))
     }
 
-    /// The status at an index: INVALID wherever it was seen, else that of the accepted shards.
+    /// The status at an index: INVALID if ever seen so, else that of the accepted shards.
     pub(super) fn status(&self, index: u64) -> Option<Status> {
         if self.invalid.contains(&index) { Some(Status::Invalid) } else { self.statuses.get(index) }
     }
 
-    /// True if a verified document finds room: in the share of its line, and in the whole.
+    /// Checks that a verified document finds room: in the share of its line, and in the whole.
     ///
     /// # Errors
-    /// [`FollowFault::NoRoom`] with the share that it exceeds.
+    /// [`FollowFault::NoRoom`] with the exceeded share.
     pub(super) fn room_for(&self, context: &Context, room: u64) -> Result<(), FollowFault> {
         let urn = context.urn();
         let of = |counts: &dyn Fn(&ContextUrn) -> bool| {
@@ -158,8 +158,8 @@ impl State {
         }
     }
 
-    /// Gives the memory of revoked documents back, and of those that refer to one: they never count again, and policies go on being
-    /// typed by what is kept of them. What found no room is asked for again.
+    /// Frees the memory of revoked documents, and of those that refer to one: they never count again. The kept remainder still types
+    /// policies. Documents without room are requested again.
     pub(super) fn retire(&mut self) {
         let revoked = |urn: &ContextUrn| {
             self.known.get(urn).is_some_and(|known| self.status(known.index) == Some(Status::Invalid))
@@ -187,7 +187,7 @@ impl State {
         }
     }
 
-    /// The view that all this amounts to.
+    /// The view computed from all this.
     pub(super) fn view(&self, config: &FollowerConfig) -> View {
         let mut view = View::empty(&config.authority, config.lines.clone());
         let Some(pinned) = &self.head else { return view };
@@ -206,7 +206,7 @@ impl State {
         view.root = pinned.head.checkpoint().root;
         view.issued_at = head.issued_at;
         if self.complete {
-            // A memory written under a longer `max_status_age` does not outlive a shorter one.
+            // A memory written under a longer `max_status_age` must not outlive a shorter one.
             view.next_update = head.next_update.min(head.issued_at.saturating_add(config.max_status_age));
         }
         view.partial = self.partial;
@@ -219,7 +219,7 @@ impl State {
         view
     }
 
-    /// What the root says of other authorities, with the status of each.
+    /// The root's recognitions of other authorities, with the status of each.
     fn recognitions(&self) -> BTreeMap<String, Vouched> {
         let each = self.anchors.recognised().map(|recognised| {
             let vouched = Vouched {

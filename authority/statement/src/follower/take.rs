@@ -1,4 +1,4 @@
-//! What is asked for, and taking in what came back: status, size and form, before anything is judged.
+//! Requests, and the intake of their answers: status, size and form, before anything is judged.
 
 use super::reference::Waiting;
 use super::state::{Document, Pinned};
@@ -18,7 +18,7 @@ use semgate_contexts::{ContextUrn, Digest};
 use std::sync::Arc;
 
 impl Follower {
-    /// The request for something wanted, with the byte limit of its format.
+    /// The request for a wanted part, with the byte limit of its format.
     pub(super) fn request(&self, round: &Round, want: &Want) -> Request {
         let here = |path: &TilePath| if round.full.contains(path) { path.full() } else { *path };
         let (path, max_bytes) = match want {
@@ -45,13 +45,13 @@ impl Follower {
                 (path, crate::context::MAX_SIGNED_BYTES as u64)
             }
         };
-        // Only a poll of the head can be answered by "nothing new".
+        // Only a poll of the head can be answered with 304.
         let polls = matches!(want, Want::Head | Want::Delta(_));
         let if_none_match = if polls { self.etag.clone() } else { None };
         Request { path, if_none_match, max_bytes }
     }
 
-    /// Takes the answer to what was asked. Faults of one context are reported and the round goes on.
+    /// Takes the answer to the current request. Faults of one context are reported and the round goes on.
     pub(super) fn take(&mut self, round: &mut Round, answer: Answer, now: u64) -> Result<(), FollowFault> {
         let Some((request, want)) = round.asked.take() else { return Err(FollowFault::Unasked) };
         round.unanswered = 0;
@@ -77,7 +77,7 @@ impl Follower {
         if let Want::Page(span) = &want
             && (gone || listing_is_a_file(answer.status))
         {
-            // a mirror, which has pages from where they begin, or an authority of an earlier version
+            // a mirror, with pages at fixed beginnings, or an authority of an earlier version
             self.pace.lists_without(span.begins_a_page(), now);
             return Ok(());
         }
@@ -86,7 +86,7 @@ impl Follower {
             return Ok(());
         }
         if want == Want::Listing && answer.status != 200 {
-            // of a log that outgrew it there are pages alone
+            // a log that outgrew it has pages alone
             self.pace.lists_anew();
         }
         if gone && matches!(want, Want::Tile(_) | Want::Bundle(_) | Want::Shard(_)) {
@@ -109,7 +109,7 @@ impl Follower {
             }
             Want::Head => self.take_head(round, body?, etag, now),
             Want::Tile(path) => take_tile(round, path, body?),
-            // Taken above, whatever its status.
+            // Handled above, whatever its status.
             Want::Other(..) | Want::Delta(_) => Ok(()),
             Want::Shard(at) => take_shard(round, at, body?),
             Want::Floors => self.take_floors(round, body?),
@@ -119,8 +119,8 @@ impl Follower {
         }
     }
 
-    /// Nothing came back. What a round does without where it is refused, it does without where its connection breaks; a few of them in a
-    /// row are the authority that is away.
+    /// Handles a missing answer. A round skips the same parts as for a refusal; a few missing answers in a row mean that the authority is
+    /// away.
     pub(super) fn take_nothing(&mut self, round: &mut Round, now: u64) -> Result<(), FollowFault> {
         let Some((_, want)) = round.asked.take() else { return Err(FollowFault::Unasked) };
         match want {
@@ -142,7 +142,7 @@ impl Follower {
         }
     }
 
-    /// 304: the accepted head is still the newest. It may have left something to do, or have expired.
+    /// Handles 304: the accepted head is still the newest. Some work may be left, or it may have expired.
     fn take_unchanged(&mut self, round: &mut Round, now: u64) -> Result<(), FollowFault> {
         let Some(pinned) = self.state.head.clone() else { return Err(FollowFault::Unasked) };
         if now >= pinned.head.head().next_update {
@@ -168,7 +168,7 @@ impl Follower {
             judged => judged?,
         };
         round.refused_head = None;
-        // what was fetched before this head may not have its signers yet
+        // an earlier trust document may not have the signers of this head yet
         round.trust_fetched = false;
         let candidate = Pinned { bytes: bytes.to_vec(), head };
         let head = candidate.head.head();
@@ -229,7 +229,7 @@ impl Follower {
         Ok(())
     }
 
-    /// A document that came, or one that waited and is judged again.
+    /// Takes a new document, or judges a waiting one again.
     pub(super) fn take_document(
         &mut self,
         round: &mut Round,
@@ -247,7 +247,7 @@ impl Follower {
         }
     }
 
-    /// Loads a document; or answers what must be loaded before it.
+    /// Loads a document; or returns the context that must be loaded before it.
     fn judge_document(
         &mut self,
         urn: &ContextUrn,
@@ -302,7 +302,7 @@ impl Follower {
         self.reports.add(Some(urn.clone()), fault, None, now);
     }
 
-    /// A listed context whose entry does not hold: not loaded, reported, and the rest goes on.
+    /// Refuses a listed context with an invalid entry: reports it, and goes on with the rest.
     pub(super) fn refuse_entry(
         &mut self,
         round: &mut Round,
@@ -329,7 +329,7 @@ impl Follower {
         self.reports.add(Some(listed.urn.clone()), fault, evidence, now);
     }
 
-    /// A bundle that cannot be had takes every listed context in it along.
+    /// Skips a missing bundle, with every listed context in it.
     fn skip_bundle(&mut self, round: &mut Round, path: &TilePath, fault: &FollowFault, now: u64) {
         round.incomplete = true;
         let size = round.candidate.as_ref().map_or(0, |c| c.head.head().seq);
@@ -359,7 +359,7 @@ fn checked_body<'a>(
     Ok(body)
 }
 
-/// A tile as wide as it was wanted; a full one in its place is cut.
+/// A tile in the wanted width; a full one in its place is cut.
 fn take_tile(round: &mut Round, path: TilePath, bytes: &[u8]) -> Result<(), FollowFault> {
     let sent = if round.full.contains(&path) { path.full() } else { path };
     if bytes.len() != sent.width() as usize * 32 {
@@ -385,7 +385,7 @@ fn take_bundle(round: &mut Round, path: &TilePath, bytes: &[u8]) -> Result<(), F
     Ok(())
 }
 
-/// A shard counts by the SHA-256 of its list, which the head names; its own signature is for other readers.
+/// Accepts a shard by the SHA-256 of its list, which the head names; its own signature is for other readers.
 fn take_shard(round: &mut Round, at: usize, bytes: &[u8]) -> Result<(), FollowFault> {
     let named = round.candidate.as_ref().and_then(|c| c.head.head().shards.get(at)).cloned();
     let named = named.ok_or(FollowFault::Unasked)?;

@@ -5,7 +5,7 @@ use crate::encoding::{from_base64url, to_base64url};
 use ring::rand::SecureRandom;
 use semgate_certs::{Chain, PublicKey, Roots, SignatureFault, Thumbprint, Usage, VerifiedLeaf, verify_chain};
 
-/// A compact JWS that was read but not verified: nothing in it is believed yet.
+/// A compact JWS, read but not verified: nothing in it is trusted yet.
 #[derive(Clone, Debug)]
 pub struct Compact {
     header: Header,
@@ -43,7 +43,7 @@ impl Compact {
         })
     }
 
-    /// The signer's thumbprint, not verified: says which chain to look up.
+    /// The signer's thumbprint, not verified, for looking up the chain.
     pub fn key(&self) -> Thumbprint {
         self.header.key
     }
@@ -69,7 +69,7 @@ impl Compact {
         Ok(leaf)
     }
 
-    /// Checks the signature by a leaf that was verified before.
+    /// Checks the signature under a leaf that was verified before.
     pub fn verify_with(&self, leaf: &VerifiedLeaf) -> Result<(), JwsFault> {
         if leaf.thumbprint() != self.header.key {
             return Err(JwsFault::Thumbprint);
@@ -77,7 +77,7 @@ impl Compact {
         Ok(self.verify_by(leaf.public_key())?)
     }
 
-    /// Checks the signature by a key alone: whose it is, is another question.
+    /// Checks the signature under a key alone; the owner of the key is for the caller to know.
     pub(crate) fn verify_by(&self, key: &PublicKey) -> Result<(), SignatureFault> {
         key.verify(self.header.algorithm, self.signed.as_bytes(), &self.signature)
     }

@@ -6,7 +6,7 @@ use crate::format::{FormatFault, Members, limits, write};
 use ring::rand::SecureRandom;
 use semgate_certs::{Chain, ChainLimits, Roots, Thumbprint, Usage, VerifiedLeaf, verify_chain};
 
-/// A general JWS that was read but not verified: nothing in it is believed yet.
+/// A general JWS, read but not verified: nothing in it is trusted yet.
 #[derive(Clone, Debug)]
 pub struct General {
     header: Header,
@@ -17,7 +17,7 @@ pub struct General {
 }
 
 impl General {
-    /// Signs a payload; the answer is JCS, so equal signatures give equal bytes.
+    /// Signs a payload; returns JCS, so equal signatures give equal bytes.
     pub fn sign(
         payload: &[u8],
         typ: &str,
@@ -30,7 +30,7 @@ impl General {
         Ok(written(&payload, &protected, &to_base64url(&signature), &identity.chain)?)
     }
 
-    /// What [`General::sign`] answered, from its parts. Nothing is verified.
+    /// Rebuilds the result of [`General::sign`] from its parts. Verifies nothing.
     pub(crate) fn put_together(
         payload: &[u8],
         protected: &str,
@@ -40,14 +40,13 @@ impl General {
         written(&to_base64url(payload), protected, signature, chain)
     }
 
-    /// Reads a general JWS of exactly one signature whose protected header is the closed set with this `typ`, and whose
-    /// `x5t#S256` is that of the leaf in `x5c`. At most `max_bytes`. The text need not be canonical: what counts is
-    /// what was signed.
+    /// Reads a general JWS of exactly one signature, at most `max_bytes`. Its protected header must be the closed set with this `typ`, and
+    /// its `x5t#S256` that of the leaf in `x5c`. The text need not be canonical: only the signed bytes matter.
     pub fn read(bytes: &[u8], typ: &str, roots: &Roots, max_bytes: usize) -> Result<General, JwsFault> {
         General::read_within(bytes, typ, roots.limits(), max_bytes)
     }
 
-    /// The same, before it is known under which roots it will be verified.
+    /// Reads it before the roots for its verification are known.
     pub fn read_within(
         bytes: &[u8],
         typ: &str,
@@ -88,7 +87,7 @@ impl General {
         &self.chain
     }
 
-    /// The protected header as it was signed, not verified.
+    /// The signed protected header, not verified.
     pub(crate) fn protected(&self) -> &str {
         self.signed.split('.').next().unwrap_or_default()
     }
@@ -108,7 +107,7 @@ impl General {
         &self.payload
     }
 
-    /// Checks the chain for `usage` at `at`, then the signature; answers payload and leaf.
+    /// Checks the chain for `usage` at `at`, then the signature; returns payload and leaf.
     pub fn verify(self, roots: &Roots, usage: Usage, at: u64) -> Result<(Vec<u8>, VerifiedLeaf), JwsFault> {
         let leaf = verify_chain(&self.chain, roots, usage, at)?;
         leaf.public_key().verify(self.header.algorithm, self.signed.as_bytes(), &self.signature)?;

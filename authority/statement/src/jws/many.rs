@@ -1,5 +1,6 @@
-//! General JSON serialisation with several signatures over one payload (RFC 7515 §7.2.1): `{payload, signatures: [{protected,
-//! signature} …]}`. For statements of the root, whose signers are known by their certificates and need no chain.
+//! General JSON serialisation with several signatures over one payload (RFC 7515 §7.2.1):
+//! `{payload, signatures: [{protected, signature} …]}`. For statements of the root: their signers are known by certificate and need no
+//! chain.
 
 use super::{Header, JwsFault, SignFault};
 use crate::encoding::{from_base64url, to_base64url};
@@ -8,7 +9,7 @@ use ring::rand::SecureRandom;
 use semgate_certs::{PublicKey, RootKey, SigningKey, Thumbprint};
 use serde_json::json;
 
-/// Signatures on one payload: twice the root keys of a list, for the old and the new ones may both sign.
+/// Signatures on one payload: twice the root keys of a list, because the old and the new ones may both sign.
 pub const MAX_SIGNATURES: usize = 32;
 
 #[derive(Clone, Debug)]
@@ -18,7 +19,7 @@ struct Signature {
     signature: Vec<u8>,
 }
 
-/// A payload with any number of signatures, none included: read, not verified.
+/// A payload with any number of signatures, even none: read, not verified.
 #[derive(Clone, Debug)]
 pub struct Many {
     typ: String,
@@ -28,13 +29,13 @@ pub struct Many {
 }
 
 impl Many {
-    /// A payload that nobody has signed yet.
+    /// A payload without signatures.
     pub fn draft(payload: &[u8], typ: &str) -> Many {
         let encoded = to_base64url(payload);
         Many { typ: typ.to_owned(), encoded, payload: payload.to_vec(), signatures: Vec::new() }
     }
 
-    /// Reads one whose protected headers are the closed set with this `typ`; at most `max_bytes` and [`MAX_SIGNATURES`].
+    /// Reads a payload whose protected headers are the closed set with this `typ`; at most `max_bytes` and [`MAX_SIGNATURES`].
     pub fn read(bytes: &[u8], typ: &str, max_bytes: usize) -> Result<Many, JwsFault> {
         if bytes.len() > max_bytes {
             return Err(JwsFault::TooLarge);
@@ -97,7 +98,7 @@ impl Many {
         self.signatures.iter().map(|one| one.header.key)
     }
 
-    /// How many different keys among `keys`, valid at `at`, signed this payload. A key counts once, however many certificates or
+    /// Number of different keys among `keys`, valid at `at`, that signed this payload. A key counts once, however many certificates or
     /// signatures it has.
     pub fn signers(&self, keys: &[RootKey], at: u64) -> u64 {
         let mut counted: Vec<&PublicKey> = Vec::new();

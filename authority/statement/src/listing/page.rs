@@ -1,5 +1,5 @@
-//! Pages of what is published: the contexts whose publish statements lie within some entries of the log. A page is a pure function of these
-//! entries, so it never changes, and it names no status, which does.
+//! Pages of publications: the contexts with publish statements within a span of log entries. A page is a pure function of these entries, so
+//! it never changes. It names no status, because statuses change.
 
 use super::Listed;
 use crate::entry::Entry;
@@ -10,18 +10,18 @@ use semgate_contexts::Prefix;
 use semgate_contexts::urn::MAX_URN;
 use std::fmt;
 
-/// Below this path is a page for each [`Span`].
+/// Path prefix of the page of each [`Span`].
 pub const PAGES: &str = "/v1/contexts/published/";
-/// Log entries in a full page: four entry bundles. One costs at most 170 kB with names of usual length, so a slow line has it within a
-/// second, and ten million entries are some ten thousand requests.
+/// Log entries in a full page: four entry bundles. A page takes at most 170 kB with names of usual length, a second on a slow line. Ten
+/// million entries take some ten thousand requests.
 pub const PAGE_ENTRIES: u64 = 1024;
-/// A line of a page with its comma, but for its URN.
+/// Bytes of a line of a page with its comma, without its URN.
 const LINE_BYTES: usize = r#"{"digest":"sha-256:","index":9007199254740991,"urn":""},"#.len() + 64;
-/// The longest page that is read: every entry of a full one publishes a context of the longest name.
+/// The longest page accepted: every entry of a full one publishes a context with the longest name.
 pub const MAX_PAGE_BYTES: usize = PAGE_ENTRIES as usize * (LINE_BYTES + MAX_URN)
     + r#"{"contexts":[],"from":9007199254740991,"to":9007199254740991}"#.len();
 
-/// Some entries of the log that follow each other: at least one, at most [`PAGE_ENTRIES`]. Its text form is `from-to`.
+/// A span of consecutive log entries: at least one, at most [`PAGE_ENTRIES`]. Its text form is `from-to`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Span {
     from: u64,
@@ -29,24 +29,24 @@ pub struct Span {
 }
 
 impl Span {
-    /// From an entry to the end of its page, or of a log of `size` entries; none past the end.
+    /// The span from an entry to the end of its page, or of a log of `size` entries; none past the end.
     pub fn at(from: u64, size: u64) -> Option<Span> {
         let end = Span::page(from).checked_add(PAGE_ENTRIES)?;
         let to = end.min(size);
         (from < to).then_some(Span { from, to })
     }
 
-    /// The first entry of the page that an entry is in: pages of plain files begin at a multiple of [`PAGE_ENTRIES`].
+    /// The first entry of the page that holds an entry: pages of plain files begin at a multiple of [`PAGE_ENTRIES`].
     pub fn page(index: u64) -> u64 {
         index - index % PAGE_ENTRIES
     }
 
-    /// The pages of a whole log, in order.
+    /// The spans of a whole log, in order.
     pub fn pages(size: u64) -> impl Iterator<Item = Span> {
         (0..size.div_ceil(PAGE_ENTRIES)).filter_map(move |n| Span::at(n * PAGE_ENTRIES, size))
     }
 
-    /// Reads `from-to`. Every other spelling, an empty span and one of more than [`PAGE_ENTRIES`] is refused.
+    /// Reads `from-to`. Refuses every other spelling, an empty span and one of more than [`PAGE_ENTRIES`].
     pub fn parse(text: &str) -> Option<Span> {
         let (from, to) = text.split_once('-')?;
         let span = Span { from: from.parse().ok()?, to: to.parse().ok()? };
@@ -54,7 +54,7 @@ impl Span {
         (within && span.to_string() == text).then_some(span)
     }
 
-    /// Where its page is.
+    /// Path of its page.
     pub fn path(&self) -> String {
         format!("{PAGES}{self}")
     }
@@ -69,7 +69,7 @@ impl Span {
         self.to
     }
 
-    /// Whether it begins where a page does.
+    /// Returns true if it begins where a page does.
     pub fn begins_a_page(&self) -> bool {
         Span::page(self.from) == self.from
     }
@@ -81,20 +81,20 @@ impl fmt::Display for Span {
     }
 }
 
-/// What was published within a span.
+/// The publications within a span.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Page {
-    /// The entries that it is of.
+    /// The span of entries.
     pub span: Span,
-    /// In the order of their index. A page says nothing of a status: each is VALID here.
+    /// Ordered by index. A page holds no status: each is VALID here.
     pub contexts: Vec<Listed>,
 }
 
 impl Page {
-    /// The page of these entries, which begin at the first of the span; what follows after its end is left out. None of them is verified.
+    /// The page of these entries, which begin at the first of the span; ignores entries after its end. Verifies nothing.
     ///
     /// # Errors
-    /// An entry that cannot be read.
+    /// An entry cannot be read.
     pub fn of<'a>(
         span: Span,
         entries: impl IntoIterator<Item = &'a [u8]>,
@@ -112,17 +112,17 @@ impl Page {
     /// `{contexts: [{digest, index, urn} …], from, to}` in canonical form.
     ///
     /// # Errors
-    /// A number that no canonical form has.
+    /// A number has no canonical form.
     pub fn to_bytes(&self) -> Result<Vec<u8>, FormatFault> {
         let line = |c: &Listed| serde_json::json!({"digest": c.digest.to_string(), "index": c.index, "urn": c.urn.as_str()});
         let contexts: Vec<_> = self.contexts.iter().map(line).collect();
         write(&serde_json::json!({"contexts": contexts, "from": self.span.from, "to": self.span.to}))
     }
 
-    /// Reads the page of a span. Nothing in it is believed.
+    /// Reads the page of a span. Verifies nothing.
     ///
     /// # Errors
-    /// Another form, longer than [`MAX_PAGE_BYTES`], a page of another span, or lines that are not in it or not in the order of the log.
+    /// Malformed bytes, longer than [`MAX_PAGE_BYTES`], a page of another span, or lines outside of it or not in log order.
     pub fn read(bytes: &[u8], span: Span, prefix: &Prefix) -> Result<Page, FormatFault> {
         let json = semgate_contexts::json::read(bytes, &limits(MAX_PAGE_BYTES))?;
         let members = Members::closed(&json, &["contexts", "from", "to"], &[])?;

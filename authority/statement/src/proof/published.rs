@@ -1,5 +1,5 @@
-//! That a context was published, as a proof which travels with it ("stapled"): a `tlog-proof` whose extra data is the entry and the chain
-//! of the statement's signer. It says that the context was published, and nothing about its status since.
+//! A proof that a context was published, which travels with it ("stapled"). It is a `tlog-proof` with the entry and the chain of the
+//! statement's signer as extra data. It proves publication, and nothing about the status since.
 
 use super::{CheckpointRules, TextProofFault, TlogProof};
 use crate::checkpoint::Checkpoint;
@@ -17,9 +17,9 @@ use serde_json::Value;
 /// The member of the unprotected header that holds the text of the proof.
 const MEMBER: &str = "tlog-proof";
 
-/// Makes the proof for an entry that is in the tree of `checkpoint`, whose verified form is `at`; no chain for a statement of the root.
+/// Makes the proof for an entry in the tree of `checkpoint`, whose verified form is `at`; without a chain for a statement of the root.
 ///
-/// Errors: [`TextProofFault::Proof`]; among them the tiles that are missing.
+/// Errors: [`TextProofFault::Proof`], which also names missing tiles.
 pub fn prove_entry(
     entry: &[u8],
     chain: Option<&Chain>,
@@ -34,10 +34,10 @@ pub fn prove_entry(
     Ok(TlogProof { extra: Some(extra), index, hashes, checkpoint: checkpoint.to_owned() })
 }
 
-/// A signed context with the proof that came with it. Neither is verified.
+/// A signed context with the proof that came with it. Both unverified.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stapled {
-    /// The signed context as it is published, without the proof.
+    /// The published form of the signed context, without the proof.
     pub signed: Vec<u8>,
     /// The proof, if one came.
     pub proof: Option<TlogProof>,
@@ -54,7 +54,7 @@ impl Stapled {
         let header = header.and_then(|one| one.as_object()?.get("header")?.as_object());
         let Some(text) = header.and_then(|header| header.get(MEMBER)?.as_str()) else { return Ok(bare()) };
         let proof = TlogProof::read(text)?;
-        // what is read again was read strictly above
+        // the strict reader accepted it above
         let mut value: Value = serde_json::from_slice(bytes).map_err(|_| TextProofFault::Malformed)?;
         if let Some(header) = value.pointer_mut("/signatures/0/header").and_then(Value::as_object_mut) {
             header.remove(MEMBER);
@@ -72,17 +72,17 @@ impl Stapled {
     }
 }
 
-/// What a reader has heard of the root: as new as the trust document that it comes from.
+/// The root's statements known to a reader: as new as the trust document that they come from.
 #[derive(Clone, Debug)]
 pub struct Heard {
     /// The verified statements of the root, folded.
     pub anchors: Anchors,
-    /// The certificates that came beside them, for signers that a proof names without a chain. None of them is believed for being here.
+    /// Certificates beside them, for signers that a proof names without a chain. Not trusted by themselves.
     pub trust: Trust,
 }
 
 impl Heard {
-    /// That no name of who signed what stands at `index` is compromised there: what a `signer_compromised` takes back.
+    /// Refuses an entry at `index` if a `signer_compromised` covers any name of its signers.
     fn count(&self, index: u64, signers: &[&SignerId]) -> Result<(), TextProofFault> {
         match signers.iter().filter_map(|signer| self.anchors.compromised(signer)).min() {
             Some(from) if index >= from => Err(TextProofFault::SignerCompromised { from }),
@@ -90,7 +90,7 @@ impl Heard {
         }
     }
 
-    /// The same where all that is known of the document's signer is its certificate's name.
+    /// Does the same if only the certificate of the document's signer is known.
     fn count_named(&self, index: u64, by: &SignerId, signer: &Thumbprint) -> Result<(), TextProofFault> {
         self.count(index, &[by])?;
         if by.certificates().contains(signer) {
@@ -104,37 +104,37 @@ impl Heard {
     }
 }
 
-/// What a stapled context is verified against: nothing of it comes with the context.
+/// The rules for stapled contexts; nothing of them comes with the context.
 #[derive(Clone, Debug)]
 pub struct ProofRules<'a> {
     /// Roots of context certificates.
     pub roots: &'a Roots,
-    /// Which checkpoints count.
+    /// Rules for the checkpoint.
     pub checkpoint: CheckpointRules<'a>,
     /// Prefix of URNs.
     pub prefix: &'a Prefix,
     /// Bounds of documents.
     pub documents: &'a DocumentLimits,
-    /// What the root has said: what a compromised key published or resumed is refused. Without it nobody looks for such keys.
+    /// The root's statements. Refuses publications and resumptions by compromised keys; without them such keys go unnoticed.
     pub heard: Option<&'a Heard>,
 }
 
-/// A context that was published: its statement is in the log, and the document is the one that the statement names.
+/// A proved publication: the statement is in the log, and it names the document.
 #[derive(Clone, Debug)]
 pub struct Proved {
     /// The verified document.
     pub context: SignedContext,
-    /// Where the statement is in the log, which is the context's status index.
+    /// Log index of the statement, which is the context's status index.
     pub index: u64,
-    /// When it was published.
+    /// Time of publication.
     pub logged_at: u64,
     /// The checkpoint that proves it.
     pub checkpoint: Checkpoint,
 }
 
 impl ProofRules<'_> {
-    /// Verifies proof, statement and document, in this order; both chains are judged at the time of the statement. `others` finds
-    /// contexts that it may refer to.
+    /// Verifies proof, statement and document, in this order; both chains are judged at the time of the statement. `others` finds contexts
+    /// to which it may refer.
     pub fn verify(
         &self,
         signed: &[u8],
@@ -158,8 +158,8 @@ impl ProofRules<'_> {
         Ok(Proved { context, index: proof.index, logged_at: at, checkpoint })
     }
 
-    /// Verifies a proof and the statement of its entry, whatever that says; the chain of its signer is judged at the time of the entry. What a
-    /// compromised key gave is refused, a publication and a resumption; what it took away stays so.
+    /// Verifies a proof and the statement of its entry, of any kind; the signer's chain is judged at the time of the entry. Refuses
+    /// publications and resumptions by a compromised key; its other acts stay.
     pub fn verify_entry(&self, proof: &TlogProof) -> Result<(VerifiedEntry, Checkpoint), TextProofFault> {
         let (verified, checkpoint) = self.verify_signed(proof)?;
         if let Some(heard) = self.heard {
@@ -184,8 +184,8 @@ impl ProofRules<'_> {
         Ok((entry.verify(&trust, self.roots).map_err(TextProofFault::Statement)?, checkpoint))
     }
 
-    /// Verifies a proof whose entry is a statement of the root; none where it is another entry. Which root keys count changes by such
-    /// statements, so the proof shows that the log holds this one, and beside it how many of the configured roots signed it.
+    /// Verifies a proof of a statement of the root; none for another entry. Such statements change the root keys. So the proof shows only
+    /// that the log holds this one, and how many of the configured roots signed it.
     pub fn verify_root_entry(
         &self,
         proof: &TlogProof,

@@ -1,5 +1,5 @@
-//! One authority's view by what another one says of it: a foreign context counts only while both feeds are fresh, the recognition holds,
-//! its line is in the scope and its signers stand below a cross-certificate.
+//! Judges one authority's view by another's recognition. A foreign context counts only while both feeds are fresh and the recognition
+//! holds. Its line must be in the scope, and its signers below a cross-certificate.
 
 use super::{Recognition, Vouched};
 use crate::follower::Lines;
@@ -11,24 +11,24 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// Why the authority of a context is not recognised for it.
+/// Reason why an authority is not recognised for a context.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum NotRecognised {
-    /// The operator of this reader distrusts it, or the one that must recognise it.
+    /// The operator of this reader distrusts it, or the recognising authority.
     Distrusted,
-    /// Nothing is said of it.
+    /// There is no recognition of it.
     Absent,
     /// The recognition was withdrawn.
     Withdrawn,
     /// The recognition has ended.
     Ended,
-    /// The one that recognises counts only by a recognition itself: that is never passed on.
+    /// The recognising authority itself counts only by a recognition, which is never passed on.
     Indirect,
     /// The recognition is of another log.
     OtherLog,
     /// The line is not in its scope.
     OutsideScope,
-    /// The line belongs to the one that recognises.
+    /// The line belongs to the recognising authority.
     OwnLine,
     /// A signer does not stand below a cross-certificate.
     Signer(ChainFault),
@@ -77,11 +77,11 @@ impl fmt::Display for NotRecognised {
     }
 }
 
-/// What a view is judged by beside itself.
+/// The state of the recognising authority by which a view is judged.
 #[derive(Clone, Debug)]
 pub(crate) struct Foreign {
     by: Arc<str>,
-    /// When the feed of the one that recognises turns stale.
+    /// Time at which the feed of the recognising authority turns stale.
     heard_until: u64,
     granted: Result<Granted, NotRecognised>,
 }
@@ -89,24 +89,24 @@ pub(crate) struct Foreign {
 #[derive(Clone, Debug)]
 struct Granted {
     recognition: Arc<Recognition>,
-    /// Lines of the one that recognises.
+    /// Lines of the recognising authority.
     own: Lines,
     signers: BTreeMap<Thumbprint, Result<(), ChainFault>>,
 }
 
-/// What of a line counts for nothing: see [`View::unrecognised_lines`].
+/// The contexts of a line that do not count: see [`View::unrecognised_lines`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnrecognisedLine {
-    /// Why its lowest version of these does not count.
+    /// Reason why the lowest of these versions does not count.
     pub why: NotRecognised,
-    /// How many contexts of it do not.
+    /// Number of contexts that do not count.
     pub contexts: u64,
 }
 
-/// What the recognition makes of one context.
+/// The effect of the recognition on one context.
 pub(crate) enum Grants {
     Counts,
-    /// Nobody can know: the feed of the one that recognises is stale.
+    /// Unknown: the feed of the recognising authority is stale.
     Unknown,
     Not(NotRecognised),
 }
@@ -115,7 +115,7 @@ impl Foreign {
     pub(crate) fn judge(&self, loaded: &LoadedContext, now: u64) -> Grants {
         let granted = match &self.granted {
             Ok(granted) => granted,
-            // what was never said may have been said since it was last heard
+            // a recognition may have been logged since the last fresh head
             Err(NotRecognised::Absent) if now >= self.heard_until => return Grants::Unknown,
             Err(why) => return Grants::Not(*why),
         };
@@ -129,7 +129,7 @@ impl Foreign {
         &self.by
     }
 
-    /// The recognition in effect, or why there is none.
+    /// The recognition in effect, or the reason why there is none.
     pub(crate) fn recognition(&self) -> Result<&Recognition, NotRecognised> {
         self.granted.as_ref().map(|granted| &*granted.recognition).map_err(|why| *why)
     }
@@ -156,18 +156,18 @@ impl Granted {
     }
 }
 
-/// Judges the views of one recognised authority by those of the one that recognises it. Remembers which signers were checked: each costs
-/// two signatures, once for each recognition.
+/// Judges the views of one recognised authority by those of the recognising one. Caches the checked signers, once for each recognition:
+/// each check costs two signatures.
 #[derive(Debug, Default)]
 pub struct Recogniser {
-    /// The recognition that the verdicts are of.
+    /// Log index of the recognition behind the verdicts.
     index: Option<u64>,
     verdicts: BTreeMap<Thumbprint, Result<(), ChainFault>>,
 }
 
 impl Recogniser {
-    /// The view as it counts by what `by` says of its authority: its freshness is that of both, its floors are the higher ones, and its
-    /// contexts count inside of the scope alone. Nothing of `by` is changed by it, and nothing of its own authority.
+    /// The view as it counts under the recognition in `by`. Fresh only while both are fresh, with the higher floors; its contexts count
+    /// only inside the scope. Takes nothing else from `by`.
     pub fn judge(&mut self, view: &View, by: &View) -> View {
         let granted = self.granted(view, by);
         let mut judged = view.clone();
@@ -203,7 +203,7 @@ impl Recogniser {
             self.index = Some(vouched.recognised.index);
             self.verdicts.clear();
         }
-        // who does not sign any more is forgotten
+        // drops signers that no longer sign
         self.verdicts.retain(|signer, _| view.signers.contains_key(signer));
         for (signer, chain) in view.signers.iter() {
             self.verdicts.entry(*signer).or_insert_with(|| counts(chain, vouched));
@@ -213,7 +213,7 @@ impl Recogniser {
     }
 }
 
-/// Whether a signer stands below one of the cross-certificates; of several faults that of the last one tried.
+/// Checks that a signer stands below one of the cross-certificates; returns the fault of the last one tried.
 fn counts(chain: &Chain, vouched: &Vouched) -> Result<(), ChainFault> {
     let mut judged = Err(ChainFault::UnknownIssuer);
     for cross in vouched.recognised.cross.iter() {
@@ -225,7 +225,7 @@ fn counts(chain: &Chain, vouched: &Vouched) -> Result<(), ChainFault> {
     judged
 }
 
-/// The floors of the recognised authority, raised to those of the recognition.
+/// The floors of the recognised authority, raised to those in the recognition.
 fn floors(view: &View, recognition: &Recognition) -> BTreeMap<Line, Version> {
     let mut floors = (*view.floors).clone();
     for loaded in view.contexts.values().chain(view.references.values()) {
@@ -239,19 +239,19 @@ fn floors(view: &View, recognition: &Recognition) -> BTreeMap<Line, Version> {
 }
 
 impl View {
-    /// What this authority says of others, by their names; nothing of it counts for anyone but who is configured to ask this authority.
+    /// The recognitions by this authority, by name. They count only for readers configured to ask this authority.
     pub fn recognitions(&self) -> impl Iterator<Item = (&str, &Vouched)> {
         self.recognitions.iter().map(|(name, vouched)| (name.as_str(), vouched))
     }
 
-    /// The authority that this view was judged by, and the recognition in effect or why there is none; none for an authority that is
-    /// configured by itself.
+    /// The authority that judged this view, and the recognition in effect or the reason why there is none. None for an authority that is
+    /// configured directly.
     pub fn recognised(&self) -> Option<(&str, Result<&Recognition, NotRecognised>)> {
         self.foreign.as_ref().map(|foreign| (foreign.by(), foreign.recognition()))
     }
 
-    /// The lines of which contexts are published that count for nothing at `now`, although their authority is recognised: how many, and why
-    /// the first of them by its version does not. Empty where nothing of the authority counts, which [`View::recognised`] says.
+    /// The lines with contexts that do not count at `now` although their authority is recognised: their number, and the reason for the
+    /// lowest version. Empty if nothing of the authority counts, which [`View::recognised`] tells.
     pub fn unrecognised_lines(&self, now: u64) -> BTreeMap<&Line, UnrecognisedLine> {
         let mut lines: BTreeMap<&Line, (Version, UnrecognisedLine)> = BTreeMap::new();
         let recognised = matches!(self.recognised(), Some((_, Ok(said))) if now < said.until);
@@ -267,8 +267,8 @@ impl View {
         lines.into_iter().map(|(line, (_, told))| (line, told)).collect()
     }
 
-    /// How many contexts count for nothing at `now` since no recognition covers them: those of [`View::unrecognised_lines`], and all where
-    /// the authority is not recognised at all. None of one that is distrusted, which says it already.
+    /// Number of contexts that do not count at `now` for lack of a recognition: those of [`View::unrecognised_lines`], or all if the
+    /// authority is not recognised. 0 for a distrusted one, which reports that itself.
     pub fn unrecognised_contexts(&self, now: u64) -> u64 {
         self.unrecognised(now).count() as u64
     }
@@ -281,7 +281,7 @@ impl View {
         })
     }
 
-    /// The second at which it stops to count as a whole: it turns stale, or its recognition ends.
+    /// The second at which the whole view stops counting: it turns stale, or its recognition ends.
     pub fn counts_until(&self) -> u64 {
         let ends = match self.recognised() {
             Some((_, Ok(recognition))) => recognition.until,

@@ -1,61 +1,61 @@
-//! Why a log cannot go on so.
+//! Reasons why a log cannot continue so.
 
 use std::fmt;
 
-/// Why an entry cannot follow the ones before it.
+/// Reason why an entry cannot follow the ones before it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ReplayFault {
     /// Logged earlier than the entry before.
     LoggedBack,
-    /// The URN is published already, with another digest: evidence of poisoning (F0-35).
+    /// The URN is published already, with another digest: evidence of poisoning.
     SecondDigest,
-    /// The URN is published already, with the same digest: the same bytes again are the same statement.
+    /// The URN is published already, with the same digest: the same statement again.
     PublishedTwice {
-        /// Where it is published.
+        /// Log index of the publication.
         index: u64,
     },
-    /// A line that differs from a published one, or from a tree of lines that one is in, only in case; DNS knows no case.
+    /// A line that differs only in case from a published one, or from a tree that holds one; DNS ignores case.
     LineDiffersInCase,
-    /// A status change or its index names nothing that was published.
+    /// A status change names nothing that was published.
     NotPublished,
-    /// The status change's index is not that of its URN.
+    /// The index of the status change is not that of its URN.
     WrongIndex {
-        /// Where the URN is published.
+        /// Log index of the publication.
         index: u64,
     },
     /// A change of a revoked context: INVALID never returns.
     Revoked,
-    /// Suspend of what is suspended already.
+    /// Suspend of a suspended context.
     SuspendedAlready,
-    /// Resume of what is not suspended.
+    /// Resume of a context that is not suspended.
     NotSuspended,
-    /// Retire of what is retired already.
+    /// Retire of a retired context.
     RetiredAlready,
     /// A floor that is not above the one before.
     FloorNotRaised,
     /// A floor above every published version of its line.
     FloorAboveVersions,
-    /// A statement, or a document, by a key that is compromised.
+    /// A statement, or a document, signed by a compromised key.
     SignerCompromised,
     /// A root statement whose number is not the next one.
     RootNumber,
-    /// A key compromised since an index past the log, or since an earlier one already.
+    /// A key compromised from an index past the log, or already from an earlier one.
     CompromisedFrom,
-    /// A floor lowered that there is none of, or to what is not below it.
+    /// Lowers a floor that does not exist, or not below the current one.
     FloorNotLowered,
-    /// A recognition for a line that is published here, or that another authority is recognised for: a line belongs to one authority.
+    /// A recognition for a line that is published here, or recognised for another authority: a line belongs to one authority.
     LineTaken,
-    /// A context of a line that another authority is recognised for.
+    /// A context of a line for which another authority is recognised.
     LineRecognised,
     /// A recognition that has ended before it is logged.
     RecognitionEnded,
-    /// A withdrawal of what is not recognised, or not for these lines.
+    /// A withdrawal of an authority that is not recognised, or not for these lines.
     NotRecognised,
     /// An override of a version that is published already.
     OverrideLate,
     /// An override beside a version that is not published with this digest.
     OverrideUnknown,
-    /// A key is compromised, and which key stands behind the certificate of a signer is not known.
+    /// A key is compromised, and the key behind the certificate of a signer is not known.
     SignerUnknown,
 }
 

@@ -1,18 +1,18 @@
-//! What each key signed, so that all of it can be taken back when the key turns out to be compromised.
+//! The signatures of each key, so that all can be taken back when the key turns out to be compromised.
 
 use crate::root::Suspects;
 use crate::statement::Act;
 use semgate_certs::{Chain, KeyId, SignerId, Thumbprint};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Signers of a log prefix. Eight bytes for each publish statement of a key (sixteen where document and statement have two).
+/// Signers of a log prefix. Eight bytes for each publish statement of a key (sixteen if document and statement have two keys).
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct Signed {
     /// Publish statements whose document or statement the key signed, in rising order.
     published: BTreeMap<Thumbprint, Vec<u64>>,
-    /// The last resume of each context that is not suspended again since: where it stands, and by which key.
+    /// The last resume of each context that was not suspended since: its log index and key.
     resumed: BTreeMap<u64, (u64, Thumbprint)>,
-    /// The keys of the certificates that were introduced, each with those of its issuers.
+    /// The keys of the introduced certificates, each with those of its issuers.
     keys: BTreeMap<Thumbprint, Vec<KeyId>>,
     /// Compromised keys, each with the first index that is not believed.
     suspects: Suspects,
@@ -40,7 +40,7 @@ impl Signed {
         }
     }
 
-    /// Says which keys stand behind a certificate. The certificate is the name's preimage, so there is one answer only.
+    /// Registers the keys behind a certificate. The certificate is the preimage of its name, so there is only one answer.
     pub(super) fn introduce(&mut self, chain: &Chain) {
         self.keys.entry(chain.thumbprint()).or_insert_with(|| chain.signer_id().keys().to_vec());
     }
@@ -49,18 +49,18 @@ impl Signed {
         self.keys.contains_key(key)
     }
 
-    /// Whether the certificates of signers must be known from now on.
+    /// Returns true if the certificates of signers must be known from now on.
     pub(super) fn must_be_introduced(&self) -> bool {
         self.suspects.has_keys()
     }
 
-    /// Signers of what is believed so far that were not introduced.
+    /// Returns true if a signer of an accepted statement was not introduced.
     pub(super) fn has_strangers(&self) -> bool {
         let resumed = self.resumed.values().map(|(_, key)| key);
         self.published.keys().chain(resumed).any(|key| !self.is_introduced(key))
     }
 
-    /// The first index that is not believed of what this certificate's key signed.
+    /// The first index at which this certificate's key is not believed.
     pub(super) fn since(&self, key: &Thumbprint) -> Option<u64> {
         let keys = self.keys.get(key).map(Vec::as_slice).unwrap_or_default();
         self.suspects.since(&[*key], keys)
@@ -74,7 +74,7 @@ impl Signed {
         self.suspects.covers(certificate, key, from)
     }
 
-    /// Marks a key; answers the published indexes that it takes along, and the contexts that it resumed.
+    /// Marks a key; returns the published indexes that become INVALID, and the contexts that it resumed.
     pub(super) fn compromise(
         &mut self,
         certificate: Thumbprint,

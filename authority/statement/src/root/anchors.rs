@@ -1,4 +1,4 @@
-//! The fold of root statements: what a reader was configured with, and what a threshold of root keys has made of it since.
+//! The fold of root statements: a reader's configured trust, and the changes that a threshold of root keys made since.
 
 use super::{KeyList, MAX_ROOT_STATEMENTS, RootAct, RootStatement, Suspects};
 use crate::checkpoint::LogVerifier;
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-/// Why a root statement was refused.
+/// Reason for refusing a root statement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RootFault {
     /// It is no statement of the root.
@@ -26,25 +26,25 @@ pub enum RootFault {
     TooMany,
     /// It stands before one with a smaller number in the log, or was logged earlier.
     Order,
-    /// Fewer root keys signed it than the threshold asks for.
+    /// Fewer root keys signed it than the threshold.
     Threshold {
-        /// Different root keys whose signatures hold.
+        /// Different root keys with a valid signature.
         signed: u64,
-        /// How many it takes.
+        /// Number needed.
         needed: u64,
     },
-    /// A trust list that fewer of its own root keys signed than it asks for itself.
+    /// Fewer root keys of a trust list signed it than its own threshold.
     OwnThreshold {
-        /// Different root keys of the new list whose signatures hold.
+        /// Different root keys of the new list with a valid signature.
         signed: u64,
-        /// How many it takes.
+        /// Number needed.
         needed: u64,
     },
     /// A root certificate of a trust list cannot serve as one.
     Root(PemFault),
-    /// A log key of a trust list is none, or is of another origin.
+    /// A log key of a trust list is malformed, or of another origin.
     LogKey,
-    /// A recognition of another authority, or a trust list that lists what recognises one.
+    /// A recognition of another authority, or a trust list with a certificate that recognises one.
     Recognition(RecognitionFault),
     /// The signatures cannot be read.
     Jws(JwsFault),
@@ -77,7 +77,7 @@ impl fmt::Display for RootFault {
 
 impl std::error::Error for RootFault {}
 
-/// What a reader believes of an authority's keys at one moment. Begins with what was configured; only [`Anchors::accept`] moves it on.
+/// The trusted keys of an authority at one moment. Begins with the configuration; only [`Anchors::accept`] changes it.
 #[derive(Clone, Debug)]
 pub struct Anchors {
     authority: String,
@@ -86,9 +86,9 @@ pub struct Anchors {
     keys: Vec<RootKey>,
     roots: Roots,
     log: LogVerifier,
-    /// The log key as it was configured.
+    /// The configured log key.
     told: LogVerifier,
-    /// Every log key that a trust list has named so far.
+    /// Every log key that a trust list named so far.
     named: BTreeSet<String>,
     list: Option<KeyList>,
     number: u64,
@@ -96,16 +96,16 @@ pub struct Anchors {
     compromised: Suspects,
     /// The newest statement that lowered the floor of a line: its index and the floor.
     lowered: BTreeMap<Line, (u64, Version)>,
-    /// The newest recognition of each other authority; those that have ended until another authority is recognised.
+    /// The newest recognition of each other authority. Ended ones stay until another authority is recognised.
     recognised: BTreeMap<String, Recognised>,
 }
 
 impl Anchors {
-    /// What was configured: the root certificates, how many of their keys speak for the root, and the log key. With a threshold above
-    /// one, no chain counts until a trust list was accepted: one root key alone could have made any issuing certificate.
+    /// The configured trust: the root certificates, the number of their keys that speak for the root, and the log key. With a threshold
+    /// above one, no chain counts before a trust list: a single root key could have made any issuing certificate.
     pub fn new(authority: &str, origin: &str, roots: &Roots, threshold: u64, log: &LogVerifier) -> Anchors {
         let limits = roots.limits().clone();
-        // a root whose key signs no statements (P-384) anchors chains all the same
+        // a root with a key that signs no statements (P-384) still anchors chains
         let keys = roots.certificates().filter_map(|der| RootKey::of(der, &limits).ok()).collect();
         Anchors {
             authority: authority.to_owned(),
@@ -125,8 +125,8 @@ impl Anchors {
         }
     }
 
-    /// The same for the authority itself: its own chains count below its own roots also before the first trust list, for somebody has to
-    /// log that list.
+    /// The trust of the authority itself. Its own chains count below its own roots even before the first trust list, because it must log
+    /// that list.
     pub fn of_authority(
         authority: &str,
         origin: &str,
@@ -137,7 +137,7 @@ impl Anchors {
         Anchors { roots: roots.clone(), ..Anchors::new(authority, origin, roots, threshold, log) }
     }
 
-    /// The same with every root entry of a trust document that is not known yet, up to the first of `size` and later.
+    /// Adds every new root entry of a trust document with a log index below `size`.
     pub fn with_entries(
         &self,
         entries: &[RootEntry],
@@ -163,9 +163,8 @@ impl Anchors {
         Ok(self)
     }
 
-    /// Whoever was configured with the roots and the threshold of a later trust list begins there: those before it were signed by keys
-    /// that this reader was never told of. Of them only what takes away counts, the compromised keys; so each of them must be there, in its
-    /// place. None if there is no such list.
+    /// Begins at the trust list that names the configured roots and threshold. Earlier statements were signed by keys unknown to this
+    /// reader. Only their compromised keys count, so each must be present and in its place. None if there is no such list.
     fn beginning_later(&self, entries: &[(u64, Entry)]) -> Option<Result<Anchors, RootFault>> {
         let (before, rest) = entries.split_at_checked(self.own_list(entries)?)?;
         let mut anchors = self.clone();
@@ -173,9 +172,9 @@ impl Anchors {
         Some(passed.and_then(|()| anchors.accept_all(rest)))
     }
 
-    /// What an earlier version believed, which took the statements before the list that it began at as they came, one left out or twice
-    /// there: the keys since that list. They tell that a remembered head is that of the authority, and nothing of what it holds counts by
-    /// them. None if there is no such list, or what follows it is not whole.
+    /// The keys since that list, as an earlier version accepted them: it did not check earlier statements for gaps and repetitions. They
+    /// identify a remembered head as the authority's, but nothing in it counts by them. None if there is no such list, or the later
+    /// statements have gaps.
     pub(crate) fn past_a_gap(&self, entries: &[RootEntry], prefix: &Prefix) -> Option<Anchors> {
         let in_order: BTreeMap<u64, &RootEntry> = entries.iter().map(|root| (root.index, root)).collect();
         let read = in_order.into_iter().map(|(index, root)| Some((index, root.entry(prefix).ok()?)));
@@ -185,7 +184,7 @@ impl Anchors {
         Anchors { number: said.number.checked_sub(1)?, ..self.clone() }.accept_all(rest).ok()
     }
 
-    /// Where the first trust list stands that names just the configured roots and threshold.
+    /// Position of the first trust list that names exactly the configured roots and threshold.
     fn own_list(&self, entries: &[(u64, Entry)]) -> Option<usize> {
         let ours: BTreeSet<Thumbprint> = self.keys.iter().map(RootKey::thumbprint).collect();
         let is_ours = |entry: &Entry| match entry.unverified() {
@@ -201,7 +200,7 @@ impl Anchors {
         entries.iter().position(|(_, entry)| is_ours(entry))
     }
 
-    /// A statement before the list at which this reader begins: by keys that it was never told of, and in its place all the same.
+    /// Passes a statement before the list at which this reader begins: its keys are unknown, but its place is checked.
     fn pass(&mut self, index: u64, entry: &Entry) -> Result<(), RootFault> {
         let Statement::Root(said) = entry.unverified() else { return Err(RootFault::OtherKind) };
         let at = entry.logged_at();
@@ -209,7 +208,7 @@ impl Anchors {
         self.is_next(said)?;
         match &said.act {
             RootAct::Compromised { key, spki, from } => self.compromised.insert(*key, *spki, *from),
-            // whoever was told a log key from before goes on, though the list itself counts for nothing here
+            // a reader with an earlier log key goes on, though the list itself counts for nothing here
             RootAct::Keys(list) => {
                 if let Ok(log) = self.log_of(list) {
                     self.named.extend(log.keys().map(str::to_owned));
@@ -222,7 +221,7 @@ impl Anchors {
         Ok(())
     }
 
-    /// That one at `index`, logged `at` then, stands after the last one.
+    /// Checks that a statement at `index`, logged at `at`, stands after the last one.
     fn follows(&self, index: u64, at: u64) -> Result<(), RootFault> {
         match self.last {
             Some((before, time)) if index <= before || at < time => Err(RootFault::Order),
@@ -230,7 +229,7 @@ impl Anchors {
         }
     }
 
-    /// That it is of this authority, and the next one.
+    /// Checks that it is of this authority, and the next one.
     fn is_next(&self, said: &RootStatement) -> Result<(), RootFault> {
         if said.authority != self.authority {
             return Err(RootFault::Authority);
@@ -244,8 +243,8 @@ impl Anchors {
         Ok(())
     }
 
-    /// Takes the next root statement, which stands at `index` of the log (that it does is proved elsewhere). It must be signed by the
-    /// threshold of the root keys as they were, and a trust list by its own threshold of its own keys too (TUF §5.3.4).
+    /// Takes the next root statement, at log index `index` (proved elsewhere). The threshold of the previous root keys must have signed it;
+    /// for a trust list, also its own threshold of its own keys (TUF §5.3.4).
     pub fn accept(&mut self, index: u64, entry: &Entry) -> Result<(), RootFault> {
         let (Statement::Root(said), Some(jws)) = (entry.unverified(), entry.signed().many()) else {
             return Err(RootFault::OtherKind);
@@ -274,7 +273,7 @@ impl Anchors {
         Ok(())
     }
 
-    /// Whether a statement would be taken at `at`; nothing changes. Says what is missing, for those who collect signatures.
+    /// Checks that a statement would be accepted at `at`; changes nothing. The fault tells collectors of signatures how many are missing.
     pub fn judge(&self, said: &RootStatement, jws: &Many, at: u64) -> Result<(), RootFault> {
         self.is_next(said)?;
         let signed = jws.signers(&self.keys, at);
@@ -301,7 +300,7 @@ impl Anchors {
         Ok(())
     }
 
-    /// The cross-certificates of a recognition, checked by the root keys of the trust list in effect.
+    /// The cross-certificates of a recognition, checked under the root keys of the trust list in effect.
     fn judge_recognition(
         &self,
         recognition: &Recognition,
@@ -339,7 +338,7 @@ impl Anchors {
         LogVerifier::any_of(keys).filter(|all| all.name() == self.origin).ok_or(RootFault::LogKey)
     }
 
-    /// Roots that left the list stay as ends of chains: what counts below them is what the list names.
+    /// Takes a new list. Roots that left it still end chains: the list decides which issuing certificates count.
     fn take_list(&mut self, list: &KeyList) -> Result<(), RootFault> {
         let keys = self.keys_of(list)?;
         let log = self.log_of(list)?;
@@ -358,7 +357,7 @@ impl Anchors {
         &self.authority
     }
 
-    /// Where chains must end, and by which issuing certificates.
+    /// Roots and issuing certificates of valid chains.
     pub fn roots(&self) -> &Roots {
         &self.roots
     }
@@ -368,28 +367,27 @@ impl Anchors {
         &self.log
     }
 
-    /// Every key that may have signed checkpoints of this log at some time: what was configured, and what a trust list named so far. For what
-    /// one signed oneself before; of others only what [`Anchors::log`] signed counts.
+    /// Every key that may ever have signed checkpoints of this log: the configured one, and those named by trust lists. For checkpoints
+    /// that the reader itself signed; for others only [`Anchors::log`] counts.
     pub fn log_ever(&self) -> LogVerifier {
         let named = self.named.iter().filter_map(|text| LogVerifier::parse(text).ok());
         let all = std::iter::once(self.told.clone()).chain(named).collect();
         LogVerifier::any_of(all).unwrap_or_else(|| self.told.clone())
     }
 
-    /// The configured log keys that no trust list of this log has named so far, although there is one, and so its log keys count and no
-    /// others: mistyped, of another log, or left out of the first list. Empty before the first list; a key that was rotated out since was
-    /// named once.
+    /// The configured log keys that no trust list of this log named, although there is one. They do not count: mistyped, of another log, or
+    /// missing from the first list. Empty before the first list; a rotated key was named once.
     pub fn unlisted_log_keys(&self) -> impl Iterator<Item = &str> {
         let listed = self.list.is_some();
         self.told.keys().filter(move |key| listed && !self.named.contains(*key))
     }
 
-    /// Root statements taken so far: the number of the last one.
+    /// Number of root statements so far, which is the number of the last one.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// How many root keys speak for the root.
+    /// Number of root keys that speak for the root.
     pub fn threshold(&self) -> u64 {
         self.threshold
     }
@@ -404,34 +402,33 @@ impl Anchors {
         self.list.as_ref()
     }
 
-    /// The index from which on nothing counts that this signer signed; none for one whose key, and those of its issuers, are not
-    /// compromised.
+    /// The index from which on signatures of this signer do not count; none if neither its key nor those of its issuers are compromised.
     pub fn compromised(&self, signer: &SignerId) -> Option<u64> {
         self.compromised.of(signer)
     }
 
-    /// The same where the names of a signer are at hand apart.
+    /// Does the same for the separate names of a signer.
     pub(crate) fn compromised_among(&self, certificates: &[Thumbprint], keys: &[KeyId]) -> Option<u64> {
         self.compromised.since(certificates, keys)
     }
 
-    /// Whether any key is compromised.
+    /// Returns true if any key is compromised.
     pub(crate) fn has_compromised(&self) -> bool {
         self.compromised.has_any()
     }
 
-    /// The newest recognition of each other authority, but for those that ended before a later one was recognised. That one was withdrawn,
-    /// its status says.
+    /// The newest recognition of each other authority, except those that ended before a later recognition. The status of each shows a
+    /// withdrawal.
     pub fn recognised(&self) -> impl Iterator<Item = &Recognised> {
         self.recognised.values()
     }
 
-    /// Whether the floor of a line may fall to `min` between two sizes of the log: the root said so there.
+    /// Returns true if the root let the floor of a line fall to `min` between two sizes of the log.
     pub fn lowers(&self, line: &Line, min: Version, since: u64) -> bool {
         self.lowered.get(line).is_some_and(|(index, floor)| *index >= since && min >= *floor)
     }
 
-    /// Whether chains that counted under `before` may not count here: an issuing certificate left the list.
+    /// Returns true if chains valid under `before` may not count here, because an issuing certificate left the list.
     pub fn narrows(&self, before: &Anchors) -> bool {
         match (&before.list, &self.list) {
             (_, None) => false,

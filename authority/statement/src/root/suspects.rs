@@ -1,9 +1,9 @@
-//! Compromised keys, by every name that they were called by.
+//! Compromised keys, by every name that they were given.
 
 use semgate_certs::{KeyId, SignerId, Thumbprint};
 use std::collections::BTreeMap;
 
-/// Each with the first index of the log that is not believed.
+/// Each name with the first log index that is not believed.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Suspects {
     certificates: BTreeMap<Thumbprint, u64>,
@@ -21,19 +21,19 @@ impl Suspects {
         }
     }
 
-    /// The first index at which a signer is not believed; none where nothing was said against it.
+    /// The first index at which a signer is not believed; none if it is not compromised.
     pub(crate) fn since(&self, certificates: &[Thumbprint], keys: &[KeyId]) -> Option<u64> {
         let certificates = certificates.iter().filter_map(|one| self.certificates.get(one));
         let keys = keys.iter().filter_map(|one| self.keys.get(one));
         certificates.chain(keys).min().copied()
     }
 
-    /// The same for all the names of a signer.
+    /// Does the same for all the names of a signer.
     pub(crate) fn of(&self, signer: &SignerId) -> Option<u64> {
         self.since(signer.certificates(), signer.keys())
     }
 
-    /// Whether this was said already, with this index or an earlier one.
+    /// Returns true if this is known already, from this index or an earlier one.
     pub(crate) fn covers(&self, certificate: &Thumbprint, key: Option<&KeyId>, from: u64) -> bool {
         let said = match key {
             Some(key) => self.keys.get(key),
@@ -42,12 +42,12 @@ impl Suspects {
         said.is_some_and(|since| *since <= from)
     }
 
-    /// Whether anything is named.
+    /// Returns true if anything is named.
     pub(crate) fn has_any(&self) -> bool {
         !self.certificates.is_empty()
     }
 
-    /// Whether any key is named as such, so that the certificates of signers must be at hand.
+    /// Returns true if any key itself is named, so that the certificates of signers must be at hand.
     pub(crate) fn has_keys(&self) -> bool {
         !self.keys.is_empty()
     }

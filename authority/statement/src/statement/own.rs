@@ -1,4 +1,4 @@
-//! What whoever signs a statement knows of it already, so that it is not found out again where statements queue up.
+//! A signer's knowledge of its own statement, so that queued statements need no second check.
 
 use ring::rand::SecureRandom;
 use semgate_certs::{PublicKey, VerifiedLeaf};
@@ -6,9 +6,9 @@ use semgate_certs::{PublicKey, VerifiedLeaf};
 use super::{SignedStatement, Statement, StatementFault, VerifiedStatement};
 use crate::jws::{JwsFault, SignFault, SigningIdentity};
 
-/// A statement with a signature that this process had made by a [`SigningKey`](semgate_certs::SigningKey), which gives out only what verifies
-/// under its public half. A signature that is right stays right; whether a certificate of that key may say this counts at a time, and is asked
-/// by [`OwnStatement::verify_under`]. Only [`OwnStatement::sign`] makes one.
+/// A statement with a signature from this process's [`SigningKey`](semgate_certs::SigningKey), which returns only signatures that verify
+/// under its public half. A valid signature stays valid. The rights of a certificate depend on the time; [`OwnStatement::verify_under`]
+/// checks them. Only [`OwnStatement::sign`] makes one.
 ///
 /// ```compile_fail
 /// # let signed: semgate_statement::SignedStatement = todo!();
@@ -25,7 +25,7 @@ impl OwnStatement {
     /// Signs a statement, as [`SignedStatement::sign`] does.
     ///
     /// # Errors
-    /// [`SignFault::Key`]: the key did not sign, or what a device made is no signature of its key; [`SignFault::Payload`].
+    /// [`SignFault::Key`]: the key did not sign, or a device's signature does not verify under its key; [`SignFault::Payload`].
     pub fn sign(
         statement: Statement,
         identity: &SigningIdentity,
@@ -35,13 +35,13 @@ impl OwnStatement {
         Ok(OwnStatement { key: identity.key.public().clone(), signed })
     }
 
-    /// In its signed form, as anybody reads it.
+    /// The signed form for readers.
     pub fn signed(&self) -> &SignedStatement {
         &self.signed
     }
 
-    /// What [`SignedStatement::verify_under`] answers, without another look at the signature: the leaf must be the certificate that the
-    /// statement names, and have the key that the signature was checked with.
+    /// Returns the same as [`SignedStatement::verify_under`], without checking the signature again. The leaf must be the certificate that
+    /// the statement names, and have the key that the signature was checked with.
     ///
     /// # Errors
     /// As [`SignedStatement::verify_under`].

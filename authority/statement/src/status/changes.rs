@@ -1,5 +1,5 @@
-//! Which statuses changed, and at which size of the log: of the newest changes alone, so that who knows an earlier prefix can be told what
-//! is different. Like the list itself a pure function of the log prefix.
+//! The newest changed statuses, with the log size of each change, so that readers of an earlier prefix get only the differences. A pure
+//! function of the log prefix, as the list itself.
 
 use super::Status;
 use std::collections::{BTreeMap, VecDeque};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// The most changes that are remembered: two months of a thousand a day, in a megabyte.
 pub const MAX_CHANGES: usize = 65_536;
-/// Changes in one piece: as many are copied where a clone is written to.
+/// Changes in one piece: a write to a clone copies one.
 const PIECE: usize = 1024;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,12 +23,12 @@ struct Change {
 pub struct Changes {
     /// Oldest first; none is empty.
     pieces: VecDeque<Arc<Vec<Change>>>,
-    /// Everything after this size is here.
+    /// Every change after this size is remembered.
     since: u64,
 }
 
 impl Changes {
-    /// The entry that makes the log this large gives an index this status.
+    /// Records that the entry at this log size gives an index this status.
     pub(crate) fn note(&mut self, size: u64, index: u64, status: Status) {
         if self.pieces.back().is_none_or(|piece| piece.len() >= PIECE) {
             self.pieces.push_back(Arc::default());
@@ -43,7 +43,7 @@ impl Changes {
         }
     }
 
-    /// What has changed since the log had this size: each index that did, with its status now. None if that is not remembered any more.
+    /// The changes since the log had this size: each changed index, with its status now. None if they are forgotten.
     pub fn after(&self, size: u64) -> Option<BTreeMap<u64, Status>> {
         if size < self.since {
             return None;

@@ -7,9 +7,9 @@ use super::{MAX_TREE_SIZE, TILE_WIDTH, TileFault, TilePath, TreeHash};
 /// One file that an append writes: write its bytes under its path, whole, before the checkpoint that covers it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TileFile {
-    /// Where it goes.
+    /// Its path.
     pub path: TilePath,
-    /// What it holds.
+    /// Its content.
     pub bytes: Vec<u8>,
 }
 
@@ -30,8 +30,8 @@ impl Tree {
 
     /// Reads the right edge of a tree of `size` from its tile files.
     ///
-    /// Nothing here is checked against a root: compare [`Tree::root`] with a checkpoint that you trust.
-    /// A file that is missing or of the wrong length is [`TileFault::Length`] or [`TileFault::Bundle`].
+    /// Checks nothing against a root: compare [`Tree::root`] with a trusted checkpoint. A file that is missing or of the wrong length is
+    /// [`TileFault::Length`] or [`TileFault::Bundle`].
     pub fn load(size: u64, source: &dyn TileSource) -> Result<Tree, TileFault> {
         if size > MAX_TREE_SIZE {
             return Err(TileFault::TooLarge);
@@ -68,8 +68,8 @@ impl Tree {
         fold_edge(&self.levels).unwrap_or(TreeHash::EMPTY)
     }
 
-    /// Appends entries and answers every file that this makes or widens: bundles first, then hash tiles from the
-    /// leaves up. Nothing changes if an entry is refused.
+    /// Appends entries and returns every file that this makes or widens: bundles first, then hash tiles from the leaves up. Nothing changes
+    /// if an entry is refused.
     pub fn append<E: AsRef<[u8]>>(&mut self, entries: &[E]) -> Result<Vec<TileFile>, TileFault> {
         let added = u64::try_from(entries.len()).map_err(|_| TileFault::TooLarge)?;
         if self.size.saturating_add(added) > MAX_TREE_SIZE {
@@ -105,7 +105,7 @@ impl Tree {
         Ok(TileFile { path, bytes: encode_bundle(&self.tail)? })
     }
 
-    /// Adds a hash to a level; a tile that is now full is written, and its root goes one level up.
+    /// Adds a hash to a level; writes a tile that is now full, and adds its root one level up.
     fn push_hash(&mut self, level: u8, hash: TreeHash, out: &mut Vec<TileFile>) {
         let row = usize::from(level);
         if self.levels.len() <= row {
@@ -147,8 +147,8 @@ fn edge_tile(level: u8, count: u64) -> Option<TilePath> {
     (width > 0).then_some(TilePath::Hashes { level, n, width })
 }
 
-/// The root of a tree from the incomplete last tile of each level, lowest level first: the hashes of a tile are complete
-/// subtrees, and what the lower levels amount to is the last, smaller one. None for no hashes.
+/// The root of a tree from the incomplete last tile of each level, lowest level first. The hashes of a tile are complete subtrees, and the
+/// lower levels together are the last, smaller one. None for no hashes.
 pub(super) fn fold_edge(rows: &[Vec<TreeHash>]) -> Option<TreeHash> {
     rows.iter().fold(None, |right, hashes| {
         let mut row = hashes.clone();

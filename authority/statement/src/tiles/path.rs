@@ -1,4 +1,4 @@
-//! Names of tile files, as C2SP `tlog-tiles` spells them.
+//! Names of tile files, as in C2SP `tlog-tiles`.
 
 use super::{MAX_TREE_SIZE, TILE_HEIGHT, TILE_WIDTH, TileFault};
 use std::fmt;
@@ -56,7 +56,7 @@ impl TilePath {
         }
     }
 
-    /// Reads a path such as `/tile/0/x001/234.p/5`. Every spelling but the canonical one is refused.
+    /// Reads a path such as `/tile/0/x001/234.p/5`. Refuses every spelling but the canonical one.
     pub fn parse(path: &str) -> Result<TilePath, TileFault> {
         // The longest canonical path below MAX_TREE_SIZE is 41 characters.
         if path.len() > 48 {
@@ -81,7 +81,7 @@ impl TilePath {
             }
             TilePath::Hashes { level, n, width }
         };
-        // One spelling only: what is written back must be what was read.
+        // One spelling only: writing it back must give the same text.
         if tile.to_string() == path { Ok(tile) } else { Err(TileFault::Path) }
     }
 }

@@ -1,5 +1,5 @@
-//! Inclusion and consistency proofs as lists of hashes (RFC 6962 §2.1.1 and §2.1.2), for those who have no tiles: made from tiles that are
-//! authenticated against the root, checked with nothing but roots.
+//! Inclusion and consistency proofs as lists of hashes (RFC 6962 §2.1.1 and §2.1.2), for readers without tiles. They are made from tiles
+//! authenticated against the root, and checked with roots alone.
 
 use super::append::subtree;
 use super::prove::{Authenticated, ProofFault, TileSource};
@@ -9,12 +9,12 @@ use tlog_tiles::{Hash, check_record, check_tree};
 /// Hashes in a proof, at most: one for each level of a tree of 2^63, the bound of C2SP `tlog-witness`.
 pub const MAX_PROOF_HASHES: usize = 63;
 
-/// Leaves from the first of the pair up to, and without, the second.
+/// Leaves from the first of the pair up to, but without, the second.
 type Range = (u64, u64);
 
 /// The hashes that lead from the leaf at `index` to `root`, the leaf's sibling first.
 ///
-/// Errors: as of [`super::leaf_hashes`].
+/// Errors: as for [`super::leaf_hashes`].
 pub fn inclusion_proof(
     index: u64,
     size: u64,
@@ -27,9 +27,9 @@ pub fn inclusion_proof(
     hashes(&inclusion_ranges(index, size), size, root, source)
 }
 
-/// The hashes that show the tree of `old` entries to be a prefix of the one of `size` with `root`; none for the empty tree and for the same.
+/// A proof that the tree of `old` entries is a prefix of the one of `size` with `root`. No hashes for the empty tree and for equal trees.
 ///
-/// Errors: as of [`super::leaf_hashes`].
+/// Errors: as for [`super::leaf_hashes`].
 pub fn consistency_proof(
     old: u64,
     size: u64,
@@ -47,7 +47,7 @@ pub fn consistency_proof(
 
 /// The root of the first `old` entries of a tree, from tiles that hash to its root.
 ///
-/// Errors: as of [`super::leaf_hashes`].
+/// Errors: as for [`super::leaf_hashes`].
 pub fn root_of_prefix(
     old: u64,
     size: u64,
@@ -63,7 +63,7 @@ pub fn root_of_prefix(
 
 /// Checks that an entry whose leaf hash is `leaf` is at `index` of the tree of `size` with `root`.
 ///
-/// Errors: [`ProofFault::OutOfRange`], or [`ProofFault::Inconsistent`] for a proof that does not hold or has a hash too many.
+/// Errors: [`ProofFault::OutOfRange`], or [`ProofFault::Inconsistent`] for an invalid proof or an extra hash.
 pub fn check_inclusion(
     index: u64,
     size: u64,
@@ -80,8 +80,8 @@ pub fn check_inclusion(
 
 /// Checks that the tree of `old` entries with `old_root` is a prefix of the one of `size` with `root`.
 ///
-/// Errors: [`ProofFault::OutOfRange`], [`ProofFault::NotAPrefix`] for two roots of one size (0 included) that differ, or
-/// [`ProofFault::Inconsistent`] for a proof that does not hold or has a hash too many.
+/// Errors: [`ProofFault::OutOfRange`]; [`ProofFault::NotAPrefix`] for different roots of one size (0 included);
+/// [`ProofFault::Inconsistent`] for an invalid proof or an extra hash.
 pub fn check_consistency_proof(
     old: u64,
     old_root: TreeHash,
@@ -131,7 +131,7 @@ fn inclusion_ranges(index: u64, size: u64) -> Vec<Range> {
 /// RFC 6962 §2.1.2, PROOF(m, D[n]), without recursion; `old` is neither 0 nor `size`.
 fn consistency_ranges(old: u64, size: u64) -> Vec<Range> {
     let (mut low, mut high, mut ranges) = (0, size, Vec::new());
-    // SUBPROOF's flag: whether the part that is looked at begins where the older tree does.
+    // SUBPROOF's flag: true while the current part begins where the older tree does.
     let mut whole = true;
     while old != high {
         let middle = low + split(high - low);
@@ -175,7 +175,7 @@ struct Node {
     count: u64,
 }
 
-/// The node of a range; none if that is no complete, aligned subtree.
+/// The node of a range; none if it is not a complete, aligned subtree.
 fn node(low: u64, high: u64) -> Option<Node> {
     let leaves = high - low;
     if !leaves.is_power_of_two() || !low.is_multiple_of(leaves) {
@@ -188,7 +188,7 @@ fn node(low: u64, high: u64) -> Option<Node> {
     Some(Node { level, tile: at / width, first: at % width, count: leaves >> shift })
 }
 
-/// The complete subtrees that a range is made of.
+/// The complete subtrees of a range.
 fn complete(low: u64, high: u64, out: &mut Vec<Node>) {
     match node(low, high) {
         Some(node) => out.push(node),

@@ -1,17 +1,16 @@
-//! The reading side: proofs that a client computes for itself from tiles, each tile authenticated against the root.
+//! The reading side: proofs that a client computes from tiles, each authenticated against the root.
 //!
-//! `tlog_tiles::TileHashReader` is not used for this: version 0.2.0 counts the subtrees of the tree where it should
-//! count their tiles, so that a tile below the right edge can be returned without having been compared with its
-//! parent. A test beside this file (`…a_changed_tile_is_inconsistent`) holds the case.
+//! `tlog_tiles::TileHashReader` is not used: version 0.2.0 counts the subtrees of the tree instead of their tiles. So it can return a tile
+//! below the right edge without comparing it with its parent. A test beside this file (`…a_changed_tile_is_inconsistent`) holds the case.
 
 use super::append::{fold_edge, read_hashes, subtree};
 use super::{MAX_TREE_SIZE, TILE_HEIGHT, TILE_WIDTH, TilePath, TreeHash};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
-/// Where tile files come from: a directory, or what was fetched so far.
+/// A source of tile files: a directory, or the files fetched so far.
 pub trait TileSource {
-    /// The bytes of one file, or none if it is not here. The bytes need not be trusted.
+    /// The bytes of one file, or none if it is missing. The bytes need not be trusted.
     fn tile(&self, path: &TilePath) -> Option<Vec<u8>>;
 }
 
@@ -27,10 +26,10 @@ impl TileSource for BTreeMap<TilePath, Vec<u8>> {
     }
 }
 
-/// Why a proof could not be computed.
+/// Reason why a proof could not be computed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ProofFault {
-    /// These tiles are not here yet (or have the wrong length): fetch them and ask again. There may be more after them.
+    /// These tiles are missing (or have the wrong length): fetch them and ask again. More may follow.
     Missing(Vec<TilePath>),
     /// The tiles do not hash to the root.
     Inconsistent,
@@ -53,10 +52,10 @@ impl fmt::Display for ProofFault {
 
 impl std::error::Error for ProofFault {}
 
-/// Guarantees that the tree of `old_size` with `old_root` is a prefix of the tree of `size` with `root`: the old root
-/// is computed anew from tiles that hash to the new one.
+/// Guarantees that the tree of `old_size` with `old_root` is a prefix of the tree of `size` with `root`. Computes the old root again from
+/// tiles that hash to the new one.
 ///
-/// Errors: [`ProofFault::Missing`] names what to fetch; [`ProofFault::NotAPrefix`] is a fork.
+/// Errors: [`ProofFault::Missing`] names the tiles to fetch; [`ProofFault::NotAPrefix`] is a fork.
 pub fn check_consistency(
     old_size: u64,
     old_root: TreeHash,
@@ -86,8 +85,8 @@ pub fn check_consistency(
     if fold_edge(&rows) == Some(old_root) { Ok(()) } else { Err(ProofFault::NotAPrefix) }
 }
 
-/// The leaf hashes at these indexes of the tree of `size` with `root`, each proved to be in it. Compare them with
-/// [`TreeHash::of_leaf`] of an entry: equality is an inclusion proof.
+/// The leaf hashes at these indexes of the tree of `size` with `root`, each proved. Compare them with [`TreeHash::of_leaf`] of an entry:
+/// equality is an inclusion proof.
 pub fn leaf_hashes(
     indexes: &[u64],
     size: u64,
@@ -168,7 +167,7 @@ impl<'a> Authenticated<'a> {
         Ok(())
     }
 
-    /// The incomplete last tile of each level, lowest first: together they amount to the root, which proves them all.
+    /// The incomplete last tile of each level, lowest first: together they give the root, which proves them all.
     #[expect(
         clippy::type_complexity,
         reason = "tiles by level and number, taken apart at once by the callers"
@@ -188,7 +187,7 @@ impl<'a> Authenticated<'a> {
         TilePath::hashes_in(at.0, at.1, self.size).ok_or(ProofFault::OutOfRange)
     }
 
-    /// A tile that is not proved yet; empty, and noted as missing, if it is not here.
+    /// An unproved tile; empty, and noted as missing, if it is absent.
     fn read(&mut self, at: (u8, u64)) -> Result<Vec<TreeHash>, ProofFault> {
         let path = self.path(at)?;
         let hashes = self.source.tile(&path).and_then(|bytes| read_hashes(&bytes, path.width()).ok());
@@ -198,7 +197,7 @@ impl<'a> Authenticated<'a> {
         Ok(hashes.unwrap_or_default())
     }
 
-    /// The hashes of a tile that was proved.
+    /// The hashes of a proved tile.
     pub(super) fn get(&self, level: u8, n: u64) -> Result<&[TreeHash], ProofFault> {
         self.proved.get(&(level, n)).map(Vec::as_slice).ok_or(ProofFault::Inconsistent)
     }

@@ -1,5 +1,5 @@
-//! Canonical JSON as TUF signs it (OLPC): members in the order of their code points, strings with `"` and `\` alone escaped, integers, no space. It
-//! is not RFC 8785, which escapes control characters.
+//! Canonical JSON as TUF signs it (OLPC): members ordered by code points, only `"` and `\` escaped in strings, integers, no space. It
+//! differs from RFC 8785, which escapes control characters.
 
 use super::TufFault;
 use serde_json::Value;

@@ -1,37 +1,37 @@
-//! What each role says (TUF specification §4.3 to §4.6), and reading it back.
+//! Writes and reads the metadata of each role (TUF specification §4.3 to §4.6).
 
 use super::{Metadata, TufFault, key_id, key_json};
 use crate::encoding::{sha256, to_hex};
 use semgate_certs::PublicKey;
 use serde_json::{Map, Value, json};
 
-/// The version of the specification that this follows.
+/// The supported version of the specification.
 const SPEC: &str = "1.0.31";
 
-/// The keys of one role and how many of them it takes.
+/// The keys of one role and its threshold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Role {
     /// Keys by their id.
     pub keys: Vec<(String, PublicKey)>,
-    /// Different keys that must sign.
+    /// Number of different keys that must sign.
     pub threshold: u64,
 }
 
-/// Who speaks: root keys for `root` and `targets`, one online key for `snapshot` and `timestamp`.
+/// The keys of the roles: root keys for `root` and `targets`, one online key for `snapshot` and `timestamp`.
 #[derive(Clone, Debug)]
 pub struct Roles {
     /// The keys of the root certificates.
     pub root: Vec<PublicKey>,
-    /// How many of them must sign.
+    /// Number of them that must sign.
     pub threshold: u64,
     /// The online key.
     pub online: PublicKey,
 }
 
-/// `root`: who speaks from now on.
+/// `root`: the keys that count from now on.
 ///
 /// # Errors
-/// [`TufFault::Member`] for a threshold that the keys cannot reach, and for a time past the year 9999.
+/// [`TufFault::Member`] for a threshold above the number of keys, and for a time past the year 9999.
 pub fn root(roles: &Roles, version: u64, expires: u64) -> Result<Value, TufFault> {
     if roles.threshold == 0 || roles.threshold > roles.root.len() as u64 {
         return Err(TufFault::Member("threshold"));
@@ -73,7 +73,7 @@ pub fn targets(files: &[(String, Vec<u8>)], version: u64, expires: u64) -> Resul
     signed("targets", version, expires, json!({"targets": targets}))
 }
 
-/// `snapshot`: which version of `targets` belongs to it.
+/// `snapshot`: the version of `targets`.
 ///
 /// # Errors
 /// As [`root`].
@@ -81,7 +81,7 @@ pub fn snapshot(targets: u64, version: u64, expires: u64) -> Result<Value, TufFa
     signed("snapshot", version, expires, json!({"meta": {"targets.json": {"version": targets}}}))
 }
 
-/// `timestamp`: which version of `snapshot` is the newest.
+/// `timestamp`: the version of the newest `snapshot`.
 ///
 /// # Errors
 /// As [`root`].
@@ -99,7 +99,7 @@ fn signed(role: &str, version: u64, expires: u64, more: Value) -> Result<Value, 
 }
 
 impl Role {
-    /// The keys of a role as root metadata says them. Keys of a kind that this room does not verify are left out: they count for nothing.
+    /// The keys of a role in root metadata. Omits kinds of keys that this crate does not verify.
     ///
     /// # Errors
     /// [`TufFault::Member`].
@@ -132,7 +132,7 @@ fn read_key(json: &Value) -> Option<PublicKey> {
         }
         _ => return None,
     };
-    // written as it would be here, so that one key has one form
+    // one key has one form
     (key_json(&key) == *json).then_some(key)
 }
 
@@ -150,7 +150,7 @@ pub(super) fn from_hex(text: &str) -> Option<Vec<u8>> {
     pairs.map(|pair| Some(digit(pair.first()?)? << 4 | digit(pair.last()?)?)).collect()
 }
 
-/// `2030-01-31T00:00:00Z` (RFC 3339, as §4.2.1 wants it), by the days of the proleptic Gregorian calendar.
+/// `2030-01-31T00:00:00Z` (RFC 3339, as §4.2.1 demands), by the days of the proleptic Gregorian calendar.
 fn text_of(seconds: u64) -> Option<String> {
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
     // years from March, so that the leap day is the last one (H. Hinnant, "chrono-compatible low-level date algorithms")
@@ -169,7 +169,7 @@ fn text_of(seconds: u64) -> Option<String> {
     Some(format!("{year:04}-{month:02}-{of_month:02}T{hour:02}:{minute:02}:{second:02}Z"))
 }
 
-/// The seconds of such a text; none for another one.
+/// The seconds of such a text; none for another form.
 pub(super) fn seconds_of(text: &str) -> Option<u64> {
     let number = |from: usize, to: usize| -> Option<u64> {
         let digits = text.get(from..to).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
@@ -185,6 +185,6 @@ pub(super) fn seconds_of(text: &str) -> Option<u64> {
     let of_year = (153 * from_march + 2) / 5 + day - 1;
     let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year;
     let seconds = days.checked_sub(719_468)? * 86_400 + hour * 3600 + minute * 60 + second;
-    // one text for one time: whatever is not written so is refused
+    // one text for one time: any other spelling is refused
     (text_of(seconds)? == text).then_some(seconds)
 }

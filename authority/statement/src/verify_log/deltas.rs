@@ -1,5 +1,5 @@
-//! What leads to the head in place of it: each delta that can be found must lead from the statuses of its size, as the log has them, to a
-//! head that is signed (`docs/spec/head-delta.md`). Followers believe none for that; whoever watches a mirror is told of one that is damaged.
+//! Checks deltas: each one found must lead from the statuses of its size, as in the log, to a signed head (`docs/spec/head-delta.md`).
+//! Followers are safe without this; operators of mirrors learn of a damaged one.
 
 use super::{Check, Fetch, FetchFault, HeadRules, LogFault, VerifiedHead};
 use crate::delta::{Delta, MAX_DELTA_BYTES};
@@ -14,20 +14,20 @@ use std::fmt;
 #[cfg(test)]
 mod tests;
 
-/// Why a delta leads nowhere.
+/// Reason why a delta leads nowhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DeltaFault {
     /// Longer than [`MAX_DELTA_BYTES`].
     TooLarge,
-    /// It begins past the end of the log that is served.
+    /// It begins past the end of the served log.
     PastEnd,
     /// It cannot be read, or does not begin where its name says.
     Format(FormatFault),
-    /// What it leads to is no head that was signed.
+    /// It does not lead to a signed head.
     Head(HeadFault),
-    /// It leads to an older head than the one that is served.
+    /// It leads to an older head than the served one.
     Older,
-    /// It leads to another head of the size of the one that is served, which says otherwise.
+    /// It leads to another head of the served size, with other content.
     Contradicts,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for DeltaFault {
 impl std::error::Error for DeltaFault {}
 
 impl Check<'_, '_> {
-    /// Answers how many were found. Entries are those of the head, which were verified and replayed.
+    /// Returns the number of deltas found. Entries are the head's, verified and replayed.
     pub(super) fn deltas(&mut self, entries: &[Vec<u8>]) -> Result<u64, LogFault> {
         let mut sizes = self.fetch.deltas(self.served.head.head().seq);
         sizes.sort_unstable();
@@ -70,13 +70,13 @@ impl Check<'_, '_> {
         Ok(found)
     }
 
-    /// Whether there is one from this size, of which the log has these statuses.
+    /// Returns true if there is a valid delta from this size, with the statuses that the log has then.
     fn delta(&mut self, from: u64, list: &StatusList) -> Result<bool, LogFault> {
         let path = format!("/v1/feed/deltas/{from}");
         let wrong = |fault| LogFault::Delta { from, fault };
         let bytes = match self.fetch.look(&path, MAX_DELTA_BYTES as u64) {
             Ok(bytes) => bytes,
-            // gone meanwhile, or not remembered: readers take the whole head
+            // gone meanwhile, or forgotten: readers take the whole head
             Err(FetchFault::HttpStatus(_)) => return Ok(false),
             Err(FetchFault::TooLarge) => return Err(wrong(DeltaFault::TooLarge)),
             Err(fault) => return Err(LogFault::Fetch { path, fault }),
@@ -93,7 +93,7 @@ impl Check<'_, '_> {
         Ok(true)
     }
 
-    /// A head that is not the one that is verified: a later one, where something was added or it was renewed meanwhile.
+    /// Checks a head other than the verified one: a later one, because of an addition or a renewal meanwhile.
     fn other_head(&mut self, bytes: &[u8], wrong: impl Fn(DeltaFault) -> LogFault) -> Result<(), LogFault> {
         let (served, config) = (self.served, self.config);
         let (authority, origin) = (config.authority.as_str(), config.origin.as_str());
@@ -116,7 +116,7 @@ impl Check<'_, '_> {
     }
 }
 
-/// The head that it leads to from these statuses, for a reader whose head is by the signer of `known`.
+/// The head that it leads to from these statuses, for a reader with a head by the signer of `known`.
 fn lead(
     bytes: &[u8],
     list: &StatusList,

@@ -1,4 +1,4 @@
-//! Where the bytes come from, what was found, and why a log does not hold.
+//! The source of the bytes, the report, and the faults of a log.
 
 use super::DeltaFault;
 use crate::checkpoint::CheckpointFault;
@@ -15,37 +15,37 @@ use crate::token::TokenFault;
 use semgate_contexts::ContextUrn;
 use std::fmt;
 
-/// Where the bytes come from: a blocking HTTP client, or a directory.
+/// A source of bytes: a blocking HTTP client, or a directory.
 pub trait Fetch {
-    /// Gets a path under the authority's address, at most `max_bytes`. Only a 200 is an answer; redirects are not
-    /// followed.
+    /// Gets a path under the authority's address, at most `max_bytes`. Only a 200 is an answer; redirects are not followed.
     fn get(&mut self, path: &str, max_bytes: u64) -> Result<Vec<u8>, FetchFault>;
 
-    /// As [`Fetch::get`], of what is only looked at: it belongs to a later head than the one that is verified, and whoever keeps what was
-    /// verified keeps none of it.
+    /// Gets a path as [`Fetch::get`] does, but only to look at it. It belongs to a later head, and must not be stored with the verified
+    /// files.
     fn look(&mut self, path: &str, max_bytes: u64) -> Result<Vec<u8>, FetchFault> {
         self.get(path, max_bytes)
     }
 
-    /// From which sizes of the log deltas may be there, for a head of `size` entries: those that the source has, where it can tell. None by
-    /// default: nobody is asked for what followers do without.
+    /// Sizes of the log at which deltas to a head of `size` entries may begin, if the source can list them. None by default: nobody is
+    /// asked for files that followers do not need.
     fn deltas(&mut self, _size: u64) -> Vec<u64> {
         Vec::new()
     }
 
-    /// What `path` has as of the head that was verified, where something newer was served: for whoever keeps all files of one moment.
+    /// Reports the content of `path` as of the verified head, if something newer was served: for callers that store all files of one
+    /// moment.
     fn as_of_head(&mut self, _path: &str, _bytes: &[u8]) {}
 
-    /// Waits a moment, some tenths of a second, for a head that is on its way.
+    /// Waits some tenths of a second for a head that is on its way.
     fn pause(&mut self) {}
 
-    /// Whether contexts are read by their names too. Not where the names are written from what was read by digest.
+    /// Returns true if contexts are read by their names too. False for a source that derives the names from files read by digest.
     fn by_name(&self) -> bool {
         true
     }
 }
 
-/// Why a path could not be fetched.
+/// Reason why a path could not be fetched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FetchFault {
     /// No answer.
@@ -68,31 +68,31 @@ impl fmt::Display for FetchFault {
 
 impl std::error::Error for FetchFault {}
 
-/// A version that a named person let pass although it breaks or is not proven.
+/// A version that a named person permitted although it breaks or is not proven.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Overridden {
     /// Position of the statement.
     pub index: u64,
     /// The version.
     pub urn: ContextUrn,
-    /// Whether it was published with the document that was permitted.
+    /// True if it was published with the permitted document.
     pub published: bool,
-    /// Whom the authority verified.
+    /// SPIFFE id that the authority verified.
     pub by: String,
-    /// As the person is called.
+    /// Name of the person.
     pub name: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// What was checked.
+/// The result of a successful check.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LogReport {
     /// Size of the log.
     pub size: u64,
-    /// When its head was issued, in seconds since the epoch.
+    /// Issue time of its head, in seconds since the epoch.
     pub issued_at: u64,
-    /// When its head expires.
+    /// Expiry of its head.
     pub next_update: u64,
     /// Root hash, computed from the entries.
     pub root: TreeHash,
@@ -104,26 +104,26 @@ pub struct LogReport {
     pub documents: u64,
     /// Status shards compared.
     pub shards: u64,
-    /// Pages of the listing that were found and are what the log publishes.
+    /// Pages of the listing found and compared.
     pub pages: u64,
-    /// Deltas that were found and lead to a signed head.
+    /// Deltas found, each leading to a signed head.
     pub deltas: u64,
     /// Floors compared.
     pub floors: usize,
-    /// How many root keys speak for the root as of the head: what its trust list says, which may be fewer than were demanded before it.
+    /// Number of root keys that speak for the root as of the head, by its trust list; it may be fewer than configured.
     pub root_threshold: u64,
-    /// Who overrode what, in the order of the log.
+    /// The overrides, in log order.
     pub overrides: Vec<Overridden>,
 }
 
-/// Why the log does not hold.
+/// Reason for refusing a log.
 #[derive(Clone, PartialEq, Debug)]
 pub enum LogFault {
     /// A path could not be fetched.
     Fetch {
         /// The path.
         path: String,
-        /// Why.
+        /// The reason.
         fault: FetchFault,
     },
     /// The head.
@@ -134,7 +134,7 @@ pub enum LogFault {
     TrustOfAnother,
     /// A statement of the root.
     Root(RootFault),
-    /// A log key that was configured, and that no trust list of this log names or named.
+    /// A configured log key that no trust list of this log names or named.
     LogKeyUnlisted {
         /// Its text.
         key: String,
@@ -143,14 +143,14 @@ pub enum LogFault {
     RootDiffers,
     /// The head is signed by a compromised key.
     FeedCompromised,
-    /// A tile or bundle is not what its entries make it.
+    /// A malformed tile or bundle.
     Tile {
         /// Its path.
         path: String,
-        /// What is wrong.
+        /// The fault.
         fault: TileFault,
     },
-    /// A hash tile that is served differs from the one that its entries make.
+    /// A served hash tile differs from the one that its entries make.
     TileDiffers {
         /// Its path.
         path: String,
@@ -161,23 +161,23 @@ pub enum LogFault {
     Statement {
         /// Its index.
         index: u64,
-        /// What is wrong.
+        /// The fault.
         fault: StatementFault,
     },
     /// A statement that cannot follow the ones before it.
     Replay {
         /// Its index.
         index: u64,
-        /// What is wrong.
+        /// The fault.
         fault: ReplayFault,
     },
     /// The checkpoint at `/checkpoint`.
     Checkpoint(CheckpointFault),
     /// The checkpoint at `/checkpoint` is older than the head's or contradicts it.
     CheckpointDiffers,
-    /// A head that was served after the one that is verified is of a log that does not continue it.
+    /// A head served after the verified one is of a log that does not continue it.
     LaterDiffers {
-        /// Entries that it counts.
+        /// Its number of entries.
         size: u64,
     },
     /// A status list differs from the replayed one.
@@ -189,23 +189,23 @@ pub enum LogFault {
     Token {
         /// Number of its shard.
         n: u64,
-        /// What is wrong.
+        /// The fault.
         fault: TokenFault,
     },
-    /// A delta that leads to no head that is signed. Everything else held.
+    /// A delta does not lead to a signed head. Everything else is valid.
     Delta {
         /// The size where it begins.
         from: u64,
-        /// What is wrong.
+        /// The fault.
         fault: DeltaFault,
     },
     /// The floors that the head names are not the replayed ones.
     HeadFloorsDiffer,
-    /// The floors that are served differ from the replayed ones, and nothing that is signed is newer.
+    /// The served floors differ from the replayed ones, and nothing newer is signed.
     FloorsDiffer,
-    /// The listing differs from the replayed one, and nothing that is signed is newer.
+    /// The listing differs from the replayed one, and nothing newer is signed.
     ListingDiffers,
-    /// A page of the listing is not what its entries publish.
+    /// A page of the listing differs from its entries.
     PageDiffers {
         /// Its path.
         path: String,
@@ -214,7 +214,7 @@ pub enum LogFault {
     Document {
         /// Its URN.
         urn: ContextUrn,
-        /// What is wrong.
+        /// The fault.
         fault: ContextFault,
     },
     /// A document refers to a context that was not published before it.
@@ -229,20 +229,19 @@ pub enum LogFault {
         /// Its URN.
         urn: ContextUrn,
     },
-    /// Files of the head were gone again and again when they were asked for, since it moved meanwhile. Says nothing against the log.
+    /// Files of the head were gone in every attempt, because it moved meanwhile. No fault of the log.
     Moving,
-    /// This does not fit the head, but something that the authority signed after it is there: a copy is under way or was cut short. Says
-    /// nothing against the log.
+    /// A file does not fit the head, but the authority signed something later: a copy is under way or was cut short. No fault of the log.
     Unfinished(Box<LogFault>),
-    /// The head has expired, and this does not hold besides, as of the time at which it was issued.
+    /// The head has expired, and this fault holds as of its issue time.
     Expired(Box<LogFault>),
     /// Too few of the configured witnesses cosigned the checkpoint.
     Cosignatures(CosignatureFault),
-    /// A proof that could not be made or does not hold.
+    /// A proof could not be made or is not valid.
     Proof(TextProofFault),
-    /// No entry is there, or no log of that size came before: what was asked for is past the end. Says nothing against the log.
+    /// The requested entry or size is past the end of the log. No fault of the log.
     PastEnd {
-        /// The position or size that was asked for.
+        /// The requested position or size.
         at: u64,
         /// Entries of the log.
         size: u64,
@@ -254,7 +253,7 @@ pub enum LogFault {
 }
 
 impl LogFault {
-    /// Faults that can come from files of several moments: of a mirror that is being brought up to date, or kept by several caches.
+    /// Returns true for faults that can come from files of several moments: of a mirror during an update, or of several caches.
     pub(super) fn may_be_a_race(&self) -> bool {
         matches!(
             self,

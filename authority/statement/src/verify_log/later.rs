@@ -1,4 +1,4 @@
-//! What names no head, held against the log from the head that is verified to a later one.
+//! Compares files that name no head with the log, from the verified head to a later one.
 
 use super::pages::is_absent;
 use super::prove::with_tiles;
@@ -15,22 +15,22 @@ use crate::token::{Token, TokenFault};
 use crate::trust::RootEntry;
 use std::collections::HashMap;
 
-/// How often a head is waited for that tells what was listed already: with a pause of a quarter of a second longer than a commit with a
-/// slow disk and slow witnesses takes.
+/// Pauses for a head that covers entries listed already. At a quarter of a second each, longer than a commit with a slow disk and slow
+/// witnesses.
 const PATIENCE: usize = 32;
 
-/// What was served of it.
+/// The served files that name no head.
 struct Unnamed {
     floors: Vec<u8>,
-    /// None where it is not there: of a log that outgrew it.
+    /// None if it is absent, because the log outgrew it.
     listing: Option<Listing>,
-    /// By number; an authority that lacks one, as a mirror may, says nothing wrong.
+    /// By number; a source without one, such as a mirror, is not at fault.
     tokens: Vec<(u64, Token)>,
     root: Vec<RootEntry>,
 }
 
 impl Unnamed {
-    /// What of it does not fit the window, and how; what tells of later entries last.
+    /// The first file that does not fit the window, and how; signs of later entries come last.
     fn misfit(&self, window: &Window) -> Option<(LogFault, Fit)> {
         let tokens = self.tokens.iter().map(|(n, token)| match signed(token, window) {
             Err(fault) => (LogFault::Token { n: *n, fault }, Fit::Never),
@@ -47,9 +47,8 @@ impl Unnamed {
         misfits.into_iter().nth(never.unwrap_or_default())
     }
 
-    /// What a misfit is that no later head and no checkpoint explains. A token that the authority signed after every head that is known
-    /// shows that there is a later one: then nobody can say whether the rest of it is on its way. A token that is not newer and does not fit
-    /// is evidence all the same.
+    /// The fault for a misfit that no later head and no checkpoint explains. A token signed after every known head shows that there is a
+    /// later one: then the rest may be on its way. A token that is not newer and does not fit is evidence all the same.
     fn judged(&self, fault: LogFault, window: &Window) -> LogFault {
         let mut newer = false;
         for (n, token) in &self.tokens {
@@ -63,13 +62,13 @@ impl Unnamed {
     }
 }
 
-/// By one of those who signed the heads.
+/// Checks that a signer of the heads signed it.
 fn signed(token: &Token, window: &Window) -> Result<(), TokenFault> {
     window.leaves().map(|leaf| token.verify(leaf)).reduce(|one, other| one.or(other)).unwrap_or(Ok(()))
 }
 
 impl Check<'_, '_> {
-    /// Everything that names no head: of the verified one's moment, or of a later one that a later head proves.
+    /// Checks everything that names no head: as of the verified head, or of a later one that a later head proves.
     pub(super) fn unnamed(&mut self, replay: &Replay, tree: Tree, floors: &[u8]) -> Result<(), LogFault> {
         let checkpoint = self.checkpoint()?;
         let unnamed = self.read()?;
@@ -112,8 +111,8 @@ impl Check<'_, '_> {
         self.settle(replay, floors, &unnamed, &checkpoint.0)
     }
 
-    /// The window as far as the checkpoint that is served, where that is of a longer log: in a mirror whose copy was cut short it is newer
-    /// than the head, and in place before what else is newer. None where it tells no more, or cannot be followed.
+    /// The window up to the served checkpoint, if that is of a longer log. In a mirror with a cut-short copy, the checkpoint is ahead of
+    /// the head. None if it proves no more, or cannot be followed.
     fn up_to(&mut self, window: &Window, checkpoint: &(Checkpoint, Vec<u8>)) -> Option<Window> {
         let (checkpoint, bytes) = checkpoint;
         let latest = self.now.saturating_add(MAX_AHEAD);
@@ -149,8 +148,8 @@ impl Check<'_, '_> {
         Ok(Unnamed { floors, listing, tokens, root: self.served.trust.root().to_vec() })
     }
 
-    /// `/checkpoint` may be newer than the head, never older or of another history: of a newer one the tiles below it show that it continues
-    /// the head's.
+    /// Fetches `/checkpoint`. It may be newer than the head, but never older or of another history. For a newer one, its tiles show that it
+    /// continues the head's.
     fn checkpoint(&mut self) -> Result<(Checkpoint, Vec<u8>), LogFault> {
         let bytes = self.get("/checkpoint", MAX_CHECKPOINT_BYTES)?;
         let by = |log| Checkpoint::verify(&bytes, log, &self.config.origin);
@@ -165,7 +164,7 @@ impl Check<'_, '_> {
         if root == Some(ours.root) { Ok((checkpoint, bytes)) } else { Err(LogFault::CheckpointDiffers) }
     }
 
-    /// The root of the first `old` entries of a larger tree; none where its tiles do not hash to its root.
+    /// The root of the first `old` entries of a larger tree; none if its tiles do not hash to its root.
     pub(super) fn root_before(
         &mut self,
         old: u64,
@@ -182,7 +181,7 @@ impl Check<'_, '_> {
         }
     }
 
-    /// For whoever keeps all files of one moment: those of the head's, where something later was served.
+    /// Reports the files as of the head if something later was served, for callers that store all files of one moment.
     fn settle(
         &mut self,
         replay: &Replay,
@@ -200,7 +199,7 @@ impl Check<'_, '_> {
         let listing = replay.listing();
         if unnamed.listing.as_ref() != Some(&listing) {
             let bytes = listing.to_bytes().map_err(|_| LogFault::ListingDiffers)?;
-            // readers take no longer one: theirs are the pages
+            // readers take no longer one; they use the pages
             if bytes.len() <= MAX_LISTING_BYTES {
                 self.fetch.as_of_head(LISTING_PATH, &bytes);
             }

@@ -1,12 +1,11 @@
-//! The pages of the listing: each must be what the entries that were verified make it. They name no head and need none, since a page is of
-//! entries alone.
+//! Checks the pages of the listing against the verified entries. They name no head and need none: a page depends on its entries alone.
 
 use super::{Check, Fetch, FetchFault, FollowerConfig, LogFault, listing};
 use crate::listing::{Listing, MAX_LISTING_BYTES, MAX_PAGE_BYTES, Page, Span};
 use crate::replay::Replay;
 use semgate_contexts::ContextUrn;
 
-/// That a listing or a page is not there: a web server says it of what it has not, and an authority of a log that outgrew its listing.
+/// Returns true if a listing or a page is absent: web servers say so, and authorities of a log that outgrew its listing.
 pub(super) fn is_absent(fault: &LogFault) -> bool {
     matches!(fault, LogFault::Fetch { fault: FetchFault::HttpStatus(403 | 404 | 410), .. })
 }
@@ -16,7 +15,7 @@ fn get(fetch: &mut dyn Fetch, span: Span) -> Result<Vec<u8>, LogFault> {
 }
 
 impl Check<'_, '_> {
-    /// Every page of the head, up to the first that is not there: who has none says nothing wrong.
+    /// Checks every page of the head, up to the first absent one: a source without pages is not at fault.
     pub(super) fn pages(&mut self, entries: &[Vec<u8>]) -> Result<u64, LogFault> {
         let mut found = 0;
         let mut rest = entries.iter().map(Vec::as_slice);
@@ -35,7 +34,7 @@ impl Check<'_, '_> {
         Ok(found)
     }
 
-    /// That all pages were there, where there is no listing: of a log that outgrew it, or of which its authority says so.
+    /// Checks that all pages were there if there is no listing: the log outgrew it, or its authority claims so.
     pub(super) fn needs_listing(&mut self, replay: &Replay, pages: u64) -> Result<(), LogFault> {
         let Err(fault) = listing(self.fetch) else { return Ok(()) };
         let bytes = replay.listing().to_bytes().map_err(|_| LogFault::ListingDiffers)?;
@@ -45,7 +44,7 @@ impl Check<'_, '_> {
     }
 }
 
-/// Where a context was published, by the listing, or by the pages of a log of `size` entries that outgrew it.
+/// The log index of a publication, by the listing, or by the pages of a log of `size` entries that outgrew it.
 pub(super) fn find(
     fetch: &mut dyn Fetch,
     config: &FollowerConfig,

@@ -1,4 +1,4 @@
-//! Makes proofs from what is served: tiles are fetched, authenticated against the head's checkpoint, and turned into lists of hashes.
+//! Makes proofs from served files: fetches tiles, authenticates them against the head's checkpoint, and turns them into lists of hashes.
 
 use super::{Fetch, LogFault, Served, fetch_head, get, pages, tile};
 use crate::follower::FollowerConfig;
@@ -37,19 +37,19 @@ impl<'a> Prover<'a> {
         self.head.checkpoint().size
     }
 
-    /// How many root keys speak for the root as of the head.
+    /// Number of root keys that speak for the root as of the head.
     pub fn root_threshold(&self) -> u64 {
         self.root_threshold
     }
 
-    /// Where the listing says that a context was published. What is there, the proof will show.
+    /// The log index of a context in the listing. The proof shows the entry there.
     pub fn index_of(&mut self, urn: &ContextUrn) -> Result<u64, LogFault> {
         let size = self.size();
         pages::find(self.fetch, self.config, size, urn)?.ok_or(LogFault::Unpublished)
     }
 
-    /// The entry at an index and its proof; the entry and the chain of its signer are the proof's extra data, of a statement of the root the
-    /// entry alone. Errors: [`LogFault::PastEnd`] where the log has no such entry.
+    /// The entry at an index and its proof. The extra data holds the entry and the chain of its signer; for a statement of the root, the
+    /// entry alone. Errors: [`LogFault::PastEnd`] if the log has no such entry.
     pub fn inclusion(&mut self, index: u64) -> Result<(Vec<u8>, TlogProof), LogFault> {
         let size = self.size();
         let past_end = || LogFault::PastEnd { at: index, size };
@@ -76,8 +76,8 @@ impl<'a> Prover<'a> {
         Ok((entry, proof.map_err(LogFault::Proof)?))
     }
 
-    /// That the head's checkpoint continues the tree of its first `old` entries; and that tree's root. Errors: [`LogFault::PastEnd`] where
-    /// the log is smaller.
+    /// The proof that the head's checkpoint continues the tree of its first `old` entries; and that tree's root. Errors:
+    /// [`LogFault::PastEnd`] if the log is smaller.
     pub fn continuation(&mut self, old: u64) -> Result<(ContinuationProof, TreeHash), LogFault> {
         let (size, root) = (self.size(), self.head.checkpoint().root);
         if old > size {
@@ -97,8 +97,7 @@ impl<'a> Prover<'a> {
     }
 }
 
-/// Fetches tiles until nothing is missing any more. Each call that is made again has asked for tiles that it did not have before, and
-/// a tree has only so many above one entry.
+/// Fetches tiles until none is missing. Each repeated call asks for new tiles, and a tree has only so many above one entry.
 pub(super) fn with_tiles<T>(
     fetch: &mut dyn Fetch,
     tiles: &mut HashMap<TilePath, Vec<u8>>,
@@ -121,7 +120,7 @@ pub(super) fn with_tiles<T>(
     }
 }
 
-/// Whose chain vouches for an entry; none for what root keys signed, which are configured.
+/// The signer whose chain vouches for an entry; none for entries of root keys, which are configured.
 fn signer(entry: &[u8], prefix: &Prefix, index: u64) -> Result<Option<semgate_certs::Thumbprint>, LogFault> {
     let entry =
         crate::entry::Entry::read(entry, prefix).map_err(|fault| LogFault::Statement { index, fault })?;

@@ -1,5 +1,5 @@
-//! What changes with each head, fetched in one go behind the head that is verified: first what is named by that head and is not kept for
-//! ever, then what is of its moment or of a later one, and then the head that is served by now.
+//! A snapshot of the files that change with each head. Fetches first the files that the verified head names and that do not last. Then
+//! those of its moment or of a later one, and then the current head.
 
 use super::{
     Fetch, FetchFault, HEAD_PATH, LogFault, MAX_CHECKPOINT_BYTES, MAX_FLOORS_BYTES, MAX_HEAD_BYTES,
@@ -8,25 +8,25 @@ use super::{
 use crate::follower::FollowerConfig;
 use std::collections::BTreeMap;
 
-/// How often it is begun again where a status list of the head was gone when it was asked for: an authority keeps those of some hundred
-/// heads, which takes seconds to supersede, and the ones that change most are asked for first.
+/// Attempts if a status list of the head was gone. An authority keeps those of some hundred heads, which takes seconds to supersede, and
+/// the lists that change most are fetched first.
 const TAKES: usize = 32;
 
-/// A source that answers what it was asked while the snapshot was taken as it answered then.
+/// A source that repeats the answers taken for the snapshot.
 pub(super) struct Snapshot<'a> {
     fetch: &'a mut dyn Fetch,
     held: BTreeMap<String, Result<Vec<u8>, FetchFault>>,
     taking: bool,
-    /// The head that was served right after all of it.
+    /// The head served right after all of it.
     pub(super) after: Option<Vec<u8>>,
 }
 
 impl<'a> Snapshot<'a> {
-    /// Fetches a head and the trust document, the status lists that the head names, then checkpoint, floors, listing and status tokens by
-    /// number, and the head again.
+    /// Fetches a head and the trust document, then the status lists that the head names. Then checkpoint, floors, listing and status tokens
+    /// by number, and the head again.
     ///
     /// # Errors
-    /// The head, as [`fetch_head`]; [`LogFault::Moving`] if its lists were gone each time.
+    /// The head, as for [`fetch_head`]; [`LogFault::Moving`] if its lists were gone in every attempt.
     pub(super) fn take(
         fetch: &'a mut dyn Fetch,
         config: &FollowerConfig,
@@ -100,7 +100,7 @@ impl Fetch for Snapshot<'_> {
     }
 }
 
-/// A source of which nothing is kept.
+/// A source without storage.
 pub(super) struct Looking<'a>(pub(super) &'a mut dyn Fetch);
 
 impl Fetch for Looking<'_> {

@@ -1,5 +1,5 @@
-//! What was served after the head that is verified and names no head: floors, listing, status tokens by number, statements of the root. Each
-//! must be what the log says at a size from that head to a later one, whose entries are fetched, hashed to its root, and replayed.
+//! Files served after the verified head that name no head: floors, listing, status tokens by number, statements of the root. Each must
+//! match the log at a size from that head to a later one. The entries between are fetched, hashed to the later root, and replayed.
 
 use super::{Fetch, LogFault, Served, Tree, entries_from};
 use crate::checkpoint::Checkpoint;
@@ -14,40 +14,40 @@ use crate::trust::RootEntry;
 use semgate_certs::VerifiedLeaf;
 use std::collections::BTreeMap;
 
-/// How something that was served stands to the log.
+/// The relation of a served file to the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fit {
-    /// It is of the window.
+    /// It fits a size within the window.
     Within,
-    /// It tells of entries past the window.
+    /// It shows entries past the window.
     Ahead,
-    /// It is of no size of the window.
+    /// It fits no size of the window.
     Never,
 }
 
-/// The log from the head that is verified to a later one.
+/// The log from the verified head to a later one.
 #[derive(Clone)]
 pub(super) struct Window {
-    /// Statuses as of the head that is verified.
+    /// Statuses at the verified head.
     base: StatusList,
-    /// Contexts that were published by then.
+    /// Contexts published by then.
     published: u64,
     tree: Tree,
     replay: Replay,
-    /// What each index was besides.
+    /// Further statuses that each index had.
     statuses: BTreeMap<u64, Vec<Status>>,
     /// Every floors document.
     floors: Vec<Vec<u8>>,
     /// Every statement of the root.
     root: Vec<RootEntry>,
-    /// Who signs heads and tokens.
+    /// The signers of heads and tokens.
     leaves: Vec<VerifiedLeaf>,
-    /// When the newest of these heads was issued.
+    /// Issue time of the newest of these heads.
     issued_at: u64,
 }
 
 impl Window {
-    /// The head that is verified alone.
+    /// A window with the verified head alone.
     pub(super) fn new(
         served: &Served,
         replay: Replay,
@@ -74,10 +74,10 @@ impl Window {
         self.tree.size()
     }
 
-    /// Goes on to a later head, whose entries must hash to its root and follow what is here. One of an earlier log changes nothing.
+    /// Extends to a later head, whose entries must hash to its root and continue this log. An earlier head changes nothing.
     ///
     /// # Errors
-    /// [`LogFault::LaterDiffers`], an entry that does not hold, or what cannot be fetched.
+    /// [`LogFault::LaterDiffers`], an invalid entry, or a failed fetch.
     pub(super) fn extend(
         &mut self,
         fetch: &mut dyn Fetch,
@@ -93,8 +93,8 @@ impl Window {
         Ok(())
     }
 
-    /// Goes on to a checkpoint that the log signed, under the keys of what was served: its entries are of the log, whatever head is
-    /// served. After an error nothing of it may be used.
+    /// Extends to a signed checkpoint, under the served keys: its entries belong to the log, whatever head is served. After an error the
+    /// window must not be used.
     ///
     /// # Errors
     /// As [`Window::extend`].
@@ -153,12 +153,12 @@ impl Window {
             && (at_first == status || self.statuses.get(&index).is_some_and(|had| had.contains(&status)))
     }
 
-    /// Bytes of `/v1/floors`.
+    /// Judges the bytes of `/v1/floors`.
     pub(super) fn floors(&self, served: &[u8]) -> Fit {
         if self.floors.iter().any(|ours| ours == served) { Fit::Within } else { Fit::Never }
     }
 
-    /// All that was published by the head that is verified, and of what came after some; each with a status that it had.
+    /// Judges a listing: everything published by the verified head, and some later publications; each with a status that it had.
     pub(super) fn listing(&self, served: &Listing) -> Fit {
         let known = served.contexts.iter().filter(|one| one.index < self.base.len()).count() as u64;
         let rising = served.contexts.windows(2).all(|pair| match pair {
@@ -182,7 +182,7 @@ impl Window {
         }
     }
 
-    /// The list of a status token by number.
+    /// Judges the list of a status token by number.
     pub(super) fn shard(&self, n: u64, list: &[u8]) -> Fit {
         let first = n.saturating_mul(SHARD_ENTRIES);
         let entries = |size: u64| size.saturating_sub(first).min(SHARD_ENTRIES);
@@ -191,7 +191,7 @@ impl Window {
             return Fit::Never;
         }
         let (within, past): (Vec<_>, Vec<_>) = statuses(n, list).partition(|(index, _)| *index < self.size());
-        // what the last byte has to spare is nobody's status
+        // spare bits of the last byte belong to no entry
         let ahead =
             bytes > shard_bytes(entries(self.size())) || past.iter().any(|(_, of)| *of != Status::Valid);
         match within.into_iter().all(|(index, status)| self.had(index, status)) {
@@ -201,8 +201,8 @@ impl Window {
         }
     }
 
-    /// Whether a token was signed after every head that is known, or in the second of the newest, and takes back nothing that is for ever: then its list, whatever it says
-    /// besides, may be of a log that goes on.
+    /// Returns true if a token was signed after every known head, or in the second of the newest, and lifts no permanent status. Its list
+    /// may then belong to a log that goes on.
     pub(super) fn is_before(&self, token: &Token, n: u64) -> bool {
         let told: BTreeMap<u64, Status> = statuses(n, token.list()).collect();
         let first = n.saturating_mul(SHARD_ENTRIES);
@@ -212,7 +212,7 @@ impl Window {
         token.claims().iat >= self.issued_at && kept
     }
 
-    /// Statements of the root, in their order: all by the head that is verified, and of those after it some.
+    /// Judges statements of the root, in order: all up to the verified head, and some later ones.
     pub(super) fn root(&self, served: &[RootEntry]) -> Fit {
         let known = self.root.iter().filter(|root| root.index < self.base.len()).count();
         if served.len() < known {
@@ -229,13 +229,13 @@ impl Window {
         }
     }
 
-    /// Who signed the heads.
+    /// The signers of the heads.
     pub(super) fn leaves(&self) -> impl Iterator<Item = &VerifiedLeaf> {
         self.leaves.iter()
     }
 }
 
-/// What the bytes of a list say, by index; the last byte may have some to spare.
+/// The statuses in the bytes of a list, by index; the last byte may have spare bits.
 fn statuses(n: u64, list: &[u8]) -> impl Iterator<Item = (u64, Status)> {
     let bits = |byte: &u8| [*byte, byte >> 2, byte >> 4, byte >> 6].map(Status::from_bits);
     (n.saturating_mul(SHARD_ENTRIES)..).zip(list.iter().flat_map(bits))

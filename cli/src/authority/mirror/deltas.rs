@@ -1,5 +1,5 @@
-//! What changed since the heads that were mirrored before (`docs/spec/head-delta.md`), put together from these heads alone: from the sizes
-//! that earlier deltas begin at, and from the one that is replaced.
+//! Deltas from the heads mirrored before (`docs/spec/head-delta.md`), made from these heads alone: from the sizes at which earlier deltas
+//! begin, and from the replaced head.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,25 +14,25 @@ use semgate_statement::{Delta, HeadParts, ShardRef};
 use super::{HEAD, below, read};
 
 const DELTAS: &str = "/v1/feed/deltas";
-/// A file in there: each one is removed that does not lead to the head.
+/// A file in that directory: each one that does not lead to the head is removed.
 pub(super) const EACH: &str = "/v1/feed/deltas/0";
 
-/// Writes beside the staged head what leads to it, from the newest `most` sizes that are known; answers the paths. What cannot be put together,
-/// because something of the mirror was damaged, is left out: readers take the whole head.
+/// Writes the deltas to the staged head, from the newest `most` known sizes; returns their paths. Leaves out any that a damaged mirror
+/// prevents: readers then take the whole head.
 pub(super) fn write(staging: &Path, to: &Path, most: usize) -> io::Result<Vec<String>> {
     let mut paths = Vec::new();
     for (from, bytes) in made(staging, to).into_iter().rev().take(most) {
         let path = format!("{DELTAS}/{from}");
         let file = below(staging, &path);
         fs::create_dir_all(file.parent().unwrap_or(staging))?;
-        // not forced to the disk: one that a power cut left empty is no delta, and its readers take the whole head
+        // not forced to the disk: a file that a power cut left empty is no delta, and its readers take the whole head
         fs::write(file, bytes)?;
         paths.push(path);
     }
     Ok(paths)
 }
 
-/// Removes every other delta: it leads to a head that is replaced.
+/// Removes every other delta: it leads to a replaced head.
 pub(super) fn forget_others(deltas: &[String], to: &Path) -> io::Result<()> {
     for file in files(to) {
         let kept = deltas.iter().any(|path| below(to, path) == file);

@@ -9,10 +9,10 @@ use semgate_statement::{Listed, Listing, LogFault};
 
 use super::{below, read};
 
-/// What a log of `size` entries publishes, by the files that were verified: the listing, or the pages where the log outgrew it.
+/// The publications of a log of `size` entries, from the verified files: the listing, or the pages if the log outgrew it.
 ///
 /// # Errors
-/// One that is not there.
+/// A file is missing.
 pub(super) fn published(
     staging: &Path,
     to: &Path,
@@ -33,8 +33,8 @@ pub(super) fn published(
     Ok(published)
 }
 
-/// Removes what a page that was just written had before it grew, but for the one before: readers of the head that was replaced ask for that.
-/// A file that cannot be removed does no harm.
+/// Removes the earlier versions of a page that grew, except the last one: readers of the replaced head ask for that. A file that cannot be
+/// removed does no harm.
 pub(super) fn superseded(path: &str, to: &Path) {
     let Some(span) = path.strip_prefix(PAGES).and_then(Span::parse) else { return };
     let dir = below(to, PAGES);

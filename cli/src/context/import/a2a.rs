@@ -1,5 +1,5 @@
-//! The skills of an agent card. A card says in words what an agent can do and not what is said to it, so each skill becomes a
-//! task with open questions.
+//! The skills of an agent card. A card describes an agent's skills in words, without their inputs. So each skill becomes a task with open
+//! questions.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +12,13 @@ use super::draft::{Draft, Drafted};
 use super::{From, names, schema::legible};
 use crate::fault::Fault;
 
-/// Where a card stands (A2A 1.0 §8.2).
+/// Path of a card (A2A 1.0 §8.2).
 const CARD: &str = "/.well-known/agent-card.json";
 
-/// The longest text of a card that is kept, in characters.
+/// The longest kept text of a card, in characters.
 const MAX_TEXT: usize = 2_000;
 
-/// Asks and drafts.
+/// Fetches the card and drafts from it.
 pub(super) async fn draft(from: &From) -> Result<(Draft, String), Fault> {
     let place = Place::new(&from.url, from.roots.as_deref())?;
     let path = (!from.url.ends_with(".json")).then_some(CARD);

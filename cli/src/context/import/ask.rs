@@ -1,4 +1,4 @@
-//! A small client of its own: MCP answers with a header (`Mcp-Session-Id`) and with events, which the other one does not read.
+//! A small HTTP client for MCP, which answers with a header (`Mcp-Session-Id`) and with events. The other client does not read these.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,20 +17,20 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use crate::fault::{Doing, Fault};
 use crate::system::{read, read_roots};
 
-/// The largest answer that is read: the longest list of tools known has 1.1 MB.
+/// The largest answer accepted: the longest known list of tools has 1.1 MB.
 pub(super) const MAX_ANSWER_BYTES: usize = 4 * 1024 * 1024;
-/// How long one request may take.
+/// Time for one request.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// One place that is asked.
+/// A server to ask.
 pub(super) struct Place {
     uri: Uri,
     tls: Option<TlsConnector>,
-    /// What is shown with each request: nobody else is asked, and no redirect is followed.
+    /// Header of each request: sent to this server alone, and redirects are not followed.
     authorization: Option<HeaderValue>,
 }
 
-/// What it answered.
+/// The server's answer.
 pub(super) struct Said {
     pub status: u16,
     pub session: Option<String>,
@@ -40,7 +40,7 @@ pub(super) struct Said {
 
 impl Place {
     /// # Errors
-    /// No url, http to another machine, https without roots.
+    /// No URL, http to another machine, or https without roots.
     pub fn new(url: &str, roots: Option<&Path>) -> Result<Self, Fault> {
         let uri: Uri = url.parse().map_err(|_| {
             Fault::new(format_args!("`{url}` is no url")).hint("for instance `https://host/mcp`")
@@ -66,10 +66,10 @@ impl Place {
         Ok(Self { uri, tls, authorization: None })
     }
 
-    /// The same, showing the bearer token that this file holds (RFC 6750 §2.1).
+    /// Adds the bearer token in this file (RFC 6750 §2.1).
     ///
     /// # Errors
-    /// It cannot be read, or holds something else than one token.
+    /// It cannot be read, or does not hold exactly one token.
     pub fn with_token(mut self, file: Option<&Path>) -> Result<Self, Fault> {
         let Some(file) = file else { return Ok(self) };
         let text = read(file)?;
@@ -84,7 +84,7 @@ impl Place {
         Ok(self)
     }
 
-    /// Whether a token is shown.
+    /// Returns true if requests carry a token.
     pub fn shows_token(&self) -> bool {
         self.authorization.is_some()
     }
@@ -92,7 +92,7 @@ impl Place {
     /// One request.
     ///
     /// # Errors
-    /// No answer in 20 seconds; an answer with an error status is an answer.
+    /// No answer in 20 seconds; an error status is an answer.
     pub async fn ask(
         &self,
         method: Method,

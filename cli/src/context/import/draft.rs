@@ -1,4 +1,4 @@
-//! Drafts: each task is made sound by itself, and then as many as fit share a document.
+//! Drafts: first each task is made valid by itself, and then as many as fit share a document.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::forms::Form;
 use super::schema::Used;
 use crate::fault::{Doing, Fault};
 
-/// Rounds in which a draft is mended: each one removes every fault that the last one showed.
+/// Rounds of repairs on a draft: each one removes every fault that the last one showed.
 const ROUNDS: usize = 32;
 
 /// One tool or skill as a task.
@@ -19,13 +19,13 @@ pub(super) struct Drafted {
     /// The exact name of the tool or skill.
     pub tool: String,
     pub task: Value,
-    /// The definitions that the task refers to, under names of their own in the whole draft.
+    /// The definitions to which the task refers, under names unique in the whole draft.
     pub definitions: Map<String, Value>,
     /// References of the given schemas that lead to these definitions.
     pub references: BTreeSet<String>,
-    /// All that the task is pinned to; nothing for a skill.
+    /// All pinned forms of the task; none for a skill.
     pub forms: Vec<Form>,
-    /// Remarks for who reviews it.
+    /// Remarks for the reviewer.
     pub warnings: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ impl Drafted {
     }
 }
 
-/// A draft with all that a reviewer has to know of it.
+/// A draft with all remarks for its reviewer.
 #[derive(Default)]
 pub(super) struct Draft {
     pub tasks: Vec<Drafted>,
@@ -68,7 +68,7 @@ pub(super) struct Part {
     pub tasks: Vec<Drafted>,
 }
 
-/// How the documents of a draft are named.
+/// The naming of a draft's documents.
 pub(super) struct Naming<'n> {
     pub line: &'n str,
     pub version: &'n str,
@@ -104,8 +104,8 @@ impl Draft {
         self.warnings.push(what.into());
     }
 
-    /// The documents of the draft: as few as hold every task that can be expressed, in the order of the tasks. A place that the
-    /// profile refuses takes nothing (`false`); a task that it refuses as a whole is left out and named.
+    /// The documents of the draft: as few as hold every expressible task, in the order of the tasks. `false`, which accepts nothing,
+    /// replaces a schema that the profile refuses. A task refused as a whole is omitted and named.
     ///
     /// # Errors
     /// No task is left, or the line, version or title is refused.
@@ -149,8 +149,8 @@ impl Draft {
     }
 }
 
-/// The number of tasks to try in one document, less than all: as many as its bound on bytes takes. Where the bytes were not what was
-/// refused, half of them.
+/// The number of tasks to try in one document, fewer than all: as many as its bound on bytes takes. If the bytes were not the problem, half
+/// of them.
 fn fitting(tasks: &[Drafted]) -> usize {
     let mut room = DocumentLimits::default().max_payload_bytes.saturating_sub(1_000);
     let length = |value: &Value| value.to_string().len();
@@ -170,10 +170,10 @@ fn checked(document: &Value) -> Result<Result<Context, DocumentFault>, Fault> {
     Ok(Context::check(&bytes, &Prefix::default(), &DocumentLimits::default()))
 }
 
-/// Replaces each schema that the profile refuses by `false`, until it refuses none.
+/// Replaces each schema that the profile refuses by `false`, until none is left.
 ///
 /// # Errors
-/// The reason for which the task is left out.
+/// The reason for omitting the task.
 fn mend(drafted: &mut Drafted) -> Result<(), String> {
     let naming = Naming { line: "draft", version: "v1.0", title: "Draft" };
     for _ in 0..ROUNDS {
@@ -202,11 +202,11 @@ fn mend(drafted: &mut Drafted) -> Result<(), String> {
     Err("it has more faults than can be told".to_owned())
 }
 
-/// Keywords in which a schema that takes less may let more through; `contains` does so beside `maxContains`.
+/// Keywords that may accept more when a schema inside accepts less; `contains` does so beside `maxContains`.
 const TURNING: [&str; 4] = ["not", "if", "oneOf", "contains"];
 
-/// The place that takes nothing from now on: the schema at fault, or the one around it in which a schema that takes less lets
-/// more through. `None` where that would be the whole side of the task.
+/// The place to replace by `false`: the faulty schema, or the one around it if narrowing the inner one would accept more. `None` if that is
+/// the whole side of the task.
 fn replaceable(fault: &DocumentFault, document: &Value) -> Option<String> {
     let DocumentFault::Schema { path, .. } = fault else { return None };
     let pieces: Vec<&str> = path.split('/').collect();
@@ -223,7 +223,7 @@ fn replaceable(fault: &DocumentFault, document: &Value) -> Option<String> {
         if !named && TURNING.contains(piece) {
             break;
         }
-        // below these stand names, and not keywords
+        // names stand below these, and no keywords
         named = !named && matches!(*piece, "properties" | "patternProperties" | "dependentSchemas");
         kept = at.saturating_add(1);
     }
@@ -233,7 +233,7 @@ fn replaceable(fault: &DocumentFault, document: &Value) -> Option<String> {
     (is_schema && !(within == 4 && kept <= 4)).then_some(path)
 }
 
-/// True if the draft lets more through where a definition takes less.
+/// True if the draft accepts more when a definition accepts less.
 fn turns(value: &Value) -> bool {
     match value {
         Value::Object(map) => {
@@ -244,7 +244,7 @@ fn turns(value: &Value) -> bool {
     }
 }
 
-/// Why nobody could call the task: a member that it asks for takes nothing.
+/// Reason why nobody could call the task: a required member accepts nothing.
 fn uncallable(drafted: &Drafted) -> Option<String> {
     for side in ["parameters", "results"] {
         let schema = drafted.task.get(side)?;

@@ -1,7 +1,7 @@
-//! The forms in which a server describes its tools: one for each tool and version, and all of each is to be seen by who reviews it.
+//! The forms in which a server describes its tools: one for each tool and version. The reviewer sees all of each.
 //!
-//! What is pinned is the whole tool object. A draft has its name, its description and what the profile keeps of its schemas; everything
-//! else is told, word for word, and is what [`unseen`] finds.
+//! The whole tool object is pinned. A draft has its name, its description and the supported parts of its schemas. Everything else is
+//! reported verbatim; [`unseen`] finds it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,39 +11,37 @@ use serde_json::{Map, Value, json};
 use super::draft::Drafted;
 use super::schema;
 
-/// One tool, and how it is described.
+/// One tool, with its descriptions.
 pub(super) struct Tool {
     pub name: String,
     pub forms: Vec<Form>,
 }
 
-/// One definition, and the versions of the protocol in which the server has it.
+/// One definition, and the protocol versions in which the server has it.
 pub(super) struct Form {
     pub versions: Vec<&'static str>,
     pub definition: Value,
 }
 
-/// The definition that the newest version has, wherever it stands: versions are dates, and sort as such.
+/// The definition of the newest version, at any position: versions are dates, and sort as such.
 pub(super) fn newest(forms: &[Form]) -> Option<&Value> {
     let newest = forms.iter().max_by_key(|form| form.versions.iter().max());
     newest.map(|form| &form.definition)
 }
 
-/// What differs between versions since the protocol has it in one of them only: `execution` of a tool (2025-11-25) and `x-mcp-header` of
-/// an argument (2026-07-28).
+/// Members that only one version of the protocol has: `execution` of a tool (2025-11-25) and `x-mcp-header` of an argument (2026-07-28).
 const OF_ONE_VERSION: [&str; 2] = ["execution", "x-mcp-header"];
 
 /// The tools of all lists.
 #[derive(Default)]
 pub(super) struct Gathered {
-    /// In the order in which they are listed first.
+    /// In the order of first listing.
     pub tools: Vec<Tool>,
-    /// Tools that are described in more than one way, each with the reason for which it is left out: whoever reads the draft would see
-    /// one description and sign all.
+    /// Tools with several descriptions, each with the reason for its omission: a reviewer would see one description and sign all.
     pub left_out: Vec<(String, String)>,
 }
 
-/// Brings the lists of all versions together. A tool that one list has twice, or that two versions describe differently, is left out.
+/// Merges the lists of all versions. Omits a tool that one list has twice, or that two versions describe differently.
 pub(super) fn gather(lists: Vec<(&'static str, Vec<Value>)>) -> Gathered {
     let mut gathered = Gathered::default();
     let tools = &mut gathered.tools;
@@ -89,7 +87,7 @@ pub(super) fn gather(lists: Vec<(&'static str, Vec<Value>)>) -> Gathered {
     gathered
 }
 
-/// The members in which two definitions differ, beyond what the protocol has in one version only.
+/// The members in which two definitions differ, apart from those that only one version of the protocol has.
 fn differing(one: &Value, other: &Value) -> Vec<String> {
     let (one, other) = (common(one), common(other));
     let members = |value: &Value| value.as_object().cloned().unwrap_or_default();
@@ -110,7 +108,7 @@ fn common(value: &Value) -> Value {
     }
 }
 
-/// All that is pinned, as it is written next to a draft: by task, each form with its digest and the versions that have it.
+/// All pinned forms, as written next to a draft: by task, each form with its digest and the versions that have it.
 pub(super) fn pinned(tasks: &[Drafted]) -> Option<Value> {
     let tools = tasks.iter().filter(|drafted| !drafted.forms.is_empty());
     let all = tools.map(|drafted| {
@@ -137,7 +135,7 @@ pub(super) fn unseen(drafted: &Drafted) -> Vec<String> {
         .chain(drafted.definitions.values())
         .for_each(|part| words(part, &mut shown));
     shown.extend(drafted.definitions.keys().map(String::as_str));
-    // line breaks are written as spaces; what lost another character does not stand there
+    // line breaks become spaces; a text that lost another character counts as absent
     let stands = |word: &str| {
         let word = schema::spaced(word);
         shown.iter().any(|text| text.contains(&word))
@@ -162,7 +160,7 @@ pub(super) fn unseen(drafted: &Drafted) -> Vec<String> {
     lines
 }
 
-/// Every name and text of a value.
+/// Every name and text in a value.
 fn words<'v>(value: &'v Value, into: &mut Vec<&'v str>) {
     match value {
         Value::String(text) => into.push(text),

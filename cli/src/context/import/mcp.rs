@@ -1,4 +1,4 @@
-//! The tools of an MCP server, asked with and without a session.
+//! The tools of an MCP server, requested with and without a session.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -22,7 +22,7 @@ use crate::fault::Fault;
 const MAX_PAGES: usize = 32;
 
 const STATELESS: &str = Version::V2026_07_28.as_str();
-/// Every version, as `--protocol` takes it.
+/// Every version, in the spelling of `--protocol`.
 const VERSIONS: [&str; Version::ALL.len()] =
     [Version::V2025_06_18.as_str(), Version::V2025_11_25.as_str(), STATELESS];
 
@@ -36,24 +36,24 @@ const READER: json::Limits = json::Limits {
     large_integers: false,
 };
 
-/// What is asked of a server.
+/// Options for a server.
 #[derive(Debug, Args)]
 pub struct FromServer {
     #[command(flatten)]
     pub(super) from: From,
-    /// Ask in this version of the protocol alone; without it in the newest with sessions that the server speaks and in the one without,
-    /// which must describe each tool alike
+    /// Use this protocol version alone. Default: the newest version with sessions that the server speaks, and the one without; both must
+    /// describe each tool alike
     #[arg(long, value_name = "VERSION", value_parser = VERSIONS)]
     protocol: Option<String>,
-    /// Import this tool, by its exact name; may be given again. Without it all tools are imported
+    /// Import the tool with this exact name; may be repeated. Default: all tools
     #[arg(long = "tool", value_name = "NAME")]
     tools: Vec<String>,
-    /// A file with a bearer token, which is shown to this server alone
+    /// A file with a bearer token for this server alone
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 }
 
-/// Why a server was not heard in a version.
+/// Reason why a server gave no list in a version.
 #[derive(Debug)]
 pub(super) enum Unheard {
     /// It asks for authorization, with this status.
@@ -79,7 +79,7 @@ impl std::convert::From<Fault> for Unheard {
     }
 }
 
-/// Asks and drafts.
+/// Fetches the tools and drafts from them.
 pub(super) async fn draft(asked: &FromServer) -> Result<(Draft, String), Fault> {
     let from = &asked.from;
     let place = Place::new(&from.url, from.roots.as_deref())?.with_token(asked.token_file.as_deref())?;
@@ -125,7 +125,7 @@ pub(super) async fn draft(asked: &FromServer) -> Result<(Draft, String), Fault> 
     Ok((draft, name.unwrap_or_default()))
 }
 
-/// Leaves the tools of these names in the lists; without names all of them.
+/// Keeps only the tools of these names in the lists; without names keeps all.
 ///
 /// # Errors
 /// No list has a tool of one of the names.
@@ -145,7 +145,7 @@ pub(super) fn keep_named(lists: &mut [(&'static str, Vec<Value>)], names: &[Stri
     Ok(())
 }
 
-/// Each tool as a task; one that cannot be a task is left out with its reason.
+/// Each tool as a task; one that cannot be a task is omitted with the reason.
 pub(super) fn tasks(draft: &mut Draft, Gathered { tools, left_out }: Gathered) {
     draft.left_out.extend(left_out);
     let names: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
@@ -163,7 +163,7 @@ pub(super) fn tasks(draft: &mut Draft, Gathered { tools, left_out }: Gathered) {
 /// One tool as a task.
 ///
 /// # Errors
-/// The reason for which it is left out.
+/// The reason for omitting it.
 fn task(
     drafted: &mut Drafted,
     Tool { name: tool, forms }: Tool,
@@ -172,7 +172,7 @@ fn task(
     if !tool.bytes().all(|b| b.is_ascii_graphic()) || !(1..=128).contains(&tool.len()) {
         return Err("its name is not 1 to 128 visible ASCII characters".to_owned());
     }
-    // older versions lack what newer ones added, such as the headers of arguments
+    // older versions lack newer members, such as the headers of arguments
     let newest = newest(&forms).ok_or("the server does not describe it")?;
     let mirrored = headers(newest.get("inputSchema").unwrap_or(&Value::Null))
         .map_err(|BadHeader| "it asks for a header of an argument that cannot have one")?;
@@ -206,7 +206,7 @@ fn task(
 const ACCEPT: (&str, &str) = ("accept", "application/json, text/event-stream");
 const JSON: (&str, &str) = ("content-type", "application/json");
 
-/// Every capability that a client can have: some servers offer tools only to clients that announce what those need.
+/// Every capability of a client: some servers offer a tool only to clients that announce its needs.
 fn capabilities() -> Value {
     json!({
         "elicitation": {"form": {}, "url": {}},
@@ -229,7 +229,7 @@ async fn stateless(place: &Place) -> Result<Vec<Value>, Unheard> {
     pages(place, &headers, Some(meta)).await
 }
 
-/// The tools as a session lists them, in the `only` version that is wanted or the one that the server settles on, with its name.
+/// The tools as a session lists them, in the version `only` or in the negotiated one, which is returned too.
 async fn session(
     place: &Place,
     only: Option<Version>,
@@ -254,7 +254,7 @@ async fn session(
     place.ask(Method::POST, None, &headers, initialized.into_bytes()).await?;
     let tools = pages(place, &headers, None).await?;
     if session.is_some() {
-        // the server may keep it, and then it ends by itself
+        // the server may keep the session, which then expires by itself
         let _ = place.ask(Method::DELETE, None, &headers, Vec::new()).await;
     }
     Ok((settled, tools, server))
@@ -305,10 +305,10 @@ async fn call(
     }
 }
 
-/// The response in a body: the body itself, or the event that has the id. Strict JSON: what is signed must have one reading.
+/// The response in a body: the body itself, or the event that has the id. Strict JSON: signed data must have one reading.
 ///
 /// # Errors
-/// What there is in its place.
+/// The other answer.
 pub(super) fn message(said: &Said) -> Result<Value, Unheard> {
     let read = |bytes: &[u8]| {
         json::read(bytes, &READER).map(|json| json.to_value()).map_err(|fault| {
@@ -328,7 +328,7 @@ pub(super) fn message(said: &Said) -> Result<Value, Unheard> {
     for event in text.split("\n\n") {
         let data: Vec<&str> = event.lines().filter_map(|line| line.strip_prefix("data:")).collect();
         match read(data.join("\n").trim().as_bytes()) {
-            // a server may ask for something first, under an id of its own
+            // a server may first send a request, under an id of its own
             Ok(message) if message.get("id") == Some(&json!(1)) && message.get("method").is_none() => {
                 return Ok(message);
             }

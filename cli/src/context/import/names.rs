@@ -1,4 +1,4 @@
-//! Names of tasks and definitions: distinct for distinct tools, and the same whatever order a server lists its tools in.
+//! Names of tasks and definitions: distinct for distinct tools, and independent of the order in which a server lists its tools.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,17 +7,16 @@ use semgate_contexts::{Digest, RESERVED_NAMES};
 /// The longest name that a context can hold.
 const MAX_NAME: usize = 64;
 
-/// The end of the name that a task's results have.
+/// The suffix for the results of a task.
 const RESULTS: &str = "_results";
 
-/// A name that a context can hold, if it is not too long: a letter, then letters, digits and `_`.
+/// A valid context name, apart from its length: a letter, then letters, digits and `_`.
 fn word(name: &str) -> String {
     let text: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     if text.starts_with(|c: char| c.is_ascii_alphabetic()) { text } else { format!("t_{text}") }
 }
 
-/// The name with the start of a digest of `of` at its end, at most 64 characters, and free by this test: the digest is taken again until
-/// it is.
+/// The name with the start of a digest of `of` at its end, at most 64 characters. Repeats the digest until `is_free` accepts the name.
 fn marked(name: &str, of: &str, is_free: impl Fn(&str) -> bool) -> String {
     let mut digest = Digest::of(of.as_bytes()).to_string();
     loop {
@@ -31,8 +30,8 @@ fn marked(name: &str, of: &str, is_free: impl Fn(&str) -> bool) -> String {
     }
 }
 
-/// The task of each of these tools or skills, all distinct. Where two would have one name, the one that is spelt so keeps it; names
-/// that are too long, reserved, or those of another task's results are marked with a digest of the tool's exact name.
+/// The task of each of these tools or skills, all distinct. If two would share a name, the one spelt so keeps it. A name that is too long,
+/// reserved, or that of another task's results gets a digest of the tool's exact name.
 pub(super) fn tasks<'t>(tools: impl Iterator<Item = &'t str>) -> BTreeMap<&'t str, String> {
     let mut claims: BTreeMap<String, BTreeSet<&'t str>> = BTreeMap::new();
     for tool in tools {
@@ -60,8 +59,7 @@ pub(super) fn tasks<'t>(tools: impl Iterator<Item = &'t str>) -> BTreeMap<&'t st
     names
 }
 
-/// A name for the definition of a task at a JSON Pointer of one of its sides, which no other definition has yet; `part` makes it
-/// readable.
+/// A unique name for the definition of a task at a JSON Pointer of one of its sides; `part` makes it readable.
 pub(super) fn definition(
     (task, side): (&str, &str),
     (part, pointer): (&str, &str),

@@ -1,4 +1,4 @@
-//! References within one schema of a tool: JSON Pointers to any place of it, percent-encoded or not, and names of anchors.
+//! References within one schema of a tool: JSON Pointers, percent-encoded or not, and names of anchors.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,17 +6,17 @@ use serde_json::Value;
 
 use super::names;
 
-/// Members that hold values and no schemas: a `$ref` in them refers to nothing.
+/// Members that hold values instead of schemas: a `$ref` in them is no reference.
 const VALUES: [&str; 4] = ["enum", "const", "default", "examples"];
 
-/// The definitions that the references of one schema become, by the JSON Pointer of their targets.
+/// The definitions made from the references of one schema, by the JSON Pointer of their targets.
 #[derive(Default)]
 pub(super) struct Targets {
     names: BTreeMap<String, String>,
 }
 
 impl Targets {
-    /// The targets of all references that the schema reaches from its root, for this task and side.
+    /// The targets of all references reachable from the root of the schema, for this task and side.
     pub fn of(root: &Value, of: (&str, &str), used: &mut BTreeSet<String>) -> Self {
         let mut pointers = BTreeSet::new();
         let mut waiting = vec![root];
@@ -63,7 +63,7 @@ pub(super) fn resolve<'v>(root: &'v Value, reference: &str) -> Option<(String, &
     (target.is_object() || target.is_boolean()).then_some((pointer, target))
 }
 
-/// True if a schema inside has a base of its own, so that `#` below it points elsewhere.
+/// True if an inner schema has a base of its own, so that `#` below it points elsewhere.
 pub(super) fn has_inner_base(root: &Value) -> bool {
     fn inside(value: &Value) -> bool {
         match value {
@@ -84,7 +84,7 @@ fn references<'v>(value: &'v Value, top: bool, visit: &mut impl FnMut(&'v str)) 
             for (key, value) in map {
                 match (key.as_str(), value) {
                     ("$ref", Value::String(reference)) => visit(reference),
-                    // a definition counts where something refers to it
+                    // a definition counts only where something refers to it
                     ("$defs" | "definitions", _) if top => {}
                     (key, _) if VALUES.contains(&key) => {}
                     (_, value) => references(value, false, visit),
@@ -114,7 +114,7 @@ fn anchored(value: &Value, anchor: &str, at: &str) -> Option<String> {
     }
 }
 
-/// The part of a name that says where a target stands: `Point` for `/$defs/Point`, `properties_a` for `/properties/a`.
+/// A readable name for a target: `Point` for `/$defs/Point`, `properties_a` for `/properties/a`.
 fn slug(pointer: &str) -> String {
     let plain = pointer.trim_start_matches('/').replace("~1", "_").replace("~0", "_");
     let plain = plain.strip_prefix("$defs/").or_else(|| plain.strip_prefix("definitions/")).unwrap_or(&plain);

@@ -1,4 +1,4 @@
-//! Schemas of others in the profile of contexts, their older drafts translated to 2020-12.
+//! Brings foreign schemas into the profile of contexts; translates older drafts to 2020-12.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::draft::Drafted;
 use super::refs::{self, Targets};
 
-/// Keywords that say something to readers only, in the standard, and that the profile does not know.
+/// Keywords without an assertion in the standard, unknown to the profile.
 const SAYS_NOTHING: [&str; 6] =
     ["contentEncoding", "contentMediaType", "contentSchema", "$schema", "$id", "$anchor"];
 
@@ -49,7 +49,7 @@ const PLAIN: [&str; 32] = [
     "$ref",
 ];
 
-/// The text as a context may hold it: a space for each line break and tab, and no other character that free text refuses.
+/// The text for a context: a space for each line break and tab, without other characters that free text refuses.
 pub(super) fn legible(text: &str) -> String {
     spaced(text).chars().filter(|c| !refused_in_free_text(*c)).collect()
 }
@@ -59,7 +59,7 @@ pub(super) fn spaced(text: &str) -> String {
     text.chars().map(|c| if matches!(c, '\n' | '\r' | '\t') { ' ' } else { c }).collect()
 }
 
-/// Whether a text is a word of schemas alone, which says nothing to anybody who reads a tool's definition.
+/// Returns true if a text is only a schema keyword, which tells the reader of a tool nothing.
 pub(super) fn is_plain(word: &str) -> bool {
     const MORE: [&str; 8] = [
         "$defs",
@@ -74,11 +74,11 @@ pub(super) fn is_plain(word: &str) -> bool {
     PLAIN.contains(&word) || SAYS_NOTHING.contains(&word) || MORE.contains(&word)
 }
 
-/// Keywords that assert something which no keyword of the profile can say: without them the tool would take more.
+/// Keywords with an assertion that the profile cannot express: without them the tool would accept more.
 const BEYOND: [&str; 5] =
     ["$dynamicRef", "$recursiveRef", "unevaluatedItems", "$recursiveAnchor", "$dynamicAnchor"];
 
-/// Keywords that say nothing about content.
+/// Keywords that assert nothing about content.
 const ANNOTATIONS: [&str; 9] = [
     "title",
     "description",
@@ -91,10 +91,10 @@ const ANNOTATIONS: [&str; 9] = [
     "$schema",
 ];
 
-/// A reference that leads to no schema: the profile refuses it, and the draft replaces it by what takes less.
+/// A reference to no schema: the profile refuses it, and the draft replaces it by something narrower.
 const NOWHERE: &str = "#/$defs/";
 
-/// Definitions of one draft, whose names are all distinct.
+/// Names of the definitions in one draft, all distinct.
 pub(super) type Used = BTreeSet<String>;
 
 /// One schema on its way into the profile.
@@ -103,17 +103,17 @@ struct Keep<'d> {
     root: &'d Value,
     side: &'static str,
     targets: Targets,
-    /// JSON Pointer into the schema as it was given.
+    /// JSON Pointer into the original schema.
     at: String,
-    /// `$ref` stands alone, as in all drafts before 2019-09.
+    /// True if `$ref` excludes other keywords, as in all drafts before 2019-09.
     alone: bool,
 }
 
-/// Translates the schema of one side of a task, and adds the definitions that it refers to. Without a schema nothing is taken but an
-/// empty object.
+/// Translates the schema of one side of a task, and adds the definitions to which it refers. Without a schema, only an empty object is
+/// accepted.
 ///
 /// # Errors
-/// A keyword that asserts what the profile cannot say.
+/// A keyword with an assertion that the profile cannot express.
 pub(super) fn keep(
     drafted: &mut Drafted,
     side: &'static str,
@@ -138,7 +138,7 @@ pub(super) fn keep(
     }
     keep.at = String::new();
     let mut kept = keep.schema(root)?;
-    // MCP: arguments and structured content are objects, whether or not the schema says so
+    // MCP: arguments and structured content are objects, even if the schema does not say so
     if let Value::Object(kept) = &mut kept
         && !kept.contains_key("$ref")
     {
@@ -159,7 +159,7 @@ impl Keep<'_> {
         self.drafted.warn(text);
     }
 
-    /// The schema below the present one; a reference where it is the target of one.
+    /// The schema below the current one; a reference if it is the target of one.
     fn below(&mut self, segments: &[&str], schema: &Value) -> Kept<Value> {
         let before = self.at.clone();
         for segment in segments {
@@ -205,7 +205,7 @@ impl Keep<'_> {
         Ok(Value::Object(out))
     }
 
-    /// A pattern needs a length: the one added is that of the longest string of a message, so that nothing is refused by it.
+    /// Bounds a pattern's length, as the profile demands, by that of the longest string of a message: so that refuses nothing.
     fn bound_pattern(&mut self, out: &mut Map<String, Value>) {
         if out.contains_key("pattern") && !out.contains_key("maxLength") {
             let most = json::Limits::default().max_string_bytes;
@@ -249,7 +249,7 @@ impl Keep<'_> {
                 ));
             }
             ("items", Value::Array(items)) => self.tuple(map, items, out)?,
-            // beside `items` that is one schema, or none, it asserts nothing
+            // without a tuple in `items` it asserts nothing
             ("additionalItems", _) => {}
             ("dependencies", Value::Object(members)) => self.dependencies(members, out)?,
             ("exclusiveMinimum" | "exclusiveMaximum", Value::Bool(exclusive)) => {
@@ -314,8 +314,7 @@ impl Keep<'_> {
         parts.map(|(n, schema)| self.below(&[name, &n.to_string()], schema)).collect()
     }
 
-    /// An array of schemas under `items`, as drafts before 2020-12 write a tuple: `additionalItems` says what follows, by default
-    /// anything.
+    /// An array of schemas under `items`: the tuple of drafts before 2020-12. `additionalItems` applies to the rest; by default anything.
     fn tuple(&mut self, map: &Map<String, Value>, items: &[Value], out: &mut Map<String, Value>) -> Kept {
         if !items.is_empty() {
             let kept = self.list("items", items)?;
@@ -348,8 +347,7 @@ impl Keep<'_> {
     }
 }
 
-/// Adds named members to those of a keyword that are there: for a name that both have, both hold. A malformed keyword stays, and
-/// the profile refuses it.
+/// Merges named members into those of a keyword; a name in both must satisfy both. A malformed keyword stays, and the profile refuses it.
 fn merge(out: &mut Map<String, Value>, keyword: &str, members: Map<String, Value>) {
     if keyword != "properties" && members.is_empty() {
         return;
@@ -369,7 +367,7 @@ fn merge(out: &mut Map<String, Value>, keyword: &str, members: Map<String, Value
     }
 }
 
-/// A keyword as a warning quotes it: nothing in it can break the line.
+/// A keyword as quoted in a warning, without anything that breaks the line.
 fn shown(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "$-".contains(c) { c } else { '_' };
     name.chars().map(plain).take(64).collect()

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 /// The longest number that an error quotes, in characters.
 const MAX_SHOWN: usize = 48;
 
-/// A list of tools that was answered and cannot be read.
+/// A list of tools that arrived and cannot be read.
 #[derive(Debug)]
 pub(super) struct UnreadList {
     what: String,
@@ -64,7 +64,7 @@ struct AtFault<'b> {
 }
 
 impl<'b> AtFault<'b> {
-    /// The one within this value, at most so many levels below it; none if the reader takes the value.
+    /// The refused value within this one, at most so many levels below it; none if the reader accepts the value.
     fn within(value: &'b RawValue, limits: &json::Limits, levels: usize) -> Option<Self> {
         let text = value.get();
         let fault = json::read(text.as_bytes(), limits).err()?;
@@ -95,7 +95,7 @@ fn name(tool: &RawValue) -> Option<String> {
     Some(Value::from(name).to_string())
 }
 
-/// The fault without a place, since the pointer says where it is.
+/// The fault without its position, because the pointer shows that.
 fn reason(fault: json::Fault) -> String {
     match fault {
         json::Fault::Malformed { what, .. } => what.to_owned(),

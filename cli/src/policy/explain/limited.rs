@@ -1,4 +1,4 @@
-//! Which limits stopped a recorded message, in words: a message that policies permit and that was said too often.
+//! The limits that stopped a recorded message, in words: policies permit the message, but it came too often.
 
 use semgate_contexts::json::{Json, Object};
 use semgate_inspect::Code;
@@ -6,7 +6,7 @@ use time::format_description::well_known::Rfc3339;
 
 use crate::policy::audit::Entry;
 
-/// A sentence for each limit that stopped the message of a record; one that says what it can be, where the record names none.
+/// A sentence for each limit that stopped the message of a record; one with the candidates if the record names none.
 pub fn sentences(entry: &Entry<'_>) -> Vec<String> {
     let of = entry.limited();
     if of.is_empty() && entry.text("code") == Some(Code::RateLimited.as_str()) {
@@ -42,7 +42,7 @@ fn sentence(one: &Object<'_>, at: u64) -> Option<String> {
     ))
 }
 
-/// `, at …`, where the time can be written.
+/// `, at …`, if the time can be formatted.
 fn clock(unix: u64) -> String {
     let at = i64::try_from(unix).ok().and_then(|unix| time::OffsetDateTime::from_unix_timestamp(unix).ok());
     at.and_then(|at| at.format(&Rfc3339).ok()).map(|at| format!(", at {at}")).unwrap_or_default()

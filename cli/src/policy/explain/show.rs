@@ -1,4 +1,4 @@
-//! What is explained, as text and as JSON.
+//! The explanation, as text and as JSON.
 
 use semgate_policies::{Explanation, Holds, Part, Recalled, Weighed};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ impl Told {
 
     /// Prints it.
     pub(super) fn show(&self) {
-        // without what was asked no set explains anything
+        // without the request to the policies, no set explains anything
         if let (Some(sets), None) = (&self.sets, &self.untold) {
             out!("{}", sets.sentence());
         }
@@ -29,7 +29,7 @@ impl Told {
         folded(&self.recalled, alike).iter().for_each(|same| show(same));
     }
 
-    /// The same for programs.
+    /// Its JSON form.
     pub(super) fn as_json(&self) -> Value {
         let questions: Vec<Value> = self.recalled.iter().map(as_json).collect();
         let mut told = json!({"verdict": self.headline, "limits": self.limits, "questions": questions});
@@ -50,12 +50,12 @@ impl Told {
         told
     }
 
-    /// Whether the record says that it was refused.
+    /// Returns true if the record was refused.
     pub(super) fn was_refused(&self) -> bool {
         self.of.as_ref().is_some_and(|of| of.code.is_some())
     }
 
-    /// Whether the same is told of another record, of which no policy is told either.
+    /// Returns true if another record has the same explanation, and neither shows a policy.
     pub(super) fn says_what(&self, other: &Self) -> bool {
         let direction = |told: &Self| told.of.as_ref().map(|of| of.direction.clone());
         (&self.headline, &self.untold, direction(self)) == (&other.headline, &other.untold, direction(other))
@@ -63,7 +63,7 @@ impl Told {
 }
 
 impl Of {
-    /// Which record it is.
+    /// The heading of the record.
     fn heading(&self) -> String {
         let more = match self.more {
             0 => String::new(),
@@ -74,12 +74,12 @@ impl Of {
 }
 
 impl Sets {
-    /// Whether the set that explains is the one that decided.
+    /// Returns true if the explaining set is the deciding one.
     pub(super) fn same(&self) -> bool {
         self.decided.as_ref() == Some(&self.explains)
     }
 
-    /// What all else rests on.
+    /// The premise of the explanation.
     fn sentence(&self) -> String {
         let Self { decided, explains, stood_in } = self;
         match decided {
@@ -100,7 +100,7 @@ impl Sets {
     }
 }
 
-/// What is told alike is told once: in the order in which each comes first.
+/// Groups equal explanations, in the order of their first.
 fn folded<T>(all: &[T], alike: impl Fn(&T, &T) -> bool) -> Vec<Vec<&T>> {
     let mut groups: Vec<Vec<&T>> = Vec::new();
     for one in all {
@@ -112,12 +112,12 @@ fn folded<T>(all: &[T], alike: impl Fn(&T, &T) -> bool) -> Vec<Vec<&T>> {
     groups
 }
 
-/// Whether two concepts differ in nothing but their names.
+/// Returns true if two concepts differ only in their names.
 fn alike(one: &Recalled, other: &Recalled) -> bool {
     Recalled { concept: other.concept.clone(), ..one.clone() } == *other
 }
 
-/// Whether two policies ask the same of a message and for the same.
+/// Returns true if two policies have the same conditions and ask for the same.
 fn asks_alike(one: &&Weighed, other: &&Weighed) -> bool {
     let (a, b) = (*one, *other);
     let same = |(a, b): (&semgate_policies::Condition, &semgate_policies::Condition)| {
@@ -205,7 +205,7 @@ fn show_policies(same: &[&&Weighed]) {
         out!("      scope: {wish}");
     }
     for condition in &policy.conditions {
-        // of several, each has a place of its own
+        // each of several has a place of its own
         let place = if same.len() == 1 { format!("{} ", condition.place) } else { String::new() };
         out!("      {place}{} {}: {}", condition.clause, condition.text, holds(&condition.holds));
     }

@@ -1,4 +1,4 @@
-//! Whether the signature of a key counts on a draft, as far as the files at hand can tell: who signs may have the draft alone.
+//! Tells if a key's signature counts on a draft, as far as local files show: a signer may have the draft alone.
 
 use std::path::Path;
 
@@ -8,23 +8,23 @@ use semgate_statement::tuf::{Metadata, Role};
 use super::store::{Repository, read};
 use crate::fault::{Doing, Fault};
 
-/// What the roots at hand say of a key.
+/// The result from the local roots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Counts {
-    /// One that will be asked names it.
+    /// A root that will be asked names it.
     Yes,
-    /// None of those that will be asked names it.
+    /// No root that will be asked names it.
     No,
-    /// A root that is not at hand may name it.
+    /// A root that is not here may name it.
     Unknown,
 }
 
 impl Counts {
-    /// For a draft of `root` or `targets` in `file`. Where it lies in its repository, beside a draft of root or below the published ones, all
+    /// Judges a draft of `root` or `targets` in `file`. In its repository, beside a draft of root or below the published ones, all roots
     /// that will be asked are there.
     ///
     /// # Errors
-    /// A repository that does not hold.
+    /// The repository is not valid.
     pub(super) fn of(key: &PublicKey, draft: &Metadata, file: &Path) -> Result<Counts, Fault> {
         let role = draft.role().doing("draft")?;
         let published = published(file)?;
@@ -46,7 +46,7 @@ impl Counts {
         })
     }
 
-    /// What who signs is told, if not that all is well.
+    /// A warning for the signer, unless all is well.
     pub(super) fn warning(self, role: &str) -> Option<String> {
         match (self, role) {
             (Counts::Yes, _) => None,
@@ -57,7 +57,7 @@ impl Counts {
         }
     }
 
-    /// As a member of an answer.
+    /// The JSON form.
     pub(super) fn known(self) -> Option<bool> {
         match self {
             Counts::Yes => Some(true),
@@ -72,7 +72,7 @@ fn names(root: &Metadata, role: &str, key: &PublicKey) -> Result<bool, Fault> {
     Ok(role.keys.iter().any(|(_, known)| known == key))
 }
 
-/// The newest published root, where the draft lies in `draft` of a repository.
+/// The newest published root, if the draft lies in `draft` of a repository.
 fn published(file: &Path) -> Result<Option<Metadata>, Fault> {
     let repository = std::path::absolute(file).ok();
     let repository = repository.as_deref().and_then(|file| file.parent()?.parent());

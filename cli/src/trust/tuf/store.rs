@@ -1,4 +1,4 @@
-//! A TUF repository on disk: `metadata/` and `targets/` as they are served (with consistent snapshots), `draft/` for what waits for
+//! A TUF repository on disk: `metadata/` and `targets/` as served (with consistent snapshots), `draft/` for files without enough
 //! signatures.
 
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use semgate_statement::tuf::{MAX_METADATA_BYTES, Metadata};
 use crate::fault::{Doing, Fault};
 use crate::system::{make_dir, read_bytes, replace, unreadable};
 
-/// Files of targets in one repository: a trust list a month for a lifetime.
+/// Target files in one repository: a trust list a month for a lifetime.
 const MAX_FILES: usize = 1024;
 
-/// What is published now.
+/// The published repository.
 pub(super) struct Repository {
     dir: PathBuf,
     pub root: Option<Metadata>,
@@ -21,12 +21,12 @@ pub(super) struct Repository {
     pub timestamp: Option<Metadata>,
 }
 
-/// What waits for signatures.
+/// The files that wait for signatures.
 #[derive(Default)]
 pub(super) struct Draft {
     pub root: Option<Metadata>,
     pub targets: Option<Metadata>,
-    /// The files that targets name.
+    /// The target files.
     pub files: Vec<(String, Vec<u8>)>,
 }
 
@@ -59,7 +59,7 @@ fn hex(bytes: &[u8]) -> String {
     digest(&SHA256, bytes).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Whether a directory of metadata, which may not be there yet, has targets of any version.
+/// Returns true if a directory of metadata, which may not exist yet, has targets of any version.
 fn has_targets(metadata: &Path) -> Result<bool, Fault> {
     if !metadata.exists() {
         return Ok(false);
@@ -74,10 +74,11 @@ fn has_targets(metadata: &Path) -> Result<bool, Fault> {
 }
 
 impl Repository {
-    /// What lies in a directory, which may be empty or not there yet. The newest of each role counts; every root must follow the one before.
+    /// Opens a repository in a directory, which may be empty or missing. The newest of each role counts; every root must follow the one
+    /// before.
     ///
     /// # Errors
-    /// What cannot be read or does not hold; targets without the timestamp that says which are the newest.
+    /// A file cannot be read or is not valid, or targets lack the timestamp that names the newest.
     pub fn open(dir: &Path) -> Result<Repository, Fault> {
         let metadata = dir.join("metadata");
         let mut root: Option<Metadata> = None;
@@ -111,7 +112,7 @@ impl Repository {
         self.dir.join(part).join(name)
     }
 
-    /// Writes drafts in the place of those that were there; answers what root keys have to sign.
+    /// Replaces the drafts; returns the files for root keys to sign.
     pub fn write_draft(&self, draft: &Draft) -> Result<Vec<PathBuf>, Fault> {
         self.clear_draft()?;
         let mut written = Vec::new();
@@ -129,7 +130,7 @@ impl Repository {
         Ok(written)
     }
 
-    /// The drafts, with the files that their targets name: each as long and with the hash that was signed.
+    /// The drafts, with their target files: each with the signed length and hash.
     pub fn read_draft(&self) -> Result<Draft, Fault> {
         let root = read_if_there(&self.at("draft", "root.json"))?;
         let targets = read_if_there(&self.at("draft", "targets.json"))?;
@@ -160,10 +161,10 @@ impl Repository {
         }
     }
 
-    /// Writes everything new; the timestamp last, for it is what makes clients look at the rest.
+    /// Writes everything new; the timestamp last, because it leads clients to the rest.
     ///
     /// # Errors
-    /// Another file of the same version is there: then nothing is written, for clients that have it would take no other.
+    /// Another file of the same version exists. Then nothing is written, because clients that have it would refuse another.
     pub fn publish(&self, draft: &Draft, snapshot: &Metadata, timestamp: &Metadata) -> Result<(), Fault> {
         let mut new = Vec::new();
         for (role, metadata) in
@@ -209,7 +210,7 @@ mod tests {
         let timestamp = of(tuf::timestamp(1, 1, 2_000_000_000).unwrap());
         let open = || Repository::open(dir.path());
         open().unwrap().publish(&targets("one"), &snapshot, &timestamp).unwrap();
-        // cut short and done again: the same bytes are there
+        // cut short and repeated: the same bytes are there
         open().unwrap().publish(&targets("one"), &snapshot, &timestamp).unwrap();
         let before = std::fs::read(dir.path().join("metadata/1.targets.json")).unwrap();
         let refused = open().unwrap().publish(&targets("another"), &snapshot, &timestamp).unwrap_err();

@@ -1,5 +1,5 @@
-//! Twins that the hunt excuses: members that the older version takes under any name and with any value. The compiled validator of the older
-//! version answers that by itself, so the hunt checks what the comparison reads off the schemas.
+//! Twins that the hunt excuses: members that the older version takes under any name and with any value. Its compiled
+//! validator answers this, so the hunt checks independently what the comparison reads off the schemas.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ enum Step {
     Item(usize),
 }
 
-/// Returns true if the older version takes each member that is a twin to the newer one under another name too, whatever it holds.
+/// Returns true if the older version takes each twin of the newer one under another name too, with any value.
 pub(crate) fn excused(older: &Shape, newer: &Shape, content: &Value) -> bool {
     let mut twins = Vec::new();
     collect(newer, content, &mut Vec::new(), &mut twins);
@@ -43,7 +43,7 @@ fn collect(newer: &Shape, value: &Value, path: &mut Vec<Step>, twins: &mut Vec<V
     }
 }
 
-/// Content with nothing but what leads there.
+/// Content with only the members and items on the path.
 fn skeleton(path: &[Step]) -> Value {
     path.iter().rev().fold(Value::Null, |inside, step| match step {
         Step::Member(name) => json!({ name.as_str(): inside }),

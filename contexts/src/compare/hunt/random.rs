@@ -92,7 +92,7 @@ const NUMBERS: [&str; 16] = [
     "100",
 ];
 
-/// Those that bounds are made of.
+/// Numbers for bounds.
 const BOUNDS: [&str; 11] = ["0", "1", "2", "3", "-1", "0.5", "1.5", "0.25", "10", "0.0001", "0.00005"];
 
 /// Two documents with one concept `c`, the second often a small change of the first.
@@ -146,7 +146,7 @@ fn schema(random: &mut Random, depth: usize) -> Value {
     }
 }
 
-/// What says no type, not of what an array is, or lists arrays and objects.
+/// A schema without a type, without the type of its items, or with listed arrays and objects.
 fn loose(random: &mut Random, depth: usize) -> Value {
     let of = [
         json!({}),

@@ -1,5 +1,5 @@
-//! Schemas of one kind of value, their keywords combined in every way, and all the values of a small world: what random documents of
-//! large schemas hardly ever meet is met here by trying everything.
+//! Schemas of one kind of value with every combination of their keywords, and all values of a small world. Trying everything
+//! finds cases that random documents of large schemas hardly ever meet.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ pub(crate) fn documents(random: &mut Random) -> (Value, Value, Vec<Value>) {
     };
     let mut one = |minor: u8| {
         let depth = random.below(DEPTH + 1);
-        // a document says of what an array is; this says nothing more
+        // a document must state the items of an array; this adds no demand
         let member = json!({ "type": kind, "items": true, "allOf": [combined(random, atom, depth)] });
         json!({
             "context": format!("urn:contexts:test:v1.{minor}"),
@@ -141,7 +141,7 @@ fn arrays() -> Vec<Value> {
     few.into_iter().chain(long).map(Value::from).collect()
 }
 
-/// All words of at most so many letters.
+/// All words of at most this many letters.
 fn words<T: Clone>(letters: &[T], most: usize) -> Vec<Vec<T>> {
     let mut all = vec![Vec::new()];
     let mut last = all.clone();

@@ -1,4 +1,4 @@
-//! `enum` and `const`: scalars by value, arrays and objects by what stands in them.
+//! `enum` and `const`: scalars by value, arrays and objects by their items and members.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use super::{Pair, Reader, scalar};
 use crate::schema::types;
 
 impl Reader<'_> {
-    /// That a value equals one of these, and that it equals none.
+    /// Two formulas: the value equals one of these, and it equals none.
     pub(super) fn one_of(&mut self, values: &[&Value]) -> Pair {
         self.budget.spend(values.len() as u64);
         let scalars: BTreeSet<Scalar> = values.iter().copied().filter_map(scalar).collect();

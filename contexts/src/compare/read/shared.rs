@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::Emitted;
 
-/// Names of definitions that are equal on both sides, with everything that they lead to and the code lists that they name. Each definition is
-/// walked once, and each reference followed once, however long the ways are.
+/// Names of definitions that are equal on both sides, with every definition and code list that they lead to. Each definition
+/// is walked once, and each reference followed once, however long the chains are.
 pub(super) fn of(sides: [&Emitted; 2]) -> BTreeSet<&str> {
     let [old, new] = sides;
     if old.codes != new.codes {
@@ -19,7 +19,7 @@ pub(super) fn of(sides: [&Emitted; 2]) -> BTreeSet<&str> {
         .filter(|(name, schema)| new.definitions.get(*name) == Some(schema))
         .map(|(name, _)| name.as_str())
         .collect();
-    // who names each definition, and which of those named are apart
+    // the names that refer to each definition, and the definitions that differ
     let mut named_by: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for name in &shared {
         for reference in old.definitions.get(*name).map(references).unwrap_or_default() {

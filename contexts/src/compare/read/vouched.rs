@@ -6,9 +6,9 @@ use super::super::formula::{Atom, Part, Scope, Vouched};
 use super::Reader;
 
 impl<'e> Reader<'e> {
-    /// The members for which a schema that holds vouches; `root` is the one whose own `unevaluatedProperties` asks.
-    /// The ways of references are walked each time, so there may be many more of them than schemas: where the steps run out, the rest is left
-    /// out.
+    /// The members for which a schema that holds vouches; `root` marks the schema with the `unevaluatedProperties`. Each
+    /// chain of references is walked anew, so there may be many more chains than schemas. The rest is left out when the steps
+    /// run out.
     pub(super) fn vouched(&mut self, side: usize, map: &'e Map<String, Value>, root: bool) -> Vouched {
         if !self.budget.spend(1 + map.len() as u64) {
             return Vouched::default();
@@ -62,13 +62,13 @@ impl<'e> Reader<'e> {
 }
 
 impl Vouched {
-    /// How much there is to copy.
+    /// The size of a copy.
     pub(in super::super) fn size(&self) -> u64 {
         let parts = self.parts.iter().map(|part| 1 + part.vouched.size()).sum::<u64>();
         1 + self.names.len() as u64 + self.patterns.len() as u64 + parts
     }
 
-    /// Also vouches for all that the other does.
+    /// Adds all that the other vouches for.
     pub(in super::super) fn take(&mut self, other: Vouched) {
         self.names.extend(other.names);
         self.patterns.extend(other.patterns);
@@ -76,7 +76,7 @@ impl Vouched {
         self.parts.extend(other.parts);
     }
 
-    /// Whether it vouches for all that the other could, whatever the instance.
+    /// Returns true if it vouches for all that the other could, in every instance.
     pub(in super::super) fn covers(&self, other: &Vouched) -> bool {
         self.all
             || (!other.all

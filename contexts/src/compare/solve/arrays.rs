@@ -1,4 +1,4 @@
-//! Arrays: how many items there are, and what each of them must be.
+//! Arrays: the number of items, and the demands on each.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -8,23 +8,23 @@ use serde_json::Value;
 use super::super::formula::{Atom, Formula, Id, Scalar};
 use super::{COPIED_A_STEP, Found, MOST_NESTED, Solver, Ways};
 
-/// What the atoms of one branch ask of an array.
+/// The demands of one branch on an array.
 #[derive(Default)]
 struct Asked {
     least: u64,
     most: Option<u64>,
-    /// What the item at one place is.
+    /// Demands on the item at one index.
     at: Vec<(u64, Id)>,
-    /// What all items from a place on are.
+    /// Demands on all items from an index on.
     from: Vec<(u64, Id)>,
-    /// Items that must be there, from a place on; a group must be so many different ones.
+    /// Items that must be there, from an index on; a group demands so many different ones.
     some: Vec<(u64, Id)>,
     groups: Vec<(u64, Id)>,
     at_most: Vec<(u64, Id, Id)>,
     unique: bool,
     repeats: bool,
-    /// The first place from which on all places are alike: in what items there must be, and in which wishes they may fulfil. So whatever is
-    /// possible at all is possible with one further place for each wish: the other items behind can be left out.
+    /// The first index from which all indices are alike: in the items that must be there, and in the wishes they may fulfil.
+    /// One further index for each wish is enough for every possible array: the other items behind can be left out.
     alike: u64,
 }
 
@@ -59,7 +59,7 @@ impl Asked {
         asked
     }
 
-    /// What the item at a place must be anyway.
+    /// The demands that hold of the item at an index in any case.
     fn item(&self, at: u64) -> Vec<Id> {
         let here = self.at.iter().filter(|(place, _)| *place == at);
         here.chain(self.from.iter().filter(|(from, _)| *from <= at)).map(|(_, is)| *is).collect()
@@ -69,7 +69,7 @@ impl Asked {
 /// Items that are copied within one step.
 const ITEMS_A_STEP: u64 = 2;
 
-/// Items that are held against another within one step.
+/// Items that are compared with another within one step.
 const COMPARED_A_STEP: u64 = 32;
 
 /// Steps that a copy of the items takes.
@@ -78,13 +78,13 @@ fn copies(items: &[Vec<Id>]) -> u64 {
     items.len() as u64 / ITEMS_A_STEP + asked / (4 * ITEMS_A_STEP)
 }
 
-/// Bounds of different kinds that items are dealt out among; each item is asked for every choice among them.
+/// Bounds of different kinds among which items are dealt out; each choice examines every item.
 const SHARED: usize = 3;
 
-/// Different items for which it is counted out whether there are enough values: the work grows with their square.
+/// The most different items for which the existing values are counted: the work grows with their square.
 const COUNTED_OUT: usize = 256;
 
-/// Whether items that are not written differ is not known.
+/// The answer for items that are not written: no search can tell if they differ.
 fn large_and_different(found: Found) -> Found {
     match found {
         Found::Described(_) => Found::Unclear("`uniqueItems` of large items".into()),
@@ -92,7 +92,7 @@ fn large_and_different(found: Found) -> Found {
     }
 }
 
-/// Of what is said of one kind of item several times the strictest.
+/// The strictest of several demands on one kind of item.
 fn strictest<T: Clone>(said: &[T], kind: impl Fn(&T) -> Id, tighten: impl Fn(&mut T, &T)) -> Vec<T> {
     let mut kept: Vec<T> = Vec::new();
     for one in said {
@@ -106,7 +106,7 @@ fn strictest<T: Clone>(said: &[T], kind: impl Fn(&T) -> Id, tighten: impl Fn(&mu
 
 impl Solver<'_> {
     pub(super) fn array(&mut self, atoms: &[&Atom]) -> Found {
-        // bounds of a kind are held against one another
+        // bounds of one kind are compared with one another
         let counted =
             atoms.iter().filter(|atom| matches!(atom, Atom::AtLeast(..) | Atom::AtMost(..))).count();
         let counted = (counted * counted) as u64;
@@ -169,7 +169,7 @@ impl Solver<'_> {
         }
     }
 
-    /// Whether more items must be of a kind than may be: all of a group are of a kind where none of them can be anything else.
+    /// Returns true if more items must be of a kind than may be. A group counts whole where none of it can be anything else.
     fn too_many(&mut self, asked: &Asked) -> bool {
         let everywhere = asked.from.iter().filter(|(from, _)| *from == 0).map(|(_, is)| *is);
         let everywhere: Vec<Id> = everywhere.collect();
@@ -210,7 +210,7 @@ impl Solver<'_> {
         let after = group
             .and_then(|group| used.iter().filter(|(known, _)| *known == group).map(|(_, at)| at + 1).max());
         let first = after.unwrap_or(0).max(usize::try_from(*from).unwrap_or(usize::MAX));
-        // and the others of the group need room behind it
+        // the rest of the group needs room behind it
         let behind = rest.iter().filter(|(_, _, other)| group.is_some() && other == group).count();
         for at in first..items.len().saturating_sub(behind) {
             let Some(here) = items.get(at) else { break };
@@ -220,8 +220,8 @@ impl Solver<'_> {
             let mut here = here.clone();
             here.sort_unstable();
             here.dedup();
-            // places that are alike are one choice, unless a group needs the room behind them. One that is what is wished for anyway is not
-            // like one that it makes so: the wish binds nothing there
+            // alike places are one choice, unless a group needs the room behind them. A place that a wish demands anyway
+            // differs from one that it makes so: the wish binds nothing there
             let place = (here.clone(), at.min(furthest));
             here.push(*is);
             here.sort_unstable();
@@ -254,7 +254,7 @@ impl Solver<'_> {
         ways.end()
     }
 
-    /// Two items that are equal, if that is asked.
+    /// Two equal items, if the branch demands them.
     fn repeat(&mut self, asked: &Asked, items: Vec<Vec<Id>>) -> Found {
         if !asked.repeats {
             return self.limit(asked, items, None);
@@ -292,7 +292,7 @@ impl Solver<'_> {
         ways.end()
     }
 
-    /// Keeps the number of items of a kind within its bound: as few as can be are of that kind.
+    /// Keeps the number of items of a kind within its bound, with as few items of that kind as possible.
     fn limit(&mut self, asked: &Asked, mut items: Vec<Vec<Id>>, equal: Option<(usize, usize)>) -> Found {
         let mut exact = asked.at_most.len() <= 1 && equal.is_none();
         let asked_for = items.clone();
@@ -302,7 +302,7 @@ impl Solver<'_> {
                 return spent;
             }
             for at in 0..items.len() {
-                // of this kind whatever the other bounds make of it
+                // of this kind under any form of the other bounds
                 let alone = asked_for.get(at).into_iter().flatten().copied().chain([*is_not]);
                 let alone: Vec<Id> = alone.collect();
                 forced += u64::from(matches!(self.find(&alone), Found::Nothing));
@@ -335,10 +335,10 @@ impl Solver<'_> {
         self.write(asked, &items, equal)
     }
 
-    /// Deals the items out among several bounds, from a place on: each may be of some of the kinds, as often as `left` says, and is of none
-    /// of the others. Whatever array there is deals them so too, so that nothing found is nothing there. `dead` are places that led nowhere:
-    /// what is behind a place does not depend on what is before it, but for items that are all different, and of those `write` never says
-    /// that there are none where anything is bounded.
+    /// Deals the items out among several bounds, from an index on. Each item is of some of the kinds, as often as `left`
+    /// allows, and of none of the others. Every possible array deals them so too, so that no result means no array. `dead`
+    /// holds the positions that led nowhere. The rest of an array does not depend on the items before, except where all items
+    /// differ. For those, `write` never answers "none" if anything is bounded.
     fn share(
         &mut self,
         asked: &Asked,
@@ -383,7 +383,7 @@ impl Solver<'_> {
                 return found;
             }
         }
-        // what was unclear here is told once, and counts for the whole
+        // an unclear answer here is reported once, and counts for the whole
         dead.insert((at, left));
         ways.end()
     }
@@ -393,7 +393,7 @@ impl Solver<'_> {
         let mut room = self.limits.max_values;
         let mut described = None;
         for (at, is) in items.iter().enumerate() {
-            // each is held against those before it
+            // each is compared with those before it
             let compared = if asked.unique { array.len() as u64 / COMPARED_A_STEP } else { 0 };
             if let Err(spent) = self.charge(1 + compared) {
                 return spent;
@@ -439,8 +439,8 @@ impl Solver<'_> {
         Found::Value(Rc::new(Value::Array(array)))
     }
 
-    /// Whether there are fewer values than items, which are all different: what one of them may be holds all that the others may be, and
-    /// these values are counted out. Numbers are told apart by their doubles there, and may be more by others, so that they are left out.
+    /// Returns true if there are fewer values than items, which must all differ. It counts the values of one item, where they
+    /// include the values of all others. Numbers are excluded: they are told apart by their doubles here, and can be more.
     fn crowded(&mut self, items: &[Vec<Id>]) -> bool {
         let Some(widest) = items.iter().min_by_key(|item| item.len()) else { return false };
         let holds_all = items.iter().all(|item| widest.iter().all(|is| item.contains(is)));
@@ -460,7 +460,7 @@ impl Solver<'_> {
         false
     }
 
-    /// A scalar that is none of those that are there.
+    /// A scalar that differs from those that are there.
     fn another(&mut self, is: &[Id], there: &[Value]) -> Found {
         if let Err(spent) = self.charge(there.len() as u64 / COPIED_A_STEP) {
             return spent;

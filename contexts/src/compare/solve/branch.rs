@@ -1,4 +1,4 @@
-//! From formulas to branches of atoms.
+//! Splits formulas into branches of atoms.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -7,7 +7,7 @@ use super::super::formula::{Atom, Formula, Id, Part, Scope};
 use super::{Found, MOST_NESTED, Rest, Solver, Under, Ways, under};
 use crate::schema::types;
 
-/// One branch: what was taken to hold so far, and what is still to be taken apart.
+/// One branch: the formulas taken to hold so far, and those still to be split.
 #[derive(Clone, Default)]
 struct Branch {
     taken: HashSet<Id>,
@@ -19,7 +19,7 @@ struct Branch {
 /// Parts of a choice that are looked at within one step: each is a look into two tables.
 const PARTS_A_STEP: u64 = 8;
 
-/// What is taken to hold, copied within one step: a table of numbers is copied as it lies.
+/// Formulas copied within one step: a table of numbers is copied in one piece.
 const TAKEN_A_STEP: u64 = 32;
 
 impl Branch {
@@ -32,13 +32,13 @@ impl Branch {
     }
 }
 
-/// How many formulas stand in a choice, or in all that must hold.
+/// The number of formulas in a choice, or in a conjunction.
 fn width(choice: &Formula) -> u64 {
     if let Formula::Or(parts) | Formula::And(parts) = choice { parts.len() as u64 } else { 0 }
 }
 
 impl Solver<'_> {
-    /// A value of one type of which all of these hold.
+    /// A value of one type that fits all of these.
     pub(super) fn of_type(&mut self, formulas: &[Id], kind: u8) -> Found {
         let mut branch = Branch::default();
         if !self.take(&mut branch, formulas.to_vec(), kind) {
@@ -50,7 +50,7 @@ impl Solver<'_> {
     /// Takes formulas into a branch; false if they contradict it.
     fn take(&mut self, branch: &mut Branch, mut open: Vec<Id>, kind: u8) -> bool {
         while let Some(id) = open.pop() {
-            // what follows a branch that is not taken whole looks at the steps first
+            // callers of a branch that is not taken whole look at the steps first
             if !self.budget.spend(1) {
                 break;
             }
@@ -79,7 +79,7 @@ impl Solver<'_> {
         true
     }
 
-    /// The ways of a choice that are left in a branch; none if it holds already.
+    /// The alternatives of a choice that are left in a branch; none if it holds already.
     fn ways(&self, branch: &Branch, choice: &Formula, kind: u8) -> Option<Vec<Id>> {
         let Formula::Or(parts) = choice else { return None };
         let mut left = Vec::new();
@@ -104,7 +104,7 @@ impl Solver<'_> {
         Some(left)
     }
 
-    /// Whether a conjunction holds something that cannot hold in the branch.
+    /// Returns true if a conjunction holds something that cannot hold in the branch.
     fn is_out(&self, branch: &Branch, formula: &Formula, kind: u8) -> bool {
         let Formula::And(parts) = formula else { return false };
         parts.iter().any(|part| {
@@ -184,7 +184,7 @@ impl Solver<'_> {
         tried.end()
     }
 
-    /// No choice is left but which parts vouch for members.
+    /// Decides a branch whose only open choices are the parts that vouch for members.
     fn settle(&mut self, mut branch: Branch, kind: u8) -> Found {
         let Some(mut rest) = branch.rests.pop() else { return self.decide(kind, &branch.atoms) };
         while let Some(part) = rest.vouched.parts.pop() {
@@ -208,7 +208,7 @@ impl Solver<'_> {
         self.settle(branch, kind)
     }
 
-    /// Whether it is known already if a part holds.
+    /// Returns true if it is already known if a part holds.
     fn is_settled(&self, branch: &Branch, part: &Part, rest: &mut Rest) -> bool {
         if branch.taken.contains(&part.holds) {
             rest.vouched.take(part.vouched.clone());

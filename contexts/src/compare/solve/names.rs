@@ -8,11 +8,11 @@ use serde_json::Value;
 use super::super::formula::{Atom, Formula, Id, Scalar, Scope};
 use super::{COPIED_A_STEP, Found, Solver, Why};
 
-/// Which of the patterns a name matches.
+/// A set of names by the patterns that they match or do not match.
 pub(super) type Region = Vec<(usize, bool)>;
 
 impl Solver<'_> {
-    /// Whether a name is in a scope; none if a pattern cannot be followed.
+    /// Returns true if a name is in a scope; none if a pattern cannot be followed.
     pub(super) fn is_within(&mut self, scope: &Scope, name: &str) -> Option<bool> {
         if !self.budget.spend(1) {
             return None;
@@ -38,7 +38,7 @@ impl Solver<'_> {
         scope.within.is_none_or(is) && !scope.patterns.iter().any(|number| is(*number))
     }
 
-    /// Every way in which names can match the patterns or not.
+    /// Every combination of patterns that a name can match.
     pub(super) fn regions(patterns: &BTreeSet<usize>) -> Option<Vec<Region>> {
         if patterns.len() > 6 {
             return None;
@@ -59,7 +59,7 @@ impl Solver<'_> {
         Some(regions)
     }
 
-    /// A name of a region of which the formulas hold and that is none of `not`: a string value.
+    /// A name of a region that fits the formulas and is not in `not`: a string value.
     pub(super) fn fresh_name(&mut self, region: &Region, names: &[Id], not: &BTreeSet<&str>) -> Found {
         match self.any_name(region, names, not) {
             // a name has to be written
@@ -88,7 +88,7 @@ impl Solver<'_> {
         self.find(&asked)
     }
 
-    /// `other`, if that will do: names in witnesses are read by people.
+    /// The name `other`, if it fits: people read the names in witnesses.
     fn friendly_name(&mut self, atoms: &[&Atom], not: &[&str]) -> Found {
         for name in ["other", "another", "x_other"] {
             if !not.contains(&name) && atoms.iter().all(|atom| self.text_fits(atom, name) == Some(true)) {

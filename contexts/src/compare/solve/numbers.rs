@@ -14,7 +14,7 @@ use crate::schema::types;
 /// Multiples that are looked at one by one.
 const MOST_TRIED: i128 = 4_096;
 
-/// Steps for one number that is tried: it is written, read and held against the atoms.
+/// Steps for one number that is tried: it is written, read and compared with the atoms.
 const TRY: u64 = 4;
 
 /// Bounds of a number's double.
@@ -93,7 +93,8 @@ impl Solver<'_> {
         atoms.iter().all(|atom| seen.fits(atom)).then(|| Found::Value(Rc::new(value)))
     }
 
-    /// One of a few doubles. Several decimals may be one double, and are equal to the validator, unless a grid tells them apart.
+    /// One of a few doubles. Several decimals may be one double; the validator treats them as equal unless a grid tells them
+    /// apart.
     fn among(&mut self, values: &[f64], grid: Option<Decimal>, atoms: &[&Atom]) -> Found {
         if let Err(spent) = self.charge(values.len() as u64 * (TRY + atoms.len() as u64 / COPIED_A_STEP)) {
             return spent;
@@ -145,7 +146,7 @@ impl Solver<'_> {
         if tried == count && !lost { Found::Nothing } else { too_fine() }
     }
 
-    /// No grid: some numbers of few digits, and of more, which is what another grid leaves out.
+    /// No grid: some numbers with few digits, and some with more, which another grid excludes.
     fn dense(&mut self, window: &Window, atoms: &[&Atom]) -> Found {
         let (least, most) = (window.least, window.most);
         let width = most - least;
@@ -199,7 +200,7 @@ fn listed(atoms: &[&Atom]) -> Option<Vec<f64>> {
     })
 }
 
-/// Whether a double passes all that is decided by doubles.
+/// Returns true if a double passes all atoms that are decided by doubles.
 fn by_double(value: f64, atoms: &[&Atom]) -> bool {
     Seen::of(&Value::from(value)).is_some_and(|seen| {
         let by_double = atoms
@@ -209,7 +210,7 @@ fn by_double(value: f64, atoms: &[&Atom]) -> bool {
     })
 }
 
-/// Whether points of the grid near a value have at most 15 digits, so that a double tells them apart.
+/// Returns true if points of the grid near a value have at most 15 digits, so that a double tells them apart.
 fn is_coarse(grid: Decimal, value: f64) -> bool {
     let step = grid.digits as f64 * 10_f64.powi(i32::from(grid.exponent));
     let unit = 10_f64.powi(i32::from(grid.exponent));

@@ -1,4 +1,4 @@
-//! Objects: which members there must be and may be, and what each of them must be.
+//! Objects: required and allowed members, and the demands on each.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use super::super::formula::{Atom, FALSE, Id, Scope};
 use super::names::text;
 use super::{COPIED_A_STEP, Demands, Found, Solver, Ways};
 
-/// What the atoms of one branch ask of an object.
+/// The demands of one branch on an object.
 #[derive(Default)]
 struct Asked<'a> {
     has: BTreeSet<&'a str>,
@@ -51,7 +51,7 @@ impl<'a> Asked<'a> {
         asked
     }
 
-    /// How many names are mentioned, each as often as it is.
+    /// The number of mentions of names.
     fn names(&self) -> u64 {
         let scopes = self.every.iter().chain(&self.some).map(|(scope, _)| scope.names.len()).sum::<usize>();
         (self.has.len() + self.lacks.len() + self.members.len() + scopes) as u64
@@ -64,7 +64,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// A member that must be there, of which only some name is known.
+/// A required member whose name is only partly known.
 #[derive(Clone, Copy)]
 enum Wish<'a> {
     Member(&'a Scope, Id),
@@ -85,7 +85,7 @@ impl Solver<'_> {
         let mut demands: Demands = BTreeMap::new();
         for name in &asked.has {
             demands.insert((*name).to_owned(), Vec::new());
-            // what must be there is looked at first: most branches end here
+            // required members come first: most branches end here
             match self.member(&asked, name, &[]) {
                 Found::Nothing => return Found::Nothing,
                 Found::Unclear(why) if self.budget.spent_out() => return Found::Unclear(why),
@@ -101,7 +101,7 @@ impl Solver<'_> {
         let room = (demands.len() + wishes.len()) as u64;
         let tight = asked.most.is_some_and(|most| most < room);
         match self.place(&asked, &wishes, demands) {
-            // one name may have to serve two wishes, and names are not sought for both at once
+            // one name may have to serve two wishes, but each wish is searched alone
             Found::Nothing if tight && wishes.len() > 1 && !asked.some_name.is_empty() => {
                 Found::Unclear("`propertyNames` beside `maxProperties`".into())
             }
@@ -109,7 +109,7 @@ impl Solver<'_> {
         }
     }
 
-    /// What a member of that name can be; `Nothing` also where there can be none of that name.
+    /// The possible values of the member with that name; `Nothing` also if there can be no such member.
     fn member(&mut self, asked: &Asked<'_>, name: &str, extra: &[Id]) -> Found {
         if asked.lacks.contains(name) {
             return Found::Nothing;
@@ -142,7 +142,7 @@ impl Solver<'_> {
         }
     }
 
-    /// Gives each wish a name, in every way there is.
+    /// Gives each wish a name, in every possible combination.
     fn place(&mut self, asked: &Asked<'_>, wishes: &[Wish<'_>], demands: Demands) -> Found {
         let Some((wish, rest)) = wishes.split_first() else { return self.complete(asked, demands) };
         let copied = (asked.mentioned.len() + demands.len()) as u64;
@@ -245,7 +245,7 @@ impl Solver<'_> {
         ways.end()
     }
 
-    /// All that must be there has a name; what remains is how many members there are.
+    /// All required members have a name; the number of members remains.
     fn complete(&mut self, asked: &Asked<'_>, demands: Demands) -> Found {
         if asked.most.is_some_and(|most| demands.len() as u64 > most) {
             return Found::Nothing;
@@ -359,7 +359,7 @@ impl Members {
         self.object.len() as u64
     }
 
-    /// Adds a member that is there; answers what stopped it.
+    /// Adds a member that is there; returns the bound that stopped it as an error.
     fn add(&mut self, solver: &Solver<'_>, name: &str, found: &Found) -> Result<(), Found> {
         let copy = match found {
             Found::Value(value) => solver.copied(value, &mut self.room),

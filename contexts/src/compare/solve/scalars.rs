@@ -1,4 +1,4 @@
-//! Scalars: what can be decided by looking at one value.
+//! Scalars: demands that are decided by looking at one value.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -11,7 +11,8 @@ use super::{CHARACTERS_A_STEP, Found, Solver};
 use crate::json::Number;
 use crate::schema::{FORMATS, is_refused, types};
 
-/// Whether some scalar is of this type; numbers are of one type here. They are in the order of their types, so this is a look or two.
+/// Returns true if some scalar is of this type; all numbers are of one type here. They are sorted by type, so this takes one
+/// or two lookups.
 pub(super) fn has_of(values: &BTreeSet<Scalar>, kind: u8) -> bool {
     let least = match kind {
         types::NULL => Scalar::Null,
@@ -24,7 +25,7 @@ pub(super) fn has_of(values: &BTreeSet<Scalar>, kind: u8) -> bool {
     first.is_some_and(|first| std::mem::discriminant(first) == std::mem::discriminant(&least))
 }
 
-/// A number of a message, as the validator looks at it: by its double and by its digits.
+/// A number of a message as the validator sees it: by its double and by its digits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
     pub(super) double: f64,
@@ -45,7 +46,7 @@ impl Seen {
         crate::schema::is_multiple((self.digits, self.exponent), (step.digits, step.exponent))
     }
 
-    /// What one atom says of it.
+    /// Returns true if the number fits one atom.
     pub(super) fn fits(&self, atom: &Atom) -> bool {
         match atom {
             Atom::Types(mask) => {
@@ -88,7 +89,7 @@ impl Solver<'_> {
         found.map_or(Found::Nothing, |(_, value)| Found::Value(Rc::new(value.clone())))
     }
 
-    /// What an atom says of a text; none if it cannot be told.
+    /// Returns true if a text fits an atom; none if this cannot be decided.
     pub(super) fn text_fits(&mut self, atom: &Atom, text: &str) -> Option<bool> {
         if !self.budget.spend(1 + text.len() as u64 / CHARACTERS_A_STEP) {
             return None;
@@ -110,7 +111,7 @@ impl Solver<'_> {
         })
     }
 
-    /// What a formula says of a name of a member.
+    /// Returns true if a member's name fits a formula; none if this cannot be decided.
     pub(super) fn name_fits(&mut self, id: Id, name: &str) -> Option<bool> {
         if !self.budget.spend(1) {
             return None;

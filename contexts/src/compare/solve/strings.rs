@@ -1,5 +1,5 @@
-//! Strings: lists are tried one by one; patterns, lengths and free text are decided exactly by automata; formats are asked of the
-//! validator, text by text, with patterns around them for what no text can be.
+//! Strings: lists are tried one by one; automata decide patterns, lengths and free text exactly. The validator decides
+//! formats, text by text; patterns around formats exclude texts that cannot have them.
 
 use std::rc::Rc;
 
@@ -18,7 +18,7 @@ impl Solver<'_> {
         self.text(atoms, &[])
     }
 
-    /// A text of which all atoms hold and that is none of `not`.
+    /// A text that fits all atoms and is not in `not`.
     pub(super) fn text(&mut self, atoms: &[&Atom], not: &[&str]) -> Found {
         if let Some(values) =
             atoms.iter().find_map(|atom| if let Atom::In(values) = atom { Some(values) } else { None })
@@ -69,10 +69,10 @@ impl Solver<'_> {
                 Atom::MinLength(_) | Atom::MaxLength(_) | Atom::Plain(_) | Atom::NotIn(_) | Atom::Types(_)
             )
         });
-        // every character but one that free text refuses will do, or one that it refuses and any others
+        // any character that free text takes will do, or one that it refuses and any others
         let plain = |wanted: bool| atoms.iter().any(|atom| matches!(atom, Atom::Plain(is) if *is == wanted));
         let possible = least <= most && by_length && !(plain(true) && plain(false));
-        // of so many texts at most a few are left out
+        // of so many texts, at most a few are excluded
         (least > self.limits.max_size && possible)
             .then(|| Found::described_of(least, |least| format!("a text of {least} characters")))
     }
@@ -92,7 +92,7 @@ impl Solver<'_> {
         if unclear { Found::Unclear("a pattern that is not followed".into()) } else { Found::Nothing }
     }
 
-    /// Texts by the automata, with what surrounds formats; or, with `common`, with what most texts of a format are like.
+    /// Texts by the automata, with the patterns around formats; with `common`, those that most texts of a format match.
     fn words(
         &mut self,
         atoms: &[&Atom],
@@ -173,7 +173,7 @@ impl Solver<'_> {
         }
         for common in [false, true] {
             match self.words(atoms, formats, not, (TEXTS_TRIED, common)) {
-                // around the formats there is nothing; that there is nothing common says nothing
+                // no text around the formats means none at all; no common text means nothing
                 Ok(texts) if texts.is_empty() && !common => return Found::Nothing,
                 Ok(texts) => {
                     if let Some(text) = texts.into_iter().find(|text| fits(self, text)) {
@@ -201,7 +201,7 @@ fn given(text: String) -> Found {
     Found::Value(Rc::new(Value::String(text)))
 }
 
-/// A text would have to have a format and not have it, or one in which it lies.
+/// Returns true if a text would have to have a format and also lack it, or a format around it.
 fn contradict(formats: &[(usize, bool)]) -> bool {
     let name = |number: usize| crate::schema::FORMATS.get(number).copied().unwrap_or_default();
     formats.iter().any(|(inner, is)| {

@@ -1,4 +1,4 @@
-//! Characters that no automaton can tell apart are one letter.
+//! The letters: each is a set of characters that no automaton can tell apart.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,14 +18,14 @@ struct Letter {
     char: char,
     /// Free text refuses it.
     odd: bool,
-    /// Of each pattern, the classes that hold it.
+    /// The classes of each pattern that hold it.
     classes: Vec<BTreeSet<usize>>,
 }
 
-/// What makes characters one letter: refused in free text, named in a text that is not wanted, and the classes that hold them.
+/// The key of a letter: refused in free text, named in an excluded text, and the classes that hold it.
 type Key = (bool, Option<char>, Vec<BTreeSet<usize>>);
 
-/// Where the characters that free text refuses begin and end.
+/// The ranges of characters that free text refuses.
 const ODD: [(char, char); 8] = [
     ('\0', '\u{1f}'),
     ('\u{7f}', '\u{9f}'),
@@ -60,7 +60,7 @@ impl Alphabet {
         }
         let named: BTreeSet<char> = wanted.not.iter().flat_map(|text| text.chars()).collect();
         named.iter().for_each(|c| cut(*c, *c));
-        // what reads well in a witness, so that it can be chosen
+        // characters that read well in a witness, so that they can be chosen
         for (first, last) in [('a', 'z'), ('A', 'Z'), ('0', '9'), (' ', ' '), ('!', '~')] {
             cut(first, last);
         }
@@ -106,7 +106,7 @@ fn classes_of(nfa: &Nfa, c: char) -> BTreeSet<usize> {
     held.map(|(index, _)| index).collect()
 }
 
-/// How well a character reads: letters, digits, other ASCII, anything visible, the rest.
+/// The readability of a character: letters, digits, other ASCII, anything visible, the rest.
 fn rank(c: char) -> u8 {
     match c {
         'a'..='z' => 0,

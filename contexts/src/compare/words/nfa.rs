@@ -1,5 +1,5 @@
-//! A pattern as a nondeterministic automaton over characters, with the meaning that the validator's engine gives it: found anywhere
-//! in the text unless it is anchored.
+//! A pattern as a nondeterministic automaton over characters. It has the meaning of the validator's engine: a match anywhere
+//! in the text, unless the pattern is anchored.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use super::super::budget::Budget;
 /// Characters from the first to the last, both included; in order, and apart.
 pub(super) type Ranges = Vec<(char, char)>;
 
-/// Whether a character is in them.
+/// Returns true if a character is in the ranges.
 pub(super) fn holds(ranges: &Ranges, c: char) -> bool {
     let after = ranges.partition_point(|(first, _)| *first <= c);
     after.checked_sub(1).and_then(|at| ranges.get(at)).is_some_and(|(_, last)| c <= *last)
@@ -47,7 +47,7 @@ pub(super) struct Nfa {
     pub(super) classes: Vec<Ranges>,
 }
 
-/// Why a pattern is not followed here.
+/// The reason that a pattern is not followed here.
 pub(super) type Unfollowed = &'static str;
 
 impl Nfa {
@@ -94,7 +94,7 @@ impl Making {
         number
     }
 
-    /// Adds what matches `hir` and then goes on at `next`; answers where it begins.
+    /// Adds an automaton that matches `hir` and then goes on at `next`; returns its first step.
     fn add(&mut self, hir: &Hir, next: usize, most: usize) -> Result<usize, Unfollowed> {
         match hir.kind() {
             HirKind::Empty => Ok(next),
@@ -175,13 +175,13 @@ impl Making {
     }
 }
 
-/// What an automaton can be in after some text: the steps that wait for a character or for the end.
+/// The state of an automaton after some text: the steps that wait for a character or for the end.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Waiting {
     steps: Vec<usize>,
-    /// Nothing was read yet.
+    /// Nothing has been read yet.
     fresh: bool,
-    /// It was found already: whatever follows.
+    /// The pattern has matched already, whatever follows.
     pub(super) found: bool,
 }
 
@@ -191,7 +191,7 @@ impl Nfa {
         self.close(vec![self.start], true, false, budget)
     }
 
-    /// After one more character, of which `is_in` says the classes.
+    /// The state after one more character; `is_in` tells its classes.
     pub(super) fn after(&self, waiting: &Waiting, is_in: impl Fn(usize) -> bool, budget: &Budget) -> Waiting {
         if waiting.found {
             return waiting.clone();
@@ -208,12 +208,12 @@ impl Nfa {
         self.close(next, false, false, budget)
     }
 
-    /// Whether the pattern is found if the text ends here.
+    /// Returns true if the pattern matches a text that ends here.
     pub(super) fn ends(&self, waiting: &Waiting, budget: &Budget) -> bool {
         waiting.found || self.close(waiting.steps.clone(), waiting.fresh, true, budget).found
     }
 
-    /// Everything that can be reached without a character; it takes a step for so many states, and at least one.
+    /// All states that can be reached without a character. Takes a step for every few states, and at least one.
     fn close(&self, open: Vec<usize>, fresh: bool, end: bool, budget: &Budget) -> Waiting {
         let (waiting, looked) = self.reach(open, fresh, end);
         budget.spend(1 + looked / STATES_A_STEP + self.steps.len() as u64 / UNSEEN_A_STEP);

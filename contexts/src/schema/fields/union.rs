@@ -1,4 +1,4 @@
-//! Two descriptions of one value: where both hold (`meet`), and where one of them does (`join`).
+//! Two descriptions of one value: both hold (`meet`), or one of them does (`join`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ pub(super) fn both(a: Arc<BTreeSet<String>>, b: Arc<BTreeSet<String>>) -> Arc<BT
     if a == b { a } else { Arc::new(a.intersection(&b).cloned().collect()) }
 }
 
-/// What holds of a value of which both hold. Where they cannot both hold there is no such value, and nothing is said.
+/// The description of a value that fits both. If both cannot hold there is no such value, and the description is empty.
 pub(super) fn meet(a: FieldType, b: FieldType) -> FieldType {
     use FieldType::{Array, Decimal, Integer, Nullable, Opaque, OtherNumber, Record, Text};
     match (a, b) {
@@ -49,7 +49,7 @@ pub(super) fn meet(a: FieldType, b: FieldType) -> FieldType {
     }
 }
 
-/// What holds of a value of which one of them holds, and nobody knows which.
+/// The description of a value that fits one of the two, if it is unknown which.
 pub(super) fn join(a: FieldType, b: FieldType) -> FieldType {
     use FieldType::{Array, Decimal, Integer, Nullable, Opaque, OtherNumber, Text};
     match (a, b) {
@@ -75,13 +75,12 @@ pub(super) fn join(a: FieldType, b: FieldType) -> FieldType {
             Opaque | Nullable(_) => Opaque,
             items => Array(Box::new(items)),
         },
-        // Of objects it matters what each may carry besides, which `add` knows.
+        // Objects may carry further members, which only `add` knows.
         _ => Opaque,
     }
 }
 
-/// Adds what the branches of unions say of an object's members. Nothing but what some branch or the object itself names can be in
-/// the object, whose unions these are.
+/// Adds the members in the branches of an object's unions. The object can hold only members that it or some branch names.
 pub(super) fn add(own: &mut Members, unions: Vec<Vec<Members>>) {
     let mut partly = Members::new();
     let mut wholly = Members::new();
@@ -122,7 +121,7 @@ fn nullable(kind: FieldType) -> FieldType {
     if kind == FieldType::Opaque { kind } else { FieldType::Nullable(Box::new(kind)) }
 }
 
-/// The one that is said; none where two are.
+/// The one value that is present; none where two are.
 fn one_of<T: PartialEq>(a: Option<T>, b: Option<T>) -> Option<T> {
     match (a, b) {
         (Some(a), Some(b)) => (a == b).then_some(a),

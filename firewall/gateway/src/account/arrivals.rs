@@ -1,4 +1,5 @@
-//! Arrivals of one agent, by cost: governor's algorithm over one number, which holds when the agent's bucket is full again.
+//! Arrivals of one agent, by cost. Uses governor's algorithm over one number: the time at which the agent's bucket is full
+//! again.
 
 use std::hash::{Hash, Hasher};
 use std::num::NonZeroU32;
@@ -12,23 +13,23 @@ use governor::nanos::Nanos;
 use governor::state::StateStore;
 use governor::{NotUntil, Quota, RateLimiter};
 
-/// The longest wait that a caller is told.
+/// The longest wait reported to a caller.
 const MAX_WAIT: Duration = Duration::from_secs(60);
-/// Bytes of a body that cost as much as a request without one: 4 KiB take as long to receive and to read as its head.
+/// Number of body bytes that cost one unit. Receiving and reading 4 KiB takes as long as the head of a request.
 const BYTES: u64 = 4 * 1024;
-/// JSON values that cost as much.
+/// Number of JSON values that cost one unit.
 const VALUES: u64 = 500;
 
-/// The cost of a message beyond its arrival: one unit for each 4 KiB of its body, and one for each 500 values.
+/// Cost of a message beyond its arrival: one unit for each 4 KiB of its body, and one for each 500 values.
 pub(crate) fn cost(bytes: usize, values: usize) -> u64 {
     (bytes as u64 / BYTES).saturating_add(values as u64 / VALUES)
 }
 
-/// The limit on arrivals: so many units a second, and so many at once after a pause.
+/// The limit on arrivals: a number of units a second, and a burst size after a pause.
 pub(crate) struct Rate {
     pub(crate) per_second: u32,
     pub(crate) burst: u32,
-    /// Nanoseconds in which a unit comes back.
+    /// Nanoseconds to regain one unit.
     unit: u64,
     limiter: RateLimiter<Full, Store, Latest, NoOpMiddleware<Since>>,
     clock: Latest,
@@ -45,10 +46,10 @@ impl Rate {
     }
 }
 
-/// The agent has spent its units.
+/// The agent has used up its units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooOften {
-    /// When the next request could pass, at most a minute.
+    /// Time until the next request could pass, at most a minute.
     pub(crate) wait: Duration,
 }
 
@@ -60,14 +61,14 @@ impl Arrivals {
     /// Charges one unit.
     ///
     /// # Errors
-    /// [`TooOften`]: nothing is charged.
+    /// [`TooOften`]; nothing is charged then.
     pub(super) fn arrive(&self, rate: &Rate, now_ms: u64) -> Result<(), TooOften> {
         rate.clock.0.fetch_max(nanos(now_ms), Ordering::Relaxed);
         let wait = |until: NotUntil<Since>| until.wait_time_from(rate.clock.now()).min(MAX_WAIT);
         rate.limiter.check_key(&self.0).map_err(|until| TooOften { wait: wait(until) })
     }
 
-    /// Charges `cost` units, whether or not the bucket holds them.
+    /// Charges `cost` units, even if the bucket does not hold them.
     pub(super) fn owe(&self, rate: &Rate, cost: u64, now_ms: u64) {
         let owed = rate.unit.saturating_mul(cost);
         let later = |full: u64| Some(full.max(nanos(now_ms)).saturating_add(owed));
@@ -76,7 +77,7 @@ impl Arrivals {
         }
     }
 
-    /// The bucket is not full.
+    /// Returns true if the bucket is not full.
     pub(super) fn is_active(&self, now_ms: u64) -> bool {
         self.0.0.load(Ordering::Relaxed) > nanos(now_ms)
     }
@@ -86,7 +87,7 @@ const fn nanos(ms: u64) -> u64 {
     ms.saturating_mul(1_000_000)
 }
 
-/// The latest time that any call brought along, in nanoseconds since the gateway started.
+/// The latest time passed to any call, in nanoseconds since the gateway started.
 #[derive(Clone, Default)]
 struct Latest(Arc<AtomicU64>);
 
@@ -120,7 +121,8 @@ impl Reference for Since {
     }
 }
 
-/// When one agent's bucket is full again, in nanoseconds since the gateway started. It is its own key: two are never equal.
+/// Time at which one agent's bucket is full again, in nanoseconds since the gateway started. Serves as its own key; no two
+/// are equal.
 #[derive(Clone, Default)]
 struct Full(Arc<AtomicU64>);
 
@@ -138,7 +140,7 @@ impl Hash for Full {
     }
 }
 
-/// governor's store, which finds the state of an agent in its key.
+/// governor's store. The key itself holds the state of an agent.
 struct Store;
 
 impl StateStore for Store {

@@ -1,4 +1,4 @@
-//! The bytes that messages hold in the gateway, of all agents together.
+//! Bytes that the messages of all agents hold in the gateway.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -20,7 +20,7 @@ impl Total {
     /// Takes `bytes`.
     ///
     /// # Errors
-    /// [`NoRoom`]: nothing is taken.
+    /// [`NoRoom`]; no bytes are taken then.
     pub(super) fn take(&self, bytes: usize) -> Result<(), NoRoom> {
         let more = |held: usize| held.checked_add(bytes).filter(|held| *held <= self.most);
         self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).map(drop).map_err(|_| NoRoom)

@@ -1,21 +1,22 @@
-//! Records of an agent's refusals: the first ten of one code in a minute, then one a second, which says how many it stands for.
+//! Records of an agent's refusals. The first ten of a code in a minute have a record each. Then one record a second states
+//! how many refusals it stands for.
 //!
-//! An agent that is refused as fast as it can ask would fill the volume of the audit, and then nobody's messages pass.
+//! Otherwise an agent could fill the audit volume with refusals and block every other agent's messages.
 
 use std::collections::BTreeMap;
 
 use semgate_inspect::Code;
 
-/// Refusals of one code that are recorded each by itself in a minute: more than an operator reads of one fault.
+/// Number of refusals of one code in a minute that have their own record. More would not help an operator.
 const EACH: u32 = 10;
 const MINUTE_MS: u64 = 60_000;
-/// After them a record stands for all of a second.
+/// Period that one later record covers.
 const SECOND_MS: u64 = 1_000;
 
-/// How a refusal is recorded.
+/// Form of a refusal's record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Recording {
-    /// By a record, which also stands for so many refusals of this code that have none of their own.
+    /// By a record, which also stands for `others` refusals of this code without a record.
     Whole { others: u64 },
     /// By the count in a later record.
     Counted,
@@ -50,14 +51,14 @@ impl Repeats {
         Recording::Whole { others: std::mem::take(&mut kind.counted) }
     }
 
-    /// Takes back the counts of a record that found no room.
+    /// Restores the counts of a record that found no room.
     pub(super) fn put_back(&mut self, code: Code, count: u64, now_ms: u64) {
         let new = || Kind { minute: now_ms, recorded: 0, last_ms: now_ms, counted: 0 };
         let kind = self.0.entry(code).or_insert_with(new);
         kind.counted = kind.counted.saturating_add(count);
     }
 
-    /// Takes the counts that no record holds yet, of codes that were recorded last a second ago or longer. Forgets codes after a minute.
+    /// Takes the counts without a record, for codes last recorded at least a second ago. Forgets codes after a minute.
     pub(super) fn overdue(&mut self, now_ms: u64) -> Vec<(Code, u64)> {
         self.0.retain(|_, kind| kind.counted > 0 || now_ms < kind.minute.saturating_add(MINUTE_MS));
         let due = self
@@ -71,7 +72,7 @@ impl Repeats {
         .collect()
     }
 
-    /// Something is remembered that counts.
+    /// Returns true while a remembered refusal still counts.
     pub(super) fn is_active(&self, now_ms: u64) -> bool {
         self.0.values().any(|kind| kind.counted > 0 || now_ms < kind.minute.saturating_add(MINUTE_MS))
     }

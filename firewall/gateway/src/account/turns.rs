@@ -1,8 +1,8 @@
-//! The order in which the work of one core is done: in turns, by the agent that it is done for.
+//! Scheduler of one core. Agents take turns, so that each gets its share of the processor.
 //!
-//! Each connection is a task of its agent. An agent's turn polls one of its ready tasks, and a task does one unit of work in a turn (see
-//! [`Turns::unit`]). So a ready task waits for one unit of each other agent that has work, however many requests these agents have sent.
-//! Nothing else may spawn work for an agent on a serving thread.
+//! Each connection is a task of its agent. In its turn, an agent has one of its ready tasks polled. A task does one unit of
+//! work in a turn (see [`Turns::unit`]). So a ready task waits for at most one unit of each other busy agent, however many
+//! requests they have sent. Nothing else may spawn work for an agent on a serving thread.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -22,13 +22,14 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 #[cfg(test)]
 mod tests;
 
-/// Time after which sockets and timers are looked at, although tasks are ready. A look costs some 2 µs, so a hundredth of it.
+/// Time after which sockets and timers are polled although tasks are ready. A poll costs about 2 µs, a hundredth of the
+/// slice.
 const SLICE: Duration = Duration::from_micros(250);
 
-/// Bytes that a task reads of its sockets in a turn: some thousands of the smallest frames, which take about a millisecond.
+/// Number of bytes that a task reads from its sockets in a turn. The smallest frames of that size take about a millisecond.
 const READ: usize = 64 * 1024;
 
-/// One task, and the agent that it works for.
+/// One task and its agent.
 struct Task {
     agent: Arc<str>,
     future: Pin<Box<dyn Future<Output = ()>>>,
@@ -38,21 +39,21 @@ struct Task {
 pub(crate) struct Turns {
     tasks: RefCell<Slab<Option<Task>>>,
     ready: Arc<Mutex<Ready>>,
-    /// The agents with tasks, each with the number of its queue and how many tasks it has.
+    /// Agents with tasks: the number of each agent's queue, and its number of tasks.
     agents: RefCell<HashMap<Arc<str>, (usize, usize)>>,
-    /// The task that has the turn has done its unit of work.
+    /// Set once the running task has done its unit of work.
     worked: Cell<bool>,
-    /// Bytes that the task that has the turn has read of sockets.
+    /// Number of bytes that the running task has read from sockets.
     read: Arc<AtomicUsize>,
 }
 
-/// Tasks that were woken, by agent.
+/// Woken tasks, by agent.
 #[derive(Default)]
 struct Ready {
     queues: Slab<VecDeque<Arc<Mark>>>,
-    /// Queues that are not empty, in the order of their turns.
+    /// Nonempty queues, in the order of their turns.
     order: VecDeque<usize>,
-    /// Whoever waits for the next ready task.
+    /// Waker of the driver that waits for the next ready task.
     driver: Option<Waker>,
 }
 
@@ -61,9 +62,9 @@ struct Mark {
     ready: Arc<Mutex<Ready>>,
     task: usize,
     queue: usize,
-    /// It is in its queue.
+    /// Set while the task is in its queue.
     queued: AtomicBool,
-    /// The task is gone. Its number may be another's.
+    /// Set once the task has ended. Another task may then have its number.
     done: AtomicBool,
 }
 
@@ -84,7 +85,7 @@ impl Wake for Mark {
 }
 
 impl Ready {
-    /// Adds a task to its queue. Returns the driver that waits for one.
+    /// Adds a task to its queue. Returns the waker of a waiting driver.
     fn push(&mut self, mark: Arc<Mark>) -> Option<Waker> {
         let at = mark.queue;
         let queue = self.queues.get_mut(at)?;
@@ -95,7 +96,7 @@ impl Ready {
         self.driver.take()
     }
 
-    /// The first task of the agent whose turn it is.
+    /// Takes the first task of the next agent.
     fn pop(&mut self) -> Option<Arc<Mark>> {
         let at = self.order.pop_front()?;
         let queue = self.queues.get_mut(at)?;
@@ -107,7 +108,7 @@ impl Ready {
     }
 }
 
-/// A thread that panicked while it held the lock left whole queues.
+/// Locks and ignores poisoning: the queues stay whole if a thread panics while it holds the lock.
 fn lock(ready: &Mutex<Ready>) -> MutexGuard<'_, Ready> {
     ready.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -123,7 +124,7 @@ impl Turns {
         })
     }
 
-    /// Runs `future` in the turns of `agent`, until it is done or the core ends.
+    /// Runs `future` in the turns of `agent`, until it ends or the core stops.
     pub(crate) fn spawn(self: &Rc<Self>, agent: &Arc<str>, future: impl Future<Output = ()> + 'static) {
         let queue = self.enter(agent);
         let task = Task { agent: Arc::clone(agent), future: Box::pin(future) };
@@ -149,7 +150,7 @@ impl Turns {
         queue
     }
 
-    /// The last task of an agent takes its queue along.
+    /// Removes a task of the agent. The last task removes the agent's queue too.
     fn leave(&self, agent: &Arc<str>) {
         let mut agents = self.agents.borrow_mut();
         let Some((queue, tasks)) = agents.get_mut(agent) else { return };
@@ -163,8 +164,8 @@ impl Turns {
         }
     }
 
-    /// Begins a unit of work: the judging of one request, reply or event. A task does one unit in a turn, and waits for its next turn
-    /// with the second.
+    /// Begins a unit of work: the inspection of one request, reply or event. A task does one unit in a turn, and waits for
+    /// its next turn before the second.
     pub(crate) async fn unit(&self) {
         poll_fn(|cx| {
             if !self.worked.replace(true) {
@@ -176,12 +177,12 @@ impl Turns {
         .await;
     }
 
-    /// The same stream, of which a task reads [`READ`] bytes in a turn and goes on in its next.
+    /// Wraps the stream. A task reads [`READ`] bytes from it in a turn, and continues in its next turn.
     pub(crate) fn reading<S>(&self, stream: S) -> Reading<S> {
         Reading { inner: stream, read: Some(Arc::clone(&self.read)) }
     }
 
-    /// Polls ready tasks for as long as the core lives. Dropped, it drops every task.
+    /// Polls ready tasks for the lifetime of the core. Dropping the future drops every task.
     pub(crate) async fn run(self: Rc<Self>) {
         struct Ended(Rc<Turns>);
         impl Drop for Ended {
@@ -208,13 +209,13 @@ impl Turns {
         Poll::Pending
     }
 
-    /// Polls tasks until none is ready, or sockets and timers are due. Returns whether they are due.
+    /// Polls tasks until none is ready, or sockets and timers are due. Returns true if they are due.
     fn slice(&self, first: Arc<Mark>) -> bool {
         let mut next = Some(first);
         let began = Instant::now();
         while let Some(mark) = next {
             self.poll(&mark);
-            // all tasks share what tokio lets one of its own do before it looks at sockets
+            // all tasks share tokio's budget for one task before it polls sockets
             if !tokio::task::coop::has_budget_remaining() || began.elapsed() >= SLICE {
                 return true;
             }
@@ -227,16 +228,16 @@ impl Turns {
         if mark.done.load(Ordering::Acquire) {
             return;
         }
-        // out of the room while it runs, since it may spawn another
+        // taken out while it runs, since it may spawn another
         let task = self.tasks.borrow_mut().get_mut(mark.task).and_then(Option::take);
         let Some(mut task) = task else { return };
-        // ordered before the poll: what was written before a wake that came too late for the queue is seen
+        // ordered before the poll, which then sees every write made before a wake that came too late for the queue
         mark.queued.swap(false, Ordering::AcqRel);
         self.worked.set(false);
         self.read.store(0, Ordering::Relaxed);
         let waker = Waker::from(Arc::clone(mark));
         let polling = || task.future.as_mut().poll(&mut Context::from_waker(&waker)).is_ready();
-        // a fault of one task ends that task alone, as a task of the runtime would end
+        // a panic ends this task alone, as it would in tokio
         let done = catch_unwind(AssertUnwindSafe(polling)).unwrap_or(true);
         if !done {
             if let Some(room) = self.tasks.borrow_mut().get_mut(mark.task) {
@@ -247,7 +248,7 @@ impl Turns {
         mark.done.store(true, Ordering::Release);
         self.tasks.borrow_mut().try_remove(mark.task);
         self.leave(&task.agent);
-        // its end may spawn or wake others, so nothing is borrowed here
+        // dropping it may spawn or wake others, so nothing is borrowed here
         drop(catch_unwind(AssertUnwindSafe(|| drop(task))));
     }
 }
@@ -255,12 +256,12 @@ impl Turns {
 /// A stream that is read in turns.
 pub(crate) struct Reading<S> {
     inner: S,
-    /// `None` on a thread that serves nobody.
+    /// `None` on a thread that serves no caller.
     read: Option<Arc<AtomicUsize>>,
 }
 
 impl<S> Reading<S> {
-    /// A stream that is read as bytes come.
+    /// Wraps a stream that is read without turns.
     pub(crate) const fn at_once(stream: S) -> Self {
         Self { inner: stream, read: None }
     }

@@ -1,4 +1,4 @@
-//! What the head of an A2A request settles: the version, the extension, and where it may be sent to.
+//! Facts in the head of an A2A request: the version, the extension and the target.
 
 use bytes::Bytes;
 use http::request::Parts;
@@ -9,20 +9,20 @@ use semgate_message::a2a::rest::{self, Query};
 use semgate_message::a2a::{Operation, Version};
 use semgate_message::{FaultKind, MessageFault};
 
-/// A2A 1.0 §3.6; the same name in a query.
+/// Version of A2A (A2A 1.0 §3.6). The query member has the same name.
 pub(crate) const A2A_VERSION: HeaderName = HeaderName::from_static("a2a-version");
-/// A2A 1.0 §3.2.6.
+/// Extensions of A2A 1.0 (§3.2.6).
 pub(crate) const A2A_EXTENSIONS: HeaderName = HeaderName::from_static("a2a-extensions");
-/// The same in A2A 0.3.
+/// Extensions of A2A 0.3.
 pub(crate) const X_A2A_EXTENSIONS: HeaderName = HeaderName::from_static("x-a2a-extensions");
 
-/// The version that a request speaks, where the route takes it.
+/// The version of a request, if the route supports it.
 ///
 /// # Errors
-/// `malformed` for two that differ or one that is there twice, `version_unsupported` for another, and for none where the route
-/// takes 1.0 only: a header that was stripped on the way must not choose an older protocol.
+/// `malformed` for two different versions, or for a repeated one. `version_unsupported` for another version, and for a
+/// missing one if the route takes 1.0 only. A header stripped on the way must not select an older protocol.
 pub(super) fn version(headers: &[String], query: &Query<'_>, takes: &[Version]) -> Result<Version, Refusal> {
-    // proto3 and many clients write an absent text as an empty one; beside another it is a second one
+    // proto3 and many clients write an absent text as an empty one; next to another value it counts as a second one
     let alone = headers.len() == 1;
     let headers: Vec<&str> =
         headers.iter().map(String::as_str).filter(|text| !alone || !text.is_empty()).collect();
@@ -46,7 +46,7 @@ pub(super) fn version(headers: &[String], query: &Query<'_>, takes: &[Version]) 
     Err(Refusal::new(Code::VersionUnsupported, reason).with_hint(hint()))
 }
 
-/// A fault of head or parameters as the refusal that it is.
+/// Converts a fault of head or parameters into its refusal.
 pub(crate) fn refused(fault: &MessageFault) -> Refusal {
     let (code, hint) = match fault.kind {
         FaultKind::VersionUnsupported => (Code::VersionUnsupported, "send a version that is taken here"),
@@ -63,7 +63,7 @@ pub(crate) fn refused(fault: &MessageFault) -> Refusal {
     Refusal::new(code, reason).with_hint(hint)
 }
 
-/// Method, path and query of a request over HTTP+JSON: what follows the address of the agent, as it came.
+/// Method, path and query of a request over HTTP+JSON, as received, without the address of the agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
     pub(crate) method: Method,
@@ -72,10 +72,10 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// What is judged: path, query and body as one object of parameters.
+    /// Path, query and body as one object of parameters for inspection.
     ///
     /// # Errors
-    /// `malformed` and its kin for what has no one reading.
+    /// `malformed` and related codes for input without a single reading.
     pub(crate) fn judged(&self, body: &Bytes, limits: &json::Limits) -> Result<Bytes, Refusal> {
         if self.method != Method::POST && !body.is_empty() {
             return Err(Refusal::new(Code::Malformed, "there is a body where the method has none")
@@ -86,7 +86,7 @@ impl Target {
             Query::parse(self.query.as_deref().unwrap_or_default()).map_err(|fault| refused(&fault))?;
         let read = if body.is_empty() { None } else { Some(json::read(body, limits)) };
         let body = match &read {
-            // the inspector reads the same bytes, and says what is wrong with them
+            // the inspector reads the same bytes and reports the fault
             Some(Err(_)) => return Ok(body.clone()),
             Some(Ok(json)) => Some(json),
             None => None,
@@ -99,10 +99,10 @@ impl Target {
 /// The methods of A2A over HTTP+JSON.
 const METHODS: [&str; 3] = ["POST", "GET", "DELETE"];
 
-/// Where a request over HTTP+JSON goes, if its path is one.
+/// Target of a request over HTTP+JSON, if its path is one.
 ///
 /// # Errors
-/// `method_unsupported` for another path, `malformed` for ids that are none.
+/// `method_unsupported` for another path, `malformed` for invalid ids.
 pub(super) fn target<'p>(
     parts: &Parts,
     below: impl Iterator<Item = &'p str>,
@@ -130,12 +130,12 @@ pub(super) fn target<'p>(
     })
 }
 
-/// The header by which our extension is asked for, if it is. Other extensions are not carried.
+/// The header that asks for our extension, if present. Other extensions are not forwarded.
 pub(super) fn extension(headers: &HeaderMap, ours: &str) -> Option<HeaderName> {
     [A2A_EXTENSIONS, X_A2A_EXTENSIONS].into_iter().find(|name| lists(headers, name, ours))
 }
 
-/// Whether one of these headers lists our extension.
+/// Returns true if one of these headers lists our extension.
 fn lists(headers: &HeaderMap, name: &HeaderName, ours: &str) -> bool {
     let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).any(|uri| uri.trim() == ours)

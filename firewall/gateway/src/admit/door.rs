@@ -1,4 +1,4 @@
-//! What a route takes of those who come to its listener.
+//! Requests that a route accepts from callers of its listener.
 
 use http::header::{ACCEPT, AUTHORIZATION};
 use http::{HeaderMap, HeaderName, Method};
@@ -14,29 +14,30 @@ use crate::grpc;
 use crate::mcp::{At, Rules};
 use crate::refuse::Manner;
 
-/// What a route takes: set once for each listener.
+/// Rules of a route, set once for each listener.
 #[derive(Clone, Debug)]
 pub(crate) struct Door {
     pub(crate) protocol: Protocol,
-    /// The paths of callers: `/`, that of the agent behind, and that of the public URL, each with a slash at its end and without.
+    /// Paths for callers: `/`, the agent's path and the path of the public URL. Each is listed with and without a final
+    /// slash.
     pub(crate) paths: Vec<String>,
     /// The URI of our extension.
     pub(crate) extension: String,
-    /// Versions of A2A.
+    /// Accepted versions of A2A.
     pub(crate) versions: Vec<Version>,
-    /// Transports of A2A.
+    /// Accepted transports of A2A.
     pub(crate) transports: Vec<Transport>,
-    /// Whether push configurations are carried.
+    /// True if push configurations are forwarded.
     pub(crate) push: bool,
-    /// Whether the gateway answers handshakes here.
+    /// True if the gateway answers handshakes here.
     pub(crate) handshakes: bool,
-    /// Headers that callers show the agent behind.
+    /// Headers with callers' credentials for the agent.
     pub(crate) credentials: Vec<HeaderName>,
-    /// MCP: whether the metadata of a protected resource are carried.
+    /// MCP: true if metadata of a protected resource are forwarded.
     pub(crate) metadata: bool,
-    /// Whether WebSockets are carried.
+    /// True if WebSockets are supported.
     pub(crate) websocket: bool,
-    /// What the listener is called.
+    /// Names of the listener.
     pub(crate) names: Names,
 }
 
@@ -53,12 +54,12 @@ impl Door {
                 }
             };
             one(bare.to_owned());
-            // an interface of A2A is a base that clients join paths to
+            // clients join paths to the base of an A2A interface
             if bare.is_empty() || route.protocol == Protocol::A2a {
                 one(format!("{bare}/"));
             }
         }
-        // the longest first: below a path of the agent there is no tenant of its first part
+        // the longest first, so that no part of an agent's path is taken for a tenant
         paths.sort_by_key(|path| std::cmp::Reverse(path.len()));
         Self {
             protocol: route.protocol,
@@ -75,29 +76,29 @@ impl Door {
         }
     }
 
-    /// What follows one of the paths, with the slash that it begins with.
+    /// Remainders of the path below each base, with their leading slash.
     pub(crate) fn below<'p>(&self, path: &'p str) -> impl Iterator<Item = &'p str> {
         let bases = self.paths.iter().map(|base| base.trim_end_matches('/'));
         bases.filter_map(|base| path.strip_prefix(base)).filter(|rest| rest.starts_with('/'))
     }
 
-    /// The path of the resource whose metadata are asked for, where they are carried.
+    /// Path of the resource whose metadata the caller requests, if the route supports metadata.
     pub(crate) fn resource<'p>(&self, path: &'p str) -> Option<&'p str> {
         let rest = path.strip_prefix(WELL_KNOWN).filter(|_| self.metadata)?;
         (rest.is_empty() || self.is_base(rest)).then_some(rest)
     }
 
-    /// Whether this is the address of handshakes.
+    /// Returns true if this is the address of handshakes.
     pub(crate) fn is_handshake(&self, path: &str) -> bool {
         self.handshakes && self.below(path).any(|rest| rest == HANDSHAKE_PATH)
     }
 
-    /// Whether messages are posted to this path.
+    /// Returns true if messages are posted to this path.
     pub(crate) fn is_base(&self, path: &str) -> bool {
         self.paths.iter().any(|base| base == path)
     }
 
-    /// How a request with this method, path and these headers is answered, whatever becomes of it.
+    /// Format of every answer to a request with this method, path and headers.
     pub(crate) fn manner(&self, method: &Method, path: &str, headers: &HeaderMap) -> Manner {
         match self.protocol {
             _ if self.is_handshake(path) => Manner::Plain,
@@ -119,7 +120,7 @@ impl Door {
         }
     }
 
-    /// Whether a request is a call of gRPC here.
+    /// Returns true if a request is a gRPC call here.
     pub(crate) fn is_call(&self, headers: &HeaderMap) -> bool {
         self.takes(Transport::Grpc) && grpc::head::is_call(headers)
     }
@@ -129,7 +130,7 @@ impl Door {
     }
 }
 
-/// Clients of 0.3 that ask for a stream take nothing else, an error neither.
+/// Answer format of JSON-RPC. Clients of 0.3 that ask for a stream accept nothing else, not even an error.
 fn rpc_manner(headers: &HeaderMap) -> Manner {
     let only_events = headers.get(ACCEPT).is_some_and(|accept| accept == EVENT_STREAM);
     let old = headers.get(A2A_VERSION).is_none_or(|version| version.is_empty() || version == "0.3");
@@ -144,7 +145,7 @@ fn credentials_of(route: &RouteConfig) -> Vec<HeaderName> {
     authorization.into_iter().chain(proof).chain(key).collect()
 }
 
-/// Whether what MCP has of authorization is carried.
+/// Returns true if the route supports MCP authorization.
 pub(crate) fn is_authorized(route: &RouteConfig) -> bool {
     route.protocol == Protocol::Mcp && route.choices.forward_authorization
 }

@@ -1,4 +1,4 @@
-//! Single headers, each in the one form that is taken.
+//! Readers of single headers. Each header has one accepted form.
 
 use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -9,16 +9,16 @@ use crate::authorize::DPOP;
 use crate::config::Protocol;
 use crate::events::EVENT_STREAM;
 
-/// How a body is compressed.
+/// Compression of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Encoding {
     Identity,
     Gzip,
-    /// The zlib format, which is what the name means (RFC 9110 §8.4.1.2).
+    /// The zlib format, as RFC 9110 §8.4.1.2 defines the name.
     Deflate,
 }
 
-/// The names of JSON.
+/// Media types of JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Media {
     Json,
@@ -35,7 +35,7 @@ impl Media {
     }
 }
 
-/// Whether `Accept` names streams of events (RFC 9110 §12.5.1). `*/*` does not: a stream is asked for by its name.
+/// Returns true if `Accept` names streams of events (RFC 9110 §12.5.1). `*/*` does not count.
 pub(crate) fn takes_events(headers: &HeaderMap) -> bool {
     let named = |range: &str| {
         let mut parts = range.split(';').map(str::trim);
@@ -50,7 +50,7 @@ pub(crate) fn takes_events(headers: &HeaderMap) -> bool {
     texts.flat_map(|text| text.split(',')).any(named)
 }
 
-/// Each at most once, as it came; what is in it is the agent's to judge. `header_bytes` bounds it.
+/// Takes each credential header at most once, unchanged; the agent judges its value. `header_bytes` bounds it.
 pub(crate) fn credentials(
     door: &Door,
     headers: &HeaderMap,
@@ -74,7 +74,7 @@ pub(crate) fn credentials(
     Ok(shown)
 }
 
-/// The form of a JWS in one line (RFC 7515 §3.1), which alone a proof has (RFC 9449 §4.1).
+/// Returns true for the compact form of a JWS (RFC 7515 §3.1), the only form of a proof (RFC 9449 §4.1).
 fn is_proof(value: &[u8]) -> bool {
     let mut parts = 0;
     let filled = value.split(|byte| *byte == b'.').all(|part| {
@@ -84,16 +84,17 @@ fn is_proof(value: &[u8]) -> bool {
     filled && parts == 3
 }
 
-/// A media type in lower case, and what stands beside it.
+/// A media type in lower case, with its parameters.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ContentType {
     pub(crate) kind: String,
-    /// A parameter other than `charset` is there.
+    /// True if a parameter other than `charset` is present.
     pub(crate) has_others: bool,
 }
 
 impl ContentType {
-    /// Reads a `Content-Type` of UTF-8. An empty parameter says nothing (RFC 9110 §5.6.6). None for another charset, and beyond ASCII.
+    /// Reads an ASCII `Content-Type` of UTF-8. Ignores an empty parameter (RFC 9110 §5.6.6). Returns `None` for another
+    /// charset or non-ASCII bytes.
     pub(crate) fn read(value: &HeaderValue) -> Option<Self> {
         let text = value.to_str().ok()?.to_ascii_lowercase();
         let mut parts = text.split(';').map(str::trim);
@@ -110,7 +111,7 @@ impl ContentType {
         Some(Self { kind, has_others })
     }
 
-    /// The one content type of a message; none where there is another number of them.
+    /// The content type of a message; `None` unless there is exactly one.
     pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
         let mut all = headers.get_all(CONTENT_TYPE).iter();
         let value = all.next()?;
@@ -118,7 +119,8 @@ impl ContentType {
     }
 }
 
-/// `application/json`, with `charset=utf-8` or without: JSON knows no other (RFC 8259 §8.1). A2A has a name of its own for it.
+/// Accepts `application/json`, with or without `charset=utf-8`; JSON has no other charset (RFC 8259 §8.1). A2A also has its
+/// own name for it.
 pub(crate) fn content_type(headers: &HeaderMap, protocol: Protocol) -> Result<Media, Refusal> {
     let fault = || {
         malformed("the content type is not `application/json`").with_hint("send json as `application/json`")

@@ -1,5 +1,5 @@
-//! Under which names a plain listener, or the admin address, may be spoken to. A page in a browser can make its own name lead to this machine (DNS
-//! rebinding); what it then sends here says that name in `Host` and in `Origin`.
+//! Names that a plain listener, or the admin address, answers to. A page in a browser can make its own name resolve to this
+//! machine (DNS rebinding). Its requests then carry that name in `Host` and in `Origin`.
 
 use std::net::SocketAddr;
 
@@ -9,20 +9,20 @@ use semgate_inspect::{Code, Refusal};
 
 use crate::config::{Listen, Protocol, PushConfig, RouteConfig};
 
-/// The names that always mean this machine to whoever is on it.
+/// Names that always mean this machine to its own programs.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-/// The word of the configuration for every name.
+/// The configuration's wildcard for every name.
 const ANY: &str = "*";
 
-/// What a listener answers to.
+/// Names and origins that a listener answers to.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
-    /// Names, with a port where only that one counts; `None` where a certificate says who speaks, or any will do.
+    /// Names, with a port if only that port counts. `None` if a certificate identifies the caller, or any name is accepted.
     hosts: Option<Vec<String>>,
-    /// Origins of pages that may speak here, beside those of the listener itself.
+    /// Additional origins of pages that may call the listener.
     origins: Vec<String>,
-    /// Whether pages are judged at all.
+    /// True if `Origin` is checked.
     pages: bool,
 }
 
@@ -39,14 +39,14 @@ impl Names {
         }
     }
 
-    /// What an egress lane answers to: `url` is what the agent behind is told. No page has anything to say there.
+    /// Names of an egress lane. `url` is the address given to the agent. Pages are refused here.
     pub(crate) fn of_lane(push: &PushConfig, url: &str) -> Self {
         let hosts = if push.plain { hosts(&push.listen, Some(url), &[]) } else { None };
         Self { hosts, origins: Vec::new(), pages: push.plain }
     }
 
-    /// What the admin address answers to: what a plain listener there would, and the names that routes have in `hosts`. A `*` of a route is
-    /// about that route alone.
+    /// Names of the admin address: those of a plain listener there, and the names in the routes' `hosts`. A route's `*`
+    /// applies to that route only.
     pub(crate) fn of_admin(address: SocketAddr, routes: &[RouteConfig]) -> Self {
         let written = routes.iter().flat_map(|route| &route.choices.hosts).filter(|name| *name != ANY);
         let written: Vec<String> = written.cloned().collect();
@@ -68,7 +68,7 @@ impl Names {
         if self.pages { self.page(parts, &named) } else { Ok(()) }
     }
 
-    /// A page may speak only to where it came from, under a name of this listener, or if the operator named it.
+    /// Accepts a page from its own origin, if that is a name of this listener, or from an origin that the operator lists.
     fn page(&self, parts: &Parts, named: &str) -> Result<(), Refusal> {
         let mut origins = parts.headers.get_all(ORIGIN).iter();
         let Some(origin) = origins.next() else { return Ok(()) };
@@ -83,7 +83,7 @@ impl Names {
     }
 }
 
-/// The names of a plain listener. A Unix socket has none: no page reaches one.
+/// The names of a plain listener. A Unix socket has none, since pages cannot reach it.
 fn hosts(listen: &Listen, url: Option<&str>, written: &[String]) -> Option<Vec<String>> {
     let Listen::Tcp(address) = listen else { return None };
     let public = url.and_then(|url| url.split_once("://"));

@@ -1,20 +1,20 @@
-//! `WWW-Authenticate` (RFC 9110 §11.6.1), read whole in its one grammar and written anew.
+//! `WWW-Authenticate` (RFC 9110 §11.6.1), parsed in full and rewritten.
 //!
-//! Carried are the schemes `Bearer` (RFC 6750 §3) and `DPoP` (RFC 9449 §7.1), each once, and of their parameters those whose values are
-//! names and addresses. `realm` and `error_description` are sentences that nobody judges, and every other scheme and parameter says
-//! something that is not understood here: they are left out.
+//! Forwards the schemes `Bearer` (RFC 6750 §3) and `DPoP` (RFC 9449 §7.1), each once. Keeps those of their parameters that
+//! hold names and addresses. Drops `realm` and `error_description`, which are uninspected sentences. Drops every other scheme
+//! and parameter, which the gateway does not understand.
 
-/// The errors that are repeated (RFC 6750 §3.1, RFC 9449 §7.1 and §9).
+/// Forwarded errors (RFC 6750 §3.1, RFC 9449 §7.1 and §9).
 const ERRORS: [&str; 5] =
     ["invalid_request", "invalid_token", "insufficient_scope", "use_dpop_nonce", "invalid_dpop_proof"];
 
-/// Schemes as they are written; read in any case of letters.
+/// Schemes in their written form. They are matched case-insensitively.
 const SCHEMES: [&str; 2] = ["Bearer", "DPoP"];
 
-/// Characters of the name of an algorithm (RFC 7518 has at most 18).
+/// Maximum length of an algorithm's name (RFC 7518 has at most 18 characters).
 const MAX_ALG: usize = 32;
 
-/// One challenge that is carried.
+/// One forwarded challenge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Challenge {
     scheme: &'static str,
@@ -38,7 +38,7 @@ impl Challenge {
         Some(challenge)
     }
 
-    /// The challenge as callers are told it, with this address for the metadata.
+    /// The challenge as sent to callers, with this address for the metadata.
     pub(super) fn write(&self, resource_metadata: Option<&str>) -> String {
         let params = [
             ("error", self.error),
@@ -46,7 +46,7 @@ impl Challenge {
             ("algs", self.algs.as_deref()),
             ("resource_metadata", resource_metadata),
         ];
-        // no value has a quote or a backslash
+        // values contain no quote and no backslash
         let written = params.iter().filter_map(|(name, value)| Some(format!("{name}=\"{}\"", (*value)?)));
         let written: Vec<String> = written.collect();
         if written.is_empty() {
@@ -56,7 +56,7 @@ impl Challenge {
         }
     }
 
-    /// Takes a parameter; `None` for a value that is none of its kind.
+    /// Takes a parameter; `None` for an invalid value.
     fn take(&mut self, name: &str, value: String) -> Option<()> {
         match name {
             "error" => self.error = ERRORS.into_iter().find(|known| *known == value),
@@ -74,19 +74,19 @@ impl Challenge {
     }
 }
 
-/// RFC 6749 §3.3, `scope-token`.
+/// Returns true for a `scope-token` (RFC 6749 §3.3).
 pub(super) fn is_scope(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic() && !matches!(b, b'"' | b'\\'))
 }
 
-/// The name of an algorithm of JOSE.
+/// Returns true for the name of a JOSE algorithm.
 pub(super) fn is_alg(text: &str) -> bool {
     (1..=MAX_ALG).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_+".contains(&b))
 }
 
-/// All challenges of a scheme that is carried, in their order; `None` where a line has no reading by itself, or there is more than one
-/// reading: a scheme or a parameter that is there twice.
+/// Challenges of the supported schemes, in order. `None` for a malformed line, and for a scheme or parameter that occurs
+/// twice.
 pub(super) fn read(lines: &[String]) -> Option<Vec<Challenge>> {
     let mut all: Vec<Challenge> = Vec::new();
     for line in lines {
@@ -108,17 +108,17 @@ pub(super) fn read(lines: &[String]) -> Option<Vec<Challenge>> {
     Some(all)
 }
 
-/// What of the text is not read yet.
+/// The unread part of the text.
 struct Rest<'t>(&'t str);
 
 impl<'t> Rest<'t> {
-    /// Skips blanks and says whether there were any.
+    /// Skips blanks. Returns true if there were any.
     fn blanks(&mut self) -> bool {
         let rest = self.0.trim_start_matches([' ', '\t']);
         std::mem::replace(&mut self.0, rest).len() > rest.len()
     }
 
-    /// Skips what stands between two elements of a list, empty elements included (RFC 9110 §5.6.1).
+    /// Skips the separators between two list elements, empty elements included (RFC 9110 §5.6.1).
     fn separators(&mut self) {
         self.0 = self.0.trim_start_matches([' ', '\t', ',']);
     }
@@ -135,7 +135,7 @@ impl<'t> Rest<'t> {
         (!token.is_empty()).then_some(token)
     }
 
-    /// A value in quotes or without.
+    /// Reads a quoted or unquoted value.
     fn value(&mut self) -> Option<String> {
         let Some(quoted) = self.0.strip_prefix('"') else { return self.token().map(str::to_owned) };
         let (mut value, mut escaped) = (String::new(), false);
@@ -156,7 +156,7 @@ impl<'t> Rest<'t> {
         None
     }
 
-    /// `name = value`, if that is what comes next.
+    /// Reads `name = value`, if it comes next.
     fn param(&mut self) -> Option<(String, String)> {
         let name = self.token()?.to_ascii_lowercase();
         self.blanks();
@@ -165,13 +165,13 @@ impl<'t> Rest<'t> {
         Some((name, self.value()?))
     }
 
-    /// Whether an element of the list is over here.
+    /// Returns true at the end of a list element.
     fn over(&self) -> bool {
         let rest = self.0.trim_start_matches([' ', '\t']);
         rest.is_empty() || rest.starts_with(',')
     }
 
-    /// The parameters of a scheme that was just read, up to the next scheme. A `token68`, which only other schemes have, is none.
+    /// The parameters of the scheme just read, up to the next scheme. Refuses a `token68`, which only other schemes have.
     fn params(&mut self) -> Option<Vec<(String, String)>> {
         let mut params = Vec::new();
         if self.over() {
@@ -201,7 +201,7 @@ impl<'t> Rest<'t> {
             self.blanks();
             let named = self.0.starts_with('=');
             if !named {
-                // the next scheme
+                // start of the next scheme
                 self.0 = before;
                 return (!name.is_empty()).then_some(params);
             }

@@ -1,4 +1,4 @@
-//! Under which addresses a server and the route before it are known, so that what it says of itself can be told from what it says of
+//! Addresses of a server and of the route before it. They separate a server's statements about itself from those about
 //! others.
 
 use std::net::IpAddr;
@@ -8,16 +8,16 @@ use super::WELL_KNOWN;
 use crate::config::{Place, RouteConfig, Upstream};
 use crate::inside::{self, Inside};
 
-/// Bytes of an address that a server states. As long as most servers of HTTP take one.
+/// Maximum bytes of an address that a server states. Most HTTP servers have the same bound.
 const MAX_URL: usize = 2_048;
 
 /// The addresses of one route.
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
-    /// Where callers reach it; nothing where the gateway does not know.
+    /// The callers' address of the route; `None` if unknown.
     public: Option<Known>,
     behind: Upstream,
-    /// What is behind this route and the others.
+    /// Internal addresses of all routes.
     inside: Inside,
 }
 
@@ -28,7 +28,7 @@ struct Known {
     at: Upstream,
 }
 
-/// An address as somebody states it: `http` or `https`, host, port and a plain path, and nothing beside.
+/// Parses a stated address: `http` or `https`, host, port and a plain path, and nothing else.
 pub(super) fn stated(text: &str) -> Option<Upstream> {
     if text.len() > MAX_URL {
         return None;
@@ -36,12 +36,12 @@ pub(super) fn stated(text: &str) -> Option<Upstream> {
     Upstream::parse(text, Path::new("/")).filter(|at| matches!(at.place, Place::Tcp(..)))
 }
 
-/// Whether a client may be sent there: over TLS, or on this machine.
+/// Returns true for TLS or a local address, where a client may be sent.
 pub(super) fn safe(at: &Upstream) -> bool {
     at.tls || at.local()
 }
 
-/// Scheme, host and port. Names of one's own machine are one name.
+/// Compares scheme, host and port. All names of the local machine are equal.
 fn same_origin(one: &Upstream, other: &Upstream) -> bool {
     let (Place::Tcp(a, a_port), Place::Tcp(b, b_port)) = (&one.place, &other.place) else { return false };
     let loopback =
@@ -49,7 +49,7 @@ fn same_origin(one: &Upstream, other: &Upstream) -> bool {
     one.tls == other.tls && a_port == b_port && (a.eq_ignore_ascii_case(b) || (loopback(a) && loopback(b)))
 }
 
-/// A path without the slash at its end; that of a root is empty.
+/// A path without its final slash; empty for a root.
 fn bare(path: &str) -> &str {
     path.trim_end_matches('/')
 }
@@ -69,20 +69,20 @@ impl Places {
         self.public.as_ref().map_or("", |public| bare(&public.at.path))
     }
 
-    /// Whether callers ask for the metadata of the whole host, and the route is not the whole host.
+    /// Returns true if callers request the metadata of the whole host but the route is only part of it.
     pub(super) fn is_other_root(&self, asked: &str) -> bool {
         bare(asked).is_empty() && !self.public_path().is_empty()
     }
 
-    /// The path at which the server's metadata are, if it does as RFC 9728 §3.1 says.
+    /// Path of the server's metadata according to RFC 9728 §3.1.
     pub(super) fn usual(&self) -> String {
         format!("{WELL_KNOWN}{}", bare(&self.behind.path))
     }
 
-    /// The paths at which the server's metadata may be, the likeliest first, where callers ask for those of this path.
+    /// Candidate paths of the server's metadata, the likeliest first, for a request for this path.
     pub(super) fn documents(&self, asked: &str) -> Vec<String> {
         let (usual, root) = (self.usual(), WELL_KNOWN.to_owned());
-        // servers that know the name before the gateway have theirs below its path
+        // servers that know the gateway's name have their metadata below its path
         let named = format!("{WELL_KNOWN}{}", self.public_path());
         let mut paths = match bare(asked) {
             "" if !self.public_path().is_empty() => vec![root],
@@ -93,21 +93,21 @@ impl Places {
         paths
     }
 
-    /// Where callers find the metadata of the route.
+    /// Address at which callers find the route's metadata.
     pub(super) fn metadata_url(&self) -> Option<String> {
         let public = self.public.as_ref()?;
         Some(format!("{}{WELL_KNOWN}{}", public.origin, bare(&public.at.path)))
     }
 
-    /// The path of an address of the server's own, whether it states it under the name that it has behind the gateway or before it.
+    /// Path of the server's own address, stated under its internal or its public name.
     pub(super) fn own_path(&self, text: &str) -> Option<String> {
         let at = stated(text)?;
         let public = self.public.as_ref().is_some_and(|public| same_origin(&public.at, &at));
         (public || same_origin(&self.behind, &at)).then_some(at.path)
     }
 
-    /// What callers know as the resource that the server states, where they asked for the metadata of this path: the server itself or its
-    /// whole host. Under the name that callers know it stays as it is stated. `None` for any other resource.
+    /// The callers' name of the resource that the server states, for a request for this path's metadata. The resource is the
+    /// server itself or its whole host. A public name stays unchanged; any other resource gives `None`.
     pub(super) fn resource(&self, text: &str, asked: &str) -> Option<String> {
         let (public, at) = (self.public.as_ref()?, stated(text)?);
         let (path, asked) = (bare(&at.path), bare(asked));
@@ -126,13 +126,13 @@ impl Places {
         path.is_empty().then(|| format!("{origin}{slash}"))
     }
 
-    /// Whether an address leads past the gateway to what is behind any route, or nobody can say where it leads.
+    /// Returns true if an address leads past the gateway to any route's agent, or cannot be resolved safely.
     pub(super) fn leads_inside(&self, at: &Upstream) -> bool {
         let public = self.public.as_ref().is_some_and(|public| same_origin(&public.at, at));
         !public && self.inside.is_at(at)
     }
 
-    /// Whether callers reach the route on their own machine, so that other addresses there are none of a stranger's choosing.
+    /// Returns true if callers reach the route on their own machine. A stranger cannot choose the other addresses there.
     pub(super) fn is_here(&self) -> bool {
         self.public.as_ref().is_some_and(|public| inside::is_here(&public.at))
     }

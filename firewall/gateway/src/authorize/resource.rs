@@ -1,4 +1,4 @@
-//! The metadata of a protected resource (RFC 9728 §2), read strictly and written anew.
+//! The metadata of a protected resource (RFC 9728 §2), parsed strictly and rewritten.
 
 use semgate_contexts::json::{self, Json, Object};
 use semgate_inspect::{Code, Delivered, Refusal};
@@ -9,22 +9,22 @@ use super::places::{self, Places};
 use crate::inside::is_here;
 use crate::reasons::invalid;
 
-/// Authorization servers, scopes, and names of algorithms in one list. 64: as in a card.
+/// Maximum entries of one list of authorization servers, scopes or algorithms. The bound is that of a card.
 const MAX_LIST: usize = 64;
 
-/// The only way to show a token that the gateway carries (RFC 6750 §2.1): it forwards no form and no query.
+/// The only supported way to send a token (RFC 6750 §2.1): the gateway forwards no form and no query.
 const BEARER_METHOD: &str = "header";
 
 fn wrong(what: &str) -> Refusal {
     invalid(&format!("`{what}` in the metadata of the server is not what it has to be"))
 }
 
-/// The document as callers know it. Members that are not named here are left out: addresses of pages and names are for people to read, and
-/// signed metadata state the addresses of before.
+/// The document as sent to callers. Members not listed here are dropped: page addresses and names are for people, and signed
+/// metadata state the old addresses.
 ///
 /// # Errors
-/// `upstream_invalid` for what is no such document or names another resource; `reply_refused` for an authorization server that is not one
-/// of `servers`.
+/// `upstream_invalid` for an invalid document or one of another resource. `reply_refused` for an authorization server outside
+/// `servers`.
 pub(super) fn rebuilt(
     theirs: &[u8],
     places: &Places,
@@ -32,7 +32,7 @@ pub(super) fn rebuilt(
     servers: Option<&[String]>,
 ) -> Result<String, Refusal> {
     let no = || invalid("the metadata of the server are no json object");
-    // `fetch` has bounded its bytes
+    // `fetch` has bounded its size
     let read = json::read(theirs, &json::Limits::default()).map_err(|_| no())?;
     let theirs = read.as_object().ok_or_else(no)?;
     let mut ours = Map::new();
@@ -65,7 +65,7 @@ pub(super) fn rebuilt(
     Ok(Value::Object(ours).to_string())
 }
 
-/// A list of texts that all fit, if it is there.
+/// A list of valid texts, if present.
 fn texts<'o>(
     object: &'o Object<'_>,
     name: &str,
@@ -77,8 +77,8 @@ fn texts<'o>(
     list.iter().map(text).collect::<Result<_, _>>().map(Some)
 }
 
-/// A client goes there with a person who may sign in, so it is over TLS or on the client's own machine, that only where the operator lists
-/// it or the route is there too, and nowhere past the gateway.
+/// Checks an authorization server, where a person may sign in. It must use TLS or be on the client's own machine, and must
+/// not lead past the gateway. A local one counts only if the operator lists it or the route is local too.
 fn authorization_server(text: &str, places: &Places, servers: Option<&[String]>) -> Result<(), Refusal> {
     let at = places::stated(text).filter(places::safe).ok_or_else(|| wrong("authorization_servers"))?;
     if places.leads_inside(&at) {

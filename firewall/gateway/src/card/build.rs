@@ -1,4 +1,4 @@
-//! The card as the gateway writes it: the agent's own words in named members, and the gateway's word for where and how.
+//! The card as the gateway writes it. Its words are the agent's; its addresses and capabilities are the gateway's.
 
 use bytes::Bytes;
 use semgate_contexts::json::{Json, Object};
@@ -11,36 +11,36 @@ use super::security::Passing;
 use crate::config::{RouteConfig, Transport};
 use crate::inside::Inside;
 
-/// Bytes of one text: a paragraph.
+/// Maximum bytes of one text: a paragraph.
 const MAX_TEXT: usize = 2048;
-/// Skills, tags of a skill, media types, examples.
+/// Maximum number of skills, tags of a skill, media types or examples.
 pub(super) const MAX_LIST: usize = 64;
 
-/// What stands for a version that is none.
+/// Replacement for a missing or invalid version.
 const VERSION: &str = "1.0";
 
-/// What the gateway says in a card, whatever the agent says.
+/// Members of a card that the gateway states itself.
 pub(crate) struct Says {
-    /// What the card is called if the agent has no name for it.
+    /// Name of the card if the agent states none.
     name: String,
     url: String,
     pub(super) extension: Extension,
-    /// A message without a context, or without a lock, is refused, so that the extension is no choice.
+    /// True if a message without a context or lock is refused, which makes the extension mandatory.
     required: bool,
     versions: Vec<Version>,
     transports: Vec<Transport>,
-    /// Push configurations are carried.
+    /// True if push configurations are forwarded.
     push: bool,
-    /// Texts or files pass, so that other media types than JSON make sense.
+    /// True if texts or files pass, which allows media types other than JSON.
     mixed: bool,
-    /// What callers show the agent behind and the route passes on.
+    /// Credentials that the route forwards to the agent.
     passing: Passing,
-    /// Where agents are behind, this one and the others: no text that names one passes.
+    /// Internal addresses of all agents. No text that names one passes.
     inside: Inside,
 }
 
 impl Says {
-    /// `url` is where callers reach the route; behind the gateway are all of `routes`.
+    /// Creates the gateway's members. `url` is the callers' address of the route; `routes` are all routes of the gateway.
     pub(crate) fn new(route: &RouteConfig, routes: &[RouteConfig], url: String, extension: String) -> Self {
         let choices = &route.choices;
         let mixed = choices.admit.text || choices.admit.file;
@@ -61,10 +61,10 @@ impl Says {
         }
     }
 
-    /// The public card from the agent's own; from nothing, the bare one. It names no context but the extension.
+    /// The public card from the agent's own; without one, the bare card. It names no context except the extension.
     ///
     /// # Errors
-    /// It cannot be shown without one: the member where it stands.
+    /// The location of a context that cannot be removed.
     pub(super) fn public(&self, theirs: Option<&Object<'_>>, lines: &KnownLines) -> Result<Bytes, ToldAt> {
         let mut card = self.card(theirs);
         Known { extension: &self.extension, lines }.hide(&mut card)?;
@@ -74,7 +74,7 @@ impl Says {
         Ok(Bytes::from(Value::Object(card).to_string()))
     }
 
-    /// The card from the agent's own for whom the agent knows, with the contexts that it names.
+    /// The card for a caller that the agent knows, with the contexts that it names.
     pub(crate) fn card(&self, theirs: Option<&Object<'_>>) -> Map<String, Value> {
         let mut card = Map::new();
         let mut put = |name: &str, value: Value| card.insert(name.to_owned(), value);
@@ -109,14 +109,14 @@ impl Says {
             let (binding, url) = match transport {
                 Transport::JsonRpc => ("JSONRPC", self.url.as_str()),
                 Transport::Rest => ("HTTP+JSON", self.url.as_str()),
-                // callers of grpc take an authority
+                // gRPC callers expect an authority
                 Transport::Grpc => {
                     let authority = self.url.split_once("://").map_or(self.url.as_str(), |(_, rest)| rest);
                     ("GRPC", authority.split('/').next().unwrap_or(authority))
                 }
             };
             for version in &self.versions {
-                // 0.3 is carried over JSON-RPC only
+                // 0.3 is supported over JSON-RPC only
                 if *version == Version::V10 || *transport == Transport::JsonRpc {
                     all.push(
                         json!({"url": url, "protocolBinding": binding, "protocolVersion": version.as_str()}),
@@ -137,7 +137,7 @@ impl Says {
         })
     }
 
-    /// Media types; those of JSON alone where nothing else passes.
+    /// Media types; only those of JSON if nothing else passes.
     fn modes(&self, of: Option<&Object<'_>>, name: &str) -> Option<Value> {
         let Json::Array(modes) = of?.get(name)? else { return None };
         let media = |text: &str| {
@@ -175,7 +175,7 @@ impl Says {
         skills.iter().filter_map(skill).take(MAX_LIST).collect()
     }
 
-    /// A text that may pass, and that does not lead past the gateway.
+    /// A text that may pass and does not lead past the gateway.
     fn text(&self, object: Option<&Object<'_>>, name: &str) -> Option<String> {
         text(object, name).filter(|text| !self.inside.named_in(text))
     }
@@ -187,7 +187,7 @@ impl Says {
         Some(texts.map(Value::from).take(MAX_LIST).collect())
     }
 
-    /// Who provides the agent. A provider has a url: in the place of one that leads past the gateway, the gateway's.
+    /// Provider of the agent. The gateway's url replaces one that leads past the gateway.
     fn provider(&self, theirs: Option<&Object<'_>>) -> Option<Value> {
         let Json::Object(provider) = theirs?.get("provider")? else { return None };
         let organization = self.text(Some(provider), "organization")?;
@@ -212,8 +212,8 @@ fn flag(object: Option<&Object<'_>>, name: &str) -> bool {
     object.and_then(|object| object.get(name)).and_then(Json::as_bool) == Some(true)
 }
 
-/// A string within bounds and without the characters that free text must not hold (F0-34), line feeds apart; anything else is as if
-/// it were not there.
+/// A string within bounds and without the characters forbidden in free text, except line feeds. Any other value counts as
+/// absent.
 pub(super) fn text(object: Option<&Object<'_>>, name: &str) -> Option<String> {
     match object?.get(name)? {
         Json::String(text) if plain(text) => Some(text.clone().into_owned()),

@@ -1,7 +1,7 @@
-//! How a caller shows who it is to the agent behind: told in the card only where the route passes it on, since it is true only there.
+//! Security schemes of the agent's card. They stay only if the route forwards their credentials, since they hold only then.
 //!
-//! Both shapes of a scheme are taken over, that of 0.3 (OpenAPI's, told apart by `type`) and that of 1.0 (one member that names it),
-//! each member by name. A scheme that the route does not carry is left out, and so is each requirement that needs it.
+//! Supports both shapes of a scheme, each member by name: 0.3 (OpenAPI's, selected by `type`) and 1.0 (one member that names
+//! it). Drops an unsupported scheme, and each requirement that needs it.
 
 use semgate_contexts::json::{Json, Object};
 use serde_json::{Map, Value};
@@ -9,16 +9,16 @@ use serde_json::{Map, Value};
 use super::build::{MAX_LIST, text};
 use crate::inside::Inside;
 
-/// What a route passes on.
+/// Credentials that a route forwards.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Passing {
-    /// The `Authorization` of callers.
+    /// True if the `Authorization` of callers is forwarded.
     pub(super) authorization: bool,
-    /// The header of an API key, in lower case.
+    /// Header of an API key, in lower case.
     pub(super) api_key: Option<String>,
 }
 
-/// Members of a scheme that are texts, by its name in 0.3 and in 1.0.
+/// Text members of a scheme, by its name in 0.3 and in 1.0.
 const SCHEMES: [(&str, &str, &[&str]); 4] = [
     ("apiKey", "apiKeySecurityScheme", &["description", "in", "location", "name"]),
     ("http", "httpAuthSecurityScheme", &["description", "scheme", "bearerFormat"]),
@@ -26,18 +26,18 @@ const SCHEMES: [(&str, &str, &[&str]); 4] = [
     ("openIdConnect", "openIdConnectSecurityScheme", &["description", "openIdConnectUrl"]),
 ];
 
-/// The flows of OAuth 2.0, and the members of each that are texts.
+/// The flows of OAuth 2.0, and the text members of each.
 const FLOWS: [&str; 5] = ["authorizationCode", "clientCredentials", "implicit", "password", "deviceCode"];
 const FLOW_TEXTS: [&str; 4] = ["authorizationUrl", "tokenUrl", "refreshUrl", "deviceAuthorizationUrl"];
 
 impl Passing {
-    /// Adds the schemes of the agent's card that hold through the gateway, and what it requires of them.
+    /// Adds the schemes of the agent's card that work through the gateway, and the requirements on them.
     pub(super) fn tell(&self, theirs: Option<&Object<'_>>, inside: &Inside, card: &mut Map<String, Value>) {
         let Some(Json::Object(schemes)) = theirs.and_then(|card| card.get("securitySchemes")) else { return };
         let named = schemes.iter().filter(|(name, _)| super::build::plain(name));
         let kept: Map<String, Value> = named
             .filter_map(|(name, scheme)| Some((name.to_owned(), self.scheme(scheme)?)))
-            // where to show what: behind the gateway nobody can
+            // no caller can send credentials to an internal address
             .filter(|(name, scheme)| !inside.named_in(name) && !inside.named_in(&scheme.to_string()))
             .take(MAX_LIST)
             .collect();
@@ -120,12 +120,12 @@ fn flows(scheme: &Object<'_>) -> Option<Value> {
     (!kept.is_empty()).then(|| kept.into())
 }
 
-/// The alternatives of which every scheme is kept. An alternative that asks for nothing stays one.
+/// The alternatives whose schemes are all kept. An alternative without requirements stays.
 fn requirements(card: &Object<'_>, member: &str, kept: &Map<String, Value>) -> Option<Value> {
     let Json::Array(all) = card.get(member)? else { return None };
     let one = |requirement: &Json<'_>| {
         let outer = requirement.as_object()?;
-        // 1.0 has the map one member further in, and each list too
+        // 1.0 nests the map and each list one member deeper
         let new = member == "securityRequirements";
         let schemes = if new { outer.get("schemes")?.as_object()? } else { outer };
         let mut said = Map::new();

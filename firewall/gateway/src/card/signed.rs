@@ -1,5 +1,5 @@
-//! Signatures of agent cards (A2A 1.0 §8.4): a JWS over the canonical card without its signatures, by a key that the operator
-//! listed. Where a header says that keys are (`jku`) is never looked at: an address from a peer proves nothing about the peer.
+//! Signatures of agent cards (A2A 1.0 §8.4). Each is a JWS over the canonical card without its signatures, by a key that the
+//! operator listed. The header's key address (`jku`) is ignored: an address from a peer proves nothing about the peer.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use serde_json::{Map, Value};
 
 use crate::fault::RunFault;
 
-/// Signatures of a card that counts: each costs a verification. A card has one, and another while its key is renewed.
+/// Maximum number of signatures on a card, since each costs a verification. A card has one, and a second during key renewal.
 const MAX_SIGNATURES: usize = 8;
 
-/// The keys that count.
+/// The listed keys.
 pub(crate) struct CardKeys(Vec<Key>);
 
 struct Key {
@@ -23,15 +23,15 @@ struct Key {
     public: Vec<u8>,
 }
 
-/// None of the keys that count signed this card.
+/// No listed key signed this card.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct NotSigned;
 
 impl CardKeys {
-    /// A JSON Web Key Set (RFC 7517) of P-256 and Ed25519 keys, each with a `kid`.
+    /// Loads a JSON Web Key Set (RFC 7517) of P-256 and Ed25519 keys, each with a `kid`.
     ///
     /// # Errors
-    /// It cannot be read, holds none, or one of another kind.
+    /// An unreadable or empty set, or a key of another kind.
     pub(crate) fn load(path: &Path) -> Result<Self, RunFault> {
         let fault =
             |why: &str| RunFault::File { path: path.to_owned(), what: "card keys", why: why.to_owned() };
@@ -46,8 +46,8 @@ impl CardKeys {
         if keys.is_empty() { Err("holds no key") } else { Ok(Self(keys)) }
     }
 
-    /// Whether one of the keys signed this card. Signatures of others may stand beside it, and nothing but signatures: nobody signed what is
-    /// said there.
+    /// Checks that a listed key signed this card. Further signatures are allowed, but nothing else beside them, since the
+    /// signature does not cover it.
     ///
     /// # Errors
     /// [`NotSigned`].
@@ -58,7 +58,7 @@ impl CardKeys {
             return Err(NotSigned);
         }
         let as_it_is = canonical::jcs(&card).map_err(|_| NotSigned)?;
-        // signers leave out what protobuf would not carry; a card that carries it may be signed either way
+        // signers drop members that protobuf would not carry; a card with such members may be signed either way
         clean(&mut card);
         let cleaned = canonical::jcs(&card).map_err(|_| NotSigned)?;
         let payloads = [URL_SAFE_NO_PAD.encode(as_it_is), URL_SAFE_NO_PAD.encode(cleaned)];
@@ -109,7 +109,7 @@ impl Key {
     }
 }
 
-/// A signature and the header under it, and nothing that anybody could have put there since; an empty `header` says nothing.
+/// Returns true for a signature and its header without any later additions. An empty `header` is harmless.
 fn is_bare(signature: &Value) -> bool {
     let encoded = |value: &Value| value.as_str().is_some_and(|text| URL_SAFE_NO_PAD.decode(text).is_ok());
     let bare = |(name, value): (&String, &Value)| match name.as_str() {
@@ -121,12 +121,12 @@ fn is_bare(signature: &Value) -> bool {
     signature.as_object().is_some_and(|members| members.iter().all(bare))
 }
 
-/// What a protected header says.
+/// The text of a protected header.
 fn header(protected: &str) -> Option<Value> {
     value(&URL_SAFE_NO_PAD.decode(protected).ok()?)
 }
 
-/// The same card as its reader sees it, with what is encoded in the signatures in clear.
+/// The card as its reader sees it, with the encoded parts of the signatures decoded.
 pub(super) fn opened(card: &Value) -> Value {
     let mut card = card.clone();
     let signatures = card.get_mut("signatures").and_then(Value::as_array_mut);
@@ -138,13 +138,13 @@ pub(super) fn opened(card: &Value) -> Value {
     card
 }
 
-/// JSON that reads strictly.
+/// JSON that parses strictly.
 pub(super) fn value(bytes: &[u8]) -> Option<Value> {
     json::read(bytes, &json::Limits::default()).ok()?;
     serde_json::from_slice(bytes).ok()
 }
 
-/// Takes off empty texts, lists and objects, from the inside outwards.
+/// Removes empty texts, lists and objects, from the inside outwards.
 fn clean(value: &mut Value) {
     let empty = |value: &Value| match value {
         Value::Null => true,

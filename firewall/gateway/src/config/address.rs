@@ -1,4 +1,4 @@
-//! Where to listen and where the agent is.
+//! Addresses of listeners and agents.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 /// A listening address: `127.0.0.1:8443`, `[::1]:8443` or `unix:/run/semgate/l8.sock`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listen {
-    /// TCP; port 0 takes a free one.
+    /// TCP; port 0 selects a free port.
     Tcp(SocketAddr),
-    /// A Unix stream socket, created 0600, an old socket in its place removed.
+    /// A Unix stream socket, created with mode 0600. It replaces an old socket at its path.
     Unix(PathBuf),
 }
 
@@ -22,7 +22,7 @@ impl Listen {
         }
     }
 
-    /// Whether what is sent here can only come from this machine.
+    /// Returns true if only this machine can connect.
     pub(super) fn local(&self) -> bool {
         match self {
             Self::Tcp(address) => address.ip().is_loopback(),
@@ -40,7 +40,7 @@ impl fmt::Display for Listen {
     }
 }
 
-/// Where to connect to.
+/// Target of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Host (a name or an address without brackets) and port.
@@ -52,16 +52,16 @@ pub enum Place {
 /// An agent or an authority: `http://127.0.0.1:9001/l8`, `https://agents.example:8443/l8` or `unix:/run/agent.sock`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upstream {
-    /// Where to connect to.
+    /// Target of the connection.
     pub place: Place,
-    /// Whether over TLS.
+    /// True for TLS.
     pub tls: bool,
-    /// The path of messages; always begins with `/`, never has a query.
+    /// Path of messages. Begins with `/` and has no query.
     pub path: String,
 }
 
 impl Upstream {
-    /// Takes the spellings above and no other: no user, query, fragment, percent-encoding or `..` in the path.
+    /// Parses only the spellings above: no user, query, fragment, percent-encoding or `..` in the path.
     pub(crate) fn parse(text: &str, base: &Path) -> Option<Self> {
         if let Some(path) = text.strip_prefix("unix:") {
             let place = Place::Unix(base.join(path));
@@ -83,7 +83,7 @@ impl Upstream {
         Some(Self { place: Place::Tcp(host, port), tls, path: path.to_owned() })
     }
 
-    /// Whether it is on this machine.
+    /// Returns true if the address is on this machine.
     pub(crate) fn local(&self) -> bool {
         match &self.place {
             Place::Unix(_) => true,
@@ -93,7 +93,7 @@ impl Upstream {
         }
     }
 
-    /// What goes into `Host`: the address with its port, or `localhost` for a Unix socket.
+    /// Value of `Host`: the address with its port, or `localhost` for a Unix socket.
     #[must_use]
     pub fn host_header(&self) -> String {
         match &self.place {

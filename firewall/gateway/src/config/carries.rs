@@ -1,4 +1,5 @@
-//! Settings that fit each by itself and of which together nothing could ever come: they stop the start, since whoever wrote them relies on them.
+//! Checks for settings that are valid alone but can never work together. They stop the start, since the operator relies on
+//! them.
 
 use semgate_inspect::Undefined;
 use semgate_message::a2a::Version;
@@ -7,8 +8,8 @@ use semgate_statement::Lines;
 use super::{Config, ConfigFault, ContextScope, Protocol, RouteConfig, Transport};
 
 /// # Errors
-/// A version of A2A that no transport of the route carries, or the other way round; what needs a lock where nobody could get one; contexts
-/// that no authority of the file has.
+/// Refuses an A2A version that no transport of the route supports, and the reverse. Refuses a demand for locks that nobody
+/// can obtain, and contexts of no configured authority.
 pub(super) fn carries(config: &Config) -> Result<(), ConfigFault> {
     let lines = config.authorities.iter().flat_map(|authority| &authority.lines).collect::<Vec<_>>();
     let lines = Lines::parse(&lines).map_err(|_| ConfigFault::value("authority.lines", "lines"))?;
@@ -22,7 +23,7 @@ pub(super) fn carries(config: &Config) -> Result<(), ConfigFault> {
     Ok(())
 }
 
-/// 0.3 is carried over JSON-RPC only, and the other transports are of 1.0.
+/// Checks A2A versions: 0.3 is supported over JSON-RPC only, and the other transports need 1.0.
 fn versions(route: &RouteConfig) -> Result<(), ConfigFault> {
     let (versions, transports) = (&route.choices.versions, &route.choices.transports);
     if route.protocol != Protocol::A2a {
@@ -48,7 +49,7 @@ fn versions(route: &RouteConfig) -> Result<(), ConfigFault> {
     }
 }
 
-/// A lock comes of a handshake that the route answers, here or, under the same secret, in another gateway of the fleet.
+/// Checks for a source of locks. A lock needs a handshake on this route, or in a gateway of the fleet with the same secret.
 fn locks(route: &RouteConfig) -> Result<(), ConfigFault> {
     let asks = if route.choices.require_lock {
         "`require_lock`"

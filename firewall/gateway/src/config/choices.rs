@@ -1,4 +1,4 @@
-//! What a route may be told beyond where it leads. Each default is the strictest choice.
+//! Optional settings of a route. Each default is the strictest choice.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::raw::FileRoute;
 use super::span::Span;
 use super::{ConfigFault, IdentityFiles, Protocol, PushConfig};
 
-/// How A2A is carried.
+/// Transport of A2A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// JSON-RPC 2.0 over HTTP.
@@ -23,7 +23,7 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// As the configuration writes it.
+    /// The spelling in the configuration.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::JsonRpc => "jsonrpc",
@@ -33,61 +33,61 @@ impl Transport {
     }
 }
 
-/// Parts that pass although no context defines what is in them. Their sender and receiver are still asked about.
+/// Parts that pass although no context defines their content. Policies still decide on sender and receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Admit {
     /// Free text.
     pub text: bool,
     /// Files: bytes, and URLs of files.
     pub file: bool,
-    /// Data that names no concept.
+    /// Data without a concept.
     pub data: bool,
-    /// HELLO, SELECT and LOCK, end to end and unopened.
+    /// HELLO, SELECT and LOCK, end to end and uninspected.
     pub handshake: bool,
 }
 
-/// What becomes of the agent's card.
+/// Treatment of the agent's card.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum CardChoice {
-    /// It is rebuilt from named members, and carries no signature of the agent.
+    /// Rebuilt from named members, without the agent's signature.
     #[default]
     Rebuilt,
-    /// It passes byte for byte if one of these keys signed it, and is not served otherwise.
+    /// Unchanged, byte for byte, if one of these keys signed it; refused otherwise.
     Untouched {
-        /// JSON Web Key Set with the keys that count.
+        /// JSON Web Key Set with the accepted keys.
         keys: PathBuf,
     },
 }
 
-/// MCP: what is taken of streams that are not quite the protocol's.
+/// MCP: accepted deviations of streams from the protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamChoices {
-    /// An answer in `application/json` may be several values, one a line.
+    /// An answer in `application/json` may hold several values, one a line.
     pub json_lines: bool,
-    /// Progress under a token that the request did not give is left out, and the stream goes on.
+    /// Drops progress under an unknown token, and continues the stream.
     pub withhold_stray_progress: bool,
 }
 
-/// A route whose messages go to every member of a group.
+/// A route that forwards messages to every member of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupChoice {
-    /// The group of `entities.json`: what messages name as their receiver.
+    /// The group in `entities.json`, which messages name as their receiver.
     pub name: String,
-    /// The routes to those who may be members. Who is one, `entities.json` says.
+    /// Routes to possible members. `entities.json` lists the actual members.
     pub members: Vec<String>,
-    /// Replies that are enough.
+    /// Number of replies that suffices.
     pub replies: usize,
-    /// How long they are waited for.
+    /// Time to wait for replies.
     pub time: Duration,
 }
 
-/// Members of a group: 64, so that one message costs at most 64 of what one costs.
+/// Maximum members of a group. One message costs at most 64 times a single one.
 const MAX_MEMBERS: usize = 64;
-/// How long replies are waited for unless said: a third of what one agent is given.
+/// Default time to wait for replies: a third of one agent's time.
 const REPLY_TIME: Duration = Duration::from_secs(10);
 
 /// # Errors
-/// Half a group, one of another binding, names that are none or there twice, or what a group cannot have.
+/// Refuses incomplete group settings, another binding, invalid or repeated names, and settings that a group cannot have.
 fn group(file: &FileRoute, protocol: Protocol) -> Result<Option<GroupChoice>, ConfigFault> {
     let key = |name: &str| format!("route `{}`: {name}", file.name);
     let Some(name) = &file.group else { return Ok(None) };
@@ -113,62 +113,62 @@ fn group(file: &FileRoute, protocol: Protocol) -> Result<Option<GroupChoice>, Co
     Ok(Some(GroupChoice { name: name.clone(), members, replies, time }))
 }
 
-/// All of it.
+/// Optional settings of a route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouteChoices {
-    /// A2A: the versions that are taken.
+    /// A2A: accepted versions.
     pub versions: Vec<Version>,
-    /// A2A: the transports that are taken.
+    /// A2A: accepted transports.
     pub transports: Vec<Transport>,
-    /// The contexts of messages that name none: several only in MCP, where the first that pins a tool is that of its calls.
+    /// Contexts of messages that name none. Only MCP allows several; the first that pins a tool applies to the tool's calls.
     pub default_contexts: Vec<ContextUrn>,
     /// Parts that pass although no context defines them.
     pub admit: Admit,
-    /// The agent behind keeps the tasks of its callers apart by itself.
+    /// True if the agent itself keeps its callers' tasks apart.
     pub keeps_callers_apart: bool,
-    /// A message must hold a lock.
+    /// True if each message must hold a lock.
     pub require_lock: bool,
-    /// Questions about parameters are answered from the code lists of their context, not by the agent behind.
+    /// True if the gateway answers questions about parameters from the code lists of their context.
     pub answer_from_code_lists: bool,
-    /// What becomes of a name that the context does not define.
+    /// Treatment of names that the context does not define.
     pub undefined: Undefined,
-    /// The lane on which notifications leave that the agent sends by itself; none: push configurations are not carried.
+    /// Listener for the agent's own notifications; `None` refuses push configurations.
     pub push: Option<PushConfig>,
-    /// Names beside its own under which a plain listener may be spoken to; `*` for any.
+    /// Additional names of a plain listener; `*` for any.
     pub hosts: Vec<String>,
-    /// Origins of pages in browsers that may speak to the listener, beside its own where it is plain.
+    /// Additional origins of browser pages that may call the listener. A plain listener also accepts its own.
     pub origins: Vec<String>,
-    /// MCP: what becomes of tools that no context names.
+    /// MCP: treatment of tools that no context names.
     pub unnamed_tools: UnnamedTools,
-    /// MCP: what becomes of arguments that are `null` where their tool takes none.
+    /// MCP: treatment of `null` arguments where the tool accepts none.
     pub null_arguments: NullArguments,
-    /// MCP and A2A: keys of `_meta` and of metadata that pass unread.
+    /// MCP and A2A: keys of `_meta` and metadata that pass uninspected.
     pub meta: MetaKeys,
-    /// MCP: what is taken of streams.
+    /// MCP: accepted deviations of streams.
     pub streams: StreamChoices,
-    /// The callers' `Authorization` is passed on to the agent behind. Off unless said: a credential that is good at the agent is good for
-    /// whoever sees it, and who the caller is the gateway states itself.
+    /// Forwards the callers' `Authorization` to the agent. Off by default: a credential for the agent also works for anyone
+    /// who sees it, and the gateway states the caller itself.
     pub forward_authorization: bool,
-    /// MCP: the only authorization servers that the server behind may send its callers to; `None`: any over TLS.
+    /// MCP: the only authorization servers to which the server may send its callers; `None` allows any over TLS.
     pub authorization_servers: Option<Vec<String>>,
-    /// The header of an API key that is passed on too, in lower case.
+    /// Header of an API key to forward, in lower case.
     pub api_key_header: Option<String>,
-    /// Native L8: WebSockets are carried. Not beside HTTP/2 with the agent behind, which upgrades nothing.
+    /// Native L8: accepts WebSockets. Excludes HTTP/2 with the agent, which supports no upgrade.
     pub websocket: bool,
-    /// Native L8: the route is one to a group.
+    /// Native L8: group that the route leads to.
     pub group: Option<GroupChoice>,
-    /// What becomes of the agent's card.
+    /// Treatment of the agent's card.
     pub card: CardChoice,
-    /// Who deals with handshakes; none: nobody does.
+    /// Handling of handshakes; `None` refuses them.
     pub handshake: Option<HandshakeChoice>,
 }
 
-/// Who deals with the handshakes of a route.
+/// Handling of a route's handshakes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HandshakeChoice {
-    /// The certificate and key of the agent behind, with which the gateway answers in its place; with `agent` the gateway's own.
+    /// Certificate and key with which the gateway answers for the agent. With `agent`, they are the gateway's own.
     pub identity: IdentityFiles,
-    /// The agent behind negotiates by itself: the gateway opens, checks and seals anew (F0-47).
+    /// The agent negotiates by itself; the gateway opens, checks and reseals its handshakes.
     pub agent: bool,
 }
 
@@ -202,8 +202,8 @@ impl Default for RouteChoices {
 }
 
 /// # Errors
-/// A word that is none, a list that is empty or names one twice, a context that is no URN, or a choice that the protocol does
-/// not have.
+/// Refuses an unknown word, an empty list, a repeated entry, an invalid context URN, or a setting that the protocol does not
+/// have.
 pub(super) fn choices(
     file: &FileRoute,
     protocol: Protocol,
@@ -289,7 +289,7 @@ pub(super) fn choices(
     })
 }
 
-/// Names, or addresses, with a port or without.
+/// Parses host names or addresses, with or without a port.
 fn hosts(file: &FileRoute) -> Result<Vec<String>, ConfigFault> {
     let written = file.hosts.clone().unwrap_or_default();
     let key = || format!("route `{}`: hosts", file.name);
@@ -302,7 +302,7 @@ fn hosts(file: &FileRoute) -> Result<Vec<String>, ConfigFault> {
     Err(ConfigFault::value(key(), "names, such as `gateway.internal` or `gateway.internal:8080`, or `*`"))
 }
 
-/// Origins as browsers send them: scheme and authority, and nothing behind.
+/// Parses origins as browsers send them: scheme and authority only.
 fn origins(file: &FileRoute) -> Result<Vec<String>, ConfigFault> {
     let written = file.origins.clone().unwrap_or_default();
     let fits = |origin: &String| {
@@ -318,7 +318,7 @@ fn origins(file: &FileRoute) -> Result<Vec<String>, ConfigFault> {
     ))
 }
 
-/// One of a few words, or the strictest of them.
+/// Parses one of a few words; defaults to the strictest.
 fn word<T: Default>(
     file: &FileRoute,
     (name, written): (&str, Option<&str>),
@@ -331,7 +331,7 @@ fn word<T: Default>(
     }
 }
 
-/// Issuers as metadata name them, byte for byte. They mean something only where tokens are passed on.
+/// Parses issuers in the exact bytes of the metadata. They apply only if tokens are forwarded.
 fn authorization_servers(file: &FileRoute) -> Result<Option<Vec<String>>, ConfigFault> {
     let Some(written) = &file.authorization_servers else { return Ok(None) };
     let key = || format!("route `{}`: authorization_servers", file.name);
@@ -345,7 +345,7 @@ fn authorization_servers(file: &FileRoute) -> Result<Option<Vec<String>>, Config
     Err(ConfigFault::value(key(), "urls without query, https unless on loopback, at least one"))
 }
 
-/// A header of HTTP, HTTP itself, the bindings or the gateway is no place for a key.
+/// Parses the header of an API key. Refuses headers of HTTP, the bindings and the gateway.
 fn api_key(name: &str) -> Option<String> {
     let name = http::HeaderName::from_bytes(name.as_bytes()).ok()?.as_str().to_owned();
     let taken = [
@@ -412,7 +412,7 @@ fn list<T: Copy + PartialEq>(
     (!found.is_empty()).then_some(found)
 }
 
-/// The default contexts of a route, each once.
+/// Default contexts of a route, without duplicates.
 fn default_contexts(file: &FileRoute, prefix: &Prefix) -> Result<Vec<ContextUrn>, ConfigFault> {
     let fault =
         |name: &str, must: &str| Err(ConfigFault::value(format!("route `{}`: {name}", file.name), must));
@@ -449,7 +449,7 @@ fn admit(written: &[String]) -> Option<Admit> {
 }
 
 impl Admit {
-    /// As the configuration writes it.
+    /// The spelling in the configuration.
     pub(super) fn words(self) -> Vec<String> {
         let all =
             [("text", self.text), ("file", self.file), ("data", self.data), ("handshake", self.handshake)];

@@ -1,50 +1,50 @@
-//! Why a configuration is refused.
+//! Reasons for refusing a configuration.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// One line for the operator, naming the key and never the value of a secret.
+/// One line for the operator. It names the key and never the value of a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigFault {
     /// The file cannot be read.
     Read {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// The system's word for it.
+        /// The system's error message.
         what: String,
     },
-    /// No TOML, an unknown key, a missing key or a value of the wrong kind.
+    /// Invalid TOML, an unknown key, a missing key or a value of the wrong type.
     Syntax {
-        /// The line, from 1; 0 if unknown.
+        /// Line number, from 1; 0 if unknown.
         line: usize,
-        /// What.
+        /// The parser's message.
         what: String,
     },
-    /// A value that is not in its form or bounds.
+    /// A value in the wrong form or out of bounds.
     Value {
-        /// Its key, with the table's name.
+        /// Key with the table's name.
         key: String,
-        /// What it must be.
+        /// Required form or bounds.
         must: String,
     },
-    /// A listener or upstream without TLS that is not local (F0-60).
+    /// A listener or upstream without TLS that is not local.
     PlainText {
-        /// Its key.
+        /// Key of the address.
         key: String,
     },
-    /// Two tables with one name, one address or one line.
+    /// Two tables with the same name, address or line.
     Twice {
-        /// Its key.
+        /// Key of the second value.
         key: String,
-        /// The value that is there twice.
+        /// The repeated value.
         what: String,
     },
-    /// Something that another setting needs is not there.
+    /// A setting that another setting requires is missing.
     Missing {
-        /// Its key.
+        /// Key of the missing setting.
         key: String,
-        /// What needs it.
+        /// The setting that requires it.
         needed: String,
     },
 }

@@ -1,4 +1,4 @@
-//! `[[credential_issuer]]`: whose tokens count as credentials.
+//! `[[credential_issuer]]`: issuers whose tokens count as credentials.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -10,25 +10,25 @@ use serde::{Deserialize, Serialize};
 use super::fault::ConfigFault;
 use super::span::Span;
 
-/// The most by which clocks may differ: minutes, or expiry says little.
+/// Maximum clock difference. A larger one would weaken expiry.
 const MAX_LEEWAY: Duration = Duration::from_secs(300);
 
 /// One issuer of credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CredentialIssuer {
-    /// What its credentials begin with: `token:NAME:`.
+    /// Name in its credentials' prefix, `token:NAME:`.
     pub name: String,
     /// `iss` of its tokens.
     pub issuer: String,
-    /// What its tokens call this gateway in `aud`.
+    /// `aud` of its tokens: their name for this gateway.
     pub audience: String,
     /// A JWK set (RFC 7517) of its public keys.
     pub keys: PathBuf,
-    /// The claim that lists the names.
+    /// Claim that lists the names.
     pub claim: String,
-    /// What it may sign with.
+    /// Accepted signature algorithms.
     pub algorithms: Vec<TokenAlgorithm>,
-    /// By how much clocks may differ.
+    /// Tolerated clock difference.
     pub leeway: Duration,
 }
 
@@ -95,7 +95,7 @@ impl FileIssuer {
     }
 }
 
-/// All of them: each name and each `iss` once, so that a token has one issuer.
+/// Parses all issuers. Each name and each `iss` occurs once, so that a token has one issuer.
 pub(super) fn issuers(files: &[FileIssuer], base: &Path) -> Result<Vec<CredentialIssuer>, ConfigFault> {
     let (mut names, mut issuers) = (HashSet::new(), HashSet::new());
     for file in files {

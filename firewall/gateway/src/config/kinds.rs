@@ -1,13 +1,13 @@
-//! Which settings a kind of route has a use for. One that a route would take and not do stops the start: whoever wrote it relies on it.
+//! Settings that each kind of route supports. An unsupported setting stops the start, since the operator relies on it.
 
 use super::raw::FileRoute;
 use super::{ConfigFault, Protocol};
 
-/// What a route is.
+/// Kind of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     L8,
-    /// Native L8 to every member of a group: each member's own route says what is asked of messages to it.
+    /// Native L8 to every member of a group. Each member's own route decides on messages to it.
     Group,
     A2a,
     Mcp,
@@ -16,14 +16,14 @@ pub(super) enum Kind {
 use Kind::{A2a, Group, L8, Mcp};
 
 const ALL: &[Kind] = &[L8, Group, A2a, Mcp];
-/// All that lead to one agent.
+/// Kinds that lead to one agent.
 const AGENTS: &[Kind] = &[L8, A2a, Mcp];
-/// Those whose messages state a performative.
+/// Kinds whose messages state a performative.
 const SPEECH: &[Kind] = &[L8, A2a];
-/// Those that have tasks or sessions which belong to somebody.
+/// Kinds with tasks or sessions that have owners.
 const OWNED: &[Kind] = &[A2a, Mcp];
 
-/// What `admit` may hold, and where there is such a thing.
+/// Values of `admit`, and the kinds that support each.
 const ADMITTED: [(&str, &[Kind]); 4] =
     [("text", OWNED), ("file", OWNED), ("data", &[A2a]), ("handshake", SPEECH)];
 
@@ -38,8 +38,8 @@ impl Kind {
     }
 }
 
-/// Every setting of a route: its name, whether it asks for something here, and the kinds that do what it asks. A switch that is off and
-/// a list that is empty ask for nothing. A new setting does not compile before it has its line.
+/// Every setting of a route: its name, true if it is in use, and the kinds that support it. A disabled switch and an empty
+/// list are not in use. A new setting does not compile before it has its line.
 pub(super) fn settings(file: &FileRoute) -> Vec<(&'static str, bool, &'static [Kind])> {
     let on = |switch: &Option<bool>| *switch == Some(true);
     let FileRoute {
@@ -47,7 +47,7 @@ pub(super) fn settings(file: &FileRoute) -> Vec<(&'static str, bool, &'static [K
         listen: _,
         binding: _,
         contexts: _,
-        // a group's are filled in from its first member, and `groups` refuses any that are written
+        // a group's settings come from its first member; `groups` refuses any in the file
         receiver: _,
         upstream: _,
         group,
@@ -107,7 +107,7 @@ pub(super) fn settings(file: &FileRoute) -> Vec<(&'static str, bool, &'static [K
         ("meta", meta.as_ref().is_some_and(|keys| !keys.is_empty()), OWNED),
         ("json_lines", on(json_lines), &[Mcp]),
         ("withhold_stray_progress", on(withhold_stray_progress), &[Mcp]),
-        // a group's pass on what the members' own routes pass on too
+        // a group's members also forward the headers that their own routes forward
         ("forward_authorization", on(forward_authorization), ALL),
         ("authorization_servers", authorization_servers.is_some(), &[Mcp]),
         ("api_key_header", api_key_header.is_some(), ALL),
@@ -121,7 +121,7 @@ pub(super) fn settings(file: &FileRoute) -> Vec<(&'static str, bool, &'static [K
 }
 
 /// # Errors
-/// A setting that asks for what this kind of route does not do.
+/// Refuses a setting that this kind of route does not support.
 pub(super) fn fits(file: &FileRoute, protocol: Protocol) -> Result<(), ConfigFault> {
     let kind = Kind::of(file, protocol);
     let fault =

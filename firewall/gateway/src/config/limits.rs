@@ -1,4 +1,4 @@
-//! Every bound of the gateway, with the reason for its number.
+//! Every limit of the gateway, with the reason for its default.
 
 use std::time::Duration;
 
@@ -9,236 +9,248 @@ use serde::{Deserialize, Serialize};
 use super::fault::ConfigFault;
 use super::span::Span;
 
-/// Bounds of one gateway. `Default` is what an empty `[limits]` means.
+/// Limits of one gateway. `Default` equals an empty `[limits]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections open at once on one listener; further ones wait in the kernel's backlog. 4096: at the default buffers
-    /// that is about 100 MB if every one of them sends a full head and nothing else.
+    /// Open connections on one listener; further ones wait in the kernel's backlog. 4096: about 100 MB with default buffers,
+    /// if each sends a full head and nothing else.
     pub connections: usize,
-    /// Connections of one agent, on all TLS listeners and cores together. 512: an eighth of `connections`, so that seven agents that were taken
-    /// over leave places for the others, and far more than a pool of an honest one. A plain listener has one agent only.
+    /// Connections of one agent, on all TLS listeners and cores together. 512: an eighth of `connections`, so that seven
+    /// compromised agents leave room for the others. An honest agent's pool is far smaller. A plain listener has only one
+    /// agent.
     pub connections_per_agent: usize,
-    /// Bytes that messages hold in the gateway, of all agents together: buffers of connections, bodies as they came and inflated, replies and
-    /// events. 1 GiB; one agent may hold an eighth of it. Memory of the process beyond this is that of contexts and policies.
+    /// Bytes that messages of all agents hold: connection buffers, bodies as received and inflated, replies and events. 1
+    /// GiB; one agent may hold an eighth of it. Contexts and policies use further memory.
     pub held_bytes: usize,
-    /// Requests of one agent in flight, on all TLS listeners and cores together, streams and sockets among them; each may hold a connection to
-    /// an agent behind. 4096: a sixteenth of the 65,536 descriptors of the shipped unit, so that seven agents that were taken over leave more
-    /// than half, and far more than an honest one has open.
+    /// Requests of one agent in flight, on all TLS listeners and cores together, including streams and sockets. Each may hold
+    /// an upstream connection. 4096: a sixteenth of the shipped unit's 65,536 descriptors. Seven compromised agents then
+    /// leave more than half, and an honest agent has far fewer open.
     pub requests_per_agent: usize,
-    /// TLS handshake, whole. 5 s: three round trips at the worst mobile latency, and no more for a silent socket.
+    /// Time for a whole TLS handshake. 5 s: three round trips at the worst mobile latency.
     pub handshake_timeout: Duration,
-    /// Silence on a kept connection before it is closed. 75 s, as nginx has it.
+    /// Silence before a kept connection is closed. 75 s: nginx's default.
     pub idle_timeout: Duration,
-    /// From the first byte of a head to its end. 10 s: a head is one packet or two; slower is slowloris.
+    /// Time from the first byte of a head to its end. 10 s: a head is one or two packets; anything slower is slowloris.
     pub header_timeout: Duration,
-    /// From the end of the head to the end of the body. 20 s: 1 MiB at 50 kB/s.
+    /// Time from the end of the head to the end of the body. 20 s: 1 MiB at 50 kB/s.
     pub body_timeout: Duration,
-    /// How long a reply may sit unread in the socket. 20 s, as the body.
+    /// Time that a reply may stay unread in the socket. 20 s, as for the body.
     pub write_timeout: Duration,
-    /// Bytes of request line and headers. 16 KiB: twice nginx's, since callers may bring large traces that are dropped anyway.
+    /// Bytes of request line and headers. 16 KiB: twice nginx's default, since callers may send large trace headers.
     pub header_bytes: usize,
-    /// Header lines. 64: a busy proxy chain adds about twenty.
+    /// Number of header lines. 64: a long proxy chain adds about twenty.
     pub headers: usize,
-    /// HTTP/2: requests open at once on a connection. 100: the least that RFC 9113 §6.5.2 advises.
+    /// HTTP/2: requests open at once on a connection. 100: the minimum that RFC 9113 §6.5.2 advises.
     pub streams: u32,
-    /// HTTP/2: streams that a caller resets before they were looked at, and streams with errors of the protocol, before the
-    /// connection is ended (CVE-2023-44487 and its kind). 20: a caller that changes its mind more often at once is none.
+    /// HTTP/2: early resets by a caller, and streams with protocol errors, before the connection ends (CVE-2023-44487 and
+    /// similar). 20: an honest caller resets far fewer at once.
     pub stream_resets: usize,
-    /// HTTP/2: bytes that a caller may send on a stream before we took any; a connection has four times that. 256 KiB: most
-    /// messages in one go, and 1 MiB in memory for a connection that is not read from.
+    /// HTTP/2: bytes that a caller may send on a stream ahead of the gateway; a connection has four times that. 256 KiB: most
+    /// messages in one go, and 1 MiB of memory for an unread connection.
     pub stream_window: u32,
-    /// HTTP/2: how often a silent peer is asked whether it is there, both ways. 30 s: well before a router in between forgets.
+    /// HTTP/2: interval of pings to a silent peer, in both directions. 30 s: well before a router on the path forgets the
+    /// connection.
     pub ping_interval: Duration,
-    /// Tokens of credentials that are remembered as verified, on one connection. 8: an agent has one and renews it now and then.
+    /// Verified credential tokens remembered on one connection. 8: an agent has one token and renews it now and then.
     pub credentials_remembered: usize,
-    /// Bytes of a request's body, compressed and inflated alike. 1 MiB: the paper's messages are under 2 kB; free text up
-    /// to a book chapter fits.
+    /// Bytes of a request's body, compressed or inflated. 1 MiB: the paper's messages are under 2 kB, and a book chapter
+    /// fits.
     pub body_bytes: usize,
-    /// Inflated bytes for each compressed byte, judged past 64 KiB. 100: deflate can reach about 1000, and only a bomb comes near.
+    /// Inflated bytes for each compressed byte, checked past 64 KiB. 100: only a bomb approaches deflate's maximum of about
+    /// 1000.
     pub inflate_ratio: usize,
-    /// Nesting of JSON. 32: a concept in the history of an A2A task stands at level 8.
+    /// Nesting depth of JSON. 32: a concept in the history of an A2A task is at level 8.
     pub depth: usize,
-    /// JSON values in a message. 20,000: 1 MiB of small numbers would be 500,000 and cost far more than it says.
+    /// JSON values in a message. 20,000: 1 MiB of small numbers would be 500,000 values and disproportionately costly.
     pub nodes: usize,
     /// Concepts in a request. 64: the paper's largest has three; each costs one policy decision.
     pub concepts: usize,
-    /// Concepts in a reply, event or notification. 4,096: a task that is read has a part for each piece that was appended to its artifact, and
-    /// a long answer of a model is told in thousands of pieces.
+    /// Concepts in a reply, event or notification. 4,096: a task has a part for each piece appended to its artifact, and a
+    /// long model answer has thousands of pieces.
     pub reply_concepts: usize,
-    /// Ids of tasks, conversations and push configurations that one message names. 512: twice `push_targets`, and more than a long history
-    /// refers to; an eighth of `owned`.
+    /// Ids of tasks, conversations and push configurations in one message. 512: twice `push_targets`, and more than a long
+    /// history refers to; an eighth of `owned`.
     pub named_ids: usize,
-    /// Units a second that the arrivals of one agent may cost, all routes together. A message costs one unit, one more for each 4 KiB of its
-    /// body, and one more for each 500 JSON values. 1000: at 25 µs each that is a fortieth of a core, so tens of agents share one.
+    /// Units a second for the arrivals of one agent, on all routes together. A message costs one unit, one more for each 4
+    /// KiB of body, and one more for each 500 JSON values. 1000: at 25 µs each, a fortieth of a core, so tens of agents share
+    /// one.
     pub rate_per_second: u32,
-    /// Units at once from one agent before the rate bites. 2000: two seconds of it.
+    /// Burst of units from one agent. 2000: two seconds of `rate_per_second`.
     pub rate_burst: u32,
-    /// Buckets of limits by policies and `limits.json` that are not full, of all agents together. 1,048,576: some 64 MiB, should a
-    /// million agents be active at once.
+    /// Partly used buckets of limits by policies and `limits.json`, of all agents together. 1,048,576: about 64 MiB if a
+    /// million agents are active at once.
     pub rate_buckets: usize,
-    /// Agents that have an account. 65,536: about 16 MiB. An active one is never forgotten; when all are active, a new one is refused.
+    /// Agents with an account. 65,536: about 16 MiB. An active agent keeps its account; if all are active, a new agent is
+    /// refused.
     pub metered_agents: usize,
-    /// Connecting to the agent behind, TLS included. 2 s: it is near.
+    /// Time to connect to the agent, including TLS. 2 s: the agent is near.
     pub connect_timeout: Duration,
-    /// From the request written to the reply's last byte. 30 s: agents think.
+    /// Time from the written request to the last byte of the reply. 30 s: agents need time to think.
     pub upstream_timeout: Duration,
-    /// Bytes of a reply. 1 MiB, as the request.
+    /// Bytes of a reply. 1 MiB, as for the request.
     pub reply_bytes: usize,
-    /// Silence of a stream of events before it is ended. 2 min: agents that think longer say so in between, every 15 s as the
-    /// common libraries have it.
+    /// Silence before a stream of events ends. 2 min: agents that think longer send keep-alives, every 15 s in the common
+    /// libraries.
     pub stream_idle: Duration,
-    /// A stream of events, whole. 1 h: who wants to go on subscribes again, and is judged again.
+    /// Duration of a stream of events. 1 h: a caller that wants more subscribes again and is judged again.
     pub stream_time: Duration,
-    /// Bytes of one event. 1 MiB, as a reply.
+    /// Bytes of one event. 1 MiB, as for a reply.
     pub event_bytes: usize,
     /// Events in a stream. 100,000: 28 a second for an hour.
     pub events: usize,
-    /// Tasks, conversations, push configurations and sessions that one agent owns and the gateway remembers. 4,096: over an hour of a new
-    /// task with a conversation of its own every two seconds; the one it used least lately is forgotten first.
+    /// Tasks, conversations, push configurations and sessions remembered for one agent. 4,096: more than an hour of a new
+    /// task and conversation every two seconds. The least recently used is forgotten first.
     pub owned: usize,
-    /// The same of all agents. 262,144: about 100 MiB, so that 64 agents can be full.
+    /// The same for all agents. 262,144: about 100 MiB, so that 64 agents can reach their maximum.
     pub owned_of_all: usize,
-    /// A2A: push configurations of one agent whose target is kept. 256: up to 10 kB each, so 2.5 MB of an agent; the one that was used least
-    /// lately is forgotten first, and nothing is delivered for it any more.
+    /// A2A: push configurations of one agent with a kept target. 256: up to 10 kB each, so 2.5 MB an agent. The least
+    /// recently used is forgotten first, and its deliveries stop.
     pub push_targets: usize,
-    /// A2A: push configurations of which is remembered what was said so far. 256: each up to twice `appended_text`, so 128 MiB at most; behind what
-    /// was forgotten text is judged alone.
+    /// A2A: push configurations with remembered text. 256: each up to twice `appended_text`, so at most 128 MiB. After a
+    /// forgotten text, a piece is judged alone.
     pub push_texts: usize,
-    /// Native L8: subscriptions that one agent holds open, all routes together. 64: each is a stream or part of a socket, and
-    /// few follow so many topics.
+    /// Native L8: open subscriptions of one agent, on all routes together. 64: each is a stream or part of a socket, and few
+    /// agents follow so many topics.
     pub subscriptions: usize,
-    /// Native L8: the same of all agents. 16,384: as many as 256 agents that are full.
+    /// Native L8: the same for all agents. 16,384: enough for 256 agents at their maximum.
     pub subscriptions_of_all: usize,
-    /// Native L8: requests of one socket that are unanswered. 64: what an agent thinks about at once is a handful.
+    /// Native L8: unanswered requests of one socket. 64: an agent works on a handful at once.
     pub unanswered: usize,
-    /// Sessions in which two agents settle what no context defines. 1,024: some megabytes of concepts; of the agent that holds most, the one
-    /// that ends first is forgotten first.
+    /// Sessions in which two agents settle terms that no context defines. 1,024: a few megabytes of concepts. The agent with
+    /// the most loses its session that ends first.
     pub learnt_sessions: usize,
-    /// Names that are settled, or asked about, in one session. 16: a handful of words that a domain forgot.
+    /// Names settled or under negotiation in one session. 16: a domain omits only a handful of words.
     pub learnt_concepts: usize,
-    /// Native L8: proposals of one agent that are held. 256: as many requests as it has waiting at once and then some; what is forgotten cannot be
-    /// accepted any more, those that were answered first.
+    /// Native L8: held proposals of one agent. 256: more than an agent's concurrent requests. A forgotten proposal cannot be
+    /// accepted; answered ones are forgotten first.
     pub proposals: usize,
-    /// Native L8: the same of all agents. 65,536: some 20 MB, so that 256 agents can be full; of the agent that holds most the oldest are
-    /// forgotten first.
+    /// Native L8: the same for all agents. 65,536: about 20 MB, so that 256 agents can reach their maximum. The agent with
+    /// the most loses its oldest first.
     pub proposals_of_all: usize,
-    /// Native L8: how long a subscription lasts. 1 h, as a stream: who wants to go on subscribes again, and is judged again.
+    /// Native L8: duration of a subscription. 1 h, as for a stream: a caller that wants more subscribes again and is judged
+    /// again.
     pub subscription_time: Duration,
-    /// A2A: bytes of text, with the ids of its artifacts and one for each boundary of its pieces, of one stream or task that later text may be put behind. 256 KiB: as much
-    /// is judged again with each piece that is appended, and it is a long document. Of what readers of several places have together twice as much is kept. A2A and MCP: the same of text in several parts of one
-    /// message, which policies that look at it are asked about as one.
+    /// A2A: bytes of text in one stream or task to which later text may be appended. Artifact ids count too, and one byte for
+    /// each boundary between pieces. 256 KiB: a long document. The gateway judges this much again with each appended piece.
+    /// Readers of several streams together get twice as much.
+    ///
+    /// A2A and MCP: bytes of text in several parts of one message, which policies on text judge as one.
     pub appended_text: usize,
-    /// A2A: artifacts with text of one stream or task. 1,024: whose ids of up to 256 bytes are then as much as their text.
+    /// A2A: artifacts with text in one stream or task. 1,024: their ids of up to 256 bytes then take as much as their text.
     pub text_artifacts: usize,
-    /// A2A: bytes of text that are remembered of all tasks over their streams. 64 MiB: 256 tasks with all that one may have; behind
-    /// what was forgotten nothing can be put.
+    /// A2A: bytes of text remembered for all tasks across their streams. 64 MiB: 256 tasks at their maximum. Nothing can be
+    /// appended to a forgotten text.
     pub told_text: usize,
-    /// A2A: texts of one artifact that its readers may hold, each of which a piece that is appended is judged behind. 64: with three ways of
-    /// putting pieces together two hundred policy decisions; a usual agent that is polled and pushes comes to a dozen.
+    /// A2A: texts of one artifact that its readers may hold. An appended piece is judged after each of them. 64: with three
+    /// ways to append, two hundred policy decisions; a usual agent with polling and push needs a dozen.
     pub told_versions: usize,
-    /// A2A: beside them, texts of readers who went on in two other places or more and left out what others told meanwhile. 16: fifty policy
-    /// decisions; past it those of the most places are given up.
+    /// A2A: further texts of readers that continued in two or more streams and missed parts of others. 16: fifty policy
+    /// decisions. Past it, the texts of the most streams are dropped.
     pub told_mixed: usize,
-    /// A2A: bytes of what passed of one artifact in all places together, in its order, once that is not what one of them told. 16 KiB, the last of
-    /// it: it grows with every place that is behind another.
+    /// A2A: last bytes of one artifact from all streams together, in order of arrival, if no single stream sent them. 16 KiB:
+    /// they grow with every stream that lags.
     pub told_order: usize,
-    /// A2A: pages of lists that one agent was told of and may still ask for; MCP: pages of lists of tools that were begun and can say that one
-    /// is as signed. 64: as many lists read at once.
+    /// A2A: pages of lists that one agent may still request. MCP: unfinished pages of tool lists that can show a tool as
+    /// signed. 64: as many lists read at once.
     pub list_pages: usize,
-    /// MCP: pages of a list of tools that the gateway reads itself after the server said that its tools changed. 16: a thousand tools by the
-    /// page of 64; a call of a tool whose list has more of them is refused until its caller lists it whole, since a later page may say otherwise.
+    /// MCP: pages of a tool list that the gateway reads itself after the server reports a change. 16: a thousand tools at 64
+    /// a page. Calls are refused for a longer list until the caller reads it whole, since a later page may differ.
     pub tool_pages: usize,
-    /// MCP: seconds that a list of tools may be old for a tool to be called that it had as signed; what was not listed within is listed first, by the
-    /// gateway in its caller's place. 0: no list is too old, since servers would be asked for lists that no client asked for.
+    /// MCP: maximum age in seconds of a list that showed a tool as signed, at a call of the tool. If it is older, the gateway
+    /// first lists the tools for the caller. 0 disables the limit: otherwise servers get list requests that no client made.
     pub tool_list_seconds: u32,
-    /// MCP: requests under way in the sessions of one agent, in each direction. 256: as many calls as an agent has waiting at once and then
-    /// some; the oldest is forgotten first and cannot be answered any more on another stream than its own.
+    /// MCP: pending requests in the sessions of one agent, in each direction. 256: more than an agent's concurrent calls. The
+    /// oldest is forgotten first; then only its own stream can answer it.
     pub open_requests: usize,
-    /// MCP: the same of all agents, in both directions, as which eight events count that an agent may resume after. 65,536: some 100 MB; of the
-    /// agent that holds most the oldest are forgotten first.
+    /// MCP: the same for all agents, in both directions. Eight resumable events count as one. 65,536: about 100 MB. The agent
+    /// with the most loses its oldest first.
     pub open_requests_of_all: usize,
-    /// MCP: ids of requests that one agent has in its sessions, since nothing that may pass answered them, or an answer may come again. 4,096: over an hour of a
-    /// refused answer a second. Then its session that was used least lately ends; in the only one no more is asked.
+    /// MCP: request ids of one agent's sessions without a permitted answer, or whose answer may come again. 4,096: more than
+    /// an hour of one refused answer a second. At the limit, the agent's least recently used session ends; if it has only
+    /// one, further requests are refused.
     pub request_ids: usize,
-    /// MCP: events of streams that one agent was told of and may ask to go on after. 1,024: what was on its way when a few of its streams were cut.
+    /// MCP: events after which one agent may resume a stream. 1,024: enough for the events in transit when a few streams
+    /// break.
     pub resumable_events: usize,
-    /// MCP: bytes of what a server says in `WWW-Authenticate`, and of a nonce of DPoP. 4 KiB: a challenge has some 300.
+    /// MCP: bytes of a server's `WWW-Authenticate`, and of a DPoP nonce. 4 KiB: a challenge has about 300.
     pub challenge_bytes: usize,
     /// MCP: bytes of the metadata of a protected resource. 64 KiB: a hundred scopes take 4.
     pub metadata_bytes: usize,
-    /// Kept connections to one agent on one core. 64: more hardly helps a single-threaded runtime.
+    /// Kept connections to one agent on one core. 64: more hardly help a single-threaded runtime.
     pub upstream_idle: usize,
-    /// How long such a connection is kept unused. 4 s: below the 5 s after which Node.js and uvicorn close theirs, so that
-    /// a message is hardly ever sent into a connection that is being closed.
+    /// Time that such a connection is kept unused. 4 s: Node.js and uvicorn close theirs after 5 s, so messages rarely meet a
+    /// closing connection.
     pub upstream_idle_timeout: Duration,
-    /// HTTP/2: connections to one agent on one core. 4: each carries as many messages as the agent says that it takes at once, 100 with most;
-    /// more would only get around what it says.
+    /// HTTP/2: connections to one agent on one core. 4: each carries as many messages as the agent allows, mostly 100. More
+    /// would only bypass the agent's own limit.
     pub upstream_http2_connections: usize,
-    /// HTTP/2: how long a message waits for a place on them before it is refused, not having been sent. 5 s: with `upstream_timeout` that is
-    /// within `drain_timeout`, and an agent that gives none free in so long is not soon done.
+    /// HTTP/2: time that an unsent message waits for a free stream before it is refused. 5 s: with `upstream_timeout` this
+    /// stays within `drain_timeout`. An agent that frees no stream in this time is overloaded.
     pub upstream_wait: Duration,
-    /// Audit records waiting to be written. 8192: about a second of full load; full means refused.
+    /// Audit records in the write queue. 8192: about a second of full load; a full queue refuses messages.
     pub audit_queue: usize,
-    /// Bytes of one record for what policies were asked, where `[audit_values]` keeps that. 16 KiB: some fifty questions, or a few with
-    /// long values; of a message that needs more, only the size is kept.
+    /// Bytes of one record for policy inputs, if `[audit_values]` keeps them. 16 KiB: about fifty questions, or a few with
+    /// long values. A larger input leaves only its size.
     pub audit_asked_bytes: usize,
-    /// From the signal to the end, for messages in flight. 35 s: just past `upstream_timeout`.
+    /// Time from the signal to the end, for messages in flight. 35 s: just past `upstream_timeout`.
     pub drain_timeout: Duration,
-    /// How often the policy directory is looked at for changes. 2 s: reading a few small files.
+    /// Poll interval for the policy directory. 2 s: a poll reads a few small files.
     pub policy_poll: Duration,
-    /// How long the policy directory must stand still before it is read, once it was seen to change. 200 ms: an editor or a copy
-    /// writes one file in less.
+    /// Time that a changed policy directory must stay unchanged before it is read. 200 ms: an editor or a copy writes one
+    /// file in less.
     pub policy_settle: Duration,
-    /// How often the policy directory is read anew where it changed while it was read. 5: a swap of links takes microseconds, so
-    /// who is unlucky five times has a directory that never stands still.
+    /// Further reads of the policy directory if it changes during a read. 5: swapping links takes microseconds, so after five
+    /// tries the directory never settles.
     pub policy_read_tries: usize,
-    /// Faults of a rejected set that the log and `/status` tell, and warnings of a live one; of those behind them the number. 256: more than
-    /// anybody mends before they check again, and 10,000 policies can have one each.
+    /// Faults of a rejected set, or warnings of a live one, in the log and `/status`; the rest are only counted. 256: more
+    /// than an operator corrects at once, while each of 10,000 policies can have one.
     pub policy_faults_told: usize,
-    /// Files of policies. 1000: a file for each of many teams.
+    /// Policy files. 1000: a file for each of many teams.
     pub policy_files: usize,
-    /// Bytes of one file of policies. 1 MiB: some 5,000 policies.
+    /// Bytes of one policy file. 1 MiB: about 5,000 policies.
     pub policy_file_bytes: usize,
-    /// Bytes of a signed bundle of policies, in memory before its signature is looked at. 32 MiB: 10,000 policies and 80,000 agents.
+    /// Bytes of a signed policy bundle, in memory before its signature is checked. 32 MiB: 10,000 policies and 80,000 agents.
     pub policy_bundle_bytes: usize,
-    /// Policies, all files together. 10,000: what loads within five seconds.
+    /// Policies in all files together. 10,000: the number that loads within five seconds.
     pub policies: usize,
-    /// Bytes of `entities.json`. 16 MiB: some 80,000 agents.
+    /// Bytes of `entities.json`. 16 MiB: about 80,000 agents.
     pub entities_bytes: usize,
     /// Agents in `entities.json`.
     pub agents: usize,
-    /// Groups of one agent in `entities.json`, and credentials of one. 256: each is looked at when a policy asks for it.
+    /// Groups of one agent in `entities.json`, and credentials of one agent. 256: a policy that uses them checks each.
     pub policy_memberships: usize,
-    /// Verdicts that are remembered, rounded up to a power of two. 16,384: below 2 MB, for 64 agents times 256 kinds of message.
+    /// Remembered verdicts, rounded up to a power of two. 16,384: below 2 MB, for 64 agents times 256 kinds of message.
     pub policy_verdicts: usize,
-    /// Costs in `limits.json`, budgets in it, and items in each list of a budget. 1,024: each budget is looked at for every message of its agents.
+    /// Costs in `limits.json`, its budgets, and items in each list of a budget. 1,024: every message of an agent checks each
+    /// of its budgets.
     pub policy_budgets: usize,
-    /// How often loading tries again without a context, when policies do not validate with all of them. 512: a try takes some 20 ms.
+    /// Retries of loading without a context, if policies do not validate with all of them. 512: a try takes about 20 ms.
     pub policy_left_out_tries: usize,
-    /// Looks at one line of contexts beside one policy about every type, over one load. 100,000: ten such policies beside ten thousand lines
-    /// within half a minute; past it such a policy is a fault.
+    /// Comparisons of a context line with a policy about every type, in one load. 100,000: ten such policies with ten
+    /// thousand lines within half a minute. Past it, such a policy is a fault.
     pub policy_line_looks: usize,
-    /// Pairs of a permit and a forbid with conditions that one load holds against each other ([`PolicyLimits::max_shadow_pairs`]).
+    /// Conditional permit and forbid pairs that one load compares ([`PolicyLimits::max_shadow_pairs`]).
     pub policy_shadow_pairs: usize,
-    /// Looks at one policy beside one route in one load ([`PolicyLimits::max_route_looks`]).
+    /// Comparisons of a policy with a route in one load ([`PolicyLimits::max_route_looks`]).
     pub policy_route_looks: usize,
-    /// How deep a policy may nest ([`PolicyLimits::max_nesting`]).
+    /// Nesting depth of a policy ([`PolicyLimits::max_nesting`]).
     pub policy_nesting: usize,
-    /// Steps of judging one policy ([`PolicyLimits::max_policy_steps`]).
+    /// Steps to judge one policy ([`PolicyLimits::max_policy_steps`]).
     pub policy_steps: u64,
-    /// Steps of judging all policies of one load ([`PolicyLimits::max_steps`]).
+    /// Steps to judge all policies of one load ([`PolicyLimits::max_steps`]).
     pub policies_steps: u64,
-    /// Bytes that compiled contexts take in memory, of all authorities together, each an equal part; of one line a quarter of its
-    /// authority's. 256 MiB: thousands of documents as people write them.
+    /// Bytes of compiled contexts in memory, in equal parts for all authorities. One line may take a quarter of its
+    /// authority's part. 256 MiB: thousands of documents of usual size.
     pub context_bytes: u64,
-    /// Delivering one push notification, whole: name, connection and the head of the answer. 10 s: receivers are far away, and the agent waits.
+    /// Time to deliver one push notification: name lookup, connection and head of the answer. 10 s: receivers are far away,
+    /// and the agent waits.
     pub push_timeout: Duration,
-    /// Asking the authority for one thing, whole. 10 s: the largest is a tile of a few hundred kB.
+    /// Time of one request to the authority. 10 s: the largest answer is a tile of a few hundred kB.
     pub fetch_timeout: Duration,
-    /// Between two looks at the checkpoints of one peer. 30 s: an authority that shows two histories is found out long before a head of
-    /// ten minutes runs out.
+    /// Interval between reads of one peer's checkpoints. 30 s: a split view is detected long before a ten-minute head
+    /// expires.
     pub peer_interval: Duration,
-    /// Bytes of the revocation lists of one trust domain, of all its issuers. 64 MiB: some two million revoked certificates.
+    /// Bytes of one trust domain's revocation lists, of all its issuers. 64 MiB: about two million revoked certificates.
     pub crl_bytes: usize,
 }
 
@@ -343,7 +355,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// What a body in JSON is read within.
+    /// Limits for reading a JSON body.
     pub(crate) fn json(&self) -> json::Limits {
         json::Limits {
             max_bytes: self.body_bytes,
@@ -353,17 +365,17 @@ impl Limits {
         }
     }
 
-    /// The most that scores can be: what is more is refused before policies are asked.
+    /// Maximum scores of a message. Larger messages are refused before policies are asked.
     #[must_use]
     pub fn scores(&self) -> ScoreBounds {
         let bytes = |bytes: usize| u64::try_from(bytes).unwrap_or(u64::MAX);
         let message_bytes = bytes(self.body_bytes.max(self.reply_bytes).max(self.event_bytes));
-        // what a message says in marked members and beside them, and what it is put behind
+        // text of a message, in and outside marked members, and the text before it
         let text_length = message_bytes.saturating_mul(2).saturating_add(bytes(self.appended_text));
         ScoreBounds { message_bytes, concepts: bytes(self.concepts.max(self.reply_concepts)), text_length }
     }
 
-    /// The bounds of a policy set among them.
+    /// Limits of a policy set.
     pub(crate) fn policies(&self) -> PolicyLimits {
         PolicyLimits {
             max_file_bytes: self.policy_file_bytes,
@@ -386,10 +398,10 @@ impl Limits {
     }
 }
 
-/// Writes the struct of the file, its filling-in and its reading-out from one list, so that no limit can be forgotten in one.
+/// Generates the file's struct, its defaults and its readers from one list, so that none omits a limit.
 macro_rules! file_limits {
     (durations: $($span:ident),* ; numbers: $($number:ident: $kind:ty = $low:literal..=$high:literal),* $(,)?) => {
-        /// `[limits]` as written; every key may be left out.
+        /// `[limits]` as written; every key is optional.
         #[derive(Clone, Debug, Default, Deserialize, Serialize)]
         #[serde(deny_unknown_fields)]
         pub(super) struct FileLimits {
@@ -399,7 +411,7 @@ macro_rules! file_limits {
 
         impl FileLimits {
             /// # Errors
-            /// The first key out of its bounds.
+            /// Refuses the first key out of bounds.
             pub(super) fn check(&self) -> Result<Limits, ConfigFault> {
                 let mut limits = Limits::default();
                 $(if let Some(written) = self.$number {
@@ -411,7 +423,7 @@ macro_rules! file_limits {
                         .map_err(|_| ConfigFault::value(concat!("limits.", stringify!($number)), must))?;
                 })*
                 $(if let Some(Span(written)) = self.$span {
-                    // a timeout of nothing refuses everything; one of an hour is none
+                    // a zero timeout refuses everything; more than an hour is no timeout
                     if written < Duration::from_millis(10) || written > Duration::from_secs(3600) {
                         return Err(ConfigFault::value(
                             concat!("limits.", stringify!($span)), "between 10ms and 1h"));

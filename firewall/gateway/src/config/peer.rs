@@ -1,4 +1,4 @@
-//! Other gateways whose checkpoints are compared with ours.
+//! Other gateways for the comparison of checkpoints.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -7,7 +7,7 @@ use super::raw::FilePeer;
 use super::rules::once;
 use super::{ConfigFault, PeerConfig, Upstream};
 
-/// Peers, at most: each is asked every `limits.peer_interval`, and a few that sit elsewhere in the network see as much as many.
+/// Maximum number of peers. The gateway asks each every `limits.peer_interval`; a few in other networks suffice.
 const MAX_PEERS: usize = 32;
 
 pub(super) fn peers(files: &[FilePeer], base: &Path) -> Result<Vec<PeerConfig>, ConfigFault> {

@@ -1,4 +1,4 @@
-//! The egress lane of a route: where its agent sends push notifications, and where the gateway delivers them.
+//! Egress lane of a route: the listener for its agent's push notifications, and the targets of their delivery.
 
 use std::path::{Path, PathBuf};
 
@@ -10,17 +10,18 @@ use crate::egress::target::{Network, Rule};
 /// The egress lane of a route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PushConfig {
-    /// Where the agent behind sends its notifications.
+    /// Address at which the agent delivers its notifications.
     pub listen: Listen,
-    /// The listener is plain and local, and everyone on it is the route's receiver; else it wants the receiver's certificate.
+    /// True for a plain, local listener, where every sender counts as the route's receiver. Otherwise the listener requires
+    /// the receiver's certificate.
     pub plain: bool,
-    /// What the agent is told as the address, if not the listener's own.
+    /// Address given to the agent, if not the listener's own.
     pub url: Option<String>,
-    /// Where notifications may go.
+    /// Permitted targets of notifications.
     pub(crate) targets: Vec<Rule>,
     /// PEM roots of the targets' certificates.
     pub roots: Option<PathBuf>,
-    /// Addresses that are not public and yet may be delivered to.
+    /// Non-public addresses that are permitted for delivery.
     pub(crate) networks: Vec<Network>,
 }
 
@@ -51,7 +52,7 @@ impl FilePush {
     }
 
     /// # Errors
-    /// A plain listener that others can reach, no target, one that is none, or https without roots.
+    /// Refuses a plain listener open to others, missing or invalid targets, and https without roots.
     pub(super) fn check(&self, route: &str, base: &Path) -> Result<PushConfig, ConfigFault> {
         let key = |name: &str| format!("route `{route}`: push.{name}");
         let missing = |name: &str, needed: &str| {

@@ -1,4 +1,4 @@
-//! The file as it is written: strings, and every key known.
+//! The configuration file as written: strings, and a closed set of keys.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! From the file as written to a [`Config`] whose parts agree.
+//! Conversion of the file as written to a consistent [`Config`].
 
 use std::collections::{BTreeMap, HashSet};
 use std::net::SocketAddr;
@@ -16,15 +16,15 @@ use super::span::Span;
 use super::*;
 use semgate_policies::KeepAs;
 
-/// The admin address unless given: loopback, and a port next to no well-known one.
+/// Default admin address: loopback, and away from well-known ports.
 const ADMIN: &str = "127.0.0.1:9470";
 
-/// How often a head is asked for when no event comes: a revocation is believed after this at the latest while the stream is cut.
+/// Default poll interval for a head while no event arrives. It bounds the delay of a revocation while the stream is down.
 const POLL: Duration = Duration::from_secs(5);
-/// How often revocation lists of certificates are fetched: lists are signed for hours or days.
+/// Default interval between fetches of revocation lists, which are signed for hours or days.
 const CRLS_EVERY: Duration = Duration::from_secs(300);
 
-/// More serving threads than any machine of the class has cores.
+/// Maximum serving threads: more than any suitable machine has cores.
 const MAX_WORKERS: u64 = 256;
 
 pub(super) fn check(mut file: File, base: &Path) -> Result<Config, ConfigFault> {
@@ -58,7 +58,7 @@ pub(super) fn check(mut file: File, base: &Path) -> Result<Config, ConfigFault> 
     Ok(config)
 }
 
-/// A route to a group leads where its members' do: it must not say where by itself.
+/// Fills in a group route from its members' routes; the file must not set these keys.
 fn groups(file: &mut File) -> Result<(), ConfigFault> {
     let places: Vec<_> = file
         .route
@@ -146,7 +146,7 @@ fn trust_domains(file: &File, base: &Path) -> Result<Vec<TrustDomain>, ConfigFau
     Ok(domains)
 }
 
-/// As many issuers as lists are kept of.
+/// Maximum issuers whose lists are kept.
 const MAX_CRL_SETS: usize = 16;
 
 fn crl_source(file: &File, crls: &FileCrls) -> Result<CrlSource, ConfigFault> {
@@ -230,7 +230,7 @@ fn authority(file: &FileAuthority, base: &Path) -> Result<AuthorityConfig, Confi
     })
 }
 
-/// How many witnesses are demanded: all, unless it is said.
+/// Number of required witnesses; defaults to all.
 fn quorum(file: &FileAuthority) -> Result<usize, ConfigFault> {
     let wrong = |what: &str| {
         ConfigFault::value(
@@ -332,7 +332,7 @@ fn route(file: &FileRoute, prefix: &Prefix, base: &Path) -> Result<RouteConfig, 
     })
 }
 
-/// The card must say an address that callers can use: `0.0.0.0` and a Unix socket are none.
+/// Returns true if the listener has an address for the card. `0.0.0.0` and a Unix socket have none.
 fn names_a_host(listen: &Listen) -> bool {
     matches!(listen, Listen::Tcp(address) if !address.ip().is_unspecified())
 }
@@ -370,7 +370,7 @@ fn floors(file: &File) -> Result<Vec<(Line, Version)>, ConfigFault> {
     Ok(floors)
 }
 
-/// One of a directory and a bundle: beside a bundle that is demanded, a directory would be what nobody vouched for.
+/// Selects a directory or a bundle, never both: a directory next to a required bundle would be unsigned.
 fn policies(file: &File, base: &Path) -> Result<PolicyPlace, ConfigFault> {
     let bundle = match (&file.policies, &file.policy_bundle) {
         (Some(path), None) => return Ok(PolicyPlace::Directory(base.join(path))),
@@ -395,10 +395,10 @@ fn policies(file: &File, base: &Path) -> Result<PolicyPlace, ConfigFault> {
     }))
 }
 
-/// Most messages for each that the shadow policies are asked about: one in a million tells nobody anything.
+/// Maximum sampling interval of the shadow policies. A rarer sample tells nothing.
 const MAX_ONE_IN: u64 = 1_000_000;
 
-/// What records keep of what policies were asked: members as policies name them, `payment::transfer.amount`.
+/// Policy inputs kept in records, by the members' names in policies: `payment::transfer.amount`.
 fn audit_values(file: &File) -> Result<Option<BTreeMap<String, KeepAs>>, ConfigFault> {
     let Some(values) = &file.audit_values else { return Ok(None) };
     let mut all = BTreeMap::new();
@@ -434,7 +434,7 @@ pub(super) fn once<'a>(seen: &mut HashSet<&'a str>, key: &str, what: &'a str) ->
     Err(ConfigFault::Twice { key: key.to_owned(), what: what.to_owned() })
 }
 
-/// One step and no more: whoever recognises another counts by itself (F0-50).
+/// Allows one step only: the recognising authority must count by itself.
 fn recognised(authority: &AuthorityConfig, all: &[AuthorityConfig]) -> Result<(), ConfigFault> {
     let Some(by) = &authority.recognised_by else { return Ok(()) };
     match all.iter().find(|other| other.name == *by) {
@@ -446,7 +446,7 @@ fn recognised(authority: &AuthorityConfig, all: &[AuthorityConfig]) -> Result<()
     }
 }
 
-/// What no single table can say about itself.
+/// Checks rules across tables.
 fn agree(config: &Config) -> Result<(), ConfigFault> {
     let missing = |key: &str, needed: &str| {
         Err(ConfigFault::Missing { key: key.to_owned(), needed: needed.to_owned() })

@@ -1,11 +1,11 @@
-//! Which contexts a receiver understands.
+//! Contexts that a receiver understands.
 
 use std::fmt;
 
 use semgate_contexts::{Line, Version};
 use semgate_inspect::LineScope;
 
-/// What a receiver understands: `*`, `payment`, `payment:v2` or `payment:v1.1`.
+/// A context or a range of them: `*`, `payment`, `payment:v2` or `payment:v1.1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ContextScope {
     /// Every line.
@@ -19,7 +19,7 @@ pub enum ContextScope {
 }
 
 impl ContextScope {
-    /// As the inspector asks.
+    /// Converts to the inspector's form.
     pub(crate) fn for_route(&self) -> LineScope {
         match self {
             Self::Any => LineScope::All,
@@ -40,7 +40,7 @@ impl ContextScope {
         if let Ok(version) = Version::parse(version) {
             return Some(Self::Exact(line, version));
         }
-        // a bare major is a version with its minor left off, in the same spelling
+        // a bare major is parsed as a version with minor 0
         let version = Version::parse(&format!("{version}.0")).ok()?;
         Some(Self::Major(line, version.major))
     }

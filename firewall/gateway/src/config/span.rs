@@ -1,4 +1,4 @@
-//! Durations as people write them: `900`, `"15m"`, `"90s"`, `"250ms"`, `"2h"`.
+//! Durations in configuration files: `900`, `"15m"`, `"90s"`, `"250ms"`, `"2h"`.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,5 +1,4 @@
-//! Delivering one notification: the address that was checked is the one that is connected to, and whatever the target says beyond
-//! "taken" is ignored.
+//! Delivery of one notification. The connection uses the checked address, and only the status of the answer counts.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -21,24 +20,24 @@ use super::{Egress, refused};
 use crate::admit::headers::Media;
 use crate::executor::OnThisCore;
 
-/// A2A 0.3 §9.5 and 1.0 §13: what receivers know the configuration by.
+/// Header with the receiver's name for the configuration (A2A 0.3 §9.5, 1.0 §13).
 const TOKEN: HeaderName = HeaderName::from_static("x-a2a-notification-token");
 
-/// Addresses of one name that are looked at: more are no service.
+/// Maximum addresses of one name. No service has more.
 const MAX_ADDRESSES: usize = 32;
-/// Headers and bytes of an answer's head, of which only the status counts.
+/// Maximum headers and bytes of an answer's head. Only its status counts.
 const MAX_HEADERS: usize = 64;
 const MAX_HEAD: usize = 16 * 1024;
 
-/// A connection to the target, opened before the last look at what is in force.
+/// A connection to the target, opened before the final check of the current state.
 pub(crate) struct Open {
     link: http1::SendRequest<Full<Bytes>>,
 }
 
-/// Opens a connection to the target, which `core` drives.
+/// Opens a connection to the target, driven by `core`.
 ///
 /// # Errors
-/// `target_refused` if one of its addresses may not be connected to, `upstream_unavailable`.
+/// `target_refused` if any of its addresses is forbidden; `upstream_unavailable`.
 pub(crate) async fn open(egress: &Egress, target: &Target, core: &OnThisCore) -> Result<Open, Refusal> {
     let addresses = addresses(egress, target).await?;
     let stream = connect(&addresses).await?;
@@ -56,7 +55,7 @@ pub(crate) async fn open(egress: &Egress, target: &Target, core: &OnThisCore) ->
     begin(TokioIo::new(stream.map_err(|why| unreachable(&why))?), core).await
 }
 
-/// Every address of the target. One that may not be connected to refuses all: a name that leads there too is not trusted half.
+/// Every address of the target. One forbidden address refuses the target, since the name is then not trusted at all.
 async fn addresses(egress: &Egress, target: &Target) -> Result<Vec<SocketAddr>, Refusal> {
     let all: Vec<SocketAddr> = match &target.host {
         Host::Address(address) => vec![SocketAddr::new(*address, target.port)],
@@ -94,10 +93,10 @@ where
     Ok(Open { link })
 }
 
-/// Sends the checked bytes, and reads the status of the answer. A redirect is not followed; the answer's body is not read.
+/// Sends the checked bytes and reads the status of the answer. Follows no redirect and reads no body.
 ///
 /// # Errors
-/// `upstream_unavailable` for a connection that ended, `upstream_invalid` for every status that is no success.
+/// `upstream_unavailable` for a broken connection, `upstream_invalid` for any status except success.
 pub(crate) async fn send(
     mut open: Open,
     target: &Target,
@@ -133,7 +132,7 @@ pub(crate) async fn send(
         .with_delivered(Delivered::Yes))
 }
 
-/// What the owner of the configuration wants to be shown at the target.
+/// Adds the headers that the configuration's owner wants at the target.
 fn show(delivery: &Delivery, headers: &mut HeaderMap) -> Result<(), Refusal> {
     let secret = |text: &str| {
         let value = HeaderValue::try_from(text).map_err(|_| unreachable(&"a credential is no header value"));
@@ -151,7 +150,7 @@ fn show(delivery: &Delivery, headers: &mut HeaderMap) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// `scheme` in 1.0, the first of `schemes` in 0.3; without credentials there is nothing to show.
+/// Value of `Authorization`: `scheme` in 1.0, the first of `schemes` in 0.3; `None` without credentials.
 fn authorization(text: &str) -> Option<String> {
     let said: serde_json::Value = serde_json::from_str(text).ok()?;
     let scheme = said.get("scheme").or_else(|| said.get("schemes")?.get(0))?.as_str()?;
@@ -165,7 +164,7 @@ fn unreachable(why: &dyn fmt::Display) -> Refusal {
         .with_detail(why.to_string())
 }
 
-/// It took too long.
+/// Refusal of a delivery that took too long.
 pub(crate) fn too_slow(delivered: Delivered) -> Refusal {
     Refusal::new(Code::UpstreamTimeout, "the notification's target did not answer in time")
         .with_hint("send it again later")

@@ -1,18 +1,18 @@
-//! Where notifications may go: URLs in one spelling, an allow-list of them, and addresses that may be connected to.
+//! Targets of notifications: URLs in one spelling, an allow-list, and addresses permitted for connections.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Why a text is no target.
+/// Reason why a text is not a valid target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TargetFault {
     /// Neither `https://` nor `http://`.
     Scheme,
-    /// `http://` to another host than a loopback address or `localhost`.
+    /// `http://` to a host other than a loopback address or `localhost`.
     Plain,
-    /// A user, an empty or odd host, one that is no canonical name or address, or a port that is none.
+    /// A user, an invalid port, or an empty or non-canonical host.
     Host,
-    /// A byte, an escape or a step upwards by which two readers could see two paths.
+    /// A byte, an escape or a `..` step that two readers could interpret differently.
     Path,
 }
 
@@ -37,7 +37,7 @@ pub(crate) enum Host {
 }
 
 impl Host {
-    /// One spelling each: a name in lower case whose last label is no number, an address as it is printed.
+    /// Parses one spelling of each host: a lower-case name whose last label is not a number, or an address in canonical form.
     fn parse(text: &str) -> Option<Self> {
         if let Some(inner) = text.strip_prefix('[') {
             let inner = inner.strip_suffix(']')?;
@@ -55,7 +55,7 @@ impl Host {
                 && edge(label.bytes().next())
                 && edge(label.bytes().next_back())
         };
-        // what other readers take for an address in another spelling: `127.1`, `0x7f000001`, `2130706433`
+        // other readers take these for addresses: `127.1`, `0x7f000001`, `2130706433`
         let last = text.rsplit('.').next().unwrap_or_default();
         let number = last.bytes().next().is_none_or(|b| b.is_ascii_digit());
         let name = text.len() <= 253 && text.split('.').all(label) && !number;
@@ -70,7 +70,7 @@ impl Host {
     }
 }
 
-/// A URL that may be asked for, in one spelling.
+/// A valid URL in one spelling.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Target {
     pub(crate) tls: bool,
@@ -88,7 +88,7 @@ impl fmt::Debug for Target {
 
 impl Target {
     /// # Errors
-    /// What is wrong with it.
+    /// Returns the fault of an invalid URL.
     pub(crate) fn parse(text: &str) -> Result<Self, TargetFault> {
         let (tls, rest) = match (text.strip_prefix("https://"), text.strip_prefix("http://")) {
             (Some(rest), _) => (true, rest),
@@ -113,7 +113,7 @@ impl Target {
         Ok(Self { tls, host, port, path: path.to_owned(), query })
     }
 
-    /// What goes into `Host`.
+    /// Value of `Host`.
     pub(crate) fn authority(&self) -> String {
         let default = if self.tls { 443 } else { 80 };
         let host = match &self.host {
@@ -150,16 +150,17 @@ fn authority_of(text: &str, default: u16) -> Option<(Host, u16)> {
     Some((Host::parse(host)?, port))
 }
 
-/// Nothing that a receiver could fold into another path.
+/// Returns true if no receiver can interpret the path as another one.
 fn plain_path(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     let escaped = ["%2e", "%2f", "%5c", "%00", "%25"].iter().any(|escape| lower.contains(escape));
-    // some receivers take a parameter off each step before they walk it (RFC 3986 §3.3): `..;x` is a step upwards there
+    // some receivers drop a step's parameters before they resolve it (RFC 3986 §3.3): they read `..;x` as `..`
     let step = |part: &str| matches!(part.split(';').next(), Some("." | ".."));
     !escaped && !path.split('/').any(step)
 }
 
-/// One entry of an allow-list: a URL, and all below it. On a loopback host it may hold for every port: `http://localhost:*/`.
+/// One entry of an allow-list: a URL and everything below it. On a loopback host it may cover every port:
+/// `http://localhost:*/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rule {
     target: Target,
@@ -168,7 +169,7 @@ pub(crate) struct Rule {
 
 impl Rule {
     /// # Errors
-    /// As [`Target::parse`]; a query is no place.
+    /// Same as [`Target::parse`]; also refuses a query.
     pub(crate) fn parse(text: &str) -> Result<Self, TargetFault> {
         let any_port = text.split_once("://").is_some_and(|(_, rest)| {
             let authority = rest.split('/').next().unwrap_or_default();
@@ -191,7 +192,7 @@ impl Rule {
 
     fn holds(&self, target: &Target) -> bool {
         let rule = &self.target;
-        // an entry that ends in `/` is a place with something in it: without the slash it is another resource of another owner
+        // an entry with a final `/` covers only what is below it: the path without the slash may have another owner
         let below = target
             .path
             .strip_prefix(rule.path.as_str())
@@ -211,7 +212,7 @@ impl fmt::Display for Rule {
     }
 }
 
-/// Addresses with a common beginning: `10.1.0.0/16`.
+/// A network of addresses: `10.1.0.0/16`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Network {
     base: IpAddr,
@@ -224,7 +225,7 @@ impl Network {
         let (base, bits): (IpAddr, u32) = (base.parse().ok()?, bits.parse().ok()?);
         let most = if base.is_ipv4() { 32 } else { 128 };
         let network = Self { base, bits };
-        // the base has no bit past its length, so that nobody reads more or less into it
+        // the base has no bit past its prefix length, so that its meaning is unambiguous
         (bits <= most && network.cut(base) == Some(number(base))).then_some(network)
     }
 
@@ -253,26 +254,26 @@ fn number(address: IpAddr) -> u128 {
     }
 }
 
-/// What a lane delivers to.
+/// Permitted targets of a lane.
 #[derive(Clone, Debug)]
 pub(crate) struct Targets {
     pub(crate) rules: Vec<Rule>,
     pub(crate) networks: Vec<Network>,
 }
 
-/// A target that is not on the list.
+/// The target is not on the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OffTheList;
 
-/// An address that nothing is delivered to.
+/// The address is forbidden for delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotPublic;
 
 impl Targets {
-    /// The target of a URL, if it is on the list.
+    /// Returns the target of a URL, if it is on the list.
     ///
     /// # Errors
-    /// [`OffTheList`], also for what is no URL in its one spelling, and for an address that is written out and may not be connected to.
+    /// [`OffTheList`], also for an invalid URL and for a literal address that is forbidden.
     pub(crate) fn listed(&self, url: &str) -> Result<Target, OffTheList> {
         let target = Target::parse(url).map_err(|_| OffTheList)?;
         if !self.rules.iter().any(|rule| rule.holds(&target)) {
@@ -281,15 +282,15 @@ impl Targets {
         Ok(target)
     }
 
-    /// Whether an address that a target's name was resolved to may be connected to. One that is not public only if the list names
-    /// it itself, or one of its networks does; a loopback address also for `localhost`.
+    /// Checks an address to which a target's name resolved. A non-public address must itself be on the list or in a listed
+    /// network. `localhost` also permits a loopback address.
     ///
     /// # Errors
     /// [`NotPublic`].
     pub(crate) fn connectable(&self, target: &Target, address: IpAddr) -> Result<(), NotPublic> {
         let address = address.to_canonical();
         let named = match &target.host {
-            // the list names hosts literally, so an address that got this far is on it
+            // the list has literal hosts, so this address is on it
             Host::Address(host) => host.to_canonical() == address,
             Host::Name(name) => name == "localhost" && address.is_loopback(),
         };
@@ -298,7 +299,7 @@ impl Targets {
     }
 }
 
-/// Whether an address is one of the public internet's (IANA's registries of special-purpose addresses, RFC 6890 and after).
+/// Returns true for addresses of the public internet (IANA special-purpose registries, RFC 6890 and later).
 fn public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => {
@@ -319,7 +320,7 @@ fn public(address: IpAddr) -> bool {
         }
         IpAddr::V6(address) => {
             let [a, b, ..] = address.segments();
-            // global unicast, without what holds an address of IPv4 or is for documents and trials
+            // global unicast, without embedded IPv4, documentation and test ranges
             (0x2000..0x4000).contains(&a)
                 && a != 0x2002
                 && a != 0x3fff

@@ -1,41 +1,41 @@
-//! Lines of what comes in pieces: each ends in LF or CRLF, and a CR or NUL anywhere else is a fault.
+//! Lines of input that arrives in pieces. A line ends in LF or CRLF; a CR or NUL anywhere else is a fault.
 
 use bytes::{Buf, Bytes, BytesMut};
 
 use super::EventFault;
 
-/// Splits pieces into lines. Holds at most what is bounded and the piece that came last.
+/// Splits pieces into lines. Holds at most the bounded bytes and the last piece.
 #[derive(Debug, Default)]
 pub(super) struct LineReader {
     buffer: BytesMut,
-    /// Bytes at the front of the buffer that were looked through for the end of the line.
+    /// Bytes at the front of the buffer already searched for a line end.
     searched: usize,
-    /// Bytes that have left the buffer since [`LineReader::begin`].
+    /// Bytes taken from the buffer since [`LineReader::begin`].
     taken: usize,
 }
 
 impl LineReader {
-    /// Adds what came. Take every line before adding more: nothing else bounds what is waiting.
+    /// Adds a piece. Take every line first; nothing else bounds the waiting bytes.
     pub(super) fn add(&mut self, piece: Bytes) {
         if self.buffer.is_empty() {
-            // the only owner of its bytes, as a piece from a connection usually is, is taken without a copy
+            // avoids a copy if the piece owns its bytes alone, as most pieces of a connection do
             self.buffer = BytesMut::from(piece);
         } else {
             self.buffer.extend_from_slice(&piece);
         }
     }
 
-    /// What came and was not taken yet.
+    /// Bytes that arrived and were not taken yet.
     pub(super) fn waiting(&self) -> &[u8] {
         &self.buffer
     }
 
-    /// Bytes since [`LineReader::begin`], and what came and was not taken yet.
+    /// Bytes since [`LineReader::begin`], including waiting ones.
     pub(super) fn buffered(&self) -> usize {
         self.taken.saturating_add(self.buffer.len())
     }
 
-    /// From here on bytes are counted anew.
+    /// Restarts the count of bytes.
     pub(super) fn begin(&mut self) {
         self.taken = 0;
     }
@@ -43,7 +43,8 @@ impl LineReader {
     /// The next line without its end; `None` until more is added.
     ///
     /// # Errors
-    /// [`EventFault::Line`]; [`EventFault::TooLarge`] for more than `most` bytes since [`LineReader::begin`], ends of lines before this one's counted.
+    /// [`EventFault::Line`]; [`EventFault::TooLarge`] for more than `most` bytes since [`LineReader::begin`]. Line ends
+    /// before this line's count too.
     pub(super) fn next(&mut self, most: usize) -> Result<Option<Bytes>, EventFault> {
         let rest = self.buffer.get(self.searched..).unwrap_or_default();
         let Some(found) = memchr::memchr2(b'\n', b'\0', rest) else {
@@ -63,7 +64,7 @@ impl LineReader {
         ended(line).map(Some)
     }
 
-    /// What is left once nothing more comes.
+    /// Takes the rest after the last piece.
     ///
     /// # Errors
     /// [`EventFault::Line`].
@@ -77,7 +78,7 @@ impl LineReader {
     }
 }
 
-/// A line without the CR of its end.
+/// Removes the CR at the end of a line.
 fn ended(mut line: Bytes) -> Result<Bytes, EventFault> {
     if line.last() == Some(&b'\r') {
         line.truncate(line.len().saturating_sub(1));

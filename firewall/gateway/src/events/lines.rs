@@ -1,7 +1,7 @@
-//! JSON values, one a line, where a server of MCP writes the stream of an answer so under `application/json`.
+//! JSON values, one a line, for MCP servers that stream an answer as `application/json`.
 //!
-//! Readers differ in what ends a line, so that a value could hide another from one of them: LF and CRLF do here, and a CR anywhere else is a fault. Each
-//! value is judged as an event is, and a line is written anew with what some readers end a line at as escapes, so that it is one line to all of them.
+//! Readers disagree on line ends, so one value could hide another. Only LF and CRLF end a line here, and a CR anywhere else
+//! is a fault. Each value is judged like an event. Characters that some readers treat as line ends are written as escapes.
 
 use bytes::{Bytes, BytesMut};
 use http::header::CONTENT_ENCODING;
@@ -18,7 +18,7 @@ use crate::config::Limits;
 use crate::forward::Answering;
 use crate::reasons::{invalid, timeout};
 
-/// Reads one stream. Holds at most one line and the piece that came last.
+/// Reader of one stream. Holds at most one line and the last piece.
 #[derive(Debug)]
 pub(crate) struct Lines {
     limits: EventLimits,
@@ -31,20 +31,20 @@ impl Lines {
         Self { limits, lines: LineReader::default(), seen: 0 }
     }
 
-    /// Bytes of what is not whole.
+    /// Number of bytes of unfinished input.
     pub(crate) fn buffered(&self) -> usize {
         self.lines.buffered()
     }
 
-    /// Adds what came. Take every [`Lines::next`] before adding more: nothing else bounds what is waiting.
+    /// Adds a piece. Call [`Lines::next`] until it returns `None` first; nothing else bounds the waiting bytes.
     pub(crate) fn add(&mut self, piece: Bytes) {
         self.lines.add(piece);
     }
 
-    /// The next line that is not empty; `None` until more is added.
+    /// The next nonempty line; `None` until more is added.
     ///
     /// # Errors
-    /// [`EventFault`]: nothing more may be read.
+    /// [`EventFault`]; nothing more may be read then.
     pub(crate) fn next(&mut self) -> Result<Option<Bytes>, EventFault> {
         while let Some(line) = self.lines.next(self.limits.event_bytes)? {
             self.lines.begin();
@@ -55,10 +55,10 @@ impl Lines {
         Ok(None)
     }
 
-    /// The end of the stream: what stands behind the last end of a line is a line too.
+    /// Ends the stream. Text after the last line end counts as a line.
     ///
     /// # Errors
-    /// As [`Lines::next`].
+    /// Same as [`Lines::next`].
     pub(crate) fn end(&mut self) -> Result<Option<Bytes>, EventFault> {
         let last = self.lines.rest()?;
         if last.is_empty() { Ok(None) } else { self.counted(last).map(Some) }
@@ -70,7 +70,7 @@ impl Lines {
     }
 }
 
-/// A value as one line, with its end. It was read strictly, so that an LF or CR in it is a blank between others.
+/// Writes a value as one line with its end. Strictly parsed JSON has LF and CR only as white space between tokens.
 pub(crate) fn write(value: &[u8]) -> Bytes {
     let mut out = BytesMut::with_capacity(value.len().saturating_add(8));
     for part in value.split(|byte| matches!(byte, b'\n' | b'\r')) {
@@ -80,8 +80,8 @@ pub(crate) fn write(value: &[u8]) -> Bytes {
     out.freeze()
 }
 
-/// Whether an answer that has begun is several values: its first line that is not empty is whole JSON and a message with a method, which answers
-/// nothing, so that more has to come. All else, an answer first of all, is one reply. What was read stays with the answer.
+/// Returns true if an answer holds several values. Its first nonempty line is then JSON of a message with a method, which is
+/// no answer, so more must follow. Everything else is one reply. The bytes read stay with the answer.
 ///
 /// # Errors
 /// `upstream_timeout` and `upstream_invalid`, as for a whole reply.
@@ -95,7 +95,7 @@ pub(crate) async fn are_several(answering: &mut Answering, limits: &Limits) -> R
             Ok(Some(Ok(frame))) => frame,
             Ok(None) => break false,
             Ok(Some(Err(_))) => return Err(invalid("the reply of the agent behind was cut")),
-            // its head came, so it has the message
+            // the agent sent a head, so it has the message
             Err(_) => return Err(timeout(Delivered::Yes)),
         };
         let Ok(data) = frame.into_data() else { continue };
@@ -111,7 +111,7 @@ pub(crate) async fn are_several(answering: &mut Answering, limits: &Limits) -> R
     Ok(several)
 }
 
-/// What was read of an answer, and how far it was looked through.
+/// Start of an answer, and the number of bytes searched.
 #[derive(Debug, Default)]
 struct Begun {
     read: BytesMut,
@@ -128,7 +128,7 @@ impl Begun {
         }
     }
 
-    /// The first line that is not empty, once its end is there.
+    /// The first nonempty line, once it is complete.
     fn first_line(&mut self) -> Option<&[u8]> {
         loop {
             let rest = self.read.get(self.searched..).unwrap_or_default();
@@ -147,13 +147,13 @@ impl Begun {
     }
 }
 
-/// Whether a line is a message that answers nothing.
+/// Returns true for a message that is no answer.
 fn tells(line: &[u8], limits: &Limits) -> bool {
     let read = json::read(line, &json::Limits { max_bytes: limits.reply_bytes, ..limits.json() });
     read.is_ok_and(|json| json.as_object().is_some_and(|message| message.get("method").is_some()))
 }
 
-/// A success in plain JSON; whatever else is said of the body is for the judgement of the whole.
+/// Returns true for a success in plain JSON. Further checks of the body follow when it is complete.
 fn plain_json(head: &Parts) -> bool {
     let json = ContentType::of(&head.headers).is_some_and(|content| content.kind == Media::Json.as_str());
     let encoded = head.headers.get_all(CONTENT_ENCODING).iter().any(|value| value != "identity");

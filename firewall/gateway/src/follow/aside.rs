@@ -1,8 +1,9 @@
-//! Work on policy sets that takes milliseconds or seconds of a core, while messages are served beside it: reading, loading and taking apart.
+//! Slow work on policy sets (reading, loading and dropping) next to the serving of messages. It takes milliseconds or seconds
+//! of a core.
 //!
-//! Each seat of policies has one thread that reads and loads, for as long as the gateway lives: memory of a thread that ended the allocator hands
-//! to whichever asks next, and one that serves would sort what is left of ten thousand policies. Another one takes apart what was in
-//! force, since a directory that blocks must not keep memory.
+//! Each policy set has one thread for reading and loading, for the lifetime of the gateway. If it ended, the allocator would
+//! give its memory to the next thread. A serving thread would then have to sort the remains of ten thousand policies. A
+//! second thread drops former sets, since a blocked directory must not hold memory.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,37 +15,38 @@ use tokio::sync::oneshot;
 
 use crate::fault::RunFault;
 
-/// The nice value of the thread once messages are judged: its ten seconds at most for 10,000 policies must not be taken from them. At 10 the
-/// kernel gives it about a tenth of a core that one other wants whole, less beside several, and all of an idle one; so a flood delays a set and keeps none from
-/// going live.
+/// Nice value of the thread once messages are judged: loading 10,000 policies takes up to ten seconds of a core. At 10 it
+/// gets about a tenth of a core that another thread wants whole, and all of an idle one. So a flood of messages delays a set
+/// but never stops it.
 const NICE: i32 = 10;
 
-/// The longest that policies are worked on without a rest, but for pieces that are longer ([`gently`]). Once a kernel gave a core
-/// to a thread, of however low a priority, it lets it run on until the next tick of its clock, 4 ms on many systems and 10 on some, and
-/// a message whose thread waits there waits as long. A fifth of what one is meant to wait at most, since it may meet this more than once.
+/// The longest work without a rest, except for longer units ([`gently`]). A kernel lets a thread of any priority run on until
+/// the next clock tick, 4 ms or 10 ms on usual systems. A message on that core waits as long. The value is a fifth of its
+/// maximum wait, since it may meet several rests.
 const WORK: Duration = Duration::from_millis(1);
 
-/// Asked for; what a rest takes is by the system's timers, a tenth of a millisecond on most. So a load takes a tenth longer. A thread that
-/// sleeps gives its core away at once.
+/// Requested length of a rest. Timers add about a tenth of a millisecond on most systems, so a load takes a tenth longer. A
+/// sleeping thread releases its core at once.
 const REST: Duration = Duration::from_micros(50);
 
 thread_local! {
-    /// When the thread last rested.
+    /// Time of the thread's last rest.
     static RESTED: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// The thread; it ends with the last of its handles, after what it was given.
+/// Handle of the thread, which ends after its jobs once the last handle is dropped.
 #[derive(Clone, Debug)]
 pub(crate) struct Aside(mpsc::Sender<Job>);
 
-/// Whether messages wait for the work, or work for the messages.
+/// Priority of the work relative to messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Haste {
-    /// While nothing of the operator's is live there is no message to be kind to, and all wait for the set that will be.
+    /// Messages wait for the work, since no policies of the operator are live yet.
     Awaited,
-    /// The thread rests now and then, and has a low priority from now on: that cannot be taken back without rights that a gateway has not.
+    /// The thread rests now and then and lowers its priority for good. Raising it again would need rights that a gateway does
+    /// not have.
     GivesWay,
 }
 
@@ -52,7 +54,7 @@ impl Aside {
     /// Starts a thread of this name.
     ///
     /// # Errors
-    /// The system starts no more threads.
+    /// The system cannot start another thread.
     pub(crate) fn start(name: &str) -> Result<Self, RunFault> {
         let (jobs, given) = mpsc::channel::<Job>();
         std::thread::Builder::new()
@@ -62,7 +64,7 @@ impl Aside {
         Ok(Self(jobs))
     }
 
-    /// Does this after what was given before. `None` if it panics.
+    /// Runs a job after all earlier ones. `None` if it panics.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         haste: Haste,
@@ -71,14 +73,14 @@ impl Aside {
         self.give(haste, job).await.ok().flatten()
     }
 
-    /// As [`Aside::run`] of what is awaited, for a thread that has nothing else to do.
+    /// Runs an awaited job like [`Aside::run`], for a thread without other work.
     pub(super) fn wait<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let (done, result) = mpsc::channel();
         drop(self.give(Haste::Awaited, move || drop(done.send(job()))));
         result.recv().ok()
     }
 
-    /// Takes this apart there, whenever it comes to it; nobody waits for that.
+    /// Drops a value on the thread at some later time.
     pub(super) fn bury(&self, what: impl Send + 'static) {
         drop(self.give(Haste::GivesWay, move || drop(what)));
     }
@@ -90,7 +92,7 @@ impl Aside {
     ) -> oneshot::Receiver<Option<T>> {
         let (done, result) = oneshot::channel();
         let job = move || {
-            // what panics ends with its own set: the next is tried by the same thread
+            // a panic ends only this job; the same thread runs the next
             let ended = catch_unwind(AssertUnwindSafe(|| match haste {
                 Haste::Awaited => job(),
                 Haste::GivesWay => {
@@ -107,7 +109,7 @@ impl Aside {
     }
 }
 
-/// Rests if it is time to.
+/// Rests if it is due.
 fn rest() {
     let now = Instant::now();
     match RESTED.get() {
@@ -120,9 +122,9 @@ fn rest() {
     }
 }
 
-/// Lowers the priority of the calling thread; where that is not granted, it merely rests.
+/// Lowers the priority of the calling thread. If the system refuses, it only rests.
 fn give_way() {
-    // elsewhere it is the whole process that is meant
+    // on other systems the call affects the whole process
     #[cfg(target_os = "linux")]
     if rustix::process::getpriority_process(None).is_ok_and(|nice| nice < NICE) {
         let _ = rustix::process::setpriority_process(None, NICE);

@@ -1,4 +1,4 @@
-//! Follows one authority: asks for what the follower wants next, and gives it what came.
+//! Follower task of one authority: fetches the resources that the follower wants, and passes it the answers.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -21,22 +21,22 @@ use crate::config::{AuthorityConfig, Config};
 use crate::fault::RunFault;
 use crate::materials;
 
-/// Hints closer together than this are one: an authority that chatters must not keep its followers busy.
+/// Hints within this time count as one, so that a chatty authority does not overload its followers.
 const HINT_PAUSE: Duration = Duration::from_millis(100);
 
-/// What may be done with a follower's memory.
+/// Use of a follower's memory on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Memory {
-    /// It is read, and made if it is not there.
+    /// Read it; create it if missing.
     Keep,
-    /// It is read if it is there.
+    /// Read it only if present.
     Look,
 }
 
-/// Opens the follower of an authority with its memory, so that the gateway can start while the authority is away.
+/// Opens the follower of an authority with its memory, so that the gateway can start while the authority is down.
 ///
 /// # Errors
-/// Its roots, key or lines cannot be used, or its directory cannot.
+/// Unusable roots, key, lines or directory.
 pub(crate) fn open(
     config: &Config,
     authority: &AuthorityConfig,
@@ -78,26 +78,26 @@ pub(super) struct Task {
     publisher: Rc<Publisher>,
     exchange: Arc<Exchange>,
     random: SystemRandom,
-    /// Whether the contexts changed since the policies were last told.
+    /// True if the contexts changed since the policies were last notified.
     unsettled: bool,
-    /// Whether the last round ended in a fault: then waits are spread.
+    /// True if the last round failed; waits are then spread out.
     failed: bool,
-    /// What its trust list says of the keys in the configuration, as it was last told: log keys that it does not name, and fewer root keys
-    /// that speak.
+    /// Last logged differences between trust list and configuration: log keys that the list omits, and a lower number of root
+    /// keys.
     told: (Vec<String>, u64),
-    /// When a hint last made it ask.
+    /// Time of the last request after a hint.
     hinted: Option<Instant>,
-    /// What its roots are read from, and as they were read.
+    /// Root files, and their contents as last read.
     roots: Roots,
-    /// Listens for its events.
+    /// Task that listens for its events.
     listening: JoinHandle<()>,
 }
 
-/// The roots of an authority and of its TLS certificate, as their files were.
+/// Roots of an authority and of its TLS certificate, as last read.
 struct Roots {
     config: Arc<Config>,
     read: [Option<Vec<u8>>; 2],
-    /// Rung when they should be looked at again.
+    /// Triggers another read of the files.
     look: watch::Receiver<()>,
 }
 
@@ -107,7 +107,7 @@ impl Roots {
     }
 }
 
-/// How an authority is asked, and its events listened for.
+/// Creates the client for requests and events of an authority.
 fn reach(
     config: &Config,
     authority: &AuthorityConfig,
@@ -169,8 +169,8 @@ impl Task {
         }
     }
 
-    /// Follows on by the roots in the files as they are now. What is remembered is verified again by them; if they cannot be used, those
-    /// from before stay.
+    /// Reloads the roots from their files and verifies the remembered data with them. Keeps the old roots if the files are
+    /// unusable.
     fn read_roots(&mut self) {
         let config = Arc::clone(&self.roots.config);
         let Some(authority) = config.authorities.get(self.place) else { return };
@@ -218,7 +218,7 @@ impl Task {
                 if !std::mem::replace(&mut self.failed, true) {
                     tracing::warn!(authority = self.name, %why, "following failed, the last good view stays");
                 }
-                // a head that is refused counts for what it revokes, and at once
+                // a refused head still revokes, and at once
                 if !self.publisher.shows(self.place, &self.follower.view()) {
                     self.show();
                 }
@@ -230,7 +230,7 @@ impl Task {
         self.log_reports();
     }
 
-    /// Lets messages be judged by what the follower knows now.
+    /// Publishes the follower's current view for the judgement of messages.
     fn show(&mut self) {
         self.publisher.view_changed(self.place, self.follower.view());
         self.tell();
@@ -238,8 +238,8 @@ impl Task {
         self.unsettled = true;
     }
 
-    /// A configured log key that no trust list names has no say, and a list may ask for fewer root keys than were configured. It stops
-    /// nothing: a first list may have left the key out, as many keys as were configured signed it, and what the root says counts.
+    /// Logs configured log keys that no trust list names, and a list that asks for fewer root keys than configured. It stops
+    /// nothing. Such keys do not count, but enough configured root keys signed the list, and the root's statement applies.
     fn tell_keys(&mut self) {
         let (view, demanded) = (self.follower.view(), self.follower.config().root_threshold);
         let threshold = if view.root_threshold() < demanded { view.root_threshold() } else { 0 };
@@ -265,7 +265,7 @@ impl Task {
         }
     }
 
-    /// Hands on a hint that came during a round: what was revoked meanwhile must not wait for the end of a long one.
+    /// Forwards a hint that arrives during a round, so that a revocation need not wait for the end of a long one.
     fn listen(&mut self) {
         if self.hinted.is_some_and(|at| at.elapsed() < HINT_PAUSE) {
             return;
@@ -278,7 +278,7 @@ impl Task {
         }
     }
 
-    /// Shows the operator how far the memory on disk keeps up. The log has the fault already, as a report of the follower.
+    /// Shows the operator if the memory on disk is up to date. The follower's report has already logged the fault.
     fn show_memory(&self) {
         let memory = self.follower.memory();
         let before = self.exchange.memory(&self.name);
@@ -294,12 +294,12 @@ impl Task {
         }
     }
 
-    /// Others may compare what is accepted here.
+    /// Publishes the accepted checkpoints for comparison by others.
     fn tell(&self) {
         self.exchange.accepted(&self.name, self.follower.checkpoint(), self.follower.is_split().is_some());
     }
 
-    /// Holds what other gateways accepted against what is accepted here.
+    /// Compares checkpoints of other gateways with the accepted ones.
     fn compare(&mut self) {
         for Offered { from, note } in self.exchange.take(&self.name) {
             let compared = self.follower.compare(&note, &from, unix_now());
@@ -322,7 +322,7 @@ impl Task {
         self.log_reports();
     }
 
-    /// What the follower has to tell, with the place of the evidence where some is kept.
+    /// Logs the follower's reports, with the location of any stored evidence.
     fn log_reports(&mut self) {
         self.show_memory();
         for report in self.follower.reports() {
@@ -331,7 +331,7 @@ impl Task {
         }
     }
 
-    /// Until then, or until a hint.
+    /// Waits until the time or until a hint.
     async fn wait(&mut self, until: u64) {
         let mut pause = Duration::from_secs(until.saturating_sub(unix_now()).max(1));
         if self.failed {
@@ -342,7 +342,7 @@ impl Task {
             () = tokio::time::sleep(pause) => {}
             () = bell.notified() => {
                 self.follower.hint();
-                // The first is followed at once, so that a revocation waits for nothing.
+                // The first hint is followed at once, so that a revocation does not wait.
                 let since = self.hinted.map_or(HINT_PAUSE, |at| at.elapsed());
                 tokio::time::sleep(HINT_PAUSE.saturating_sub(since)).await;
                 self.hinted = Some(Instant::now());
@@ -350,7 +350,7 @@ impl Task {
         }
     }
 
-    /// Up to a quarter of `pause`, so that gateways that lost one authority together do not come back together.
+    /// Random delay of up to a quarter of `pause`, so that gateways that lost one authority do not return together.
     fn jitter(&self, pause: Duration) -> Duration {
         let mut byte = [0_u8; 1];
         let _ = self.random.fill(&mut byte);

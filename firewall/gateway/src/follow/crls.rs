@@ -1,6 +1,6 @@
-//! Fetches the revocation lists of a trust domain's certificates from the authority that is configured for them, again and again. Only the
-//! asking is done on the thread that follows authorities: what came is read, verified and kept on threads where nothing waits for it, one list
-//! at a time, and what did not change is not even sent again.
+//! Periodic fetch of a trust domain's certificate revocation lists from its configured authority. The follower thread only
+//! sends the requests. Other threads parse, verify and store the answers, one list at a time. Unchanged lists are not sent
+//! again.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,12 +19,12 @@ use crate::config::{Config, CrlSource};
 use crate::crls::Lists;
 use crate::materials;
 
-/// How soon a list that could not be had is asked for again.
+/// Delay before another request for an unavailable list.
 const AGAIN: Duration = Duration::from_secs(5);
-/// Bytes of an entity tag that is worth remembering: that of an authority has 66.
+/// Maximum bytes of a remembered entity tag. Those of an authority have 66.
 const MAX_ETAG_BYTES: usize = 128;
 
-/// The lists of one trust domain, and where they come from.
+/// Lists of one trust domain, with their source.
 pub(super) struct Task {
     pub(super) domain: String,
     pub(super) roots: PathBuf,
@@ -33,11 +33,11 @@ pub(super) struct Task {
     pub(super) publisher: Rc<Publisher>,
 }
 
-/// What was had before, by path.
+/// Entity tags of earlier answers, by path.
 type Tags = BTreeMap<String, String>;
 
 impl Task {
-    /// Asks for every shard, for ever. What cannot be had leaves what is held, which ends by its own time.
+    /// Requests every shard for ever. A failed request keeps the held list, which expires by itself.
     pub(super) async fn run(self, mut fetcher: Fetcher, mut lists: Lists) {
         let mut tags = Tags::new();
         loop {
@@ -71,7 +71,7 @@ impl Task {
         fetcher.get(&wanted).await.ok()
     }
 
-    /// Who issues, which nobody needs to be believed for, and the roots as they are now. `None` if the process ends.
+    /// Fetches the issuers, which need no trust, and reloads the roots. `None` if the process ends.
     async fn issuers(
         &self,
         below: &str,
@@ -97,7 +97,7 @@ impl Task {
     }
 }
 
-/// What became of an answer. `None` if the process ends.
+/// Handles an answer. `None` if the process ends.
 async fn take(
     answer: Option<Answer>,
     path: &str,
@@ -123,7 +123,7 @@ async fn take(
         Err(_) => "malformed",
     };
     tags.remove(path);
-    // one that begins later is asked for until it does
+    // a list that is not valid yet is requested until it is
     let held = matches!(taken, Ok(CrlTaken::Newer(_) | CrlTaken::Known));
     if let Some(etag) = etag.filter(|etag| held && etag.len() <= MAX_ETAG_BYTES) {
         tags.insert(path.to_owned(), etag);

@@ -1,4 +1,4 @@
-//! One thing at a time from one authority, over one kept connection.
+//! Sequential requests to one authority over a kept connection.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use tokio_rustls::rustls::ClientConfig;
 use crate::config::Upstream;
 use crate::upstream::{ConnectFault, Connector, Link};
 
-/// Why nothing came back.
+/// Reason for a failed request.
 #[derive(Debug)]
 pub(super) enum FetchFault {
     Connect(ConnectFault),
-    /// The follower asked for a path that HTTP cannot carry.
+    /// The follower asked for a path that HTTP cannot express.
     Path,
-    /// The exchange broke.
+    /// The HTTP exchange failed.
     Http(hyper::Error),
     Timeout,
 }
@@ -50,7 +50,7 @@ impl Fetcher {
         Self { connector, host: url.host_header(), timeout, kept: None }
     }
 
-    /// One GET. Redirects are not followed; of the body at most one byte more than asked for is read.
+    /// Sends one GET. Follows no redirects, and reads at most one byte of the body more than requested.
     ///
     /// # Errors
     /// [`FetchFault`]; the connection is then dropped, and the next call opens another.
@@ -87,7 +87,7 @@ impl Fetcher {
             let room = limit.saturating_sub(body.len());
             body.extend_from_slice(data.get(..room.min(data.len())).unwrap_or_default());
             if body.len() >= limit {
-                // too much: the follower refuses it, and what is left on this connection is not worth reading
+                // too large: the follower refuses it, and the rest of this connection is not worth reading
                 return Ok((Answer { status, etag, body }, None));
             }
         }

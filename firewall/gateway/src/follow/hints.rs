@@ -1,4 +1,4 @@
-//! The authority's event stream. What it says is never believed: any event means only that asking now may be worth it.
+//! The authority's event stream. Its contents are never trusted: an event only suggests a request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,13 +15,13 @@ use crate::config::Upstream;
 use crate::upstream::Connector;
 
 const STREAM: &str = "/v1/feed/stream";
-/// Silence after which the stream is opened again; authorities send a comment far more often.
+/// Silence before the stream is reopened. Authorities send comments far more often.
 const SILENCE: Duration = Duration::from_secs(90);
-/// Between two attempts, growing: the polls go on meanwhile, so there is no hurry.
+/// First pause between attempts; it grows. Polls continue meanwhile.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LAST_PAUSE: Duration = Duration::from_secs(30);
 
-/// Rings `hint` for every event, for ever.
+/// Notifies `hint` of every event, for ever.
 pub(super) async fn listen(url: Upstream, tls: Arc<ClientConfig>, timeout: Duration, hint: Arc<Notify>) {
     let connector = Connector::fixed(&url, tls, timeout);
     let host = url.host_header();
@@ -38,7 +38,7 @@ pub(super) async fn listen(url: Upstream, tls: Arc<ClientConfig>, timeout: Durat
     }
 }
 
-/// One stream until it ends; `None` if it never began.
+/// Reads one stream to its end; `None` if it never began.
 async fn events(connector: &Connector, host: &str, timeout: Duration, hint: &Notify) -> Option<()> {
     let mut link = connector.connect().await.ok()?.link;
     let mut request = Request::new(Full::new(Bytes::new()));
@@ -49,7 +49,7 @@ async fn events(connector: &Connector, host: &str, timeout: Duration, hint: &Not
     if response.status() != 200 {
         return None;
     }
-    // what was said while nobody listened is asked for once
+    // one request covers the events that were missed
     hint.notify_one();
     let mut stream = response.into_body();
     let mut line_begins = true;
@@ -62,8 +62,8 @@ async fn events(connector: &Connector, host: &str, timeout: Duration, hint: &Not
     Some(())
 }
 
-/// Whether a line begins in `data` that is neither empty nor a comment (WHATWG HTML §9.2.6). Keeps no more of the stream than
-/// whether a line begins next, so a stream without line ends costs nothing.
+/// Returns true if a line begins in `data` that is neither empty nor a comment (WHATWG HTML §9.2.6). Keeps only one flag of
+/// the stream, so a stream without line ends costs nothing.
 fn speaks(data: &[u8], line_begins: &mut bool) -> bool {
     let mut speaks = false;
     for byte in data {

@@ -1,4 +1,4 @@
-//! Looks at what other gateways accepted, again and again.
+//! Periodic reads of other gateways' accepted checkpoints.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use super::Publisher;
 use super::exchange::{Exchange, MAX_LIST_BYTES};
 use super::fetch::Fetcher;
 
-/// Where a gateway shows them, on its admin address.
+/// Path on another gateway's admin address.
 const PATH: &str = "/checkpoints";
 
-/// Asks one peer for ever. One that does not answer is counted and asked again: it says nothing about anyone.
+/// Polls one peer for ever. A peer that does not answer is counted and asked again; the failure proves nothing.
 pub(super) async fn look(
     name: String,
     mut fetcher: Fetcher,
@@ -38,7 +38,7 @@ pub(super) async fn look(
         };
         let labels = [("peer", name.clone()), ("outcome", outcome.to_owned())];
         publisher.metrics.counter("semgate_peer_looks_total", &labels).increment(1);
-        // Up to a quarter later, so that gateways which were started together do not ask together.
+        // Up to a quarter later, so that gateways started together do not poll together.
         let mut byte = [0_u8; 1];
         let _ = random.fill(&mut byte);
         tokio::time::sleep(interval.mul_f64(1.0 + f64::from(byte[0]) / 1024.0)).await;

@@ -1,6 +1,6 @@
-//! The policy directory: loaded as a whole or not at all, looked at again when it changes, when the contexts change and on
-//! SIGHUP. A rejected set leaves the last good one live, and is not tried again before something changes. The set that decides beside the
-//! live one is kept in the same way, by a task of its own: whatever is wrong with it is its own.
+//! The policy directory: loaded as a whole or not at all. It is checked when it or the contexts change, and on SIGHUP. A
+//! rejected set leaves the last good one live, and is not retried before something changes. The shadow set has a task of its
+//! own; its faults affect only itself.
 
 mod first;
 mod place;
@@ -30,16 +30,16 @@ use crate::config::{Config, ShadowConfig};
 use crate::fault::RunFault;
 use crate::keep::PolicyMemory;
 
-/// How often a directory that keeps changing is waited for before the operator is told; it is not read until it stands still, since half of
-/// what somebody writes is a set that nobody meant.
+/// Number of waits for a directory that keeps changing before the operator is warned. It is not read until it settles, since
+/// a half-written set is never intended.
 const UNSETTLED: u32 = 5;
 
-/// What a set is for.
+/// Role of a policy set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seat {
     /// Messages are judged by it.
     Live,
-    /// It decides beside the live one, about one message in so many.
+    /// It is evaluated next to the live set, for a sample of messages.
     Shadow { one_in: u64 },
 }
 
@@ -55,33 +55,34 @@ pub(super) struct Task {
     publisher: Rc<Publisher>,
     aside: Aside,
     state: Arc<PolicyState>,
-    /// How the directory stood when it was last read.
+    /// Stamp of the directory at the last read.
     seen: Option<Stamp>,
-    /// What was last tried, live or rejected: neither is tried twice.
+    /// The last set tried, live or rejected. Neither is retried.
     tried: Option<Tried>,
-    /// What is live, and the contexts beside which it was typed: it is typed anew beside others even if what is on disk is rejected.
+    /// The last good set, and the contexts of its validation. It is validated against new contexts even if the set on disk is
+    /// rejected.
     good: Option<(Arc<PolicySource>, Vec<Digest>)>,
-    /// What was live last, as it is kept over a restart, and where.
+    /// The last live set, as kept across a restart, and its file.
     lived: Lived,
     memory: PolicyMemory,
-    /// Whether what is live now could not be kept.
+    /// True if the live set could not be stored.
     unwritten: bool,
-    /// The faults that the log was told last.
+    /// The last logged faults.
     told: Vec<String>,
 }
 
-/// Whether a place can be read.
+/// Result of waiting for a directory to settle.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stands {
     Still,
     Moves,
 }
 
-/// A set of policies, and the contexts beside which and the floors above which it was tried.
+/// A policy set, with the contexts and floors of its trial.
 #[derive(Clone, PartialEq, Eq)]
 struct Tried {
     set: Digest,
-    /// Of a signed bundle: the same set in a newer one buries those between, so its version is remembered too.
+    /// Version of a signed bundle. A newer bundle with the same set supersedes those between, so the version counts too.
     version: Option<u64>,
     contexts: Vec<Digest>,
     floors: Floors,
@@ -95,7 +96,7 @@ impl Task {
         state: Arc<PolicyState>,
     ) -> Self {
         let (limits, report) = (&config.limits, state.report());
-        // what the start tried is not tried again beside the same contexts
+        // the set tried at the start is not retried with the same contexts
         let tried = report.live.or(report.rejected).map(|set| Tried {
             set,
             version: begun.version,
@@ -123,10 +124,10 @@ impl Task {
         }
     }
 
-    /// The task of the set that decides beside the live one; that its policies cannot be loaded stops nothing, not even the start.
+    /// Task of the shadow set. A failed load stops nothing, not even the start.
     ///
     /// # Errors
-    /// Its thread cannot be started.
+    /// Its thread cannot start.
     pub(super) fn shadow(
         config: &Config,
         shadow: &ShadowConfig,
@@ -136,7 +137,7 @@ impl Task {
         let memory = PolicyMemory::shadow(&config.state, &shadow.policies);
         let lived = memory.recall(&config.policy_limits());
         let place = Place::Directory(shadow.policies.clone());
-        // of its own, so that the live set does not wait for it
+        // a thread of its own, so that the live set does not wait for it
         let aside = Aside::start("semgate-shadow")?;
         let begun = Begun { source: None, place, version: None, lived, floors: Floors::new(), aside };
         let task = Self::new(config, begun, publisher, state);
@@ -148,13 +149,13 @@ impl Task {
             self.count("accepted");
             self.keep().await;
         } else {
-            // what the start tried; a set that merely waits for its contexts is no fault yet
+            // the start's result; a set that only waits for contexts is not a fault yet
             if !self.publisher.contexts().is_empty() {
                 self.tell(self.state.report().faults);
             }
         }
         let mut asked = true;
-        // a first look that does not end is to be seen too
+        // shows a first check that never ends
         self.state.looked(unix_now());
         loop {
             self.look(asked).await;
@@ -169,7 +170,7 @@ impl Task {
         }
     }
 
-    /// Looks whether anything changed since the last try; `asked` says that the operator wants it read whether or not it seems to have.
+    /// Checks for changes since the last trial. `asked` forces a read for the operator.
     async fn look(&mut self, asked: bool) {
         if self.unwritten {
             self.keep().await;
@@ -184,7 +185,7 @@ impl Task {
         }
         if stamp != self.seen && self.settled(stamp).await == Stands::Moves {
             let why = format!("it never stood still for {} ms", self.settle.as_millis());
-            // it is read again once it stands still, also where it is as it was before
+            // read again once it settles, even if unchanged
             (self.seen, self.tried) = (None, None);
             self.rejected(
                 None,
@@ -210,7 +211,7 @@ impl Task {
                 }
             }
             Err(why) => {
-                // what cannot be read has no stamp to know it by, so it is looked at again and told once
+                // an unreadable directory has no stamp, so it is checked again and logged once
                 (self.seen, self.tried) = (None, None);
                 self.rejected(None, &[why]);
                 self.retype(contexts, digests).await;
@@ -224,12 +225,12 @@ impl Task {
         taken.and_then(Result::ok)
     }
 
-    /// Waits until whoever writes is done: until nothing changed for the time of `policy_settle`.
+    /// Waits until nothing has changed for `policy_settle`.
     async fn settled(&self, mut last: Option<Stamp>) -> Stands {
         for _ in 0..UNSETTLED {
             tokio::time::sleep(self.settle).await;
             let now = self.stamp().await;
-            // what cannot be looked at says by itself what is wrong
+            // an unreadable directory reports its own fault
             if now == last {
                 return Stands::Still;
             }
@@ -250,7 +251,7 @@ impl Task {
         let (nothing_known, limits) = (contexts.is_empty(), by_the_clock(self.limits.clone()));
         let lived = if live.is_none() { self.lived.clone() } else { Lived::default() };
         let load = move || match live {
-            // what is live is not left out to make room for a policy that does not fit it
+            // live policies are not dropped to make room for a policy that does not fit
             Some(live) => live.reload_above(&source, &contexts, &floors, &limits),
             None => Policies::load_again_above(&source, &contexts, (&lived, &floors), &limits),
         };
@@ -262,7 +263,7 @@ impl Task {
                     self.keep().await;
                 }
                 Err(why) => {
-                    // what was not remembered may be by the next look
+                    // the next check may be able to store it
                     (self.seen, self.tried) = (None, None);
                     self.rejected(Some(digest), &[why]);
                     self.retype(beside, digests).await;
@@ -286,8 +287,8 @@ impl Task {
         }
     }
 
-    /// Keeps what is live now over a restart. Where that fails the next start knows less of what was live, and no message is judged otherwise
-    /// for it; it is tried again with each look.
+    /// Stores the live set for a restart, and retries at each check. A failure affects no message; the next start only knows
+    /// less about earlier policies.
     async fn keep(&mut self) {
         let Some(live) = self.live().filter(|live| *live.lived() != self.lived) else { return };
         let (memory, lived, before) = (self.memory.clone(), live.lived().clone(), self.lived.clone());
@@ -304,7 +305,7 @@ impl Task {
         }
     }
 
-    /// The set of this seat that is asked.
+    /// The policy set of this role in use.
     fn live(&self) -> Option<Arc<Policies>> {
         self.state.report().live.and_then(|_| match self.seat {
             Seat::Live => Some(self.publisher.policies()),
@@ -315,12 +316,13 @@ impl Task {
     fn haste(&self) -> Haste {
         match self.seat {
             Seat::Live if self.publisher.waiting.get() => Haste::Awaited,
-            // nobody waits for what only decides beside
+            // no message waits for the shadow set
             Seat::Live | Seat::Shadow { .. } => Haste::GivesWay,
         }
     }
 
-    /// Types what is live beside other contexts, while what is on disk is rejected: a new context must not wait for whoever broke that.
+    /// Validates the live set against other contexts while the set on disk is rejected. A faulty set must not delay a new
+    /// context.
     async fn retype(&mut self, contexts: Vec<Arc<Context>>, digests: Vec<Digest>) {
         let (Some(live), Some((source, with))) = (self.live(), self.good.clone()) else { return };
         if with == digests {
@@ -371,7 +373,7 @@ impl Task {
         self.tell(told);
     }
 
-    /// Tells the log and counts, unless that was the last that was told.
+    /// Logs and counts faults, unless they equal the last ones.
     fn tell(&mut self, faults: Vec<String>) {
         if faults == self.told {
             return;

@@ -1,5 +1,6 @@
-//! What counts of one authority by what another one, or the operator, says of it (F0-50): between the views of the followers and what
-//! messages are judged by. Every view stays its own authority's; nothing is merged.
+//! Recognition between authorities: decides how much of one authority counts by the statement of another, or of the operator.
+//! It filters the followers' views before messages are judged by them. Each view stays its own authority's; nothing is
+//! merged.
 
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use semgate_statement::{Recogniser, View};
 
 use crate::config::Config;
 
-/// The recognisers of the authorities that need one, and who is distrusted, in the order of the configuration.
+/// Recognisers of the authorities that need one, and the distrusted authorities, in configuration order.
 #[derive(Debug, Default)]
 pub(crate) struct Recognisers {
     each: Vec<Option<(usize, Recogniser)>>,
@@ -15,7 +16,7 @@ pub(crate) struct Recognisers {
 }
 
 impl Recognisers {
-    /// As configured.
+    /// Creates the recognisers of the configuration.
     pub(crate) fn of(config: &Config) -> Self {
         let place = |name: &String| config.authorities.iter().position(|other| other.name == *name);
         let each = config.authorities.iter().map(|authority| {
@@ -25,14 +26,14 @@ impl Recognisers {
         Self { each: each.collect(), distrusted: config.distrusted() }
     }
 
-    /// Who is distrusted from now on; answers whether that is anything new.
+    /// Sets the distrusted authorities. Returns true if they changed.
     pub(crate) fn distrust(&mut self, names: Vec<String>) -> bool {
         let changed = self.distrusted != names;
         self.distrusted = names;
         changed
     }
 
-    /// The views as they count now, each by its own authority and by the one that must recognise that one.
+    /// The views as they count now, each judged by its own authority and its recogniser.
     pub(crate) fn judge(&mut self, views: &[Arc<View>]) -> Vec<Arc<View>> {
         let distrusted = |view: &Arc<View>| match self.distrusted.iter().any(|name| name == view.authority())
         {
@@ -43,7 +44,7 @@ impl Recognisers {
         let mut judged = own.clone();
         for (view, recogniser) in judged.iter_mut().zip(&mut self.each) {
             let Some((by, recogniser)) = recogniser else { continue };
-            // one that is not there counts as one that was never heard
+            // an absent recogniser counts as one never heard from
             let by = own.get(*by).cloned().unwrap_or_else(|| Arc::new(View::empty("", view.lines().clone())));
             *view = Arc::new(recogniser.judge(view, &by));
         }

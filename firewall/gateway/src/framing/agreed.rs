@@ -1,4 +1,4 @@
-//! What a connection speaks after its last answer.
+//! Protocol of a connection after its last HTTP answer.
 
 use http::{HeaderName, HeaderValue};
 
@@ -6,14 +6,14 @@ use crate::account::Charge;
 use crate::decision::DecisionId;
 use crate::identify::Shown;
 
-/// A WebSocket was answered: what the connection speaks from then on.
+/// A WebSocket accepted in the last answer.
 #[derive(Debug)]
 pub(crate) struct Agreed {
     pub(crate) l9_context: Vec<String>,
-    /// What the caller shows the gateway, with every message.
+    /// The caller's credentials for the gateway, which apply to every message.
     pub(crate) shown: Shown,
     pub(crate) credentials: Vec<(HeaderName, HeaderValue)>,
     pub(crate) decision: DecisionId,
-    /// The request that opened it, for as long as it is open.
+    /// Charge of the opening request, held while the socket is open.
     pub(crate) _charge: Charge,
 }

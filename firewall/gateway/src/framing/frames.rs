@@ -1,7 +1,8 @@
-//! The share of HTTP/2 frames that belong to no request.
+//! Limit on HTTP/2 frames that belong to no request.
 //!
-//! PING, SETTINGS, PRIORITY, WINDOW_UPDATE, empty DATA and frames of unknown types cost the reader time and say nothing. A peer may send some
-//! for each request and some for each piece of data. One that sends more loses its connection (`ENHANCE_YOUR_CALM`, RFC 9113 §7).
+//! PING, SETTINGS, PRIORITY, WINDOW_UPDATE, empty DATA and unknown frames cost the reader time and carry nothing. A peer may
+//! send a number of them for each request and each piece of data. A peer that sends more loses its connection
+//! (`ENHANCE_YOUR_CALM`, RFC 9113 §7).
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -13,30 +14,30 @@ use tokio::time::{Duration, Instant};
 #[cfg(test)]
 mod tests;
 
-/// The connection preface of a client (RFC 9113 §3.4).
+/// Bytes of a client's connection preface (RFC 9113 §3.4).
 const PREFACE: usize = 24;
-/// The head of a frame (RFC 9113 §4.1).
+/// Bytes of a frame's head (RFC 9113 §4.1).
 const HEAD: usize = 9;
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const CONTINUATION: u8 = 9;
 /// GOAWAY of stream 0, with a payload of eight bytes.
 const GOAWAY: [u8; HEAD] = [0, 0, 8, 7, 0, 0, 0, 0, 0];
-/// RFC 9113 §7.
+/// Error code of RFC 9113 §7.
 const ENHANCE_YOUR_CALM: u32 = 0xb;
 
-/// Frames that may come at once beyond their share. 1,000: a client that begins with a tree of priorities sends some dozens.
+/// Burst of frames beyond the allowance. 1,000: a client that starts with a tree of priorities sends some dozens.
 const BURST: i64 = 1_000;
 /// Frames for each request: window updates, a ping, a reset, priorities.
 const EACH_REQUEST: i64 = 16;
-/// Frames for each piece of data, in either direction: two window updates, a ping that measures the path and its like.
+/// Frames for each piece of data, in either direction, such as two window updates and a ping that measures the path.
 const EACH_PIECE: i64 = 4;
-/// Bytes of data for which one frame more may come: readers of 4 KiB at a time update two windows with each.
+/// Bytes of data that allow one more frame: readers of 4 KiB at a time update two windows with each read.
 const EACH_BYTES: usize = 1024;
-/// Frames a second of a connection that is at rest: pings that keep it alive.
+/// Frames a second on an idle connection: keep-alive pings.
 const EACH_SECOND: i64 = 10;
 
-/// The side that sends requests on a connection.
+/// Side that sends the requests of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Requests {
     /// The peer, to the gateway.
@@ -45,12 +46,12 @@ pub(crate) enum Requests {
     Go,
 }
 
-/// The frames of one direction, cut out of bytes that come in pieces.
+/// Parser of one direction's frames from bytes in pieces.
 #[derive(Debug, Default)]
 struct Scan {
     head: [u8; HEAD],
     have: usize,
-    /// Bytes of the payload, or of the preface, that are still to come.
+    /// Remaining bytes of the payload or preface.
     left: usize,
     /// The highest stream of a HEADERS frame.
     last_stream: u32,
@@ -61,12 +62,12 @@ impl Scan {
         Self { left: preface, ..Self::default() }
     }
 
-    /// Nothing of a frame is pending.
+    /// Returns true between two frames.
     fn is_between(&self) -> bool {
         self.have == 0 && self.left == 0
     }
 
-    /// Gives type and length of each frame whose head is complete.
+    /// Calls `each` with type and length for each complete frame head.
     fn take(&mut self, mut bytes: &[u8], mut each: impl FnMut(u8, usize)) {
         while !bytes.is_empty() {
             if self.left > 0 {
@@ -96,12 +97,12 @@ impl Scan {
     }
 }
 
-/// Frames that may come for a piece of data of this length.
+/// Frames allowed for a piece of data of this length.
 fn of_data(length: usize) -> i64 {
     EACH_PIECE.saturating_add(i64::try_from(length / EACH_BYTES).unwrap_or(i64::MAX))
 }
 
-/// The frames that a peer may still send.
+/// Frames that a peer may still send.
 #[derive(Debug)]
 struct Allowance {
     left: i64,
@@ -113,7 +114,7 @@ impl Allowance {
         self.left = self.left.saturating_add(frames).min(BURST);
     }
 
-    /// Charges one frame. Returns whether it was within the share.
+    /// Charges one frame. Returns true if it was within the allowance.
     fn charge(&mut self) -> bool {
         if self.left <= 0 {
             let seconds = i64::try_from(self.since.elapsed().as_secs()).unwrap_or(i64::MAX);
@@ -128,7 +129,7 @@ impl Allowance {
     }
 }
 
-/// An HTTP/2 connection whose peer keeps to its share.
+/// An HTTP/2 connection that limits its peer's frames.
 #[derive(Debug)]
 pub(crate) struct Frames<S> {
     inner: S,
@@ -140,7 +141,7 @@ pub(crate) struct Frames<S> {
 }
 
 impl<S> Frames<S> {
-    /// `first` was read of the stream before.
+    /// Wraps a stream. `first` holds the bytes read from it before.
     pub(crate) fn new(inner: S, requests: Requests, first: &[u8]) -> Self {
         let (read, written) = match requests {
             Requests::Come => (Scan::after(PREFACE), Scan::default()),
@@ -152,7 +153,7 @@ impl<S> Frames<S> {
         frames
     }
 
-    /// Counts what was read.
+    /// Counts read bytes.
     fn count(&mut self, bytes: &[u8]) {
         let Self { read, allowance, over, requests, .. } = self;
         read.take(bytes, |kind, length| match kind {
@@ -163,7 +164,7 @@ impl<S> Frames<S> {
         });
     }
 
-    /// Counts what was written.
+    /// Counts written bytes.
     fn counted(&mut self, bytes: &[u8]) {
         let Self { written, allowance, requests, .. } = self;
         written.take(bytes, |kind, length| match kind {
@@ -175,7 +176,7 @@ impl<S> Frames<S> {
 }
 
 impl<S: AsyncWrite + Unpin> Frames<S> {
-    /// Says why the connection ends, where that does not fall into a frame that is half written.
+    /// Sends the reason for the end of the connection, unless a frame is half written.
     fn farewell(&mut self, cx: &mut Context<'_>) -> io::Error {
         if self.written.is_between() {
             let mut frame = GOAWAY.to_vec();

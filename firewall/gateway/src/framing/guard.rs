@@ -1,8 +1,8 @@
-//! A stream that hands hyper nothing but well-framed requests.
+//! A stream that passes only well-framed requests to hyper.
 //!
-//! Bytes of a head are held back until the whole head has been read strictly. If it is faulty, hyper gets a request of our own
-//! making instead, and the service, which sees the fault in [`Watch`], answers it: so every framing fault ends in a
-//! problem document with a decision id, like any other refusal. Nothing after a fault is ever read as a request.
+//! The guard holds back the bytes of a head until it has parsed the whole head strictly. In place of a faulty head, hyper
+//! gets a replacement request. The service sees the fault in [`Watch`] and answers it. So every framing fault ends in a
+//! problem document with a decision id, like any other refusal. Nothing after a fault is read as a request.
 
 use std::future::Future;
 use std::io::{self, IoSlice};
@@ -19,16 +19,16 @@ use tokio::time::{Instant, Sleep};
 use super::opening::READ;
 use super::{Body, Chunks, FramingFault, Head, HeadLimits, Watch, scan_head};
 
-/// What hyper reads in place of a faulty head. It never reaches a route: the service looks at [`Watch`] first.
+/// Replacement for a faulty head. It never reaches a route, since the service checks [`Watch`] first.
 const REPLACEMENT: &[u8] = b"POST /.refused HTTP/1.1\r\nHost: refused.invalid\r\nConnection: close\r\n\r\n";
 
-/// After a refusal, unread bytes are taken and thrown away for so long, so that closing does not reset the connection before
-/// the caller has read the answer (RFC 9112 §9.6).
+/// Time after a refusal in which unread bytes are discarded. Closing at once could reset the connection before the caller has
+/// read the answer (RFC 9112 §9.6).
 const LINGER: Duration = Duration::from_secs(1);
-/// And so many of them at most.
+/// Maximum number of bytes discarded.
 const LINGER_BYTES: usize = 4 * 1024 * 1024;
 
-/// Bounds of one connection.
+/// Limits of one connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GuardLimits {
     pub(crate) head: HeadLimits,
@@ -40,23 +40,23 @@ pub(crate) struct GuardLimits {
 enum State {
     /// Collecting a head.
     Head,
-    /// Handing on the head that was read.
+    /// Passing on the parsed head.
     Release { left: usize, body: Body },
-    /// Handing on a body of known length.
+    /// Passing on a body of known length.
     Length(u64),
-    /// Handing on chunks.
+    /// Passing on chunks.
     Chunked(Chunks),
-    /// Handing on the replacement of a faulty head.
+    /// Passing on the replacement of a faulty head.
     Replace { at: usize },
-    /// A fault was found in a body; whoever reads it is told next.
+    /// A body had a fault; the next read reports it.
     Failed(FramingFault),
-    /// Nothing more is read until the request, which asks for another protocol, was answered; a refusal ends the connection.
+    /// Reads nothing until the request for another protocol is answered; a refusal ends the connection.
     Held,
-    /// Nothing more is handed on.
+    /// Passes nothing on any more.
     Broken,
 }
 
-/// The stream. Not [`Send`]: a connection stays on its core.
+/// The guarded stream. Not [`Send`]: a connection stays on its core.
 pub(crate) struct Guard<S> {
     inner: S,
     limits: GuardLimits,
@@ -65,7 +65,7 @@ pub(crate) struct Guard<S> {
     buffer: BytesMut,
     searched: usize,
     heads: u64,
-    /// When reading must have got on; `None` while a body is read, which has a timeout of its own.
+    /// Deadline for progress in reading; `None` while a body is read, which has its own timeout.
     deadline: Option<Instant>,
     timer: Option<Pin<Box<Sleep>>>,
     write_timer: Option<Pin<Box<Sleep>>>,
@@ -73,7 +73,7 @@ pub(crate) struct Guard<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Guard<S> {
-    /// `first` is what was read of the stream already, to tell which protocol it speaks.
+    /// Wraps a stream. `first` holds the bytes already read to detect its protocol.
     pub(crate) fn new(inner: S, first: BytesMut, limits: GuardLimits, watch: Rc<Watch>) -> Self {
         let deadline = (!first.is_empty()).then(|| Instant::now() + limits.header_timeout);
         Self {
@@ -91,19 +91,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Guard<S> {
         }
     }
 
-    /// The stream itself, and what was read of it and is nobody's yet.
+    /// The inner stream, and the bytes read from it but not passed on.
     pub(crate) fn into_parts(self) -> (S, BytesMut) {
         (self.inner, self.buffer)
     }
 
-    /// Reads more of the socket into the buffer; 0 is the end.
+    /// Reads from the socket into the buffer; 0 is the end.
     fn fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         self.buffer.reserve(READ);
         let read = pin!(self.inner.read_buf(&mut self.buffer));
         read.poll(cx)
     }
 
-    /// As [`Guard::fill`] while a head is awaited, bounded in time: `Ok(None)` means too late.
+    /// Same as [`Guard::fill`] while a head is awaited, with a deadline: `Ok(None)` means too late.
     fn fill_head(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<usize>>> {
         let was_empty = self.buffer.is_empty();
         if let Poll::Ready(read) = self.fill(cx) {
@@ -114,7 +114,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Guard<S> {
         }
         let idle = self.limits.idle_timeout;
         let mut deadline = *self.deadline.get_or_insert_with(|| Instant::now() + idle);
-        // the timer is moved only when it rings, not for each request
+        // the timer is moved only when it fires, not for each request
         loop {
             let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
             if timer.deadline() > deadline {
@@ -137,7 +137,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Guard<S> {
         self.watch.found(self.heads, fault);
     }
 
-    /// One step towards a whole head. `Ready(Ok(true))` means: go on; `false`: the connection is over.
+    /// Takes one step towards a whole head. `Ready(Ok(true))` means continue; `false` means the connection is over.
     fn step_head(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
         if self.buffer.len() > self.searched {
             match scan_head(&self.buffer, self.searched, &self.limits.head) {
@@ -153,15 +153,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Guard<S> {
             }
         }
         match ready!(self.fill_head(cx))? {
-            // half-closed (RFC 9293 §3.6, RFC 8446 §6.1): the request that is at work still has its answer, to the last byte. Its end wakes
-            // whoever waits here
+            // half-closed (RFC 9293 §3.6, RFC 8446 §6.1): the current request still gets its whole answer; the end of the
+            // answer wakes the reader
             Some(0) if self.watch.busy() || self.write_timer.is_some() => {
                 self.watch.shut(cx.waker());
                 Poll::Pending
             }
             Some(0) => Poll::Ready(Ok(false)),
             Some(_) => Poll::Ready(Ok(true)),
-            // silence on a kept connection is no request, so it gets no answer
+            // a silent kept connection has sent no request, so it gets no answer
             None if self.buffer.is_empty() => Poll::Ready(Ok(false)),
             None => Poll::Ready(Ok(self.replace(FramingFault::HeadTooSlow))),
         }
@@ -174,7 +174,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Guard<S> {
         true
     }
 
-    /// Hands on what is there, and returns how much that was.
+    /// Passes on the available bytes. Returns their number.
     fn hand_on(&mut self, out: &mut ReadBufCursor<'_>) -> usize {
         let room = out.remaining().min(self.buffer.len());
         let size = match &mut self.state {
@@ -230,7 +230,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Guard<S> {
                     return Poll::Ready(Ok(()));
                 }
                 State::Held if given > 0 => return Poll::Ready(Ok(())),
-                // whoever waits here is woken by the answer
+                // the answer wakes the reader
                 State::Held => return Poll::Pending,
                 State::Failed(_) if given > 0 => return Poll::Ready(Ok(())),
                 State::Failed(fault) => {
@@ -238,7 +238,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Guard<S> {
                     self.state = State::Broken;
                     return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, fault)));
                 }
-                // an end here would look like a caller who left; the answer is still to be written
+                // an end here would look like a caller that left; the answer is still to be written
                 State::Broken => return Poll::Pending,
                 State::Release { .. } | State::Length(_) | State::Chunked(_) => {}
             }
@@ -257,7 +257,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Guard<S> {
         }
     }
 
-    /// Bounds how long written bytes may sit unread.
+    /// Limits the time that written bytes may stay unread.
     fn written<T>(&mut self, cx: &mut Context<'_>, poll: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if poll.is_ready() {
             if self.write_timer.take().is_some() {
@@ -271,7 +271,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Guard<S> {
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 
-    /// Throws away what is still coming after an answer that did not wait for it.
+    /// Discards bytes that still arrive after an early answer.
     fn linger(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if matches!(self.state, State::Head | State::Release { .. } | State::Held) {
             return Poll::Ready(Ok(()));

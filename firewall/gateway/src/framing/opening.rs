@@ -1,5 +1,4 @@
-//! Which HTTP a plain connection speaks, told by its first bytes, before anything else reads them; and the stream that
-//! HTTP/2 is then spoken on.
+//! Detection of a plain connection's HTTP version by its first bytes, and the stream for HTTP/2.
 
 use std::future::Future;
 use std::io::{self, IoSlice};
@@ -14,23 +13,23 @@ use tokio::time::{Instant, Sleep, timeout_at};
 
 use super::GuardLimits;
 
-/// The connection preface of a client (RFC 9113 §3.4): prior knowledge, since nothing is negotiated without TLS.
+/// Connection preface of a client with prior knowledge (RFC 9113 §3.4). Without TLS nothing is negotiated.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Read at a time: two heads of a typical message with its body.
+/// Bytes of one read: two heads of a typical message with its body.
 pub(super) const READ: usize = 4096;
 
-/// How a connection begins. The bytes were read and are nobody's yet.
+/// Start of a connection. The bytes were read and not passed on yet.
 pub(crate) enum Opening {
-    /// Not with the preface of HTTP/2; whether with anything sensible is the guard's question.
+    /// Anything except the HTTP/2 preface; the guard checks it.
     Http1(BytesMut),
-    /// With the whole preface.
+    /// The whole preface of HTTP/2.
     Http2(BytesMut),
-    /// With nothing, until the idle time was over or the caller left.
+    /// Nothing before the idle timeout or the caller's end.
     Silent,
 }
 
-/// Reads until it is certain. A connection that speaks HTTP/1.1 costs one read, which the guard would have made.
+/// Reads until the version is certain. HTTP/1.1 costs one read, which the guard would have made.
 pub(crate) async fn opening<S: AsyncRead + Unpin>(stream: &mut S, limits: &GuardLimits) -> Opening {
     let mut bytes = BytesMut::with_capacity(READ);
     let mut deadline = Instant::now() + limits.idle_timeout;
@@ -50,7 +49,7 @@ pub(crate) async fn opening<S: AsyncRead + Unpin>(stream: &mut S, limits: &Guard
     }
 }
 
-/// A stream that begins with bytes that were read already, and on which written bytes may not sit unread for ever.
+/// A stream with the bytes already read at its front, and a time limit on unread written bytes.
 pub(crate) struct Paced<S> {
     first: BytesMut,
     inner: S,

@@ -1,4 +1,4 @@
-//! What the reader of a connection and the service behind it tell each other about one request.
+//! Shared state of a connection's reader and its service about one request.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -7,25 +7,25 @@ use std::task::Waker;
 use super::FramingFault;
 use super::agreed::Agreed;
 
-/// What the guard and the service of one HTTP/1.1 connection tell each other.
+/// Shared state of the guard and the service of one HTTP/1.1 connection.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
-    /// The fault, and the number of the request that it is in, from 1.
+    /// The fault, and the number of its request, from 1.
     fault: Cell<Option<(u64, FramingFault)>>,
-    /// Requests that the service has begun.
+    /// Number of requests that the service has begun.
     begun: Cell<u64>,
-    /// Whether the service is at work: then silence is not idleness.
+    /// True while the service works; silence is not idleness then.
     busy: Cell<bool>,
-    /// Whether the caller closed its direction of the connection, in which its requests came. The other is open for the answer.
+    /// True once the caller closed its sending direction. The other direction stays open for the answer.
     shut: Cell<bool>,
-    /// Whoever reads the connection after that, until its answer is over.
+    /// Reader of the connection after that, until the answer is over.
     reader: RefCell<Option<Waker>>,
-    /// What a request was answered with that is not HTTP any more.
+    /// Protocol agreed on in the last answer, if it is not HTTP.
     agreed: RefCell<Option<Agreed>>,
 }
 
 impl Watch {
-    /// The service begins the next request; the value says which, and ends the work when dropped.
+    /// Begins the service's next request. The value has its number, and ends the work when dropped.
     pub(crate) fn begin(self: &Rc<Self>) -> Serving {
         let number = self.begun.get().saturating_add(1);
         self.begun.set(number);
@@ -33,7 +33,7 @@ impl Watch {
         Serving(Kind::Guarded(Busy { watch: Rc::clone(self), number }))
     }
 
-    /// What the connection speaks after the last answer, if it is not HTTP.
+    /// The protocol after the last answer, if it is not HTTP.
     pub(crate) fn agreed(&self) -> Option<Agreed> {
         self.agreed.borrow_mut().take()
     }
@@ -42,13 +42,13 @@ impl Watch {
         self.fault.set(Some((number, fault)));
     }
 
-    /// The caller closed its direction. The reader is woken when the answer is over.
+    /// Records that the caller closed its direction. The end of the answer wakes the reader.
     pub(super) fn shut(&self, reader: &Waker) {
         self.shut.set(true);
         *self.reader.borrow_mut() = Some(reader.clone());
     }
 
-    /// Wakes whoever waits to read.
+    /// Wakes the waiting reader.
     pub(super) fn wake(&self) {
         let reader = self.reader.borrow_mut().take();
         if let Some(reader) = reader {
@@ -78,12 +78,12 @@ struct Busy {
 }
 
 impl Serving {
-    /// A request of an HTTP/2 connection, with what was found in its head.
+    /// A request of an HTTP/2 connection, with any fault in its head.
     pub(crate) fn stream(fault: Option<FramingFault>) -> Self {
         Self(Kind::Stream(fault))
     }
 
-    /// The caller's end of the connection, as far as the gateway sees it.
+    /// The caller's end of the connection, as far as the gateway can see.
     pub(crate) fn caller(&self) -> Caller {
         match &self.0 {
             Kind::Guarded(busy) => Caller(Some(Rc::clone(&busy.watch))),
@@ -91,7 +91,7 @@ impl Serving {
         }
     }
 
-    /// Which request of its connection it is, from 1.
+    /// Number of the request on its connection, from 1.
     #[cfg(test)]
     pub(super) fn number(&self) -> u64 {
         match &self.0 {
@@ -100,14 +100,14 @@ impl Serving {
         }
     }
 
-    /// After this request's answer the connection speaks something else. Without effect in HTTP/2, where nothing is upgraded.
+    /// Switches the protocol after this request's answer. No effect in HTTP/2, which has no upgrades.
     pub(crate) fn agree(&self, agreed: Agreed) {
         if let Kind::Guarded(busy) = &self.0 {
             *busy.watch.agreed.borrow_mut() = Some(agreed);
         }
     }
 
-    /// The fault in this request's head or body, if there was one so far.
+    /// The fault found so far in this request's head or body.
     pub(crate) fn fault(&self) -> Option<FramingFault> {
         match &self.0 {
             Kind::Guarded(busy) => {
@@ -118,12 +118,12 @@ impl Serving {
     }
 }
 
-/// Whoever waits for an answer. Over HTTP/2 a stream is reset by a caller who leaves, and nothing else is seen.
+/// The caller that waits for an answer. Over HTTP/2, its leaving shows only as a stream reset.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Caller(Option<Rc<Watch>>);
 
 impl Caller {
-    /// Whether the caller closed its direction of the connection. It may still read, or have left: only writing tells.
+    /// Returns true if the caller closed its sending direction. It may still read, or have left; only a write tells.
     pub(crate) fn is_shut(&self) -> bool {
         self.0.as_ref().is_some_and(|watch| watch.shut.get())
     }

@@ -1,8 +1,8 @@
-//! What HTTP/2 leaves to be looked at in the head of a request, and how much is open on one connection.
+//! Remaining checks of an HTTP/2 request's head, and the open requests of one connection.
 //!
-//! The h2 crate has refused, with an error of the stream alone, pseudo-headers that are missing, unknown or out of order,
-//! `connection`, `transfer-encoding`, `upgrade`, `keep-alive`, `proxy-connection`, a `te` other than `trailers`, and a body that is
-//! longer or shorter than its `content-length`; and with the connection, a header name in upper case or a header block that is none.
+//! The h2 crate already refuses the following with a stream error: missing, unknown or misplaced pseudo-headers,
+//! connection-specific headers, and a `te` other than `trailers`. The same holds for a body that contradicts its
+//! `content-length`. An upper-case header name or a broken header block ends the connection.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -15,10 +15,10 @@ use tokio::time::Instant;
 
 use super::{FramingFault, HeadLimits, decimal};
 
-/// What each header counts beside its bytes (RFC 9113 §6.5.2).
+/// Overhead of each header beside its bytes (RFC 9113 §6.5.2).
 const OVERHEAD: usize = 32;
 
-/// The first fault of a head.
+/// Returns the first fault of a head as an error.
 ///
 /// # Errors
 /// [`FramingFault`].
@@ -35,7 +35,7 @@ pub(crate) fn head(parts: &Parts, limits: &HeadLimits) -> Result<(), FramingFaul
         return Err(FramingFault::HeadTooLarge);
     }
     host(parts)?;
-    // without an authority h2 has looked at the scheme and dropped it
+    // without an authority, h2 has checked and dropped the scheme
     if !matches!(parts.uri.scheme_str(), None | Some("http" | "https")) {
         return Err(FramingFault::Scheme);
     }
@@ -58,7 +58,7 @@ pub(crate) fn head(parts: &Parts, limits: &HeadLimits) -> Result<(), FramingFaul
     Ok(())
 }
 
-/// `:authority` or `Host`, and if both, the same (RFC 9113 §8.3.1). Its value is not used.
+/// Requires `:authority` or `Host`, and equal values if both are present (RFC 9113 §8.3.1). The value is not used.
 fn host(parts: &Parts) -> Result<(), FramingFault> {
     let authority = parts.uri.authority().map(|authority| authority.as_str().as_bytes());
     let mut hosts = parts.headers.get_all(HOST).iter();
@@ -73,25 +73,25 @@ fn host(parts: &Parts) -> Result<(), FramingFault> {
     }
 }
 
-/// Requests that are open on one connection. Not [`Send`]: it stays on its core.
+/// Open requests of one connection. Not [`Send`]: the value stays on its core.
 #[derive(Debug)]
 pub(crate) struct Streams(RefCell<Open>);
 
 #[derive(Debug)]
 struct Open {
     last: u64,
-    /// For each, since when what it was given sits untaken; `None` while we are at work on it.
+    /// For each request, the time since which its output waits; `None` while the gateway works on it.
     open: HashMap<u64, Option<Instant>>,
-    /// When the last one ended.
+    /// Time at which the last request ended.
     quiet: Instant,
 }
 
-/// What a connection has done that ends it.
+/// Reason to end a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Overdue {
-    /// Nothing was asked for so long.
+    /// Nothing was requested for too long.
     Idle,
-    /// An answer was not taken for so long.
+    /// An answer was not taken for too long.
     Stalled,
 }
 
@@ -101,7 +101,7 @@ impl Streams {
         Rc::new(Self(RefCell::new(open)))
     }
 
-    /// One more request, until the value is dropped.
+    /// Counts one more request until the value is dropped.
     pub(crate) fn begin(self: &Rc<Self>) -> Place {
         let mut open = self.0.borrow_mut();
         open.last = open.last.saturating_add(1);
@@ -110,7 +110,7 @@ impl Streams {
         Place { streams: Rc::clone(self), number }
     }
 
-    /// Whether anything is past its time.
+    /// The first limit that the connection exceeds.
     pub(crate) fn overdue(&self, idle: Duration, write: Duration) -> Option<Overdue> {
         let open = self.0.borrow();
         if open.open.is_empty() {
@@ -119,7 +119,7 @@ impl Streams {
         open.open.values().flatten().any(|since| since.elapsed() >= write).then_some(Overdue::Stalled)
     }
 
-    /// How many are open.
+    /// Number of open requests.
     pub(crate) fn count(&self) -> usize {
         self.0.borrow().open.len()
     }
@@ -133,12 +133,12 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Something was given that is now to be taken.
+    /// Records output that the caller must now take.
     pub(crate) fn given(&self) {
         self.streams.0.borrow_mut().open.insert(self.number, Some(Instant::now()));
     }
 
-    /// It was taken: more is asked for.
+    /// Records that the caller took the output and wants more.
     pub(crate) fn taken(&self) {
         self.streams.0.borrow_mut().open.insert(self.number, None);
     }

@@ -1,4 +1,4 @@
-//! What the agent behind answers a call with, read to its end or message by message.
+//! The agent's answer to a call, read as a whole or message by message.
 
 use std::io;
 use std::pin::Pin;
@@ -23,7 +23,7 @@ use crate::account::{Charge, NoRoom};
 use crate::reasons::{invalid, no_room};
 use crate::upstream::ReplyBody;
 
-/// Messages over the wire are to be padded or not (gRPC over HTTP/2, "Custom-Metadata").
+/// Base64 with optional padding (gRPC over HTTP/2, "Custom-Metadata").
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
@@ -32,11 +32,11 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 /// The highest status code of gRPC.
 const MAX_STATUS: u8 = 16;
 
-/// A call ended otherwise than well.
+/// A call that did not end in success.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) refusal: Refusal,
-    /// The status that the agent ended it with; `None` where it did not, or not as the protocol has it.
+    /// The agent's status; `None` if it sent no valid one.
     pub(crate) status: Option<u8>,
 }
 
@@ -46,7 +46,7 @@ impl From<Refusal> for Ended {
     }
 }
 
-/// The messages of an answer, one after the other. Nothing is read ahead of what is asked for.
+/// Messages of an answer in order. Nothing is read ahead of demand.
 #[derive(Debug)]
 pub(crate) struct Messages {
     frames: Frames,
@@ -58,7 +58,7 @@ impl Messages {
     /// Judges the head of an answer.
     ///
     /// # Errors
-    /// `upstream_invalid` for what is no answer to a call, else what the status says if there is one already.
+    /// `upstream_invalid` for an invalid answer; otherwise the status, if it is already present.
     pub(crate) fn begin(head: &Parts, limit: usize) -> Result<Self, Ended> {
         if head.status != 200 {
             return Err(invalid("the agent behind answered a call with a status of http").into());
@@ -76,7 +76,7 @@ impl Messages {
         if encodings.into_iter().any(|value| value != "identity") {
             return Err(invalid("the answer of the agent behind is compressed").into());
         }
-        // an answer of trailers alone
+        // an answer of trailers only
         let trailers = headers.contains_key(STATUS).then(|| headers.clone());
         if let Some(trailers) = &trailers {
             end(trailers)?;
@@ -84,7 +84,7 @@ impl Messages {
         Ok(Self { frames: Frames::new(limit), trailers, over: false })
     }
 
-    /// A message that is whole already.
+    /// Takes the next complete message.
     ///
     /// # Errors
     /// `upstream_invalid`.
@@ -92,10 +92,10 @@ impl Messages {
         self.frames.next().map_err(|fault| broken(fault).into())
     }
 
-    /// Takes what came of the body; `None` is its end.
+    /// Takes a piece of the body; `None` is its end.
     ///
     /// # Errors
-    /// At the end: a message that was cut, no status, or what the status says.
+    /// At the end: a truncated message, a missing status, or the status itself.
     pub(crate) fn take(&mut self, frame: Option<Frame<Bytes>>) -> Result<(), Ended> {
         let Some(frame) = frame else {
             self.over = true;
@@ -121,20 +121,20 @@ impl Messages {
         }
     }
 
-    /// Bytes of a message that is not whole.
+    /// Bytes of the unfinished message.
     pub(crate) fn buffered(&self) -> usize {
         self.frames.buffered()
     }
 
-    /// Whether the end was taken.
+    /// Returns true once the end was taken.
     pub(crate) fn is_over(&self) -> bool {
         self.over
     }
 
-    /// The one message of an answer that is whole.
+    /// The only message of a complete answer.
     ///
     /// # Errors
-    /// `upstream_invalid`, or what the status says.
+    /// `upstream_invalid`, or the status.
     pub(crate) async fn only(mut self, mut body: ReplyBody, charge: &Charge) -> Result<Bytes, Ended> {
         let mut only = None;
         let (request, mut whole) = (charge.held(), 0);
@@ -160,13 +160,13 @@ fn broken(fault: FrameFault) -> Refusal {
         .with_detail(fault.reason())
 }
 
-/// What trailers say. Of an agent's failure only its status counts, and which of the protocol's errors it names.
+/// Reads the trailers. A failure counts only by its status and the protocol's error that it names.
 fn end(trailers: &HeaderMap) -> Result<(), Ended> {
     let mut all = trailers.get_all(STATUS).iter();
     let (Some(status), None) = (all.next(), all.next()) else {
         return Err(invalid("the agent behind ended a call without a status").into());
     };
-    // in digits, as it is written and no other way
+    // canonical digits only
     let written = |n: &u8| *n <= MAX_STATUS && n.to_string().as_bytes() == status.as_bytes();
     let number = status.to_str().ok().and_then(|text| text.parse::<u8>().ok()).filter(written);
     if trailers.get_all(DETAILS).iter().nth(1).is_some() {
@@ -177,7 +177,7 @@ fn end(trailers: &HeaderMap) -> Result<(), Ended> {
         Some(0) => Ok(()),
         None => Err(invalid("the agent behind ended a call with a status that does not exist").into()),
         Some(status) => {
-            // what is no base64 is there and says nothing
+            // invalid base64 counts as present and empty
             let read = |details: &HeaderValue| BASE64.decode(details.as_bytes()).unwrap_or_default();
             let details = trailers.get(DETAILS).map(read);
             let known = grpc::agent_error(status, details.as_deref()).known;
@@ -187,7 +187,7 @@ fn end(trailers: &HeaderMap) -> Result<(), Ended> {
     }
 }
 
-/// A body of one piece of data, or none, and trailers.
+/// A body of at most one piece of data, with trailers.
 #[derive(Debug)]
 pub(crate) struct Whole {
     data: Option<Bytes>,

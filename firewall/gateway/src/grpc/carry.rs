@@ -1,4 +1,4 @@
-//! A call on its way in and out: the bytes of the message beside the JSON that is judged.
+//! A call in transit: the message's bytes, and its JSON for inspection.
 
 use super::answer::Ended;
 use crate::reasons::invalid;
@@ -17,7 +17,7 @@ use semgate_message::{Call, FaultKind, MessageFault};
 use super::frame::{framed, only};
 use super::head::{MEDIA, TIMEOUT, told};
 
-/// The one message of a request: its bytes go on, its JSON is judged.
+/// The only message of a request: its bytes are forwarded and its JSON is judged.
 ///
 /// # Errors
 /// `too_large`, `too_deep`, `too_complex`, `encoding_unsupported`, `duplicate_key` or `malformed`.
@@ -35,7 +35,7 @@ pub(crate) fn arrived(
 /// One message of an answer.
 ///
 /// # Errors
-/// `upstream_invalid`, the inner code as its cause.
+/// `upstream_invalid`, with the inner code as its cause.
 pub(crate) fn answered(
     operation: Operation,
     message: Bytes,
@@ -55,7 +55,7 @@ pub(crate) fn answered(
     Ok(Answered { body: message, judged: judged.into() })
 }
 
-/// Turns a request for the agent into a call of `operation`.
+/// Converts a request for the agent into a call of `operation`.
 pub(crate) fn carry(
     request: &mut Request<Full<Bytes>>,
     operation: Operation,
@@ -92,10 +92,10 @@ fn code(fault: &MessageFault) -> Code {
     }
 }
 
-/// What the gateway wrote itself, as protobuf.
+/// Converts the gateway's own message to protobuf.
 ///
 /// # Errors
-/// `upstream_invalid`: it is no answer of the operation.
+/// `upstream_invalid` for a message that is not an answer of the operation.
 pub(crate) fn anew(operation: Operation, bytes: &[u8], limits: &json::Limits) -> Result<Bytes, Ended> {
     let fault = |why: String| invalid("the answer cannot be written as the gateway has to").with_detail(why);
     let json = json::read(bytes, limits).map_err(|why| fault(why.to_string()))?;

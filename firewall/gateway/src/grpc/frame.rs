@@ -1,4 +1,4 @@
-//! Messages in a body: each behind one byte that says whether it is compressed and four that say how long it is.
+//! gRPC messages in a body. Each follows a compression byte and four bytes of length.
 
 use std::cmp::Ordering;
 
@@ -8,25 +8,25 @@ use semgate_inspect::{Code, Refusal};
 /// Bytes before each message.
 pub(crate) const PREFIX: usize = 5;
 
-/// Why bytes are not messages one behind the other.
+/// Reason why a body is not a sequence of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FrameFault {
-    /// A message is compressed, and the call names no compression that is taken.
+    /// A compressed message. Calls never name a supported compression.
     Compressed,
     /// The first byte is neither 0 nor 1.
     Flag,
-    /// A message past the limit.
+    /// A message above the limit.
     TooLarge,
-    /// The end within a message.
+    /// The body ends within a message.
     Cut,
-    /// No message where there is one.
+    /// No message where one is required.
     Missing,
-    /// A second message where there is one.
+    /// A second message where only one is allowed.
     Second,
 }
 
 impl FrameFault {
-    /// One line for outsiders.
+    /// Text for outsiders, one line.
     pub(crate) fn reason(self) -> &'static str {
         match self {
             Self::Compressed => "a message is compressed",
@@ -38,7 +38,7 @@ impl FrameFault {
         }
     }
 
-    /// The code of a request with it.
+    /// Code of a refused request.
     pub(crate) fn code(self) -> Code {
         match self {
             Self::Compressed => Code::EncodingUnsupported,
@@ -47,7 +47,7 @@ impl FrameFault {
         }
     }
 
-    /// The refusal of a request with it.
+    /// Refusal of a request.
     pub(crate) fn refusal(self) -> Refusal {
         Refusal::new(self.code(), self.reason()).with_hint(match self {
             Self::Compressed => "send messages as they are",
@@ -59,7 +59,7 @@ impl FrameFault {
     }
 }
 
-/// The messages of a body that comes piece by piece. Holds one message at most, and what came with its end.
+/// Parser of messages from a body in pieces. Holds at most one message and the piece with its end.
 #[derive(Debug)]
 pub(crate) struct Frames {
     buffer: BytesMut,
@@ -67,25 +67,25 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    /// Messages of at most `limit` bytes, not counting the five before each.
+    /// Limits each message to `limit` bytes, without its five-byte prefix.
     pub(crate) fn new(limit: usize) -> Self {
         Self { buffer: BytesMut::new(), limit }
     }
 
-    /// Bytes of what is not whole.
+    /// Bytes of the unfinished message.
     pub(crate) fn buffered(&self) -> usize {
         self.buffer.len()
     }
 
-    /// A piece that came.
+    /// Adds a piece.
     pub(crate) fn push(&mut self, piece: &[u8]) {
         self.buffer.extend_from_slice(piece);
     }
 
-    /// The next message, if all of it is here.
+    /// The next message, once it is complete.
     ///
     /// # Errors
-    /// What is wrong with its prefix, as soon as that is here: nothing is waited for that will be refused.
+    /// The fault of its prefix, as soon as the prefix is complete; a message to be refused is not waited for.
     pub(crate) fn next(&mut self) -> Result<Option<Bytes>, FrameFault> {
         let Some(length) = announced(&self.buffer, self.limit)? else { return Ok(None) };
         if self.buffer.len() < PREFIX.saturating_add(length) {
@@ -95,7 +95,7 @@ impl Frames {
         Ok(Some(self.buffer.split_to(length).freeze()))
     }
 
-    /// The end of the body.
+    /// Ends the body.
     ///
     /// # Errors
     /// [`FrameFault::Cut`].
@@ -104,7 +104,7 @@ impl Frames {
     }
 }
 
-/// How long the message is that begins here, once its prefix is whole.
+/// Length of the next message, once its prefix is complete.
 fn announced(bytes: &[u8], limit: usize) -> Result<Option<usize>, FrameFault> {
     let Some([flag, length @ ..]) = bytes.first_chunk::<PREFIX>() else {
         return bytes.first().map_or(Ok(None), |flag| uncompressed(*flag).map(|()| None));
@@ -122,10 +122,10 @@ fn uncompressed(flag: u8) -> Result<(), FrameFault> {
     }
 }
 
-/// The one message of a whole body. It is not copied.
+/// The only message of a complete body, without a copy.
 ///
 /// # Errors
-/// Any [`FrameFault`]; a second message is one, however short.
+/// Any [`FrameFault`]; a second message of any length is one.
 pub(crate) fn only(body: &Bytes, limit: usize) -> Result<Bytes, FrameFault> {
     let end = match announced(body, limit)? {
         Some(length) => PREFIX.saturating_add(length),
@@ -139,11 +139,11 @@ pub(crate) fn only(body: &Bytes, limit: usize) -> Result<Bytes, FrameFault> {
     }
 }
 
-/// A message behind its prefix.
+/// A message with its prefix.
 pub(crate) fn framed(message: &[u8]) -> Bytes {
     let mut all = BytesMut::with_capacity(message.len().saturating_add(PREFIX));
     all.put_u8(0);
-    // every message was held against a limit far below
+    // every message was checked against a far lower limit
     all.put_u32(u32::try_from(message.len()).unwrap_or(u32::MAX));
     all.extend_from_slice(message);
     all.freeze()

@@ -1,4 +1,4 @@
-//! What the head of a call says: which operation, how long it may take, and the metadata of the binding.
+//! Head of a call: its operation, its deadline, and the metadata of the binding.
 
 use std::time::Duration;
 
@@ -11,18 +11,18 @@ use semgate_message::a2a::{Operation, grpc};
 pub(crate) const ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
 pub(crate) const TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
 
-/// The media type of every call.
+/// Media type of every call.
 pub(crate) const MEDIA: &str = "application/grpc";
 
-/// What a call is, by its head.
+/// Facts of a call's head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) operation: Operation,
-    /// How long the caller waits, if it says so.
+    /// The caller's time limit, if stated.
     pub(crate) timeout: Option<Duration>,
 }
 
-/// Whether a request means to be a call: by its media type, and nothing else that could be meant by it.
+/// Returns true if a request is a call by its media type, which has no other use.
 pub(crate) fn is_call(headers: &HeaderMap) -> bool {
     let mut all = headers.get_all(CONTENT_TYPE).iter();
     all.any(|value| {
@@ -30,7 +30,7 @@ pub(crate) fn is_call(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Reads the head of a call. Metadata is read by who knows its meaning.
+/// Parses the head of a call. Later code parses its metadata.
 ///
 /// # Errors
 /// `method_unsupported`, `encoding_unsupported`, `malformed`.
@@ -65,7 +65,7 @@ pub(crate) fn head(parts: &Parts) -> Result<Head, Refusal> {
     Ok(Head { operation, timeout })
 }
 
-/// The one value of a header.
+/// The only value of a header.
 fn one<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, Refusal> {
     let fault = || malformed("a header of the call is there twice or not ascii").with_hint("send it once");
     let mut all = headers.get_all(name).iter();
@@ -76,7 +76,7 @@ fn one<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>,
     value.to_str().map(Some).map_err(|_| fault())
 }
 
-/// At most eight digits and a unit; more than nothing.
+/// Parses at most eight digits and a unit; zero is invalid.
 fn timeout(text: &str) -> Option<Duration> {
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     if digits.is_empty() || digits.len() > 8 || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
@@ -95,9 +95,9 @@ fn timeout(text: &str) -> Option<Duration> {
     (!time.is_zero()).then_some(time)
 }
 
-/// The time as the agent behind is told it: whole milliseconds, at least one.
+/// Writes the time for the agent: whole milliseconds, at least one.
 pub(crate) fn told(time: Duration) -> String {
-    // eight digits of milliseconds are 27 hours; no limit of ours is as long
+    // eight digits of milliseconds are 27 hours, more than any limit
     format!("{}m", time.as_millis().clamp(1, 99_999_999))
 }
 

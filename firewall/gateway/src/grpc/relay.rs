@@ -1,7 +1,7 @@
-//! A stream of messages from the agent behind: each is judged as it passes, recorded before it is handed on, and framed anew.
+//! A stream of messages from the agent. Each is judged, recorded and reframed before it is forwarded.
 //!
-//! As with streams of events, nothing is read ahead, and a caller who leaves takes the agent's call with it. The first message
-//! that may not pass ends the call with our status, and the agent's with it.
+//! Nothing is read ahead, and a caller that leaves ends the agent's call. The first refused message ends both calls, the
+//! caller's with our status.
 
 use std::future::Future;
 use std::io;
@@ -29,27 +29,27 @@ use crate::reasons::{invalid, no_room};
 use crate::relay::{Course, Of};
 use crate::upstream::{Lease, ReplyBody};
 
-/// One stream on its way.
+/// One relayed stream.
 pub(crate) struct Relay {
     course: Course,
     operation: Operation,
-    /// `None` once it is over: dropping it tells the agent.
+    /// `None` once the stream is over; dropping it notifies the agent.
     from: Option<(ReplyBody, Lease)>,
     messages: Messages,
     passed: usize,
 }
 
-/// What comes next for the caller.
+/// Next output for the caller.
 pub(crate) enum Next {
     Message(Bytes),
     End(HeaderMap),
 }
 
 impl Relay {
-    /// Takes over the answer to a call whose answer is a stream. `waits` is how long all of it may take.
+    /// Takes over an answer that is a stream. `waits` limits its total time.
     ///
     /// # Errors
-    /// The head is none of an answer, or says how the call ended.
+    /// The head is invalid, or states the end of the call.
     pub(crate) fn begin(begun: Begun, of: Of, operation: Operation, waits: Duration) -> Result<Self, Ended> {
         let Begun { sent, answering } = begun;
         let Answering { head, body, lease, .. } = answering;
@@ -88,15 +88,15 @@ impl Relay {
         }
     }
 
-    /// Charges the caller with what is read of a message that is not whole.
+    /// Charges the caller with the bytes of an unfinished message.
     fn hold(&self, more: usize) -> Result<(), Refusal> {
         let bytes = self.messages.buffered().saturating_add(more);
         self.course.of().charge.hold_only(bytes).map_err(|NoRoom| no_room(Delivered::Yes))
     }
 
-    /// Waits for what the agent says next.
+    /// Waits for the agent's next message or end.
     async fn more(&mut self) -> Result<(), Ended> {
-        // what was handed on is held no more
+        // forwarded bytes are no longer held
         self.hold(0)?;
         loop {
             self.course.still()?;
@@ -121,7 +121,7 @@ impl Relay {
         let permit = self.course.judge(answered(self.operation, message, &json)?)?;
         let written = permit.written();
         let bytes = self.course.pass(permit)?;
-        // what the gateway wrote itself is JSON
+        // the gateway's own messages are JSON
         let bytes = if written == Written::Anew {
             anew(self.operation, &bytes, &json).map_err(|ended| ended.refusal)?
         } else {
@@ -130,7 +130,7 @@ impl Relay {
         Ok(framed(&bytes))
     }
 
-    /// The end of a stream that may not go on, or that the agent ended with a failure.
+    /// Trailers of a stream that may not continue, or that the agent ended with a failure.
     fn fail(&mut self, ended: &Ended) -> HeaderMap {
         self.from = None;
         if ended.status.is_some() {
@@ -151,13 +151,13 @@ impl Drop for Relay {
 
 type Step = Pin<Box<dyn Future<Output = (Box<Relay>, Next)>>>;
 
-/// The relay as the body of an answer.
+/// The relay as an answer's body.
 pub(crate) enum Relayed {
-    /// Nothing is asked for.
+    /// No message is requested.
     Resting(Box<Relay>),
     /// The next message is awaited.
     Working(Step),
-    /// The end was handed on.
+    /// The end was forwarded.
     Over,
 }
 

@@ -1,4 +1,4 @@
-//! How a call ends: the status that gRPC has for each code, and the trailers that say it.
+//! Ends of calls: the gRPC status of each code, and its trailers.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD_NO_PAD;
@@ -16,7 +16,7 @@ pub(crate) const MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
 /// A `google.rpc.Status`.
 pub(crate) const DETAILS: HeaderName = HeaderName::from_static("grpc-status-details-bin");
 
-/// The status codes of gRPC that are said here (`google.rpc.Code`).
+/// The gRPC status codes in use (`google.rpc.Code`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Status(pub(crate) u8);
 
@@ -32,9 +32,9 @@ impl Status {
     pub(crate) const INTERNAL: Self = Self(13);
     pub(crate) const UNAVAILABLE: Self = Self(14);
 
-    /// The status of a code (`docs/spec/a2a-grpc.md`).
+    /// Status of a code (`docs/spec/a2a-grpc.md`).
     ///
-    /// `UNAVAILABLE` is what clients send again by themselves, so it is said only of what did not reach the agent.
+    /// Clients repeat a call by themselves after `UNAVAILABLE`, so it is used only for calls that did not reach the agent.
     pub(crate) fn of(code: Code, delivered: Delivered) -> Self {
         match code {
             Code::Malformed
@@ -76,15 +76,15 @@ impl Status {
     }
 }
 
-/// The end of a call that went well.
+/// Trailers of a successful call.
 pub(crate) fn well() -> HeaderMap {
     let mut trailers = HeaderMap::new();
     trailers.insert(STATUS, HeaderValue::from(u16::from(Status::OK.0)));
     trailers
 }
 
-/// The end of a call that was refused: our words only, and the error of the protocol where it has one for this. `agent` is the
-/// status that the agent behind ended the call with, which is repeated.
+/// Trailers of a refused call. They have only our words, and the protocol's error if there is one. `agent` is the agent's own
+/// final status, which is repeated.
 pub(crate) fn refused(refusal: &Refusal, agent: Option<u8>, decision: DecisionId) -> HeaderMap {
     let known = refuse::known(refusal).or_else(|| meant(refusal.code()));
     let status = match (agent, known) {
@@ -120,7 +120,7 @@ pub(crate) fn refused(refusal: &Refusal, agent: Option<u8>, decision: DecisionId
     trailers
 }
 
-/// The protocol's error that means exactly what a code does.
+/// The protocol's error with exactly the meaning of a code.
 fn meant(code: Code) -> Option<ProtocolError> {
     match code {
         Code::NotFound => Some(ProtocolError::TaskNotFound),
@@ -129,7 +129,7 @@ fn meant(code: Code) -> Option<ProtocolError> {
     }
 }
 
-/// The percent-encoding of `grpc-message`: every byte but visible ASCII and the blank, and the percent sign itself.
+/// Percent-encodes for `grpc-message`: every byte except visible ASCII and the blank, and the percent sign itself.
 fn percent(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {

@@ -1,4 +1,5 @@
-//! What a caller shows beside its certificate: one token of a configured issuer, in a header of its own (`docs/spec/credentials.md`).
+//! The caller's credentials besides its certificate: one token of a configured issuer, in its own header
+//! (`docs/spec/credentials.md`).
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -13,10 +14,10 @@ use semgate_certs::token::{Bearer, TokenFault, TokenIssuers};
 use semgate_inspect::{Code, Peer, Refusal};
 use semgate_policies::{Credentials, TOKEN_SPACE};
 
-/// In gRPC the metadata of the same name. Never forwarded.
+/// Header of the token; gRPC metadata of the same name. Never forwarded.
 pub(crate) const CREDENTIAL: HeaderName = HeaderName::from_static("semgate-credential");
 
-/// What a good token lets its bearer hold, until it expires. Without a token: nothing, for ever.
+/// Credentials from a valid token, until it expires. Without a token: none, without expiry.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shown {
     credentials: Credentials,
@@ -24,7 +25,7 @@ pub(crate) struct Shown {
     token: Option<Rc<Token>>,
 }
 
-/// A token that was found good, and the issuers by whose keys.
+/// A verified token, and the issuers whose keys verified it.
 #[derive(Debug)]
 struct Token {
     text: Box<str>,
@@ -32,11 +33,10 @@ struct Token {
 }
 
 impl Shown {
-    /// Whether the token is good by the keys that count now, for what goes on longer than a message: a key that was taken away vouches for
-    /// nothing any more.
+    /// Checks the token with the current keys, for work that outlasts a message. A removed key no longer counts.
     ///
     /// # Errors
-    /// `sender_mismatch` with the [`TokenFault`] in words.
+    /// `sender_mismatch` with the [`TokenFault`] as text.
     pub(crate) fn still(
         &self,
         issuers: &ArcSwap<TokenIssuers>,
@@ -52,10 +52,10 @@ impl Shown {
         Ok(())
     }
 
-    /// The same after the token may have expired, where its credentials end by themselves.
+    /// Same check if the token may have expired, for credentials that end by themselves.
     ///
     /// # Errors
-    /// As [`Shown::still`].
+    /// Same as [`Shown::still`].
     pub(crate) fn outlasts(
         &self,
         issuers: &ArcSwap<TokenIssuers>,
@@ -65,7 +65,7 @@ impl Shown {
         if self.lasts(now).is_err() { Ok(()) } else { self.still(issuers, bearer, now) }
     }
 
-    /// Whether the token, if there is one, has not expired.
+    /// Checks that the token, if any, has not expired.
     ///
     /// # Errors
     /// `sender_mismatch`.
@@ -76,10 +76,10 @@ impl Shown {
         }
     }
 
-    /// The peer with what it shows.
+    /// The peer with its credentials.
     ///
     /// # Errors
-    /// As [`Shown::lasts`].
+    /// Same as [`Shown::lasts`].
     pub(crate) fn by(&self, peer: &Peer, now: u64) -> Result<Peer, Refusal> {
         self.lasts(now)?;
         let peer = peer.clone();
@@ -93,15 +93,15 @@ impl Shown {
 
 type Known = ([u8; 32], Arc<TokenIssuers>, Shown);
 
-/// The good tokens of one connection, so that none is verified for each message. The oldest makes room.
+/// Verified tokens of one connection, so that each is verified only once. The oldest makes room.
 #[derive(Debug, Default)]
 pub(crate) struct Remembered(RefCell<VecDeque<Known>>);
 
 impl Remembered {
-    /// What a head shows.
+    /// Reads the credentials of a head.
     ///
     /// # Errors
-    /// `malformed` for two headers; `sender_mismatch` for a token that is not good, with its [`TokenFault`] in words.
+    /// `malformed` for two headers; `sender_mismatch` for an invalid token, with its [`TokenFault`] as text.
     pub(crate) fn shown(
         &self,
         headers: &HeaderMap,
@@ -142,7 +142,7 @@ impl Remembered {
     }
 }
 
-/// The peer as a token has to name it.
+/// The peer in the form that a token must name.
 pub(crate) fn bearer(peer: &Peer, thumbprint: Option<Thumbprint>) -> Bearer<'_> {
     Bearer { id: peer.id(), thumbprint }
 }

@@ -1,5 +1,5 @@
-//! Whether the certificate that a peer showed when its connection opened still counts. The verdict is made anew when what it hangs on was
-//! replaced, the roots or the revocation lists of its trust domain, and when one of the lists ends; in between it costs a comparison of numbers.
+//! Current verdict on the certificate from a connection's opening. It is renewed if the roots or revocation lists of its
+//! trust domain were replaced, or when a list expires. Otherwise a check only compares numbers.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -10,10 +10,10 @@ use semgate_certs::{CertificateDer, ChainFault, Peer, PeerFault, PeerRoots};
 
 use crate::materials::Materials;
 
-/// What roots are asked: for a client's certificate, or for a server's.
+/// Verification by the roots of a client's or a server's certificate.
 pub(crate) type Identify = fn(&PeerRoots, &[CertificateDer<'_>], u64) -> Result<Peer, PeerFault>;
 
-/// A certificate that was verified once, and the verdict on it as it is now.
+/// A verified certificate, and the current verdict on it.
 pub(crate) struct Standing {
     identify: Identify,
     shown: Vec<CertificateDer<'static>>,
@@ -27,22 +27,22 @@ impl fmt::Debug for Standing {
     }
 }
 
-/// A verdict, and what it was made under.
+/// A verdict, and its basis.
 struct Judged {
     peers: Arc<PeerRoots>,
-    /// Of the revocation lists.
+    /// Edition of the revocation lists.
     edition: u64,
-    /// The first second at which one of them ends.
+    /// The first second at which a list expires.
     until: Option<u64>,
-    /// The last second at which the chain is valid.
+    /// Last second of the chain's validity, or its fault.
     verdict: Result<u64, PeerFault>,
 }
 
 impl Standing {
-    /// The peer that shows these certificates, verified under the roots and lists that are live.
+    /// The peer with these certificates, verified with the current roots and lists.
     ///
     /// # Errors
-    /// [`PeerFault`]: then there is no connection.
+    /// [`PeerFault`]; the connection is then refused.
     pub(crate) fn begin(
         identify: Identify,
         live: Arc<ArcSwap<Materials>>,
@@ -54,10 +54,10 @@ impl Standing {
         Ok((peer?, Standing { identify, shown, live, judged: RefCell::new(judged) }))
     }
 
-    /// That it counts at `now`.
+    /// Checks that the certificate counts at `now`.
     ///
     /// # Errors
-    /// [`PeerFault`]: it has expired, was taken back, nothing current speaks for it any more, or its roots are gone.
+    /// [`PeerFault`]: it has expired, was revoked, lacks a current list, or its roots are gone.
     pub(crate) fn still(&self, now: u64) -> Result<(), PeerFault> {
         let live = self.live.load();
         let mut judged = self.judged.borrow_mut();
@@ -78,7 +78,7 @@ impl Judged {
         shown: &[CertificateDer<'static>],
         at: u64,
     ) -> (Result<Peer, PeerFault>, Judged) {
-        // the number first: lists that come while the verdict is made are for the next one
+        // the number comes first: lists that arrive during verification count for the next verdict
         let (edition, until) = (peers.edition(), peers.lists_end(at));
         let peer = identify(&peers, shown, at);
         let verdict = peer.as_ref().map(Peer::not_after).map_err(|fault| *fault);

@@ -1,6 +1,7 @@
-//! What pairs will not go below (F0-39), over a restart: each handshake becomes a line of a file, written behind by a thread of its own.
+//! Minimum versions of pairs across a restart. A thread of its own writes each handshake as a line of a file.
 //!
-//! Nothing waits for it. A line that is lost forgets what one pair stated last; the floors of authority and operator hold regardless.
+//! Nothing waits for the write. A lost line forgets one pair's last statement; the floors of authority and operator still
+//! apply.
 
 use super::{append, rewrite};
 use std::collections::BTreeMap;
@@ -19,11 +20,11 @@ use crate::fault::RunFault;
 #[cfg(test)]
 mod tests;
 
-/// Lines that wait for the thread: as many as handshakes wait for their LOCK.
+/// Lines waiting for the thread: as many as handshakes wait for their LOCK.
 const QUEUE: usize = 4_096;
-/// Bytes of one line: two ids of at most 2,048 bytes, and two times 64 lines with their versions.
+/// Maximum bytes of a line: two ids of at most 2,048 bytes, and two times 64 lines with versions.
 const MAX_LINE: u64 = 64 * 1024;
-/// Lines beyond twice what is remembered before the file is written anew.
+/// Lines beyond twice the remembered ones before the file is rewritten.
 const SLACK: usize = 1_024;
 
 enum Word {
@@ -31,17 +32,17 @@ enum Word {
     End,
 }
 
-/// The thread that writes. Dropped, it writes what is still waiting, and ends.
+/// The writing thread. Dropping the value writes the remaining lines and ends the thread.
 pub(crate) struct MinimumsKeeper {
     words: SyncSender<Word>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl MinimumsKeeper {
-    /// Reads what the last run wrote, writes the file anew, and goes on writing.
+    /// Restores the last run's file, rewrites it, and starts the thread.
     ///
     /// # Errors
-    /// The file cannot be read or written. Lines that are none do not stop a start: the file is set aside as `minimums.damaged`.
+    /// An unreadable or unwritable file. Invalid lines do not stop a start: the file is then set aside as `minimums.damaged`.
     pub(crate) fn start(sessions: &Arc<Sessions>, state: &Path) -> Result<Self, RunFault> {
         let path = state.join("minimums.jsonl");
         let fault =
@@ -50,7 +51,7 @@ impl MinimumsKeeper {
         let file = rewrite(sessions.minimums.export(), &path).map_err(fault)?;
         let (words, heard) = sync_channel(QUEUE);
         let told = words.clone();
-        // a full queue loses the line, and what that means stands above
+        // a full queue loses the line, as the module documentation describes
         let journal = move |stated: &Stated| drop(told.try_send(Word::Line(Box::new(stated.clone()))));
         let _ = sessions.minimums.tell(Box::new(journal));
         let (sessions, path) = (Arc::clone(sessions), path.clone());
@@ -88,7 +89,7 @@ fn restore(minimums: &PairMinimums, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The last line of each pair, in the order of the lines, and whether every whole line could be read.
+/// The last record of each pair in order, and true if every complete line was valid.
 fn read(file: impl BufRead) -> io::Result<(Vec<Stated>, bool)> {
     let mut order: BTreeMap<u64, Stated> = BTreeMap::new();
     let mut places: BTreeMap<[String; 2], u64> = BTreeMap::new();
@@ -105,7 +106,7 @@ fn read(file: impl BufRead) -> io::Result<(Vec<Stated>, bool)> {
     Ok((order.into_values().collect(), whole))
 }
 
-/// Writes until it is told to end. What cannot be written is said, and tried again with the next file.
+/// Writes until told to end. Logs a failure, and retries with the next file.
 fn write(heard: &Receiver<Word>, minimums: &PairMinimums, path: &Path, file: BufWriter<File>) {
     let (mut file, mut lines) = (Some(file), minimums.len());
     while let Ok(first) = heard.recv() {

@@ -1,7 +1,7 @@
-//! What policies were live, over a restart: of these a start only warns of what a running gateway would only warn of.
+//! Formerly live policies across a restart. For these, a start only warns where a running gateway would only warn.
 //!
-//! No check rests on the file. Where it is gone or damaged a start judges every policy as a new one, and refuses what is vain of it; what
-//! somebody writes into it makes a vain policy a warning and lets nothing pass.
+//! No check depends on the file. Without a valid one, a start judges every policy as new, and refuses those without effect. A
+//! forged file turns such a refusal into a warning, and lets nothing pass.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -11,31 +11,31 @@ use semgate_policies::{Lived, PolicyLimits};
 
 use super::anew;
 
-/// Where it is kept, and of which set.
+/// File for one policy set.
 #[derive(Clone, Debug)]
 pub(crate) struct PolicyMemory {
     path: PathBuf,
-    /// Where the set is read.
+    /// Source of the set.
     place: PathBuf,
 }
 
 impl PolicyMemory {
-    /// Of the set that messages are judged by, which is read from this place.
+    /// File for the live set from this source.
     pub(crate) fn live(state: &Path, place: &Path) -> Self {
         Self { path: state.join("policies-lived.json"), place: place.to_owned() }
     }
 
-    /// Of the set that decides beside it.
+    /// File for the shadow set.
     pub(crate) fn shadow(state: &Path, place: &Path) -> Self {
         Self { path: state.join("shadow-lived.json"), place: place.to_owned() }
     }
 
-    /// The file.
+    /// Path of the file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What was live last; nothing where that cannot be told, which the log is told.
+    /// The last live policies; empty if unknown, which is logged.
     pub(crate) fn recall(&self, limits: &PolicyLimits) -> Lived {
         let of = |bytes: Vec<u8>| Lived::read(&bytes, &self.place, limits).map_err(io::Error::other);
         match self.read(limits).and_then(of) {
@@ -52,16 +52,16 @@ impl PolicyMemory {
     fn read(&self, limits: &PolicyLimits) -> io::Result<Vec<u8>> {
         let most = u64::try_from(Lived::max_bytes(limits)).unwrap_or(u64::MAX);
         let mut bytes = Vec::new();
-        // one byte more than there may be is one that `Lived::read` refuses
+        // one byte above the maximum, which `Lived::read` refuses
         File::open(&self.path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 
-    /// Writes what is live now, durably, in the place of what was kept before.
+    /// Writes the live policies durably in place of the earlier ones.
     ///
     /// # Errors
-    /// It cannot be written. What was kept before stays only if all of it is live still: else a start would warn of a policy that a running
-    /// gateway refuses.
+    /// The file cannot be written. The earlier file stays only if all its policies are still live. Otherwise a start would
+    /// warn of a policy that a running gateway refuses.
     pub(crate) fn keep(&self, lived: &Lived, before: &Lived) -> io::Result<()> {
         let text = lived.text(&self.place);
         let written = anew(&self.path, |file| file.write_all(text.as_bytes())).map(drop);

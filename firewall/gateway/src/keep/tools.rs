@@ -1,8 +1,8 @@
-//! Servers of MCP whose tools drifted or changed, over a restart: until such a server lists a tool as signed, the tool is not called.
+//! MCP servers with drifted or changed tools, across a restart. Their tools are not called until a list shows them as signed.
 //!
-//! A server is written once, before anything more is judged by what it said, and stays: after each start its tools are listed once
-//! more than needed, and a tool that drifted is never called by who comes first. There are no more of them than receivers of routes.
-//! One that cannot be written has no tool that is called, until it can: it is written again with each list.
+//! A server is recorded once, before its output is judged further, and stays in the file. So after each start its tools are
+//! listed once more than needed, and drifted tools are not called before. There are at most as many entries as receivers of
+//! routes. If the write fails, none of the server's tools are called; each list retries it.
 
 use super::{Routes, lines, rewrite};
 use std::collections::BTreeSet;
@@ -18,14 +18,14 @@ use crate::fault::RunFault;
 #[cfg(test)]
 mod tests;
 
-/// Bytes of one line: an id of at most 2,048 bytes in quotes, and its end.
+/// Maximum bytes of a line: a quoted id of at most 2,048 bytes, and the line end.
 const MAX_LINE: u64 = 4 * 1024;
 
-/// Reads into `watch` what the last run wrote, and writes from now on what it hears.
+/// Restores the last run's file into `watch`, and writes later changes to it.
 ///
 /// # Errors
-/// The file cannot be read. Where a line of it is none, or it is empty or cut, every receiver counts as one whose tools changed, and the file is set aside as
-/// `tools.damaged`.
+/// The file is unreadable. If it is invalid, empty or truncated, every receiver counts as changed, and the file is set aside
+/// as `tools.damaged`.
 pub(crate) fn keep_tools(watch: &ToolWatch, state: &Path, routes: &Routes) -> Result<(), RunFault> {
     let path = state.join("tools.jsonl");
     let servers = restore(&path, routes).map_err(|why| RunFault::File {
@@ -36,7 +36,7 @@ pub(crate) fn keep_tools(watch: &ToolWatch, state: &Path, routes: &Routes) -> Re
     watch.restore(servers.iter().cloned());
     let known = Mutex::new(servers);
     watch.tell(move |server| {
-        // each change is one insertion, so a panic elsewhere left the set whole
+        // each change is one insertion, so a panic elsewhere left the set intact
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert(server.to_owned());
         let written = rewrite(known.iter(), &path);
@@ -64,8 +64,8 @@ fn restore(path: &Path, routes: &Routes) -> io::Result<BTreeSet<String>> {
     Ok(servers)
 }
 
-/// Whether the last line has its end. The file only ever takes the place of another one whole, with at least one line; so what
-/// is empty or cut was not written so.
+/// Returns true if the last line is complete. The file is only ever replaced as a whole, with at least one line, so an empty
+/// or truncated file is damaged.
 fn ends(file: &mut File) -> io::Result<bool> {
     if file.metadata()?.len() == 0 {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! What is needed to take part in the handshakes of one route.
+//! Handling of one route's handshakes.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use semgate_negotiation::Trust;
 use crate::address::Address;
 use crate::materials::{Materials, Shaker};
 
-/// Who deals with the handshakes of one route, as it is now: certificates are read again on SIGHUP.
+/// Current handling of one route's handshakes; SIGHUP reloads certificates.
 pub(crate) struct Handshakes {
     materials: Arc<ArcSwap<Materials>>,
     at: usize,
     prefix: Prefix,
-    /// Where the agent behind takes handshakes, if it negotiates by itself.
+    /// The agent's address for handshakes, if it negotiates by itself.
     pub(crate) behind: Address,
-    /// When the agent behind was last asked for its keys in vain; one asks at a time.
+    /// Time of the last failed request for the agent's keys. Only one task asks at a time.
     pub(crate) in_vain: tokio::sync::Mutex<Option<std::time::Instant>>,
 }
 
@@ -39,7 +39,7 @@ impl Handshakes {
         }
     }
 
-    /// Whose signatures count.
+    /// Accepted signers.
     pub(crate) fn trust<'t>(&'t self, materials: &'t Materials) -> Trust<'t> {
         Trust { roots: &materials.peers, prefix: &self.prefix }
     }

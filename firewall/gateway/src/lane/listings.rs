@@ -1,4 +1,4 @@
-//! Who lists tools at the moment.
+//! Locks for tool lists in progress.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -6,12 +6,12 @@ use std::rc::{Rc, Weak};
 
 use tokio::sync::Mutex;
 
-/// Who lists at the moment, on one core: each caller by itself, so that nobody waits for a list that a server owes to somebody else.
+/// Tool lists in progress on one core, separate for each caller, so that no caller waits for another's list.
 #[derive(Debug, Default)]
 pub(crate) struct Listings(RefCell<HashMap<Box<str>, Weak<Mutex<()>>>>);
 
 impl Listings {
-    /// The turn of a caller. Turns that nobody waits for are forgotten, so there are never more than callers under way.
+    /// Lock of a caller. Unused locks are dropped, so there are at most as many as active callers.
     pub(crate) fn of(&self, caller: &str) -> Rc<Mutex<()>> {
         let mut held = self.0.borrow_mut();
         if let Some(turn) = held.get(caller).and_then(Weak::upgrade) {

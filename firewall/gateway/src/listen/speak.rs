@@ -1,4 +1,4 @@
-//! What is spoken on a connection whose peer is known: HTTP/1.1 behind the guard, or HTTP/2.
+//! Protocol of a connection with a known peer: HTTP/1.1 behind the guard, or HTTP/2.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -35,7 +35,7 @@ use crate::receive::unread::Unread;
 const H2: &[u8] = b"h2";
 
 impl Listener {
-    /// What the handshake agreed on; without ALPN HTTP/1.1.
+    /// Speaks the protocol agreed on in the handshake; without ALPN, HTTP/1.1.
     pub(super) async fn speak_agreed<S>(
         &self,
         stream: TlsStream<S>,
@@ -50,7 +50,7 @@ impl Listener {
         self.http1(stream, BytesMut::new(), identity).await;
     }
 
-    /// What the first bytes say: nothing is negotiated on a plain connection.
+    /// Detects the protocol by the first bytes, since a plain connection negotiates nothing.
     pub(super) async fn speak_either<S>(&self, mut stream: S, identity: Rc<Identity>, connection: Connection)
     where
         S: AsyncRead + AsyncWrite + Unpin + 'static,
@@ -60,7 +60,7 @@ impl Listener {
         let first = tokio::select! {
             biased;
             first = opening(&mut stream, &limits) => first,
-            // nothing was asked yet
+            // no request has arrived yet
             _ = stop.wait_for(|stop| *stop) => return,
         };
         match first {
@@ -70,7 +70,7 @@ impl Listener {
         }
     }
 
-    /// HTTP/1.1 behind the guard, until either side is done.
+    /// Speaks HTTP/1.1 behind the guard, until either side ends.
     async fn http1<S>(&self, stream: S, first: BytesMut, identity: Rc<Identity>)
     where
         S: AsyncRead + AsyncWrite + Unpin + 'static,
@@ -106,7 +106,7 @@ impl Listener {
         }
     }
 
-    /// HTTP/1.1 as above; where a request was answered with a WebSocket, that is spoken on the connection from then on.
+    /// Speaks HTTP/1.1 in the same way. After an answer that opens a WebSocket, the connection speaks that.
     async fn http1_or_socket<S, V, F>(
         &self,
         guard: Guard<S>,
@@ -145,14 +145,14 @@ impl Listener {
         agreed.speak(Rc::clone(&self.lane), identity, stream, self.stop.clone()).await;
     }
 
-    /// HTTP/2 until either side is done, the connection is idle, or an answer is not taken. A drain tells the peer (GOAWAY) and
-    /// waits for the streams that are open.
+    /// Speaks HTTP/2 until either side ends, the connection is idle, or an answer is not taken. A drain sends GOAWAY and
+    /// waits for open streams.
     async fn http2<S>(&self, stream: S, first: BytesMut, identity: Rc<Identity>, connection: Connection)
     where
         S: AsyncRead + AsyncWrite + Unpin + 'static,
     {
         let limits = &self.lane.shared.limits;
-        // as much as all its streams together may send before any of it is taken
+        // maximum that all its streams may send before any of it is taken
         if connection.buffer(limits.stream_window as usize).is_err() {
             return self.lane.metrics.connection("too_many");
         }
@@ -192,7 +192,7 @@ impl Listener {
                 _ = stop.wait_for(|stop| *stop), if ending.is_none() => {}
                 () = tokio::time::sleep(look) => match open.overdue(limits.idle_timeout, limits.write_timeout) {
                     Some(Overdue::Stalled) => return self.lane.metrics.connection("stalled"),
-                    // told to go, nothing open, and still there: a peer may leave the farewell unanswered
+                    // GOAWAY was sent, no stream is open, and the peer has not closed: it may ignore the farewell
                     _ if ending.is_some_and(|since| since.elapsed() > limits.write_timeout) && open.count() == 0 => return,
                     Some(Overdue::Idle) if ending.is_none() => {}
                     _ => continue,
@@ -204,7 +204,7 @@ impl Listener {
     }
 }
 
-/// The peer sent more frames that belong to no request than its share.
+/// Returns true if the peer exceeded its allowance of frames.
 fn is_flood(fault: &hyper::Error) -> bool {
     let mut source: Option<&dyn Error> = fault.source();
     while let Some(fault) = source {
@@ -217,7 +217,8 @@ fn is_flood(fault: &hyper::Error) -> bool {
     false
 }
 
-/// Takes an offer of HTTP/2 out of a head of HTTP/1.1, which the guard let pass whole or not at all: it is not taken up, and goes no further.
+/// Removes an offer of HTTP/2 from an HTTP/1.1 head. The guard passed only a complete offer; it is neither accepted nor
+/// forwarded.
 fn pass_over_offer(parts: &mut http::request::Parts) {
     if parts.headers.get(UPGRADE).is_some_and(|to| to.as_bytes().eq_ignore_ascii_case(b"h2c")) {
         parts.headers.remove(UPGRADE);
@@ -225,7 +226,7 @@ fn pass_over_offer(parts: &mut http::request::Parts) {
     }
 }
 
-/// One request, by whose it is.
+/// Serves one request according to its kind.
 async fn serve(
     face: Face,
     lane: Rc<Lane>,
@@ -264,7 +265,7 @@ fn http1_builder(limits: &Limits) -> http1::Builder {
         .keep_alive(true)
         .half_close(false)
         .max_headers(limits.headers)
-        // the guard bounds the head; hyper must be able to hold one, and wants 8 KiB at least
+        // the guard bounds the head; hyper must be able to hold one, and needs 8 KiB at least
         .max_buf_size(limits.header_bytes.saturating_add(16 * 1024))
         // the guard bounds the time, and answers
         .header_read_timeout(None);
@@ -279,11 +280,11 @@ fn http2_builder(limits: &Limits, core: OnThisCore) -> http2::Builder<OnThisCore
         .max_pending_accept_reset_streams(limits.stream_resets)
         .max_local_error_reset_streams(limits.stream_resets)
         .initial_stream_window_size(limits.stream_window)
-        // all streams of a connection together, which is what the connection holds of its agent's account
+        // for all streams of a connection together: the number charged to the agent's account
         .initial_connection_window_size(limits.stream_window)
         .adaptive_window(false)
         .max_frame_size(16 * 1024)
-        // what is a little too large is refused by us, with a decision id; what is far too large, by h2 with 431
+        // the gateway refuses a slightly larger head with a decision id; h2 refuses a far larger one with 431
         .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX).saturating_mul(2))
         .max_send_buf_size(64 * 1024)
         .keep_alive_interval(limits.ping_interval)

@@ -1,4 +1,4 @@
-//! The gateway's own certificate, as authorities see it: places of theirs are for verified peers alone.
+//! The gateway's own certificate for authorities, which reserve places for verified peers.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use tokio_rustls::rustls::sign::CertifiedKey;
 use super::identity;
 use crate::config::IdentityFiles;
 
-/// Shows the certificate that the files hold when a connection begins, so that a renewed one needs no restart. Files that cannot be used show
-/// none: the authority then serves the gateway as a stranger.
+/// Presents the certificate in the files when a connection begins, so that a renewed one needs no restart. If the files are
+/// unusable, it presents none, and the authority treats the gateway as a stranger.
 #[derive(Debug)]
 pub(super) struct Presented(pub(super) IdentityFiles);
 

@@ -1,4 +1,4 @@
-//! What a request is once its body is there: head and body together, and whether it is about something that the route does not carry.
+//! Combination of a request's head and body, and refusal of unsupported push configurations.
 
 use bytes::Bytes;
 use semgate_contexts::json;
@@ -14,11 +14,11 @@ use crate::reasons::unspent;
 use crate::receive::Received;
 use crate::refuse;
 
-/// What the operations about push configurations have in their names.
+/// Part of each push-configuration operation's name.
 const PUSH_CONFIGURATION: &str = "TaskPushNotificationConfig";
 
 impl Way<'_> {
-    /// What the head and the body of a request are together.
+    /// Combines the head and the body of a request.
     pub(super) fn arrived(&self, received: Received) -> Result<(Admitted, Arrived), Refusal> {
         let limits = &self.lane.shared.limits;
         let Received { mut admitted, bytes } = received;
@@ -31,7 +31,7 @@ impl Way<'_> {
             return Ok((admitted, arrived));
         }
         if let Some(judged) = call.mcp.as_deref().and_then(|head| mcp::judged(&head.verb)) {
-            // over HTTP/2 no header says that a body follows
+            // over HTTP/2 no header announces a body
             if !bytes.is_empty() {
                 return Err(admit::with_body(admit::BODILESS));
             }
@@ -46,7 +46,8 @@ impl Way<'_> {
         Ok((admitted, Arrived { call, body: bytes, judged }))
     }
 
-    /// Where push configurations are not carried, what is about one is refused in the protocol's words, before whose it is.
+    /// Refuses a request about a push configuration on a route without them, with the protocol's own error. This comes before
+    /// any ownership check.
     pub(super) fn push(
         &self,
         asked: Result<Permit, Refusal>,
@@ -66,7 +67,7 @@ impl Way<'_> {
     }
 }
 
-/// Whether a request that was refused is about a push configuration. Read only then.
+/// Returns true if a refused request is about a push configuration.
 fn names_push(form: Form, body: &[u8], limits: &Limits) -> bool {
     let method = |json: &json::Json<'_>| {
         let method = json.as_object()?.get("method")?.as_str()?;
@@ -79,7 +80,7 @@ fn names_push(form: Form, body: &[u8], limits: &Limits) -> bool {
     }
 }
 
-/// The id of a request that is refused for what its head says. Read only then.
+/// Id of a request that its head refuses.
 fn rpc_id(bytes: &[u8], limits: &Limits) -> Option<RpcId> {
     semgate_message::a2a::rpc_id(&json::read(bytes, &limits.json()).ok()?)
 }

@@ -1,4 +1,4 @@
-//! The answer to a call of gRPC: one message, or a stream of them, and the status that ends it.
+//! Answer to a gRPC call: one message or a stream, and the final status.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ use crate::record::Outcome;
 use crate::refuse::Manner;
 use crate::reply;
 
-/// How long the answer to a call is waited for: as the route has it, or less if the caller says so.
+/// Time to wait for the answer to a call: the route's limit, or the caller's if lower.
 pub(super) fn waits(limits: &Limits, call: &Call, caller: Option<Duration>) -> Duration {
     let streams = call.operation().is_some_and(Operation::streams);
     let ours = if streams { limits.stream_time } else { limits.upstream_timeout };
@@ -34,7 +34,7 @@ pub(super) fn waits(limits: &Limits, call: &Call, caller: Option<Duration>) -> D
 }
 
 impl Way<'_> {
-    /// The head of an answer came.
+    /// Continues after the head of an answer.
     pub(super) async fn called(
         &self,
         operation: Operation,
@@ -61,7 +61,7 @@ impl Way<'_> {
         }
     }
 
-    /// The one message of an answer, judged and recorded.
+    /// The only message of an answer, judged and recorded.
     async fn one(&self, operation: Operation, begun: Begun, waits: Duration) -> Result<Bytes, Ended> {
         let lane = self.lane;
         let limits = &lane.shared.limits;
@@ -77,7 +77,7 @@ impl Way<'_> {
         let read = Messages::begin(&head, limits.reply_bytes).inspect_err(declined)?.only(body, &self.charge);
         let message = match tokio::time::timeout_at(deadline, read).await {
             Ok(message) => message.inspect_err(declined)?,
-            // its head came, so it has the message
+            // the agent sent a head, so it has the message
             Err(_) => return Err(reasons::timeout(Delivered::Yes).into()),
         };
         lane.pool.keep(lease);
@@ -92,7 +92,7 @@ impl Way<'_> {
         let written = permit.written();
         let card = match operation {
             Operation::GetExtendedAgentCard => {
-                // what the gateway wrote itself is JSON
+                // the gateway's own messages are JSON
                 let json = if written == Written::Anew { permit.body() } else { &judged };
                 lane.card.extended(json, Form::Grpc(operation), None)?
             }
@@ -110,7 +110,7 @@ impl Way<'_> {
     }
 }
 
-/// A card without the members of 0.3, which the protocol's messages do not have.
+/// A card without the members of 0.3, which do not exist in the protocol's messages.
 fn without_old(card: &[u8]) -> Vec<u8> {
     let Ok(serde_json::Value::Object(mut card)) = serde_json::from_slice(card) else { return card.to_vec() };
     for member in

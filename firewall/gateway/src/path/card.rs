@@ -1,4 +1,4 @@
-//! The agent card: nobody's message, and yet a question that policies are asked about and that leaves a record.
+//! The agent card. It is no message, but policies decide on the request, and it leaves a record.
 
 use bytes::Bytes;
 use http::HeaderValue;
@@ -13,11 +13,11 @@ use crate::quota;
 use crate::reasons::{no_audit, of_read, reply_facts, unspent};
 use crate::record::Outcome;
 
-/// The parameters of the question.
+/// Parameters of the request.
 const NOTHING: Bytes = Bytes::from_static(b"{}");
 
 impl Way<'_> {
-    /// The card, to whom policies permit `GetAgentCard`.
+    /// Serves the card if policies permit `GetAgentCard`.
     pub(super) async fn card(&self, peer: &Peer, has: Option<&HeaderValue>) -> Result<Answer, Stopped> {
         let lane = self.lane;
         let shared = &*lane.shared;
@@ -40,10 +40,10 @@ impl Way<'_> {
         Ok(answer)
     }
 
-    /// What is handed back in the place of a reply of JSON that holds the extended card, if anything is.
+    /// Replacement for a JSON reply with the extended card, if needed.
     ///
     /// # Errors
-    /// `upstream_invalid`: it has to be signed and is not.
+    /// `upstream_invalid` for an unsigned card that must be signed.
     pub(super) fn extended(&self, sent: &Sent, permit: &ReplyPermit) -> Result<Option<Bytes>, Refusal> {
         match sent.asked().filter(|asked| asked.operation == Operation::GetExtendedAgentCard) {
             Some(asked) => self.lane.card.extended(permit.body(), asked.form, sent.rpc_id()),

@@ -1,4 +1,5 @@
-//! An answer that the gateway says in the agent's place (F0-28, and lists of what is not the caller's): both messages leave their records, and nothing is forwarded.
+//! Answers of the gateway in the agent's place, such as clarifications and lists without other callers' items. Both messages
+//! leave records, and nothing is forwarded.
 
 use http::{HeaderName, HeaderValue};
 use semgate_inspect::{Delivered, Direction, Refusal, ReplyPermit, Sent};
@@ -20,11 +21,11 @@ use crate::reasons::no_audit;
 use crate::record::Outcome;
 use crate::reply;
 
-/// What answers carry that the agent behind did not give.
+/// Header of answers that the agent did not give.
 pub(super) const SAID_BY: HeaderName = HeaderName::from_static("semgate-said-by");
 
 impl Way<'_> {
-    /// Hands back an answer of the gateway's own, in the form that the agent's would have.
+    /// Returns the gateway's own answer, in the form of an agent's.
     pub(super) fn clarified(
         &self,
         sent: &Sent,

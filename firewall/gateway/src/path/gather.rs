@@ -1,7 +1,7 @@
-//! A message to a group: each member is asked for itself, and what they answer goes back together (F0-13, F0-14).
+//! A message to a group: each member gets it separately, and the replies return together.
 //!
-//! Every member walks the path of a message of its own: judged with it as the receiver, forwarded to it, its reply judged with it as
-//! the replier, each with a record. What is put together afterwards are bytes that were checked, within a number and a time.
+//! Each member's copy takes the path of its own message. It is judged with the member as receiver, and its reply with the
+//! member as sender, each with a record. The combined answer consists of checked bytes, within a number and a time.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -29,36 +29,36 @@ use crate::reasons;
 use crate::receive::Received;
 use crate::refuse::{self, Manner};
 
-/// What came of one member.
+/// Result of one member.
 enum Heard {
-    /// Its own words, or those that the gateway said in its place.
+    /// A reply of the member, or of the gateway in its place.
     Reply(Box<RawValue>, Whose),
     Acknowledged,
     Missing(Box<Refusal>),
 }
 
-/// Who said a reply.
+/// Author of a reply.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Whose {
     Member,
     Gateway,
 }
 
-/// What came of one member, and what is left to the caller of the limits that its message concerned.
+/// Result of one member, and the caller's remaining quotas for its message.
 type Came = (Heard, Vec<Quota>);
 
-/// The answer for a group. The replies are the members' own bytes, but for those that the gateway said.
+/// Answer for a group. The replies are the members' own bytes, except for the gateway's.
 #[derive(Serialize)]
 struct Gathered<'g> {
     group: &'g str,
     replies: Vec<Box<RawValue>>,
-    /// Members whose reply the gateway said in their place (F0-28).
+    /// Members for which the gateway replied.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     said_by_gateway: Vec<&'g str>,
-    /// Members that took the message and said nothing.
+    /// Members that accepted the message without a reply.
     acknowledged: Vec<&'g str>,
     missing: Vec<Missing<'g>>,
-    /// Members that were not waited for, since there were replies enough.
+    /// Members not waited for, since enough replies had arrived.
     unheard: Vec<&'g str>,
 }
 
@@ -72,8 +72,8 @@ struct Missing<'g> {
 }
 
 impl Way<'_> {
-    /// Asks every member at once. If nobody answers, the answer is the refusal of the first member that may have the message, else of
-    /// the first.
+    /// Sends the message to every member at once. If nobody answers, the answer is the refusal of the
+    /// first member that may have the message, or else of the first member.
     pub(super) async fn gather(&self, group: &Group, received: Received) -> Answer {
         let deadline = tokio::time::Instant::now() + group.time;
         let Received { admitted, bytes } = received;
@@ -83,7 +83,7 @@ impl Way<'_> {
             let one = Received { admitted: same(&admitted, member), bytes: bytes.clone() };
             let (decision, began) = (self.decision, self.began);
             let (caller, shown, charge) = (self.caller.clone(), self.shown.clone(), self.charge.clone());
-            // dropped with the set: whoever is not waited for leaves a record
+            // dropped with the set: each unfinished member leaves a record
             asked.push(async move {
                 let manner = Manner::Plain;
                 let pause = Cell::default();
@@ -181,7 +181,7 @@ impl Way<'_> {
     }
 }
 
-/// One member, on the path of every message.
+/// Sends one member's copy on the path of every message.
 async fn ask(way: &Way<'_>, received: Received) -> Came {
     let now = unix_now();
     let answered = match way.identity.peer(now).and_then(|peer| way.shown().by(peer, now)) {
@@ -211,7 +211,7 @@ async fn ask(way: &Way<'_>, received: Received) -> Came {
     }
 }
 
-/// The bytes of a reply as they are.
+/// The bytes of a reply, unchanged.
 fn raw(body: &[u8]) -> Option<Box<RawValue>> {
     RawValue::from_string(String::from_utf8(body.to_vec()).ok()?).ok()
 }
@@ -220,8 +220,8 @@ fn unwritten() -> Refusal {
     reasons::invalid("the reply of a member cannot be written among others")
 }
 
-/// The head of a message to a group, for one member more. What the caller shows is passed on to those whose own routes say so: a
-/// credential is good for whoever sees it.
+/// Copies the head of a group message for another member. The caller's credentials are included only if the member's own
+/// route forwards them, since they work for anyone who sees them.
 fn same(admitted: &Admitted, member: &Lane) -> Admitted {
     let mut head = admitted.in_place(Call::l8());
     head.credentials.retain(|(name, _)| member.door.credentials.contains(name));

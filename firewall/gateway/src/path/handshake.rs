@@ -1,5 +1,5 @@
-//! Handshakes (F0-19 to F0-22): native L8 on every route. What arrives takes the path of every message up to its permit; then the gateway
-//! answers in the place of the agent behind, and nothing is forwarded, or passes it on between the two ([`super::relayed`]).
+//! Handshakes: native L8 on every route. Up to its permit, a handshake takes the path of every message. Then the gateway
+//! answers it for the agent without forwarding, or relays it ([`super::relayed`]).
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::record::Outcome;
 use crate::refuse;
 
 impl Way<'_> {
-    /// HELLO is answered by SELECT, LOCK by the lock.
+    /// Answers HELLO with SELECT, and LOCK with the lock.
     pub(super) async fn handshake(&self, peer: &Peer, received: Received) -> Result<Answer, Stopped> {
         let lane = self.lane;
         let shared = &*lane.shared;
@@ -45,7 +45,7 @@ impl Way<'_> {
         }
     }
 
-    /// In the place of the agent behind.
+    /// Answers in the agent's place.
     fn answers(
         &self,
         peer: &Peer,
@@ -63,7 +63,7 @@ impl Way<'_> {
         Ok(answer)
     }
 
-    /// Asks the library, with all that it needs from outside as it is at this moment.
+    /// Calls the library with the current external state.
     pub(super) fn asked<T>(
         &self,
         peer: &Peer,
@@ -90,14 +90,14 @@ impl Way<'_> {
         ask(&asked).map_err(Refusal::from)
     }
 
-    /// A version that is not offered any more may have been taken out on the way (F0-37).
+    /// Warns that a missing former version may have been removed in transit.
     pub(super) fn alarm(&self, peer: &Peer, shrunk: &[Shrunk]) {
         for shrunk in shrunk {
             tracing::warn!(decision = %self.decision, peer = peer.id(), ?shrunk, "a peer offers less than it did");
         }
     }
 
-    /// Both messages leave a record before the answer goes out. What was chosen stands in the answer's.
+    /// Records both messages before the answer goes out. The answer's record states the choice.
     fn recorded(&self, sent: &Sent, answered: &Answered) -> Result<(), Stopped> {
         let facts = Facts {
             performative: Some(Performative::Agree),
@@ -116,7 +116,7 @@ impl Way<'_> {
         Ok(())
     }
 
-    /// The key that HELLOs can be sealed to (F0-47): a signed statement, the same for everybody and no secret, so no policy is asked.
+    /// The key to which HELLOs can be sealed. It is a signed public statement, the same for everyone, so no policy decides.
     pub(super) async fn sealing_key(&self, peer: &Peer) -> Result<Answer, Stopped> {
         let shared = &*self.lane.shared;
         let (materials, shaker) = self.lane.handshakes.now()?;

@@ -1,10 +1,10 @@
-//! The tools of a server of MCP, listed by the gateway in the place of a caller who calls one after the server said that they changed, after it
-//! drifted at another address, or, where the operator asks for that, when they were not listed for long.
+//! Tool lists that the gateway requests for a caller of an MCP server. They are needed before a call after the server
+//! reported a change, or after the tool drifted at another address. The operator may also demand them after a maximum age.
 //!
-//! A client that was told of a change may call before it lists, or was never told: it does nothing wrong, and must not be called
-//! back to a list that it does not need. What is asked is a message of that caller like any other: judged, counted and recorded as its own,
-//! to the same server, in the same session and version, with the same context and credentials, so nobody learns or says more by it than by asking. The
-//! answer is held against the pins and goes to nobody.
+//! A client may call before it lists, or may not know of the change, so its call is not refused for that. The list request
+//! counts as a message of the caller: it is judged, counted and recorded like any other. It goes to the same server in the
+//! same session and version, with the same context and credentials. So neither side learns more than from the caller's own
+//! request. The answer is compared with the pins and forwarded to nobody.
 
 mod id;
 
@@ -31,36 +31,37 @@ use crate::events::Item;
 use crate::receive::Received;
 use crate::relay::{Framing, Reader};
 
-/// How often an id is drawn that no request of the session has: of a thousand, or of texts of a few digits, the fourth is free.
+/// Number of draws for an id that the session does not use. With a thousand ids, or texts of a few digits, the fourth is
+/// free.
 const DRAWS: usize = 4;
 
-/// A message on its way that began on another's.
+/// A message that starts within another's path.
 type Nested<'w> = Pin<Box<dyn Future<Output = Result<Answer, Stopped>> + 'w>>;
 
-/// Whether a list was read to its end.
+/// Completeness of a list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Whole {
     Yes,
     No,
 }
 
-/// What came of one page.
+/// Result of one page.
 enum Page {
-    /// The list goes on at this cursor.
+    /// The list continues at this cursor.
     Next(String),
-    /// It was the last.
+    /// The last page.
     Last,
-    /// The server demands authorization of the caller first.
+    /// The server first demands authorization of the caller.
     Demanded(Stopped),
 }
 
 impl Way<'_> {
-    /// Judges a request again that was refused because its tool has to be listed first ([`Remedy::ListTools`]), once
-    /// that list was read. What the same caller calls meanwhile waits for the same list, and all of it takes no longer than an answer may.
+    /// Judges a request again after reading the list that its refusal asked for ([`Remedy::ListTools`]). The caller's other
+    /// calls wait for the same list. All of it takes no longer than an answer may.
     ///
     /// # Errors
-    /// What the server demands of the caller before it lists anything, as an answer to the call, which it was not told; the same refusal
-    /// if the list cannot be had otherwise or the tool is not on it; else as [`Inspector::inspect`](semgate_inspect::Inspector::inspect).
+    /// The server's demand for authorization, as the answer to the call, which was not forwarded. The same refusal, if the
+    /// list is unavailable or lacks the tool. Otherwise as [`Inspector::inspect`](semgate_inspect::Inspector::inspect).
     pub(super) async fn listed(
         &self,
         peer: &Peer,
@@ -76,7 +77,7 @@ impl Way<'_> {
         let inspector = &lane.shared.inspector;
         let turn = lane.listings.of(peer.id());
         let Ok(_alone) = timeout_at(deadline, turn.lock()).await else {
-            // another caller's list may have settled it meanwhile
+            // another call's list may have settled it meanwhile
             return Ok(inspector.inspect(&lane.route, peer, headers, again, lane.shared.now())?);
         };
         let changes = || inspector.tool_changes(&lane.route);
@@ -87,7 +88,7 @@ impl Way<'_> {
                 judged => return Ok(judged?),
             }
             let now = changes();
-            // who read all of what is there now knows that the tool is not
+            // after a complete and current list, the tool is known to be missing
             if left == 0 || (whole == Whole::Yes && now == of) {
                 break;
             }
@@ -111,7 +112,7 @@ impl Way<'_> {
         Err(refusal.into())
     }
 
-    /// Asks for one page; nothing if it is refused, unless by the server that demands authorization.
+    /// Requests one page. `None` for a refusal, except for the server's demand for authorization.
     async fn page(
         &self,
         peer: &Peer,
@@ -131,7 +132,7 @@ impl Way<'_> {
             decision,
             began: std::time::Instant::now(),
         };
-        // a message of the caller like any other
+        // counts like any other message of the caller
         self.identity.account().arrive(self.lane.shared.now()).ok()?;
         let (inspector, route) = (&self.lane.shared.inspector, &self.lane.route);
         let (id, bytes) = (0..DRAWS).find_map(|_| {
@@ -144,7 +145,7 @@ impl Way<'_> {
         match asking.await {
             Ok(answer) => {
                 let page = read(answer, &self.lane.shared.limits).await;
-                // the client never asked under it
+                // the client never used this id itself
                 inspector.free(route, peer, &again.call, &id);
                 page
             }
@@ -156,7 +157,7 @@ impl Way<'_> {
     }
 }
 
-/// The head of the question: that of the call, with what it says of the body.
+/// Head of the list request: that of the call, with the new body's facts.
 fn head(admitted: &Admitted, again: &Arrived) -> Option<Admitted> {
     let mut call = again.call.clone();
     let head = call.mcp.as_deref_mut()?;
@@ -166,8 +167,8 @@ fn head(admitted: &Admitted, again: &Arrived) -> Option<Admitted> {
     Some(admitted.in_place(call))
 }
 
-/// `tools/list` with the `_meta` of a call: version, capabilities and context are the caller's, and what belongs to the call alone is left out.
-/// The bytes were read strictly before.
+/// `tools/list` with the caller's version, capabilities and context from the call's `_meta`. Members about the call itself
+/// are dropped. The bytes were parsed strictly before.
 fn question(call: &[u8], random: &str, cursor: Option<&str>) -> Option<(RpcId, Bytes)> {
     let call: Value = serde_json::from_slice(call).ok()?;
     let mut params = Map::new();
@@ -192,7 +193,7 @@ fn question(call: &[u8], random: &str, cursor: Option<&str>) -> Option<(RpcId, B
     Some((id, Bytes::from(asked.to_string())))
 }
 
-/// Reads a list that passed, whole or as the answer of a stream.
+/// Reads a permitted list, whole or from a stream.
 async fn read(answer: Answer, limits: &Limits) -> Option<Page> {
     let (head, mut body) = answer.into_parts();
     let framing = match (&body, head.headers.get(CONTENT_TYPE)) {

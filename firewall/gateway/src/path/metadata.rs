@@ -1,5 +1,5 @@
-//! Authorization in MCP on its way: what a server demands of a caller, and its metadata, which are nobody's message and yet a question that
-//! policies are asked about and that leaves a record.
+//! MCP authorization in transit: a server's demand to a caller, and the server's metadata. The metadata are no message, but
+//! policies decide on the request, and it leaves a record.
 
 use bytes::Bytes;
 use http::HeaderValue;
@@ -15,11 +15,12 @@ use crate::forward::Begun;
 use crate::reasons::{no_audit, of_read, reply_facts, unspent};
 use crate::record::Outcome;
 
-/// What is judged: what a server is and takes is `server/discover`, and where its tokens are to be had is a part of that.
+/// Message for inspection that stands for a metadata request. `server/discover` describes a server, and the source of its
+/// tokens is part of that.
 const DISCOVERY: &[u8] = br#"{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
 
 impl Way<'_> {
-    /// The metadata of the protected resource at this path, to whom policies permit `Discover`.
+    /// Serves the metadata of the protected resource at this path, if policies permit `Discover`.
     pub(super) async fn metadata(
         &self,
         peer: &Peer,
@@ -36,7 +37,7 @@ impl Way<'_> {
         let judged = Bytes::from_static(DISCOVERY);
         let arrived = Arrived { call: Call::mcp(head), body: Bytes::new(), judged };
         let headers = HeaderClaims::default();
-        // the id is ours: a problem document answers
+        // the id is the gateway's, so a problem document is the answer
         let asked = shared.inspector.inspect(&lane.route, peer, &headers, arrived, shared.now());
         let permit = asked.map_err(|refusal| refusal.with_rpc_id(None))?;
         if let Err(NotRecorded) = self.record(Outcome::Allowed, permit.facts().clone()) {
@@ -56,10 +57,10 @@ impl Way<'_> {
         }
     }
 
-    /// What the head of an answer demands of the caller; its next proof's nonce where the answer may go on.
+    /// Reads the demand in an answer's head, or the nonce for the next proof if the answer may pass.
     ///
     /// # Errors
-    /// `authorization_required`, and `upstream_invalid` for a demand that cannot be read.
+    /// `authorization_required`; `upstream_invalid` for an invalid demand.
     pub(super) fn demanded(&self, begun: &Begun, demand: &mut Demand) -> Result<(), Refusal> {
         let Some(authorization) = &self.lane.authorization else { return Ok(()) };
         let head = &begun.answering.head;

@@ -1,4 +1,4 @@
-//! A notification that the agent behind sends by itself: admit → receive → inspect → record → deliver.
+//! The agent's own notifications: admit → receive → inspect → record → deliver.
 
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
@@ -28,7 +28,7 @@ use crate::receive::unread::Unread;
 use crate::record::Outcome;
 use crate::refuse::{self, Manner};
 
-/// Serves one request on the egress listener, whatever becomes of it.
+/// Serves one request on the egress listener, including its refusal.
 pub(crate) async fn notified(
     lane: Rc<Lane>,
     identity: Rc<Identity>,
@@ -80,14 +80,14 @@ impl Way<'_> {
         let arrived = match &outcome {
             Ok(()) => Delivered::Yes,
             Err(refusal) if refusal.delivered() == Delivered::No => Delivered::No,
-            // it may have kept what it did not take
+            // the target may have kept an unconfirmed notification
             Err(_) => Delivered::Unknown,
         };
         inspector.arrived(&lane.route, token, &posted, arrived);
         outcome
     }
 
-    /// Delivers what may leave now.
+    /// Delivers a permitted notification.
     async fn sent(
         &self,
         (mut permit, token, judged): (Notification, &str, Instant),
@@ -98,7 +98,7 @@ impl Way<'_> {
         let lane = self.lane;
         let (shared, inspector) = (&*lane.shared, &lane.shared.inspector);
         let mut facts = permit.facts().clone();
-        // the list may have become shorter since the configuration was set
+        // the allow-list may have become shorter since the configuration was set
         let target = egress
             .targets
             .listed(&permit.delivery().url)
@@ -111,7 +111,7 @@ impl Way<'_> {
             Ok(open) => open.map_err(|refusal| refusal.with_facts(facts.clone()))?,
             Err(_) => return Err(deliver::too_slow(Delivered::No).with_facts(facts)),
         };
-        // opening a connection took a while: who is live now decides, and what
+        // opening a connection took a while: the current identity and state decide
         self.still().map_err(|refusal| refusal.with_facts(facts.clone()))?;
         let moved = inspector.generation().number() != facts.generation;
         if moved || judged.elapsed().as_secs() >= 1 {
@@ -133,7 +133,7 @@ impl Way<'_> {
     }
 }
 
-/// The same words as for a token that is none.
+/// Refusal with the text of an unknown token.
 fn nothing_here() -> Refusal {
     Refusal::new(Code::NotFound, "there is no task or conversation of this id")
         .with_hint("post to the address of the push configuration")

@@ -1,5 +1,5 @@
-//! Push configurations on their way: the agent behind is told an address of the egress lane, and the configuration's owner the target.
-//! Both are named transformations (`docs/design/firewall.md` §1): what is written anew is judged as a new message.
+//! Push configurations in transit. The agent sees an address of the egress lane, and the configuration's owner sees the
+//! target. A rewritten message is judged like a new one.
 
 use bytes::Bytes;
 use semgate_contexts::json;
@@ -15,14 +15,14 @@ use crate::grpc::carry::answered;
 use crate::reasons::invalid;
 use crate::reasons::unspent;
 
-/// The concept of a configuration that a request sets.
+/// Concept of a request that sets a configuration.
 const CREATE: &str = "CreateTaskPushNotificationConfig";
 
 impl Way<'_> {
-    /// The request as the agent behind is told it: a target on the list is kept here, and the lane's address takes its place.
+    /// The request for the agent: the lane's address replaces the target, which must be on the list and is kept here.
     ///
     /// # Errors
-    /// `target_refused`; and whatever stops the request that was written anew.
+    /// `target_refused`, and any refusal of the rewritten request.
     pub(super) fn redirected(
         &self,
         permit: Permit,
@@ -41,7 +41,7 @@ impl Way<'_> {
                 let PushTarget { url, token: shown, authentication } = target;
                 let old = call.version == Version::V03;
                 let (task, config, until) = (None, None, None);
-                // the inspector knows about which task, on which route, and whether under a lock
+                // the inspector knows the task, the route and the lock
                 let route = String::new();
                 let delivery =
                     Delivery { url, token: shown, authentication, old, task, config, until, route };
@@ -95,12 +95,12 @@ impl Way<'_> {
         Ok((arrived, token, target))
     }
 
-    /// An answer that tells push configurations, as their owner is told them: with its own targets, and in a list without those that
-    /// the gateway does not know. `judged` is what was judged where the transport carries no JSON.
+    /// An answer with push configurations, for their owner: with the owner's targets, and in a list without unknown
+    /// configurations. `judged` holds the judged bytes if the transport has no JSON.
     ///
     /// # Errors
-    /// `upstream_invalid` for an answer with another address than the agent was told, `not_found` for a configuration that the gateway
-    /// does not know (any more); and whatever stops the answer that was written anew.
+    /// `upstream_invalid` for an address not given to the agent; `not_found` for an unknown or forgotten configuration. Also
+    /// any refusal of the rewritten answer.
     pub(super) fn restored(
         &self,
         (sent, replier): (&Sent, &Peer),
@@ -154,7 +154,7 @@ impl Way<'_> {
     }
 }
 
-/// It was set past the gateway, or so long ago that the gateway forgot it: nothing is delivered for it.
+/// Refusal of a configuration that bypassed the gateway or was forgotten. Nothing is delivered for it.
 fn forgotten() -> Refusal {
     Refusal::new(Code::NotFound, "there is no task or conversation of this id")
         .with_hint("set the push configuration again")

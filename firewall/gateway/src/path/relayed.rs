@@ -1,5 +1,5 @@
-//! Handshakes between two agents that both negotiate by themselves (F0-47): what is sealed to the gateway is opened, checked and sealed anew to the
-//! agent behind, and its answer in the same way to the caller. What the agents signed is not changed.
+//! Handshakes between two agents that negotiate by themselves. The gateway opens and checks a handshake sealed to it, and
+//! reseals it to the agent. The answer returns in the same way. Signed parts stay unchanged.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,10 +25,11 @@ use crate::record::Outcome;
 use crate::upstream::Allowed;
 use crate::{refuse, reply};
 
-/// Where the agent behind is asked to state the gateway's key, below the address of its handshakes.
+/// Path at which the agent states the gateway's key, below its address of handshakes.
 const KEY_PATH: &str = "/key";
 
-/// What the agent behind may say of a handshake that it refuses, so that callers need not guess. Nothing else of such an answer passes.
+/// Codes that the agent may give for a refused handshake, so that callers need not guess. Nothing else of such an answer
+/// passes.
 const SAID: [Code; 8] = [
     Code::LockMismatch,
     Code::SenderMismatch,
@@ -40,18 +41,18 @@ const SAID: [Code; 8] = [
     Code::RateLimited,
 ];
 
-/// What is under way to the agent behind.
+/// A handshake on its way to the agent.
 enum Onward {
     Hello(Box<Passing>),
     Lock(Box<Locking>),
 }
 
-/// How long after an agent was asked for its keys in vain it is not asked again: callers whom no policy lets say anything may ask for them, so
-/// an agent that hangs must not be asked by each.
+/// Pause after a failed request for an agent's keys. Callers without permissions can cause such requests, so a hanging agent
+/// must not get one for each.
 const ASKED_AGAIN: Duration = Duration::from_secs(5);
 
 impl Way<'_> {
-    /// HELLO or LOCK to the agent behind, and its answer back.
+    /// Relays HELLO or LOCK to the agent, and its answer back.
     pub(super) async fn relayed(
         &self,
         peer: &Peer,
@@ -69,7 +70,7 @@ impl Way<'_> {
         let back = |refusal: Refusal| stopped_reply(refusal, facts.clone());
         if let Some(refusal) = refused_behind(returned.head.status, &returned.body) {
             if refusal.code() == Code::LockMismatch {
-                // its key may be another by now
+                // its key may have changed
                 relay.forget(unix_now());
             }
             return Err(back(refusal));
@@ -88,7 +89,7 @@ impl Way<'_> {
         self.replied(said, answered)
     }
 
-    /// What the caller said, verified, and what goes to the agent behind in its place, if anything.
+    /// The caller's verified message, and its replacement for the agent, if any.
     async fn onward(
         &self,
         peer: &Peer,
@@ -112,7 +113,7 @@ impl Way<'_> {
         Ok((Onward::Hello(Box::new(passing)), anew.map(Bytes::from)))
     }
 
-    /// What the agent behind stated of the gateway's key and its own; it is asked where that is not known, or over.
+    /// The agent's statement of the gateway's key and its own. The agent is asked if the statement is missing or expired.
     pub(super) async fn appointed(
         &self,
         materials: &Materials,
@@ -135,7 +136,7 @@ impl Way<'_> {
         appointed
     }
 
-    /// Asks the agent behind.
+    /// Asks the agent for a new statement.
     async fn appoint(&self, materials: &Materials, relay: &Relay) -> Result<Arc<Appointed>, Refusal> {
         let lane = self.lane;
         let sessions = &lane.shared.sessions;
@@ -143,7 +144,7 @@ impl Way<'_> {
         let lease = lane.pool.lease().await.map_err(|fault| reasons::unreachable(&fault))?;
         let request = lane.handshakes.behind.own_question(KEY_PATH, Bytes::from(question));
         let asked = forward::exchange(&lane.pool, lease, request, &lane.shared.limits, Allowed::ALWAYS);
-        // whatever became of the question, nothing of the caller's was delivered
+        // even after a failure, nothing of the caller's was delivered
         let (head, body) = asked.await.map_err(|refusal| refusal.with_delivered(Delivered::No))?;
         if head.status != 200 {
             return Err(not_appointed(format!("status {}", head.status.as_u16())));
@@ -152,14 +153,14 @@ impl Way<'_> {
         relay.appointed(&body, sessions, &trust, unix_now()).map_err(|fault| not_appointed(fault.to_string()))
     }
 
-    /// Spends the permit on what goes to the agent behind, and reads its answer.
+    /// Spends the permit on the handshake for the agent, and reads the answer.
     async fn passed_on(&self, permit: Permit, anew: Option<&Bytes>) -> Result<Returned, Stopped> {
         let lane = self.lane;
         let lease = match self.attended(|| permit.facts().clone(), lane.pool.lease()).await {
             Ok(lease) => lease,
             Err(fault) => return Err(unspent(permit, reasons::unreachable(&fault)).into()),
         };
-        // the body, the agent's keys and the connection may have taken a while: what is live now decides
+        // the body, the agent's keys and the connection may have taken a while: the current state decides
         let renewed = match self.still() {
             Ok(()) => lane.shared.inspector.renew(permit, lane.shared.now()),
             Err(refusal) => Err(unspent(permit, refusal)),
@@ -201,7 +202,7 @@ impl Way<'_> {
         whole.await.map_err(|refusal| stopped_reply(refusal, facts.clone()))
     }
 
-    /// The record of the answer, with what was chosen, and the answer.
+    /// Records the answer with its choice, and returns it.
     fn replied(&self, said: Facts, answered: Answered) -> Result<Answer, Stopped> {
         let facts = Facts { context: Some(answered.urn.to_string()), digest: Some(answered.digest), ..said };
         if self.record(Outcome::Allowed, facts.clone()).is_err() {
@@ -212,7 +213,7 @@ impl Way<'_> {
     }
 }
 
-/// The agent behind refuses the handshake and says why in one of the words for it; every other status is judged as of any reply.
+/// Returns the agent's refusal, if it has a code for handshakes. Every other status is judged as in any reply.
 fn refused_behind(status: StatusCode, body: &[u8]) -> Option<Refusal> {
     if !(400..600).contains(&status.as_u16()) {
         return None;
@@ -221,7 +222,7 @@ fn refused_behind(status: StatusCode, body: &[u8]) -> Option<Refusal> {
     let code = json.as_object()?.get("code")?.as_str()?;
     let code = SAID.into_iter().find(|known| known.as_str() == code)?;
     let hint = match code {
-        // the gateway compared the parties before it passed the handshake on
+        // the gateway compared the parties before it relayed the handshake
         Code::SenderMismatch | Code::ReceiverMismatch => {
             "ask the operator: the agent behind may not trust your certificates, or not know the gateway"
         }

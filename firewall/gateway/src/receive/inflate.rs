@@ -1,4 +1,4 @@
-//! Compressed bodies, inflated within limits.
+//! Inflates compressed bodies within limits.
 
 use std::io::Read;
 
@@ -11,15 +11,15 @@ use crate::admit::headers::Encoding;
 use crate::config::Limits;
 use crate::reasons;
 
-/// Below this many bytes the ratio is not judged: small bodies compress as they like.
+/// Size below which the ratio is not checked, since small bodies may compress well.
 const RATIO_FROM: usize = 64 * 1024;
 
-/// Bytes inflated between two looks at the limits.
+/// Bytes inflated between two checks of the limits.
 const STEP: usize = 16 * 1024;
 
 /// # Errors
-/// `too_large` past the absolute limit or the ratio; `rate_limited` where the agent's account has no room for the inflated body; `malformed` for a damaged stream, or bytes behind its end (a second
-/// gzip member is such bytes).
+/// `too_large` above the absolute limit or the ratio. `rate_limited` if the agent's account has no room for the inflated
+/// body. `malformed` for a damaged stream, or for bytes after its end, such as a second gzip member.
 pub(super) fn inflate(
     encoding: Encoding,
     packed: &Bytes,

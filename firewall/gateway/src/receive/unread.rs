@@ -1,8 +1,8 @@
-//! A request's body, of which something may be left when the answer is made: it is read to its end, or the connection ends with the answer and
-//! says so.
+//! The unread rest of a request's body at the time of the answer. It is read to its end, or the answer closes the connection
+//! and says so.
 //!
-//! An answer that comes before the body (a limit, no such route, no right) leaves bytes of it on a connection of HTTP/1.1, so no further
-//! request can follow there (RFC 9112 §9.3), and a close without a word leaves the caller in doubt whether its next one was done.
+//! An early answer (a limit, an unknown route, a missing right) leaves body bytes on an HTTP/1.1 connection. No further
+//! request can follow there (RFC 9112 §9.3). A silent close would leave the caller in doubt about its next request.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -17,15 +17,15 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 
 use crate::config::Limits;
 
-/// The body of a request that is read where it lies.
+/// The body of a request, read in place.
 pub(crate) struct Unread {
     body: Incoming,
     ended: bool,
-    /// What follows is no request.
+    /// True if no request can follow the body.
     broken: bool,
-    /// Whether bytes that nobody reads stand in the way of the next request.
+    /// True if unread bytes block the next request.
     in_the_way: bool,
-    /// Its caller waits to be asked for it (RFC 9110 §10.1.1).
+    /// True if the caller waits for permission to send (RFC 9110 §10.1.1).
     asks: bool,
 }
 
@@ -35,8 +35,8 @@ impl Unread {
         Self { body, ended: false, broken: false, in_the_way, asks: parts.headers.contains_key(EXPECT) }
     }
 
-    /// Whether the next request can follow behind an answer of this status: reads the rest, as much and as long of it as of any body. Who sends too
-    /// much (429) is not waited for, and nothing is read of a body that its caller waits to be asked for.
+    /// Reads the rest of the body within the usual limits. Returns true if another request can follow an answer of this
+    /// status. It does not wait after a 429, and reads nothing that the caller holds back for permission.
     pub(crate) async fn leaves_nothing(mut self, status: StatusCode, limits: &Limits) -> bool {
         if !self.in_the_way || self.is_end_stream() {
             return true;
@@ -44,7 +44,7 @@ impl Unread {
         if !self.asks && !self.broken {
             let too_many = status == StatusCode::TOO_MANY_REQUESTS;
             let within = if too_many { Duration::ZERO } else { limits.body_timeout };
-            // whether the end came is asked below
+            // the end of the body is checked below
             let _ = tokio::time::timeout(within, self.read(limits.body_bytes)).await;
         }
         self.is_end_stream()

@@ -1,4 +1,4 @@
-//! A record as one line of JSON, with the members of `docs/how-to/run-a-gateway.md` in their order.
+//! Format of a record: one line of JSON, with its members in fixed order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,40 +26,40 @@ struct Line<'a> {
     policies: BTreeSet<&'a str>,
     generation: u64,
     duration_us: u64,
-    /// Refusals of the same agent and code that the record stands for beside its own.
+    /// Number of further refusals of the same agent and code that the record covers.
     #[serde(skip_serializing_if = "is_none")]
     others: u64,
     /// Names that the message settled for its pair and session.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     learnt: &'a [String],
-    /// The limits that stopped it.
+    /// Limits that refused the message.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     limited: Vec<Limited<'a>>,
-    /// What policies took out of the reply.
+    /// Members that policies removed from the reply.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     redacted: &'a [String],
-    /// `gateway` where the gateway says it in the place of its sender.
+    /// `gateway` if the gateway answers for the message's sender.
     #[serde(skip_serializing_if = "Option::is_none")]
     said_by: Option<&'static str>,
     /// Tasks whose tools were withheld from a list (`tool_drift`).
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     tool_drift: &'a [String],
-    /// Tasks that were withheld from a list, counted by the code of the reason.
+    /// Number of tasks withheld from a list, by the code of the reason.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     withheld: BTreeMap<&'static str, usize>,
-    /// The tool that is called or answers, where no context names it.
+    /// Called or answering tool that no context names.
     #[serde(skip_serializing_if = "Option::is_none")]
     unnamed_tool: Option<&'a str>,
-    /// Pointers of members that were taken out before it was judged.
+    /// Pointers of members removed before inspection.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     removed: &'a [String],
-    /// The policy set that was asked.
+    /// Digest of the policy set.
     #[serde(skip_serializing_if = "Option::is_none")]
     policy_digest: Option<String>,
-    /// What the shadow set would have done otherwise.
+    /// Differences of the shadow set's decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     shadow: Option<Shadow<'a>>,
-    /// What was asked of the policies, where the operator keeps it.
+    /// Policy inputs, if the operator keeps them.
     #[serde(skip_serializing_if = "Option::is_none")]
     asked: Option<&'a RawValue>,
 }
@@ -86,7 +86,7 @@ impl<'a> Limited<'a> {
 struct Shadow<'a> {
     would: &'static str,
     policies: BTreeSet<&'a str>,
-    /// What it would have taken out of the reply.
+    /// Members that the shadow set would have removed from the reply.
     #[serde(skip_serializing_if = "Option::is_none")]
     redacted: Option<&'a BTreeSet<String>>,
 }
@@ -103,7 +103,7 @@ impl<'a> Shadow<'a> {
     }
 }
 
-/// Appends the line of a record, newline included.
+/// Appends the line of a record, including its newline.
 pub(super) fn write(record: &Record, n: u64, out: &mut Vec<u8>) {
     let facts = &record.facts;
     let mut buffer = [0; 26];
@@ -142,7 +142,7 @@ pub(super) fn write(record: &Record, n: u64, out: &mut Vec<u8>) {
         policy_digest: facts.policy_digest.map(|digest| digest.to_string()),
         shadow: facts.shadow.as_deref().map(Shadow::of),
     };
-    // only strings and numbers: writing them into memory cannot fail
+    // only strings and numbers, so writing to memory cannot fail
     if serde_json::to_writer(&mut *out, &line).is_ok() {
         out.push(b'\n');
     }

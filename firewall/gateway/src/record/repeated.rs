@@ -1,4 +1,4 @@
-//! Records of refusals that were counted and not recorded one by one.
+//! Records of refusals that were only counted.
 
 use std::time::{Duration, Instant};
 
@@ -8,10 +8,10 @@ use super::{Outcome, Record};
 use crate::decision::Decisions;
 use crate::lane::Shared;
 
-/// How often counts are written down.
+/// Interval between records of counts.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Writes a record for each agent and code whose last refusals were only counted, until the gateway ends.
+/// Periodically writes a record for each agent and code with counted refusals, until the gateway ends.
 pub(crate) async fn record_counts(shared: &Shared) {
     let decisions = Decisions::new();
     loop {
@@ -20,7 +20,7 @@ pub(crate) async fn record_counts(shared: &Shared) {
     }
 }
 
-/// The same once, for everything that was counted so far.
+/// Writes the records once, for everything counted so far.
 pub(crate) fn record_last(shared: &Shared) {
     record_due(shared, &Decisions::new(), Now { monotonic_ms: u64::MAX, ..shared.now() });
 }

@@ -12,15 +12,15 @@ use std::time::Duration;
 use super::{Health, Item, line};
 use crate::fault::RunFault;
 
-/// Bytes that are gathered before they are written, and, but for the last record among them, all that a failing file keeps in memory.
+/// Bytes gathered for one write. It also bounds the memory held for a failing file, except for the last record.
 const BATCH: usize = 256 * 1024;
-/// How long records are gathered before they are written: under load the thread wakes five hundred times a second and not once for
-/// each message, which would cost more than the verdict. What a crash of the process loses is bounded by it.
+/// Time for which records are gathered. Under load the thread wakes five hundred times a second, and not for each message,
+/// which would cost more than the verdict. It also bounds the loss if the process crashes.
 const GATHER: Duration = Duration::from_millis(2);
-/// How often a failing file is tried again.
+/// Retry interval for a failing file.
 const RETRY: Duration = Duration::from_millis(250);
-/// The end of an old file in which its last number is looked for; a line is shorter than two thirds of it: what is kept of a message is
-/// at most 32 KiB (`audit_asked_bytes`), and the rest some 2 KiB.
+/// Bytes at the end of an old file that are searched for its last number. A line is shorter than two thirds of it: at most 32
+/// KiB of policy inputs (`audit_asked_bytes`), and about 2 KiB more.
 const TAIL: u64 = 64 * 1024;
 
 pub(super) struct Writer {
@@ -28,9 +28,9 @@ pub(super) struct Writer {
     fsync: bool,
     file: File,
     health: Arc<Health>,
-    /// The number of the next record.
+    /// Number of the next record.
     n: u64,
-    /// Bytes that the file has not taken yet, and the records among them.
+    /// Bytes that the file has not accepted yet, and their number of records.
     pending: Vec<u8>,
     records: u64,
 }
@@ -54,7 +54,7 @@ impl Writer {
 
     pub(super) fn run(mut self, queue: &Receiver<Item>) {
         loop {
-            // no more is taken while that is not written, so that the queue fills instead of memory
+            // no more is taken while that is unwritten, so that the queue fills instead of memory
             if self.pending.len() >= BATCH {
                 std::thread::sleep(RETRY);
                 self.flush();
@@ -94,8 +94,8 @@ impl Writer {
         }
     }
 
-    /// Whether the gateway ends while the file fails. It was tried every [`RETRY`] until now and once more: a full disk holds no
-    /// end up. What is lost is told.
+    /// Returns true if the gateway ends while the file fails. The write was retried every [`RETRY`] and once more, and a full
+    /// disk must not delay the end. Lost records are logged.
     fn gives_up(&mut self, queue: &Receiver<Item>) -> bool {
         if !self.health.ending.load(Ordering::Relaxed) || !self.health.failing.load(Ordering::Relaxed) {
             return false;
@@ -107,7 +107,7 @@ impl Writer {
         true
     }
 
-    /// Takes `item` and what else is waiting, up to a batch. Returns whether the end was among it.
+    /// Takes `item` and further waiting items, up to a batch. Returns true if the end was among them.
     fn batch(&mut self, item: Item, queue: &Receiver<Item>) -> bool {
         let mut next = Some(item);
         while let Some(item) = next {
@@ -140,10 +140,10 @@ impl Writer {
         }
     }
 
-    /// Opens the file again if its name leads nowhere or elsewhere: into a removed file nobody would ever look.
+    /// Reopens the file if its name no longer leads to it, since nobody would read a removed file.
     ///
     /// # Errors
-    /// It cannot be opened; what is pending waits for it.
+    /// The file cannot be opened; pending bytes wait for it.
     fn follow_name(&mut self) -> std::io::Result<()> {
         let open = self.file.metadata()?;
         match std::fs::metadata(&self.path) {
@@ -157,9 +157,9 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes what is pending, and keeps what the file does not take.
+    /// Writes pending bytes, and keeps those that the file does not accept.
     fn flush(&mut self) {
-        // one look for each batch, at most five hundred a second
+        // one check for each batch, at most five hundred a second
         if !self.pending.is_empty()
             && let Err(why) = self.follow_name()
         {
@@ -198,14 +198,14 @@ fn append(path: &Path) -> std::io::Result<File> {
 /// The end of an old file.
 #[derive(Default)]
 struct End {
-    /// The `n` of the last line that has one, so that numbers go on over a restart and a gap shows.
+    /// The last `n` in the file. Numbers continue across a restart, so that a gap shows.
     number: u64,
-    /// A crash cut the last line short. The next record needs a line of its own.
+    /// True if a crash truncated the last line. The next record then needs a new line.
     is_cut: bool,
 }
 
 impl End {
-    /// Reads it. A file that is absent, or that is no regular file, has no end.
+    /// Reads the end. A file that is missing or not regular has none.
     fn of(path: &Path) -> std::io::Result<Self> {
         let mut file = match File::open(path) {
             Ok(file) => file,

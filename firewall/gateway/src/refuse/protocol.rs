@@ -1,15 +1,15 @@
-//! The details of errors as A2A writes them in each of its transports (A2A 1.0 §5.4, §11.6).
+//! Error details in A2A's format for each transport (A2A 1.0 §5.4, §11.6).
 
 use semgate_inspect::{Code, Delivered};
 use semgate_message::a2a::ProtocolError;
 use serde_json::{Value, json};
 
-/// Those of an error of the protocol.
+/// Details of a protocol error.
 pub(crate) fn info(error: ProtocolError) -> Value {
     written(error.reason(), "a2a-protocol.org")
 }
 
-/// Those of a code of ours.
+/// Details of one of our codes.
 pub(crate) fn own(code: Code) -> Value {
     written(&code.as_str().to_ascii_uppercase(), "dev.semgate")
 }
@@ -18,8 +18,8 @@ fn written(reason: &str, domain: &str) -> Value {
     json!({"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason, "domain": domain, "metadata": {}})
 }
 
-/// The name of the gRPC status that goes with an HTTP status (google.rpc.Code). `UNAVAILABLE` is what clients send again by themselves, so it
-/// is said only of what did not reach the agent.
+/// gRPC status name for an HTTP status (google.rpc.Code). Clients repeat a call by themselves after `UNAVAILABLE`, so it is
+/// used only if the call did not reach the agent.
 pub(crate) fn status_name(status: u16, delivered: Delivered) -> &'static str {
     match status {
         400 | 413 | 415 | 422 => "INVALID_ARGUMENT",

@@ -1,4 +1,4 @@
-//! What every stream has, however it is written: how long it may last, what it is judged under, and its records.
+//! State of every stream in any framing: its time limit, the basis of its judgement, and its records.
 
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
@@ -24,54 +24,54 @@ use crate::record::{NotRecorded, Outcome, Record, Recorded};
 use crate::refuse::Manner;
 use crate::upstream::Met;
 
-/// How often a silent stream is held against what is live: a revocation ends it within this and the time that the follower takes.
+/// Interval between checks of a silent stream. A revocation ends it within this time plus the follower's.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// What a stream belongs to.
+/// Context of a stream.
 pub(crate) struct Of {
     pub(crate) lane: Rc<Lane>,
     pub(crate) identity: Rc<Identity>,
     /// The stream's charges to its caller's account.
     pub(crate) charge: Charge,
     pub(crate) caller: Caller,
-    /// What the caller's head showed beside its certificate.
+    /// The caller's credentials in the head.
     pub(crate) shown: Shown,
     pub(crate) manner: Manner,
     pub(crate) decision: DecisionId,
     pub(crate) began: std::time::Instant,
-    /// The facts of a reply of which nothing was read.
+    /// Facts of an unread reply.
     pub(crate) facts: Facts,
-    /// The session of MCP that the answer opens, if it may pass.
+    /// MCP session that the answer opens, if it passes.
     pub(crate) opens: Option<HeaderValue>,
 }
 
-/// Whether a session is the caller's.
+/// Ownership of a new session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opened {
-    /// It is.
+    /// The caller owns it.
     Yes,
-    /// The answer that opens it did not come, or may not pass.
+    /// The opening answer is missing, or was refused.
     NotYet,
 }
 
-/// A stream under way.
+/// A stream in progress.
 pub(crate) struct Course {
     of: Of,
     sent: Sent,
-    /// Who says it.
+    /// Identity of the agent.
     met: Met,
     replier: Peer,
     state: StreamState,
-    /// It is silent for as long as nothing happens, and ends without a word when its time is over.
+    /// True if the stream may be silent without events, and ends silently after its time.
     quiet: bool,
-    /// When it was last held against what is live, and under which generation.
+    /// Time of the last check, and its generation.
     looked: (Instant, u64),
     idle: Instant,
     ends: Instant,
 }
 
 impl Course {
-    /// Begins now, and lasts no longer than `most`.
+    /// Begins a stream that lasts at most `most`.
     pub(crate) fn new(of: Of, sent: Sent, met: Met, most: Duration) -> Self {
         let now = Instant::now();
         let limits = &of.lane.shared.limits;
@@ -92,15 +92,15 @@ impl Course {
         &self.of
     }
 
-    /// The id that the protocol's error repeats.
+    /// Id for the protocol's error.
     pub(crate) fn rpc_id(&self) -> Option<RpcId> {
         self.sent.rpc_id().cloned()
     }
 
-    /// Whether the stream may go on: its time, the certificates of both sides, what the caller showed beside it, and what it was allowed under.
+    /// Checks that the stream may continue: its time, both certificates, the caller's credentials and the permit's basis.
     ///
     /// # Errors
-    /// What ends it.
+    /// Reason for the end of the stream.
     pub(crate) fn still(&mut self) -> Result<(), Refusal> {
         let now = Instant::now();
         if !self.quiet && (now >= self.ends || now >= self.idle) {
@@ -115,7 +115,7 @@ impl Course {
         let inspector = &lane.shared.inspector;
         let generation = inspector.generation().number();
         let (last, under) = self.looked;
-        // the end of a status makes no generation, so time alone asks too
+        // an expired status makes no generation, so time alone triggers a check too
         if generation != under || now.duration_since(last) >= LOOK {
             self.looked = (now, generation);
             self.state.still_counts(inspector, &self.sent, &self.replier, lane.shared.now())?;
@@ -123,40 +123,40 @@ impl Course {
         Ok(())
     }
 
-    /// Until when may be waited before [`Course::still`] is asked again.
+    /// Time of the next [`Course::still`] check.
     pub(crate) fn next_look(&self) -> Instant {
         let look = Instant::now() + LOOK;
         if self.quiet { look } else { look.min(self.idle).min(self.ends) }
     }
 
-    /// Whether a quiet stream has lasted as long as it may, or the gateway drains: who wants to hear more asks again.
+    /// Returns true if a quiet stream has reached its maximum time, or the gateway drains. The caller may then ask again.
     pub(crate) fn is_over(&self) -> bool {
         self.quiet && (Instant::now() >= self.ends || self.of.lane.shared.draining.load(Ordering::Relaxed))
     }
 
-    /// Whether it is silent for as long as nothing happens.
+    /// Returns true if the stream may be silent without events.
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet
     }
 
-    /// Whether it is the stream of a session of MCP, in which ids of events count and errors answer no request.
+    /// Returns true for the stream of an MCP session, in which event ids count and errors answer no request.
     pub(crate) fn is_of_session(&self) -> bool {
         self.sent.opens_session_stream()
     }
 
-    /// Whether events that say nothing may name the place where the stream can be resumed.
+    /// Returns true if empty events may state the position for a resumption.
     pub(crate) fn resumes(&self) -> bool {
         self.sent.in_session()
     }
 
-    /// The caller is given an event of this id, and may ask for what comes after it.
+    /// Remembers an event id given to the caller, who may resume after it.
     pub(crate) fn told(&self, id: Option<&str>) {
         if let Some(id) = id {
             self.of.lane.shared.inspector.told_event(&self.sent, id);
         }
     }
 
-    /// The agent said something.
+    /// Records output of the agent.
     pub(crate) fn heard(&mut self) {
         self.idle = Instant::now() + self.of.lane.shared.limits.stream_idle;
     }
@@ -164,19 +164,19 @@ impl Course {
     /// Judges one piece.
     ///
     /// # Errors
-    /// Why it may not pass.
+    /// The refusal of the piece.
     pub(crate) fn judge(&mut self, piece: impl Into<Answered>) -> Result<ReplyPermit, Refusal> {
         let lane = &self.of.lane;
         let (inspector, now) = (&lane.shared.inspector, lane.shared.now());
         inspector.inspect_event(&self.sent, &mut self.state, &self.replier, piece, now)
     }
 
-    /// Whether the answer passed that opens a session of MCP; where none is to be opened, it did.
+    /// State of the MCP session that the answer opens. Without one, the state is [`Opened::Yes`].
     pub(crate) fn opens(&self) -> Opened {
         if self.of.opens.is_some() { Opened::NotYet } else { Opened::Yes }
     }
 
-    /// Records a piece that may pass; its bytes are handed on then, and the session that it opens is the caller's.
+    /// Records a permitted piece and returns its bytes. A session that it opens becomes the caller's.
     ///
     /// # Errors
     /// `audit_unavailable`; `upstream_invalid` for another caller's session.
@@ -200,8 +200,8 @@ impl Course {
         self.of.lane.shared.audit.record(Record::of(self.of.decision, outcome, facts, self.of.began))
     }
 
-    /// Whether a refused event is left out and the stream goes on: it answers what was answered, or nobody waits for it and the route says
-    /// so. It is recorded as refused.
+    /// Returns true if a refused event is dropped and the stream continues. Either its request was answered already, or
+    /// nobody waits for it and the route allows that. It is recorded as refused.
     pub(crate) fn leaves_out(&self, refusal: &Refusal) -> bool {
         let out = match refusal.remedy() {
             Some(Remedy::Withhold) => true,
@@ -214,8 +214,8 @@ impl Course {
         out
     }
 
-    /// Whether a refused event is an error that answers a request which was made before, on the stream of its session: that is told, and the
-    /// stream goes on. It is recorded as refused.
+    /// Returns true if a refused event is an error that answers an earlier request on the stream of its session. The caller
+    /// gets the error, and the stream continues. It is recorded as refused.
     pub(crate) fn answers_before(&self, refusal: &Refusal) -> bool {
         let answers = self.is_of_session() && refusal.rpc_id().is_some();
         if answers {
@@ -224,24 +224,25 @@ impl Course {
         answers
     }
 
-    /// Takes the right to answer the request by an error of the gateway. False if it was answered, so that nothing more is said to it.
+    /// Takes the right to answer the request with an error of the gateway. False if it was answered already, so that nothing
+    /// follows.
     pub(crate) fn may_answer(&self) -> bool {
         self.sent.right().take()
     }
 
-    /// The caller has the whole stream.
+    /// Records that the caller has the whole stream.
     pub(crate) fn arrived(&mut self) {
         self.state.arrived();
     }
 
-    /// The agent ended it with an error outside of its events: if it told nothing before, it did nothing.
+    /// Records an error of the agent outside its events. If no event came before, the request had no effect.
     pub(crate) fn declined(&self) {
         if self.state.tells_nothing() {
             self.of.lane.shared.inspector.declined(&self.sent);
         }
     }
 
-    /// The stream may not go on, or the agent ended it with a failure: its record, and a line for the operator.
+    /// Records and logs the end of a stream that may not continue, or that the agent ended with a failure.
     pub(crate) fn refused(&self, refusal: &Refusal) {
         self.stopped(refusal, "a stream ends");
     }
@@ -265,7 +266,7 @@ impl Course {
         }
     }
 
-    /// The caller left before the end.
+    /// Records that the caller left before the end.
     pub(crate) fn abandoned(&self) {
         self.of.lane.metrics.abandoned(Direction::Reply);
         let _ = self.record(Outcome::Abandoned, self.of.facts.clone());

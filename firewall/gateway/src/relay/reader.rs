@@ -1,4 +1,4 @@
-//! How the events of a stream stand in its bytes, read from the agent and written to the caller alike.
+//! Framing of a stream's events, for reading from the agent and writing to the caller.
 
 use bytes::Bytes;
 
@@ -7,7 +7,7 @@ use crate::config::Limits;
 use crate::events::lines::{self, Lines};
 use crate::events::{self, EVENT_STREAM, Event, EventFault, EventLimits, Events, Item};
 
-/// Which way.
+/// Framing of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
     /// Server-sent events.
@@ -16,7 +16,7 @@ pub(crate) enum Framing {
     Lines,
 }
 
-/// Reads one stream, and writes what passes of it.
+/// Reader of one stream, and writer of its permitted parts.
 pub(crate) enum Reader {
     Events(Events),
     Lines(Lines),
@@ -31,7 +31,7 @@ impl Reader {
         }
     }
 
-    /// The content type of the stream.
+    /// Content type of the stream.
     pub(crate) const fn kind(&self) -> &'static str {
         match self {
             Self::Events(_) => EVENT_STREAM,
@@ -39,7 +39,7 @@ impl Reader {
         }
     }
 
-    /// Adds what came. Take every [`Reader::next`] before adding more.
+    /// Adds a piece. Call [`Reader::next`] until it returns `None` first.
     pub(crate) fn add(&mut self, piece: Bytes) {
         match self {
             Self::Events(events) => events.add(piece),
@@ -47,7 +47,7 @@ impl Reader {
         }
     }
 
-    /// Bytes of what is not whole.
+    /// Number of bytes of unfinished input.
     pub(crate) fn buffered(&self) -> usize {
         match self {
             Self::Events(events) => events.buffered(),
@@ -58,7 +58,7 @@ impl Reader {
     /// The next whole event or comment; `None` until more is added.
     ///
     /// # Errors
-    /// [`EventFault`]: nothing more may be read.
+    /// [`EventFault`]; nothing more may be read then.
     pub(crate) fn next(&mut self) -> Result<Option<Item>, EventFault> {
         match self {
             Self::Events(events) => events.next(),
@@ -66,10 +66,10 @@ impl Reader {
         }
     }
 
-    /// The end of the stream, with the event that it ends.
+    /// Ends the stream. Returns its last event, if the end completes one.
     ///
     /// # Errors
-    /// [`EventFault::Cut`] and the other faults of what is left.
+    /// [`EventFault::Cut`] and other faults of the remaining bytes.
     pub(crate) fn end(&mut self) -> Result<Option<Event>, EventFault> {
         match self {
             Self::Events(events) => events.end().map(|()| None),
@@ -77,7 +77,7 @@ impl Reader {
         }
     }
 
-    /// An event as the caller gets it.
+    /// Formats an event for the caller.
     pub(crate) fn write(&self, event: &Event) -> Bytes {
         match self {
             Self::Events(_) => events::write(event),
@@ -85,7 +85,7 @@ impl Reader {
         }
     }
 
-    /// What says that somebody is there, where the framing has it.
+    /// Keep-alive of the framing, if it has one.
     pub(crate) const fn alive(&self) -> Option<Bytes> {
         match self {
             Self::Events(_) => Some(events::ALIVE),

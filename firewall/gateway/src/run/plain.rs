@@ -1,5 +1,5 @@
-//! The benchmark's build: the same sockets, framing, bodies, connections and answers, and nothing inspected, counted or
-//! recorded. What a message costs here is what it would cost any proxy built like this one.
+//! Benchmark build: the same sockets, framing, bodies, connections and answers, without inspection, counts or records. It
+//! measures the cost of a message in any proxy of this design.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -36,10 +36,10 @@ use crate::record::Audit;
 use crate::refuse::answer;
 use crate::upstream::Allowed;
 
-/// Forwards everything that comes to `listen`, for ever, on one core.
+/// Forwards everything that arrives at `listen`, for ever, on one core.
 ///
 /// # Errors
-/// `upstream` is no local http address, or the address cannot be bound.
+/// `upstream` is not a local http address, or the address cannot be bound.
 pub async fn run_plain(listen: SocketAddr, upstream: &str) -> Result<(), RunFault> {
     let config = Arc::new(config(listen, upstream)?);
     let (audit, _writer) = Audit::open(PathBuf::from("/dev/null"), false, 1)?;
@@ -127,7 +127,7 @@ fn config(listen: SocketAddr, upstream: &str) -> Result<Config, RunFault> {
     })
 }
 
-/// In place of everything between `receive` and `forward`, and between `forward` and the answer.
+/// Replaces everything between `receive` and `forward`, and between `forward` and the answer.
 pub(crate) async fn pass(
     lane: &Lane,
     identity: &Identity,

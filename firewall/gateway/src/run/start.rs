@@ -1,4 +1,4 @@
-//! What a start needs, loaded and not yet serving anyone.
+//! Parts of a start, loaded before anything is served.
 
 use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
@@ -32,15 +32,16 @@ pub(super) struct Parts {
     pub(super) materials: Materials,
     pub(super) followers: Vec<Follower>,
     pub(super) policies: First,
-    /// Revocation lists of certificates, by trust domain, and what verifiers look them up in.
+    /// Revocation lists by trust domain, and the stores for verification.
     pub(super) lists: BTreeMap<String, Lists>,
     pub(super) stores: Stores,
 }
 
-/// Makes the state directory (0700) and holds it for this process: two followers over one memory would undo each other.
+/// Creates the state directory (mode 0700) and locks it for this process, since two followers with one memory would undo each
+/// other's work.
 ///
 /// # Errors
-/// It cannot be made, or another gateway holds it.
+/// The directory cannot be created, or another gateway has locked it.
 pub(super) fn hold(config: &Config) -> Result<File, RunFault> {
     let fault = |why: &dyn std::fmt::Display| RunFault::File {
         path: config.state.clone(),
@@ -59,7 +60,7 @@ pub(super) fn hold(config: &Config) -> Result<File, RunFault> {
 }
 
 impl Parts {
-    /// Reads everything. `memory` says whether the followers' memory may be made if it is not there.
+    /// Loads everything. `memory` decides if missing memory of the followers is created.
     pub(super) fn load(config: &Config, memory: Memory) -> Result<Self, RunFault> {
         let (stores, lists) = Stores::open(config);
         let materials = Materials::load(config, &stores)?;
@@ -79,23 +80,23 @@ impl Parts {
         Ok(Self { materials, followers, policies, lists, stores })
     }
 
-    /// The documents that the followers remember.
+    /// Documents in the followers' memory.
     pub(super) fn documents(&self) -> Vec<Arc<Context>> {
         follow::documents(&self.followers.iter().map(Follower::view).collect::<Vec<_>>())
     }
 
-    /// The floors of the configuration, and those that the followers remember.
+    /// Floors of the configuration, and those in the followers' memory.
     pub(super) fn floors(&self, config: &Config) -> Floors {
         follow::floors(config, &self.followers.iter().map(Follower::view).collect::<Vec<_>>())
     }
 
-    /// Contexts that the followers remember.
+    /// Number of contexts in the followers' memory.
     pub(super) fn contexts(&self) -> usize {
         self.followers.iter().map(|follower| follower.view().contexts().count()).sum()
     }
 }
 
-/// The inspector's bounds from the gateway's.
+/// The inspector's limits from the gateway's.
 fn inspect_limits(limits: &Limits) -> InspectLimits {
     let json = json::Limits {
         max_bytes: limits.body_bytes.max(limits.reply_bytes),
@@ -142,7 +143,7 @@ fn inspect_limits(limits: &Limits) -> InspectLimits {
 /// The first generation.
 ///
 /// # Errors
-/// The authorities do not go together, which is the last thing that can stop a start before a port is bound.
+/// The authorities are inconsistent. This is the last fault that can stop a start before a port is bound.
 pub(super) fn generation(
     config: &Config,
     followers: &[Follower],
@@ -155,7 +156,7 @@ pub(super) fn generation(
         .map_err(|why| RunFault::system("configuration", why))
 }
 
-/// What all cores share, with its first generation.
+/// State shared by all cores, with the first generation.
 pub(super) fn shared(
     config: &Config,
     followers: &[Follower],
@@ -183,7 +184,7 @@ pub(super) fn shared(
     }))
 }
 
-/// A route as the inspector knows it.
+/// A route in the inspector's form.
 pub(super) fn route(route: &RouteConfig) -> Arc<Route> {
     let choices = &route.choices;
     Arc::new(Route {
@@ -219,7 +220,7 @@ pub(super) fn route(route: &RouteConfig) -> Arc<Route> {
     })
 }
 
-/// The same route for questions for the card, which name no version.
+/// The same route for card requests, which name no version.
 pub(super) fn card_route(route: &Arc<Route>) -> Arc<Route> {
     let mut route = Route::clone(route);
     route.options.versions = vec![Version::V10];

@@ -1,4 +1,5 @@
-//! The threads: one for each core that serves, one that follows and answers the operator, one that writes the audit.
+//! Threads: one for each serving core, one that follows authorities and answers the operator, and one that writes the audit
+//! log.
 
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -42,12 +43,12 @@ use crate::upstream::{Bounds, Connector, Pool, Speak};
 pub(super) struct Running {
     workers: Vec<JoinHandle<()>>,
     follower: JoinHandle<()>,
-    /// Ends the follower, which outlives the drain: revocations count to the last message.
+    /// Ends the follower, which outlives the drain so that revocations count to the last message.
     end: watch::Sender<bool>,
     audit: AuditWriter,
     keeper: Keeper,
     minimums: MinimumsKeeper,
-    /// The state directory, until the last thread is done with it.
+    /// Lock on the state directory, until the last thread has ended.
     _held: std::fs::File,
 }
 
@@ -65,7 +66,7 @@ impl Running {
     }
 }
 
-/// Binds every address, then starts every thread. If one thread cannot start, those before it end with `stopping`.
+/// Binds every address, then starts every thread. If one cannot start, `stopping` ends the earlier ones.
 pub(super) fn start(
     config: &Arc<Config>,
     stopping: &watch::Receiver<bool>,
@@ -158,7 +159,7 @@ pub(super) fn start(
     ))
 }
 
-/// A thread with a single-threaded runtime of its own. Its end, however it comes, is told.
+/// Starts a thread with its own single-threaded runtime. Any end of it is reported.
 pub(super) fn thread(
     name: String,
     ended: &mpsc::Sender<String>,
@@ -183,7 +184,7 @@ pub(super) fn thread(
             if let Err(why) = body(&local, &runtime) {
                 tracing::error!(thread = name, %why, "a thread ended");
             }
-            // connections and followers end here, before their runtime does
+            // connections and followers end here, before their runtime
             drop(local);
             runtime.shutdown_background();
         })
@@ -198,7 +199,7 @@ fn bind_admin(address: SocketAddr) -> Result<(std::net::TcpListener, SocketAddr)
     Ok((socket, taken))
 }
 
-/// The listeners of a route's egress lane, and where its agent reaches them. None without a lane.
+/// Listeners of a route's egress lane, and the agent's address of it. Empty without a lane.
 fn egress(route: &RouteConfig, workers: usize) -> Result<(Vec<listen::Bound>, String), RunFault> {
     let Some(push) = &route.choices.push else { return Ok((Vec::new(), String::new())) };
     let (bound, taken) = listen::bind(&push.listen, workers)?;
@@ -221,7 +222,7 @@ fn url(route: &RouteConfig, taken: &Listen) -> String {
     }
 }
 
-/// One route as one core will serve it.
+/// One route on one core, before it is served.
 pub(super) struct Seat {
     at: usize,
     url: String,
@@ -230,7 +231,7 @@ pub(super) struct Seat {
     metrics: RouteMetrics,
     elsewhere: Elsewhere,
     bound: Option<listen::Bound>,
-    /// The egress lane's listener, and where the agent behind reaches it.
+    /// Listener of the egress lane, and the agent's address of it.
     egress: Option<(listen::Bound, String)>,
 }
 
@@ -248,7 +249,7 @@ impl Seat {
         }
     }
 
-    /// The same seat on the core that this listener is for.
+    /// The same route for the core of this listener.
     pub(super) fn with(&self, bound: listen::Bound) -> Self {
         Self { bound: Some(bound), ..self.again() }
     }
@@ -267,7 +268,7 @@ impl Seat {
     }
 }
 
-/// Values that the routes of one core share.
+/// Values shared by the routes of one core.
 #[derive(Clone)]
 struct Local {
     decisions: Rc<Decisions>,
@@ -304,11 +305,11 @@ impl Core {
         }
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => {}
-            // nothing is served any more: the thread ends, and the gateway with it
+            // serving has stopped, so the thread ends, and the gateway with it
             _ = turns => return Err(RunFault::System { why: "the turns of a core ended".to_owned() }),
         }
         self.shared.draining.store(true, Ordering::Relaxed);
-        // all places of a listener are free once its last connection is done
+        // all slots of a listener are free once its last connection has ended
         let drained = async {
             for places in &slots {
                 let _ = places.acquire_many(each).await;
@@ -320,7 +321,7 @@ impl Core {
         Ok(())
     }
 
-    /// The listener of a route's egress lane, beside that of its callers.
+    /// Listener of a route's egress lane, next to that for callers.
     fn of_agent(&self, at: usize, beside: &Listener, slots: Arc<Semaphore>) -> Result<Listener, RunFault> {
         let config = self.config.routes.get(at);
         let plain = config.and_then(|route| route.choices.push.as_ref()).is_some_and(|push| push.plain);
@@ -339,7 +340,7 @@ impl Core {
         })
     }
 
-    /// The one sender of a plain listener.
+    /// The only sender of a plain listener.
     fn configured(&self, id: &str, what: &str) -> Result<Identity, RunFault> {
         let account = self.shared.accounts.of(&id.into(), self.shared.now());
         let account =
@@ -412,7 +413,7 @@ impl Core {
         })
     }
 
-    /// The routes to the members of a group. What is said on them is addressed to the group, and is about its contexts.
+    /// Routes to the members of a group. Their messages are addressed to the group and have its contexts.
     fn group(&self, choice: &GroupChoice, seat: &Seat, local: &Local) -> Result<Group, RunFault> {
         let mut members = Vec::new();
         for name in &choice.members {
@@ -430,7 +431,7 @@ impl Core {
 }
 
 impl Core {
-    /// The card of a route: where it is asked for, and what becomes of it.
+    /// Card of a route: its source and treatment.
     fn card(&self, route: &RouteConfig, seat: &Seat, local: &Local) -> Result<Card, RunFault> {
         let limits = &self.config.limits;
         let from = match &route.card_from {
@@ -458,7 +459,7 @@ impl Core {
     }
 }
 
-/// Takes connections in a task of its own.
+/// Accepts connections in a task of its own.
 fn listen_on(listener: Listener, bound: Option<listen::Bound>) {
     let listener = Rc::new(listener);
     tokio::task::spawn_local(async move {
@@ -470,7 +471,7 @@ fn listen_on(listener: Listener, bound: Option<listen::Bound>) {
     });
 }
 
-/// The thread that follows and answers the operator.
+/// Runs the thread that follows authorities and answers the operator.
 async fn background(
     follow: Follow,
     (admin, names): (Admin, Names),

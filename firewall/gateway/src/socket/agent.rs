@@ -1,4 +1,4 @@
-//! The other end of a socket: the agent behind, as a client of it.
+//! The agent's side of a socket, with the gateway as client.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -29,10 +29,10 @@ use crate::upstream::{Connected, Met};
 /// The socket with the agent.
 pub(super) type Agent = WebSocketStream<Pieces<TokioIo<Upgraded>>>;
 
-/// Opens a socket with the agent of the route, as the caller, and says who was met there.
+/// Opens a socket with the route's agent for the caller. Returns it with the agent's identity.
 ///
 /// # Errors
-/// `upstream_unavailable`, `upstream_timeout`, or `upstream_invalid` for an agent that answers with anything else than a socket without
+/// `upstream_unavailable` or `upstream_timeout`. `upstream_invalid` for an answer that does not open a socket without
 /// extension and subprotocol. No message was delivered.
 pub(super) async fn open(
     lane: &Lane,
@@ -87,7 +87,7 @@ fn none() -> Refusal {
         .with_delivered(Delivered::No)
 }
 
-/// RFC 6455 §4.1, what the client checks: no extension and no subprotocol was asked for, so none may be named.
+/// Client checks of RFC 6455 §4.1. The gateway requests no extension and no subprotocol, so the answer may name none.
 fn agrees(headers: &HeaderMap, key: &str) -> bool {
     let is = |name, wanted: &str| one(headers, &name).is_some_and(|value| value.eq_ignore_ascii_case(wanted));
     is(UPGRADE, "websocket")

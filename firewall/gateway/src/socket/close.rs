@@ -1,4 +1,4 @@
-//! How a socket ends: with which code (RFC 6455 §7.4, IANA "WebSocket Close Code Number"), and which refusal a fault of framing is.
+//! Ends of sockets: the close code (RFC 6455 §7.4, IANA "WebSocket Close Code Number"), and the refusal for a framing fault.
 
 use semgate_inspect::code::Class;
 use semgate_inspect::{Code, Delivered, Refusal};
@@ -9,29 +9,29 @@ use tokio_tungstenite::tungstenite::{Error, error::ProtocolError};
 use super::pieces::{is_no_room, is_too_much};
 use crate::reasons::{invalid, no_room};
 
-/// Bad gateway, registered since RFC 6455.
+/// Close code for a bad gateway, registered after RFC 6455.
 const BAD_GATEWAY: u16 = 1014;
 
-/// What ends a socket.
+/// Reason for the end of a socket.
 #[derive(Debug)]
 pub(super) enum End {
-    /// The caller is done or gone.
+    /// The caller has ended or left.
     Left,
-    /// The agent behind is done.
+    /// The agent has ended.
     Over,
     /// The gateway drains.
     Drained,
-    /// Something may not pass, and how that is told.
+    /// A refusal, with its close code.
     Refused(Box<Refusal>, CloseCode),
 }
 
 impl End {
-    /// A refusal with the close code of its class.
+    /// A refusal, with the close code of its class.
     pub(super) fn refused(refusal: Refusal) -> Self {
         let code = match (refusal.code(), refusal.code().class()) {
             (Code::TooLarge, _) => CloseCode::Size,
             (Code::AuditUnavailable, _) => CloseCode::Error,
-            // nobody is to come back with what can never pass
+            // a message that can never pass must not be retried
             (_, Class::Rate) if refusal.never_passes() => CloseCode::Policy,
             (Code::StatusStale, _) | (_, Class::Rate) => CloseCode::Again,
             (Code::ReplyRefused, _) => CloseCode::Policy,
@@ -41,7 +41,7 @@ impl End {
         Self::Refused(Box::new(refusal), code)
     }
 
-    /// What the caller is told in its close frame.
+    /// Close frame for the caller.
     pub(super) fn frame(&self) -> CloseFrame {
         match self {
             Self::Left | Self::Over => CloseFrame { code: CloseCode::Normal, reason: "".into() },
@@ -53,14 +53,14 @@ impl End {
     }
 }
 
-/// A message that is not text, which alone carries JSON.
+/// Refusal of a binary message, since only text carries JSON.
 pub(super) fn binary() -> End {
     let refusal =
         Refusal::new(Code::Malformed, "a message of the socket is binary").with_hint("send json as text");
     End::Refused(Box::new(refusal), CloseCode::Unsupported)
 }
 
-/// What the caller's frames were wrong about.
+/// End after a fault in the caller's frames.
 pub(super) fn of_caller(fault: &Error) -> End {
     let refused = |code, reason: &str, close| {
         let hint = match code {
@@ -88,7 +88,7 @@ pub(super) fn of_caller(fault: &Error) -> End {
     }
 }
 
-/// What the agent's frames were wrong about.
+/// End after a fault in the agent's frames.
 pub(super) fn of_agent(fault: &Error) -> End {
     End::refused(match fault {
         Error::Capacity(_) => invalid("the agent behind answered more than the limit"),

@@ -1,4 +1,4 @@
-//! A socket under way: both directions at once, each holding one message at most.
+//! An open socket: both directions at once, each with at most one message.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -32,9 +32,9 @@ use crate::record::{NotRecorded, Outcome, Record};
 use crate::refuse::{self, Manner};
 use crate::upstream::Met;
 
-/// How often a silent socket is held against what is live, as a stream is.
+/// Interval between checks of a silent socket, as for a stream.
 const LOOK: Duration = Duration::from_millis(250);
-/// How long a peer may take to take its farewell.
+/// Maximum time for the closing handshake.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 type AgentSink = SplitSink<Agent, Message>;
@@ -46,23 +46,23 @@ pub(super) struct Socket {
     identity: Rc<Identity>,
     agreed: Agreed,
     exchanges: RefCell<Exchanges>,
-    /// Who the agent's socket was opened with, once it was.
+    /// Identity of the agent, once its socket is open.
     met: RefCell<Met>,
-    /// Whether the agent has a message of the caller's.
+    /// Delivery state of the caller's messages.
     delivered: Cell<Delivered>,
-    /// Messages and control frames of both sides so far.
+    /// Number of messages and control frames of both sides so far.
     frames: Cell<usize>,
-    /// What the caller, and the agent, wrote of a message that is not whole.
+    /// Unfinished messages of the caller and the agent.
     said: Since,
     answered: Since,
     heard: Cell<Instant>,
     ends: Instant,
-    /// When the message that is judged began, for its record.
+    /// Start of the current message, for its record.
     began: Cell<std::time::Instant>,
     decision: Cell<DecisionId>,
 }
 
-/// A refusal, and of which direction.
+/// A refusal, and its direction.
 struct Stopped(Direction, End);
 
 impl Socket {
@@ -85,7 +85,7 @@ impl Socket {
         }
     }
 
-    /// Relays until something ends it, and says so to both sides.
+    /// Relays until the socket ends, and informs both sides.
     pub(super) async fn run<S>(self, caller: WebSocketStream<S>, stop: watch::Receiver<bool>)
     where
         S: AsyncRead + AsyncWrite + Unpin,
@@ -117,7 +117,7 @@ impl Socket {
         }
     }
 
-    /// Everything that the caller says.
+    /// Relays everything from the caller.
     async fn ask<S>(
         &self,
         from: &mut SplitStream<WebSocketStream<S>>,
@@ -150,7 +150,7 @@ impl Socket {
                 }
                 Message::Binary(_) => return close::binary(),
                 Message::Close(_) => return End::Left,
-                // it passed, and is no message: what the agent says is still recorded with the last one's decision
+                // these are no messages, so the agent's output is still recorded with the last message's decision
                 Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => {
                     self.began.set(began);
                     self.decision.set(decision);
@@ -159,7 +159,7 @@ impl Socket {
         }
     }
 
-    /// Charges a message of the caller: its arrival, and its cost.
+    /// Charges a message of the caller for its arrival and its cost.
     fn charged(&self, message: &Message) -> Result<(), Refusal> {
         let shared = &*self.lane.shared;
         let (account, now) = (self.identity.account(), shared.now());
@@ -171,7 +171,7 @@ impl Socket {
         Ok(())
     }
 
-    /// One message of the caller: the path of every request, onto the agent's socket.
+    /// Handles one message of the caller on the path of every request, to the agent's socket.
     async fn request(
         &self,
         text: Bytes,
@@ -203,7 +203,7 @@ impl Socket {
                 Err(refusal) => return Err(unspent(permit, refusal)),
             },
         };
-        // opening may have taken a while: what is live now decides
+        // opening may have taken a while: the current state decides
         let still = self.identity.still(&self.agreed.shown, &shared.issuers, unix_now());
         if let Err(refusal) = still.and_then(|()| self.counts(Delivered::No)) {
             return Err(unspent(permit, refusal));
@@ -247,13 +247,13 @@ impl Socket {
         self.met.borrow().replier(&self.lane.replier)
     }
 
-    /// Whether the certificate of the agent still counts, if there is one.
+    /// Checks that the agent's certificate, if any, still counts.
     fn counts(&self, delivered: Delivered) -> Result<(), Refusal> {
         let counts = self.met.borrow().counts(unix_now());
         if counts { Ok(()) } else { Err(reasons::agent_counts_no_more(delivered)) }
     }
 
-    /// Everything that the agent says.
+    /// Relays everything from the agent.
     async fn answer<S>(
         &self,
         to: &mut SplitSink<WebSocketStream<S>, Message>,
@@ -292,7 +292,7 @@ impl Socket {
         }
     }
 
-    /// One message of the agent, judged and recorded.
+    /// Judges and records one message of the agent.
     fn reply(&self, text: Bytes) -> Result<Bytes, Refusal> {
         let lane = &self.lane;
         self.began.set(std::time::Instant::now());
@@ -308,7 +308,7 @@ impl Socket {
         Ok(permit.spend().1)
     }
 
-    /// What time ends: the socket's, the certificates of both sides, the contexts of what is open, a drain.
+    /// Waits for an end by time: the socket's limit, either certificate, open contexts, or a drain.
     async fn watch(&self, stop: watch::Receiver<bool>) -> End {
         let limits = &self.lane.shared.limits;
         let mut drains: Option<Instant> = None;
@@ -337,13 +337,13 @@ impl Socket {
         self.exchanges.borrow_mut().still_count(&shared.inspector, &self.replier(), shared.now())
     }
 
-    /// Whether the caller may still hear what the agent says.
+    /// Checks that the caller may still receive the agent's output.
     fn hears(&self) -> Result<(), Refusal> {
         let (shown, issuers) = (&self.agreed.shown, &self.lane.shared.issuers);
         self.identity.hears_on(self.delivered.get(), shown, issuers, unix_now())
     }
 
-    /// One more message or control frame of either side.
+    /// Counts a message or control frame of either side.
     fn frame(&self) -> Result<(), Refusal> {
         self.heard.set(Instant::now());
         self.frames.set(self.frames.get().saturating_add(1));
@@ -361,7 +361,7 @@ impl Socket {
         self.lane.shared.audit.record(Record::of(self.decision.get(), outcome, facts, self.began.get()))
     }
 
-    /// The record of what ended the socket. One that was left while something was open is abandoned.
+    /// Records the end of the socket. A caller that leaves with open requests is recorded as abandoned.
     fn record_end(&self, Stopped(direction, end): &Stopped) {
         let bare = || {
             let (caller, agent) = (self.identity.id().to_owned(), self.lane.route.receiver.clone());
@@ -408,7 +408,7 @@ impl Socket {
     }
 }
 
-/// The bytes that were checked, as one text message.
+/// Sends the checked bytes as one text message.
 async fn send<K: SinkExt<Message> + Unpin>(to: &mut K, body: Bytes) -> Result<(), ()> {
     let text = Utf8Bytes::try_from(body).map_err(drop)?;
     to.send(Message::Text(text)).await.map_err(drop)

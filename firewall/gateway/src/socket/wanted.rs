@@ -1,4 +1,4 @@
-//! A head that asks for a WebSocket, and the answer that opens it.
+//! Requests for a WebSocket, and the answer that opens it.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -20,23 +20,23 @@ use crate::framing::agreed::Agreed;
 use crate::identify::Shown;
 use crate::refuse::DECISION;
 
-/// RFC 6455 §1.3.
+/// GUID of RFC 6455 §1.3.
 const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// A head that asks for a WebSocket as RFC 6455 §4.2.1 has it.
+/// A valid request for a WebSocket (RFC 6455 §4.2.1).
 #[derive(Debug)]
 pub(crate) struct Wanted {
     accept: HeaderValue,
     l9_context: Vec<String>,
-    /// What the route passes on to the agent behind.
+    /// Credentials that the route forwards to the agent.
     credentials: Vec<(HeaderName, HeaderValue)>,
 }
 
-/// Judges a head that asks for a WebSocket. Extensions and subprotocols that it offers are not taken.
+/// Judges the head of a request for a WebSocket. Offered extensions and subprotocols are not accepted.
 ///
 /// # Errors
-/// `method_unsupported`, or `malformed` for another version, a key that is none, a body, or an `Origin`: a browser adds one, and a page
-/// that a person happens to look at must not speak with that person's certificate.
+/// `method_unsupported`, or `malformed` for another version, an invalid key, a body, or an `Origin`. Browsers add `Origin`,
+/// and a web page must not use its visitor's certificate.
 pub(crate) fn wanted(
     parts: &Parts,
     l9_context: Vec<String>,
@@ -77,7 +77,7 @@ pub(super) fn one<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h s
     all.next().is_none().then_some(value)
 }
 
-/// RFC 6455 §4.2.2: what proves that the key was read.
+/// Value that proves that the key was read (RFC 6455 §4.2.2).
 pub(super) fn accept(key: &str) -> String {
     let mut hash = digest::Context::new(&digest::SHA1_FOR_LEGACY_USE_ONLY);
     hash.update(key.as_bytes());
@@ -86,7 +86,7 @@ pub(super) fn accept(key: &str) -> String {
 }
 
 impl Wanted {
-    /// The answer that opens the socket, which is in flight until it is over.
+    /// The answer that opens the socket. The request stays in flight until the socket ends.
     pub(crate) fn agree(
         self,
         serving: &Serving,

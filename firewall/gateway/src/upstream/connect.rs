@@ -1,4 +1,4 @@
-//! Opening a connection to the configured place, and to no other.
+//! Connections to the configured address, and to no other.
 
 use std::fmt;
 use std::rc::Rc;
@@ -28,20 +28,20 @@ use crate::materials::Materials;
 
 use super::link::{Link, Speak};
 
-/// Why no connection was opened. For the operator; outsiders learn only that the agent could not be reached.
+/// Reason why no connection was opened, for the operator. Outsiders learn only that the agent is unreachable.
 #[derive(Debug)]
 pub(crate) enum ConnectFault {
-    /// Name, socket or kernel.
+    /// Fault of name lookup, socket or kernel.
     Io(std::io::Error),
-    /// The TLS handshake: the certificate is not the one expected, or the peer speaks no TLS 1.3.
+    /// Fault of the TLS handshake: an unexpected certificate, or no TLS 1.3.
     Tls(std::io::Error),
     /// It took too long.
     Timeout,
-    /// HTTP could not be begun, or the peer did not agree to HTTP/2 where the route wants it.
+    /// HTTP failed to start, or the peer refused HTTP/2 where the route requires it.
     Http,
-    /// Another message opened a connection for all, and failed.
+    /// Another message's attempt to open a shared connection failed.
     Shared,
-    /// Every connection that may be open carries as many messages as the agent takes, and none of them was answered in time.
+    /// Every permitted connection stayed full until the timeout.
     Full,
 }
 
@@ -60,62 +60,62 @@ impl fmt::Display for ConnectFault {
 
 impl std::error::Error for ConnectFault {}
 
-/// Where the TLS configuration of a connection comes from.
+/// Source of a connection's TLS configuration.
 #[derive(Clone)]
 enum Secure {
     /// No TLS: loopback or a Unix socket.
     No,
-    /// One configuration for ever.
+    /// A fixed configuration.
     Fixed(Arc<ClientConfig>),
-    /// The live one of the route at this place.
+    /// The current configuration of the route at this index.
     Live(Arc<ArcSwap<Materials>>, usize),
 }
 
-/// Opens connections to one place.
+/// Opens connections to one address.
 #[derive(Clone)]
 pub(crate) struct Connector {
     place: Place,
     secure: Secure,
     speak: Speak,
     timeout: Duration,
-    /// Told when there may be a place on one of its connections.
+    /// Notified when one of its connections may have a place.
     freed: Arc<Notify>,
     core: OnThisCore,
 }
 
-/// Who was met when a connection was opened. Without TLS whoever is at the place, who counts for ever.
+/// Identity of a connection's peer when it opened. Without TLS, any peer at the address counts without expiry.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Met(Option<Rc<Certified>>);
 
-/// An agent that showed a certificate.
+/// An agent with a certificate.
 #[derive(Debug)]
 struct Certified {
     standing: Standing,
-    /// What the certificate says that it holds, read once for each connection.
+    /// Credentials in its certificate, read once for each connection.
     holds: Credentials,
 }
 
 impl Met {
-    /// The agent as who it is configured, with what its certificate says that it holds: the replier of what comes on the connection.
+    /// The configured agent with the credentials of its certificate: the sender of every reply on the connection.
     pub(crate) fn replier(&self, configured: &Peer) -> Peer {
         let holds = self.0.as_ref().map(|met| met.holds.clone());
         holds.map_or_else(|| configured.clone(), |holds| configured.clone().showing(holds))
     }
 
-    /// Whether its certificate still counts: only then may anything be said to it, and what it says be heard.
+    /// Returns true if its certificate still counts. Otherwise nothing may be sent to it or accepted from it.
     pub(crate) fn counts(&self, now: u64) -> bool {
         self.0.as_ref().is_none_or(|met| met.standing.still(now).is_ok())
     }
 }
 
-/// A connection that was opened.
+/// An open connection.
 pub(crate) struct Connected {
     pub(crate) link: Link,
     pub(crate) met: Met,
 }
 
 impl Connector {
-    /// To the agent of the route at `at` in the configuration.
+    /// Connector to the agent of the route at index `at`.
     pub(crate) fn live(
         upstream: &Upstream,
         materials: Arc<ArcSwap<Materials>>,
@@ -127,7 +127,7 @@ impl Connector {
         Self { place: upstream.place.clone(), secure, speak, timeout, freed: Arc::default(), core }
     }
 
-    /// To an address under one configuration, or to a plain one on this machine.
+    /// Connector to an address with a fixed configuration, or to a plain local one.
     pub(crate) fn fixed(upstream: &Upstream, tls: Arc<ClientConfig>, timeout: Duration) -> Self {
         let secure = if upstream.tls { Secure::Fixed(tls) } else { Secure::No };
         let freed = Arc::default();
@@ -141,22 +141,22 @@ impl Connector {
         }
     }
 
-    /// To the same place, for one request that asks for another protocol.
+    /// Connector to the same address for one request that asks for another protocol.
     pub(super) fn upgrading(&self) -> Self {
         Self { speak: Speak::Upgrade, ..self.clone() }
     }
 
-    /// Told when there may be a place on one of its connections.
+    /// Notified when one of its connections may have a place.
     pub(super) fn freed(&self) -> &Notify {
         &self.freed
     }
 
-    /// What is spoken on its connections.
+    /// HTTP version of its connections.
     pub(crate) fn speak(&self) -> Speak {
         self.speak
     }
 
-    /// A connection on which a message may be sent: over HTTP/2 the agent has said how many it takes at once.
+    /// Opens a connection that is ready for a message. Over HTTP/2, the agent has stated its number of streams.
     ///
     /// # Errors
     /// [`ConnectFault`].
@@ -172,7 +172,7 @@ impl Connector {
             }
             Place::Tcp(host, port) => {
                 let stream = TcpStream::connect((host.as_str(), *port)).await.map_err(ConnectFault::Io)?;
-                // a message is one write; waiting for more only adds delay
+                // a message is one write; Nagle's algorithm would only add delay
                 let _ = stream.set_nodelay(true);
                 let stream = self.core.reading(stream);
                 match &self.secure {
@@ -212,7 +212,7 @@ impl Connector {
         }
     }
 
-    /// The handshake has verified that this is the route's receiver; what is read again is who it was, and for how long that counts.
+    /// Reads the agent's identity and expiry again. The handshake has verified that it is the route's receiver.
     async fn agent(
         &self,
         materials: &Arc<ArcSwap<Materials>>,

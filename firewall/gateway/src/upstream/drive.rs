@@ -1,8 +1,8 @@
 //! An HTTP/1.1 connection to an agent, driven by the exchange that uses it.
 //!
-//! hyper hands out a connection as a future that somebody has to poll. A task of its own would be woken for each piece of each exchange, and
-//! would wake the exchange in turn. The exchange polls the connection itself, so a message costs no switch between tasks. A kept connection
-//! is not polled; the pool polls it before the next message goes out, and learns then that the agent closed it.
+//! hyper returns a connection as a future to poll. A separate task would wake for each piece of each exchange, and would wake
+//! the exchange in turn. Here the exchange polls the connection itself, so a message needs no task switch. A kept connection
+//! is not polled. The pool polls it before the next message, and learns then if the agent closed it.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -15,14 +15,14 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 
 type Driven = Pin<Box<dyn Future<Output = ()>>>;
 
-/// The connection of an exchange. The copies of one exchange share it; the connection closes with the last of them.
+/// Connection of an exchange, whose copies share it. It closes with the last copy.
 #[derive(Clone)]
 pub(crate) struct Connection(Option<Rc<RefCell<Option<Driven>>>>);
 
 impl Connection {
-    /// A connection that moves only when [`Connection::drive`] is called.
+    /// A connection that moves only during [`Connection::drive`].
     pub(super) fn new(connection: impl Future<Output = hyper::Result<()>> + 'static) -> Self {
-        // a fault of the connection reaches the exchange through hyper's own channel
+        // hyper's own channel reports a fault of the connection to the exchange
         let driven: Driven = Box::pin(async move { drop(connection.await) });
         Self(Some(Rc::new(RefCell::new(Some(driven)))))
     }
@@ -32,7 +32,7 @@ impl Connection {
         Self(None)
     }
 
-    /// Reads and writes what the socket takes now. The task of `cx` is woken when there is more.
+    /// Reads and writes as much as the socket allows now. Later readiness wakes the task of `cx`.
     pub(super) fn drive(&self, cx: &mut Context<'_>) {
         let Some(Ok(mut driven)) = self.0.as_deref().map(RefCell::try_borrow_mut) else { return };
         if driven.as_mut().is_some_and(|driven| driven.as_mut().poll(cx).is_ready()) {
@@ -71,7 +71,7 @@ impl Body for ReplyBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         let this = self.get_mut();
-        // asking for a frame is what lets hyper read one
+        // hyper reads a frame only on request
         if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(cx) {
             return Poll::Ready(frame);
         }

@@ -1,4 +1,4 @@
-//! One connection to an agent, in either HTTP.
+//! One connection to an agent, in either HTTP version.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -23,52 +23,52 @@ use super::drive::{Connection, ReplyBody};
 use super::streams::{Carried, Place, Streams, Watching};
 use crate::executor::OnThisCore;
 
-/// Response headers read at most: a reply brings a few, and none but the named ones pass.
+/// Maximum response headers: a reply has few, and only the named ones pass.
 const MAX_HEADERS: usize = 64;
-/// Interim heads (1xx) before the head of an answer. 8: servers send one or two, and an agent could go on with them for ever.
+/// Interim heads (1xx) before the head of an answer. 8: servers send one or two, but an agent could send them for ever.
 const MAX_INTERIM: usize = 8;
-/// Bytes read ahead at most while the head of a reply is not complete; in HTTP/2 the most that a head may take.
+/// Maximum bytes read ahead of a complete reply head; in HTTP/2, of a head.
 const MAX_HEAD: u32 = 64 * 1024;
-/// HTTP/2: bytes that the agent may send on a stream before we took any: a stream that nobody reads stands still after so many.
+/// HTTP/2: bytes that the agent may send on a stream ahead of the reader. An unread stream stops after this number.
 const WINDOW: u32 = 256 * 1024;
-/// HTTP/2: and on all streams together, so that one that stands still does not hold up the others.
+/// HTTP/2: the same for all streams together, so that a stopped stream does not block the others.
 const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
-/// HTTP/2: how often is asked whether a message that the agent does not take may still be said: as often as of a stream.
+/// HTTP/2: interval between checks of a message that the agent does not take, as for a stream.
 const LOOK: Duration = Duration::from_millis(250);
-/// HTTP/2: how often an agent with open streams is asked whether it is there, and how long it may take to answer.
+/// HTTP/2: interval of pings to an agent with open streams, and maximum time for the answer.
 const PING: Duration = Duration::from_secs(30);
 const PONG: Duration = Duration::from_secs(20);
 
-/// Which HTTP is spoken with an agent.
+/// HTTP version for an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Speak {
     /// One message at a time on a connection.
     Http1,
-    /// Many messages on a connection, as many at once as the agent takes.
+    /// As many messages at once on a connection as the agent allows.
     Http2,
     /// One request that asks for another protocol.
     Upgrade,
 }
 
-/// The sending end.
+/// Sending end of a connection.
 pub(crate) enum Link {
-    /// One message at a time. The connection moves only while the exchange on it is polled.
+    /// One message at a time. The connection moves only while its exchange is polled.
     One(http1::SendRequest<Carried>, Connection),
-    /// Many at once, each with a place.
+    /// Many messages at once, each with a place.
     Many(Many),
 }
 
-/// A sending end of a connection that carries many.
+/// Sending end of a connection for many messages.
 pub(crate) struct Many {
     send: http2::SendRequest<Carried>,
     streams: Rc<Streams>,
-    /// Without one nothing is sent.
+    /// Place for a message; without one nothing is sent.
     place: Option<Rc<Place>>,
 }
 
 impl Link {
-    /// Begins HTTP on a fresh stream. A task drives HTTP/2 and an upgrade; an exchange of HTTP/1.1 drives its own connection. `freed` is
-    /// notified when there may be a place on it.
+    /// Starts HTTP on a fresh stream. A task drives HTTP/2 and an upgrade; an HTTP/1.1 exchange drives its own connection.
+    /// `freed` is notified when a place may be free.
     pub(super) async fn begin<S>(
         speak: Speak,
         stream: S,
@@ -77,7 +77,7 @@ impl Link {
     where
         S: Read + Write + Send + Unpin + 'static,
     {
-        // what goes wrong on the connection reaches the sender of the message that was under way
+        // the sender of the current message gets a fault of the connection
         match speak {
             Speak::Upgrade => {
                 let mut builder = http1::Builder::new();
@@ -96,7 +96,7 @@ impl Link {
                 let streams = Streams::new(Arc::clone(freed));
                 let mut builder = http2::Builder::new(Watching(Rc::clone(&streams), core.clone()));
                 builder
-                    // how many it takes is waited for
+                    // no message goes out before the agent states its maximum
                     .initial_max_send_streams(0)
                     .timer(TokioTimer::new())
                     .max_header_list_size(MAX_HEAD)
@@ -107,7 +107,7 @@ impl Link {
                     .keep_alive_timeout(PONG)
                     .keep_alive_while_idle(false);
                 let (send, connection) = builder.handshake(stream).await?;
-                // asked for its limit from outside, and gone when it is over
+                // other code asks it for its limit; it is removed once it is over
                 let connection = Rc::new(RefCell::new(Some(connection)));
                 let asked = Rc::clone(&connection);
                 let most = move || {
@@ -133,7 +133,7 @@ impl Link {
         }
     }
 
-    /// Another sending end of the same connection with a place for one message, where it carries many and has one.
+    /// A sending end of the same connection with a place for one message, if there is one.
     pub(super) fn placed(&self) -> Option<Self> {
         let Self::Many(many) = self else { return None };
         let place = many.streams.take()?;
@@ -141,7 +141,7 @@ impl Link {
         Some(Self::Many(Many { send, streams, place: Some(place) }))
     }
 
-    /// Whether the agent said how many messages it takes at once, and that it takes any; where it carries one, it does.
+    /// Returns true if the agent has stated a positive number of streams. HTTP/1.1 always takes one message.
     pub(super) fn takes_any(&self) -> bool {
         match self {
             Self::One(..) => true,
@@ -149,7 +149,7 @@ impl Link {
         }
     }
 
-    /// Whether what is sent now goes out now, and is queued nowhere until another message is answered: the agent may have taken back places.
+    /// Returns true if a message would go out now without waiting for another's end. The agent may have lowered its maximum.
     pub(super) fn fits(&self) -> bool {
         match self {
             Self::One(..) => true,
@@ -182,10 +182,10 @@ impl Link {
         }
     }
 
-    /// Sends one message. It is given back with the fault only if nothing of it was written.
+    /// Sends one message. The fault returns it only if none of it was written.
     ///
     /// # Errors
-    /// What hyper says.
+    /// Error of hyper.
     pub(crate) async fn try_send(
         &mut self,
         request: Request<Full<Bytes>>,
@@ -194,11 +194,11 @@ impl Link {
         self.hand_over(request.map(|body| Carried::new(body, place))).await
     }
 
-    /// The same for as long as it `stands`, which over HTTP/2 is asked again and again while the agent does not take the body: then the
-    /// stream is reset, and what waits on it for the agent's flow control is thrown away.
+    /// Sends one message while it `stands`. Over HTTP/2 this is checked periodically while the agent does not take the body.
+    /// If the check fails, the stream is reset, and the bytes waiting for flow control are dropped.
     ///
     /// # Errors
-    /// What hyper says, or that it was taken back.
+    /// Error of hyper, or a withdrawn message.
     pub(super) async fn send_while(
         &mut self,
         request: Request<Full<Bytes>>,
@@ -252,7 +252,7 @@ impl Link {
     }
 }
 
-/// The same request, and a count of the interim heads (1xx) that answer it.
+/// Counts the interim heads (1xx) that answer a request.
 fn counted(mut request: Request<Carried>) -> (Request<Carried>, Arc<AtomicUsize>) {
     let count = Arc::new(AtomicUsize::new(0));
     let came = Arc::clone(&count);
@@ -262,10 +262,10 @@ fn counted(mut request: Request<Carried>) -> (Request<Carried>, Arc<AtomicUsize>
     (request, count)
 }
 
-/// Why a message has no answer.
+/// Reason for a message without an answer.
 pub(super) enum Unanswered {
     Fault(Box<TrySendError<Request<Carried>>>),
-    /// It does not stand any more, and the agent had not taken all of it.
+    /// The permission ended before the agent had taken the whole message.
     TakenBack,
 }
 

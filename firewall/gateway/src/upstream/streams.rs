@@ -1,8 +1,8 @@
-//! How many streams are open on one HTTP/2 connection to an agent, and how many the agent takes (RFC 9113 §5.1.2).
+//! Number of open streams on one HTTP/2 connection to an agent, and the agent's maximum (RFC 9113 §5.1.2).
 //!
-//! Past what the agent takes the library below queues a message, and writes it when a stream ends, whatever became of what allowed it. So
-//! nothing is handed to it without a [`Place`] on the connection, and a place is taken before what allows the message is asked for the last time.
-//! A body that then waits for the agent's flow control (§5.2) is held in [`Piece`]s, so that its sender knows that it waits.
+//! Above the agent's maximum, the HTTP library queues a message and writes it when a stream ends, even if its permit no
+//! longer counts. So each message needs a [`Place`] on the connection, taken before the permit's last check. A body that
+//! waits for flow control (§5.2) is held in [`Piece`]s, so that its sender can see the wait.
 
 use std::cell::{Cell, OnceCell};
 use std::future::{Future, poll_fn};
@@ -19,27 +19,27 @@ use tokio::sync::Notify;
 
 use crate::executor::OnThisCore;
 
-/// The streams of one connection. Not [`Send`]: it stays on its core.
+/// Streams of one connection. Not [`Send`]: the value stays on its core.
 pub(crate) struct Streams {
     open: Cell<usize>,
-    /// What the agent said last; nothing is taken before it said anything.
+    /// The agent's latest maximum; no places exist before its first statement.
     most: OnceCell<Box<dyn Fn() -> usize>>,
-    /// What it had said when that was looked at last.
+    /// The maximum at the last check.
     seen: Cell<usize>,
     under_way: Cell<UnderWay>,
-    /// Nothing more is sent on the connection. What is open on it goes on to its end.
+    /// True once nothing more is sent. Open streams continue to their end.
     retired: Cell<bool>,
-    /// Told when there may be a place.
+    /// Notified when a place may be free.
     freed: Arc<Notify>,
 }
 
-/// Where a message is that was handed over.
+/// Progress of a message handed to the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum UnderWay {
     No,
-    /// Not taken yet by what numbers the streams.
+    /// Without a stream number yet.
     Handed,
-    /// Its stream has a number; it opens when the connection is driven next, if the agent takes one more then.
+    /// With a stream number. The stream opens when the connection is next driven, if the agent allows it.
     Numbered,
 }
 
@@ -55,17 +55,17 @@ impl Streams {
         })
     }
 
-    /// The handshake is over: this says what the agent takes.
+    /// Records the end of the handshake. `most` returns the agent's maximum.
     pub(super) fn begun(&self, most: Box<dyn Fn() -> usize>) {
         let _ = self.most.set(most);
     }
 
-    /// Streams that the agent takes at once; 0 before its first settings.
+    /// The agent's maximum of streams; 0 before its first settings.
     pub(super) fn most(&self) -> usize {
         self.most.get().map_or(0, |most| most())
     }
 
-    /// A place for one message, if there is one.
+    /// Takes a place for one message, if one is free.
     pub(super) fn take(self: &Rc<Self>) -> Option<Rc<Place>> {
         if self.retired.get() || self.open.get() >= self.most() {
             return None;
@@ -74,33 +74,33 @@ impl Streams {
         Some(Rc::new(Place(Rc::clone(self))))
     }
 
-    /// Whether the places that were taken are still as many as the agent takes.
+    /// Returns true if the taken places still fit the agent's maximum.
     pub(super) fn fit(&self) -> bool {
         self.open.get() <= self.most()
     }
 
-    /// A message is handed over.
+    /// Records a message handed to the connection.
     pub(super) fn handed(&self) {
         self.under_way.set(UnderWay::Handed);
     }
 
-    /// What was handed over has its streams.
+    /// Records that the messages handed over have stream numbers.
     pub(super) fn numbered(&self) {
         if self.under_way.get() == UnderWay::Handed {
             self.under_way.set(UnderWay::Numbered);
         }
     }
 
-    /// The connection takes no more messages: it is over, or the agent retired it (GOAWAY) and finishes what is open.
+    /// Records that the connection takes no more messages: it has ended, or the agent retired it (GOAWAY).
     pub(super) fn over(&self) {
         self.retired.set(true);
         self.freed.notify_waiters();
     }
 
-    /// The connection was driven. Ready where it has to end: the agent took streams back in the instant in which a message was handed over,
-    /// so that message may be queued, and nothing else takes it out of the queue.
+    /// Records that the connection was driven. Ready if the connection must end. That happens if the agent lowered its
+    /// maximum just as a message was handed over. The message may then be queued, and nothing else can remove it.
     fn driven(&self) -> Poll<()> {
-        // a retired connection cannot be asked any more, and what it took stays open
+        // a retired connection cannot be asked any more, and its streams stay open
         let most = if self.retired.get() { self.seen.get() } else { self.most() };
         if self.under_way.get() != UnderWay::No && self.open.get() > most {
             return Poll::Ready(());
@@ -115,7 +115,7 @@ impl Streams {
     }
 }
 
-/// A place on a connection, held by who waits for a reply until it was read to its end, and by the message until it was written.
+/// A place on a connection. The waiting caller holds it until the reply was read, and the message until it was written.
 pub(crate) struct Place(Rc<Streams>);
 
 impl Drop for Place {
@@ -125,24 +125,24 @@ impl Drop for Place {
     }
 }
 
-/// A message on its way into a connection.
+/// A message on its way to a connection.
 pub(crate) struct Carried {
     body: Full<Bytes>,
     place: Option<Rc<Place>>,
     unwritten: Option<Arc<()>>,
 }
 
-/// Whether a message, or some of its body, is not written yet.
+/// Marks a message that is not fully written.
 pub(super) struct Unwritten(Weak<()>);
 
 impl Unwritten {
-    /// False once the last byte was written, and where nothing of the message is going to be written any more.
+    /// Returns false once the last byte was written, or nothing more of the message will be.
     pub(super) fn is_any(&self) -> bool {
         self.0.strong_count() > 0
     }
 }
 
-/// What is written of a body: held by the connection until it was written.
+/// Part of a body, held by the connection until it is written.
 pub(crate) struct Piece {
     bytes: Bytes,
     _unwritten: Option<Arc<()>>,
@@ -171,20 +171,20 @@ impl Carried {
         Self { body, place, unwritten: None }
     }
 
-    /// The same, and whether it was written.
+    /// The message, and its mark while unwritten.
     pub(super) fn watched(body: Full<Bytes>, place: Option<Rc<Place>>) -> (Self, Unwritten) {
         let unwritten = Arc::new(());
         let watch = Unwritten(Arc::downgrade(&unwritten));
         (Self { body, place, unwritten: Some(unwritten) }, watch)
     }
 
-    /// The message that was given back.
+    /// The returned message.
     pub(super) fn bare(self) -> Full<Bytes> {
         self.body
     }
 }
 
-/// Nobody waits for the reply any more, and nothing of the message was written: it is not.
+/// The waiting caller left before anything was written, so the message is not sent.
 #[derive(Debug)]
 pub(crate) struct Withdrawn;
 
@@ -223,13 +223,13 @@ impl Body for Carried {
     }
 }
 
-/// Runs what hyper starts for one connection, and looks at the streams whenever the connection was driven.
+/// Executor for one connection's tasks. Checks the streams whenever the connection was driven.
 #[derive(Clone)]
 pub(super) struct Watching(pub(super) Rc<Streams>, pub(super) OnThisCore);
 
 impl<F: Future<Output = ()> + 'static> Executor<F> for Watching {
     fn execute(&self, future: F) {
-        // what is started before the handshake is over reads and writes the connection; all that comes later is of one stream
+        // tasks started before the end of the handshake drive the connection; later ones belong to one stream
         if self.0.most.get().is_some() {
             return self.1.spawn(future);
         }

@@ -1,5 +1,7 @@
-//! The gateway answers in the agent's place: a question from the code list (F0-28), so that the agent spends no inference, and a list of what
-//! is not the caller's, so that the agent tells nothing of it.
+//! Answers that the gateway gives in place of the upstream agent.
+//!
+//! It answers a question from a code list (F0-28), which saves the agent an inference. It also answers a
+//! listing of a conversation that is not the caller's, so the agent reveals nothing about it.
 
 use super::{OPTIONS, PARAMETER, Parameter, QUESTION};
 use crate::{
@@ -11,10 +13,10 @@ use semgate_message::{Binding, Own, a2a::Operation};
 use serde_json::json;
 use std::fmt;
 
-/// Options that `urn:contexts:snl:v1.0` lets one answer hold; a longer list is the agent's to choose from.
+/// Maximum number of options in one answer (`urn:contexts:snl:v1.0`). The agent chooses from a longer list.
 const MOST_OPTIONS: usize = 256;
 
-/// A question that the named context itself answers.
+/// A question that the named context answers by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Question {
     key: Option<String>,
@@ -22,23 +24,25 @@ pub(crate) struct Question {
     options: Vec<String>,
 }
 
-/// What became of a permit.
+/// Outcome of [`Inspector::clarify`].
 #[derive(Debug)]
 #[must_use = "a permit that is not spent forwards nothing"]
 pub enum Clarification {
-    /// The agent behind has to be asked: the permit, as it was.
+    /// The unchanged permit: the upstream agent has to answer.
     Forward(Permit),
-    /// The gateway answers. The permit is spent, and nothing may be forwarded.
+    /// The gateway's answer. The permit is spent, and nothing may be forwarded.
     Answered {
-        /// What the answer was judged against.
+        /// The spent request, which the answer was judged against.
         sent: Box<Sent>,
-        /// Leave to hand the answer back.
+        /// Permit to return the answer.
         reply: Box<ReplyPermit>,
     },
 }
 
-/// The questions of a message that asks nothing else, with their answers; none if the route does not say so, or if the context does
-/// not answer each of them with one list.
+/// The questions of a message that asks nothing else, with their answers.
+///
+/// Empty if the route does not allow such answers, or if one question lacks a single code list in the
+/// context.
 pub(crate) fn answerable(decided: &Decided<'_, '_>) -> Vec<Question> {
     let (case, resolved) = (decided.case(), decided.resolved());
     let message = resolved.message();
@@ -72,13 +76,17 @@ pub(crate) fn answerable(decided: &Decided<'_, '_>) -> Vec<Question> {
 }
 
 impl Inspector {
-    /// Answers a permitted message in the place of the agent behind, where the context answers all that it asks and the route says
-    /// so, or where it asks for tasks of a conversation that is not the caller's. The answer is the gateway's, said as the route's receiver, and is judged like a reply of that agent: schema, status and
-    /// policy hold for it. `message_id` is the answer's id.
+    /// Answers a permitted message in place of the upstream agent, or returns the permit unchanged.
+    ///
+    /// The gateway answers in two cases. The context answers every question and the route allows it, or the
+    /// request lists tasks of a conversation that is not the caller's.
+    ///
+    /// The answer carries the id of the route's receiver and is judged like a reply of that agent: schema,
+    /// status and policy apply. `message_id` is the id of the answer.
     ///
     /// # Errors
-    /// `reply_refused` with its cause and `delivered: no`, where the answer may not pass: the agent's would not either, so it is not
-    /// asked.
+    /// `reply_refused` with its cause and `delivered: no` if the answer may not pass. The agent's own answer
+    /// would not pass either, so the gateway does not ask it.
     pub fn clarify(
         &self,
         permit: Permit,
@@ -99,7 +107,7 @@ impl Inspector {
                 let (_, sent) = permit.spend();
                 Ok(Clarification::Answered { sent: Box::new(sent), reply: Box::new(reply.by_gateway()) })
             }
-            // codes that no option can be: the agent finds other words
+            // codes that cannot be options: the agent finds other words
             Err(refusal) if refusal.cause() == Some(Code::ContentInvalid) => {
                 Ok(Clarification::Forward(permit))
             }

@@ -1,6 +1,8 @@
-//! Under which ids the requests of a client stand in its sessions: a server tells its answers apart by them alone, so that a second request
-//! under the id of an open one would be answered with what the first one asked for, and judged as if it had asked for that (MCP 2025-11-25 "Requests":
-//! an id MUST NOT have been used before within the session).
+//! Ids of a client's requests in its sessions.
+//!
+//! A server tells its answers apart by id alone. A second request under an open id would get the first one's
+//! answer, and would be judged by it. MCP 2025-11-25 "Requests" forbids it: an id MUST NOT have been used
+//! before within the session.
 
 use super::{PART, Place};
 use semgate_message::RpcId;
@@ -13,7 +15,7 @@ use std::{
     },
 };
 
-/// An id as servers find it: some keep numbers as text, for which `7` and `"7"` are one.
+/// An id as servers see it: some store numbers as text, so `7` equals `"7"`.
 pub(super) fn text(id: &RpcId) -> Cow<'_, str> {
     match id {
         RpcId::Text(text) => Cow::Borrowed(text),
@@ -21,18 +23,19 @@ pub(super) fn text(id: &RpcId) -> Cow<'_, str> {
     }
 }
 
-/// Why an id cannot be asked under.
+/// Reason why an id cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NotFree {
-    /// Another request of the session has it.
+    /// Another request of the session uses it.
     Used,
-    /// More ids are open than are kept track of.
+    /// The limit of tracked open ids is reached.
     Full,
     /// The session is over.
     Over,
 }
 
-/// A request that has an id in a session. For as long as somebody may still send it, and from when it was sent, nothing else has the id.
+/// A request's hold on an id in a session. The id stays reserved while the request may still be sent, and
+/// after it was sent.
 #[derive(Debug, Default)]
 pub(crate) struct Asking(AtomicU8);
 
@@ -40,12 +43,12 @@ const SENT: u8 = 1;
 const NEVER: u8 = 2;
 
 impl Asking {
-    /// It may reach the server from now on.
+    /// Marks the request as sent: it may reach the server from now on.
     pub(crate) fn sent(&self) {
         self.0.store(SENT, Ordering::Release);
     }
 
-    /// Not one byte reached the server.
+    /// Marks the request as never sent: no byte reached the server.
     pub(crate) fn never_sent(&self) {
         self.0.store(NEVER, Ordering::Release);
     }
@@ -54,14 +57,14 @@ impl Asking {
 #[derive(Debug)]
 struct Used {
     asking: Arc<Asking>,
-    /// When it was answered, in the order of what was told and answered.
+    /// Position of the answer among events and answers.
     answered: Option<u64>,
 }
 
 impl Used {
     fn is(&self) -> bool {
         let held = Arc::strong_count(&self.asking) > 1;
-        // what the last other holder said of it before it let go
+        // sees the last state that the other holder stored before it let go
         fence(Ordering::Acquire);
         match self.asking.0.load(Ordering::Acquire) {
             SENT => true,
@@ -74,13 +77,13 @@ impl Used {
 #[derive(Debug, Default)]
 struct Session {
     used: HashMap<Box<str>, Used>,
-    /// Its place in the order in which sessions were used.
+    /// Position in the order of use.
     last: u64,
-    /// It was used where sessions are not held here, so that it cannot be ended here.
+    /// True if the agent keeps its callers apart, so the session cannot be ended here.
     apart: bool,
 }
 
-/// The ids of one agent.
+/// The request ids of one agent.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
     of: HashMap<Place, Session>,
@@ -116,13 +119,14 @@ impl Ids {
         session.and_then(|session| session.used.get(&*text(id))).is_some_and(Used::is)
     }
 
-    /// Whether the exchange of the request under this id is still open.
+    /// Returns true if the exchange of the request under this id is still open.
     pub(super) fn is_held(&self, place: &Place, id: &RpcId) -> bool {
         let used = self.of.get(place).and_then(|session| session.used.get(&*text(id)));
         used.is_some_and(|used| Arc::strong_count(&used.asking) > 1)
     }
 
-    /// Makes the id free if it may be: it was never sent, or answered, and `replayed` says that the answer cannot come again.
+    /// Frees an id whose request was never sent, or was answered for good. `replayed` returns true if the
+    /// answer can come again.
     pub(super) fn free(
         &mut self,
         place: &Place,
@@ -138,7 +142,7 @@ impl Ids {
         Ok(())
     }
 
-    /// Takes an id that is free.
+    /// Takes a free id.
     pub(super) fn take(&mut self, place: Place, id: &RpcId, apart: bool) -> Arc<Asking> {
         let asking = Arc::new(Asking::default());
         self.turns += 1;
@@ -151,7 +155,7 @@ impl Ids {
         asking
     }
 
-    /// The server answered. With `at` the answer may come again, on a stream that is resumed.
+    /// Records the server's answer. With `at`, a resumed stream may bring the answer again.
     pub(super) fn answered(&mut self, place: &Place, id: &RpcId, at: Option<u64>) {
         if at.is_none() {
             self.remove(place, &text(id));
@@ -164,7 +168,7 @@ impl Ids {
         }
     }
 
-    /// Forgets an id that was answered.
+    /// Forgets an answered id.
     pub(super) fn forget(&mut self, place: &Place, id: &RpcId) {
         let used = self.of.get(place).and_then(|session| session.used.get(&*text(id)));
         if used.is_some_and(|used| used.answered.is_some()) {
@@ -172,7 +176,8 @@ impl Ids {
         }
     }
 
-    /// Forgets a part of those that were answered, the oldest first. Handed back is where, and when the last of them was.
+    /// Forgets an eighth of the answered ids, oldest first. Returns each session with the position of its
+    /// last forgotten answer.
     pub(super) fn forget_answered(&mut self) -> Vec<(Place, u64)> {
         let mut all: Vec<(u64, Place, Box<str>)> = Vec::with_capacity(self.answered);
         for (place, session) in &self.of {
@@ -189,7 +194,7 @@ impl Ids {
         until.into_iter().collect()
     }
 
-    /// Forgets all that nobody will send any more.
+    /// Forgets ids of requests that can no longer be sent.
     pub(super) fn forget_unsent(&mut self) {
         for session in self.of.values_mut() {
             session.used.retain(|_, used| used.is());
@@ -197,7 +202,7 @@ impl Ids {
         self.recount();
     }
 
-    /// Of the sessions but this one that can be ended, the one that was asked in least lately.
+    /// The least recently used other session that can be ended.
     pub(super) fn oldest_but(&self, place: &Place) -> Option<&Place> {
         let others = self.of.iter().filter(|(other, session)| *other != place && !session.apart);
         others.min_by_key(|(_, session)| session.last).map(|(other, _)| other)

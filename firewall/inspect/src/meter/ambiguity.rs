@@ -1,37 +1,37 @@
-//! The exact meter: the last ten times of each agent.
+//! The exact meter: the times of each agent's last ten questions.
 
 use super::shards::{Full, Shards};
 use std::{sync::Arc, time::Duration};
 
-/// The window of the paper: one minute.
+/// Window of the limit: one minute.
 pub const WINDOW_MS: u64 = 60_000;
 
-/// Cores read one monotonic clock, but one call can overtake another. An agent is forgotten only this long after its
-/// window is empty.
+/// Tolerance between cores. They read one monotonic clock, but calls can overtake each other. An agent is
+/// forgotten only this long after its window is empty.
 const SKEW_MS: u64 = 5_000;
 
-/// Counts ambiguous questions of each agent, in both directions and across all cores: no 60-second window holds more than
-/// the limit. What is refused is not counted.
+/// Counts the ambiguous questions of each agent, in both directions and across all cores. No 60-second window
+/// holds more than the limit. Refused questions are not counted.
 pub struct AmbiguityMeter {
     most: usize,
     agents: Shards<Times>,
 }
 
-/// The times of the last questions that passed, oldest first, at most as many as the limit.
+/// Times of the last questions that passed, oldest first; at most the limit.
 #[derive(Default)]
 struct Times(Vec<u64>);
 
 /// The limit is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooAmbiguous {
-    /// When the same number of questions could pass.
+    /// Wait until the same number of questions could pass.
     pub wait: Duration,
-    /// How many could be asked now.
+    /// Questions that could pass now.
     pub left: u64,
 }
 
 impl AmbiguityMeter {
-    /// At most `most` questions a window for each agent, and at most about `agents` agents remembered.
+    /// A meter for at most `most` questions per window and agent, which remembers about `agents` agents.
     pub fn new(most: usize, agents: usize) -> Self {
         Self { most, agents: Shards::new(agents) }
     }
@@ -41,19 +41,19 @@ impl AmbiguityMeter {
         self.most
     }
 
-    /// Lets `asked` questions of one message pass at `now_ms`, all or none.
+    /// Admits all `asked` questions of one message at `now_ms`, or none.
     ///
     /// # Errors
-    /// [`TooAmbiguous`] if a 60-second window would hold more than the limit, or if there is no room to remember the agent:
-    /// an active one is never forgotten for a new one.
+    /// [`TooAmbiguous`] if a 60-second window would exceed the limit, or if there is no room for the agent.
+    /// An active agent is never forgotten for a new one.
     pub fn admit(&self, agent: &Arc<str>, asked: usize, now_ms: u64) -> Result<(), TooAmbiguous> {
         self.ask(agent, asked, now_ms).map(|_| ())
     }
 
-    /// As [`AmbiguityMeter::admit`], and how many more could be asked at once after it.
+    /// As [`AmbiguityMeter::admit`], and returns the number of questions that could still follow at once.
     ///
     /// # Errors
-    /// As there.
+    /// As [`AmbiguityMeter::admit`].
     pub fn ask(&self, agent: &Arc<str>, asked: usize, now_ms: u64) -> Result<u64, TooAmbiguous> {
         let idle = |times: &Times| times.idle(now_ms);
         let admit = |times: &mut Times| {
@@ -66,9 +66,9 @@ impl AmbiguityMeter {
         }
     }
 
-    /// Forgets questions that were let pass at `at_ms`, of a message that did not pass in the end.
+    /// Gives back questions counted at `at_ms`, for a message that did not pass in the end.
     pub fn give_back(&self, agent: &Arc<str>, asked: usize, at_ms: u64) {
-        // who is not remembered is not idle either: nobody is forgotten for this
+        // an unknown agent needs no room here, so none is forgotten for it
         let _ = self.agents.with(agent, at_ms, |_| false, |times| times.give_back(asked, at_ms));
     }
 }
@@ -89,11 +89,11 @@ impl Times {
         if asked > most {
             return Err(too_ambiguous(WINDOW_MS));
         }
-        // of the last `most` times, as many as are asked for now must have left the window
+        // enough of the last `most` times must have left the window for the new questions
         let kept = self.0.len();
         let must_leave = (kept + asked).saturating_sub(most);
         if let Some(newest_to_leave) = must_leave.checked_sub(1).and_then(|n| self.0.get(n)) {
-            // strictly more than 60 000: two times that were cut to milliseconds lie up to one less apart
+            // strictly more than 60 000: times truncated to milliseconds may lie one closer
             let free_at = newest_to_leave.saturating_add(WINDOW_MS + 1);
             if now_ms < free_at {
                 return Err(too_ambiguous(free_at - now_ms));
@@ -105,7 +105,7 @@ impl Times {
         Ok(())
     }
 
-    /// How many more could be asked now.
+    /// Number of further questions that could pass now.
     fn left(&self, most: usize, now_ms: u64) -> u64 {
         let within = self.0.iter().filter(|time| now_ms <= time.saturating_add(WINDOW_MS)).count();
         u64::try_from(most.saturating_sub(within)).unwrap_or(u64::MAX)

@@ -1,8 +1,9 @@
-//! Token buckets by key, in a bounded table: GCRA, as governor has it, but over several buckets at once, all or none.
+//! Token buckets by key in a bounded table: GCRA over several buckets at once, all or none.
 //!
-//! A bucket is one number: when it is full again. So one that is full says nothing and is forgotten; no other ever is, and nobody gets
-//! a fresh budget by making the table overflow. Keys are 128 bits of two keyed hashes: their size does not depend on how long the
-//! names are that agents bring along.
+//! A bucket is one number: the time at which it is full again. A full bucket holds no information and is
+//! forgotten. No other bucket is ever forgotten, so overflowing the table gains nobody a fresh budget.
+//!
+//! Keys are 128 bits of two keyed hashes, so long names of agents take no more memory.
 
 use super::quota::{Left, Quota};
 use semgate_policies::{Rate, RateKey};
@@ -13,48 +14,49 @@ use std::{
     time::Duration,
 };
 
-/// 64 locks: with a few dozen cores two of them seldom want the same one.
+/// 64 locks: a few dozen cores seldom compete for one.
 const SHARDS: usize = 64;
-/// A full shard is swept at most this often, so that a flood of new keys cannot keep it busy sweeping.
+/// Minimum interval between sweeps of a full shard, so that a flood of new keys cannot keep it sweeping.
 const SWEEP_EVERY_MS: u64 = 100;
-/// Cores read one monotonic clock, but one call can overtake another: a bucket is forgotten only this long after it is full.
+/// Tolerance between cores. They read one monotonic clock, but calls can overtake each other. A bucket is
+/// forgotten only this long after it is full.
 const SKEW_NS: u64 = 5_000_000_000;
-/// How long a newcomer waits that there is no room for.
+/// Wait for a new bucket when the table is full.
 const NO_ROOM: Duration = Duration::from_secs(1);
 
-/// Which bucket.
+/// Key of a bucket.
 pub(crate) type Key = u128;
 
-/// What a message spends from one bucket.
+/// Charge of a message to one bucket.
 #[derive(Clone, Debug)]
 pub(crate) struct Charge {
     pub key: Key,
     pub rate: Rate,
     pub cost: u64,
-    /// What the limit is called to outsiders.
+    /// Public name of the limit.
     pub name: Arc<str>,
-    /// For the operator: which budget or policy it is, of which kind, and what it is counted for.
+    /// Budget or policy, with kind and key, for the operator.
     pub by: Arc<str>,
     pub kind: &'static str,
     pub per: RateKey,
-    /// What outsiders read when it is this one that stops them.
+    /// Hint for the caller if this limit stops the message.
     pub hint: Option<Arc<str>>,
 }
 
-/// Why a message may not spend.
+/// Reason why a message may not spend.
 #[derive(Debug)]
 pub(crate) struct Exhausted {
-    /// When the same message could pass, if it ever can.
+    /// Wait until the same message could pass, if it ever can.
     pub wait: Duration,
-    /// More than a full bucket holds: no wait helps.
+    /// True if the charge exceeds a full bucket: no wait helps.
     pub never: bool,
-    /// Every limit that concerns it, with what is left of those that stop it.
+    /// Every limit that concerns the message, with the remaining units of those that stop it.
     pub quotas: Vec<Quota>,
-    /// Positions of the charges that stop it; empty where there is no room for a newcomer.
+    /// Positions of the charges that stop it; empty if the table has no room for a new bucket.
     pub short: Vec<usize>,
 }
 
-/// All buckets, for all cores.
+/// All buckets, shared by all cores.
 pub struct Buckets {
     shards: Vec<Mutex<Shard>>,
     keys: [RandomState; 2],
@@ -68,7 +70,7 @@ struct Shard {
     swept_ms: Option<u64>,
 }
 
-/// A key is a hash already.
+/// Identity hasher: a key is already a hash.
 #[derive(Default)]
 struct Low(u64);
 
@@ -88,11 +90,11 @@ impl Hasher for Low {
     }
 }
 
-/// Every place of the shard is taken by a bucket that is not full.
+/// Every slot of the shard holds a bucket that is not full.
 struct Full;
 
 impl Buckets {
-    /// Room for so many buckets that are not full, rounded up to a multiple of the number of shards.
+    /// A table for this many buckets that are not full, rounded up to a multiple of the number of shards.
     pub fn new(buckets: usize) -> Self {
         Self {
             shards: (0..SHARDS).map(|_| Mutex::new(Shard::default())).collect(),
@@ -101,16 +103,16 @@ impl Buckets {
         }
     }
 
-    /// The key of whatever tells one bucket from all others.
+    /// The key of a bucket, from everything that distinguishes it.
     pub(crate) fn key(&self, of: impl Hash) -> Key {
         let [high, low] = &self.keys;
         u128::from(high.hash_one(&of)) << 64 | u128::from(low.hash_one(&of))
     }
 
-    /// Spends all of it or nothing.
+    /// Spends all charges or none.
     ///
     /// # Errors
-    /// [`Exhausted`]: some bucket does not hold enough, or there is no room for a new one.
+    /// [`Exhausted`]: some bucket holds too little, or there is no room for a new one.
     pub(crate) fn take(&self, charges: &[Charge], now_ms: u64) -> Result<Vec<Quota>, Exhausted> {
         let now = nanos(now_ms);
         let mut shards = self.lock(charges);
@@ -150,7 +152,7 @@ impl Buckets {
             .collect())
     }
 
-    /// Gives back what was spent for a message that did not pass in the end.
+    /// Gives back the charges of a message that did not pass in the end.
     pub(crate) fn give_back(&self, charges: &[Charge]) {
         let mut shards = self.lock(charges);
         for charge in charges {
@@ -162,18 +164,18 @@ impl Buckets {
         }
     }
 
-    /// The shards of all charges, locked in one order everywhere, so that no two messages wait for each other.
+    /// Locks the shards of all charges, in one fixed order that prevents deadlock.
     fn lock(&self, charges: &[Charge]) -> BTreeMap<usize, MutexGuard<'_, Shard>> {
         let places: BTreeSet<usize> = charges.iter().map(|charge| place(charge.key)).collect();
         let locked = |at: usize| {
-            // a thread that panicked while it held the lock left numbers that are still numbers
+            // after a panic the shard still holds valid numbers
             let shard = self.shards.get(at)?.lock().unwrap_or_else(PoisonError::into_inner);
             Some((at, shard))
         };
         places.into_iter().filter_map(locked).collect()
     }
 
-    /// How many buckets are remembered.
+    /// Number of remembered buckets.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.shards.iter().map(|shard| shard.lock().unwrap().full_at.len()).sum()
@@ -187,7 +189,7 @@ impl std::fmt::Debug for Buckets {
 }
 
 impl Shard {
-    /// When the bucket is full; 0 for one that is not remembered, once there is room for it.
+    /// The time at which the bucket is full; 0 for a new one, once there is room for it.
     fn full_at(&mut self, key: Key, now_ms: u64, room: usize) -> Result<u64, Full> {
         if let Some(full_at) = self.full_at.get(&key) {
             return Ok(*full_at);
@@ -209,22 +211,22 @@ impl Shard {
 }
 
 impl Charge {
-    /// It is more than a full bucket holds.
+    /// Returns true if the charge exceeds a full bucket.
     pub(super) fn is_never_paid(&self) -> bool {
         self.cost > u64::from(self.rate.burst)
     }
 
-    /// Nanoseconds in which one unit comes back.
+    /// Nanoseconds to regain one unit.
     fn step(&self) -> u64 {
         u64::from(self.rate.per.seconds()) * 1_000_000_000 / u64::from(self.rate.count.max(1))
     }
 
-    /// Nanoseconds in which all of it comes back.
+    /// Nanoseconds to regain the full bucket.
     fn most(&self) -> u64 {
         self.step().saturating_mul(u64::from(self.rate.burst))
     }
 
-    /// What is left of a bucket that is full again after so long.
+    /// Remaining units of a bucket that is full again after this time.
     fn left(&self, full_in: u64) -> Left {
         let step = self.step().max(1);
         let units = self.most().saturating_sub(full_in) / step;

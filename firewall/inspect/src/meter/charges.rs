@@ -1,4 +1,4 @@
-//! What a message spends: by the limits of the permits that decided, and by the budgets of `limits.json`.
+//! Charges of a message: by the limits of the deciding permits, and by the budgets of `limits.json`.
 
 use super::buckets::{Buckets, Charge};
 use crate::{Direction, conform::Said, decide::Decided};
@@ -6,8 +6,10 @@ use semgate_message::Instance;
 use semgate_policies::{Budget, Rate, RateKey, Spoken};
 use std::sync::Arc;
 
-/// Everything that a decided message spends, one charge for each bucket. A limit of a policy counts each concept that the policy let
-/// pass, in both directions; budgets count cost units, of requests alone, since who answers was asked.
+/// All charges of a decided message, one per bucket.
+///
+/// A policy limit counts each concept that the policy permitted, in both directions. A budget counts cost
+/// units of requests alone, since a replier was asked.
 pub(crate) fn charges(decided: &Decided<'_, '_>, buckets: &Buckets) -> Vec<Charge> {
     let mut all = Vec::new();
     let case = decided.case();
@@ -68,8 +70,8 @@ fn of_budget(
     }
 }
 
-/// What tells one bucket from all others. The limit itself is part of it: one that is changed begins anew, and one that is not keeps
-/// its count over every reload.
+/// The parts that distinguish a bucket. The limit is one of them: a changed limit starts anew, and an
+/// unchanged one keeps its count over reloads.
 type Bucket<'b> = (
     (&'static str, &'b str),
     (Rate, RateKey),
@@ -90,7 +92,7 @@ fn bucket<'b>(
         limit,
         (rate, key),
         case.sender.id(),
-        // what is said to one caller is not taken from what may be said to others
+        // replies to one caller do not reduce the budget for others
         (key.receiver || case.direction == Direction::Reply).then_some(case.receiver),
         key.concept.then_some((spoken.line, spoken.concept)),
         key.line.then_some(spoken.line),
@@ -101,7 +103,7 @@ fn spoken<'s>(said: &'s Said<'_>, instance: &Instance<'_>) -> Spoken<'s> {
     Spoken { line: said.line(), concept: said.term.name(), performative: instance.performative }
 }
 
-/// One charge for each bucket, whatever spends from it.
+/// Adds a charge to that of the same bucket, if there is one.
 fn add(all: &mut Vec<Charge>, charge: Charge) {
     match all.iter_mut().find(|one| one.key == charge.key) {
         Some(one) => one.cost = one.cost.saturating_add(charge.cost),

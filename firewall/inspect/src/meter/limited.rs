@@ -1,31 +1,32 @@
-//! Which limit stopped a message, for the operator's record alone.
+//! The limits that stopped a message, for the operator's record alone.
 
 use super::buckets::{Charge, Exhausted};
 use super::seconds;
 use std::{sync::Arc, time::Duration};
 
-/// A limit that stopped a message. What it says is of the operator's configuration, never of the message.
+/// A limit that stopped a message. It describes the operator's configuration, never the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limited {
-    /// What kind of limit: `policy`, `budget`, `ambiguity` or `arrivals`.
+    /// Kind of limit: `policy`, `budget`, `ambiguity` or `arrivals`.
     pub kind: &'static str,
-    /// The id of the policy or the name of the budget; else the kind again.
+    /// Id of the policy or name of the budget; otherwise the kind.
     pub name: Arc<str>,
-    /// How often, as policies write it: `10/minute`, `600/hour burst 50`.
+    /// Rate as policies write it: `10/minute`, `600/hour burst 50`.
     pub rate: String,
-    /// What has a bucket of its own beside the sender: `agent` (nothing else), or `pair`, `concept`, `line`, with commas between.
+    /// Key of the bucket besides the sender: `agent` for none, or `pair`, `concept`, `line`, separated by
+    /// commas.
     pub per: String,
-    /// Units that the message would have cost.
+    /// Cost of the message, in units.
     pub cost: u64,
-    /// Units that were left.
+    /// Remaining units.
     pub left: u64,
-    /// Whole seconds after which the same message could have passed, by all limits that stopped it; `None`: never, it costs more than
-    /// can be held.
+    /// Whole seconds until the same message could pass, over all limits that stopped it. `None`: never, since
+    /// it costs more than a bucket holds.
     pub again_in: Option<u64>,
 }
 
 impl Limited {
-    /// The limits that stopped a message; none where there was no room for another bucket.
+    /// The limits that stopped a message; empty if there was no room for another bucket.
     pub(super) fn all(charges: &[Charge], exhausted: &Exhausted) -> Vec<Self> {
         let of = |at: &usize| {
             let charge = charges.get(*at)?;
@@ -43,7 +44,7 @@ impl Limited {
         exhausted.short.iter().filter_map(of).collect()
     }
 
-    /// A limit that no policy sets, counted for each agent by itself. Without a wait the message never passes.
+    /// A limit that no policy sets, counted per agent. Without a wait the message never passes.
     pub fn plain(
         kind: &'static str,
         rate: String,

@@ -1,33 +1,33 @@
-//! A limit as its caller may know it: what answers carry in `RateLimit-Policy` and `RateLimit`
+//! A limit as shown to its caller in `RateLimit-Policy` and `RateLimit`
 //! (draft-ietf-httpapi-ratelimit-headers-10).
 
 use std::sync::Arc;
 
-/// One limit that concerns a message, and what its sender has left of it. Every bucket is its sender's own, so it says nothing of
-/// anybody else.
+/// A limit that concerns a message, with its sender's remaining units. Every bucket belongs to one sender, so
+/// it reveals nothing about others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quota {
-    /// Its name: letters, digits, `.`, `_` and `-`.
+    /// Name of the limit: letters, digits, `.`, `_` and `-`.
     pub name: Arc<str>,
-    /// What can be spent at once after a pause.
+    /// Maximum units at once after a pause.
     pub most: u64,
-    /// Seconds in which all of it comes back.
+    /// Seconds to regain all units.
     pub window: u64,
-    /// What is left now; `None` where that is not what stopped the message.
+    /// Remaining units; `None` if another limit stopped the message.
     pub left: Option<Left>,
 }
 
-/// What is left of a limit.
+/// Remaining units of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Left {
     /// Units that can still be spent.
     pub units: u64,
-    /// Whole seconds until there is more; `None` while it is full.
+    /// Whole seconds until there is another unit; `None` while the bucket is full.
     pub more_in: Option<u64>,
 }
 
 impl Quota {
-    /// One for each name: where several buckets of one limit were spent from, the one that has least left.
+    /// One quota per name: the bucket with the fewest remaining units.
     pub fn tightest(quotas: Vec<Self>) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::with_capacity(quotas.len());
         let least = |quota: &Self| {

@@ -1,4 +1,4 @@
-//! A bounded map from agents to what is remembered of each, in shards, each behind a lock of its own.
+//! A bounded map by agent, in shards with one lock each.
 
 use std::{
     collections::{HashMap, hash_map::RandomState},
@@ -6,10 +6,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// 64 locks: with a few dozen cores two of them seldom want the same one.
+/// 64 locks: a few dozen cores seldom compete for one.
 const SHARDS: usize = 64;
 
-/// A full shard is swept at most this often, so that a flood of new agents cannot keep it busy sweeping.
+/// Minimum interval between sweeps of a full shard, so that a flood of new agents cannot keep it sweeping.
 const SWEEP_EVERY_MS: u64 = 100;
 
 pub(super) struct Shards<V> {
@@ -23,12 +23,12 @@ pub(super) struct Shard<V> {
     swept_ms: Option<u64>,
 }
 
-/// Every place is taken by an agent that is still active.
+/// Every slot holds an agent that is still active.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Full;
 
 impl<V: Default> Shards<V> {
-    /// Room for `agents`, rounded up to a multiple of the number of shards.
+    /// A map for this many agents, rounded up to a multiple of the number of shards.
     pub(super) fn new(agents: usize) -> Self {
         Self {
             shards: (0..SHARDS)
@@ -39,8 +39,8 @@ impl<V: Default> Shards<V> {
         }
     }
 
-    /// Runs `use_it` on what is remembered of the agent; for a new one on a default value, once there is room. Only idle
-    /// agents are forgotten to make room.
+    /// Runs `use_it` on the entry of the agent, or on a default value for a new one once there is room. Only
+    /// idle agents are forgotten to make room.
     pub(super) fn with<T>(
         &self,
         agent: &Arc<str>,
@@ -79,7 +79,7 @@ impl<V> Shard<V> {
     }
 }
 
-/// A thread that panicked while it held the lock left numbers that are still numbers.
+/// Takes the lock, also after a panic: the numbers are still valid.
 fn lock<V>(shard: &Mutex<Shard<V>>) -> MutexGuard<'_, Shard<V>> {
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }

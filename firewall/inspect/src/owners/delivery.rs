@@ -1,44 +1,47 @@
-//! Where notifications of one push configuration go.
+//! Delivery targets of push configurations.
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Where what the agent sends by itself about one task goes, and what is shown there. Known by the token that the agent was given in the
-/// place of the target, and kept with the owners: over a restart in the gateway's state directory, which nobody else reads.
+/// Target and credentials for an agent's notifications about one task.
+///
+/// The agent gets a token in place of the target. The delivery is stored with the owners, in the gateway's
+/// state directory, which nobody else reads.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Delivery {
-    /// The target, as its owner wrote it.
+    /// Target URL, as its owner wrote it.
     pub url: String,
-    /// `token` of the configuration.
+    /// Value of `token` in the configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
-    /// `authentication` of the configuration, as JSON text.
+    /// Value of `authentication` in the configuration, as JSON text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authentication: Option<String>,
-    /// Whether it was set in A2A 0.3, whose notifications are tasks; where its route takes 1.0 too, what has the form of 1.0 is one too.
+    /// True for a configuration set in A2A 0.3, whose notifications are tasks. If its route takes 1.0 too,
+    /// notifications in 1.0 form also pass.
     pub old: bool,
-    /// The task that it is about, once that is known.
+    /// Task of the configuration, once known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// The configuration's id, once the agent has told it.
+    /// Id of the configuration, once the agent has told it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<String>,
-    /// The second at which the lock ends that it was set under, if it was set under one.
+    /// Second at which the lock of the configuration ends, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<u64>,
-    /// The route that it was set on, whose lane alone leads to it.
+    /// Route that it was set on. Only this route's lane delivers to it.
     #[serde(default)]
     pub route: String,
 }
 
-/// The one name of a push configuration among everything that is owned: whatever the ids hold, no two have the same.
+/// The unique name of a push configuration, whatever characters its ids hold.
 pub(crate) fn named(task: &str, config: &str) -> String {
     format!("{}/{config}", escaped(task))
 }
 
-/// As in a JSON Pointer (RFC 6901 §3), so that the first `/` of a name ends its task.
+/// Escapes a task id like a JSON Pointer segment (RFC 6901 §3), so that the first `/` of a name ends it.
 fn escaped(task: &str) -> Cow<'_, str> {
     if task.contains(['~', '/']) {
         Cow::Owned(task.replace('~', "~0").replace('/', "~1"))
@@ -47,7 +50,7 @@ fn escaped(task: &str) -> Cow<'_, str> {
     }
 }
 
-/// Nothing of it is for a log.
+/// Shows no content, so that none reaches a log.
 impl fmt::Debug for Delivery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("where notifications of a push configuration go")
@@ -55,15 +58,15 @@ impl fmt::Debug for Delivery {
 }
 
 impl Delivery {
-    /// Whether it is the configuration `config` of this task, by what the agent has told.
+    /// Returns true if the agent has told that this is the configuration `config` of the task.
     pub(crate) fn is_known_as(&self, task: &str, config: &str) -> bool {
         self.task.as_deref() == Some(task) && self.config.as_deref() == Some(config)
     }
 
-    /// Whether `push`, as [`named`], is, or may be, this one.
+    /// Returns true if `push`, as made by [`named`], is or may be this configuration.
     pub(crate) fn is(&self, push: &str) -> bool {
         let Some((task, rest)) = push.split_once('/') else { return false };
-        // an id that was never told could be any
+        // an id that the agent has not told yet could be any
         self.task.as_deref().is_some_and(|ours| escaped(ours) == task)
             && self.config.as_deref().is_none_or(|config| config == rest)
     }

@@ -1,9 +1,9 @@
-//! What one owner holds, apart by the agent that keeps it: so that what one agent names costs nothing that another keeps.
+//! Things of one owner, grouped by the agent that keeps them. One agent's things never cost those of another.
 
 use super::Kind;
 use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 
-/// Where one thing is found.
+/// Key of one thing.
 #[derive(Clone)]
 pub(super) struct Place {
     pub scope: Arc<str>,
@@ -11,14 +11,15 @@ pub(super) struct Place {
     pub id: Arc<str>,
 }
 
-/// By the number of their last use.
+/// Things by the number of their last use.
 type Order = BTreeMap<u64, Place>;
 
-/// The places of one owner's things. Tenants of one agent count together: whoever names things in one can in the others.
+/// Things of one owner. Tenants of one agent count together, since an agent can name things in any of its
+/// tenants.
 #[derive(Default)]
 pub(super) struct Holding {
     len: usize,
-    /// By the agent that keeps them; none is empty.
+    /// Things by the agent that keeps them; no entry is empty.
     agents: BTreeMap<Arc<str>, Order>,
 }
 
@@ -27,18 +28,18 @@ impl Holding {
         self.len
     }
 
-    /// What this agent keeps, what was not used for longest first.
+    /// Things at this agent, least recently used first.
     pub(super) fn at(&self, agent: &str) -> impl Iterator<Item = &Place> {
         self.agents.get(agent).into_iter().flat_map(Order::values)
     }
 
-    /// All with the numbers of their last use, agent by agent.
+    /// All things with the numbers of their last use, agent by agent.
     pub(super) fn all(&self) -> impl Iterator<Item = (u64, &Place)> {
         self.agents.values().flatten().map(|(used, place)| (*used, place))
     }
 
-    /// What is given up for a new thing of `agent`: of the agent that keeps most what was not used for longest; of `agent` itself while it keeps
-    /// as much as any other.
+    /// The thing to forget for a new one of `agent`: the least recently used of the agent that keeps most. In
+    /// a tie, `agent` itself gives one up.
     pub(super) fn least_missed(&self, agent: &str) -> Option<&Place> {
         let by_size = |(name, order): &(&Arc<str>, &Order)| {
             (order.len(), ***name == *agent, Reverse(order.keys().next().copied()))
@@ -57,7 +58,7 @@ impl Holding {
         }
     }
 
-    /// What was used last at `before` was at `used`.
+    /// Moves a thing from the use number `before` to `used`.
     pub(super) fn touch(&mut self, agent: &str, before: u64, used: u64) {
         if let Some(order) = self.agents.get_mut(agent)
             && let Some(place) = order.remove(&before)

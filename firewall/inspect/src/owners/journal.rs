@@ -1,53 +1,54 @@
-//! What is remembered, in a form that outlives the process.
+//! Persistent form of the ownership memory.
 
 use super::{About, Delivery, Kind, Scope};
 use semgate_contexts::{ContextUrn, Digest, Prefix};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// One thing and whose it is, as text.
+/// One owned thing as text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Owned {
-    /// The SPIFFE id of the agent that keeps it.
+    /// SPIFFE id of the agent that keeps the thing.
     pub agent: String,
-    /// The tenant of that agent, where the route had one.
+    /// Tenant of that agent, if the route has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
-    /// What it is.
+    /// Kind of the thing.
     pub kind: Kind,
-    /// Its id, as the agent wrote it.
+    /// Id of the thing, as the agent wrote it.
     pub id: String,
-    /// The SPIFFE id of its owner.
+    /// SPIFFE id of the owner.
     pub owner: String,
-    /// The URN of the context that it was begun under.
+    /// URN of the context that the thing was begun under.
     pub context: String,
-    /// That context's digest.
+    /// Digest of the context.
     pub digest: String,
-    /// Where notifications go, of a [`Kind::Delivery`].
+    /// Delivery target of a [`Kind::Delivery`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Box<Delivery>>,
 }
 
-/// Hears of everything that is learnt or forgotten, in that order. It is called while the memory is locked, so it may only put
-/// the record aside. A record that gets lost makes a thing unknown to its owner too; it gives it to nobody else before the
-/// agent behind names it again.
+/// Receiver of all changes, in order.
+///
+/// It is called under the memory's lock, so it may only queue the record. A lost record makes a thing unknown
+/// to its owner. No other agent gets it before the upstream agent names it again.
 pub trait Journal: Send + Sync {
-    /// This is owned from now on; the last record of a thing tells what it is about.
+    /// Records an owned thing. The last record of a thing holds its current context.
     fn learnt(&self, owned: &Owned);
 
-    /// This is no longer remembered.
+    /// Records a forgotten thing.
     fn forgotten(&self, owned: &Owned);
 }
 
-/// A record cannot be taken.
+/// Reason why a record is not readable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OwnedFault {
-    /// The context is no canonical URN under the prefix in use.
+    /// The context is not a canonical URN under the prefix in use.
     Context,
-    /// The digest is none.
+    /// The digest is malformed.
     Digest,
-    /// Agent, tenant, id or owner is empty, or longer than 2048 bytes, as long as a SPIFFE id may be.
+    /// Agent, tenant, id or owner is empty, or longer than 2048 bytes, the maximum of a SPIFFE id.
     Name,
 }
 
@@ -63,7 +64,7 @@ impl fmt::Display for OwnedFault {
 
 impl std::error::Error for OwnedFault {}
 
-/// The longest SPIFFE id (SPIFFE-ID §2.3), and longer than any other name in a record.
+/// Maximum bytes of a name: that of a SPIFFE id (SPIFFE-ID §2.3), longer than any other name in a record.
 const MAX_NAME: usize = 2_048;
 
 impl Owned {
@@ -80,7 +81,7 @@ impl Owned {
         }
     }
 
-    /// Whose ids its id is one of.
+    /// The agent and tenant whose id this is.
     pub fn scope(&self) -> Scope<'_> {
         Scope::new(&self.agent, self.tenant.as_deref())
     }

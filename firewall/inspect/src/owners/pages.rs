@@ -1,17 +1,20 @@
-//! Which pages of lists an agent was told of. What asks for the next page is made by the agent behind: it may name a task that is
-//! another's, and by trying others one could learn which are there. So each is taken only from whom it was given to.
+//! List pages that an agent received.
+//!
+//! The upstream agent makes the page tokens. A token may name another caller's task, and guessed tokens could
+//! probe for tasks. The gateway therefore accepts a token only from the agent that received it.
 
 use std::{
     collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// What a listing went through so far of the caller's own, page by page, and whether it was shown. Two that go on from one page share it.
+/// The caller's own tasks that a listing has covered, and whether each was shown. Two continuations of one
+/// page share it.
 #[derive(Debug, Default)]
 pub(crate) struct Listing(Mutex<HashMap<Box<str>, bool>>);
 
 impl Listing {
-    /// It went through these, of which some are shown.
+    /// Adds covered tasks, each with a flag for shown ones.
     pub(crate) fn saw<'t>(&self, tasks: impl IntoIterator<Item = (&'t str, bool)>) {
         let mut seen = self.seen();
         for (task, shown) in tasks {
@@ -19,7 +22,7 @@ impl Listing {
         }
     }
 
-    /// How many it showed.
+    /// Number of tasks shown.
     pub(crate) fn shown(&self) -> usize {
         self.seen().values().filter(|shown| **shown).count()
     }
@@ -38,11 +41,11 @@ struct Page<L> {
 #[derive(Default)]
 struct Told<L> {
     pages: VecDeque<Page<L>>,
-    /// The number of the last use.
+    /// Number of the last use.
     used: u64,
 }
 
-/// Pages with what is remembered of each listing. Bounded for each agent, and in agents; what is forgotten is a list that begins anew.
+/// Pages with their listings, bounded per agent and in agents. A forgotten listing starts again.
 pub(crate) struct Pages<L> {
     each: usize,
     agents: usize,
@@ -56,7 +59,7 @@ impl<L: Default> Pages<L> {
         Self { each: each.max(1), agents: agents.max(1), all: Mutex::default() }
     }
 
-    /// The listing that an agent was told of this page of, in a scope whose tokens are kept apart from others'.
+    /// The listing of a page token that the agent received. Scopes keep their tokens apart.
     pub(crate) fn find(&self, scope: &str, owner: &str, token: &str) -> Option<Arc<L>> {
         let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let told = all.0.get(owner)?;
@@ -64,7 +67,7 @@ impl<L: Default> Pages<L> {
         Some(Arc::clone(&page.listing))
     }
 
-    /// The agent is told what asks for the next page of the listing.
+    /// Records the next page token of the listing for the agent.
     pub(crate) fn tell(&self, scope: &str, owner: &Arc<str>, token: &str, listing: &Arc<L>) {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let (agents, used) = &mut *all;

@@ -1,19 +1,21 @@
-//! Which agent a thing is of: ids are that agent's own, whatever address it is reached by.
+//! Scope of ids: ids belong to one agent, whatever its address.
 
 use crate::Route;
 use std::borrow::Cow;
 
-/// The agent that keeps a thing, and the tenant of it where a route has one: ids of two agents, or of two tenants, never meet. Two
-/// routes to one receiver share what is owned, whatever their transports and addresses: an agent is who its id says (`docs/design/firewall.md` §3),
-/// and what one connection of it told is asked for over another.
+/// The agent that keeps a thing, and its tenant if the route has one. Ids of two agents, or of two tenants,
+/// never meet.
+///
+/// Routes to one receiver share ownership, whatever their transports and addresses. An agent is identified by
+/// its id, so one connection may ask about things from another.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Scope<'r>(Cow<'r, str>);
 
-/// No SPIFFE id and no tenant of a configuration holds it.
+/// Separator that no SPIFFE id and no configured tenant contains.
 const BETWEEN: char = '\n';
 
 impl<'r> Scope<'r> {
-    /// Of an agent, by its SPIFFE id, and a tenant of it.
+    /// The scope of an agent, by its SPIFFE id, and of its tenant.
     pub fn new(agent: &'r str, tenant: Option<&str>) -> Self {
         Self(match tenant {
             None => Cow::Borrowed(agent),
@@ -26,12 +28,12 @@ impl<'r> Scope<'r> {
         self.0.split(BETWEEN).next().unwrap_or_default()
     }
 
-    /// Its tenant.
+    /// The tenant.
     pub fn tenant(&self) -> Option<&str> {
         self.0.split_once(BETWEEN).map(|(_, tenant)| tenant)
     }
 
-    /// The same, to be kept.
+    /// An owned copy.
     pub(crate) fn kept(&self) -> Scope<'static> {
         Scope(Cow::Owned(self.0.clone().into_owned()))
     }
@@ -46,7 +48,7 @@ impl<'r> Scope<'r> {
 }
 
 impl Route {
-    /// Whose ids the ids of this route are.
+    /// The scope of this route's ids.
     pub fn scope(&self) -> Scope<'_> {
         Scope::new(&self.receiver, self.tenant.as_deref())
     }

@@ -1,4 +1,5 @@
-//! The bounded memory behind [`super::Owners`]: found by agent, kind and id; forgotten by owner, agent and age.
+//! The bounded memory behind [`super::Owners`]: looked up by agent, kind and id; forgotten by owner, agent
+//! and age.
 
 use super::{
     About, Delivery, Kind, Owned, Scope,
@@ -14,24 +15,24 @@ pub(super) struct Store {
     each: usize,
     all: usize,
     len: usize,
-    /// The number of the last use, which orders them.
+    /// Number of the last use, which gives the order.
     used: u64,
     scopes: HashMap<Arc<str>, HashMap<Kind, Entries>>,
     owners: HashMap<Arc<str>, Holding>,
-    /// How much each owner holds, least first.
+    /// Number of things per owner, in ascending order.
     shares: BTreeSet<(usize, Arc<str>)>,
 }
 
-/// By id.
+/// Entries by id.
 type Entries = HashMap<Arc<str>, Entry>;
 
 struct Entry {
     owner: Arc<str>,
     about: Arc<About>,
     used: u64,
-    /// What was proposed in it last.
+    /// The last proposal.
     proposed: Option<Arc<Proposal>>,
-    /// What was proposed before, should the last one never arrive.
+    /// The proposal before, in case the last one never arrives.
     before: Option<Arc<Proposal>>,
     /// Whether text of it was told that later text can be put behind.
     told_text: bool,
@@ -80,14 +81,14 @@ impl Store {
         Some((Arc::clone(&entry.owner), Arc::clone(&entry.about)))
     }
 
-    /// It is about this from now on.
+    /// Changes the context of a thing.
     pub(super) fn settle(&mut self, scope: &Scope<'_>, kind: Kind, id: &str, about: Arc<About>) {
         if let Some(entry) = self.entry_mut(scope, kind, id) {
             entry.about = about;
         }
     }
 
-    /// What was proposed in it last, and reached the other side or may yet.
+    /// The last proposal that reached the other side, or still may.
     pub(super) fn proposal(&self, scope: &Scope<'_>, kind: Kind, id: &str) -> Option<Arc<Proposal>> {
         self.entry(scope, kind, id)?.proposal().map(Arc::clone)
     }
@@ -114,7 +115,7 @@ impl Store {
         own.map(|place| &*place.id)
     }
 
-    /// Makes it the last one to be forgotten.
+    /// Marks a thing as most recently used.
     pub(super) fn touch(&mut self, scope: &Scope<'_>, kind: Kind, id: &str) {
         let used = self.used + 1;
         let Some(entry) = self.entry_mut(scope, kind, id) else { return };
@@ -126,7 +127,7 @@ impl Store {
         self.used = used;
     }
 
-    /// Remembers something new; returns what was forgotten for it.
+    /// Adds a thing. Returns the thing that was forgotten for it.
     pub(super) fn put(
         &mut self,
         scope: &Scope<'_>,
@@ -167,8 +168,12 @@ impl Store {
         gone
     }
 
-    /// An owner at its own bound gives up its own; when all is full, the one who holds most does, the newcomer before others. Of what the
-    /// giver holds, it is that of the agent that keeps most of it, the one whose thing is new before others.
+    /// Forgets one thing if a bound is reached.
+    ///
+    /// An owner at its own bound loses one. If all is full, the owner that holds most loses one; in a tie,
+    /// the new owner.
+    ///
+    /// Among the owner's things, it takes one at the agent that keeps most; in a tie, at `agent`.
     fn make_room(&mut self, agent: &str, owner: &Arc<str>) -> Option<Owned> {
         let held = self.owners.get(owner).map_or(0, Holding::len);
         if held < self.each && self.len < self.all {
@@ -180,7 +185,7 @@ impl Store {
         self.remove(&Scope::of_key(&place.scope), place.kind, &place.id)
     }
 
-    /// Forgets one; returns what it was.
+    /// Forgets a thing and returns its record.
     pub(super) fn remove(&mut self, scope: &Scope<'_>, kind: Kind, id: &str) -> Option<Owned> {
         let entry = self.scopes.get_mut(scope.key())?.get_mut(&kind)?.remove(id)?;
         self.len -= 1;
@@ -197,7 +202,7 @@ impl Store {
         Some(entry.owned(scope, kind, id))
     }
 
-    /// One as a record.
+    /// The record of a thing.
     pub(super) fn owned(&self, scope: &Scope<'_>, kind: Kind, id: &str) -> Option<Owned> {
         Some(self.entry(scope, kind, id)?.owned(scope, kind, id))
     }
@@ -212,7 +217,7 @@ impl Store {
         }
     }
 
-    /// Scope, token and place of all deliveries of one owner, what was not used for longest first.
+    /// Scope, token and delivery of one owner, least recently used first.
     pub(super) fn deliveries(&self, owner: &str) -> Vec<(Arc<str>, Arc<str>, Arc<Delivery>)> {
         let mut places: Vec<_> = self.owners.get(owner).into_iter().flat_map(Holding::all).collect();
         places.retain(|(_, place)| place.kind == Kind::Delivery);
@@ -226,7 +231,7 @@ impl Store {
             .collect()
     }
 
-    /// All, what was not used for longest first.
+    /// All records, least recently used first.
     pub(super) fn all(&self) -> Vec<Owned> {
         let mut order: Vec<(u64, &Place)> = Vec::with_capacity(self.len);
         order.extend(self.owners.values().flat_map(Holding::all));

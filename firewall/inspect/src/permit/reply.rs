@@ -1,4 +1,4 @@
-//! The permit of a reply or of one event of a stream.
+//! Permit of a reply or of one stream event.
 
 use super::Counted;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// Leave to hand one reply, or one event of a stream, back to the caller, once.
+/// Permission to return one reply, or one stream event, to the caller, once.
 #[derive(Debug)]
 #[must_use = "a permit that is not spent forwards nothing"]
 pub struct ReplyPermit {
@@ -17,17 +17,18 @@ pub struct ReplyPermit {
     written: Written,
     facts: Facts,
     step: Option<Arc<Step>>,
-    /// The right to answer that this reply has taken. It is given back if the permit is dropped unspent.
+    /// The answer right that this reply has taken. Dropping the permit unspent gives it back.
     answers: Option<Answer>,
 }
 
-/// Whose bytes a reply is.
+/// Author of a reply's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
-    /// The agent's, exactly as they were checked.
+    /// The agent. The bytes are exactly those that were checked.
     ByAgent,
-    /// The gateway's: a list without what is not the caller's, a reply without what a policy redacts, or an answer in the agent's place, as JSON in the form that is judged. A transport that carries
-    /// something else has to write it in its own form.
+    /// The gateway: a filtered list, a redacted reply, or an answer in the agent's place.
+    ///
+    /// The bytes are JSON in the inspected form. A transport with another encoding has to convert them.
     Anew,
 }
 
@@ -50,31 +51,31 @@ impl ReplyPermit {
         Self { body, status, written, facts, step: None, answers: None }
     }
 
-    /// The same reply, which has taken the right to answer its request.
+    /// The same reply, holding the right to answer its request.
     pub(crate) fn answering(mut self, answers: Option<Answer>) -> Self {
         self.answers = answers;
         self
     }
 
-    /// The same reply, whose bytes the gateway wrote anew without these members.
+    /// The same reply, rewritten by the gateway without these members.
     pub(crate) fn redacted(mut self, members: Vec<String>) -> Self {
         self.written = Written::Anew;
         self.facts.redacted = members;
         self
     }
 
-    /// The same reply, whose bytes the gateway wrote without members that were taken out before it was judged.
+    /// The same reply, rewritten by the gateway without members removed before judgement.
     pub(crate) fn rewritten(self) -> Self {
         Self { written: Written::Anew, ..self }
     }
 
-    /// The same reply, of which the shadow set said this when it was first judged.
+    /// The same reply with the shadow set's decision from its first judgement.
     pub(crate) fn beside(mut self, shadow: Option<Box<Differs>>) -> Self {
         self.facts.shadow = shadow;
         self
     }
 
-    /// The same reply, which the gateway says in the agent's place.
+    /// The same reply, authored by the gateway in the agent's place.
     pub(crate) fn by_gateway(mut self) -> Self {
         self.written = Written::Anew;
         self.facts.said_by = Some("gateway");
@@ -86,35 +87,38 @@ impl ReplyPermit {
         self.status
     }
 
-    /// Whether the bytes are the agent's or written anew.
+    /// Author of the bytes.
     pub fn written(&self) -> Written {
         self.written
     }
 
-    /// What will be handed back, to be looked at before it is recorded and spent.
+    /// Bytes to return, for a look before they are recorded and spent.
     pub fn body(&self) -> &Bytes {
         &self.body
     }
 
-    /// For the audit record.
+    /// Facts for the audit record.
     pub fn facts(&self) -> &Facts {
         &self.facts
     }
 
-    /// Gives the permit back for another one: what it does to the turns, what the shadow set said of it, and that it was counted.
+    /// Gives the permit back for another one: its proposal step, the shadow set's decision, and the proof of
+    /// counting.
     pub(crate) fn into_counted(self) -> (Option<Arc<Step>>, Option<Box<Differs>>, Counted) {
         (self.step, self.facts.shadow, Counted(()))
     }
 
-    /// Spends the permit: status, and the exact bytes that were checked (empty for an acknowledgement).
-    /// A proposal that the reply answers is answered then, and open again if the permit is dropped instead.
+    /// Spends the permit. Returns the status and the exact bytes that were checked; empty for an
+    /// acknowledgement.
+    ///
+    /// The reply then answers its proposal. Dropping the permit reopens the proposal.
     pub fn spend(self) -> (u16, Bytes) {
         self.step.iter().for_each(|step| step.delivered());
         self.answers.iter().for_each(Answer::delivered);
         (self.status, self.body)
     }
 
-    /// Spends the permit of one event of a stream. The answer that it is can be handed on again if the stream breaks.
+    /// Spends the permit of one stream event. If the stream breaks, its answer may be delivered again.
     pub fn spend_on(self, stream: &mut StreamState) -> Bytes {
         stream.carries(self.answers.clone());
         self.spend().1

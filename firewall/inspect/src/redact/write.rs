@@ -1,31 +1,33 @@
-//! Writing JSON without some members. Everything else keeps its order and its text, numbers too.
+//! Writes JSON without some members. The rest keeps its order and its text, including numbers.
 
 use semgate_contexts::json::{Json, Object};
 use semgate_policies::FieldPath;
 use std::{collections::HashSet, fmt::Write};
 
-/// Members that go, and the object that they are taken from.
+/// Members to remove, with their object.
 pub(crate) struct Cut<'c> {
     pub object: &'c Object<'c>,
     pub paths: Vec<&'c FieldPath>,
 }
 
-/// Levels below an object at which members go.
+/// Remaining paths below an object.
 type Paths<'p> = Vec<&'p [Box<str>]>;
 
 #[derive(Default)]
 struct Writer<'w> {
     out: String,
     cuts: &'w [Cut<'w>],
-    /// Addresses of values that go.
+    /// Addresses of values to remove.
     gone: HashSet<*const ()>,
     found: usize,
-    /// The blocks of a tool's result, and what stands in their place.
+    /// Address of a tool result's blocks, and their replacement.
     instead: Option<(*const (), String)>,
 }
 
-/// The JSON without what is cut; `None` if not every object that something is cut from was found. `mirrored`: it is the answer to a call
-/// of a tool, whose blocks repeat the structured content and nothing else, and do so again after it was cut.
+/// The JSON without the cut members; `None` if an object with cuts was not found.
+///
+/// With `mirrored`, it is a tool result whose blocks only repeat the structured content. They repeat the
+/// shortened content then.
 pub(crate) fn without(json: &Json<'_>, cuts: &[Cut<'_>], mirrored: bool) -> Option<Vec<u8>> {
     let instead = if mirrored { Some(blocks(json, cuts)?) } else { None };
     let mut writer = Writer { cuts, instead, ..Writer::default() };
@@ -33,7 +35,7 @@ pub(crate) fn without(json: &Json<'_>, cuts: &[Cut<'_>], mirrored: bool) -> Opti
     (writer.found == cuts.len()).then(|| writer.out.into_bytes())
 }
 
-/// The JSON without these values, which are members of its objects.
+/// The JSON without these member values.
 pub(crate) fn leaving_out(json: &Json<'_>, values: &[&Json<'_>]) -> Vec<u8> {
     let gone = values.iter().map(|value| std::ptr::from_ref(*value).cast()).collect();
     let mut writer = Writer { gone, ..Writer::default() };
@@ -41,7 +43,7 @@ pub(crate) fn leaving_out(json: &Json<'_>, values: &[&Json<'_>]) -> Vec<u8> {
     writer.out.into_bytes()
 }
 
-/// The array of blocks, and one block with the structured content as it is then.
+/// The array of blocks, and its replacement: one block with the shortened structured content.
 fn blocks(json: &Json<'_>, cuts: &[Cut<'_>]) -> Option<(*const (), String)> {
     let result = json.as_object()?.get("result")?.as_object()?;
     let mut structured = Writer { cuts, ..Writer::default() };

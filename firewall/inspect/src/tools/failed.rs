@@ -1,4 +1,5 @@
-//! Results of tools that say `isError`: no output schema is asked of them, and words that the route does not admit are replaced.
+//! Tool results with `isError`. No output schema applies to them, and blocks that the route does not admit
+//! are replaced.
 
 use super::pin::task_of;
 use super::visible::UNNAMED;
@@ -13,17 +14,19 @@ use semgate_message::{
 };
 use serde_json::{Value, json};
 
-/// A failed result in a form that its caller may read.
+/// A failed result in the form for its caller.
 pub(super) struct Failed {
-    /// The whole response.
+    /// Whole response, as rewritten.
     pub response: Value,
-    /// JSON Pointers into the response of the server, of everything that was taken out.
+    /// JSON Pointers to the removed parts, in the server's response.
     pub removed: Vec<String>,
 }
 
-/// The response to a call whose result says `isError`, without structured content that does not fit the signed results and without
-/// blocks that the route does not admit. One text of the gateway stands for all of these blocks. `None` where nothing is taken out,
-/// and for every other response.
+/// Rewrites a response whose result has `isError`.
+///
+/// Removes structured content that does not fit the signed results, and blocks that the route does not admit.
+/// One text of the gateway replaces all of these blocks. `None` if nothing is removed, and for every other
+/// response.
 pub(super) fn failed(case: &Case<'_>, asked: &Asked, response: &Json<'_>) -> Option<Failed> {
     let result = response.as_object()?.get("result")?.as_object()?;
     if result.get("isError").and_then(Json::as_bool) != Some(true) {
@@ -61,8 +64,8 @@ pub(super) fn failed(case: &Case<'_>, asked: &Asked, response: &Json<'_>) -> Opt
     Some(Failed { response, removed })
 }
 
-/// A result without `isError` and without structured content says nothing of what the context signs: it passes only where the signed
-/// results ask for nothing (MCP: a server with an output schema MUST provide structured results).
+/// Checks a result without `isError` and without structured content. It passes only if the signed results
+/// require nothing. MCP demands it: a server with an output schema MUST provide structured results.
 ///
 /// # Errors
 /// `content_invalid`.
@@ -89,8 +92,8 @@ pub(crate) fn provides_results(resolved: &Resolved<'_, '_>) -> Result<(), Refusa
     })
 }
 
-/// Whether structured content of an error is what the context signs as the tool's results. Nothing is signed for a tool that no
-/// context names: its result is judged whole.
+/// Returns true if an error's structured content fits the tool's signed results. A tool without a context has
+/// none; its result is judged whole.
 fn fits(case: &Case<'_>, asked: &Asked, content: &Json<'_>) -> bool {
     let Json::Object(content) = content else { return false };
     let named = case.about.and_then(|about| case.generation.named(about.urn.as_str()));

@@ -1,17 +1,17 @@
-//! Which tools the contexts of a generation pin, and in which forms.
+//! Tools pinned by the contexts of a generation, with their forms.
 
 use super::pin::pins;
 use semgate_contexts::{Context, ContextUrn};
 use std::collections::HashMap;
 
-/// Every pinned tool of all contexts that are at hand, by its exact name.
+/// Every pinned tool of all available contexts, by its exact name.
 #[derive(Debug, Default)]
 pub(crate) struct Forms {
     of: HashMap<Box<str>, Vec<Signed>>,
     shared: bool,
 }
 
-/// What one context signs of a tool: the digests of its forms, in order.
+/// Sorted digests of a tool's forms in one context.
 #[derive(Debug)]
 struct Signed {
     urn: ContextUrn,
@@ -34,17 +34,17 @@ impl Forms {
         Self { of, shared }
     }
 
-    /// Whether any context pins a tool of this name.
+    /// Returns true if a context pins a tool of this name.
     pub(crate) fn has(&self, tool: &str) -> bool {
         self.of.contains_key(tool)
     }
 
-    /// Whether any tool is pinned by two contexts in different forms.
+    /// Returns true if two contexts pin one tool in different forms.
     pub(crate) fn shared(&self) -> bool {
         self.shared
     }
 
-    /// Whether another of these contexts pins the tool in other forms than this one.
+    /// Returns true if another of these contexts pins the tool in other forms than this one.
     pub(crate) fn differ(&self, tool: &str, urn: &ContextUrn, among: impl Fn(&ContextUrn) -> bool) -> bool {
         let Some(signed) = self.of.get(tool).filter(|_| self.shared) else { return false };
         let own = || signed.iter().filter(|one| one.urn == *urn);

@@ -1,4 +1,4 @@
-//! Lists and calls of tools against the signed context and the policies.
+//! Checks of tool lists and calls against the signed context and the policies.
 
 use super::failed::failed;
 use super::lists::Page;
@@ -33,11 +33,11 @@ use semgate_message::{
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// The task that a called tool is, if it may be called at all.
+/// The task of a called tool, if it may be called.
 ///
 /// # Errors
-/// `tool_drift` for a tool that its server described otherwise than it was signed; `header_mismatch` for headers that repeat its
-/// arguments otherwise.
+/// `tool_drift` for a tool whose server describes another form than the signed one. `header_mismatch` for
+/// headers that differ from the arguments.
 pub(crate) fn callable<'c>(
     case: &Case<'_>,
     named: &'c Named,
@@ -48,7 +48,7 @@ pub(crate) fn callable<'c>(
     let pinned = task_of(context, tool);
     agrees(case, pinned.as_ref(), arguments)?;
     let Some(pinned) = pinned else { return Ok(None) };
-    // whom the route takes for its server's context is believed until a list says otherwise; what a caller names besides is not
+    // a default context of the route is believed until a list differs; a context from the caller is not
     let apart = || {
         let (route, defaults) = (case.route, &case.route.options.default_contexts);
         let by_default = defaults.contains(named.urn());
@@ -59,9 +59,9 @@ pub(crate) fn callable<'c>(
     };
     let stands = case.tools.stands(Server::of(case.route), (tool, pinned.forms()), age(case), apart);
     let stands = match (stands, case.direction) {
-        // it was called when it stood as signed, and what it answers is held to what was signed
+        // the tool had its signed form when called, and its answer is held to the signed results
         (Err(why), Direction::Reply) if why != NotAsSigned::Drifted => Ok(()),
-        // the list was young enough when the call was let pass
+        // the list was young enough when the call first passed
         (Err(NotAsSigned::Old), Direction::Request) if case.turn == Turn::Again => Ok(()),
         (stands, _) => stands,
     };
@@ -104,7 +104,7 @@ fn age(case: &Case<'_>) -> Age {
     Age { now: case.now.monotonic_ms, most: case.limits.tool_list_ms }
 }
 
-/// Of a call of a tool that no context names: nothing signed says which headers repeat its arguments, so none is carried.
+/// Checks that the call of an unnamed tool carries no argument headers, since no signature defines any.
 ///
 /// # Errors
 /// `header_mismatch`.
@@ -112,8 +112,9 @@ pub(crate) fn repeats_nothing(case: &Case<'_>, params: &Object<'_>) -> Result<()
     agrees(case, None, params)
 }
 
-/// The list without what is withheld, if anything is; and the tasks whose tools drifted. A pinned tool that one page has twice has
-/// drifted, whatever each of them says: a client takes either.
+/// The list without withheld tools, if there are any, and the tasks whose tools drifted.
+///
+/// A pinned tool that one page holds twice has drifted in any case, since a client may take either.
 fn without(
     case: &Case<'_>,
     contexts: &[&Context],
@@ -121,7 +122,7 @@ fn without(
     reply: &Json<'_>,
 ) -> (Option<Value>, Vec<String>) {
     let mut value = reply.to_value();
-    // what is no cursor is refused later, and ends no list
+    // a malformed cursor is refused later and does not end the list
     let next = value.pointer("/result/nextCursor").map(|next| next.as_str().unwrap_or_default().to_owned());
     let Some(Value::Array(tools)) = value.pointer_mut("/result/tools") else { return (None, Vec::new()) };
     let mut named = HashMap::new();
@@ -133,7 +134,7 @@ fn without(
             .and_modify(|(_, form): &mut (Option<(&Context, Pinned<'_>)>, Form)| *form = None)
             .or_insert_with(|| (pinned_in(contexts, name), form()));
     }
-    // also those that this context does not name: somebody may call them under another
+    // also tools of other contexts: a caller may use them there
     let pinned = named.iter().filter(|(name, _)| case.generation.pinned().has(name));
     let found = pinned.map(|(tool, (signed, form))| Found {
         tool,
@@ -176,19 +177,21 @@ fn without(
     ((!same).then_some(value), drifted)
 }
 
-/// What a message of a server ends.
+/// Effect of a server's message on the exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ends {
-    /// It is told on the way to the answer.
+    /// None: it precedes the answer.
     Nothing,
-    /// It is told that a subscription begins, which comes before everything else of it.
+    /// Acknowledgement of a subscription, before any other message of it.
     Waiting,
-    /// It is the answer, of which there is one.
+    /// The single answer.
     Answer,
 }
 
-/// Judges one answer or event of a server. On the stream of a session an answer is judged as the answer to what was asked
-/// there before and is resumed.
+/// Judges one answer or event of a server.
+///
+/// On a session stream, an answer is judged by the earlier request in that session that it answers, and the
+/// stream goes on.
 ///
 /// # Errors
 /// As [`Inspector::inspect_reply`].
@@ -217,22 +220,22 @@ pub(crate) fn judge(
     let case = Case { turn: case.turn, ..inspector.reply_case(case.generation, &before, said, case.now) };
     let judged = one(inspector, &case, &before, asked, (status, answered));
     let (permit, _) = judged.map_err(|refusal| failed_before(&before, id, refusal))?;
-    // the stream of a session has no end of its own
+    // a session stream has no end of its own
     Ok((permit, Ends::Nothing))
 }
 
-/// The outcome of the named transformations of an operation.
+/// Result of rewriting a response.
 #[derive(Default)]
 struct Prepared {
-    /// The response as the gateway wrote it, if anything was taken out.
+    /// Rewritten response, if anything was removed.
     body: Option<Bytes>,
     /// Tasks whose tools drifted.
     drifted: Vec<String>,
-    /// Pointers of everything that was taken out of a failed result.
+    /// JSON Pointers to the removed parts of a failed result.
     removed: Vec<String>,
 }
 
-/// A list without the tools that are withheld, or a failed result without what its caller may not read.
+/// Rewrites a list without its withheld tools, or a failed result without its inadmissible parts.
 fn prepared(case: &Case<'_>, sent: &Sent, asked: &Asked, response: &Json<'_>) -> Result<Prepared, Refusal> {
     let mut prepared = Prepared::default();
     let other = match asked.operation {
@@ -255,8 +258,8 @@ fn prepared(case: &Case<'_>, sent: &Sent, asked: &Asked, response: &Json<'_>) ->
     Ok(prepared)
 }
 
-/// Judges one message as what it answers or is told about. A list of tools is first written anew without those that are
-/// withheld (`docs/design/firewall.md` §1: a named transformation), and then judged as what it is then.
+/// Judges one message as the answer or notification that it is. A tool list is first rewritten without its
+/// withheld tools, and judged in that form.
 fn one(
     inspector: &Inspector,
     case: &Case<'_>,
@@ -287,7 +290,7 @@ fn one(
     let said = said_by_server(case, &strict, asked, case.turn == Turn::Event);
     let said = said.map_err(|refusal| refused_answer(case, sent, asked, refusal))?;
     let (kind, operation, id) = (said.kind, said.operation, said.message.rpc_id.clone());
-    // also where nobody may hear of it, what was listed before counts no more
+    // even if nobody may receive it, earlier lists become invalid
     if operation == Operation::ToolListChanged {
         case.tools.changed(&case.route.receiver);
     }
@@ -330,7 +333,7 @@ fn one(
     Ok((ReplyPermit::listed(facts, status, body, written).answering(answers), ends))
 }
 
-/// The refusal of an answer. An error is an answer too, and its right is taken by whoever tells it.
+/// The refusal of an answer. An error takes the answer right too, when it is delivered.
 fn refused_answer(case: &Case<'_>, sent: &Sent, asked: &Asked, refusal: Refusal) -> Refusal {
     match (refusal.code(), &asked.rpc_id) {
         (Code::AgentError, Some(_)) if !sent.right.is_open() => {
@@ -344,7 +347,8 @@ fn refused_answer(case: &Case<'_>, sent: &Sent, asked: &Asked, refusal: Refusal)
     }
 }
 
-/// The refusal of an answer to a request that was made before, on the stream of its session. An error is told under the id of the request.
+/// The refusal of an answer to an earlier request, on its session's stream. The error carries the id of that
+/// request.
 fn failed_before(before: &Sent, id: RpcId, refusal: Refusal) -> Refusal {
     match refusal.code() {
         Code::AgentError if before.right.take() => refusal.with_rpc_id(Some(id)),
@@ -353,7 +357,7 @@ fn failed_before(before: &Sent, id: RpcId, refusal: Refusal) -> Refusal {
     }
 }
 
-/// The versions that a server names, of those that are carried.
+/// The supported versions among those that a server names.
 fn spoken(answer: &Json<'_>) -> Vec<Version> {
     let result = answer.as_object().and_then(|answer| answer.get("result")?.as_object());
     let named = result.and_then(|result| result.get("supportedVersions")?.as_array()).unwrap_or_default();
@@ -361,7 +365,7 @@ fn spoken(answer: &Json<'_>) -> Vec<Version> {
     Version::ALL.into_iter().filter(names).collect()
 }
 
-/// What a notification that may pass changes here.
+/// Forgets a request of the server that this notification cancels.
 fn told(case: &Case<'_>, sent: &Sent, operation: Operation, message: &Json<'_>) {
     if operation != Operation::Cancelled {
         return;

@@ -1,5 +1,7 @@
-//! Lists of tools over pages. What any page has counts at once against whoever signed another; that it is all there is counts when the list was read from its
-//! first page to its end, so that no page can take back what another one says.
+//! Tool lists over several pages.
+//!
+//! A tool's form on any page counts at once against other signed forms. Completeness counts only once a list
+//! was read from its first page to its last. No page can therefore cancel what another says.
 
 use super::watch::{Age, Form, Found, Server, ToolWatch};
 use semgate_contexts::Digest;
@@ -9,45 +11,45 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// One page of a list, as it is held against what was signed.
+/// One page of a list, for comparison with the signed forms.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Page<'p> {
     pub(crate) server: Server<'p>,
-    /// What was signed.
+    /// Digest of the signed context.
     pub(crate) context: &'p Digest,
-    /// Who reads the list.
+    /// Reader of the list.
     pub(crate) caller: &'p str,
     pub(crate) version: Version,
-    /// What it was asked for with; none for the first.
+    /// Cursor of the request; none for the first page.
     pub(crate) cursor: Option<&'p str>,
-    /// What asks for the next; none where the list is over.
+    /// Cursor of the next page; none at the end of the list.
     pub(crate) next: Option<&'p str>,
-    /// How often the server had said that its tools changed when it was asked for.
+    /// Announced tool changes of the server at the time of the request.
     pub(crate) asked_after: u64,
     pub(crate) age: Age,
 }
 
 impl Page<'_> {
-    /// Whose cursors are one another's.
+    /// The scope in which cursors belong together.
     fn scope(&self) -> String {
         let Self { server, context, version, .. } = self;
         format!("{} {} {} {context}", server.receiver, server.upstream, version.as_str())
     }
 }
 
-/// A list that was begun with its first page.
+/// A list that began with its first page.
 #[derive(Debug, Default)]
 pub(super) struct Begun {
     asked_after: u64,
-    /// How many pages of the receiver's lists were read before.
+    /// Pages of the receiver's lists that were read before.
     pages: u64,
-    /// What it has had so far, and when.
+    /// Tools so far, each with form and time.
     had: Mutex<HashMap<Box<str>, (Form, u64)>>,
 }
 
 impl ToolWatch {
-    /// A page has these tools. A page of a list that is not known (its first page was not read by this caller, or is forgotten) settles
-    /// nothing.
+    /// Records the tools of a page. A page of an unknown list settles nothing: this caller did not read its
+    /// first page, or it was forgotten.
     pub(super) fn listed(&self, page: &Page<'_>, found: &[Found<'_>]) {
         let Page { server, caller, cursor, next, asked_after, age, .. } = *page;
         let begun = match cursor {
@@ -59,7 +61,7 @@ impl ToolWatch {
         };
         self.describes(server, asked_after, found);
         let Some(begun) = begun else { return };
-        // each change is one insertion, so a panic elsewhere left the map whole
+        // each change is one insertion, so the map is whole after a panic
         let mut had = begun.had.lock().unwrap_or_else(PoisonError::into_inner);
         had.extend(found.iter().map(|one| (Box::from(one.tool), (one.form.clone(), age.now))));
         match next {

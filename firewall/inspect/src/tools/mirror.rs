@@ -1,5 +1,5 @@
-//! Headers that repeat arguments of a call (2026-07-28 "Custom Headers from Tool Parameters"): which of a tool's arguments have one
-//! is signed with its pin, and a header that says otherwise than the body is a mismatch.
+//! Headers that repeat arguments of a call (2026-07-28 "Custom Headers from Tool Parameters"). The pin signs
+//! which arguments have one. A header that differs from the body is a mismatch.
 
 use super::pin::Pinned;
 use crate::{Code, Direction, Refusal, case::Case};
@@ -7,21 +7,25 @@ use semgate_contexts::json::{Json, Object};
 use semgate_message::mcp::{Head, decoded};
 use serde_json::Value;
 
-/// The keyword of an argument's schema that gives it a header.
+/// Schema keyword that gives an argument its header.
 const KEYWORD: &str = "x-mcp-header";
 
-/// What a word of a pin begins with that names a header: `header:NAME=POINTER`.
+/// Prefix of a pin's word that names a header: `header:NAME=POINTER`.
 pub(super) const MARK: &str = "header:";
 
-/// A tool's schema annotates an argument in a way that the protocol does not have.
+/// The schema of a tool has an annotation that the protocol does not allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadHeader;
 
-/// The headers that a tool's `inputSchema` asks for, as words of its pin.
+/// The headers that a tool's `inputSchema` requires, as words of its pin.
 ///
 /// # Errors
-/// [`BadHeader`] for a name that is no token or is there twice, an argument that is no string, integer or boolean, a path with other
-/// characters than visible ASCII, and an annotation that is not reached by `properties` alone: clients leave such a tool out.
+/// [`BadHeader`]: clients leave out a tool with one of these faults.
+///
+/// - A name is not a token, or appears twice.
+/// - An argument is not a string, integer or boolean.
+/// - A path holds characters outside visible ASCII.
+/// - An annotation is not reached by `properties` alone.
 pub fn headers(input: &Value) -> Result<Vec<String>, BadHeader> {
     let mut words: Vec<(String, String)> = Vec::new();
     collect(input, "", &mut words)?;
@@ -33,7 +37,7 @@ pub fn headers(input: &Value) -> Result<Vec<String>, BadHeader> {
     if names.windows(2).any(|pair| matches!(pair, [one, other] if one == other)) {
         return Err(BadHeader);
     }
-    // one text for one tool, however its members are ordered
+    // sorted, so that member order does not change the pin
     words.sort_unstable();
     Ok(words.into_iter().map(|(name, path)| format!("{MARK}{name}={path}")).collect())
 }
@@ -66,15 +70,15 @@ fn annotations(value: &Value) -> usize {
     }
 }
 
-/// RFC 9110 §5.6.2, without `=`, which is none of its characters.
+/// Returns true for a token of RFC 9110 §5.6.2. `=` is not allowed in one.
 fn is_token(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }
 
-/// Whether the headers of a call repeat exactly what its arguments say, where the tool asks for it.
+/// Checks that the headers of a call exactly repeat its arguments, as the tool requires.
 ///
 /// # Errors
-/// `header_mismatch`: one is missing, says otherwise, repeats an argument that is not there, or is none that the tool has.
+/// `header_mismatch`: a header is missing, differs, repeats an absent argument, or is not one of the tool's.
 pub(super) fn agrees(
     case: &Case<'_>,
     pinned: Option<&Pinned<'_>>,
@@ -83,7 +87,7 @@ pub(super) fn agrees(
     let Some(head) = case.call.mcp.as_deref().filter(|_| case.direction == Direction::Request) else {
         return Ok(());
     };
-    // the version before has no such headers, and refused any that came
+    // the version before has no such headers and refused them
     if head.version.as_deref() != Some("2026-07-28") {
         return Ok(());
     }
@@ -122,7 +126,7 @@ fn same(value: &Json<'_>, said: &str) -> bool {
     match value {
         Json::String(text) => **text == *said,
         Json::Bool(flag) => *said == *if *flag { "true" } else { "false" },
-        // as numbers: `42.0` is `42`, and neither `+42` nor `042` is a number of JSON
+        // compared as numbers: `42.0` equals `42`, and neither `+42` nor `042` is a JSON number
         Json::Number(number) => {
             let (whole, zeros) = said.split_once('.').unwrap_or((&*said, "0"));
             let written = number.as_i64_exact().map(|number| number.to_string());

@@ -1,44 +1,44 @@
-//! What was signed for a tool.
+//! Pins: the signed forms of a tool.
 
 use semgate_contexts::{Context, Digest, Term, TermKind, canonical::jcs};
 use serde_json::Value;
 
 use super::mirror::MARK;
 
-/// What a pin begins with, in the `$comment` of a task's parameters.
+/// First word of a pin, in the `$comment` of a task's parameters.
 pub const TOOL_MARK: &str = "mcp-tool";
 
-/// The digest of a tool object as `tools/list` has it; none for what has no canonical form, which nothing was signed for.
+/// Digest of a tool object from `tools/list`; none if it has no canonical form, which no pin can sign.
 pub fn digest_of(tool: &Value) -> Option<Digest> {
     jcs(tool).ok().map(|bytes| Digest::of(&bytes))
 }
 
-/// The text of a pin; `headers` are the words of [`headers`](super::headers).
+/// Text of a pin. `headers` are the words of [`headers`](super::headers).
 pub fn comment(tool: &str, digests: &[Digest], headers: &[String]) -> String {
     let digests = digests.iter().map(ToString::to_string);
     let words: Vec<String> = digests.chain(headers.iter().cloned()).map(|word| format!(" {word}")).collect();
     format!("{TOOL_MARK} {tool}{}", words.concat())
 }
 
-/// A task that is a tool, with the digests that were signed for it.
+/// A task that is a tool, with its signed digests.
 #[derive(Debug)]
 pub(crate) struct Pinned<'c> {
     pub term: &'c Term,
     digests: Vec<&'c str>,
-    /// Headers that repeat arguments: the rest of the name, and where the argument stands.
+    /// Headers that repeat arguments: rest of the header name, and pointer to the argument.
     pub headers: Vec<(&'c str, &'c str)>,
 }
 
 impl Pinned<'_> {
-    /// The digest of every form that was signed, as text.
+    /// Digests of all signed forms, as text.
     pub fn forms(&self) -> &[&str] {
         &self.digests
     }
 }
 
-/// The task of a context that is this tool, by the exact name of the tool.
+/// The task of a context for the tool of this exact name.
 pub(crate) fn task_of<'c>(context: &'c Context, tool: &str) -> Option<Pinned<'c>> {
-    // most tools have the name of their task
+    // most tools share the name of their task
     let own = context.term(tool).and_then(|term| pinned(term, tool));
     own.or_else(|| context.terms().find_map(|term| pinned(term, tool)))
 }
@@ -47,7 +47,7 @@ fn pinned<'c>(term: &'c Term, tool: &str) -> Option<Pinned<'c>> {
     pins(term).filter(|(name, _)| *name == tool).map(|(_, pinned)| pinned)
 }
 
-/// The tool that a term is, if it is one.
+/// The tool of a term, if it is one.
 pub(super) fn pins(term: &Term) -> Option<(&str, Pinned<'_>)> {
     if term.kind() != TermKind::Task {
         return None;

@@ -1,4 +1,4 @@
-//! The tools that a caller may see: under which contexts, and by which policies.
+//! Tools that a caller may see, by context and policy.
 
 use super::pin::{Pinned, task_of};
 use super::watch::{Age, NotAsSigned, Server};
@@ -12,7 +12,7 @@ use semgate_message::{
 };
 use semgate_policies::{Circumstances, Credentials};
 
-/// True if the policies let this agent use the line of a context, and the context counts now.
+/// Returns true if the policies let this agent use the line of a context, and the context is usable now.
 fn usable(case: &Case<'_>, agent: &str, named: &Named) -> bool {
     let urn = named.urn();
     let standing = || Some(case.generation.source_of(urn.line())?.view().standing(urn, case.now.unix));
@@ -20,15 +20,15 @@ fn usable(case: &Case<'_>, agent: &str, named: &Named) -> bool {
         && standing().is_some_and(|standing| counts(case, named, standing).is_ok())
 }
 
-/// The default contexts of the route that its caller may use and that count now.
+/// Default contexts of the route that its caller may use and that are usable now.
 fn usable_defaults<'c>(case: &Case<'c>, agent: &str) -> impl Iterator<Item = &'c Named> {
     let all =
         case.route.options.default_contexts.iter().filter_map(|urn| case.generation.named(urn.as_str()));
     all.filter(move |named| usable(case, agent, named))
 }
 
-/// The default context of a request that names none: the first usable one that pins the tool it calls, else the first usable one. Where none
-/// is usable it is the first, which is refused with its own reason.
+/// Default context of a request that names none: the first usable one that pins the called tool, otherwise
+/// the first usable one. Without a usable one it is the first, which is then refused with its own reason.
 pub(crate) fn default_context<'c>(case: &Case<'c>, tool: Option<&str>) -> Option<&'c ContextUrn> {
     let all = &case.route.options.default_contexts;
     if all.len() < 2 {
@@ -40,8 +40,8 @@ pub(crate) fn default_context<'c>(case: &Case<'c>, tool: Option<&str>) -> Option
     chosen.map(Named::urn).or_else(|| all.first())
 }
 
-/// The contexts whose tools a list shows: that of the request, and where it named none all default ones of the route that its
-/// reader may use and that count now.
+/// Contexts whose tools a list shows: the request's. If it named none, all usable default contexts of the
+/// route.
 pub(super) fn listed_under<'c>(case: &Case<'c>, sent: &Sent, named: &'c Named) -> Vec<&'c Context> {
     let defaults = &case.route.options.default_contexts;
     if !sent.by_default || defaults.len() < 2 || !defaults.contains(named.urn()) {
@@ -55,7 +55,8 @@ pub(super) fn pinned_in<'c>(contexts: &[&'c Context], tool: &str) -> Option<(&'c
     contexts.iter().find_map(|context| Some((*context, task_of(context, tool)?)))
 }
 
-/// The version of MCP of a request that calls a tool which its caller may see; `terms` define its instances, the tool's first.
+/// MCP version of a request that calls a tool visible to its caller. `terms` define the request's instances,
+/// the tool's first.
 pub(crate) fn visible_call<'t>(
     resolved: &Resolved<'_, '_>,
     mut terms: impl Iterator<Item = (&'t Context, &'t Term)>,
@@ -68,14 +69,15 @@ pub(crate) fn visible_call<'t>(
     terms.nth(at).filter(|tool| may_call(case, *tool)).map(|_| asked.version)
 }
 
-/// What becomes of one tool of a list.
+/// Treatment of one tool in a list.
 pub(super) enum Held {
     Shown,
     Withheld,
     Drifted(String),
 }
 
-/// Whether a policy could let the client call this: who sends a call, or reads a list.
+/// Returns true if a policy could let the client call this tool. The client sends the call, or reads the
+/// list.
 fn may_call(case: &Case<'_>, (context, term): (&Context, &Term)) -> bool {
     let may = |action| {
         let Ok(shape) = term.side(action) else { return false };
@@ -92,7 +94,8 @@ fn may_call(case: &Case<'_>, (context, term): (&Context, &Term)) -> bool {
     [Performative::Request, Performative::Query].into_iter().any(may)
 }
 
-/// `holds` says whether this very page has a pinned tool once, and as signed: whatever is remembered, a page that has it otherwise shows it to nobody.
+/// Decides on one tool of a list. `holds` is true if this page has the pinned tool once, in a signed form.
+/// Otherwise the tool is shown to nobody, whatever is remembered.
 pub(super) fn held(
     case: &Case<'_>,
     contexts: &[&Context],
@@ -103,7 +106,7 @@ pub(super) fn held(
         Some((context, pinned)) => {
             let any = Age { now: case.now.monotonic_ms, most: None };
             let stands = case.tools.stands(Server::of(case.route), (name, pinned.forms()), any, || false);
-            // also one that drifted on another page, or of which the list that would clear it goes on
+            // also drifted on another page, or not yet cleared by a complete list
             if !holds || stands == Err(NotAsSigned::Drifted) {
                 return Held::Drifted(pinned.term.name().to_owned());
             }
@@ -118,16 +121,19 @@ pub(super) fn held(
     if said.is_some_and(|said| may_call(case, said)) { Held::Shown } else { Held::Withheld }
 }
 
-/// The task of the protocol that a call of a tool is which no context names.
+/// The protocol's task for a call of a tool that no context names.
 pub(crate) const UNNAMED: &str = Operation::CallTool.concept();
 
-/// Whether the route takes tools that no context names.
+/// Returns true if the route admits tools that no context names.
 fn passes_unnamed(case: &Case<'_>) -> bool {
     case.route.options.unnamed_tools == UnnamedTools::Pass
 }
 
-/// Whether a tool of this name is one of the context, or of another that the route understands, where one that is none may pass
-/// as [`UNNAMED`]: who names a context without the tool, or an older version, does not get round what is signed of it.
+/// Returns true if a tool of this name belongs to the context, or to another that the route understands.
+/// Always true if the route admits no unnamed tools.
+///
+/// Only other tools may pass as [`UNNAMED`]. A caller therefore cannot evade a signed tool with a context
+/// that lacks it, or with an older version.
 pub(crate) fn names(case: &Case<'_>, context: &Context, tool: &str) -> bool {
     let elsewhere = || {
         let mut known =

@@ -1,4 +1,4 @@
-//! What servers last said of themselves: which tools drifted, and which versions are spoken.
+//! Memory of servers' own descriptions: drifted tools, and supported versions.
 
 use super::lists::Begun;
 use crate::{InspectLimits, Route, owners::Pages};
@@ -9,19 +9,23 @@ use std::{
     sync::{Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
-/// How the servers of receivers describe their tools, for all cores, routes and contexts: whoever lists sees it for everybody, and a call under a context passes only if what was
-/// seen is what that context signs. Names are those of pinned tasks only, so what servers say cannot fill it. Beside them the versions that each receiver speaks.
+/// Descriptions of tools by their servers, shared by all cores, routes and contexts.
 ///
-/// A receiver is who its id says, and it may be reached at several addresses, where different servers may answer. So what a list has
-/// counts for the address that it came from; that a tool drifted or that tools changed puts the others in doubt too, until each of them has listed.
+/// A list read by one caller counts for everybody. A call under a context passes only if the observed form is
+/// one that the context signs. Only names of pinned tasks are stored, so servers cannot fill the memory. It
+/// also holds the versions that each receiver speaks.
+///
+/// A receiver is identified by its id and may have several addresses with different servers. A list counts
+/// for its own address. A drift or an announced change also puts the other addresses in doubt, until each has
+/// listed.
 pub struct ToolWatch {
     seen: Mutex<Seen>,
-    /// Lists that go on.
+    /// Lists that are not read to their end.
     pub(super) lists: Pages<Begun>,
     journal: OnceLock<Journal>,
 }
 
-/// A server: the receiver of a route, at its address.
+/// A server: the receiver of a route at its address.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Server<'r> {
     pub(crate) receiver: &'r str,
@@ -34,42 +38,44 @@ impl<'r> Server<'r> {
     }
 }
 
-/// When a call asks or a list comes, and how old a list may be that a call rests on, in milliseconds.
+/// Time of a call or list, and the maximum age of the list behind a call, in milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Age {
     pub(crate) now: u64,
     pub(crate) most: Option<u64>,
 }
 
-/// Hears of a server whose tools have to be listed again after a restart, before anything else is judged by what it said, and answers
-/// whether that is kept: once of each that is, again with each list of one that is not. It is called while the memory is locked.
+/// Receiver of servers whose tools must be listed again after a restart.
+///
+/// It returns true if it stored the server. A stored server is reported once, others again with each list. It
+/// is called under the memory's lock, before anything else is judged by the server's message.
 type Journal = Box<dyn Fn(&str) -> bool + Send + Sync>;
 
-/// The text of the digest of a form in which a server describes a tool; none for a tool that one page has twice, and for what has no
-/// canonical form: no context signs such.
+/// Digest of a tool's form as text. None for a tool that one page has twice, or that has no canonical form;
+/// no context signs such a form.
 pub(super) type Form = Option<Box<str>>;
 
-/// What a page has of a tool that some context pins.
+/// A pinned tool on a page.
 #[derive(Debug)]
 pub(super) struct Found<'p> {
     pub(super) tool: &'p str,
     pub(super) form: Form,
-    /// What the context of the list signs of it, if it names the tool.
+    /// Forms signed by the context of the list, if it names the tool.
     pub(super) signed: Option<&'p [&'p str]>,
 }
 
-/// Whether this form is one of those that were signed.
+/// Returns true if this form is one of the signed ones.
 pub(super) fn is_signed(signed: &[&str], form: &Form) -> bool {
     form.as_deref().is_some_and(|form| signed.contains(&form))
 }
 
 impl Found<'_> {
-    /// The list is read under a context that signs the tool otherwise.
+    /// Returns true if the context of the list signs other forms.
     fn drifted(&self) -> bool {
         self.signed.is_some_and(|signed| !is_signed(signed, &self.form))
     }
 
-    /// Whether the context of the list signs all of these, so that they are one tool.
+    /// Returns true if the context of the list signs all of these forms, so that they are one tool.
     fn are_one(&self, forms: &[(Form, u64)]) -> bool {
         self.signed.is_some_and(|signed| forms.iter().all(|(form, _)| is_signed(signed, form)))
     }
@@ -77,43 +83,45 @@ impl Found<'_> {
 
 #[derive(Debug, Default)]
 struct Seen {
-    /// By receiver.
+    /// Tools by receiver.
     of: HashMap<String, Tools>,
-    /// What receivers named when they were last asked.
+    /// Versions that receivers last named.
     speaks: HashMap<String, Vec<Version>>,
-    /// Receivers that the journal keeps.
+    /// Receivers stored by the journal.
     told: HashSet<String>,
-    /// Receivers that the journal could not keep: after a restart they would be trusted.
+    /// Receivers that the journal could not store. A restart would trust them.
     unkept: HashSet<String>,
 }
 
 /// The tools of one receiver.
 #[derive(Debug, Default)]
 struct Tools {
-    /// How often it said that they changed; more than never also where that is assumed.
+    /// Announced changes; at least one if a change is assumed.
     changes: u64,
-    /// How many pages of its lists were read since the last change.
+    /// Pages read since the last change.
     pages: u64,
-    /// What is known of each tool, by address.
+    /// Tools by address and name.
     described: HashMap<Box<str>, HashMap<Box<str>, Described>>,
-    /// Tools that became others somewhere since the last change: each has to be listed at each address before it is called there.
+    /// Tools that drifted at some address since the last change. Each must be listed at an address before it
+    /// is called there.
     doubted: HashSet<Box<str>>,
 }
 
-/// How a server describes a tool.
+/// Description of a tool by its server.
 #[derive(Debug, Default)]
 struct Described {
-    /// Every form that was seen and that no whole list took back, each with the number of the page that had it last.
+    /// Observed forms that no complete list has cleared, each with the number of its last page.
     forms: Vec<(Form, u64)>,
-    /// When a list that counts was read to its end, and had one form only.
+    /// Time of the last complete list that counted and had one form only.
     settled: Option<u64>,
 }
 
-/// Forms of one tool that are told apart: a server that makes more of them has a tool that nothing was signed for, until a whole list settles it.
+/// Maximum number of forms of one tool. A server with more has an unsigned tool, until a complete list
+/// settles it.
 const MAX_FORMS: usize = 8;
 
 impl Described {
-    /// A page has it in this form; whether that is a new one.
+    /// Records the form on a page. Returns true if it is new.
     fn seen(&mut self, form: &Form, page: u64) -> bool {
         if let Some((_, last)) = self.forms.iter_mut().find(|(known, _)| known == form) {
             *last = page;
@@ -132,7 +140,7 @@ impl Tools {
         self.described.get(upstream)?.get(tool)
     }
 
-    /// The tool has to be listed again, at every address.
+    /// Requires another list of the tool at every address.
     fn unsettle(&mut self, tool: &str) {
         for there in self.described.values_mut() {
             if let Some(described) = there.get_mut(tool) {
@@ -142,18 +150,19 @@ impl Tools {
     }
 }
 
-/// Why a tool is not called.
+/// Reason why a tool is not called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NotAsSigned {
-    /// It was last described otherwise than it was signed, at this address.
+    /// The server at this address last described another form than the signed one.
     Drifted,
-    /// The server said that its tools changed, or this one drifted at another address, and no list that was asked for since has had it as signed.
+    /// The server announced a change, or the tool drifted at another address. No list requested since had the
+    /// signed form.
     Changed,
-    /// No list that is young enough has had it as signed.
+    /// No recent list had the signed form.
     Old,
-    /// No list was read that has it, and contexts differ in what they sign of it.
+    /// No list had the tool, and contexts sign different forms of it.
     Unseen,
-    /// Its server's tools drifted or changed, and that cannot be kept over a restart.
+    /// The server's tools drifted or changed, and the journal could not store it.
     Unkept,
 }
 
@@ -170,7 +179,7 @@ impl Default for ToolWatch {
 }
 
 impl ToolWatch {
-    /// An empty memory. Of lists that go on it holds as many pages of one agent, and of as many agents, as of other lists.
+    /// An empty memory. Open lists have the same bounds per agent and in agents as other lists.
     pub(crate) fn with_limits(limits: &InspectLimits) -> Self {
         Self {
             seen: Mutex::default(),
@@ -179,8 +188,7 @@ impl ToolWatch {
         }
     }
 
-    /// Says that the tools of these servers changed, as far as anybody knows: what was seen of them is forgotten, so that each is listed
-    /// again before it is called.
+    /// Assumes that the tools of these servers changed. Each must be listed again before it is called.
     pub fn restore(&self, servers: impl IntoIterator<Item = String>) {
         let mut seen = self.locked();
         for server in servers {
@@ -189,8 +197,10 @@ impl ToolWatch {
         }
     }
 
-    /// Tells `journal` from now on of each server whose tools drifted or changed; it answers whether that is kept over a restart. While
-    /// it is not, no pinned tool of the server is called, and it is told again with each list. Only the first journal is heard.
+    /// Sets the journal of servers whose tools drifted or changed. Only the first journal is used.
+    ///
+    /// It returns true if it stored the server across restarts. Until then no pinned tool of the server is
+    /// called, and each list reports it again.
     pub fn tell(&self, journal: impl Fn(&str) -> bool + Send + Sync + 'static) {
         let _ = self.journal.set(Box::new(journal));
     }
@@ -208,22 +218,22 @@ impl ToolWatch {
         }
     }
 
-    /// How often the receiver said that its tools changed: what a list counts against that is asked for now.
+    /// Announced tool changes of the receiver. A list request made now counts against this number.
     pub(crate) fn changes(&self, receiver: &str) -> u64 {
         self.locked().of.get(receiver).map_or(0, |tools| tools.changes)
     }
 
-    /// How many pages of the receiver's lists were read since its tools changed.
+    /// Pages of the receiver's lists that were read since its tools changed.
     pub(super) fn pages(&self, receiver: &str) -> u64 {
         self.locked().of.get(receiver).map_or(0, |tools| tools.pages)
     }
 
-    /// Whether a tool of this receiver may have to be listed before it is called.
+    /// Returns true if a tool of this receiver may need another list before a call.
     pub(crate) fn in_doubt(&self, receiver: &str) -> bool {
         self.locked().of.get(receiver).is_some_and(|tools| tools.changes > 0 || !tools.doubted.is_empty())
     }
 
-    /// A page of a list that was asked for after so many changes has these tools in these forms.
+    /// Records a page: tools with their forms. `asked_after` is the number of changes when it was requested.
     pub(super) fn describes(&self, server: Server<'_>, asked_after: u64, found: &[Found<'_>]) {
         let mut seen = self.locked();
         let tools = seen.of.entry(server.receiver.to_owned()).or_default();
@@ -232,7 +242,8 @@ impl ToolWatch {
         let mut kept = false;
         for one in found {
             if tools.changes != asked_after {
-                // the server has said since that this counts no longer: a tool that differs has to be listed again, and no more is known
+                // the list is outdated: a tool that differs must be listed again, and nothing else follows
+                // from it
                 let same = |here: &Described| matches!(&here.forms[..], [(form, _)] if *form == one.form);
                 if one.drifted() || !tools.at(server.upstream, one.tool).is_some_and(same) {
                     tools.unsettle(one.tool);
@@ -255,8 +266,11 @@ impl ToolWatch {
         }
     }
 
-    /// A list was read to its end that was asked for after so many changes, and begun after so many pages, and has these tools in these forms. It says nothing of
-    /// other addresses, nor of a tool that a page had in another form since it was begun.
+    /// Settles the tools of a complete list. `asked_after` and `pages` are the counts of changes and pages at
+    /// its start.
+    ///
+    /// The list says nothing about other addresses, nor about a tool with another form on a page read since
+    /// its start.
     pub(super) fn settles(
         &self,
         server: Server<'_>,
@@ -279,17 +293,21 @@ impl ToolWatch {
         }
     }
 
-    /// A server says that its tools changed: what was held against the pins before, or is on its way, counts no longer.
+    /// Invalidates everything known about a receiver's tools, including lists under way, after an announced
+    /// change.
     pub(crate) fn changed(&self, receiver: &str) {
         let mut seen = self.locked();
         let tools = seen.of.entry(receiver.to_owned()).or_default();
-        // each has to be listed before it is called, so whether it drifted is seen then
+        // each must be listed before a call, so a drift shows then
         *tools = Tools { changes: tools.changes.saturating_add(1), ..Tools::default() };
         self.keep(&mut seen, receiver);
     }
 
-    /// Whether the server describes a tool as it was signed, as far as anybody has seen, whatever context the lists were read under. `apart` says whether other
-    /// contexts sign it otherwise, so that the server's own list has to tell which of them it is.
+    /// Checks that the server's observed form of a tool is signed, whatever context its lists were read
+    /// under.
+    ///
+    /// `apart` returns true if other contexts sign other forms. The server's own list then has to tell which
+    /// one applies.
     pub(super) fn stands(
         &self,
         server: Server<'_>,
@@ -317,19 +335,19 @@ impl ToolWatch {
         if age.most.is_none_or(young) { Ok(()) } else { Err(NotAsSigned::Old) }
     }
 
-    /// The server named these versions when it was asked.
+    /// Records the versions that the server named.
     pub(crate) fn speaks(&self, server: &str, versions: Vec<Version>) {
         if !versions.is_empty() {
             self.locked().speaks.insert(server.to_owned(), versions);
         }
     }
 
-    /// The versions that are spoken by a server, of those that are carried: what it named last, and all before it was asked.
+    /// Supported versions of a server: those that it last named, or all before it was asked.
     pub(crate) fn spoken(&self, server: &str) -> Vec<Version> {
         self.locked().speaks.get(server).cloned().unwrap_or_else(|| Version::ALL.to_vec())
     }
 
-    /// A thread that panicked while it held the lock left whole entries: each change is one call.
+    /// Takes the lock, also after a panic: each change is one call, so entries are whole.
     fn locked(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,8 +1,9 @@
-//! What is proposed between two agents where the binding has no conversations: native L8 (F0-08).
+//! Proposals between two agents in a binding without conversations: native L8 (F0-08).
 //!
-//! An envelope has no member for what it answers. So a proposal is open between the two agents under the line of contexts that it was made
-//! under, whichever route either of them takes, until the other one answers it; each answer answers one. Which one, the id of its
-//! message may say; where it does not, there must be no choice.
+//! An envelope cannot name the message it answers. A proposal is therefore open between two agents under its
+//! context line, on any route, until the other agent answers it.
+//!
+//! Each answer answers one proposal. The id of its message may name it; otherwise only one may be open.
 
 mod written;
 
@@ -14,11 +15,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// Where room is made an eighth goes at once, so that it is not made for every one that comes.
+/// Making room frees one eighth at once, so that it happens rarely.
 const PART: usize = 8;
 
-/// Which side an agent is of: two agents speak on routes of either, so it is settled by their ids. Of one that speaks to itself,
-/// which sends a request and which a reply.
+/// The side of an agent, by the order of the two ids, since both agents may send requests. If an agent talks
+/// to itself, requests and replies give the sides.
 pub(crate) fn side(speaker: &str, other: &str, speaks_as: Side) -> Side {
     match speaker.cmp(other) {
         std::cmp::Ordering::Less => Side::Caller,
@@ -27,7 +28,7 @@ pub(crate) fn side(speaker: &str, other: &str, speaks_as: Side) -> Side {
     }
 }
 
-/// Between whom something is proposed: who proposes, to whom, and under which line.
+/// The parties and the line of a proposal.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Between<'p> {
     pub(crate) by: &'p str,
@@ -35,7 +36,7 @@ pub(crate) struct Between<'p> {
     pub(crate) line: &'p str,
 }
 
-/// What the id of an answer's message begins with if it names the proposal: the id of the proposal's message follows.
+/// Prefix of an answer's message id that names a proposal. The id of the proposal's message follows.
 const NAMES: &str = "re-";
 
 /// A message that answers a proposal.
@@ -47,12 +48,13 @@ pub(crate) struct Answer<'m> {
     by: Side,
 }
 
-/// By what a message is known again: the same words under the same id, however they are spaced, and the same numbers to their last digit.
+/// The digest that identifies a repeated message: the same id and values, whatever the spacing. Numbers must
+/// agree to their last digit.
 pub(crate) fn same(message: &Message<'_>) -> Digest {
     let mut text = format!("{}\n{}\n", message.message_id, message.performative);
     message.claims.iter().for_each(|claim| text += &format!("{}\n", claim.urn));
     for said in &message.instances {
-        // neither a name nor JSON text holds a line end
+        // neither names nor JSON text hold a line end
         let key = said.pointer.key.unwrap_or_default();
         text += &format!("{key}\n{}\n", said.name);
         written::object(said.object, &mut text);
@@ -62,13 +64,13 @@ pub(crate) fn same(message: &Message<'_>) -> Digest {
 }
 
 impl<'m> Answer<'m> {
-    /// What `by` answers with this message.
+    /// The answer of `by` in this message.
     pub(crate) fn of(message: &Message<'m>, by: Side) -> Self {
         let (names, says) = (message.message_id.strip_prefix(NAMES), message.performative);
         Self { names, says, message: same(message), by }
     }
 
-    /// Whether its id says which proposal it is for.
+    /// Returns true if the message id names a proposal.
     pub(crate) fn names_one(&self) -> bool {
         self.names.is_some()
     }
@@ -77,7 +79,7 @@ impl<'m> Answer<'m> {
         self.names.is_some_and(|id| proposal.message.as_ref().is_some_and(|(own, _)| **own == *id))
     }
 
-    /// Which message it is.
+    /// Digest of the message.
     pub(crate) fn message(&self) -> Digest {
         self.message
     }
@@ -102,8 +104,8 @@ struct Open {
 }
 
 impl Open {
-    /// Makes room among those of one agent: the oldest of what is over goes first, then the oldest of those to the agent that most were
-    /// made to, so that no agent makes another one forget what it proposed to others.
+    /// Makes room among one agent's proposals. The oldest closed ones go first, then the oldest to the agent
+    /// that received most. No agent can therefore displace its peer's proposals to others.
     fn forget_some(&mut self, by: &str) {
         let Some(made) = self.by.get_mut(by) else { return };
         let before = made.len();
@@ -123,7 +125,7 @@ impl Open {
     }
 }
 
-/// Forgets an eighth of what was proposed to the agent that most was proposed to.
+/// Forgets an eighth of the proposals to the agent that received most.
 fn forget_oldest(all: &mut VecDeque<Made>) {
     let mut to: HashMap<&str, usize> = HashMap::new();
     for made in all.iter() {
@@ -139,25 +141,27 @@ fn forget_oldest(all: &mut VecDeque<Made>) {
     });
 }
 
-/// A proposal, whether it is open, and whether the message that is looked at answered it before.
+/// A proposal, a flag for open ones, and a flag for those that the same message answered before.
 type Found<'p> = (&'p Arc<Proposal>, bool, bool);
 
-/// What one answer is for.
+/// Proposals of one answer.
 type All = Vec<Arc<Proposal>>;
 
-/// Those of them that are open.
+/// The open ones among them.
 fn open<'p>(found: impl Iterator<Item = &'p Found<'p>>, why_none: OutOfTurn) -> Result<All, OutOfTurn> {
     let open: All = found.filter(|(_, open, _)| *open).map(|(proposal, ..)| Arc::clone(proposal)).collect();
     if open.is_empty() { Err(why_none) } else { Ok(open) }
 }
 
-/// The only one.
+/// The only open proposal.
 fn only(open: All, why_several: OutOfTurn) -> Result<All, OutOfTurn> {
     if open.len() > 1 { Err(why_several) } else { Ok(open) }
 }
 
-/// The open proposals of all pairs, for all cores. Bounded for each agent that proposes and in all, where the one that holds most
-/// forgets first, of those to the agent that most were made to. They are not kept over a restart: a proposal is then made again.
+/// Open proposals of all pairs, shared by all cores.
+///
+/// Bounded per proposing agent and in total. The agent that holds most forgets first, among its proposals to
+/// the agent that received most. A restart forgets them, and they have to be made again.
 pub(crate) struct Pairs {
     each: usize,
     all: usize,
@@ -169,12 +173,17 @@ impl Pairs {
         Self { each: each.max(1), all: all.max(1), open: Mutex::default() }
     }
 
-    /// The proposal that an answer is for. Of a message that was said before, the one that it answered then; of one that names a proposal
-    /// that one and no other; then `own`, what the request of a reply proposed; else the only one that is open. A REJECT of a name under
-    /// which different ones are open is for all of them.
+    /// The proposals that an answer is for.
+    ///
+    /// - A repeated message: the proposal that it answered before.
+    /// - A message that names a proposal: that one.
+    /// - A reply: `own`, the proposal of its request.
+    /// - Otherwise: the only open one.
+    ///
+    /// A REJECT of a name with several open proposals is for all of them.
     ///
     /// # Errors
-    /// [`OutOfTurn`], also where that one is not open or not known: no other takes its place.
+    /// [`OutOfTurn`], also if the named proposal is closed or unknown: no other takes its place.
     pub(crate) fn answered(
         &self,
         between: Between<'_>,
@@ -184,7 +193,7 @@ impl Pairs {
         let all = self.locked();
         let made = all.by.get(between.by).into_iter().flatten();
         let here = made.filter(|made| made.is_between(between.to, between.line));
-        // each is looked at once, so that what is taken meanwhile is not missed among the open ones
+        // each state is read once, so a concurrent take cannot hide an open one
         let here = here.filter(|made| made.proposal.by != answer.by).map(|made| {
             let stands = *made.proposal.locked();
             (&made.proposal, stands.is == Is::Open, stands.answer == Some(answer.message))
@@ -199,7 +208,7 @@ impl Pairs {
         if answer.names_one() {
             let mut named = here.iter().filter(|(proposal, ..)| answer.is_for(proposal)).peekable();
             if named.peek().is_none() {
-                // what the request proposed may be forgotten here, and is known all the same
+                // the request's proposal may be forgotten here, and is still known
                 return own.filter(|own| answer.is_for(own)).map_or(Err(OutOfTurn::Unknown), of_own);
             }
             let open = open(named, OutOfTurn::NotOpen)?;
@@ -215,8 +224,9 @@ impl Pairs {
         }
     }
 
-    /// This is proposed: what is handed back, which of a message that came before is what that proposed, answered or not. Two that are open
-    /// under one id are answered by nobody, since who answers the one may not know of the other.
+    /// Records a proposal. Returns the earlier one if the same message made it before, answered or not.
+    ///
+    /// Two open proposals under one id cannot be accepted: an answer to one may not know of the other.
     pub(crate) fn propose(
         &self,
         Between { by, to, line }: Between<'_>,
@@ -248,7 +258,7 @@ impl Pairs {
         proposal
     }
 
-    /// A thread that panicked while it held the lock left whole entries: each change is one call.
+    /// Takes the lock, also after a panic: each change is one call, so entries are whole.
     fn locked(&self) -> MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }

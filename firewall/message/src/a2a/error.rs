@@ -46,7 +46,7 @@ use ProtocolError::{
     PushNotificationNotSupported, TaskNotCancelable, TaskNotFound, UnsupportedOperation, VersionNotSupported,
 };
 
-/// How each transport writes an error.
+/// The forms of an error in each transport.
 struct Written {
     number: i32,
     http: u16,
@@ -70,7 +70,7 @@ const ARGUMENT: (u8, &str) = (3, "INVALID_ARGUMENT");
 const FOUND: (u8, &str) = (5, "NOT_FOUND");
 const PRECONDITION: (u8, &str) = (9, "FAILED_PRECONDITION");
 const INTERNAL: (u8, &str) = (13, "INTERNAL");
-/// The status code of gRPC for what is not there at all.
+/// The gRPC status code for a method that does not exist.
 const UNIMPLEMENTED: u8 = 12;
 
 impl ProtocolError {
@@ -150,8 +150,8 @@ impl ProtocolError {
         self.written().grpc
     }
 
-    /// Whether an agent may say it with this status code of gRPC: its own, or `UNIMPLEMENTED` for what is not supported, as the SDK for
-    /// Python has it.
+    /// Returns true if an agent may send this error with the gRPC status `status`. That is its own code, or `UNIMPLEMENTED`
+    /// for an unsupported request, as the Python SDK sends it.
     const fn has_grpc_status(self, status: u8) -> bool {
         let unsupported =
             matches!(self, PushNotificationNotSupported | UnsupportedOperation | VersionNotSupported);
@@ -163,12 +163,12 @@ impl ProtocolError {
         self.written().status
     }
 
-    /// `reason` of the `google.rpc.ErrorInfo` of both, of domain `a2a-protocol.org`.
+    /// `reason` of the `google.rpc.ErrorInfo` in both bindings, of domain `a2a-protocol.org`.
     pub const fn reason(self) -> &'static str {
         self.written().reason
     }
 
-    /// The gateway's own words for it: what an agent says in their place never passes.
+    /// The gateway's own text for the error. The agent's text never passes.
     pub const fn text(self) -> &'static str {
         self.written().text
     }
@@ -185,8 +185,8 @@ impl ProtocolError {
 }
 
 impl ProtocolError {
-    /// What the protocol calls the fault of a request: what is wrong with the parameters is `InvalidParams`, with what stands around
-    /// them `InvalidRequest`. Bytes that are no JSON have no fault here: they are [`ProtocolError::JsonParse`].
+    /// Maps a request's fault to the protocol's error: `InvalidParams` for the parameters, `InvalidRequest` for what
+    /// surrounds them. Bytes that are not JSON are [`ProtocolError::JsonParse`] and have no fault here.
     pub fn of_fault(fault: &MessageFault, form: Form) -> Self {
         match (fault.kind, form) {
             (FaultKind::MethodUnsupported, _) => MethodNotFound,
@@ -210,7 +210,7 @@ impl fmt::Display for ProtocolError {
 /// An agent answered with an error. What it wrote is not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AgentError {
-    /// Which, if it is one of the protocol's.
+    /// The error, if the protocol defines it.
     pub known: Option<ProtocolError>,
 }
 
@@ -224,8 +224,8 @@ impl AgentError {
         }
     }
 
-    /// The body of an error of the HTTP+JSON binding: `{"error": {code, status, message, details}}` and nothing beside it. `None` for
-    /// what is none.
+    /// Reads the body of an HTTP+JSON error: `{"error": {code, status, message, details}}` without other members. `None` for
+    /// any other body.
     pub(super) fn of_body(json: &Json<'_>) -> Option<Self> {
         let object = json.as_object().filter(|object| object.len() == 1)?;
         let details = object.get("error")?.as_object()?.get("details").and_then(Json::as_array);
@@ -236,9 +236,9 @@ impl AgentError {
         Some(Self { known: reason.and_then(ProtocolError::of_reason) })
     }
 
-    /// An answer of the HTTP+JSON binding whose status is no success: the body is a `google.rpc.Status` under `error`, or a problem
-    /// document (RFC 9457) whose `type` ends in the error's name. Where neither says it, and for a status that the error does not have,
-    /// it is none of the protocol's.
+    /// Reads an answer of the HTTP+JSON binding whose status is no success. The body is a `google.rpc.Status` under `error`,
+    /// or a problem document (RFC 9457) whose `type` ends in the error's name. The error is unknown if neither names one, or
+    /// if the named error does not have this status.
     pub fn of_http(status: u16, body: Option<&Json<'_>>) -> Self {
         let known = body.and_then(|json| match Self::of_body(json) {
             Some(error) => error.known,
@@ -247,9 +247,9 @@ impl AgentError {
         Self { known: known.filter(|error| error.http_status() == status) }
     }
 
-    /// An answer of gRPC whose status is not OK: `reason` is that of the `google.rpc.ErrorInfo` of domain `a2a-protocol.org` in
-    /// its details, and counts if the status is that error's. Without it `NOT_FOUND` and `UNIMPLEMENTED` still tell what they mean; with
-    /// one that the protocol does not have they do not.
+    /// Reads a gRPC answer whose status is not OK. `reason` is that of the `google.rpc.ErrorInfo` of domain
+    /// `a2a-protocol.org` in its details, and counts if the status is that error's. Without a reason, `NOT_FOUND` and
+    /// `UNIMPLEMENTED` still name their error; with an unknown reason they do not.
     pub fn of_grpc(status: u8, reason: Option<&str>) -> Self {
         let known = match (reason, status) {
             (Some(reason), _) => {

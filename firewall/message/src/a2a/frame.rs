@@ -1,4 +1,4 @@
-//! What every reader of the binding is told, and what they all say of an instance.
+//! State that every reader of the binding shares, and the steps that all readers take for an instance.
 
 use super::Version;
 use crate::{
@@ -13,7 +13,7 @@ use semgate_contexts::{
 };
 use std::sync::LazyLock;
 
-/// What is judged where a request leaves its parameters out.
+/// The object that is judged when a request omits its parameters.
 static EMPTY: LazyLock<Object<'static>> = LazyLock::new(Object::default);
 
 /// The object of a request without parameters.
@@ -21,7 +21,7 @@ pub(super) fn empty<'j>() -> &'j Object<'j> {
     &EMPTY
 }
 
-/// One reading: of which version, by which options, and whether JSON-RPC stands around it.
+/// The context of one reading: version, options, and whether JSON-RPC surrounds the object.
 #[derive(Clone, Copy)]
 pub(super) struct Frame<'r> {
     pub version: Version,
@@ -30,7 +30,7 @@ pub(super) struct Frame<'r> {
 }
 
 impl Frame<'_> {
-    /// A place of the JSON-RPC form as it is in this form.
+    /// Translates a location of the JSON-RPC form into this form.
     pub fn place(&self, place: &'static str) -> &'static str {
         if self.rpc {
             return place;
@@ -38,7 +38,7 @@ impl Frame<'_> {
         place.strip_prefix("/params").or_else(|| place.strip_prefix("/result")).unwrap_or(place)
     }
 
-    /// Whether the version is 0.3, whose objects say their `kind`.
+    /// Returns true for version 0.3, whose objects carry a `kind`.
     pub fn old(&self) -> bool {
         self.version == Version::V03
     }
@@ -71,8 +71,8 @@ impl Frame<'_> {
         Ok(())
     }
 
-    /// `metadata` that holds no claim: empty, or whatever it holds where the route admits data. `judged` tells whether with the
-    /// object that holds it, or by itself.
+    /// Reads `metadata` without a claim. A route that admits data lets it hold anything. `judged` selects whether it is
+    /// judged with its object or by itself.
     pub fn metadata<'j>(
         &self,
         json: &'j Json<'j>,
@@ -108,7 +108,7 @@ impl Frame<'_> {
         }
     }
 
-    /// The claim stands where the binding reads it, and nowhere else: what is not read could differ.
+    /// Refuses a claim where the binding reads none: an unread claim could differ from the one that is judged.
     fn no_claim(&self, members: &Object<'_>, path: &str) -> Read<()> {
         let known = [self.reading.extension];
         if members.get(self.reading.extension).is_some() || members.case_variant_of(&known).is_some() {
@@ -121,7 +121,7 @@ impl Frame<'_> {
 /// The concept of metadata that a route admits.
 pub(super) const METADATA: &str = "metadata";
 
-/// What the metadata is judged with.
+/// The instance that metadata is judged in.
 #[derive(Clone, Copy)]
 pub(super) enum Judged {
     /// The object that holds it is an instance whose schema has a member for it.
@@ -130,12 +130,12 @@ pub(super) enum Judged {
     ByItself(Performative),
 }
 
-/// Where an instance stands.
+/// The location of an instance.
 pub(super) fn pointer<'j>(path: &str) -> Pointer<'j> {
     Pointer { base: Base::Built(path.into()), key: None }
 }
 
-/// Notes an id once if it is said again and again.
+/// Notes an id once, even if the message repeats it.
 pub(super) fn note<'j>(ids: &mut Vec<&'j str>, id: &'j str) {
     if ids.last() != Some(&id) {
         ids.push(id);

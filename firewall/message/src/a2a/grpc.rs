@@ -1,9 +1,12 @@
 //! A2A 1.0 over gRPC: messages of `lf.a2a.v1` as bytes of protobuf, read into the JSON that the protobuf mapping gives them.
 //!
-//! What is judged is that JSON; what is forwarded is the bytes. So every byte must have a meaning, and one only, on which all
-//! readers agree: a field that the protocol does not have (readers drop or keep it unseen), one that is there twice (readers keep
-//! the last, or merge), a second member of a `oneof`, a number written longer than need be, cut to fewer bits or without a name,
-//! text that is not UTF-8, a key of a map twice, a `Value` that holds none, and a number that is not finite are all refused.
+//! The gateway judges that JSON but forwards the bytes. So every byte must have exactly one meaning, on which all readers
+//! agree. Refused are:
+//! - a field that the protocol does not have (readers drop it or keep it unseen)
+//! - a singular field that is there twice (readers keep the last, or merge), and a second member of a `oneof`
+//! - a number that is not in its shortest form, is cut to fewer bits, or has no name
+//! - text that is not UTF-8, a map key that is there twice, a `Value` that holds nothing, and a number that is not finite
+//!
 //! The rules are in `docs/spec/a2a-grpc.md`; the protocol's own definition is in `proto/`.
 
 mod card;
@@ -26,14 +29,14 @@ use semgate_contexts::json;
 /// The service whose methods the binding carries.
 pub const SERVICE: &str = "lf.a2a.v1.A2AService";
 
-/// The deepest nesting of messages: what the implementations for C++, Java, Python and Rust read at most, so that nothing passes
-/// that a receiver would cut off. A level of JSON takes up to three: `Value`, `Struct` and the entry of its map.
+/// The deepest nesting of messages: the lowest limit of the implementations for C++, Java, Python and Rust. So no receiver
+/// cuts off a message that passes. One level of JSON takes up to three levels: `Value`, `Struct` and the map entry.
 pub const MAX_DEPTH: usize = 100;
 
-/// Fields on the wire for each value of JSON: in an object the entry, its key, its value and what that holds.
+/// Fields on the wire for each value of JSON. In an object these are the entry, its key, its value and that value's content.
 const FIELDS_A_NODE: usize = 4;
 
-/// Bounds on what is read. Every bound is inclusive.
+/// Bounds of a read. Every bound is inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of the message, and of the JSON text that it becomes, else [`FaultKind::TooLarge`].
@@ -45,7 +48,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// What fits to the limits of the strict reader, which reads the result: the same bytes, and room for as many values.
+    /// Limits that fit those of the strict reader, which reads the result: the same bytes, and room for as many values.
     #[must_use]
     pub const fn of(limits: &json::Limits) -> Self {
         Self {
@@ -100,7 +103,8 @@ pub fn event(bytes: &[u8], limits: &Limits) -> Read<Vec<u8>> {
     read(&schema::STREAM_RESPONSE, bytes, limits)
 }
 
-/// The bytes of the message that asks for an operation, from the JSON that [`request`] gives: for a request that the gateway writes anew.
+/// The bytes of the message that asks for an operation, from the JSON that [`request`] gives. For requests that the gateway
+/// rewrites.
 ///
 /// # Errors
 /// As for [`write_reply`].
@@ -108,7 +112,8 @@ pub fn write_request(operation: Operation, json: &json::Json<'_>) -> Read<Vec<u8
     encode::message(of(operation)?.asks, json)
 }
 
-/// The bytes of the message that answers an operation, from the JSON that [`reply`] gives: for an answer that the gateway writes anew.
+/// The bytes of the message that answers an operation, from the JSON that [`reply`] gives. For answers that the gateway
+/// rewrites.
 ///
 /// # Errors
 /// A member that the message does not have, or a value of another kind than the field's.

@@ -1,4 +1,4 @@
-//! Lists of tasks: each is judged for itself, and the list is written anew without those that are withheld.
+//! Lists of tasks: each task is judged by itself, and the list is rewritten without withheld tasks.
 
 use super::{frame::Frame, params::count, reply::page_token, task};
 use crate::{
@@ -54,30 +54,30 @@ pub(super) fn read<'j>(
     Ok(TaskList { tasks, json: items, next, total, rpc_id: like.rpc_id.clone() })
 }
 
-/// What is told beside the tasks of a list that is written anew.
+/// Members beside the tasks of a rewritten list.
 #[derive(Clone, Copy, Debug)]
 pub struct Paging<'t> {
-    /// What asks for the next page; none if no more is told of.
+    /// The token of the next page; none after the last.
     pub next: Option<&'t str>,
-    /// The size of a page, as it was asked for or as the protocol has it.
+    /// The page size, as requested or as the protocol has it.
     pub page_size: i64,
-    /// How many tasks the listing has, all pages together.
+    /// The number of tasks in all pages together.
     pub total: usize,
 }
 
 impl<'j> TaskList<'j> {
-    /// What the agent has for the next page: made by it, and it may name what is others'.
+    /// The agent's token for the next page. It is the agent's text, and may name another caller's tasks.
     pub fn next(&self) -> Option<&'j str> {
         self.next
     }
 
-    /// How many tasks there are by the agent's count, which is of all callers unless it keeps them apart.
+    /// The agent's number of tasks. It counts all callers' tasks unless the agent keeps callers apart.
     pub fn total(&self) -> Option<usize> {
         self.total
     }
 
-    /// The list with those tasks only whose places (from 0, ascending) `kept` holds, in the form that was asked in: JSON-RPC if
-    /// there is an id, else the result alone. Nothing that the agent counted is told but what `told` says.
+    /// The list reduced to the tasks at the indices in `kept` (from 0, ascending). Its form is the request's: JSON-RPC if
+    /// there is an id, else the result alone. Paging members come from `told`, and no count is the agent's.
     ///
     /// Values are written as they were read, numbers digit for digit.
     pub fn keeping(&self, kept: &[usize], told: Paging<'_>) -> Vec<u8> {

@@ -1,4 +1,4 @@
-//! Every member name of the binding in both versions, for telling a duplicate in another case of letters.
+//! Every member name of the binding in both versions, to detect duplicates that differ in case.
 
 pub(super) const KNOWN: &[&str] = &[
     // JSON-RPC

@@ -1,4 +1,4 @@
-//! What a request of A2A asks for: a closed list, whatever version and transport it comes by.
+//! Operations of A2A: one closed list for all versions and transports.
 
 use super::Version;
 use semgate_contexts::Performative;
@@ -27,7 +27,7 @@ pub enum Operation {
     ListTaskPushNotificationConfigs,
     /// Ends a push configuration.
     DeleteTaskPushNotificationConfig,
-    /// Reads the card for those whom the agent knows.
+    /// Reads the card for authenticated callers.
     GetExtendedAgentCard,
     /// Reads the public card: a path of its own, and no method of JSON-RPC.
     GetAgentCard,
@@ -74,7 +74,7 @@ impl Operation {
         }
     }
 
-    /// The operation of a name of `a2a.proto`, byte for byte. What the gRPC binding calls.
+    /// The operation of a name of `a2a.proto`, byte for byte. The gRPC binding uses this name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|operation| operation.as_str() == name)
     }
@@ -102,12 +102,12 @@ impl Operation {
         Self::ALL.into_iter().find(|operation| operation.method(version) == Some(method))
     }
 
-    /// Whether its answer is a stream of events. An answer in one piece may still come: an error that comes before the first event.
+    /// Returns true if the answer is a stream of events. An error before the first event may still come as one piece.
     pub const fn streams(self) -> bool {
         matches!(self, SendStreamingMessage | SubscribeToTask)
     }
 
-    /// Whether it carries a message.
+    /// Returns true if the operation carries a message.
     pub const fn sends(self) -> bool {
         matches!(self, SendMessage | SendStreamingMessage)
     }

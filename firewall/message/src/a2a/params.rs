@@ -1,4 +1,4 @@
-//! Parameters of the operations that carry no message: closed, and then an instance of the operation's concept.
+//! Parameters of the operations that carry no message: closed here, then judged as an instance of the operation's concept.
 
 use super::{
     Operation, State, Version,
@@ -12,7 +12,7 @@ use crate::{
 };
 use semgate_contexts::json::Json;
 
-/// What a member of the parameters is.
+/// The type of a member of the parameters.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Member {
     /// The tenant of the route.
@@ -23,9 +23,9 @@ pub(super) enum Member {
     Conversation,
     /// A push configuration of the task.
     Config,
-    /// An integer of 32 bits; what is out of bounds the agent says.
+    /// An integer of 32 bits. Its bounds are checked by the agent.
     Count,
-    /// What the last page gave.
+    /// The token that the previous page gave.
     Token,
     /// The name of a state.
     State,
@@ -39,10 +39,10 @@ pub(super) enum Member {
 
 use Member::{Config, Conversation, Count, Flag, Metadata, Task, Tenant, Time, Token};
 
-/// A row: name, what it is, and whether it must be there.
+/// A row: name, type, and presence.
 pub(super) type Row = (&'static str, Member, Need);
 
-/// Whether a member must be there.
+/// The presence of a member.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Need {
     Must,
@@ -101,7 +101,7 @@ pub(super) const fn rows(operation: Operation, version: Version) -> &'static [Ro
     }
 }
 
-/// Reads the parameters of an operation without a message; without any where the operation can do without.
+/// Reads the parameters of an operation without a message. Allows absent parameters where no member is required.
 pub(super) fn read<'j>(
     operation: Operation,
     params: Option<&'j Json<'j>>,
@@ -176,7 +176,8 @@ fn closed<'j>(
     Ok(())
 }
 
-/// What A2A 1.0 says of the parameters of `ListTasks` beyond their types (`ListTasksRequest`, and the answer to a faulty one in §6.5).
+/// The fault of a `ListTasks` parameter that breaks a bound of A2A 1.0 beyond its type (`ListTasksRequest`, and the faulty
+/// one in §6.5).
 fn out_of_bounds(name: &str, value: &Json<'_>) -> Option<&'static str> {
     let number = || value.as_number().and_then(|n| n.as_i64_exact()).unwrap_or_default();
     match name {
@@ -189,8 +190,8 @@ fn out_of_bounds(name: &str, value: &Json<'_>) -> Option<&'static str> {
     }
 }
 
-/// Whether `key` is the name that `a2a.proto` has for the member. Readers of proto3 JSON take both, and clients send both; in parameters
-/// without a message whoever does not take it only sees less than was judged.
+/// Returns true if `key` is the member's name in `a2a.proto`. Clients send either name, and readers of proto3 JSON take both.
+/// Without a message in the parameters, a reader that ignores this name sees less than was judged.
 pub(super) fn is_proto_name(key: &str, name: &str) -> bool {
     let mut key = key.bytes();
     let same = name.bytes().all(|b| {
@@ -200,12 +201,12 @@ pub(super) fn is_proto_name(key: &str, name: &str) -> bool {
     same && key.next().is_none()
 }
 
-/// A member that is there by both of its names.
+/// The fault of a member that is there by both of its names.
 pub(super) fn twice(path: &str, name: &str) -> MessageFault {
     MessageFault { kind: FaultKind::DuplicateKey, path: at(path, name), what: "is there twice, by two names" }
 }
 
-/// Members that point at nothing.
+/// Reads a member that refers to no task, conversation or configuration.
 fn plain(member: Member, value: &Json<'_>, path: &str, key: &str, frame: &Frame<'_>) -> Read<()> {
     match member {
         Count => count(value, path, key),

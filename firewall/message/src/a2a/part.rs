@@ -1,4 +1,4 @@
-//! Parts: data that names concepts, and what a route admits besides.
+//! Parts: data that names concepts, and other parts that a route admits.
 
 use super::frame::{Frame, Judged, pointer};
 use crate::{
@@ -11,7 +11,7 @@ use semgate_contexts::{
     json::{Json, Object},
 };
 
-/// What a part is.
+/// The kind of a part.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Text,
@@ -20,7 +20,7 @@ enum Kind {
     Data,
 }
 
-/// A part with its members told apart.
+/// A part, with its members sorted by role.
 struct Part<'j> {
     object: &'j Object<'j>,
     kind: Kind,
@@ -55,7 +55,7 @@ pub(super) fn parts<'j>(
     Ok(())
 }
 
-/// Whether one of the parts holds data. Said of an artifact that is appended to, before its parts are read.
+/// The index of the first part that holds data. Checked for an appended artifact before its parts are read.
 pub(super) fn has_data(json: &Json<'_>) -> Option<usize> {
     let parts = json.as_object()?.get("parts")?.as_array()?;
     parts.iter().position(|part| part.as_object().is_some_and(|part| part.get("data").is_some()))
@@ -207,11 +207,11 @@ pub(super) fn output_modes(json: &Json<'_>, path: &str, member: &str) -> Read<()
     modes.iter().try_for_each(|mode| media_type(mode, path, member).map(drop))
 }
 
-/// The longest media type: 96 characters. The longest that is registered has 84; RFC 6838 §4.2 lets each half have 127, and what
-/// nobody judges should not be long enough to argue.
+/// The longest media type: 96 characters. The longest registered type has 84. RFC 6838 §4.2 allows 127 for each half, but
+/// text that nobody judges must be too short to argue.
 const MAX_MEDIA_TYPE: usize = 96;
 
-/// The registered top-level types (RFC 6838 §4.2.7, RFC 9694): a type of one's own would be a word that nobody judges.
+/// The registered top-level types (RFC 6838 §4.2.7, RFC 9694). A type of the sender's own would be a word that nobody judges.
 const TOP_LEVEL: [&str; 11] = [
     "application",
     "audio",

@@ -1,4 +1,4 @@
-//! Push configurations: where events of a task are to be sent.
+//! Push configurations: the URLs that receive a task's events.
 
 mod target;
 
@@ -14,7 +14,7 @@ use crate::{
 };
 use semgate_contexts::json::Json;
 
-/// The longest URL; what proxies and servers commonly take.
+/// The longest URL: the common limit of proxies and servers.
 const MAX_URL: usize = 2_048;
 
 /// The longest token or credential: room for a JWT.
@@ -23,7 +23,7 @@ const MAX_SECRET: usize = 4_096;
 /// The most schemes of 0.3 that one configuration may list.
 const MAX_SCHEMES: usize = 8;
 
-/// What a configuration says of itself.
+/// The ids that a configuration states.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Config<'j> {
     pub task: Option<&'j str>,
@@ -31,7 +31,7 @@ pub(super) struct Config<'j> {
 }
 
 impl<'j> Config<'j> {
-    /// Notes task and configuration among what the message points at.
+    /// Notes task and configuration among the ids that the message refers to.
     pub fn note(self, out: &mut Message<'j>) {
         if let Some(task) = self.task {
             super::frame::note(&mut out.threads.tasks, task);
@@ -133,7 +133,7 @@ fn authentication(json: &Json<'_>, path: &str, schemes: Schemes) -> Read<()> {
     Ok(())
 }
 
-/// An absolute `http` or `https` URL of visible ASCII. Whether it may be called is for the egress listener to say.
+/// An absolute `http` or `https` URL of visible ASCII. The egress listener decides whether it may be called.
 fn url<'j>(json: &'j Json<'j>, path: &str, member: &str) -> Read<&'j str> {
     let text = string(json, path, member)?;
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
@@ -144,7 +144,7 @@ fn url<'j>(json: &'j Json<'j>, path: &str, member: &str) -> Read<&'j str> {
     Err(MessageFault::malformed(at(path, member), "is no http url of at most 2048 visible ASCII characters"))
 }
 
-/// A token or credential: visible ASCII without blanks, so that it is no prose.
+/// A token or credential: visible ASCII without blanks, so it can hold no prose.
 fn secret(json: &Json<'_>, path: &str, member: &str) -> Read<()> {
     let text = string(json, path, member)?;
     if text.len() <= MAX_SECRET && text.bytes().all(|b| b.is_ascii_graphic()) {
@@ -153,7 +153,7 @@ fn secret(json: &Json<'_>, path: &str, member: &str) -> Read<()> {
     Err(MessageFault::malformed(at(path, member), "is no token of at most 4096 visible ASCII characters"))
 }
 
-/// The tenant that is named must be the route's; proto3 writes an absent string as an empty one.
+/// Refuses a named tenant other than the route's. proto3 writes an absent string as an empty one.
 pub(super) fn tenant(named: &str, path: &str, frame: &Frame<'_>) -> Read<()> {
     if Some(named).filter(|tenant| !tenant.is_empty()) == frame.reading.tenant {
         return Ok(());

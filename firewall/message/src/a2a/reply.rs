@@ -1,4 +1,4 @@
-//! Answers: what an operation's answer is, and what it says.
+//! Answers: the forms that an operation's answer can have, and their content.
 
 use super::{
     AgentError, Operation, TaskList,
@@ -20,8 +20,8 @@ use semgate_contexts::{
     json::{Json, Object},
 };
 
-/// What a message may carry that answers: every performative that answers or negotiates, and QUERY (F0-05). Without a choice
-/// in the metadata it is INFORM.
+/// Performatives that an answering message may carry: every one that answers or negotiates, and QUERY (F0-05). The default
+/// without a choice in the metadata is INFORM.
 pub const REPLY_PERFORMATIVES: PerformativeSet = PerformativeSet::EMPTY
     .with(Agree)
     .with(Refuse)
@@ -34,16 +34,16 @@ pub const REPLY_PERFORMATIVES: PerformativeSet = PerformativeSet::EMPTY
 
 pub(super) const ANSWER: Row = Row { default: Inform, allowed: REPLY_PERFORMATIVES };
 
-/// The concept of a push configuration that is told.
+/// The concept of a push configuration in an answer.
 const CONFIG: &str = "TaskPushNotificationConfig";
 
-/// The concept of a card that is told.
+/// The concept of a card in an answer.
 const CARD: &str = "AgentCard";
 
-/// What an agent answered.
+/// An agent's answer.
 #[derive(Clone, Debug)]
 pub enum Answer<'j> {
-    /// Something to be judged.
+    /// A message to be judged.
     Said(Box<Message<'j>>),
     /// Tasks, each to be judged for itself: the answer to `ListTasks`.
     Tasks(Box<TaskList<'j>>),
@@ -51,8 +51,8 @@ pub enum Answer<'j> {
     Error(AgentError),
 }
 
-/// Reads the answer to a request, as it was asked. In the HTTP+JSON and gRPC forms `json` is the result itself, or HTTP+JSON's
-/// error object; HTTP statuses and gRPC statuses are read by [`AgentError::of_http`] and [`AgentError::of_grpc`].
+/// Reads the answer to a request, as it was asked. In the HTTP+JSON and gRPC forms, `json` is the result itself, or the error
+/// object of HTTP+JSON. [`AgentError::of_http`] and [`AgentError::of_grpc`] read the statuses of HTTP and gRPC.
 ///
 /// # Errors
 /// Another id, an answer of another operation, or the first member that is missing, unknown, of the wrong form or there twice.
@@ -64,7 +64,7 @@ pub fn reply<'j>(json: &'j Json<'j>, asked: &Asked, reading: &Reading<'_>) -> Re
 /// Reads one event of a stream: the data of one event of SSE, or one message of gRPC, as an answer to the request.
 ///
 /// # Errors
-/// As for [`reply`]; and an event that puts data behind data.
+/// As for [`reply`]; and an event that appends data to data.
 pub fn event<'j>(json: &'j Json<'j>, asked: &Asked, reading: &Reading<'_>) -> Read<Answer<'j>> {
     outer(json, asked, reading, stream_result).map_err(|fault| prefer_duplicate(fault, json, KNOWN))
 }
@@ -154,14 +154,14 @@ fn stream_result<'j>(
     Ok(Answer::Said(Box::new(out)))
 }
 
-/// Whether updates of a task may come too.
+/// The presence of task updates beside messages and tasks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Events {
     Yes,
     No,
 }
 
-/// A message, a task, or an update of one: told apart by the one member of 1.0, by the `kind` of 0.3.
+/// Reads a message, a task, or an update of one. The one member tells them apart in 1.0, and `kind` in 0.3.
 fn one_of<'j>(
     json: &'j Json<'j>,
     path: &str,
@@ -205,14 +205,14 @@ fn only<'j>(members: &'j Object<'j>) -> Option<(&'j str, &'j Json<'j>)> {
     members.next().filter(|_| members.next().is_none())
 }
 
-/// Whether this has the form of a `StreamResponse` of 1.0 (`a2a.proto`), which says what it is by its one member. Nothing of 0.3 has that form:
-/// what is told there says its `kind`.
+/// Returns true for the form of a 1.0 `StreamResponse` (`a2a.proto`): an object with one member, which names the kind of
+/// event. No 0.3 event has that form, since it carries a `kind`.
 pub fn is_stream_response(json: &Json<'_>) -> bool {
     let one = json.as_object().and_then(only);
     one.is_some_and(|(key, _)| ["message", "task", "statusUpdate", "artifactUpdate"].contains(&key))
 }
 
-/// The members of an update that say which task it is about.
+/// The members of an update that name its task.
 struct About<'j> {
     task: &'j str,
     context: Option<&'j str>,
@@ -278,7 +278,7 @@ fn artifact_update<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &
     let artifact = required(artifact, path, "artifact")?;
     let path = at(path, "artifact");
     if let Some(n) = part::has_data(artifact).filter(|_| append) {
-        // what was judged before would be the first half of something else
+        // the appended data would change the meaning of the data judged before
         let path = format!("{path}/parts/{n}/data");
         return Err(MessageFault::malformed(
             path,
@@ -321,7 +321,7 @@ fn configs<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &mut Mess
     Ok(())
 }
 
-/// What asks for the next page: an identifier, or empty for none.
+/// The token of the next page: an identifier, or empty for none.
 pub(super) fn page_token<'j>(json: &'j Json<'j>, path: &str, member: &str) -> Read<Option<&'j str>> {
     match string(json, path, member)? {
         "" => Ok(None),

@@ -1,4 +1,4 @@
-//! Requests: which operation is asked for, and with what.
+//! Requests: the operation asked for, and its parameters.
 
 use super::{
     Operation,
@@ -14,8 +14,8 @@ use crate::{
 };
 use semgate_contexts::{Performative, PerformativeSet, json::Json};
 
-/// What a message may carry that asks: everything but SUBSCRIBE, which the protocol has methods of its own for. Without a choice
-/// in the metadata it is REQUEST.
+/// Performatives that an asking message may carry: all but SUBSCRIBE, for which the protocol has methods of its own. The
+/// default without a choice in the metadata is REQUEST.
 pub const REQUEST_PERFORMATIVES: PerformativeSet = PerformativeSet::EMPTY
     .with(Performative::Request)
     .with(Performative::Agree)
@@ -41,12 +41,12 @@ pub fn rpc_id(json: &Json<'_>) -> Option<RpcId> {
 /// Reads one request. In the JSON-RPC form `json` is the body; in the others it is the parameters ([`super::rest::params`],
 /// [`super::grpc::request`]).
 ///
-/// What carries a message is that message's; every other operation is one instance of the concept of its name in the protocol's
-/// context, the parameters whole. A push configuration that a message asks for is an instance besides.
+/// A request that carries a message has that message's instances. Every other operation is one instance of the concept of its
+/// name in the protocol's context, with all parameters. A push configuration in a message is a further instance.
 ///
 /// # Errors
-/// A batch, a notification, a method that the version does not have ([`FaultKind::MethodUnsupported`]), or the first member that is
-/// missing, unknown, of the wrong form or there twice.
+/// A batch, a notification, or a method that the version does not have ([`FaultKind::MethodUnsupported`]). Else the first
+/// member that is missing, unknown, of the wrong form or there twice.
 pub fn request<'j>(json: &'j Json<'j>, call: &Call, reading: &Reading<'_>) -> Read<Message<'j>> {
     let read = match call.form {
         Form::Native | Form::JsonRpc => envelope(json, call, reading),
@@ -86,7 +86,7 @@ fn envelope<'j>(json: &'j Json<'j>, call: &Call, reading: &Reading<'_>) -> Read<
         .ok_or_else(|| unsupported("is no method of this version of A2A"))?;
     let frame = Frame { version: call.version, reading, rpc: true };
     let mut message = asked(operation, params, "/params", &frame)?;
-    // A notification is refused last: what else is wrong with it has a number of its own in the protocol.
+    // A notification is refused last: the protocol has a number of its own for every other fault.
     message.rpc_id = Some(required(id, "", "id")?);
     Ok(message)
 }
@@ -139,7 +139,7 @@ fn send<'j>(params: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &mut Messa
     settings.map_or(Ok(()), |settings| configuration(settings, &at(path, "configuration"), frame, out))
 }
 
-/// A message that asks says something: both versions want a part.
+/// Refuses a message without parts: both versions demand one.
 fn has_parts(message: &Json<'_>, path: &str) -> Read<()> {
     match message.as_object().and_then(|message| message.get("parts")) {
         Some(Json::Array(parts)) if parts.is_empty() => {
@@ -160,7 +160,7 @@ fn configuration<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &mu
                 let config =
                     if frame.old() { push::nested(value, &path)? } else { push::flat(value, &path, frame)? };
                 config.note(out);
-                // a question of its own: where events may be sent is not settled by who may say what
+                // judged by itself: permission to send the message does not settle where events may go
                 frame.say(CREATE, object(value, &path)?, Performative::Subscribe, &path, out)?;
             }
             _ => return unknown(path, key),

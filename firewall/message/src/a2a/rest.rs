@@ -1,7 +1,7 @@
 //! HTTP+JSON of A2A 1.0: the path names the operation, and path, query and body together are its parameters.
 //!
-//! What is judged is the parameters that [`params`] puts together; what is forwarded is path, query and body as they came. So each must
-//! have one reading: nothing is percent-encoded in a path, a query parameter is there once, and what is said twice is said alike.
+//! The gateway judges the parameters that [`params`] assembles, but forwards path, query and body as they came. So each must
+//! have one reading: a path is not percent-encoded, a query parameter is there once, and repeated values agree.
 
 mod query;
 
@@ -18,7 +18,7 @@ use crate::{
 };
 use semgate_contexts::json::Json;
 
-/// What a path says.
+/// The parts of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Routed<'p> {
     /// The operation.
@@ -31,12 +31,12 @@ pub struct Routed<'p> {
     pub config: Option<&'p str>,
 }
 
-/// The operation of a method and path (A2A 1.0 §11.3), `path` being what follows the address of the agent, from its `/` on, without the
-/// query. A path may begin with a tenant; one that can be read without is.
+/// The operation of a method and path (A2A 1.0 §11.3). `path` follows the agent's address: it starts with `/` and has no
+/// query. It may begin with a tenant, but a path that is valid without one has none.
 ///
 /// # Errors
-/// [`FaultKind::MethodUnsupported`] for every other path, and for a method that the path does not have; `malformed` for an id or
-/// tenant that is no identifier, or that holds `%`, `;`, `?`, `#`, or is `.` or `..`.
+/// [`FaultKind::MethodUnsupported`] for every other path, and for a method that the path does not have. `malformed` for an id
+/// or tenant that is no identifier, holds `%`, `;`, `?` or `#`, or is `.` or `..`.
 pub fn route<'p>(method: &str, path: &'p str) -> Read<Routed<'p>> {
     let unsupported = || MessageFault {
         kind: FaultKind::MethodUnsupported,
@@ -99,12 +99,12 @@ fn plain<'p>(method: &str, parts: &[&'p str]) -> Option<Routed<'p>> {
     }
 }
 
-/// The parameters as JSON: members of the body as they are, those of path and query put with them. `body` is `None` if there was no byte.
-/// Read it strictly, then by [`super::request`], which says what else is wrong with it.
+/// Assembles the parameters as JSON: members of the body unchanged, with those of path and query added. `body` is `None`
+/// without a byte. Read the result strictly, then by [`super::request`], which finds the other faults.
 ///
 /// # Errors
-/// `malformed` for a body where the operation has none, for a query parameter that the operation does not have, that is not of its type or
-/// that stands beside a body, and for a member of the body that differs from the path.
+/// `malformed` for a body where the operation has none. Also for a query parameter that is unknown, of the wrong type or
+/// beside a body. Also for a body member that differs from the path.
 pub fn params(routed: &Routed<'_>, query: &Query<'_>, body: Option<&Json<'_>>) -> Read<Vec<u8>> {
     let mut out = Members::default();
     let (task, config) = match routed.operation {
@@ -124,7 +124,7 @@ pub fn params(routed: &Routed<'_>, query: &Query<'_>, body: Option<&Json<'_>>) -
     Ok(out.done())
 }
 
-/// Whether the definition has `body: "*"`.
+/// Returns true if the definition has `body: "*"`.
 const fn has_body(operation: Operation) -> bool {
     matches!(
         operation,

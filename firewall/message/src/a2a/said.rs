@@ -13,7 +13,7 @@ use semgate_contexts::{Performative, PerformativeSet, json::Json};
 /// The most extensions that one message or artifact may list.
 const MAX_EXTENSIONS: usize = 16;
 
-/// Who says a message within an exchange.
+/// The speaker of a message within an exchange.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     User,
@@ -30,7 +30,7 @@ impl Role {
     }
 }
 
-/// What a row of the mapping table allows: the default performative, and those that metadata may choose.
+/// A row of the mapping table: the default performative, and those that metadata may choose.
 #[derive(Clone, Copy)]
 pub(super) struct Row {
     pub default: Performative,
@@ -47,11 +47,11 @@ impl Row {
 pub(super) struct Said<'j> {
     pub id: &'j str,
     pub performative: Performative,
-    /// What it says that it belongs to.
+    /// The task and conversation that the message states for itself.
     pub own: OwnThread<'j>,
 }
 
-/// Reads one `Message`. `rows` gives the row of the mapping for the role that the message has; `place` is where its claim stands.
+/// Reads one `Message`. `rows` gives the row of the mapping for the message's role; `place` is the location of its claim.
 pub(super) fn message<'j>(
     json: &'j Json<'j>,
     path: &str,
@@ -96,7 +96,7 @@ pub(super) fn message<'j>(
     Ok(Said { id: message_id, performative, own })
 }
 
-/// `kind` of 0.3, which says what an object is.
+/// Checks the `kind` of a 0.3 object.
 pub(super) fn kind(json: &Json<'_>, path: &str, expected: &str) -> Read<()> {
     if json.as_str() == Some(expected) {
         return Ok(());
@@ -104,7 +104,7 @@ pub(super) fn kind(json: &Json<'_>, path: &str, expected: &str) -> Read<()> {
     Err(MessageFault::malformed(at(path, "kind"), "is not the kind of object that stands here"))
 }
 
-/// Reads `metadata`: empty, or the claim; and whatever else where the route admits data. Returns the performative.
+/// Reads `metadata`: empty or the claim, and anything else where the route admits data. Returns the performative.
 pub(super) fn claim<'j>(
     metadata: Option<&'j Json<'j>>,
     path: &str,
@@ -174,7 +174,7 @@ fn chosen(text: &str, path: &str, row: Row) -> Read<Performative> {
     }
 }
 
-/// The extension list may name the extension that the claim belongs to; where data is admitted also others, whose content is
+/// Checks the extension list. It may name the claim's extension and, where data is admitted, others, whose content is
 /// metadata.
 pub(super) fn extensions(json: &Json<'_>, path: &str, frame: &Frame<'_>) -> Read<()> {
     let fault = |what| Err(MessageFault::malformed(at(path, "extensions"), what));

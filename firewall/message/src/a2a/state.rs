@@ -1,4 +1,4 @@
-//! What a task is doing, and what an event brings.
+//! Task states, and the artifact pieces that events bring.
 
 use super::{Version, said::Row};
 use semgate_contexts::{
@@ -50,7 +50,7 @@ impl State {
         })
     }
 
-    /// Whether nothing comes after it.
+    /// Returns true for a final state.
     pub const fn ends(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Canceled | Self::Rejected)
     }
@@ -80,8 +80,8 @@ pub struct Chunk<'j> {
     pub task: &'j str,
     /// The artifact within the task.
     pub artifact: &'j str,
-    /// Whether it is put behind what came before of the artifact, which it may only be if it holds no data part.
+    /// True if the piece is appended to the artifact so far. Such a piece holds no data part.
     pub append: bool,
-    /// Whether it says that no more will come.
+    /// True for the last piece.
     pub last: bool,
 }

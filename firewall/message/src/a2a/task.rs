@@ -15,7 +15,7 @@ use crate::{
 use semgate_contexts::{Performative::Inform, json::Json};
 use std::collections::BTreeSet;
 
-/// The concept of an artifact that names or describes itself in words.
+/// The concept of an artifact that has a name or description.
 const ARTIFACT: &str = "artifact";
 
 /// Reads one task.
@@ -53,14 +53,14 @@ pub(super) fn task<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &
     let mut known = BTreeSet::new();
     for (n, item) in artifacts.unwrap_or_default().iter().enumerate() {
         let path = format!("{path}/artifacts/{n}");
-        // readers put what is appended behind the first of that id, or the last
+        // readers append to the first artifact of that id, or to the last
         if !known.insert(artifact(item, &path, "/result/task/artifacts/metadata", frame, out)?) {
             return Err(MessageFault::malformed(at(&path, "artifactId"), "is that of an artifact before it"));
         }
     }
     for (n, item) in history.unwrap_or_default().iter().enumerate() {
         let path = format!("{path}/history/{n}");
-        // what the caller said before is repeated by the agent, which is judged for it like for its own words
+        // the agent that repeats a caller's words is judged for them as for its own
         let rows = |role| Some(if role == Role::User { request::ROW } else { ANSWER });
         said::message(item, &path, "/result/task/history/metadata", rows, frame, out)?;
     }
@@ -131,7 +131,8 @@ pub(super) fn artifact<'j>(
     Ok(artifact_id)
 }
 
-/// RFC 3339 as the version writes it: `2026-11-21T01:02:03.004Z`; in 0.3 also with an offset. A fixed shape, so that no text travels in it.
+/// An RFC 3339 time in the version's form: `2026-11-21T01:02:03.004Z`; in 0.3 also with an offset. The fixed form leaves no
+/// room for text.
 pub(super) fn timestamp(text: &str, path: &str, member: &str, frame: &Frame<'_>) -> Read<()> {
     let fits = without_zone(text, frame).and_then(|rest| rest.split_once('T')).is_some_and(|(date, time)| {
         let (clock, fraction) = time.split_once('.').unwrap_or((time, "0"));
@@ -144,7 +145,7 @@ pub(super) fn timestamp(text: &str, path: &str, member: &str, frame: &Frame<'_>)
     }
 }
 
-/// Whether a timestamp of 1.0 names a day that there is and a time of it; a leap second is one to no agent.
+/// Returns true if a 1.0 timestamp names a day and time that exist. No agent takes a leap second.
 pub(super) fn is_moment(text: &str) -> bool {
     let part = |from: usize, to: usize| text.get(from..to).and_then(|part| part.parse::<u32>().ok());
     let (Some(year), Some(month), Some(day)) = (part(0, 4), part(5, 7), part(8, 10)) else { return false };

@@ -1,4 +1,4 @@
-//! Which version of A2A a request speaks.
+//! Versions of A2A, and the version of a request.
 
 use crate::{FaultKind, MessageFault};
 use std::fmt;
@@ -26,11 +26,11 @@ impl Version {
         [Self::V03, Self::V10].into_iter().find(|version| version.as_str() == text)
     }
 
-    /// The version of a request (A2A 1.0 §3.6): every `A2A-Version` header, and every query parameter of that name. Absent is 0.3; which
-    /// versions a route takes is the route's to say, so that a stripped header is no way around it.
+    /// The version of a request (A2A 1.0 §3.6), from every `A2A-Version` header and every query parameter of that name.
+    /// Absent is 0.3. The route decides which versions it takes, so a stripped header opens no way around it.
     ///
     /// # Errors
-    /// `malformed` for a second header or parameter, or for one that says something else than the other;
+    /// `malformed` for a second header or parameter, or if header and parameter differ;
     /// [`FaultKind::VersionUnsupported`] for a version that is not read.
     pub fn of(headers: &[&str], query: &[&str]) -> Result<Self, MessageFault> {
         let said = match (headers, query) {

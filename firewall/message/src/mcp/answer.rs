@@ -1,4 +1,4 @@
-//! Answers: results of both sides, and what an error says.
+//! Answers: results of both sides, and the data of errors.
 
 use super::{
     Asked, ErrorData, KNOWN, Kind, Operation, Speaker, Spoken, Version,
@@ -18,12 +18,13 @@ use semgate_contexts::{
 
 const PATH: &str = "/result";
 
-/// What a response is.
+/// A response.
 #[derive(Clone, Debug)]
 pub enum Answer<'j> {
-    /// A result, or in a stream something that comes before it.
+    /// A result, or a message that precedes it in a stream.
     Said(Box<Spoken<'j>>),
-    /// An error of this number, and what passes of its data. Its text never passes; [`plain_error`] has the words of the protocol.
+    /// An error of this number, and the part of its data that passes. Its text never passes; [`plain_error`] has the words of
+    /// the protocol.
     Error(i32, Option<ErrorData>),
 }
 
@@ -111,7 +112,7 @@ pub(super) struct Parted<'j> {
     pub data: Option<ErrorData>,
 }
 
-/// Reads the envelope of a response to `asked`, if it is known what that was.
+/// Reads the envelope of a response to `asked`, if the request is known.
 pub(super) fn parted<'j>(json: &'j Json<'j>, asked: Option<&Asked>) -> Read<Parted<'j>> {
     let (mut version, mut id, mut result, mut error) = (None, None, None, None);
     for (key, value) in object(json, "")?.iter() {
@@ -155,7 +156,7 @@ fn by_server<'j>(
 ) -> Read<()> {
     let kind = result.get("resultType").map(|kind| string(kind, PATH, "resultType")).transpose()?;
     match kind {
-        // who does not say it means that the result is complete (2026-07-28 "ResultType"); clients of sessions pass it over
+        // an absent type means a complete result (2026-07-28 "ResultType"); clients of sessions ignore it
         Some("complete") | None => {}
         Some("input_required") if !asked.version.has_sessions() && asked.operation.takes_input() => {
             return input_required(result, reading, out);
@@ -299,7 +300,7 @@ fn input_request<'j>(
     Ok(operation)
 }
 
-/// What a client answers to a request of the server.
+/// Reads a client's answer to a request of the server.
 pub(super) fn by_client<'j>(
     operation: Operation,
     result: &'j Object<'j>,

@@ -1,5 +1,5 @@
-//! Content blocks and what else holds text: each admitted block is an instance of `text`, `file` or `link` of the protocol
-//! context, each other one is uninspectable.
+//! Content blocks and other members with text. Each admitted block is an instance of `text`, `file` or `link` of the protocol
+//! context; any other block is uninspectable.
 
 use super::{
     form::{self, Prose},
@@ -20,10 +20,10 @@ use semgate_contexts::{
 };
 use std::{cell::OnceCell, collections::HashSet, sync::LazyLock};
 
-/// The member that no instance of the protocol is judged with: this module's callers have read it.
+/// The member that is left out when an instance of the protocol is judged: this module's callers have read it.
 pub(super) const META: &str = "_meta";
 
-/// What is judged where a message leaves `params`, `arguments` or `result` out.
+/// The object that is judged where a message leaves `params`, `arguments` or `result` out.
 static EMPTY: LazyLock<Object<'static>> = LazyLock::new(Object::default);
 
 /// The object, or an empty one.
@@ -31,12 +31,12 @@ pub(super) fn or_empty<'j>(object: Option<&'j Object<'j>>) -> &'j Object<'j> {
     object.unwrap_or(&EMPTY)
 }
 
-/// Where an instance stands.
+/// The location of an instance.
 pub(super) fn place<'j>(path: &str) -> Pointer<'j> {
     Pointer { base: Base::Built(path.into()), key: None }
 }
 
-/// A `_meta` that nobody reads holds keys that the route lists, and no other: it is taken off before an instance is judged.
+/// Checks a `_meta` that no reader reads: it holds only keys that the route lists. The caller leaves it out of the instance.
 pub(super) fn no_meta(object: &Object<'_>, path: &str, reading: &Reading<'_>) -> Read<()> {
     let Some(meta) = object.get(META) else { return Ok(()) };
     let listed = |members: &Object<'_>| members.iter().all(|(key, _)| reading.meta.lists(key));
@@ -46,7 +46,7 @@ pub(super) fn no_meta(object: &Object<'_>, path: &str, reading: &Reading<'_>) ->
     }
 }
 
-/// As [`no_meta`], of each object of a list that a schema closes.
+/// As [`no_meta`], for each object of a list that a schema closes.
 pub(super) fn no_metas(json: Option<&Json<'_>>, path: &str, reading: &Reading<'_>) -> Read<()> {
     for (n, item) in json.and_then(Json::as_array).into_iter().flatten().enumerate() {
         if let Json::Object(item) = item {
@@ -104,10 +104,10 @@ impl<'j> FailureBlocks<'j> {
     }
 }
 
-/// What a block may repeat without saying more: values of the same message that a schema judges.
+/// Values that a block may repeat: those of the same message that a schema judges.
 pub(super) struct Echo<'j> {
     values: Vec<&'j Json<'j>>,
-    /// Their canonical bytes, written once: a result may have thousands of blocks, each held against thousands of values.
+    /// Their canonical bytes, written once: thousands of blocks may be compared with thousands of values.
     forms: OnceCell<HashSet<Vec<u8>>>,
 }
 
@@ -117,8 +117,8 @@ impl<'j> Echo<'j> {
         Self { values: Vec::new(), forms: OnceCell::new() }
     }
 
-    /// Servers repeat `structuredContent` as text for clients that do not know it: as a whole, as its one member `result`
-    /// (SDKs wrap what is no object so), or an item of that each.
+    /// Servers repeat `structuredContent` as text for clients that do not know it. A block may repeat the whole, its one
+    /// member `result` (SDKs wrap other values so), or an item of either.
     pub(super) fn of(structured: Option<&'j Json<'j>>) -> Self {
         let mut values: Vec<&'j Json<'j>> = structured.into_iter().collect();
         if let Some(Json::Object(object)) = structured
@@ -130,7 +130,7 @@ impl<'j> Echo<'j> {
         Self { values, forms: OnceCell::new() }
     }
 
-    /// The same for a result that says `isError`: the gateway's own words for an error may stand there too.
+    /// The same for a result with `isError`, which may also hold the gateway's own words for an error.
     pub(super) fn of_failure(structured: Option<&'j Json<'j>>) -> Self {
         let mut echo = Self::of(structured);
         echo.values.push(&FAILED_TEXT);
@@ -191,7 +191,7 @@ pub(super) fn blocks<'j>(
     })
 }
 
-/// The list of what a resource holds: the resource that was asked for, or what is below it.
+/// The contents of a resource: the resource asked for, or those below it.
 pub(super) fn all_contents<'j>(
     items: &'j [Json<'j>],
     (path, asked): (&str, Option<&str>),
@@ -225,7 +225,7 @@ pub(super) fn block<'j>(
     no_meta(object, path, reading)?;
     let (name, admitted, needs) = match kind {
         "text" => {
-            // the contents of a resource, which are the same concept, have a place and a type: a block of text has none
+            // resource contents, which are the same concept, have a URI and a type: a block of text has neither
             if let Some((key, _)) = object.iter().find(|(key, _)| matches!(*key, "uri" | "mimeType" | "blob"))
             {
                 return unknown(path, key);
@@ -267,7 +267,7 @@ fn embedded<'j>(
     }
     let path = at(path, "resource");
     match resource {
-        // where it is from is the server's word, and nobody asked for it
+        // its origin is the server's word, and nobody asked for it
         Some(_) if !reading.admit.url => {
             out.note_uninspectable(place(&path), Admit::File);
             Ok(())
@@ -313,7 +313,7 @@ fn admit<'j>(
     say(Vocabulary::Protocol, name, object, performative, path, reading, out)
 }
 
-/// Nothing is said: no character in a string, or in any of a list.
+/// True if nothing is said: no character in a string, nor in a list of strings.
 fn silent(json: &Json<'_>) -> bool {
     match json {
         Json::String(text) => text.is_empty(),
@@ -335,8 +335,8 @@ pub(super) fn prose<'j>(
     }
 }
 
-/// `serverInfo`: what people or models could read in it passes only where the route admits text. `unmarked` of it stands beside what
-/// schemas mark as free text.
+/// Reads `serverInfo`. Its text for people or models passes only where the route admits text. `unmarked` selects the
+/// characters that no schema marks as free text.
 pub(super) fn introduced(
     implementation: &Json<'_>,
     unmarked: impl Fn(Prose) -> u64,

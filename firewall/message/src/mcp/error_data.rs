@@ -1,4 +1,4 @@
-//! What an error of a server says besides its number, in the forms that the protocol has and a reader can close.
+//! The `data` of a server's error, in the closed forms that the protocol has.
 
 use super::{Asked, MAX_URI, Operation, Version};
 use semgate_contexts::json::Json;
@@ -6,10 +6,10 @@ use semgate_contexts::json::Json;
 /// The capabilities of a client that a server can ask for (2026-07-28 "Capabilities").
 const CAPABILITIES: [&str; 3] = ["elicitation", "roots", "sampling"];
 
-/// What passes of the `data` of an error: words of the protocol and the caller's own, never the server's.
+/// The part of an error's `data` that passes: words of the protocol and the caller's own, never the server's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ErrorData {
-    /// −32022: what is spoken, and what the caller asked for.
+    /// −32022: the supported versions, and the one that the caller asked for.
     Supported {
         /// The versions that are spoken, of those that are carried; at least one.
         versions: Vec<Version>,
@@ -22,7 +22,7 @@ pub enum ErrorData {
     Resource(String),
 }
 
-/// The longest version that is repeated to who named it: a date has ten characters.
+/// The longest version that is repeated to the caller: a date has ten characters.
 const MAX_VERSION: usize = 64;
 
 impl ErrorData {
@@ -32,8 +32,8 @@ impl ErrorData {
         Self::Supported { versions, requested: requested.filter(word).map(str::to_owned) }
     }
 
-    /// Reads the `data` of the error `number`, which answers `asked`. What the protocol does not have there is nothing, and so is a URI
-    /// that is not the one of the request.
+    /// Reads the `data` of the error `number`, which answers `asked`. Drops data that the protocol does not define, and a URI
+    /// other than the request's.
     pub(super) fn of(number: i32, error: &Json<'_>, asked: Option<&Asked>) -> Option<Self> {
         let data = error.as_object()?.get("data")?.as_object()?;
         match number {

@@ -12,13 +12,13 @@ use crate::{
 };
 use semgate_contexts::json::Json;
 
-/// Reads the one message of an event. `asked` is the request whose answer the stream is; one without an id for the stream of
-/// a session, which carries no answers of its own.
+/// Reads the one message of an event. `asked` is the request that the stream answers. For the stream of a session it has no
+/// id, since that carries no answers of its own.
 ///
 /// # Errors
-/// As [`answer`](fn@super::answer) for the answer that ends the stream, as [`request`](fn@super::request) for
-/// notifications and requests of the server; progress of another request, a change that another subscription
-/// told, and an answer to something else.
+/// As [`answer`](fn@super::answer) for the answer that ends the stream, and as [`request`](fn@super::request) for
+/// notifications and requests of the server. Also progress of another request, a change for another subscription, and an
+/// answer to another request.
 pub fn event<'j>(
     json: &'j Json<'j>,
     version: Version,
@@ -45,7 +45,7 @@ fn read<'j>(
     let member = |name: &str| params.and_then(|params| params.get(name));
     if said.operation == Operation::Progress {
         let named = member("progressToken").and_then(RpcId::read);
-        // on the stream of a session, progress belongs to whichever request is open there
+        // on the stream of a session, progress belongs to any request that is open there
         if let Some(asked) = asked
             && (named.is_none() || named != asked.progress)
         {
@@ -67,7 +67,7 @@ fn read<'j>(
     Ok(said)
 }
 
-/// 2026-07-28: changes are told on the stream of who asked for them, each with the id of the subscription, and nothing else is.
+/// 2026-07-28: changes come only on the stream of their subscriber, each with the id of the subscription.
 fn subscribed(said: &Spoken<'_>, asked: Option<&Asked>, subscription: Option<&RpcId>) -> Read<()> {
     let listening = asked.filter(|asked| asked.operation == Operation::Listen);
     let wanted =

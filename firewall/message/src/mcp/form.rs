@@ -13,10 +13,10 @@ const MAX_LINE: usize = 256;
 /// Members of one object of capabilities, and of objects inside it.
 const MAX_SETTINGS: usize = 32;
 
-/// How deep capabilities nest: a group, a setting, what the setting holds.
+/// The nesting of capabilities: a group, a setting, the setting's content.
 const MAX_DEPTH: usize = 4;
 
-/// One line for people: no controls, no marks that change what is seen.
+/// One line for people: no controls, no marks that change the visible text.
 fn line(json: &Json<'_>, path: &str, member: &str) -> Read<()> {
     let text = string(json, path, member)?;
     if text.len() <= MAX_LINE && !text.chars().any(hidden) {
@@ -37,10 +37,10 @@ pub(super) fn word(text: &str, most: usize) -> Option<&str> {
     (text.len() <= most && text.bytes().all(|b| b.is_ascii_graphic())).then_some(text)
 }
 
-/// The longest name or version that is none of free text.
+/// The longest name or version that does not count as free text.
 const MAX_PLAIN: usize = 64;
 
-/// The most words of a plain name: what servers are called in the examples of their SDKs, and too few for a sentence that asks for much.
+/// The most words of a plain name: enough for server names in the SDK examples, too few for an instruction.
 const MAX_WORDS: usize = 3;
 
 /// A version that says nothing but itself: letters, digits and `. _ - + / @` of ASCII, at most 64 of them.
@@ -56,12 +56,12 @@ fn plain_name(text: &str) -> bool {
     text.is_empty() || (text.len() <= MAX_PLAIN && few && words.next().is_none())
 }
 
-/// The characters of free text in `clientInfo` or `serverInfo`, whatever its form: all of it but a plain name and version.
+/// The characters of free text in `clientInfo` or `serverInfo`, in any form: all but a plain name and version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Prose {
-    /// Of title and description, which the schemas of the protocol mark as free text wherever they close the object.
+    /// Characters of title and description, which the protocol's schemas mark as free text wherever they close the object.
     pub marked: u64,
-    /// Of everything else.
+    /// Characters of all other members.
     pub other: u64,
 }
 
@@ -71,7 +71,7 @@ impl Prose {
     }
 }
 
-/// What people or models could read in `clientInfo` or `serverInfo`.
+/// Counts the characters in `clientInfo` or `serverInfo` that people or models could read.
 pub(super) fn prose(implementation: &Json<'_>) -> Prose {
     let mut found = Prose::default();
     for (key, value) in implementation.as_object().into_iter().flat_map(Object::iter) {
@@ -98,7 +98,7 @@ pub(super) fn cursor(json: Option<&Json<'_>>) -> u64 {
     if word(text, usize::MAX).is_some() { 0 } else { text.chars().count() as u64 }
 }
 
-/// Of all strings; the strict reader bounded how deep they stand.
+/// Counts the characters of all strings; the strict reader bounded the depth.
 fn characters(json: &Json<'_>) -> u64 {
     match json {
         Json::String(text) => text.chars().count() as u64,

@@ -1,16 +1,16 @@
-//! What the headers of a request say about its body. They never override it and must agree with it.
+//! Headers of a request that repeat its body. They never override it and must agree with it.
 
 use super::{Operation, Version};
 use crate::{FaultKind, MessageFault};
 use std::borrow::Cow;
 
-/// What is asked of the address.
+/// The action that the HTTP method asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Verb {
     /// A message is posted.
     #[default]
     Post,
-    /// The stream of a session is asked for (2025-11-25), from the event after this one on if one is named.
+    /// The stream of a session is opened (2025-11-25), after the named event if there is one.
     Open {
         /// `Last-Event-ID`.
         last_event: Option<String>,
@@ -30,7 +30,7 @@ pub struct Head {
     pub method: Option<String>,
     /// `Mcp-Name`.
     pub name: Option<String>,
-    /// `Mcp-Session-Id`, which says nothing about the body: whose session it is, others judge.
+    /// `Mcp-Session-Id`. It says nothing about the body; the session's owner is checked elsewhere.
     pub session: Option<String>,
     /// `Mcp-Param-…` headers: the rest of the name in lower case, and the value.
     pub params: Vec<(String, String)>,
@@ -41,8 +41,8 @@ pub(super) fn mismatch(what: &'static str) -> MessageFault {
 }
 
 impl Head {
-    /// The version that the request is read under. Without a header only `initialize` is read, which settles the version;
-    /// a body that names a version lost its header on the way.
+    /// The version that the request is read under. Without a header only `initialize` is read, which settles the version. A
+    /// body that names a version demands the header.
     ///
     /// # Errors
     /// [`FaultKind::HeaderMismatch`] or [`FaultKind::VersionUnsupported`].
@@ -97,7 +97,7 @@ impl Head {
             _ => {}
         }
         match (self.name.as_deref(), name) {
-            // what has no reading names nothing that a message could agree with, not even one without a name
+            // an unreadable header agrees with no message, not even with one without a name
             (Some(header), named) if decoded(header).is_none_or(|header| Some(&*header) != named) => {
                 Err(mismatch("the `Mcp-Name` header differs from the message"))
             }
@@ -107,15 +107,15 @@ impl Head {
     }
 }
 
-/// Whether the headers must be there.
+/// The presence of the headers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Needed {
     Yes,
     No,
 }
 
-/// A header value without its `=?base64?…?=` form (2026-07-28 "Value Encoding"). What is not the one encoding of its bytes has no
-/// reading.
+/// A header value without its `=?base64?…?=` form (2026-07-28 "Value Encoding"). `None` for an encoding that is not
+/// canonical.
 pub fn decoded(value: &str) -> Option<Cow<'_, str>> {
     let Some(inner) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {
         return Some(Cow::Borrowed(value));

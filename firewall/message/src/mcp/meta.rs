@@ -9,7 +9,7 @@ use crate::{
 };
 use semgate_contexts::{Performative, PerformativeSet, json::Json};
 
-/// Whose `_meta` it is.
+/// The owner of a `_meta`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Of {
     Request,
@@ -17,7 +17,7 @@ pub(super) enum Of {
     Result,
 }
 
-/// What was found.
+/// The members found in a `_meta`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Found {
     pub progress: Option<RpcId>,
@@ -26,17 +26,17 @@ pub(super) struct Found {
     pub performative: Option<Performative>,
 }
 
-/// What the protocol's own keys begin with.
+/// The prefix of the protocol's own keys.
 const OWN: &str = "io.modelcontextprotocol/";
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
-/// The version that a request's body names, before anything else of it is read.
+/// The version that a request's body names, read before the rest of it.
 pub(super) fn version_in<'j>(params: Option<&'j Json<'_>>) -> Option<&'j str> {
     params?.as_object()?.get("_meta")?.as_object()?.get(VERSION)?.as_str()
 }
 
-/// Reads `_meta` if it is there. `allowed` are the performatives that the claim may choose among.
+/// Reads `_meta` if there is one. The claim chooses among the performatives in `allowed`.
 pub(super) fn read<'j>(
     json: Option<&'j Json<'j>>,
     (of, version): (Of, Version),
@@ -56,7 +56,7 @@ pub(super) fn read<'j>(
             (CLAIM, _) => found.performative = claim(value, path, allowed, out)?,
             ("traceparent" | "tracestate" | "baggage", _) => form::trace(value, path, key)?,
             ("progressToken", Of::Request) => found.progress = Some(form::token(value, path, key)?),
-            // which version is read is settled by then
+            // the version is settled before
             (VERSION, Of::Request) => drop(string(value, path, key)?),
             ("io.modelcontextprotocol/clientCapabilities", Of::Request) => {
                 form::capabilities(value, path)?;

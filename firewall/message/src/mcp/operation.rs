@@ -1,4 +1,4 @@
-//! The table of methods: everything that MCP can say, who may say it in which version, and what it is to us.
+//! The table of methods: every MCP method, its speakers in each version, and its meaning here.
 
 use semgate_contexts::Performative::{self, Inform, Query, Request as Ask, Subscribe};
 
@@ -9,7 +9,7 @@ pub enum Version {
     V2025_06_18,
     /// Sessions, `initialize`, requests of the server.
     V2025_11_25,
-    /// Stateless: every request says by itself what it needs.
+    /// Stateless: every request carries all that it needs.
     V2026_07_28,
 }
 
@@ -40,7 +40,7 @@ impl Version {
     }
 }
 
-/// Who says a message.
+/// The speaker of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Speaker {
     /// The caller.
@@ -91,7 +91,7 @@ macro_rules! operations {
                 match self { $( Self::$variant => Kind::$kind, )+ }
             }
 
-            /// What saying it is (`docs/spec/mcp-binding.md`).
+            /// The speech act.
             pub const fn performative(self) -> Performative {
                 match self { $( Self::$variant => $act, )+ }
             }
@@ -109,33 +109,33 @@ macro_rules! operations {
 operations! {
     /// Opens a session.
     Initialize = "initialize", Request, Ask, client OLD, server NONE;
-    /// What the server can do.
+    /// Asks for the server's capabilities.
     Discover = "server/discover", Request, Query, client NEW, server NONE;
-    /// Is anybody there?
+    /// Checks that the peer is alive.
     Ping = "ping", Request, Query, client OLD, server OLD;
-    /// Which tools there are: held against what is signed.
+    /// Lists the tools, which are compared with the signed ones.
     ListTools = "tools/list", Request, Query, client BOTH, server NONE;
     /// Uses a tool: a task of the context that is pinned or named.
     CallTool = "tools/call", Request, Ask, client BOTH, server NONE;
-    /// Which resources there are.
+    /// Lists the resources.
     ListResources = "resources/list", Request, Query, client BOTH, server NONE;
-    /// Which templates of resources there are.
+    /// Lists the resource templates.
     ListResourceTemplates = "resources/templates/list", Request, Query, client BOTH, server NONE;
     /// Reads a resource.
     ReadResource = "resources/read", Request, Query, client BOTH, server NONE;
-    /// Asks to be told when a resource changes.
+    /// Subscribes to changes of a resource.
     SubscribeResource = "resources/subscribe", Request, Subscribe, client OLD, server NONE;
-    /// No longer.
+    /// Ends that subscription.
     UnsubscribeResource = "resources/unsubscribe", Request, Ask, client OLD, server NONE;
-    /// Which prompts there are.
+    /// Lists the prompts.
     ListPrompts = "prompts/list", Request, Query, client BOTH, server NONE;
     /// Reads a prompt.
     GetPrompt = "prompts/get", Request, Query, client BOTH, server NONE;
     /// Completes an argument.
     Complete = "completion/complete", Request, Query, client BOTH, server NONE;
-    /// How much the server shall log to the client.
+    /// Sets the level of the server's log messages.
     SetLoggingLevel = "logging/setLevel", Request, Ask, client OLD, server NONE;
-    /// Asks to be told of changes.
+    /// Subscribes to changes.
     Listen = "subscriptions/listen", Request, Subscribe, client NEW, server NONE;
     /// The server asks the person at the client.
     Elicit = "elicitation/create", Request, Query, client NONE, server OLD;
@@ -147,7 +147,7 @@ operations! {
     Initialized = "notifications/initialized", Notification, Inform, client OLD, server NONE;
     /// A request is no longer wanted.
     Cancelled = "notifications/cancelled", Notification, Inform, client BOTH, server BOTH;
-    /// How far a request is.
+    /// The progress of a request.
     Progress = "notifications/progress", Notification, Inform, client OLD, server BOTH;
     /// A log line for the client.
     LogMessage = "notifications/message", Notification, Inform, client NONE, server BOTH;
@@ -161,9 +161,9 @@ operations! {
     RootsListChanged = "notifications/roots/list_changed", Notification, Inform, client OLD, server NONE;
     /// A resource changed.
     ResourceUpdated = "notifications/resources/updated", Notification, Inform, client NONE, server BOTH;
-    /// What was asked by way of a URL is answered.
+    /// A URL elicitation is complete.
     ElicitationComplete = "notifications/elicitation/complete", Notification, Inform, client NONE, server OLD;
-    /// Which changes will be told.
+    /// The changes that a subscription will report.
     SubscriptionsAcknowledged = "notifications/subscriptions/acknowledged", Notification, Inform, client NONE, server NEW;
 }
 
@@ -184,7 +184,7 @@ impl Operation {
         }
     }
 
-    /// Whether the server may answer that it needs something first (2026-07-28).
+    /// Returns true if the server may answer with a request for input (2026-07-28).
     pub const fn takes_input(self) -> bool {
         matches!(self, Self::CallTool | Self::GetPrompt | Self::ReadResource)
     }

@@ -1,4 +1,4 @@
-//! What a client says: requests and notifications.
+//! Requests and notifications of a client.
 
 use super::{
     Head, KNOWN, Kind, Listens, Operation, Speaker, Spoken, Version, answer,
@@ -17,12 +17,12 @@ use semgate_contexts::{
     json::{Json, Object},
 };
 
-/// What `tools/call` may carry: REQUEST without a choice in the claim.
+/// Performatives that `tools/call` may carry. The default without a choice in the claim is REQUEST.
 pub const CALL_PERFORMATIVES: PerformativeSet =
     PerformativeSet::EMPTY.with(Performative::Request).with(Performative::Query);
 
-/// What is needed first, or given, in one message, and the characters of the name of one: as the schemas of the protocol have them for
-/// every other request.
+/// The most inputs that one message asks for or gives, and the longest name of one in characters. The protocol's schemas set
+/// the same limits for every other request.
 const MAX_INPUTS: usize = 16;
 const MAX_INPUT_NAME: usize = 128;
 
@@ -166,7 +166,7 @@ pub(super) fn spoken<'j>(
     })
 }
 
-/// Rounds are of 2026-07-28: before, nothing could be answered or given back in a request.
+/// Refuses `inputResponses` and `requestState` before 2026-07-28, which introduced them.
 fn of_its_version(operation: Operation, version: Version, params: &Object<'_>) -> Read<()> {
     let newer = |member: &&&str| params.get(member).is_some();
     let rounds = ["inputResponses", "requestState"];
@@ -221,11 +221,12 @@ fn tool_name<'j>(json: &'j Json<'j>) -> Read<&'j str> {
     }
 }
 
-/// The most bytes of a `requestState`: it holds what the server would keep otherwise, sealed answers of earlier rounds included.
+/// The most bytes of a `requestState`. It holds the state that the server does not keep, with sealed answers of earlier
+/// rounds.
 const MAX_STATE: usize = 8192;
 
-/// What the server made and gets back: an opaque token as a cursor is. Nobody but the server reads it, so it passes where no text does
-/// and no policy is asked about it as free text: with a blank it could be prose, and is refused in both directions.
+/// The `requestState`: an opaque token that the server makes and gets back. Nobody else reads it, so it needs no admitted
+/// text and counts as no free text. With a blank it could be prose, and is refused in both directions.
 pub(super) fn state<'j>(json: &'j Json<'j>, path: &str) -> Read<&'j str> {
     let text = string(json, path, "requestState")?;
     form::word(text, MAX_STATE).ok_or_else(|| {
@@ -236,7 +237,7 @@ pub(super) fn state<'j>(json: &'j Json<'j>, path: &str) -> Read<&'j str> {
     })
 }
 
-/// What stands inside params and is judged by itself.
+/// Reads the parts of params that are judged by themselves.
 fn parts<'j>(
     (operation, speaker): (Operation, Speaker),
     params: &'j Object<'j>,
@@ -262,7 +263,7 @@ fn parts<'j>(
         Operation::Cancelled => &["reason"],
         _ => &[],
     };
-    // what a client says of its own is asked of policy (`context.free_text`)
+    // text of the client itself is left to policy (`context.free_text`)
     if speaker == Speaker::Server {
         texts.iter().for_each(|member| content::prose(params, member, PATH, reading, out));
     }
@@ -272,8 +273,8 @@ fn parts<'j>(
     Ok(())
 }
 
-/// What a person is asked is text, whatever the form to fill in, and so is all that a model is told beside its messages: it passes only
-/// where the route admits text, and a URL that the person is sent to only where it admits links.
+/// Judges a question to a person, and text for a model beside its messages. Both pass only where the route admits text. A URL
+/// for the person passes only where it admits links.
 pub(super) fn asking<'j>(
     operation: Operation,
     params: &'j Object<'j>,
@@ -296,7 +297,8 @@ pub(super) fn asking<'j>(
     }
 }
 
-/// The members of `inputRequests` or `inputResponses`: what cannot be answered is not asked for.
+/// The members of `inputRequests` or `inputResponses`. Both have the same bounds, so every input that is asked for can be
+/// answered.
 pub(super) fn named<'j>(json: &'j Json<'j>, path: &str) -> Read<&'j Object<'j>> {
     let object = object(json, path)?;
     let fits = |name: &str| !name.is_empty() && form::word(name, MAX_INPUT_NAME).is_some();
@@ -306,7 +308,7 @@ pub(super) fn named<'j>(json: &'j Json<'j>, path: &str) -> Read<&'j Object<'j>> 
     Ok(object)
 }
 
-/// Answers to `inputRequests`; which request each answers is seen from its form.
+/// Reads answers to `inputRequests`. The form of each tells the request that it answers.
 fn input_responses<'j>(json: &'j Json<'j>, reading: &Reading<'_>, out: &mut Message<'j>) -> Read<()> {
     const PATH: &str = "/params/inputResponses";
     for (key, value) in named(json, PATH)?.iter() {

@@ -1,8 +1,8 @@
-//! Whether what a server gives is of the resource that was asked for.
+//! Comparison of a resource that a server gives with the one asked for.
 
-/// Whether a URI is the one that was asked for, or below it: MCP lets a server answer a directory with what is in it. Spellings of one URI are one: percent
-/// signs where none is needed, the case of scheme and host, and the `/` that a host without a path ends in. A segment of nothing but dots
-/// leads elsewhere, and is below nothing.
+/// Returns true if a URI is the one asked for, or below it: MCP lets a server answer a directory with its contents. Spellings
+/// of one URI are equal: needless percent signs, the case of scheme and host, and the final `/` of a host without a path. A
+/// segment of only dots leads elsewhere, and is below nothing.
 pub(super) fn is_of(asked: &str, given: &str) -> bool {
     let (asked, given) = (plain(asked), plain(given));
     let Some(rest) = given.strip_prefix(asked.as_slice()) else { return false };
@@ -16,7 +16,7 @@ pub(super) fn is_of(asked: &str, given: &str) -> bool {
     !segments.any(|segment| matches!(segment, b"." | b".."))
 }
 
-/// A URI without percent signs that say nothing: what they hide that parts a URI stays hidden.
+/// A URI without needless percent-encoding. Encoded separators of a URI stay encoded.
 fn plain(uri: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(uri.len());
     let mut left = uri.as_bytes();

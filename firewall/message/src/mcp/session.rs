@@ -1,5 +1,6 @@
-//! A session of 2025-11-25: the stream that a client opens, the end of the session, and what a client answers to requests of
-//! the server ("Listening for Messages from the Server", "Session Management" and "Sending Messages" of its transports).
+//! A session of 2025-11-25: the stream that a client opens, the end of the session, and a client's answers to the server's
+//! requests. The sections of its transports are "Listening for Messages from the Server", "Session Management" and "Sending
+//! Messages".
 
 use super::{
     Asked, Head, KNOWN, Kind, Operation, Speaker, Spoken, Verb,
@@ -19,12 +20,12 @@ use semgate_contexts::{
     json::Json,
 };
 
-/// What is judged of the opening of a stream, which has no body: the subscription that 2026-07-28 has in its place, to all that
-/// a server may tell unasked.
+/// The body that is judged for the opening of a stream, which has none. It is the subscription of 2026-07-28 to everything
+/// that a server may send unasked.
 pub const OPENING: &[u8] =
     br#"{"notifications":{"promptsListChanged":true,"resourcesListChanged":true,"toolsListChanged":true}}"#;
 
-/// What is judged of the end of a session: nothing is said.
+/// The body that is judged for the end of a session, which says nothing.
 pub const ENDING: &[u8] = b"{}";
 
 /// The number of an error that has no words of its own here (JSON-RPC 2.0 §5.1, "Internal error").
@@ -37,12 +38,12 @@ fn not_carried(what: &'static str) -> MessageFault {
     MessageFault { kind: FaultKind::MethodUnsupported, path: String::new(), what }
 }
 
-/// Reads a GET or a DELETE, of which `json` is [`OPENING`] or [`ENDING`]. The one is [`Operation::Listen`], the other says
-/// nothing; whose session it is, others judge.
+/// Reads a GET or a DELETE, whose `json` is [`OPENING`] or [`ENDING`]. A GET is [`Operation::Listen`]; a DELETE says nothing.
+/// The session's owner is checked elsewhere.
 ///
 /// # Errors
-/// [`FaultKind::VersionUnsupported`] without a version that has sessions, [`FaultKind::MethodUnsupported`] for 2026-07-28, which
-/// has none, and for one without a session: nothing could tell whose stream it is.
+/// [`FaultKind::VersionUnsupported`] without a version that has sessions. [`FaultKind::MethodUnsupported`] for 2026-07-28,
+/// which has none, and for a request without a session, whose stream would belong to nobody.
 pub fn session<'j>(json: &'j Json<'j>, head: &Head, reading: &Reading<'_>) -> Read<Spoken<'j>> {
     let version = head.settled()?;
     if !version.has_sessions() {
@@ -97,18 +98,18 @@ pub fn response_id(json: &Json<'_>) -> Option<RpcId> {
     RpcId::read(message.get("id")?)
 }
 
-/// Whether a message is an error of JSON-RPC and nothing else besides.
+/// Returns true if a message is a JSON-RPC error and nothing else.
 pub fn is_failure(json: &Json<'_>) -> bool {
     let message = json.as_object();
     let has = |name| message.is_some_and(|message| message.get(name).is_some_and(|value| !value.is_null()));
     has("error") && !has("result") && !has("method")
 }
 
-/// A client's error in the words of the protocol: its number if JSON-RPC or MCP has words for it, else −32603. Its own
-/// text and data never pass. None for what is no error of a client.
+/// A client's error in the words of the protocol: its number if JSON-RPC or MCP defines it, else −32603. Its own text and
+/// data never pass. None for a message that is no client error.
 pub fn plain_failure(json: &Json<'_>) -> Option<Vec<u8>> {
     let id = response_id(json)?;
-    // what stands beside the error is refused, and not dropped in silence
+    // members beside the error are refused, not dropped in silence
     let members = json.as_object()?;
     if members.len() != 3 || members.get("jsonrpc")?.as_str() != Some("2.0") {
         return None;
@@ -125,8 +126,8 @@ pub fn plain_failure(json: &Json<'_>) -> Option<Vec<u8>> {
     Some(written.into_bytes())
 }
 
-/// Reads what a client answers to `operation`, which the server asked. An error says nothing but its number, as
-/// [`plain_failure`] wrote it.
+/// Reads a client's answer to `operation`, which the server asked for. An error holds only its number, as [`plain_failure`]
+/// wrote it.
 ///
 /// # Errors
 /// [`FaultKind::MethodUnsupported`] in 2026-07-28, whose servers ask in their results; else the first member that is missing,

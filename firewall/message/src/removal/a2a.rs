@@ -76,7 +76,7 @@ impl<'j> Walk<'_, 'j> {
     }
 }
 
-/// True of a key that begins as the URNs of contexts do, in whatever case of letters: the claim, or one that stands for another context.
+/// True of a key that begins as the URNs of contexts do, in any case of letters: the claim, or a key of another context.
 pub(crate) fn is_context_key(extension: &str, key: &str) -> bool {
     let line = extension.rsplitn(3, ':').nth(2).unwrap_or_default();
     let key: String = folded(key).collect();

@@ -1,4 +1,4 @@
-//! Keys of `_meta` and of A2A metadata: which are known, which a route lets pass, and which stay closed.
+//! Keys of `_meta` and of A2A metadata: known keys, keys that a route lists, and closed keys.
 
 use super::{Path, Walk};
 use crate::{MessageFault, member::Read};
@@ -54,8 +54,8 @@ impl MetaKeys {
     /// Reads entries: whole keys, or prefixes that end in `.` or `/`.
     ///
     /// # Errors
-    /// [`BadMetaKey`] for an entry that is no word of at most 128 visible ASCII characters, that is there twice, that stands in a
-    /// reserved prefix or is a known key, and for more than 64 entries.
+    /// [`BadMetaKey`] for an entry that is no word of at most 128 visible ASCII characters, or is there twice. Also for one
+    /// in a reserved prefix, for a known key, and for more than 64 entries.
     pub fn parse(entries: &[String]) -> Result<Self, BadMetaKey> {
         let mut keys: Vec<Box<str>> = Vec::new();
         for entry in entries {
@@ -93,7 +93,7 @@ impl MetaKeys {
     }
 }
 
-/// True of a key that belongs to MCP or to this product, in whatever case of letters.
+/// True of a key that belongs to MCP or to this product, in any case of letters.
 fn is_reserved(key: &str) -> bool {
     // as every request of 2026-07-28 writes them
     if key.starts_with("io.modelcontextprotocol/") {
@@ -110,7 +110,7 @@ fn is_reserved(key: &str) -> bool {
     }
 }
 
-/// True of a key that is a known one, in whatever case of letters.
+/// True of a key that is a known one, in any case of letters.
 fn is_twin(key: &str) -> bool {
     KNOWN.iter().any(|name| folded(key).eq(folded(name)))
 }
@@ -159,8 +159,8 @@ pub(crate) fn trace(key: &str, value: &Json<'_>) -> bool {
 }
 
 impl<'j> Walk<'_, 'j> {
-    /// Removes the keys of one `_meta` or `metadata` that are neither known here, nor listed, nor closed; the member as a whole if
-    /// nothing would be left.
+    /// Removes the keys of one `_meta` or `metadata` that are neither known here, nor listed, nor closed. Removes the member
+    /// as a whole if nothing would be left.
     pub(super) fn keys(
         &mut self,
         holder: (&Path<'_>, &str),

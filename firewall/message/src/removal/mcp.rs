@@ -1,4 +1,4 @@
-//! Shapes of MCP. What stands here is what the readers of the binding and the protocol context know.
+//! Shapes of MCP: the members that the readers of the binding and the protocol context know.
 
 use super::{
     Author, Path, Walk,
@@ -48,7 +48,7 @@ const fn block(known: &'static [(&'static str, Is)]) -> Shape {
     Shape { known, unknown: Unknown::GoesUnless(OF_BLOCKS), meta: Some(INSIDE) }
 }
 
-/// Members that say what a block holds.
+/// Members with the content of a block.
 const OF_BLOCKS: &[&str] = &["type", "text", "data", "blob", "uri", "mimeType", "resource"];
 
 static ICON: Shape = open(&[("src", Plain), ("mimeType", Plain), ("sizes", Plain), ("theme", Plain)]);
@@ -125,7 +125,7 @@ static LINK: Shape = block(&[
 static EMBEDDED: Shape = block(&[("type", Plain), ("resource", Is::Object(&CONTENTS))]);
 static CONTENTS: Shape = block(&[("uri", Plain), ("mimeType", Plain), ("text", Plain), ("blob", Plain)]);
 
-/// Members of `params` of either side, whatever the method: a method closes what it takes.
+/// Members of `params` of either side, for all methods: each method closes its own.
 const PARAMS: &[(&str, Is)] = &[
     ("protocolVersion", Plain),
     ("clientInfo", Is::Object(&IMPLEMENTATION)),
@@ -178,7 +178,7 @@ const BY_CLIENT: &[(&str, Is)] =
 /// The fields of an elicited form have names of their own, so that none of them is a block.
 const ELICITED: &[(&str, Is)] = &[("action", Plain), ("content", Plain)];
 
-/// Members of results that say what kind of result it is: in another they could be taken for it.
+/// Members that name the kind of a result. In another result, a reader could take it for that kind.
 const OF_RESULTS: &[&str] = &["resultType", "inputRequests", "inputResponses", "requestState"];
 
 const fn result(known: &'static [(&'static str, Is)]) -> Shape {
@@ -277,7 +277,7 @@ impl<'j> Walk<'_, 'j> {
         self.object(path, result, &Shape { known, unknown: Unknown::Stays, meta: Some(meta) });
     }
 
-    /// A `_meta`, and what stands in it under the keys of the protocol.
+    /// A `_meta`, and the values under the protocol's keys in it.
     pub(super) fn meta(&mut self, path: &Path<'_>, value: &'j Json<'j>, known: &[&str]) {
         if value.is_null() {
             return self.removal.add(path, META, value);

@@ -1,4 +1,4 @@
-//! Shapes of objects of a protocol: which members are known, and what becomes of the others.
+//! Shapes of a protocol's objects: the known members, and the fate of the others.
 
 use super::{Author, Path, Walk};
 use semgate_contexts::json::{Json, Object, folded};
@@ -18,7 +18,7 @@ pub(super) enum Unknown {
     Stays,
     /// They are removed.
     Goes,
-    /// They are removed, but for members that another object of this family has: with those a reader could take it for that one.
+    /// They are removed, except members of another object of this family: a reader could take the object for that one.
     GoesUnless(&'static [&'static str]),
 }
 

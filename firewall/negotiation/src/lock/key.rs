@@ -7,7 +7,7 @@ use ring::{hkdf, hmac};
 use semgate_certs::SecureRandom;
 use std::fmt;
 
-/// Salt of the derivation: says what the secret is used for.
+/// Salt of the derivation, which names the use of the secret.
 const SALT: &[u8] = b"semgate snl v1";
 /// Fewest bytes of a secret: as many as the keys that come from it have.
 const MIN_SECRET: usize = 32;
@@ -25,7 +25,7 @@ pub enum SecretFault {
     Encoding,
     /// A secret has fewer than 32 bytes, or more than 1,024.
     Length,
-    /// A secret is nothing but zeros: nobody drew it.
+    /// A secret is nothing but zeros, so it is not random.
     Zeros,
     /// The source of randomness failed.
     Randomness,
@@ -45,7 +45,7 @@ impl fmt::Display for SecretFault {
 
 impl std::error::Error for SecretFault {}
 
-/// What the gateways of a fleet share, so that each honours the locks of the others.
+/// The secret that the gateways of a fleet share, so that each honours the locks of the others.
 pub struct FleetSecret(hkdf::Prk);
 
 impl fmt::Debug for FleetSecret {
@@ -56,7 +56,7 @@ impl fmt::Debug for FleetSecret {
 }
 
 impl FleetSecret {
-    /// From 32 bytes or more.
+    /// A secret of 32 bytes or more.
     ///
     /// # Errors
     /// [`SecretFault::Length`].
@@ -67,7 +67,7 @@ impl FleetSecret {
         Ok(Self(hkdf::Salt::new(hkdf::HKDF_SHA256, SALT).extract(bytes)))
     }
 
-    /// Drawn anew: its locks end with the process.
+    /// A new random secret: its locks end with the process.
     ///
     /// # Errors
     /// [`SecretFault::Randomness`].
@@ -77,7 +77,8 @@ impl FleetSecret {
         Self::new(&bytes)
     }
 
-    /// The lines of a secret file: base64url without padding, one secret in each; the first makes locks, a second one still verifies.
+    /// The lines of a secret file: base64url without padding, one secret in each. The first makes locks; a second one still
+    /// verifies.
     ///
     /// # Errors
     /// [`SecretFault`].
@@ -99,7 +100,7 @@ impl FleetSecret {
         EpochKey { epoch, fingerprint: self.fingerprint(epoch), key }
     }
 
-    /// Tells the keys of a secret from those of another; says nothing of the key.
+    /// A short name that distinguishes the keys of different secrets; it reveals nothing of the key.
     pub(super) fn fingerprint(&self, epoch: u64) -> u32 {
         let [a, b, c, d, ..] = self.expand(b"id", epoch);
         u32::from_be_bytes([a, b, c, d])

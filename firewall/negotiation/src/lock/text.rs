@@ -1,4 +1,4 @@
-//! The text of a lock, in its one spelling.
+//! The text of a lock, in its one form.
 
 use crate::encoding::{from_base64url_32, to_base64url};
 use crate::limits::MAX_LOCK_CHARS;

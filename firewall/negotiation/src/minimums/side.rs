@@ -1,11 +1,11 @@
-//! What one end of a pair stated, and when it signed it.
+//! The minimums of one end of a pair, with the time of its signature.
 
 use crate::HandshakeFault;
 use crate::limits::{CLOCK_SKEW_SECONDS, MAX_MINIMUMS};
 use crate::terms::Minimum;
 use std::sync::Arc;
 
-/// The minimums of one end, with the second at which it signed them: `issued_at` of its HELLO or SELECT, 0 where nobody kept it.
+/// The minimums of one end, with the second at which it signed them: `issued_at` of its HELLO or SELECT, 0 if unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Side {
     pub(super) minimums: Arc<[Minimum]>,
@@ -13,12 +13,12 @@ pub(super) struct Side {
 }
 
 impl Side {
-    /// What holds once `said` was heard too. The later statement replaces the earlier one, in whatever order their handshakes end: who opened a
-    /// handshake before holds its LOCK back for as long as it likes. Two of one second, or one that a clock which was ahead let in, say
-    /// nothing of their order: then the higher minimum of each line holds, from the second of `said` on.
+    /// The valid minimums after the statement `said`. The later statement replaces the earlier one, in whatever order their
+    /// handshakes end, since an initiator can hold back its LOCK. Two statements of one second have no known order, and
+    /// neither has one from a clock that was ahead. Then the higher minimum of each line holds, from the second of `said` on.
     ///
     /// # Errors
-    /// [`HandshakeFault::Busy`] where these would be more lines than are kept of one end: none is left out.
+    /// [`HandshakeFault::Busy`] if these would exceed the lines kept of one end: none is left out.
     pub(super) fn after(&self, said: Self, now: u64) -> Result<Self, HandshakeFault> {
         let ahead = self.stated_at > now.saturating_add(CLOCK_SKEW_SECONDS);
         if !ahead && self.stated_at != said.stated_at {

@@ -1,4 +1,4 @@
-//! What a pair stated, in a form that outlives the process.
+//! Statements of a pair, in a form that outlives the process.
 
 use super::{Pair, Side};
 use crate::limits::MAX_MINIMUMS;
@@ -10,16 +10,16 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// What the two ends of a pair stated last, by line; the ids in the order of their bytes.
+/// The last statements of the two ends of a pair, by line; the ids in the order of their bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stated {
     /// The SPIFFE ids.
     pub pair: [String; 2],
-    /// Of the one end and of the other, in the order of the ids, line and lowest version. Both bind both.
+    /// The lowest version by line, for each end in the order of the ids. Both bind both.
     pub minimums: [BTreeMap<String, String>; 2],
-    /// The seconds at which the one and the other signed that, by their own clocks; 0 in records of versions that did not keep it, so that
-    /// whatever is stated next replaces it.
+    /// The seconds at which each end signed them, by its own clock. 0 in records of versions that did not keep it, so that
+    /// any later statement replaces it.
     #[serde(default)]
     pub stated_at: [u64; 2],
 }

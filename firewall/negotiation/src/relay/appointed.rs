@@ -1,4 +1,4 @@
-//! What the agent behind stated of keys: the gateway's, for callers, and its own.
+//! Keys that the agent behind states: the gateway's, for callers, and its own.
 
 use super::Relay;
 use crate::HandshakeFault;
@@ -14,7 +14,7 @@ use semgate_certs::SecureRandom;
 use semgate_contexts::Digest;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The agent behind states the gateway's key as the one to seal HELLOs to, and its own for the way from the gateway.
+/// The agent behind states the gateway's key as the one to seal HELLOs to, and its own for messages from the gateway.
 #[derive(Debug)]
 pub struct Appointed {
     statement: Vec<u8>,
@@ -25,7 +25,7 @@ pub struct Appointed {
 }
 
 impl Appointed {
-    /// What callers are handed: `{"jws", "x5c"}`, signed by the agent.
+    /// The statement for callers: `{"jws", "x5c"}`, signed by the agent.
     pub fn statement(&self) -> &[u8] {
         &self.statement
     }
@@ -40,7 +40,8 @@ impl Appointed {
 pub(super) struct Appointment(Mutex<Option<Arc<Appointed>>>);
 
 impl Relay {
-    /// What the agent behind is asked, for [`crate::Endpoint::appoint`]: `{"jws", "x5c"}`. `None` without lock keys, from which the gateway's key comes.
+    /// The question to the agent behind, for [`crate::Endpoint::appoint`]: `{"jws", "x5c"}`. `None` without lock keys, from
+    /// which the gateway's key comes.
     ///
     /// # Errors
     /// [`HandshakeFault::Key`].
@@ -60,8 +61,8 @@ impl Relay {
     /// Takes the agent's answer, and keeps it for [`APPOINTED_SECONDS`], no longer than its statements hold.
     ///
     /// # Errors
-    /// [`HandshakeFault::SenderMismatch`] for statements of anybody else; [`HandshakeFault::UnknownSealingKey`] for another key than the
-    /// one that was shown, or where the agent's own is the same; those of [`PeerKey::stated`].
+    /// [`HandshakeFault::SenderMismatch`] for statements of another party; [`HandshakeFault::UnknownSealingKey`] for another
+    /// key than the one shown, or if the agent's own is the same; those of [`PeerKey::stated`].
     pub fn appointed(
         &self,
         body: &[u8],
@@ -89,15 +90,15 @@ impl Relay {
         Ok(appointed)
     }
 
-    /// What the agent stated last, while it holds and the gateway's key is the same.
+    /// The agent's last statement, while it holds and the gateway's key is the same.
     pub fn known(&self, sessions: &Sessions, now: u64) -> Option<Arc<Appointed>> {
         let kept = self.appointment.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let keys = sessions.locks.sealing_keys(&self.agent, now);
         kept.filter(|kept| kept.until > now && keys.first().is_some_and(|key| key.id() == kept.ours))
     }
 
-    /// The agent refused what was sealed to it: it may have another key by now, and is asked again; not more often than every
-    /// [`APPOINTED_AT_LEAST_SECONDS`], since a caller may make it refuse.
+    /// Notes that the agent refused a sealed message. It may have another key by now, and is asked again. That happens at
+    /// most every [`APPOINTED_AT_LEAST_SECONDS`], since a caller may cause the refusal.
     pub fn forget(&self, now: u64) {
         let mut kept = self.appointment.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.as_ref().is_some_and(|kept| now >= kept.since.saturating_add(APPOINTED_AT_LEAST_SECONDS)) {

@@ -1,5 +1,5 @@
-//! Revocation lists that the certificates of publishers are looked up in: files as `semgate cert crl` writes them, each verified by its issuer
-//! before it counts, looked at again and again. A certificate that no current list speaks for says nobody's name.
+//! Revocation lists for the certificates of publishers: files as `semgate cert crl` writes them, each verified under its issuer, checked
+//! for changes again and again. A certificate without a current list identifies nobody.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -15,19 +15,19 @@ use crate::{Config, RunFault};
 #[cfg(test)]
 mod tests;
 
-/// The lists, and which files they were read from.
+/// The lists, and their files.
 pub(crate) struct ClientCrls {
     dir: PathBuf,
     kept: KeptCrls,
     store: Arc<CrlStore>,
-    /// What the files looked like when they were read.
+    /// State of the files when they were read.
     seen: BTreeMap<PathBuf, Mark>,
-    /// Those that were not taken as they are: read again at each look, since a list may only begin later, and a disk may fail once.
+    /// Files that were not taken: they are read again at each look, since a list may begin later, and a disk may fail once.
     again: BTreeSet<PathBuf>,
 }
 
 impl ClientCrls {
-    /// Those that are configured. Without a current list in them nobody is let in, which is no fault of the start.
+    /// The configured lists. Without a current list nobody is let in; that does not stop the start.
     ///
     /// # Errors
     /// The directory cannot be listed.
@@ -39,13 +39,14 @@ impl ClientCrls {
         Ok(Some(Self { dir, kept, store, seen: BTreeMap::new(), again: BTreeSet::new() }))
     }
 
-    /// What verifiers look certificates up in, now and later.
+    /// The store in which verifiers look certificates up, kept current.
     pub fn store(&self) -> Arc<CrlStore> {
         Arc::clone(&self.store)
     }
 
-    /// Reads what changed since the last look and what was not taken then, all of it under other roots. What cannot be read or verified leaves
-    /// what is held, which ends by its own time. What became of a file is told and counted when it changed and when it is taken, not at each look.
+    /// Reads files that changed since the last look or were not taken then; all of them under new roots. A file that cannot be read or
+    /// verified leaves the held list, which ends by its own time. A file is reported and counted when it changes and when it is taken, not
+    /// at each look.
     pub fn look(&mut self, roots: &Roots, anew: bool, at: u64, metrics: Option<&Metrics>) {
         if let Err(fault) = std::fs::read_dir(&self.dir) {
             if !self.seen.is_empty() {
@@ -123,7 +124,7 @@ fn read(file: &Path) -> Result<Vec<u8>, CrlFault> {
     std::fs::read(file).map_err(|_| CrlFault::Malformed)
 }
 
-/// Certificates of issuers and lists, of the directory and of those of further issuers below it.
+/// Certificates of issuers and lists, in the directory and in those of further issuers below it.
 fn files(dir: &Path) -> BTreeMap<PathBuf, Mark> {
     let listed = |dir: &Path| std::fs::read_dir(dir).into_iter().flatten().flatten().map(|one| one.path());
     let named = |path: &PathBuf, is: &dyn Fn(&str) -> bool| {

@@ -1,4 +1,4 @@
-//! The policies that a gateway starts with, and the set that lets nothing pass until they fit.
+//! Policies at the start of a gateway, and the set that refuses everything until they fit.
 
 #[cfg(feature = "plain-proxy")]
 use std::path::PathBuf;
@@ -14,38 +14,37 @@ use crate::config::Config;
 use crate::fault::RunFault;
 use crate::keep::PolicyMemory;
 
-/// Live while the real policies cannot be typed because no context is known yet: lets nothing pass, and answers about every
-/// line alike, so that the status (which is not there either) is what callers are told about. The forbid says that it
-/// is meant, so that nothing is told of the permit.
+/// Live while the real policies cannot be validated for lack of contexts. It refuses everything, and gives the same answer
+/// about every line. So callers are told about the missing status. The forbid states that it is intended, so that the permit
+/// causes no warning.
 const WAITING: &str = "permit (principal, action, resource);\n\
                        forbid (principal, action, resource) when { true };\n";
 
-/// What a gateway starts with.
+/// Policies at the start of a gateway.
 pub(crate) struct First {
-    /// What is asked from the start.
+    /// Policies in force from the start.
     pub(crate) policies: Policies,
-    /// What the operator is told of them.
+    /// Their state for the operator.
     pub(crate) state: PolicyState,
-    /// What was read, for typing it anew beside other contexts; none if it does not fit the first ones.
+    /// The parsed set, for validation against other contexts; `None` if it does not fit the first ones.
     pub(super) source: Option<Arc<PolicySource>>,
     pub(super) place: Place,
     pub(super) version: Option<u64>,
-    /// What is wrong with the policies beside the contexts that are known, whatever else comes: nothing passes for it.
+    /// Faults of the policies with the known contexts that no later context can mend. Nothing passes then.
     pub(crate) wrong: Vec<String>,
     lived: Lived,
     floors: Floors,
     aside: Aside,
 }
 
-/// The policies that a gateway starts with beside these contexts and above these floors. Of those that were live before it only warns of what a
-/// running gateway only warns of, such as a floor that rose.
+/// Loads the policies at the start with these contexts and floors. Faults of formerly live policies that a running gateway
+/// only warns of, such as a raised floor, are warnings here too.
 ///
-/// A directory that cannot be read, is empty, or whose text or entities are wrong stops the start. Whether policies fit the
-/// contexts cannot be told before the contexts are known: what fails only in that is live as soon as it fits, and until
-/// then nothing passes.
+/// An unreadable or empty directory, or wrong text or entities, stop the start. Policies cannot be validated before the
+/// contexts are known. A set with only such faults goes live as soon as it fits; until then nothing passes.
 ///
 /// # Errors
-/// [`RunFault::Policies`], of a bundle [`RunFault::Bundle`] where it cannot be read; [`RunFault::System`] where no thread can be started.
+/// [`RunFault::Policies`], or [`RunFault::Bundle`] for an unreadable bundle; [`RunFault::System`] if no thread can start.
 pub(crate) fn first(config: &Config, contexts: &[Arc<Context>], floors: Floors) -> Result<First, RunFault> {
     let place = Place::live(config)?;
     let path = place.path().to_owned();
@@ -54,7 +53,7 @@ pub(crate) fn first(config: &Config, contexts: &[Arc<Context>], floors: Floors) 
     let tries = config.limits.policy_read_tries;
     let state = PolicyState::live(config);
     let lived = PolicyMemory::live(&config.state, place.path()).recall(&limits);
-    // by the thread that will load the next ones
+    // on the thread that loads later sets too
     let aside = Aside::start("semgate-policies")?;
     let panicked = || RunFault::system("policies", "the thread that loads them panicked");
     let (from, within) = (place.clone(), limits.clone());
@@ -82,30 +81,30 @@ pub(crate) fn first(config: &Config, contexts: &[Arc<Context>], floors: Floors) 
         }
         Err(faults) if faults.iter().all(PolicyFault::is_about_contexts) => {
             state.rejected(Some(digest), &faults);
-            // beside no context every policy is wrong
+            // without contexts every policy is wrong
             let wrong = faults.iter().filter(|fault| !contexts.is_empty() && !fault.waits_for_contexts());
             let wrong = wrong.map(ToString::to_string).collect();
             let policies = waiting(&source, &limits).map_err(|faults| fault(&faults))?;
             Ok(First { policies, state, source: None, place, version, wrong, lived, floors, aside })
         }
         Err(mut faults) => {
-            // what may be gone once the contexts are known hides what will not
+            // faults that later contexts may mend would hide the permanent ones
             faults.retain(|fault| !fault.is_about_contexts());
             Err(fault(&faults))
         }
     }
 }
 
-/// These bounds, for a load that is made now.
+/// Limits for a load that happens now.
 pub(super) fn by_the_clock(limits: PolicyLimits) -> PolicyLimits {
     PolicyLimits { now: Some(unix_now()), ..limits }
 }
 
 impl First {
-    /// Keeps on disk what is about to be live, where that is demanded; a start that only looks does not come here.
+    /// Stores the policies that are about to go live, if the configuration demands it. `check` does not call this.
     ///
     /// # Errors
-    /// It cannot be kept.
+    /// The set cannot be stored.
     pub(crate) fn remember(&self) -> Result<(), RunFault> {
         let Some(digest) = self.state.report().live else { return Ok(()) };
         self.place
@@ -113,7 +112,7 @@ impl First {
             .map_err(|why| RunFault::Policies { path: self.place.path().to_owned(), why: why.to_string() })
     }
 
-    /// What the task that keeps it live begins with.
+    /// Start values of the task that keeps the policies live.
     pub(crate) fn begun(&mut self) -> Begun {
         let (lived, floors) = (std::mem::take(&mut self.lived), std::mem::take(&mut self.floors));
         let (place, aside) = (self.place.clone(), self.aside.clone());
@@ -126,15 +125,15 @@ pub(crate) struct Begun {
     pub(super) source: Option<Arc<PolicySource>>,
     pub(super) place: Place,
     pub(super) version: Option<u64>,
-    /// What was live last, before this start.
+    /// The last live set before this start.
     pub(super) lived: Lived,
-    /// The floors that the start knew.
+    /// Floors known at the start.
     pub(super) floors: Floors,
-    /// The thread that did it.
+    /// Thread that loaded the set.
     pub(super) aside: Aside,
 }
 
-/// What is wrong with the shadow policies beside these contexts and above these floors; nothing where there are none.
+/// Faults of the shadow policies with these contexts and floors; empty without shadow policies.
 pub(crate) fn shadow_faults(config: &Config, contexts: &[Arc<Context>], floors: &Floors) -> Vec<String> {
     let Some(shadow) = &config.shadow else { return Vec::new() };
     let limits = config.policy_limits();
@@ -150,25 +149,25 @@ pub(crate) fn shadow_faults(config: &Config, contexts: &[Arc<Context>], floors: 
     faults.iter().map(ToString::to_string).collect()
 }
 
-/// The set that lets nothing pass, with the real agents.
+/// The set that refuses everything, with the real agents.
 fn waiting(source: &PolicySource, limits: &PolicyLimits) -> Result<Policies, Vec<PolicyFault>> {
     let files = vec![("waiting.cedar".to_owned(), WAITING.to_owned())];
     let waiting = PolicySource { files, entities: source.entities.clone(), limits: None };
     Policies::load(&waiting, &shipped(), limits)
 }
 
-/// The set that lets nothing pass, for the build that asks nothing.
+/// The set that refuses everything, for the build without policies.
 ///
 /// # Errors
-/// The shipped agents do not load, which a test of theirs rules out.
+/// The shipped agents do not load, which a test rules out.
 #[cfg(feature = "plain-proxy")]
 pub(crate) fn none() -> Result<Policies, RunFault> {
     let fault = |faults: Vec<PolicyFault>| RunFault::Policies { path: PathBuf::new(), why: join(&faults) };
     waiting(&PolicySource::shipped(), &PolicyLimits::default()).map_err(fault)
 }
 
-/// The shipped contexts: only so that there is something that a policy can be typed against. None of them counts by this, so
-/// they are read under the prefix that they are written with, whatever the gateway's is.
+/// The shipped contexts, so that policies can be validated against some. None of them counts by this. They are parsed under
+/// their own prefix, not the gateway's.
 fn shipped() -> Vec<Arc<Context>> {
     let (prefix, limits) = (Prefix::default(), DocumentLimits::default());
     let read = |(_, bytes): &(&str, &[u8])| Context::check(bytes, &prefix, &limits).ok().map(Arc::new);

@@ -1,4 +1,4 @@
-//! Where a policy set comes from: a directory as it stands, or a bundle that an allowed signer vouched for.
+//! Sources of a policy set: a directory, or a bundle signed by an allowed signer.
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
@@ -18,12 +18,12 @@ use crate::fault::RunFault;
 use crate::keep::anew;
 use crate::materials;
 
-/// The newest bundle that ever went live, in the state directory.
+/// File in the state directory with the newest bundle that ever went live.
 const NEWEST: &str = "policy-bundle.json";
-/// More than that file ever has.
+/// Maximum bytes of that file.
 const MAX_NEWEST: u64 = 4096;
 
-/// A place to look for a set, with all that it is held against.
+/// Source of a policy set, with its trust settings.
 #[derive(Clone, Debug)]
 pub(super) enum Place {
     /// A directory.
@@ -42,17 +42,17 @@ pub(super) struct BundlePlace {
     memory: PathBuf,
 }
 
-/// A set as it was read.
+/// A policy set as read.
 pub(super) struct Found {
     pub(super) source: Arc<PolicySource>,
-    /// Its digest, which takes milliseconds of a large set.
+    /// Digest of the set, which takes milliseconds for a large one.
     pub(super) digest: Digest,
     pub(super) stamp: Stamp,
-    /// The version that it came under, if it was signed.
+    /// Version of a signed bundle.
     pub(super) version: Option<u64>,
 }
 
-/// Version and digest of a bundle that went live.
+/// Version and digest of the newest live bundle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Newest {
@@ -65,10 +65,10 @@ fn unreadable(path: &Path, why: impl ToString) -> PolicyFault {
 }
 
 impl Place {
-    /// The place that messages are judged from.
+    /// The source of the live policies.
     ///
     /// # Errors
-    /// The roots of a bundle's signers cannot be used.
+    /// Unusable roots of a bundle's signers.
     pub(super) fn live(config: &Config) -> Result<Self, RunFault> {
         match &config.policies {
             PolicyPlace::Directory(path) => Ok(Self::Directory(path.clone())),
@@ -83,10 +83,10 @@ impl Place {
         }
     }
 
-    /// How it stands, without reading it.
+    /// Stamp of the source, taken without reading it.
     ///
     /// # Errors
-    /// It cannot be looked at.
+    /// The source cannot be examined.
     pub(super) fn stamp(&self, limits: &PolicyLimits) -> Result<Stamp, PolicyFault> {
         match self {
             Self::Directory(path) => Stamp::take(path, limits),
@@ -94,10 +94,10 @@ impl Place {
         }
     }
 
-    /// Reads it; the log is told what lies beside it and is not read.
+    /// Reads the source. Logs neighbouring files that are not read.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Fault of the source.
     pub(super) fn read(&self, limits: &PolicyLimits, tries: usize) -> Result<Found, PolicyFault> {
         match self {
             Self::Directory(path) => {
@@ -111,7 +111,7 @@ impl Place {
         }
     }
 
-    /// That it could not be read, at a start.
+    /// Converts a read fault to a start fault.
     pub(super) fn unread(&self, why: &PolicyFault) -> RunFault {
         let (path, why) = (self.path().to_owned(), why.to_string());
         match self {
@@ -120,10 +120,10 @@ impl Place {
         }
     }
 
-    /// Keeps on disk that a set is about to be live, so that no older bundle ever is again.
+    /// Stores the version of a set that is about to go live, so that no older bundle can follow.
     ///
     /// # Errors
-    /// It cannot be kept.
+    /// The version cannot be stored.
     pub(super) fn remember(&self, version: Option<u64>, digest: Digest) -> Result<(), PolicyFault> {
         match (self, version) {
             (Self::Bundle(bundle), Some(version)) => bundle.remember(version, digest),
@@ -152,7 +152,7 @@ impl BundlePlace {
             signers: &self.signers,
             newest: self.newest()?,
             max_bytes: self.max_bytes,
-            // beside the policies `entities.json` and `limits.json`
+            // `entities.json` and `limits.json` count too
             max_files: limits.max_files.saturating_add(2),
         };
         let signed = bundle::verify(&bytes, &rules, unix_now()).map_err(|why| refused(&why))?;

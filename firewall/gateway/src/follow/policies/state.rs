@@ -1,4 +1,4 @@
-//! What the operator is told about a policy set: what is live, what lies on disk, and why the one is not the other.
+//! The operator's view of a policy set: the live set, the set on disk, and the reason if they differ.
 
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,22 +9,22 @@ use semgate_policies::{Floors, Keep, Policies, PolicyFault};
 
 use crate::config::Config;
 
-/// The state of every set, for whoever tells of it.
+/// State of every set, for reports.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PolicyStates {
-    /// The set that messages are judged by.
+    /// Live set.
     pub(crate) live: Arc<PolicyState>,
-    /// The set that decides beside it, if one is configured.
+    /// Shadow set, if configured.
     pub(crate) shadow: Option<Arc<PolicyState>>,
-    /// How often that was asked and differed.
+    /// Counts of the shadow set's evaluations and differences.
     pub(crate) counts: Arc<ShadowCounts>,
 }
 
-/// One set's state, shared by the thread that loads it and those that tell of it.
+/// State of one set, shared by the loading thread and the reports.
 #[derive(Debug, Default)]
 pub(crate) struct PolicyState {
     report: Mutex<PolicyReport>,
-    /// What records keep of what this set is asked.
+    /// Policy inputs of this set that records keep.
     keep: Option<Keep>,
     /// The operator's own floors.
     floors: Floors,
@@ -32,41 +32,41 @@ pub(crate) struct PolicyState {
     most: usize,
 }
 
-/// What [`PolicyState::report`] tells.
+/// Contents of [`PolicyState::report`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PolicyReport {
-    /// The digest of what is live; none while nothing of the operator's is.
+    /// Digest of the live set; `None` before a set of the operator is live.
     pub(crate) live: Option<Digest>,
-    /// Whether what is on disk is what is live, as far as it was looked at.
+    /// True if the set on disk is live, as of the last check.
     pub(crate) current: bool,
-    /// The digest of what is on disk and is being loaded; the live one where that is typed beside other contexts.
+    /// Digest of the set being loaded from disk, or of the live set during validation against other contexts.
     pub(crate) loading: Option<Digest>,
-    /// Unix time at which what is on disk was last looked at to the end, loads included, or from which on it is; none before.
+    /// Unix time of the last completed check of the disk, loads included; `None` before the first.
     pub(crate) looked: Option<u64>,
-    /// The digest of what is on disk and was rejected; none if it could not even be read.
+    /// Digest of the rejected set on disk; `None` if it is unreadable.
     pub(crate) rejected: Option<Digest>,
-    /// Why what is on disk is not live.
+    /// Reasons why the set on disk is not live.
     pub(crate) faults: Vec<String>,
-    /// Contexts that the live policies cannot speak of.
+    /// Contexts that the live policies cannot name.
     pub(crate) left_out: Vec<String>,
-    /// Live policies that can match nothing above the present floors, forbids that a version gets past, and members of which records are to
-    /// keep what there is not.
+    /// Warnings: policies that match nothing above the floors, forbids that miss a version, and missing members in
+    /// `[audit_values]`.
     pub(crate) warnings: Vec<String>,
 }
 
 impl PolicyState {
-    /// The state of the set that messages are judged by.
+    /// State of the live set.
     pub(crate) fn live(config: &Config) -> Self {
         let floors = config.floors.iter().cloned().collect();
         Self { keep: config.kept(), floors, ..Self::shadow(config) }
     }
 
-    /// The state of the set that decides beside it.
+    /// State of the shadow set.
     pub(crate) fn shadow(config: &Config) -> Self {
         Self { most: config.limits.policy_faults_told, ..Self::default() }
     }
 
-    /// The first of these, and how many more there are.
+    /// The first items, and the number of the others.
     fn told<T: Display>(&self, mut all: impl Iterator<Item = T>) -> Vec<String> {
         let mut told: Vec<String> = all.by_ref().take(self.most).map(|one| one.to_string()).collect();
         let more = all.count();
@@ -76,12 +76,12 @@ impl PolicyState {
         told
     }
 
-    /// Floors of the operator that name no line which any context has.
+    /// The operator's floors for lines without any context.
     pub(crate) fn floors_of_nothing(&self, policies: &Policies) -> Vec<String> {
         policies.floors_of_nothing(&self.floors)
     }
 
-    /// What records are to keep and cannot beside these contexts.
+    /// Members for records that do not exist in these contexts.
     pub(crate) fn unkept(&self, policies: &Policies) -> Vec<String> {
         self.keep.as_ref().map(|keep| policies.unkept(keep)).unwrap_or_default()
     }
@@ -101,7 +101,7 @@ impl PolicyState {
         change(&mut self.report.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// These are live, and are what is on disk.
+    /// Sets the policies as live and current.
     pub(super) fn accepted(&self, policies: &Policies) {
         let left_out = policies.left_out().iter().map(ToString::to_string).collect();
         let (live, warnings) = (Some(policies.digest()), self.warnings(policies));
@@ -112,8 +112,8 @@ impl PolicyState {
         });
     }
 
-    /// What is on disk is tried; until that ends, what is told of what was rejected before it stays. What is live already and is tried beside
-    /// other contexts stays current.
+    /// Marks the set on disk as being tried. The last rejection stays visible until the trial ends. A live set under
+    /// validation against other contexts stays current.
     pub(super) fn loading(&self, digest: Digest) {
         self.change(|report| {
             report.current &= report.live == Some(digest);
@@ -121,19 +121,19 @@ impl PolicyState {
         });
     }
 
-    /// A look at what is on disk has ended at this time.
+    /// Records the time of a completed check.
     pub(super) fn looked(&self, now: u64) {
         self.change(|report| report.looked = Some(now));
     }
 
-    /// What is live was typed anew; what is on disk is as it was.
+    /// Updates the live set after a new validation. The state of the disk stays unchanged.
     pub(super) fn retyped(&self, policies: &Policies) {
         let left_out = policies.left_out().iter().map(ToString::to_string).collect();
         let warnings = self.warnings(policies);
         self.change(|report| (report.left_out, report.warnings) = (left_out, warnings));
     }
 
-    /// What is on disk is not live; what was live is. Gives what is told of it.
+    /// Marks the set on disk as rejected; the live set stays. Returns the faults to report.
     pub(super) fn rejected(&self, digest: Option<Digest>, faults: &[PolicyFault]) -> Vec<String> {
         let told = self.told(faults.iter());
         self.change(|report| {

@@ -1,9 +1,11 @@
-//! A policy directory read as it stood at one moment: never half of one revision and half of another.
+//! Consistent reads of a policy directory: never half of one revision and half of another.
 //!
-//! A directory is swapped by others while it is read: git-sync turns a link (`current` → `abc123`), Kubernetes turns `..data`
-//! below links to single files, editors write in place. So the directory is resolved once; every file of the set, links
-//! followed, must lie in one directory; each is opened there and must be the file that was listed, before and after its bytes
-//! are read; and then all of it must still be as it was. Else it is read again, a bounded number of times.
+//! Others may swap a directory while it is read. git-sync moves a link (`current` → `abc123`), Kubernetes moves `..data`
+//! below links to files, and editors write in place.
+//!
+//! So the directory is resolved once, and every file of the set, links followed, must lie in one directory. Each file must
+//! match its listing before and after its bytes are read. At the end, the whole directory must be unchanged. Otherwise it is
+//! read again, a bounded number of times.
 
 use std::fs::{File, Metadata};
 use std::io::Read as _;
@@ -13,11 +15,11 @@ use std::time::Duration;
 
 use semgate_policies::{Located, PolicyFault, PolicyLimits, PolicySource};
 
-/// Between two tries: several times what a swap of a link takes.
+/// Pause between two tries: several times the duration of a link swap.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What tells one content of a file from another without reading it. The time of the last change of the inode cannot be set by
-/// hand, so a file whose own times were put back is told too.
+/// Distinguishes contents of a file without reading it. The inode's change time cannot be set by hand, so a file with
+/// restored timestamps is detected too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Mark {
     device: u64,
@@ -39,7 +41,7 @@ impl Mark {
     }
 }
 
-/// One file of a set: its name in the set, where its bytes are, and what it was when it was listed.
+/// One file of a set: its name, its path, and its mark when listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Listed {
     name: String,
@@ -47,7 +49,7 @@ struct Listed {
     mark: Mark,
 }
 
-/// How a directory stood: equal stamps, equal content.
+/// State of a directory. Equal stamps mean equal contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     directory: PathBuf,
@@ -55,17 +57,17 @@ pub(super) struct Stamp {
     files: Vec<Listed>,
 }
 
-/// A set as it stood at one moment.
+/// A consistent policy set.
 pub(super) struct Steady {
     pub(super) source: PolicySource,
     pub(super) stamp: Stamp,
 }
 
-/// Why a try did not succeed.
+/// Reason for a failed try.
 enum Missed {
-    /// It moved meanwhile: another try may succeed.
+    /// The directory changed meanwhile; another try may succeed.
     Moved,
-    /// What is there is wrong.
+    /// The contents are faulty.
     Fault(PolicyFault),
 }
 
@@ -74,10 +76,10 @@ fn unreadable(path: &Path, why: impl ToString) -> PolicyFault {
 }
 
 impl Stamp {
-    /// Lists the files of the set, with what each is.
+    /// Lists the files of the set with their marks.
     ///
     /// # Errors
-    /// The directory or a file of it cannot be looked at, a file is no regular one, or files of the set lie in several directories.
+    /// An unreadable directory or file, a file that is not regular, or a set in several directories.
     pub(super) fn take(directory: &Path, limits: &PolicyLimits) -> Result<Self, PolicyFault> {
         let resolved = directory.canonicalize().map_err(|why| unreadable(directory, why))?;
         let mark = std::fs::metadata(&resolved).map_err(|why| unreadable(&resolved, why))?;
@@ -87,10 +89,10 @@ impl Stamp {
         Ok(Self { mark: Mark::of(&mark), files: files.collect(), directory: resolved })
     }
 
-    /// The stamp of a set that is one file.
+    /// Stamp of a set in one file.
     ///
     /// # Errors
-    /// It cannot be looked at, or is no regular file.
+    /// The file cannot be examined, or is not regular.
     pub(super) fn of_file(file: &Path) -> Result<Self, PolicyFault> {
         let resolved = file.canonicalize().map_err(|why| unreadable(file, why))?;
         let metadata = std::fs::metadata(&resolved).map_err(|why| unreadable(&resolved, why))?;
@@ -100,7 +102,7 @@ impl Stamp {
         Ok(Self { directory: resolved, mark: Mark::of(&metadata), files: Vec::new() })
     }
 
-    /// Reads what was listed, if it still is that.
+    /// Reads the listed files, if they are unchanged.
     fn read(&self, limits: &PolicyLimits) -> Result<PolicySource, Missed> {
         let mut contents = Vec::new();
         for file in &self.files {
@@ -122,7 +124,7 @@ impl Listed {
             std::io::ErrorKind::NotFound => Missed::Moved,
             _ => Missed::Fault(unreadable(&self.path, why)),
         };
-        // what it was when it was listed was a regular file: a pipe in its place is not waited for, and is another file
+        // the listing had a regular file here; a pipe in its place does not block and counts as another file
         let file = PolicySource::open(&self.path).map_err(fault)?;
         let same = |file: &File| file.metadata().is_ok_and(|now| Mark::of(&now) == self.mark);
         if !same(&file) {
@@ -137,10 +139,10 @@ impl Listed {
     }
 }
 
-/// Reads the directory as it stood at one moment, in at most `tries` tries.
+/// Reads the directory consistently, in at most `tries` tries.
 ///
 /// # Errors
-/// What is wrong with what is there, or that it changed in every try.
+/// Fault of the contents, or a change in every try.
 pub(super) fn read(directory: &Path, limits: &PolicyLimits, tries: usize) -> Result<Steady, PolicyFault> {
     let mut last = None;
     for attempt in 0..tries.max(1) {
@@ -149,7 +151,7 @@ pub(super) fn read(directory: &Path, limits: &PolicyLimits, tries: usize) -> Res
         }
         let stamp = match Stamp::take(directory, limits) {
             Ok(stamp) => stamp,
-            // what is half swapped looks wrong too, so it is looked at again
+            // a half-swapped directory looks faulty too, so it is checked again
             Err(fault) => {
                 last = Some(fault);
                 continue;
@@ -169,10 +171,10 @@ pub(super) fn read(directory: &Path, limits: &PolicyLimits, tries: usize) -> Res
     Err(last.unwrap_or_else(|| unreadable(directory, format_args!("it changed in each of {tries} tries"))))
 }
 
-/// Reads one file as it stood at one moment, of at most `limit` bytes, in at most `tries` tries.
+/// Reads one file of at most `limit` bytes consistently, in at most `tries` tries.
 ///
 /// # Errors
-/// What is wrong with it, or that it changed in every try.
+/// Fault of the file, or a change in every try.
 pub(super) fn read_file(file: &Path, limit: usize, tries: usize) -> Result<(Vec<u8>, Stamp), PolicyFault> {
     let mut last = None;
     for attempt in 0..tries.max(1) {

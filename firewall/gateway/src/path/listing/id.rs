@@ -1,16 +1,16 @@
-//! Ids for what the gateway asks in a caller's place.
+//! Ids for requests that the gateway makes for a caller.
 
 use serde_json::Value;
 
-/// Beyond this, ids go down: a number that every reader of JSON keeps exactly (RFC 8259 §6) has room above it.
+/// Above this, ids count down. Numbers that every JSON reader keeps exactly (RFC 8259 §6) reach beyond it.
 const HIGH: i64 = 1 << 52;
 
-/// Numbers go on by more than this: a client that counts has used none of those, nor will it before what is asked now was answered.
+/// Minimum step to a new number. A counting client has not used these numbers, and will not before the answer arrives.
 const BEYOND: i64 = 256;
 
-/// An id of the kind of the caller's own, as if the caller had asked: a server that could tell the gateway's question from a client's would answer it otherwise. A number
-/// goes on from the call's; of a text each digit is another, and each letter that may be one of a hexadecimal number, but for the two places of a UUID that say of which kind
-/// it is. `random` are the characters of a decision id.
+/// An id of the same kind as the caller's own, so that a server cannot tell the gateway's request from a client's. A number
+/// continues from the call's. In a text, each digit and each hexadecimal letter is replaced, except for the version and
+/// variant of a UUID. `random` has the characters of a decision id.
 pub(super) fn another(id: &Value, random: &str) -> Value {
     let mut random = random.bytes().map(|byte| byte % 32);
     let mut draw = |below: u8| random.next().unwrap_or_default() % below;

@@ -1,10 +1,11 @@
-//! What was said, written in one way: two values are written alike where they are equal, members in any order, and nowhere else. Numbers keep
-//! all of their digits, as policies read them, since two that differ may have the same double.
+//! Canonical text of message content: equal values give equal text, with members in any order, and different
+//! values do not. Numbers keep all of their digits, as policies read them, since different numbers may share
+//! a double.
 
 use semgate_contexts::json::{Json, Object};
 use serde_json::Value;
 
-/// Writes the object behind `out`, on one line.
+/// Appends the object to `out`, on one line.
 pub(super) fn object(object: &Object<'_>, out: &mut String) {
     let mut members: Vec<(&str, &Json<'_>)> = object.iter().collect();
     members.sort_unstable_by_key(|(name, _)| *name);

@@ -7,12 +7,12 @@ use super::{
 };
 use crate::{FaultKind, MessageFault, member::Read, pointer::plain};
 
-/// What is said of a field that is there twice: readers keep the last, merge, or refuse.
+/// The fault of a singular field that is there twice: readers keep the last, merge, or refuse.
 const TWICE: &str = "is there twice";
 
 const WIRE_TYPE: &str = "is not of the wire type of its field";
 
-/// Prints one message. `depth` is how many messages it stands in.
+/// Prints one message. `depth` counts the messages around it.
 pub(super) fn message(shape: &Shape, bytes: &[u8], depth: usize, out: &mut Printer<'_>) -> Read<()> {
     let depth = out.deeper(depth)?;
     let found = fields(shape, bytes, out)?;
@@ -47,7 +47,8 @@ fn name(field: &Field, first: &mut bool, out: &mut Printer<'_>) -> Read<()> {
     out.put(":")
 }
 
-/// Every field of the message with its place in the shape, in the order of the wire: known, and there as often as it may be.
+/// Every field of the message with its index in the shape, in the order of the wire. Refuses an unknown field and one that is
+/// there too often.
 fn fields<'b>(shape: &Shape, bytes: &'b [u8], out: &mut Printer<'_>) -> Read<Vec<(usize, Raw<'b>)>> {
     let (mut found, mut seen, mut either) = (Vec::new(), 0_u64, false);
     let mut wire = Wire(bytes);
@@ -110,7 +111,7 @@ pub(super) fn one(kind: Kind, raw: Raw<'_>, depth: usize, out: &mut Printer<'_>)
     }
 }
 
-/// What is written although it means the same as nothing; some writers do. Such a field is not printed, as the mapping says.
+/// Returns true for an explicitly written default, which some writers send. The mapping does not print such a field.
 fn is_default(kind: Kind, raw: Raw<'_>) -> bool {
     match (kind, raw) {
         (Kind::Text | Kind::Bytes, Raw::Bytes(bytes)) => bytes.is_empty(),
@@ -119,7 +120,7 @@ fn is_default(kind: Kind, raw: Raw<'_>) -> bool {
     }
 }
 
-/// The one value of each of the fields 1 to `N`, none of which may be there twice.
+/// The value of each of the fields 1 to `N`. Refuses a field that is there twice.
 pub(super) fn singles<'b, const N: usize>(
     bytes: &'b [u8],
     out: &mut Printer<'_>,

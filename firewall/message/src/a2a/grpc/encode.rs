@@ -1,4 +1,4 @@
-//! JSON of the protobuf mapping as bytes of protobuf: what `decode` reads, the other way. For what the gateway writes itself.
+//! JSON of the protobuf mapping as bytes of protobuf, the inverse of `decode`. For messages that the gateway writes itself.
 
 use super::{
     decode::inside,

@@ -5,7 +5,7 @@ use crate::{FaultKind, MessageFault, member::Read};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use std::fmt::Write;
 
-/// What is being printed, and what may still be read for it.
+/// The JSON text so far, the fields read for it, and their limits.
 pub(super) struct Printer<'l> {
     limits: &'l Limits,
     fields: usize,
@@ -21,7 +21,7 @@ impl<'l> Printer<'l> {
         self.out.into_bytes()
     }
 
-    /// One more field was read.
+    /// Counts a field, and refuses one past the limit.
     pub fn count(&mut self) -> Read<()> {
         self.fields += 1;
         if self.fields > self.limits.max_fields {
@@ -30,7 +30,7 @@ impl<'l> Printer<'l> {
         Ok(())
     }
 
-    /// One message further in.
+    /// Enters a nested message, and refuses one past the limit.
     pub fn deeper(&self, depth: usize) -> Read<usize> {
         if depth >= self.limits.max_depth {
             return Err(limit(FaultKind::TooDeep, "is nested deeper than the limit"));
@@ -81,7 +81,7 @@ impl<'l> Printer<'l> {
         self.put("\"")
     }
 
-    /// The shortest digits that give the same double: what a schema and a decimal are then computed from.
+    /// The shortest digits that give the same double. Schemas and decimals use these digits.
     pub fn double(&mut self, value: f64) -> Read<()> {
         if !value.is_finite() {
             return Err(MessageFault::malformed("", "is no finite number"));

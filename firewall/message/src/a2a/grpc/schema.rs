@@ -1,4 +1,4 @@
-//! The messages of `lf.a2a.v1` (`proto/a2a.proto`) but for the card. A test holds each line against `proto/a2a.binpb`.
+//! The messages of `lf.a2a.v1` (`proto/a2a.proto`) but for the card. A test compares each line with `proto/a2a.binpb`.
 
 use super::{
     super::Operation,

@@ -1,8 +1,8 @@
-//! What a message of the protocol may hold: the descriptors, as far as reading needs them.
+//! Descriptors of the protocol's messages, as far as reading needs them.
 
 /// A message type.
 pub(super) struct Shape {
-    /// Its name without the package; the table is held against the descriptor set by it.
+    /// Its name without the package; the test against the descriptor set uses it.
     #[cfg_attr(not(test), expect(dead_code, reason = "what the test over the descriptor set looks up"))]
     pub name: &'static str,
     /// Its fields in the order in which they are printed; at most 64.
@@ -18,7 +18,7 @@ pub(super) struct Field {
     pub count: Count,
 }
 
-/// What a field holds.
+/// The type of a field.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     Text,
@@ -31,18 +31,18 @@ pub(super) enum Kind {
     Timestamp,
     Struct,
     Value,
-    /// A map from texts to what this says.
+    /// A map from text to values of this kind.
     Map(&'static Kind),
 }
 
-/// How often a field may be there, and what it means when it is not.
+/// The number of occurrences of a field, and the meaning of its absence.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Count {
     /// Once; absent and default are one and the same.
     Plain,
     /// Once; being there means something even with the default.
     Present,
-    /// Once, and none of the others that are so marked beside it: each message here has at most one `oneof`.
+    /// Once, and without the other fields so marked: each message here has at most one `oneof`.
     OneOf,
     /// Any number of times.
     Many,

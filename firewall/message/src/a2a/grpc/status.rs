@@ -1,4 +1,4 @@
-//! `google.rpc.Status`: how a call says what went wrong (A2A 1.0 §10.6).
+//! `google.rpc.Status`: the error of a call (A2A 1.0 §10.6).
 
 use super::{
     super::AgentError,
@@ -15,15 +15,15 @@ const RETRY_INFO: &[u8] = b"type.googleapis.com/google.rpc.RetryInfo";
 /// A `google.rpc.ErrorInfo`.
 #[derive(Clone, Copy, Debug)]
 pub struct ErrorInfo<'i> {
-    /// What went wrong, in upper case.
+    /// The error's name, in upper case.
     pub reason: &'i str,
-    /// Whose word `reason` is.
+    /// The domain that defines `reason`.
     pub domain: &'i str,
     /// More about it; entries without a value are left out.
     pub metadata: &'i [(&'i str, &'i str)],
 }
 
-/// The bytes of a `google.rpc.Status`. Where a call may be tried again after `retry` whole seconds, a `google.rpc.RetryInfo` says so.
+/// The bytes of a `google.rpc.Status`. With `retry`, a `google.rpc.RetryInfo` gives the whole seconds until the next attempt.
 pub fn details(code: u8, message: &str, infos: &[ErrorInfo<'_>], retry: Option<u64>) -> Vec<u8> {
     let mut out = Vec::new();
     varint_field(1, u64::from(code), &mut out);
@@ -57,8 +57,8 @@ fn any(kind: &[u8], value: &[u8], out: &mut Vec<u8>) {
     bytes(3, &any, out);
 }
 
-/// Which error an agent means by a status that is not OK and by its details, if it has any; what it wrote beside the reason is not kept.
-/// Details that cannot be read, or have no reason of A2A's, name none: only without details a status speaks for itself.
+/// The error that an agent means by a status that is not OK, and by its details if any. Keeps nothing but the reason. Details
+/// that are unreadable or have no A2A reason name no error; a status names one only without details.
 pub fn agent_error(status: u8, details: Option<&[u8]>) -> AgentError {
     let reason = details.map(|details| {
         let info = infos(details).find(|info| info.domain == ERROR_DOMAIN.as_bytes());

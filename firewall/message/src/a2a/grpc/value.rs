@@ -1,4 +1,4 @@
-//! What the protobuf mapping writes as JSON of its own: `Struct`, `Value`, `ListValue`, `Timestamp`, and maps.
+//! Types with a JSON form of their own in the protobuf mapping: `Struct`, `Value`, `ListValue`, `Timestamp`, and maps.
 
 use super::{
     decode::{inside, one, repeated, singles, twice, utf8, wire_type},
@@ -8,14 +8,14 @@ use super::{
 };
 use crate::{MessageFault, member::Read};
 
-/// Seconds from 0001-01-01T00:00:00Z to the epoch, and from it to 9999-12-31T23:59:59Z: what a `Timestamp` may be.
+/// The range of a `Timestamp` in seconds relative to the epoch: 0001-01-01T00:00:00Z to 9999-12-31T23:59:59Z.
 const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
 
 const NANOS: std::ops::RangeInclusive<i32> = 0..=999_999_999;
 
 const SECONDS_A_DAY: i64 = 86_400;
 
-/// From 0000-03-01.
+/// Days from 0000-03-01 to 1970-01-01.
 const DAYS_TO_EPOCH: i64 = 719_468;
 
 const DAYS_IN_400_YEARS: i64 = 146_097;
@@ -59,8 +59,8 @@ fn list(bytes: &[u8], depth: usize, out: &mut Printer<'_>) -> Read<()> {
     out.put("]")
 }
 
-/// The entries of a map. A key that is not written is the empty one, and a value likewise, since some writers leave out what is
-/// the default; a key that is there twice is refused, where readers keep the last.
+/// The entries of a map. An absent key or value is the empty one, since some writers omit defaults. Refuses a key that is
+/// there twice: readers keep the last.
 pub(super) fn map<'b>(
     entries: impl Iterator<Item = Raw<'b>>,
     values: &Kind,

@@ -4,7 +4,7 @@
 /// The highest number that a field can have.
 const MAX_FIELD: u64 = (1 << 29) - 1;
 
-/// What is wrong with bytes, in words that hold nothing of them.
+/// A fault of bytes, in words that quote none of them.
 pub(super) type Wrong = &'static str;
 
 /// The payload of one field.
@@ -83,7 +83,7 @@ impl<'b> Wire<'b> {
 
 const CUT: Wrong = "ends in the middle of a field";
 
-/// A 32-bit number: one that only fits when it is cut is no number.
+/// A 32-bit number. `None` for a number that fits only when it is cut.
 pub(super) fn int32(varint: u64) -> Option<i32> {
     i32::try_from(varint.cast_signed()).ok()
 }

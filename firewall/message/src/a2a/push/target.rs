@@ -6,10 +6,10 @@ use crate::{Form, text};
 use semgate_contexts::json::{Json, Object};
 use std::fmt;
 
-/// What 0.3 nests.
+/// The member that nests the configuration in 0.3.
 const NESTED: &str = "pushNotificationConfig";
 
-/// Where one push configuration sends, and what is shown there.
+/// The URL of one push configuration, and the credentials for it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PushTarget {
     /// The URL, as its sender wrote it.
@@ -48,7 +48,7 @@ pub struct PushTargets<'j> {
 }
 
 impl<'j> PushTargets<'j> {
-    /// Those that a request sets: the configuration itself, or the one beside a message. One at most.
+    /// The configurations that a request sets: the configuration itself, or the one beside a message. One at most.
     pub fn asked(json: &'j Json<'j>, form: Form, operation: Operation, version: Version) -> Self {
         let params = if rpc(form) { member(json, "params") } else { Some(json) };
         let config = match operation {
@@ -63,7 +63,7 @@ impl<'j> PushTargets<'j> {
         Self { root: json, configs: config.into_iter().collect() }
     }
 
-    /// Those that an answer tells.
+    /// The configurations in an answer.
     pub fn told(json: &'j Json<'j>, form: Form, operation: Operation, version: Version) -> Self {
         let result = if rpc(form) { member(json, "result") } else { Some(json) };
         let configs = match operation {
@@ -82,19 +82,19 @@ impl<'j> PushTargets<'j> {
         Self { root: json, configs }
     }
 
-    /// Where each sends, in their order. A configuration without a URL sends nowhere.
+    /// The target of each configuration, in order. A configuration without a URL has none.
     pub fn targets(&self) -> Vec<Option<PushTarget>> {
         self.configs.iter().map(|config| PushTarget::of(config)).collect()
     }
 
-    /// The bytes with other targets, in the same order. A configuration without one is left out of its list.
+    /// Rewrites the bytes with other targets, in the same order. A configuration without one is left out of its list.
     pub fn anew(&self, targets: &[Option<PushTarget>]) -> Vec<u8> {
         let mut out = String::new();
         self.write(self.root, targets, &mut out);
         out.into_bytes()
     }
 
-    /// `None`: the object is none of the configurations.
+    /// The new target of a configuration. `None` for an object that is no configuration.
     fn target_of<'t>(
         &self,
         object: &Object<'j>,

@@ -14,10 +14,10 @@ const MAX_PARAMETERS: usize = 16;
 pub struct Query<'q>(Vec<(&'q str, Cow<'q, str>)>);
 
 impl<'q> Query<'q> {
-    /// Reads what stands behind the `?`; empty without one.
+    /// Reads the text after the `?`; empty without one.
     ///
-    /// Names stand as they are, values may be percent-encoded. What readers take apart differently is refused: `+`, `;`, an empty parameter, a
-    /// parameter without `=`.
+    /// Names are literal, values may be percent-encoded. Refuses forms that readers split differently: `+`, `;`, an empty
+    /// parameter, a parameter without `=`.
     ///
     /// # Errors
     /// `malformed`, also for a parameter that is there twice and for more than 16.
@@ -48,7 +48,7 @@ impl<'q> Query<'q> {
         Ok(Self(all))
     }
 
-    /// What it says of the version, for [`super::super::Version::of`].
+    /// The values of the version parameter, for [`super::super::Version::of`].
     pub fn versions(&self) -> Vec<&str> {
         self.0.iter().filter(|(name, _)| *name == VERSION).map(|(_, value)| value.as_ref()).collect()
     }
