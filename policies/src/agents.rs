@@ -1,14 +1,13 @@
 //! The agents of `entities.json`, read strictly: closed members, no duplicates, no name that could pass for another.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use semgate_contexts::Digest;
 use semgate_contexts::json::{self, Json, Object};
 
-use crate::check::closest;
 use crate::credentials::is_shown;
-use crate::source::is_near;
-use crate::{Place, PolicyFault, PolicyLimits, pace, spots};
+use crate::suggest::closest;
+use crate::{PolicyFault, PolicyLimits, json_locations};
 
 /// The file, as faults name it.
 const FILE: &str = "entities.json";
@@ -30,16 +29,17 @@ pub struct AgentEntry {
     pub digest: Digest,
 }
 
-impl AgentEntry {
-    /// The trust domain of its id.
-    pub(crate) fn trust_domain(&self) -> &str {
-        domain_of(&self.id)
-    }
-}
-
 /// The trust domain of a SPIFFE id; empty for what is none.
 pub(crate) fn domain_of(id: &str) -> &str {
     id.strip_prefix("spiffe://").and_then(|rest| rest.split('/').next()).unwrap_or_default()
+}
+
+/// A kind of name that `entities.json` declares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Declared {
+    Agent,
+    Group,
+    Credential,
 }
 
 /// All agents, by position, id and alias.
@@ -50,20 +50,6 @@ pub(crate) struct Agents {
     by_alias: HashMap<Box<str>, u32>,
     groups: BTreeSet<String>,
     credentials: BTreeSet<String>,
-    /// Where groups first stand that no list `groups` names, since there is none.
-    unlisted: BTreeMap<String, String>,
-    /// The same of credentials.
-    undeclared: BTreeMap<String, String>,
-    /// How many of the entries, the last ones, are not in the file.
-    kept_out: usize,
-}
-
-impl Drop for Agents {
-    fn drop(&mut self) {
-        pace::scatter(std::mem::take(&mut self.entries));
-        pace::scatter(std::mem::take(&mut self.by_id));
-        pace::scatter(std::mem::take(&mut self.by_alias));
-    }
 }
 
 impl Agents {
@@ -83,8 +69,8 @@ impl Agents {
             ..json::Limits::default()
         };
         let document = json::read(bytes, &bounds).map_err(|fault| {
-            let (place, why) = (spots::of_fault(FILE, bytes, fault), fault.to_string());
-            vec![PolicyFault::Entities { place, pointer: String::new(), why }]
+            let (location, why) = (json_locations::of_fault(FILE, bytes, fault), fault.to_string());
+            vec![PolicyFault::Entities { location, pointer: String::new(), why }]
         })?;
         let mut agents = Self::default();
         let mut faults = Vec::new();
@@ -92,7 +78,7 @@ impl Agents {
         if faults.is_empty() {
             return Ok(agents);
         }
-        spots::placed(FILE, bytes, &mut faults);
+        json_locations::locate(FILE, bytes, &mut faults);
         Err(faults)
     }
 
@@ -118,35 +104,21 @@ impl Agents {
             return;
         }
         for (position, item) in list.iter().enumerate() {
-            pace::rest();
             let pointer = format!("/agents/{position}");
             if let Some(entry) = entry(item, &pointer, limits, faults) {
-                for (place, group) in entry.groups.iter().enumerate() {
-                    if !self.groups.insert(group.clone()) {
-                        continue;
-                    }
-                    match &groups {
-                        Some(declared) => {
-                            faults.push(undeclared(item, &pointer, ("group", "groups"), group, declared));
-                        }
-                        None => {
-                            drop(self.unlisted.insert(group.clone(), format!("{pointer}/groups/{place}")));
-                        }
+                for group in &entry.groups {
+                    if self.groups.insert(group.clone())
+                        && let Some(declared) = &groups
+                    {
+                        faults.push(undeclared(item, &pointer, ("group", "groups"), group, declared));
                     }
                 }
-                for (place, held) in entry.credentials.iter().enumerate() {
-                    if !self.credentials.insert(held.clone()) {
-                        continue;
-                    }
-                    match &credentials {
-                        Some(declared) => {
-                            let of = ("credential", "credentials");
-                            faults.push(undeclared(item, &pointer, of, held, declared));
-                        }
-                        None => {
-                            let at = format!("{pointer}/credentials/{place}");
-                            drop(self.undeclared.insert(held.clone(), at));
-                        }
+                for held in &entry.credentials {
+                    if self.credentials.insert(held.clone())
+                        && let Some(declared) = &credentials
+                    {
+                        let of = ("credential", "credentials");
+                        faults.push(undeclared(item, &pointer, of, held, declared));
                     }
                 }
                 self.add(entry, &pointer, faults);
@@ -169,75 +141,36 @@ impl Agents {
         self.entries.push(entry);
     }
 
-    /// Adds those who have no entry any more although something names them, each as if it were disabled: as strangers they would lose what
-    /// forbids them, and what is remembered of all strangers would count for them.
-    pub fn keep_out(&mut self, gone: impl Iterator<Item = String>) {
-        for id in gone {
-            let Ok(position) = u32::try_from(self.entries.len()) else { return };
-            if self.position(&id).is_none() {
-                let digest = entry_digest(&id, None, &[], &[], true);
-                self.by_id.insert(id.as_str().into(), position);
-                let (groups, credentials) = (Vec::new(), Vec::new());
-                self.entries.push(AgentEntry {
-                    id,
-                    alias: None,
-                    groups,
-                    credentials,
-                    disabled: true,
-                    digest,
-                });
-                self.kept_out += 1;
+    /// Takes over names that the running generation knew and that the file no longer declares. An agent among them is as if disabled: as a
+    /// stranger it would escape what forbids it, and verdicts that are remembered for all strangers would count for it.
+    pub fn keep_former(&mut self, former: impl IntoIterator<Item = (Declared, String)>) {
+        for (kind, name) in former {
+            match kind {
+                Declared::Group => drop(self.groups.insert(name)),
+                Declared::Credential => drop(self.credentials.insert(name)),
+                Declared::Agent => {
+                    let Ok(position) = u32::try_from(self.entries.len()) else { return };
+                    if self.position(&name).is_some() {
+                        continue;
+                    }
+                    let (groups, credentials) = (Vec::new(), Vec::new());
+                    let digest = entry_digest(&name, None, &groups, &credentials, true);
+                    self.by_id.insert(name.as_str().into(), position);
+                    let entry =
+                        AgentEntry { id: name, alias: None, groups, credentials, disabled: true, digest };
+                    self.entries.push(entry);
+                }
             }
         }
     }
 
-    /// The agents of trust domains that are none of these, so that none of them ever comes.
-    pub fn elsewhere(&self, domains: Option<&BTreeSet<String>>, bytes: &[u8]) -> Vec<PolicyFault> {
-        let Some(domains) = domains else { return Vec::new() };
-        let listed = self.entries.len().saturating_sub(self.kept_out);
-        let own = self.entries.iter().take(listed).enumerate();
-        let strange = own.filter(|(_, entry)| !domains.contains(entry.trust_domain()));
-        let told = |(position, entry): (usize, &AgentEntry)| {
-            let near = closest(entry.trust_domain(), domains.iter().map(String::as_str));
-            let near = near.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
-            let why = format!(
-                "nobody of the trust domain `{}` is met: it is not configured{near}",
-                entry.trust_domain()
-            );
-            at(&format!("/agents/{position}/id"), why)
-        };
-        let mut faults: Vec<PolicyFault> = strange.map(told).collect();
-        spots::placed(FILE, bytes, &mut faults);
-        faults
-    }
-
-    /// The groups and credentials of agents that nothing names and that are one slip of typing away from one that something names, or typed
-    /// otherwise in case, hyphens and underscores alone: what is asked of that one is not asked of them. Only where there is no list `groups`,
-    /// or `credentials`, which says what is meant.
-    pub fn misspelt(
-        &self,
-        groups: &BTreeSet<String>,
-        credentials: &BTreeSet<String>,
-        bytes: &[u8],
-    ) -> Vec<PolicyFault> {
-        // a text of a policy is the name of a credential where somebody has that
-        let credentials = credentials.intersection(&self.credentials).cloned().collect();
-        let mut faults = near_misses(&self.unlisted, groups, ("group", "groups"));
-        faults.extend(near_misses(&self.undeclared, &credentials, ("credential", "credentials")));
-        spots::placed(FILE, bytes, &mut faults);
-        faults
-    }
-
-    /// Where the credentials of each agent of the file stand in it; none where the file is not there.
-    pub fn places(&self, bytes: &[u8]) -> Vec<Place> {
-        if bytes.is_empty() {
-            return Vec::new();
+    /// Returns true if the file declares a name; a name in a list of an agent is declared too.
+    pub fn declares(&self, kind: Declared, name: &str) -> bool {
+        match kind {
+            Declared::Agent => self.position(name).is_some(),
+            Declared::Group => self.groups.contains(name),
+            Declared::Credential => self.credentials.contains(name),
         }
-        let listed = self.entries.len().saturating_sub(self.kept_out);
-        let pointers: Vec<String> = (0..listed).map(|at| format!("/agents/{at}/credentials")).collect();
-        let all: Vec<&str> = pointers.iter().map(String::as_str).collect();
-        let spots = spots::Spots::of(FILE, bytes, &all);
-        all.iter().map(|pointer| spots.at(pointer)).collect()
     }
 
     /// All agents in the order of the file, and behind them those who are kept out.
@@ -271,65 +204,13 @@ impl Agents {
     }
 }
 
-/// Of these names with their places those that are not among the named ones, and one slip away from one or the same but for its writing.
-fn near_misses(
-    all: &BTreeMap<String, String>,
-    named: &BTreeSet<String>,
-    (kind, list): (&str, &str),
-) -> Vec<PolicyFault> {
-    // two names one slip apart are the same without one letter of each: the work grows with the names, not with their pairs
-    let mut shorter: HashMap<String, &str> = HashMap::new();
-    let mut alike: HashMap<String, &str> = HashMap::new();
-    for name in named {
-        pace::rest();
-        shorter.extend(without_one(name).map(|less| (less, name.as_str())));
-        alike.entry(unwritten(name)).or_insert(name);
-    }
-    let letters = |name: &str| name.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
-    // `team-1` and `team-2` are two names
-    let slip = |name: &str, meant: &str| is_near(name, meant) && letters(name) != letters(meant);
-    let told = |(name, pointer): (&String, &String)| {
-        pace::rest();
-        if named.contains(name) {
-            return None;
-        }
-        let mut near = without_one(name).filter_map(|less| shorter.get(&less).copied());
-        let same = alike.get(&unwritten(name)).copied();
-        let meant = same.or_else(|| near.find(|meant| slip(name, meant)))?;
-        let why = format!(
-            "nothing names the {kind} `{name}`: did you mean `{meant}`? if not, list all {kind}s in `{list}`"
-        );
-        Some(at(pointer, why))
-    };
-    all.iter().filter_map(told).collect()
-}
-
-/// A name without what people write in different ways: `No-Free-Text`, `no_free_text` and `nofreetext` are one. Between two digits a hyphen
-/// stays, since `v1-2` and `v12` are two.
-fn unwritten(name: &str) -> String {
-    let mut all = String::new();
-    for part in name.split(['-', '_']).filter(|part| !part.is_empty()) {
-        let digits = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
-        if digits(all.chars().next_back()) && digits(part.chars().next()) {
-            all.push('-');
-        }
-        all.extend(part.chars().flat_map(char::to_lowercase));
-    }
-    all
-}
-
-/// A name, and the name without each of its letters in turn.
-fn without_one(name: &str) -> impl Iterator<Item = String> {
-    let less = name.char_indices().map(|(at, c)| {
-        let (before, rest) = name.split_at(at);
-        format!("{before}{}", rest.strip_prefix(c).unwrap_or(rest))
-    });
-    std::iter::once(name.to_owned()).chain(less)
-}
-
 /// A fault whose place is sought once all are known.
 fn at(pointer: &str, why: impl Into<String>) -> PolicyFault {
-    PolicyFault::Entities { place: spots::unplaced(FILE), pointer: pointer.to_owned(), why: why.into() }
+    PolicyFault::Entities {
+        location: json_locations::of_file(FILE),
+        pointer: pointer.to_owned(),
+        why: why.into(),
+    }
 }
 
 /// A name of an entry that the list of such names at the top does not have.
@@ -353,7 +234,7 @@ fn closed(object: &Object<'_>, members: &[&str], pointer: &str, faults: &mut Vec
             let near = closest(name, members.iter().copied());
             let near = near.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
             let why = format!("a member that is not one of `{}`{near}", members.join("`, `"));
-            faults.push(at(&spots::member(pointer, name), why));
+            faults.push(at(&json_locations::member(pointer, name), why));
         }
     }
 }

@@ -9,9 +9,9 @@ use cedar_policy::{Effect, Policy, ResourceConstraint};
 use semgate_contexts::{Digest, schema::is_unseen};
 
 use crate::FieldPath;
-use crate::check::closest;
 use crate::rate::{Rate, RateKey};
 use crate::reads::Reads;
+use crate::suggest::closest;
 
 /// Every annotation.
 const KNOWN: [&str; 6] = ["id", "notice", "limit", "limit_key", "redact", "approve"];

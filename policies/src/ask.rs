@@ -13,9 +13,8 @@ use crate::convert::{self, Misfit};
 use crate::credentials::Window;
 use crate::index::Index;
 use crate::memory::{Key, Memory};
-use crate::pace;
 use crate::rule::{Wants, bit};
-use crate::{AgentEntry, Credentials, Question, Texts, Verdict};
+use crate::{AgentEntry, Credentials, PolicyFault, Question, Texts, Verdict};
 
 /// Everything that an answer needs, prepared at load.
 #[derive(Debug)]
@@ -36,17 +35,25 @@ pub(crate) struct Known {
     group_type: EntityTypeName,
 }
 
+impl Asker {
+    /// Prepares the entities of all agents.
+    pub fn new(
+        agents: Agents,
+        catalogue: Catalogue,
+        index: Index,
+        memory: Memory,
+    ) -> Result<Self, Vec<PolicyFault>> {
+        let fault = |why| vec![PolicyFault::Schema { why }];
+        let agents = Known::new(agents).map_err(fault)?;
+        Ok(Self { agents, catalogue, index, memory, actions: actions().map_err(fault)? })
+    }
+}
+
 /// The actions, by performative.
 pub(crate) fn actions() -> Result<Vec<EntityUid>, String> {
     let name: EntityTypeName = "Action".parse().map_err(|e: cedar_policy::ParseErrors| e.to_string())?;
     let uid = |p: Performative| EntityUid::from_type_name_and_id(name.clone(), EntityId::new(p.as_str()));
     Ok(Performative::ALL.into_iter().map(uid).collect())
-}
-
-impl Drop for Known {
-    fn drop(&mut self) {
-        pace::scatter(std::mem::take(&mut self.entities));
-    }
 }
 
 impl Known {
@@ -56,7 +63,6 @@ impl Known {
         let (agent_type, group_type): (EntityTypeName, EntityTypeName) = (parse("Agent")?, parse("Group")?);
         let mut known = Self { list, entities: Vec::new(), agent_type, group_type };
         for entry in known.list.entries() {
-            pace::rest();
             let parents = entry.groups.iter().map(|group| known.group(group)).collect();
             let entity = known.entity(&entry.id, entry.credentials.iter().map(String::as_str), parents)?;
             let alone = Entities::from_entities([entity.clone()], None).map_err(|e| e.to_string())?;

@@ -42,10 +42,10 @@ pub fn clashes(old: &Context, new: &Context) -> Vec<Clash> {
     let document = new.bundled();
     let mut found = Vec::new();
     for term in new.terms() {
-        for (place, shape) in term.shapes().enumerate() {
+        for (location, shape) in term.shapes().enumerate() {
             let Some(own) = before.get(shape.name()) else { continue };
             let Err(conflict) = own.merge(&attributes(&document, shape)) else { continue };
-            let pointer = match (term.kind(), place) {
+            let pointer = match (term.kind(), location) {
                 (TermKind::Concept, _) => format!("/concepts/{}", term.name()),
                 (TermKind::Task, 0) => format!("/tasks/{}/parameters", term.name()),
                 (TermKind::Task, _) => format!("/tasks/{}/results", term.name()),

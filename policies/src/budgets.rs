@@ -12,7 +12,7 @@ use semgate_contexts::Performative;
 
 use crate::{Rate, RateKey};
 
-pub(crate) use known::{known, unspent};
+pub(crate) use known::unknown_to_contexts;
 pub(crate) use read::{Read, read};
 
 /// What a message says, as far as costs and budgets look at it.

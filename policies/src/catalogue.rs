@@ -6,16 +6,15 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use cedar_policy::{EntityId, EntityTypeName, EntityUid, Schema};
-use semgate_contexts::{Context, Digest, Line, Performative, PerformativeSet, Shape, Term, Version};
+use semgate_contexts::{Context, Digest, Line, Performative, PerformativeSet, Shape};
 use serde_json::{Map, Value, json};
 
 use crate::kinds::Attributes;
 use crate::learnt;
 use crate::names::{namespace, type_name};
-use crate::openness::Place;
-use crate::sense::protocols::is_tool;
+use crate::openness::SchemaNode;
 use crate::spaces::{After, Holder, Spaces};
-use crate::{LeftOut, PolicyFault, pace};
+use crate::{LeftOut, PolicyFault};
 
 /// Members of the context record that every request carries.
 pub(crate) const CONTEXT_MEMBERS: [&str; 12] = [
@@ -47,10 +46,6 @@ pub(crate) struct TypeInfo {
     pub performatives: PerformativeSet,
     /// Merged over its versions.
     pub attributes: Attributes,
-    /// Whether an instance of some version may hold free text.
-    pub free_text: bool,
-    /// Whether it is what a tool of MCP takes or gives in some version: a signed context says nothing else there (`docs/spec/mcp-binding.md`).
-    pub of_tool: bool,
     /// The one resource of this type; instances have no names.
     pub uid: EntityUid,
 }
@@ -68,12 +63,8 @@ pub(crate) struct ShapeInfo {
     pub major: u32,
     /// Version of its context.
     pub minor: u32,
-    /// Performatives under which this version uses it.
-    pub performatives: PerformativeSet,
     /// What this version shows of an instance.
     pub attributes: Attributes,
-    /// Whether an instance of this version may hold free text.
-    pub free_text: bool,
     /// Whether each instance is checked for values that policies cannot be shown exactly.
     pub checked: bool,
 }
@@ -90,13 +81,6 @@ pub(crate) struct Catalogue {
     pub held: BTreeSet<String>,
     /// Namespaces that nobody has, since two would.
     pub barred: BTreeSet<String>,
-}
-
-impl Drop for Catalogue {
-    fn drop(&mut self) {
-        pace::scatter(std::mem::take(&mut self.types));
-        pace::scatter(std::mem::take(&mut self.shapes));
-    }
 }
 
 /// The hash of a digest is its first eight bytes: SHA-256 has spread them already.
@@ -151,7 +135,6 @@ impl Catalogue {
         let mut taken: HashMap<String, String> = HashMap::new();
         let mut spaces = Spaces::new(&sorted, after);
         for of_line in sorted.chunk_by(|a, b| a.urn().line() == b.urn().line()) {
-            pace::rest();
             catalogue.add_line(of_line, &mut taken, &mut spaces);
         }
         catalogue.held = spaces.held();
@@ -160,9 +143,7 @@ impl Catalogue {
 
     /// These types alone, for the schema that they make.
     pub fn of_types(types: Vec<TypeInfo>) -> Self {
-        let mut catalogue = Self::default();
-        catalogue.types = types;
-        catalogue
+        Self { types, ..Self::default() }
     }
 
     fn add_line(
@@ -233,8 +214,6 @@ impl Catalogue {
             line: line.clone(),
             performatives,
             attributes,
-            free_text: false,
-            of_tool: false,
             uid,
         });
         Some(self.types.len() - 1)
@@ -244,16 +223,12 @@ impl Catalogue {
         let version = context.urn().version();
         let mut infos = Vec::new();
         let document = document(context);
-        let tools = context.terms().filter(|term| is_tool(term)).flat_map(Term::shapes);
-        let tools: BTreeSet<&str> = tools.map(Shape::name).collect();
         for shape in context.shapes() {
             let key = (shape.name().to_owned(), version.major);
             let Some(of_type) = places.get(&key).copied() else {
                 continue;
             };
-            let Some(info) = self.types.get_mut(of_type) else { continue };
-            info.free_text |= shape.may_have_free_text();
-            info.of_tool |= tools.contains(shape.name());
+            let Some(info) = self.types.get(of_type) else { continue };
             let attributes = attributes(&document, shape).seen_in(&info.attributes);
             infos.push(ShapeInfo {
                 name: key.0,
@@ -261,10 +236,8 @@ impl Catalogue {
                 of_type,
                 major: version.major,
                 minor: version.minor,
-                performatives: shape.performatives(),
                 checked: attributes.may_misfit(),
                 attributes,
-                free_text: shape.may_have_free_text(),
             });
         }
         let so_far: usize = self.shapes.values().map(Vec::len).sum();
@@ -296,23 +269,6 @@ impl Catalogue {
     /// The shape of that name in the context of that digest, if the context is not left out.
     pub fn shape(&self, digest: &Digest, name: &str) -> Option<&ShapeInfo> {
         self.shapes.get(digest)?.iter().find(|shape| shape.name == name)
-    }
-
-    /// The versions of each type, lowest first; of learnt ones v0.0.
-    pub fn versions(&self) -> Vec<Vec<Version>> {
-        self.by_version().into_iter().map(|all| all.into_keys().collect()).collect()
-    }
-
-    /// The same with the shape of each, where it has one alone.
-    pub fn by_version(&self) -> Vec<BTreeMap<Version, Option<&ShapeInfo>>> {
-        let mut all = vec![BTreeMap::new(); self.types.len()];
-        for shape in self.shapes.values().flatten().chain(&self.learnt) {
-            if let Some(versions) = all.get_mut(shape.of_type) {
-                let version = Version::new(shape.major, shape.minor);
-                versions.entry(version).and_modify(|one| *one = None).or_insert(Some(shape));
-            }
-        }
-        all
     }
 
     /// Whether the context of that digest is typed.
@@ -402,7 +358,7 @@ fn document(context: &Context) -> Value {
 
 /// What policies see of a shape of this document.
 pub(crate) fn attributes(document: &Value, shape: &Shape) -> Attributes {
-    Attributes::of(shape.fields(), Some(Place::new(document, shape.schema())))
+    Attributes::of(shape.fields(), Some(SchemaNode::new(document, shape.schema())))
 }
 
 /// The shapes of a line with one more version, or why it cannot join.

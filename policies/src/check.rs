@@ -1,21 +1,23 @@
-//! Does every policy fit the schema, and does everything that it names exist? In words that say what was meant.
+//! Checks of a policy set at load: Cedar's strict validation, declared names, visible members and literals.
 
-mod meant;
-mod once;
-mod said;
-mod strangers;
+mod hidden;
+mod literals;
+mod names;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use cedar_policy::{EntityUid, ValidationError, ValidationResult, ValidationWarning};
+use cedar_policy::{EntityUid, ResourceConstraint, ValidationError, ValidationResult};
 use miette::Diagnostic;
+use semgate_contexts::Performative;
 
-use crate::agents::Agents;
-use crate::parse::{Written, help, offset, place, words};
-use crate::sense::{World, texts, tokens};
-use crate::{Place, PolicyFault, pace};
-pub(crate) use meant::{kind, member_elsewhere, unknown_type};
-pub(crate) use strangers::told_once;
+use crate::catalogue::{Catalogue, TypeInfo};
+use crate::parse::{Written, help, location, offset, words};
+use crate::partial::Known;
+use crate::policy_text;
+use crate::suggest::{closest, did_you_mean, is_near};
+use crate::{Location, PolicyFault};
+pub(crate) use literals::Literals;
+pub(crate) use names::Undeclared;
 
 /// Policies and the files that they stand in.
 #[derive(Clone, Copy)]
@@ -25,330 +27,211 @@ pub(crate) struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    /// The policies, with a rest before each.
-    pub fn each(&self) -> impl DoubleEndedIterator<Item = &'a Written> + use<'a> {
-        self.written.iter().inspect(|_| pace::rest())
-    }
-
-    /// Name and text of the file that a policy stands in.
+    /// Name and text of the file of a policy.
     pub fn file(&self, written: &Written) -> (&'a str, &'a str) {
         self.files.get(written.file).map_or(("", ""), |(name, text)| (name, text))
     }
 
-    /// The text of that file from the policy on, where Cedar counts from.
-    fn counted(&self, written: &Written) -> &'a str {
+    /// The text of the file from the policy on; Cedar counts offsets from there.
+    pub fn text(&self, written: &Written) -> &'a str {
         self.file(written).1.get(written.start..).unwrap_or_default()
     }
 
-    /// Agents and groups that `entities.json` does not have, and instances named as if they had ids.
-    pub fn unknown_names(&self, agents: &Agents) -> Vec<PolicyFault> {
-        let mut faults = Vec::new();
-        for written in self.each() {
-            let mut seen = Vec::new();
-            for uid in written.policy.entity_literals() {
-                if seen.contains(&uid) {
-                    continue;
-                }
-                faults.extend(self.unknown_name(written, &uid, agents));
-                seen.push(uid);
-            }
-        }
-        faults
+    /// The location of an offset that is counted from the beginning of the policy.
+    pub fn location_at(&self, written: &Written, offset: usize) -> Location {
+        let (file, text) = self.file(written);
+        location(file, text, written.start + offset)
     }
 
-    /// The groups that policies name.
-    pub fn groups(&self) -> BTreeSet<String> {
-        let named = self.each().flat_map(|written| written.policy.entity_literals());
-        let groups = named.filter(|uid| uid.type_name().to_string() == "Group");
-        groups.map(|uid| uid.id().unescaped().to_owned()).collect()
+    /// The first location of these words in a policy, or the beginning of the policy.
+    fn location_of(&self, written: &Written, words: &[&str]) -> Location {
+        let at = policy_text::sequence(&policy_text::of(self.text(written)), words);
+        self.location_at(written, at.unwrap_or_default())
     }
 
-    /// Every text that a condition has.
-    pub fn literals(&self) -> BTreeSet<String> {
-        texts(self.each().flat_map(|written| written.judged.iter()))
+    fn invalid(&self, written: &Written, at: Location, why: String, hint: Option<String>) -> PolicyFault {
+        PolicyFault::Invalid { location: at, policy: written.id.to_string(), why, hint }
     }
 
-    fn unknown_name(&self, written: &Written, uid: &EntityUid, agents: &Agents) -> Option<PolicyFault> {
-        let id = uid.id().unescaped();
-        let hint = match uid.type_name().to_string().as_str() {
-            "Agent" => match agents.position(id) {
-                Some(_) => return None,
-                None => agent_hint(id, agents),
-            },
-            "Group" if agents.groups().contains(id) => return None,
-            "Group" if agents.position(id).is_some() => {
-                Some(format!("it is an agent: write `Agent::\"{id}\"`"))
-            }
-            "Group" => closest(id, agents.groups().iter().map(String::as_str))
-                .map(|near| format!("did you mean `Group::\"{near}\"`?"))
-                .or_else(|| {
-                    Some("a group is there once an agent is in it, or the list `groups` names it".to_owned())
-                }),
-            // The validator knows every action.
-            name if name == "Action" || name.ends_with("::Action") => return None,
-            // and says of one that is misspelt what was meant
-            name if closest(name, ["Agent", "Group", "Action"].into_iter()).is_some() => return None,
-            name if strangers::is_one(name) => return Some(self.stranger(written, uid, agents)),
-            name => {
-                return Some(PolicyFault::Invalid {
-                    place: self.place_of_name(written, uid),
-                    policy: written.id.to_string(),
-                    why: format!("`{uid}` names an instance, and instances have no names"),
-                    hint: Some(format!("write `resource is {name}`")),
-                });
-            }
-        };
-        Some(PolicyFault::UnknownEntity {
-            place: self.place_of_name(written, uid),
-            policy: written.id.to_string(),
-            entity: uid.to_string(),
-            hint,
-        })
-    }
-
-    pub(crate) fn place_of_name(&self, written: &Written, uid: &EntityUid) -> Place {
-        self.place_at(written, name_in(self.text(written), uid))
-    }
-
-    /// What Cedar's strict validation found in one policy, and what it does not look for; what Cedar only warns of (a policy that can never
-    /// match, confusable characters) is a fault as well.
-    pub fn found(&self, written: &Written, result: &ValidationResult, world: &World<'_>) -> Vec<PolicyFault> {
-        let mut faults: Vec<PolicyFault> = Vec::new();
-        let mut told = once::Told::default();
-        let mut errors = self.one_for_a_comparison(written, result.validation_errors());
-        once::in_order(&mut errors);
-        for error in errors {
-            let meant = self.meant(written, error, world.catalogue);
-            if !told.again(self.counted(written), error, meant.as_deref()) {
-                push_new(&mut faults, self.fault(written, error, meant));
-            }
-        }
-        faults.extend(self.unseen([written], world));
-        // That a policy can never match mostly follows from an error in it.
-        if faults.is_empty() {
-            for warning in result.validation_warnings() {
-                let never = matches!(
-                    warning,
-                    ValidationWarning::ImpossiblePolicy(_) | ValidationWarning::InvalidActionApplication(_)
-                );
-                let fault =
-                    if never { self.impossible(written, world) } else { self.fault(written, warning, None) };
-                push_new(&mut faults, fault);
-            }
-        }
-        if faults.is_empty() && !result.validation_passed_without_warnings() {
-            faults.push(PolicyFault::Schema { why: result.to_string() });
-        }
-        in_order(&mut faults);
-        faults
-    }
-
-    /// These without what is told of the right side of a comparison whose left side is of another type than is asked for: that is one mistake.
-    fn one_for_a_comparison<'e>(
+    /// The faults of one policy by Cedar's strict validation, the first at each location. Warnings of Cedar, such as that a policy is
+    /// impossible, are faults too; they are reported only for a policy without errors, since they mostly follow from those.
+    pub fn validated(
         &self,
         written: &Written,
-        errors: impl Iterator<Item = &'e ValidationError>,
-    ) -> Vec<&'e ValidationError> {
-        let mut all: Vec<&ValidationError> = errors.collect();
-        let side = |error: &ValidationError| match error {
-            ValidationError::UnexpectedType(_) => offset(error),
-            _ => None,
-        };
-        // Cedar looks at a policy many times, and finds the same each time
-        let sides: BTreeSet<usize> = all.iter().filter_map(|error| side(error)).collect();
-        let text = self.counted(written);
-        let compared = |(left, at): &(&usize, &usize)| {
-            let between = text.get(**left..**at).unwrap_or_default();
-            !between.contains(['&', '|', ';', '{', '}', '('])
-        };
-        let right: BTreeSet<usize> =
-            sides.iter().zip(sides.iter().skip(1)).filter(compared).map(|(_, at)| *at).collect();
-        all.retain(|error| side(error).is_none_or(|at| !right.contains(&at)));
-        all
-    }
-
-    fn fault(&self, written: &Written, diagnostic: &dyn Diagnostic, meant: Option<String>) -> PolicyFault {
-        let (file, text) = self.file(written);
-        let why = words(diagnostic);
+        result: &ValidationResult,
+        catalogue: &Catalogue,
+    ) -> Vec<PolicyFault> {
         let prefix = format!("for policy `{}`, ", written.id);
-        let why = why.strip_prefix(&prefix).unwrap_or(&why);
-        PolicyFault::Invalid {
-            place: place(file, text, offset(diagnostic).map_or(written.start, |at| written.start + at)),
-            policy: written.id.to_string(),
-            why: said::plainly(why),
-            hint: meant.or_else(|| {
-                let help = help(diagnostic).filter(|help| is_near(why, help))?;
-                Some(help.strip_prefix(&prefix).map_or_else(|| help.clone(), str::to_owned))
-            }),
+        let message = |diagnostic: &dyn Diagnostic| {
+            let text = words(diagnostic).replace("__cedar::internal::", "");
+            text.strip_prefix(&prefix).map_or_else(|| text.clone(), str::to_owned)
+        };
+        let mut first: BTreeMap<Option<usize>, (String, Option<String>)> = BTreeMap::new();
+        let mut add = |at: Option<usize>, why: String, hint: Option<String>| {
+            let known = first.get(&at).is_some_and(|(known, _)| *known <= why);
+            if !known {
+                first.insert(at, (why, hint));
+            }
+        };
+        let mut failed = false;
+        for error in result.validation_errors() {
+            failed = true;
+            let why = message(error);
+            let suggested = || help(error).filter(|help| is_near(&why, help));
+            let hint = suggestion(error, &why, catalogue).or_else(suggested);
+            add(offset(error), why, hint);
         }
+        if !failed {
+            for warning in result.validation_warnings() {
+                add(offset(warning), message(warning), help(warning));
+            }
+        }
+        let fault = |(at, (why, hint)): (Option<usize>, (String, Option<String>))| {
+            self.invalid(written, self.location_at(written, at.unwrap_or_default()), why, hint)
+        };
+        first.into_iter().map(fault).collect()
     }
 }
 
-/// Where an entity is named first in the text of a policy; its beginning if that cannot be told.
-pub(crate) fn name_in(text: &str, uid: &EntityUid) -> usize {
+/// The types that a policy can be about, by its scope and by what its conditions say of type and line.
+fn candidates<'c>(written: &Written, catalogue: &'c Catalogue) -> Vec<&'c TypeInfo> {
+    let named = match written.policy.resource_constraint() {
+        ResourceConstraint::Is(name) => Some(name.to_string()),
+        _ => None,
+    };
+    let may_be = |info: &&TypeInfo| match &named {
+        Some(name) => info.name == *name,
+        None => !Known { info: Some(info), ..Known::default() }.excludes(&written.clauses),
+    };
+    catalogue.types.iter().filter(may_be).collect()
+}
+
+/// A suggestion of ours where Cedar has none, or one that differs from run to run.
+fn suggestion(error: &ValidationError, why: &str, catalogue: &Catalogue) -> Option<String> {
+    match error {
+        ValidationError::UnrecognizedEntityType(_) => {
+            let name = why.split('`').nth(1)?;
+            unknown_type(name, catalogue)
+                .or_else(|| did_you_mean(name, ["Agent", "Group", "Action"].into_iter()))
+        }
+        ValidationError::UnrecognizedActionId(_) => {
+            let name = why.split('"').nth(1)?;
+            let all = || Performative::ALL.iter().map(|known| known.as_str());
+            let listed = || all().map(|one| format!("`{one}`")).collect::<Vec<_>>().join(", ");
+            let near = closest(name, all()).map(|near| format!("did you mean `Action::\"{near}\"`?"));
+            near.or_else(|| Some(format!("there are {}", listed())))
+        }
+        ValidationError::UnsafeAttributeAccess(_) => {
+            let (member, of) = why.strip_prefix("attribute `")?.split_once("` on entity type `")?;
+            let name = of.split('`').next()?;
+            let info = catalogue.types.iter().find(|info| info.name == name)?;
+            let visible = |(name, member): (&'_ String, &crate::kinds::Attribute)| {
+                member.kind.is_some().then(|| name.clone())
+            };
+            if info.attributes.members.get(member).is_some_and(|attribute| attribute.kind.is_none()) {
+                return Some(hidden::HINT.to_owned());
+            }
+            let members: Vec<String> =
+                info.attributes.members.iter().filter_map(|(name, member)| visible((name, member))).collect();
+            did_you_mean(member, members.iter().map(String::as_str))
+        }
+        _ => None,
+    }
+}
+
+/// The type that was probably meant by a name that no type has.
+pub(crate) fn unknown_type(name: &str, catalogue: &Catalogue) -> Option<String> {
+    let concept = name.rsplit("::").next()?;
+    let same = catalogue.types.iter().filter(|info| info.name.rsplit("::").next() == Some(concept));
+    let same: Vec<String> = same.map(|info| format!("`{}`", info.name)).collect();
+    if !same.is_empty() {
+        return Some(format!("`{concept}` is known as {}", same.join(" and ")));
+    }
+    did_you_mean(name, catalogue.types.iter().map(|info| info.name.as_str()))
+}
+
+/// Replaces the faults of policies about lines that no context has by one fault for each line.
+pub(crate) fn by_unknown_line(faults: Vec<PolicyFault>, catalogue: &Catalogue) -> Vec<PolicyFault> {
+    let mut lines: BTreeMap<String, (Location, BTreeSet<String>)> = BTreeMap::new();
+    for fault in &faults {
+        if let PolicyFault::Invalid { location, policy, why, .. } = fault
+            && let Some(space) = unknown_space(why, catalogue)
+        {
+            let (first, policies) = lines.entry(space).or_insert_with(|| (location.clone(), BTreeSet::new()));
+            *first = location.clone().min(first.clone());
+            policies.insert(policy.clone());
+        }
+    }
+    if lines.is_empty() {
+        return faults;
+    }
+    let about: BTreeSet<&String> = lines.values().flat_map(|(_, policies)| policies).collect();
+    // beside no type at all every other policy is impossible
+    let follows = |fault: &PolicyFault| match fault {
+        PolicyFault::Invalid { policy, why, .. } => {
+            about.contains(policy) || (catalogue.types.is_empty() && is_impossible(why))
+        }
+        _ => false,
+    };
+    let mut rest: Vec<PolicyFault> = faults.iter().filter(|fault| !follows(fault)).cloned().collect();
+    let unknown = |(space, (location, policies)): (String, (Location, BTreeSet<String>))| {
+        PolicyFault::UnknownLine { location, space, policies: policies.len() }
+    };
+    rest.extend(lines.into_iter().map(unknown));
+    rest
+}
+
+/// The name space of an unknown type, if no context has a type in it and no other type was probably meant.
+fn unknown_space(why: &str, catalogue: &Catalogue) -> Option<String> {
+    let name = why.strip_prefix("unrecognized entity type `")?.split('`').next()?;
+    let (mut space, _) = name.rsplit_once("::")?;
+    if let Some((line, version)) = space.rsplit_once("::")
+        && version.strip_prefix('v').is_some_and(|number| number.parse::<u32>().is_ok())
+    {
+        space = line;
+    }
+    let within = format!("{space}::");
+    let known = catalogue.types.iter().any(|info| info.name.starts_with(&within));
+    (!known && unknown_type(name, catalogue).is_none()).then(|| space.to_owned())
+}
+
+/// Returns true for Cedar's finding that a policy can never apply.
+pub(crate) fn is_impossible(why: &str) -> bool {
+    why.starts_with("policy is impossible") || why.starts_with("unable to find an applicable action")
+}
+
+/// The offset of the first literal of this entity in the text of a policy, or 0.
+pub(crate) fn entity_offset(text: &str, uid: &EntityUid) -> usize {
     let (kind, quoted) = (uid.type_name().to_string(), format!("\"{}\"", uid.id().unescaped()));
     let mut words: Vec<&str> = kind.split("::").flat_map(|name| [name, "::"]).collect();
     words.push(&quoted);
-    tokens::sequence(&tokens::of(text), &words).unwrap_or_default()
+    policy_text::sequence(&policy_text::of(text), &words).unwrap_or_default()
 }
 
-/// Cedar looks at a policy once for each (action, type), so one mistake is found many times.
-fn push_new(faults: &mut Vec<PolicyFault>, fault: PolicyFault) {
-    if !faults.contains(&fault) {
-        faults.push(fault);
-    }
-}
-
-/// By place, and at one place by what is said: Cedar tells in another order each time.
+/// Sorts faults by location and text: Cedar finds them in another order each time.
 pub(crate) fn in_order(faults: &mut [PolicyFault]) {
-    faults.sort_by_cached_key(|fault| (place_in(fault).cloned(), fault.to_string()));
+    faults.sort_by_cached_key(|fault| (location_in(fault).cloned(), fault.to_string()));
 }
 
-/// Where a fault is.
-pub(crate) fn place_in(fault: &PolicyFault) -> Option<&Place> {
+/// The location of a fault.
+pub(crate) const fn location_in(fault: &PolicyFault) -> Option<&Location> {
     match fault {
-        PolicyFault::Invalid { place, .. }
-        | PolicyFault::BelowFloor { place, .. }
-        | PolicyFault::NobodyComes { place, .. }
-        | PolicyFault::Stopped { place, .. }
-        | PolicyFault::OtherMajor { place, .. }
-        | PolicyFault::Waiting { place, .. }
-        | PolicyFault::OffRoutes { place, .. }
-        | PolicyFault::NoTool { place, .. }
-        | PolicyFault::PlainSigns { place, .. }
-        | PolicyFault::NoParameter { place, .. }
-        | PolicyFault::NoPermit { place }
-        | PolicyFault::UnknownIssuer { place, .. }
-        | PolicyFault::UnknownLine { place, .. }
-        | PolicyFault::UnknownToContexts { place, .. }
-        | PolicyFault::Entities { place, .. }
-        | PolicyFault::Limits { place, .. }
-        | PolicyFault::UnknownEntity { place, .. } => Some(place),
+        PolicyFault::Invalid { location, .. }
+        | PolicyFault::UnknownLine { location, .. }
+        | PolicyFault::UnknownToContexts { location, .. }
+        | PolicyFault::Entities { location, .. }
+        | PolicyFault::Limits { location, .. }
+        | PolicyFault::Syntax { location, .. }
+        | PolicyFault::DuplicatePolicy { location, .. }
+        | PolicyFault::UnknownEntity { location, .. } => Some(location),
         _ => None,
     }
 }
 
-/// The policy that a fault is about.
+/// The policy of a fault.
 pub(crate) fn policy_in(fault: &PolicyFault) -> Option<&str> {
     match fault {
-        PolicyFault::Invalid { policy, .. }
-        | PolicyFault::BelowFloor { policy, .. }
-        | PolicyFault::UnknownEntity { policy, .. }
-        | PolicyFault::NobodyComes { policy, .. }
-        | PolicyFault::OtherMajor { policy, .. }
-        | PolicyFault::Waiting { policy, .. }
-        | PolicyFault::OffRoutes { policy, .. }
-        | PolicyFault::NoTool { policy, .. }
-        | PolicyFault::PlainSigns { policy, .. }
-        | PolicyFault::NoParameter { policy, .. }
-        | PolicyFault::Stopped { policy, .. } => Some(policy),
+        PolicyFault::Invalid { policy, .. } | PolicyFault::UnknownEntity { policy, .. } => Some(policy),
         _ => None,
-    }
-}
-
-/// Cedar suggests the least distant of all names, however far it is, and of several another one each time: of types and actions that are not
-/// known nothing that it suggests is told.
-pub(crate) fn is_near(why: &str, help: &str) -> bool {
-    if help.starts_with("did you mean") && why.starts_with("unrecognized") {
-        return false;
-    }
-    let quoted = |text: &str| text.split('`').nth(1).map(str::to_owned);
-    if !help.starts_with("did you mean") || !why.contains("not found") {
-        return true;
-    }
-    // the name that is wrong is the first that is quoted behind the policy's own
-    let wrong = why.split_once("attribute ").and_then(|(_, rest)| quoted(rest));
-    match (wrong, quoted(help)) {
-        (Some(wrong), Some(near)) => closest(&wrong, std::iter::once(near.as_str())).is_some(),
-        _ => true,
-    }
-}
-
-fn agent_hint(id: &str, agents: &Agents) -> Option<String> {
-    if let Some(entry) = agents.by_alias(id) {
-        return Some(format!("`{id}` is an alias: write `Agent::\"{}\"`", entry.id));
-    }
-    let aliases = || agents.entries().iter().filter_map(|entry| Some((entry.alias.as_deref()?, entry)));
-    if let Some(near) = closest(id, aliases().map(|(alias, _)| alias))
-        && let Some((_, entry)) = aliases().find(|(alias, _)| *alias == near)
-    {
-        return Some(format!("`{near}` is an alias: write `Agent::\"{}\"`", entry.id));
-    }
-    let near = closest_agent(id, agents).map(|near| format!("did you mean `Agent::\"{near}\"`?"));
-    let form = || format!("{AGENT}, as in `Agent::\"spiffe://…\"`");
-    near.or_else(|| (!id.starts_with("spiffe://")).then(form))
-}
-
-/// How agents are named.
-const AGENT: &str = "an agent is named by the SPIFFE id of its certificate";
-
-/// The same of agents, whose names have most in common anyway: what differs is held against the last part of the name alone.
-pub(crate) fn closest_agent<'a>(id: &str, agents: &'a Agents) -> Option<&'a str> {
-    let near = closest(id, agents.entries().iter().map(|entry| entry.id.as_str()))?;
-    let own = id.trim_end_matches('/').rsplit('/').next().unwrap_or(id);
-    (near.eq_ignore_ascii_case(id) || distance(id, near) * 3 <= own.chars().count()).then_some(near)
-}
-
-/// The nearest of the known names, if it is near: at most a third of the letters differ, or the case alone.
-pub(crate) fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let apart =
-        |candidate: &str| if candidate.eq_ignore_ascii_case(name) { 0 } else { distance(name, candidate) };
-    known
-        .map(|candidate| (apart(candidate), candidate))
-        .min()
-        .filter(|(apart, _)| *apart * 3 <= name.chars().count())
-        .map(|(_, candidate)| candidate)
-}
-
-/// Levenshtein distance.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        if let Some(first) = row.first_mut() {
-            *first = left;
-        }
-        for (cell, y) in row.iter_mut().skip(1).zip(&b) {
-            let here = (diagonal + usize::from(x != *y)).min(left + 1).min(*cell + 1);
-            diagonal = *cell;
-            *cell = here;
-            left = here;
-        }
-    }
-    row.last().copied().unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Agents, closest, closest_agent, distance};
-
-    #[test]
-    fn bug_another_agent_was_suggested_for_what_agents_names_have_in_common() {
-        let id = |name: &str| format!("spiffe://semgate.test/agent/{name}");
-        let entries = ["courier-5", "operator", "retailer-7"]
-            .map(|name| format!(r#"{{"id":"{}","groups":[],"credentials":[]}}"#, id(name)));
-        let document = format!(r#"{{"agents":[{}]}}"#, entries.join(","));
-        let agents = Agents::read(document.as_bytes(), &crate::PolicyLimits::default()).unwrap();
-        for (asked, near) in [
-            ("retialer-7", Some("retailer-7")),
-            ("Operator", Some("operator")),
-            ("bank-9", None),
-            ("abc", None),
-            ("shop-3", None),
-        ] {
-            assert_eq!(closest_agent(&id(asked), &agents), near.map(id).as_deref(), "{asked}");
-        }
-        let elsewhere = closest_agent("spiffe://semgate.tset/agent/courier-5", &agents);
-        assert_eq!(elsewhere, Some(id("courier-5").as_str()));
-    }
-
-    #[test]
-    fn near_names_are_found_and_far_ones_are_not() {
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(closest("no-fre-text", ["no-free-text", "repliers"].into_iter()), Some("no-free-text"));
-        assert_eq!(closest("admins", ["no-free-text", "repliers"].into_iter()), None);
     }
 }

@@ -54,7 +54,7 @@ pub(crate) fn check(
 ) -> Result<(), Misfit> {
     for (name, attribute) in &attributes.members {
         let Some(kind) = &attribute.kind else { continue };
-        if matches!(kind, Kind::String(_) | Kind::Bool(_)) || without == Some(name) {
+        if matches!(kind, Kind::String | Kind::Bool) || without == Some(name) {
             continue;
         }
         if let Some(value) = present(attribute, object.get(name)) {
@@ -66,20 +66,18 @@ pub(crate) fn check(
 
 fn check_value(kind: &Kind, value: &Json<'_>) -> Result<(), Misfit> {
     match (kind, value) {
-        (Kind::Long(_), Json::Number(number)) => number.as_i64_exact().map(drop).ok_or(Misfit::of("integer")),
-        (Kind::Decimal(_), Json::Number(number)) => {
+        (Kind::Long, Json::Number(number)) => number.as_i64_exact().map(drop).ok_or(Misfit::of("integer")),
+        (Kind::Decimal, Json::Number(number)) => {
             number.to_decimal4().map(drop).map_err(|_| Misfit::of("decimal"))
         }
-        (Kind::Datetime(_), Json::String(text)) => datetime(text).map(drop),
+        (Kind::Datetime, Json::String(text)) => datetime(text).map(drop),
         (Kind::Duration, Json::String(text)) => duration(text).map(drop),
-        (Kind::IpAddress(_), Json::String(text)) => ip(text).map(drop),
-        (Kind::Set(of, _), Json::Array(items)) => {
-            items.iter().enumerate().try_for_each(|(position, item)| {
-                check_value(of, item).map_err(|misfit| misfit.within(&position.to_string()))
-            })
-        }
+        (Kind::IpAddress, Json::String(text)) => ip(text).map(drop),
+        (Kind::Set(of), Json::Array(items)) => items.iter().enumerate().try_for_each(|(position, item)| {
+            check_value(of, item).map_err(|misfit| misfit.within(&position.to_string()))
+        }),
         (Kind::Record(members), Json::Object(object)) => check(members, object, None),
-        (Kind::String(_), Json::String(_)) | (Kind::Bool(_), Json::Bool(_)) => Ok(()),
+        (Kind::String, Json::String(_)) | (Kind::Bool, Json::Bool(_)) => Ok(()),
         _ => Err(Misfit::of("type")),
     }
 }
@@ -142,18 +140,18 @@ pub(crate) fn attributes(
 
 fn value_of(kind: &Kind, value: &Json<'_>, decimals: Decimals) -> Result<RestrictedExpression, Misfit> {
     match (kind, value) {
-        (Kind::String(_), Json::String(text)) => Ok(RestrictedExpression::new_string(text.to_string())),
-        (Kind::Bool(_), Json::Bool(value)) => Ok(RestrictedExpression::new_bool(*value)),
-        (Kind::Long(_), Json::Number(number)) => {
+        (Kind::String, Json::String(text)) => Ok(RestrictedExpression::new_string(text.to_string())),
+        (Kind::Bool, Json::Bool(value)) => Ok(RestrictedExpression::new_bool(*value)),
+        (Kind::Long, Json::Number(number)) => {
             number.as_i64_exact().map(RestrictedExpression::new_long).ok_or(Misfit::of("integer"))
         }
-        (Kind::Decimal(_), Json::Number(number)) => decimal(number, decimals),
-        (Kind::Datetime(_), Json::String(text)) => datetime(text).map(RestrictedExpression::new_datetime),
+        (Kind::Decimal, Json::Number(number)) => decimal(number, decimals),
+        (Kind::Datetime, Json::String(text)) => datetime(text).map(RestrictedExpression::new_datetime),
         (Kind::Duration, Json::String(text)) => {
             duration(text).map(|ms| RestrictedExpression::new_duration(format!("{ms}ms")))
         }
-        (Kind::IpAddress(_), Json::String(text)) => ip(text).map(RestrictedExpression::new_ip),
-        (Kind::Set(of, _), Json::Array(items)) => items
+        (Kind::IpAddress, Json::String(text)) => ip(text).map(RestrictedExpression::new_ip),
+        (Kind::Set(of), Json::Array(items)) => items
             .iter()
             .enumerate()
             .map(|(position, item)| {

@@ -18,65 +18,6 @@ pub fn is_shown(name: &str) -> bool {
     name.starts_with(CERTIFICATE_SPACE) || name.starts_with(TOKEN_SPACE)
 }
 
-/// What certificates say and never show: the usages of RFC 5280 §4.2.1.12, ours, and anyPolicy. A test in the room that reads peers holds
-/// them against what is left out where certificates are read.
-const LEFT_OUT: [&str; 13] = [
-    "cert:policy:2.5.29.32.0",
-    "cert:eku:2.5.29.37.0",
-    "cert:eku:1.3.6.1.5.5.7.3.1",
-    "cert:eku:1.3.6.1.5.5.7.3.2",
-    "cert:eku:1.3.6.1.5.5.7.3.3",
-    "cert:eku:1.3.6.1.5.5.7.3.4",
-    "cert:eku:1.3.6.1.5.5.7.3.8",
-    "cert:eku:1.3.6.1.5.5.7.3.9",
-    "cert:eku:1.2.840.113556.1.8000.2554.6669.8090.15424.17331.34507.11738244.5310608.1",
-    "cert:eku:1.2.840.113556.1.8000.2554.6669.8090.15424.17331.34507.11738244.5310608.2",
-    "cert:eku:1.2.840.113556.1.8000.2554.6669.8090.15424.17331.34507.11738244.5310608.3",
-    "cert:eku:1.2.840.113556.1.8000.2554.6669.8090.15424.17331.34507.11738244.5310608.4",
-    "cert:eku:1.2.840.113556.1.8000.2554.6669.8090.15424.17331.34507.11738244.5310608.6",
-];
-
-/// Whether certificates say it and never show it.
-pub fn is_left_out(name: &str) -> bool {
-    LEFT_OUT.contains(&name)
-}
-
-/// Whether an agent can ever show this name: `cert:eku:OID`, `cert:policy:OID` or `token:ISSUER:NAME` (`docs/policy-questions.md`).
-#[must_use]
-pub fn can_be_shown(name: &str) -> bool {
-    if is_left_out(name) {
-        return false;
-    }
-    if let Some(of) = name.strip_prefix(CERTIFICATE_SPACE) {
-        let oid = of.strip_prefix("eku:").or_else(|| of.strip_prefix("policy:"));
-        return oid.is_some_and(is_oid);
-    }
-    // what `[[credential_issuer]]` takes for a name, and what a token may list (docs/spec/credentials.md)
-    let issuer_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    let name_byte = |byte: u8| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\';
-    let token = name.strip_prefix(TOKEN_SPACE).and_then(|of| of.split_once(':'));
-    token.is_some_and(|(issuer, name)| {
-        !issuer.is_empty()
-            && issuer.bytes().all(issuer_byte)
-            && !name.is_empty()
-            && name.bytes().all(name_byte)
-    })
-}
-
-/// Dotted decimals, two at least, without leading zeros: the first up to 2, and the second up to 39 below 0 and 1 (X.660 §7.2), each of
-/// 128 bits at most, as certificates are read.
-fn is_oid(text: &str) -> bool {
-    let arc = |arc: &str| {
-        let digits = arc.bytes().all(|byte| byte.is_ascii_digit()) && (arc == "0" || !arc.starts_with('0'));
-        arc.parse::<u128>().ok().filter(|_| digits)
-    };
-    match text.split('.').map(arc).collect::<Option<Vec<u128>>>().as_deref() {
-        Some([0 | 1, second, ..]) => *second < 40,
-        Some([2, _, ..]) => true,
-        _ => false,
-    }
-}
-
 /// What an agent shows beyond its identity: credentials of its certificate and of a token. Cheap to clone.
 ///
 /// A credential is held up to the second at which it expires, and not at that second.
@@ -189,40 +130,5 @@ impl fmt::Debug for Credentials {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Credentials, Window};
-
-    fn made(names: &[(&str, u64)]) -> Credentials {
-        Credentials::new(names.iter().map(|(name, until)| ((*name).to_owned(), *until)))
-    }
-
-    #[test]
-    fn a_credential_is_held_up_to_its_end_and_not_at_it() {
-        let both = made(&[("token:hr:b", 20), ("cert:a", 10)]);
-        let held = |now| both.held(now).collect::<Vec<_>>();
-        assert_eq!(held(9), ["cert:a", "token:hr:b"]);
-        assert_eq!(held(10), ["token:hr:b"]);
-        assert_eq!(held(20), [""; 0]);
-    }
-
-    #[test]
-    fn the_window_has_no_end_within() {
-        let both = made(&[("a", 10), ("b", 20)]);
-        assert_eq!(both.window(5), Window { from: 0, until: 10 });
-        assert_eq!(both.window(10), Window { from: 10, until: 20 });
-        assert_eq!(both.window(25), Window { from: 20, until: u64::MAX });
-        assert_eq!(Credentials::NONE.window(5), Window::ALWAYS);
-    }
-
-    #[test]
-    fn the_digest_tells_names_and_ends_apart_and_order_does_not_matter() {
-        let base = made(&[("a", 10), ("b", 20)]);
-        assert_eq!(base.digest(), made(&[("b", 20), ("a", 10)]).digest());
-        assert_eq!(base, made(&[("a", 10)]).and(&made(&[("b", 20), ("a", 30)])), "the earlier end counts");
-        for other in
-            [made(&[("a", 10), ("b", 21)]), made(&[("a", 10)]), made(&[("ab", 10)]), Credentials::NONE]
-        {
-            assert_ne!(base.digest(), other.digest(), "{other:?}");
-        }
-    }
-}
+#[path = "credentials_tests.rs"]
+mod tests;

@@ -1,21 +1,14 @@
 //! Why a question is answered as it is: for operators, on their machine. Nothing here decides anything; [`Policies::decide`] does, and
 //! what is said here is held against it in tests.
 
-mod changes;
 mod digests;
-mod formula;
 mod line;
 mod matrix;
-mod places;
 mod recall;
 mod recorded;
 mod scene;
 mod scope;
-mod telling;
-mod touched;
 mod truth;
-mod ways;
-mod wish;
 
 #[cfg(test)]
 mod tests;
@@ -25,7 +18,6 @@ use std::sync::Arc;
 use cedar_policy::pst::{BinaryOp, Clause, Expr};
 use semgate_contexts::{Context, Performative};
 
-pub use changes::ToPass;
 pub use matrix::{Cell, Matrix, MatrixRow};
 pub use recall::{Parties, Recalled};
 pub use recorded::Recorded;
@@ -33,13 +25,12 @@ pub use recorded::Recorded;
 use crate::ask::Found;
 use crate::fields::dotted;
 use crate::parse::{self, Written};
+use crate::policy_text;
 use crate::reads::{self, Reads};
-use crate::sense::Together;
-use crate::{Floors, Place, Policies, PolicyFault, PolicyLimits, PolicySource, Question, Texts, Verdict};
+use crate::{Location, Policies, PolicyFault, PolicyLimits, PolicySource, Question, Texts, Verdict};
 use scene::Scene;
 use scope::Fit;
 use truth::{Truth, Unknown};
-use ways::Bounds;
 
 /// A policy set with the text that it came from. Larger than [`Policies`] alone, and slow: for the command line.
 #[derive(Debug)]
@@ -48,7 +39,6 @@ pub struct Explainer {
     written: Vec<Written>,
     files: Vec<(String, String)>,
     contexts: Vec<Arc<Context>>,
-    bounds: Bounds,
 }
 
 /// Why a question got its verdict.
@@ -58,8 +48,8 @@ pub struct Explanation {
     pub verdict: Option<Verdict>,
     /// The policies that had to do with it: those that decided first, then by id.
     pub policies: Vec<Weighed>,
-    /// What would have to be otherwise for the message to pass.
-    pub to_pass: ToPass,
+    /// Why no policy was asked, where none was.
+    pub note: Option<String>,
 }
 
 /// One policy against one question.
@@ -70,7 +60,7 @@ pub struct Weighed {
     /// Whether it is a `permit`.
     pub permits: bool,
     /// Where it stands.
-    pub place: Place,
+    pub location: Location,
     /// What it had to do with the verdict.
     pub part: Part,
     /// The text of its `@approve`: nothing passes by it before a human was asked this.
@@ -102,7 +92,7 @@ pub enum Part {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
     /// Where its clause begins.
-    pub place: Place,
+    pub location: Location,
     /// `when` or `unless`.
     pub clause: &'static str,
     /// The condition, as Cedar writes it.
@@ -131,7 +121,6 @@ pub enum Holds {
 struct Against<'w> {
     written: &'w Written,
     scope: [Fit; 3],
-    clauses: Arc<[Clause]>,
     truth: Truth,
 }
 
@@ -145,36 +134,9 @@ impl Explainer {
         contexts: &[Arc<Context>],
         limits: &PolicyLimits,
     ) -> Result<Self, Vec<PolicyFault>> {
-        Self::of(Policies::load(source, contexts, limits)?, source, contexts, limits)
-    }
-
-    /// The same of a set that may be live, as [`Policies::load_as_live`] does.
-    ///
-    /// # Errors
-    /// As [`Policies::load_as_live`].
-    pub fn load_as_live(
-        source: &PolicySource,
-        contexts: &[Arc<Context>],
-        limits: &PolicyLimits,
-    ) -> Result<Self, Vec<PolicyFault>> {
-        let policies = Policies::load_as_live(source, contexts, &Floors::new(), limits)?;
-        Self::of(policies, source, contexts, limits)
-    }
-
-    fn of(
-        policies: Policies,
-        source: &PolicySource,
-        contexts: &[Arc<Context>],
-        limits: &PolicyLimits,
-    ) -> Result<Self, Vec<PolicyFault>> {
+        let policies = Policies::load(source, contexts, limits)?;
         let written = parse::parse(&source.files, limits)?;
-        Ok(Self {
-            policies,
-            written,
-            files: source.files.clone(),
-            contexts: contexts.to_vec(),
-            bounds: Bounds::of(limits),
-        })
+        Ok(Self { policies, written, files: source.files.clone(), contexts: contexts.to_vec() })
     }
 
     /// The policies.
@@ -218,21 +180,14 @@ impl Explainer {
         against: &[Against<'_>],
     ) -> Explanation {
         if self.disabled(found) {
-            let to_pass = ToPass::just("neither agent may be disabled in `entities.json`");
-            return Explanation { verdict, policies: Vec::new(), to_pass };
+            let note = Some("an agent is disabled in `entities.json`".to_owned());
+            return Explanation { verdict, policies: Vec::new(), note };
         }
         let deciding = verdict.as_ref().map(deciding).unwrap_or_default();
         let near = against.iter().filter(|one| one.is_near());
         let mut policies: Vec<Weighed> = near.map(|one| self.weighed(one, &deciding, scene)).collect();
         policies.sort_by(|a, b| (a.part, &a.id).cmp(&(b.part, &b.id)));
-        let to_pass = match &verdict {
-            Some(verdict) if matches!(verdict, Verdict::Denied { .. }) || asks(verdict) => {
-                let together = Together::of(&self.policies.asker().catalogue, &found.info.name);
-                changes::to_pass(against, scene, (together, &self.policies.asker().agents.list), self.bounds)
-            }
-            _ => ToPass::default(),
-        };
-        Explanation { verdict, policies, to_pass }
+        Explanation { verdict, policies, note: None }
     }
 
     fn disabled(&self, found: &Found<'_>) -> bool {
@@ -290,7 +245,7 @@ impl Explainer {
         Weighed {
             id: written.id.to_string(),
             permits: written.permits(),
-            place: parse::place(file, text, written.start),
+            location: parse::location(file, text, written.start),
             part,
             asks: obligation.and_then(|one| one.approve.as_deref()).map(str::to_owned),
             limit: limit.map(|(rate, key)| format!("{rate}, counted for {}", key.whom())),
@@ -303,16 +258,18 @@ impl Explainer {
 
 /// The conditions of a policy with their places, and whether they hold.
 fn conditions(written: &Written, (file, text): (&str, &str), scene: Option<&Scene>) -> Vec<Condition> {
-    let places = places::clauses(text, written.start);
+    let own = policy_text::of(text.get(written.start..).unwrap_or_default());
+    let starts = policy_text::clauses(&own);
     let mut all = Vec::new();
     for (position, clause) in written.clauses.iter().enumerate() {
-        let place = parse::place(file, text, places.get(position).copied().unwrap_or(written.start));
+        let location =
+            parse::location(file, text, written.start + starts.get(position).copied().unwrap_or_default());
         let (word, expr, between) = match clause {
             Clause::When(expr) => ("when", expr, BinaryOp::And),
             Clause::Unless(expr) => ("unless", expr, BinaryOp::Or),
         };
         all.extend(parts(expr, between).into_iter().map(|part| Condition {
-            place: place.clone(),
+            location: location.clone(),
             clause: word,
             text: part.to_string(),
             holds: scene.map_or(Holds::Unasked, |scene| Holds::of(truth::truth(part, scene))),
@@ -323,11 +280,9 @@ fn conditions(written: &Written, (file, text): (&str, &str), scene: Option<&Scen
 
 impl<'w> Against<'w> {
     fn new(written: &'w Written, scope: [Fit; 3], scene: &Scene) -> Self {
-        let clauses = Arc::clone(&written.clauses);
-        let holds =
-            clauses.iter().fold(Truth::True, |so_far, clause| so_far.and(|| truth::of_clause(clause, scene)));
+        let holds = written.clauses.iter().fold(Truth::True, |so_far, clause| so_far.and(|| truth::of_clause(clause, scene)));
         let in_scope = scope.iter().all(|fit| *fit == Fit::Yes);
-        Self { written, scope, clauses, truth: if in_scope { holds } else { Truth::False } }
+        Self { written, scope, truth: if in_scope { holds } else { Truth::False } }
     }
 
     fn in_scope(&self) -> bool {
@@ -350,11 +305,6 @@ impl Holds {
             Truth::Open(open) => Self::Unknown(open.reads.into_iter().collect()),
         }
     }
-}
-
-/// Whether a verdict lets something pass that a human has to approve first.
-fn asks(verdict: &Verdict) -> bool {
-    matches!(verdict, Verdict::Permitted { obligations, .. } if obligations.iter().any(|one| one.approve.is_some()))
 }
 
 /// The policies that settled a verdict.

@@ -16,7 +16,6 @@ use crate::catalogue::Catalogue;
 use crate::check::{Texts, policy_in};
 use crate::names::namespace;
 use crate::parse::Written;
-use crate::sense::World;
 use crate::spaces::After;
 use crate::{LeftOut, PolicyFault, PolicyLimits, learnt};
 
@@ -210,14 +209,14 @@ impl<'a> Fitting<'a> {
         let set = PolicySet::from_policies([written.policy.clone()]).map_err(|why| fault(why.to_string()))?;
         let schema = catalogue.schema().map_err(|fault| vec![fault])?;
         let result = Validator::new(schema).validate(&set, ValidationMode::Strict);
-        let unseen = || self.texts.unseen([written], &World::of_contexts(&catalogue));
-        let any = result.validation_errors().next().is_some() || !unseen().is_empty();
+        let hidden = || self.texts.hidden([written], &catalogue);
+        let any = result.validation_errors().next().is_some() || !hidden().is_empty();
         Ok(if any { Mistyped::Yes } else { Mistyped::No })
     }
 
     fn typed(&self, contexts: &[Arc<Context>]) -> Catalogue {
         let mut catalogue = Catalogue::build_after(contexts, &self.after);
-        catalogue.add_learnt(&learnt::named(self.texts.each()));
+        catalogue.add_learnt(&learnt::named(self.texts.written.iter()));
         catalogue
     }
 
@@ -229,7 +228,7 @@ impl<'a> Fitting<'a> {
         let catalogue = self.typed(contexts);
         let unredactable = self.texts.unredactable(contexts, &catalogue);
         let chosen = |written: &&Written| only.is_none_or(|ids| ids.contains(&*written.id));
-        let policies: Vec<&Written> = self.texts.each().filter(chosen).collect();
+        let policies: Vec<&Written> = self.texts.written.iter().filter(chosen).collect();
         let mut faults = self.texts.validate_all(&policies, &catalogue).map_err(|fault| vec![fault])?;
         let looked_at = |fault: &PolicyFault| {
             only.is_none_or(|ids| policy_in(fault).is_some_and(|policy| ids.contains(policy)))

@@ -57,7 +57,10 @@ impl<'i> Chosen<'i> {
 impl Drop for Index {
     /// Nearly all of a set is in its rules.
     fn drop(&mut self) {
-        pace::scatter(std::mem::take(&mut self.rules));
+        for rule in std::mem::take(&mut self.rules) {
+            drop(rule);
+            pace::rest();
+        }
     }
 }
 
@@ -83,7 +86,6 @@ impl Index {
         let mut numbers: HashMap<Box<[u32]>, u32> = HashMap::from([(strangers, 0)]);
         let mut of_agent = Vec::with_capacity(agents.entries().len());
         for entry in agents.entries() {
-            pace::rest();
             let groups = entry.groups.iter().map(|id| uid(&group, id));
             let keys = scopes.principal_keys(&Key::holding(&uid(&agent, &entry.id), groups));
             let next = u32::try_from(classes.len()).map_err(|e| e.to_string())?;
@@ -92,10 +94,7 @@ impl Index {
                 next
             }));
         }
-        let keys = |info| {
-            pace::rest();
-            scopes.resource_keys(&held(info))
-        };
+        let keys = |info| scopes.resource_keys(&held(info));
         let of_type = catalogue.types.iter().map(keys).collect();
         let mut index = Self {
             reach: reach(&rules, catalogue, &scopes, &actions),

@@ -5,29 +5,27 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::numbers::{DECIMAL_PLACES, Numbers};
-use crate::openness::Place;
-use crate::strings::Strings;
+use crate::openness::SchemaNode;
 
 /// A type that policies see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// `String`, of these only
-    String(Strings),
-    /// `Bool`, of this value only where it is known
-    Bool(Option<bool>),
-    /// `Long`, of these only
-    Long(Numbers),
-    /// `decimal`, of these ten-thousandths only
-    Decimal(Numbers),
-    /// `datetime`; `true` if each is a day, and so its midnight in UTC
-    Datetime(bool),
+    /// `String`
+    String,
+    /// `Bool`
+    Bool,
+    /// `Long`
+    Long,
+    /// `decimal`
+    Decimal,
+    /// `datetime`; a day is its midnight in UTC
+    Datetime,
     /// `duration`
     Duration,
-    /// `ipaddr`, and whether each is one of IPv4, or each of IPv6, where the `format` says so
-    IpAddress(Option<bool>),
-    /// `Set<…>`, and how many items the array has that it is made of
-    Set(Box<Kind>, Numbers),
+    /// `ipaddr`
+    IpAddress,
+    /// `Set<…>`
+    Set(Box<Kind>),
     /// A record.
     Record(Attributes),
 }
@@ -71,26 +69,20 @@ impl fmt::Display for Conflict {
 
 impl Kind {
     /// The type of a field, whose schema stands at `place`; `None` if policies cannot see it.
-    fn of(field: &FieldType, place: Option<Place<'_>>) -> Option<Self> {
+    fn of(field: &FieldType, node: Option<SchemaNode<'_>>) -> Option<Self> {
         match field {
-            FieldType::Text { format: Some(Format::Date), .. } => Some(Self::Datetime(true)),
-            FieldType::Text { format: Some(Format::DateTime), .. } => Some(Self::Datetime(false)),
+            FieldType::Text { format: Some(Format::Date | Format::DateTime), .. } => Some(Self::Datetime),
             FieldType::Text { format: Some(Format::Duration), .. } => Some(Self::Duration),
-            FieldType::Text { format: Some(Format::IpAddress), .. } => {
-                Some(Self::IpAddress(place.and_then(one_family)))
-            }
-            FieldType::Text { format: None, values, .. } => {
-                Some(Self::String(Strings::of(values.clone(), place)))
-            }
-            FieldType::Boolean => Some(Self::Bool(place.and_then(one_truth))),
-            FieldType::Integer => Some(Self::Long(Numbers::of(place, 0))),
-            FieldType::Decimal => Some(Self::Decimal(Numbers::of(place, DECIMAL_PLACES))),
+            FieldType::Text { format: Some(Format::IpAddress), .. } => Some(Self::IpAddress),
+            FieldType::Text { format: None, .. } => Some(Self::String),
+            FieldType::Boolean => Some(Self::Bool),
+            FieldType::Integer => Some(Self::Long),
+            FieldType::Decimal => Some(Self::Decimal),
             FieldType::Array(items) => {
-                let of = Self::of(items, place.and_then(Place::items))?;
-                Some(Self::Set(Box::new(of), Numbers::of_items(place)))
+                Some(Self::Set(Box::new(Self::of(items, node.and_then(SchemaNode::items))?)))
             }
-            FieldType::Record(_) => Some(Self::Record(Attributes::of(field, place))),
-            FieldType::Nullable(inner) => Self::of(inner, place),
+            FieldType::Record(_) => Some(Self::Record(Attributes::of(field, node))),
+            FieldType::Nullable(inner) => Self::of(inner, node),
             FieldType::OtherNumber | FieldType::Opaque => None,
         }
     }
@@ -98,11 +90,9 @@ impl Kind {
     /// Whether a value that fits the schema may be none that policies can see, or not exactly.
     fn may_misfit(&self) -> bool {
         match self {
-            Self::String(_) | Self::Bool(_) => false,
-            Self::Long(_) | Self::Decimal(_) | Self::Datetime(_) | Self::Duration | Self::IpAddress(_) => {
-                true
-            }
-            Self::Set(items, _) => items.may_misfit(),
+            Self::String | Self::Bool => false,
+            Self::Long | Self::Decimal | Self::Datetime | Self::Duration | Self::IpAddress => true,
+            Self::Set(items) => items.may_misfit(),
             Self::Record(members) => members.may_misfit(),
         }
     }
@@ -110,13 +100,7 @@ impl Kind {
     fn merge(&self, other: &Self, path: &str) -> Result<Self, Conflict> {
         match (self, other) {
             (Self::Record(a), Self::Record(b)) => Ok(Self::Record(a.merge_at(b, path)?)),
-            (Self::Set(a, m), Self::Set(b, n)) => Ok(Self::Set(Box::new(a.merge(b, path)?), m.or(n))),
-            (Self::Long(a), Self::Long(b)) => Ok(Self::Long(a.or(b))),
-            (Self::Decimal(a), Self::Decimal(b)) => Ok(Self::Decimal(a.or(b))),
-            (Self::Bool(a), Self::Bool(b)) => Ok(Self::Bool(if a == b { *a } else { None })),
-            (Self::String(a), Self::String(b)) => Ok(Self::String(a.or(b))),
-            (Self::Datetime(a), Self::Datetime(b)) => Ok(Self::Datetime(*a && *b)),
-            (Self::IpAddress(a), Self::IpAddress(b)) => Ok(Self::IpAddress(if a == b { *a } else { None })),
+            (Self::Set(a), Self::Set(b)) => Ok(Self::Set(Box::new(a.merge(b, path)?))),
             (a, b) if a == b => Ok(a.clone()),
             (a, b) => Err(Conflict { path: path.to_owned(), before: a.to_string(), here: b.to_string() }),
         }
@@ -124,14 +108,14 @@ impl Kind {
 
     fn to_json(&self) -> Value {
         match self {
-            Self::String(_) => json!({"type": "String"}),
-            Self::Bool(_) => json!({"type": "Boolean"}),
-            Self::Long(_) => json!({"type": "Long"}),
-            Self::Decimal(_) => json!({"type": "Extension", "name": "decimal"}),
-            Self::Datetime(_) => json!({"type": "Extension", "name": "datetime"}),
+            Self::String => json!({"type": "String"}),
+            Self::Bool => json!({"type": "Boolean"}),
+            Self::Long => json!({"type": "Long"}),
+            Self::Decimal => json!({"type": "Extension", "name": "decimal"}),
+            Self::Datetime => json!({"type": "Extension", "name": "datetime"}),
             Self::Duration => json!({"type": "Extension", "name": "duration"}),
-            Self::IpAddress(_) => json!({"type": "Extension", "name": "ipaddr"}),
-            Self::Set(items, _) => json!({"type": "Set", "element": items.to_json()}),
+            Self::IpAddress => json!({"type": "Extension", "name": "ipaddr"}),
+            Self::Set(items) => json!({"type": "Set", "element": items.to_json()}),
             Self::Record(members) => members.to_json(),
         }
     }
@@ -140,13 +124,13 @@ impl Kind {
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::String(_) => "a string",
-            Self::Bool(_) => "a boolean",
-            Self::Long(_) => "an integer",
-            Self::Decimal(_) => "a decimal",
-            Self::Datetime(_) => "a datetime",
+            Self::String => "a string",
+            Self::Bool => "a boolean",
+            Self::Long => "an integer",
+            Self::Decimal => "a decimal",
+            Self::Datetime => "a datetime",
             Self::Duration => "a duration",
-            Self::IpAddress(_) => "an IP address",
+            Self::IpAddress => "an IP address",
             Self::Set(..) => "a set",
             Self::Record(_) => "a record",
         })
@@ -156,15 +140,15 @@ impl fmt::Display for Kind {
 impl Attributes {
     /// The members of a shape, whose schema stands at `place`; none if nothing can be said about them. Without a place
     /// the object counts as open, and so it does where it has members but nothing can be said about them.
-    pub fn of(fields: &FieldType, place: Option<Place<'_>>) -> Self {
+    pub fn of(fields: &FieldType, node: Option<SchemaNode<'_>>) -> Self {
         let told = matches!(fields, FieldType::Record(_));
-        let open = place.is_none_or(|place| place.open() || (!told && place.brings_members()));
+        let open = node.is_none_or(|node| node.open() || (!told && node.brings_members()));
         let mut members = BTreeMap::new();
         if let FieldType::Record(fields) = fields {
             for (name, field) in fields {
                 let nullable = matches!(field.kind, FieldType::Nullable(_));
                 let attribute = Attribute {
-                    kind: Kind::of(&field.kind, place.and_then(|place| place.member(name))),
+                    kind: Kind::of(&field.kind, node.and_then(|node| node.member(name))),
                     required: field.required && !nullable,
                     nullable,
                 };
@@ -260,27 +244,6 @@ impl Attribute {
         }
         Ok(Self { kind: self.kind.clone(), required: false, nullable: self.nullable })
     }
-}
-
-/// Whether an address is one of IPv4, where its `format` lets it be of one kind alone.
-fn one_family(place: Place<'_>) -> Option<bool> {
-    place.all_of().into_iter().find_map(|schema| match schema.get("format")?.as_str()? {
-        "ipv4" => Some(true),
-        "ipv6" => Some(false),
-        _ => None,
-    })
-}
-
-/// The one truth that `const` or `enum` lets it be.
-fn one_truth(place: Place<'_>) -> Option<bool> {
-    place.all_of().into_iter().find_map(|schema| match (schema.get("const"), schema.get("enum")) {
-        (Some(Value::Bool(one)), _) => Some(*one),
-        (None, Some(Value::Array(all))) => match all.as_slice() {
-            [Value::Bool(one)] => Some(*one),
-            _ => None,
-        },
-        _ => None,
-    })
 }
 
 fn merge_kinds(a: Option<&Kind>, b: Option<&Kind>, path: &str) -> Result<Option<Kind>, Conflict> {

@@ -10,7 +10,6 @@ use crate::catalogue::{ShapeInfo, TypeInfo};
 use crate::kinds::{Attribute, Attributes, Kind};
 use crate::names::type_name;
 use crate::parse::Written;
-use crate::strings::Strings;
 
 /// The namespace, and the label that no line may begin with for policies.
 pub(crate) const SPACE: &str = "learnt";
@@ -47,7 +46,7 @@ pub(crate) fn named<'w>(policies: impl Iterator<Item = &'w Written>) -> BTreeSet
 
 /// What policies see of any of them.
 pub(crate) fn attributes() -> Attributes {
-    let value = Attribute { kind: Some(Kind::String(Strings::default())), required: true, nullable: false };
+    let value = Attribute { kind: Some(Kind::String), required: true, nullable: false };
     Attributes { members: BTreeMap::from([(VALUE.to_owned(), value)]), open: false }
 }
 
@@ -59,17 +58,5 @@ pub(crate) fn is_learnt(info: &TypeInfo) -> bool {
 /// The shape of one, with a number of its own.
 pub(crate) fn shape(name: String, number: u32, of_type: usize) -> ShapeInfo {
     let attributes = attributes();
-    let checked = attributes.may_misfit();
-    let performatives = PERFORMATIVES.into_iter().collect();
-    ShapeInfo {
-        name,
-        number,
-        of_type,
-        major: 0,
-        minor: 0,
-        performatives,
-        attributes,
-        free_text: false,
-        checked,
-    }
+    ShapeInfo { name, number, of_type, major: 0, minor: 0, checked: attributes.may_misfit(), attributes }
 }

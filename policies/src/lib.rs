@@ -1,8 +1,8 @@
 //! Who may say it: agents, Cedar policies over typed concepts, one question in and one verdict out.
 //!
-//! [`Policies::load`] takes the policy files, the agents and every loaded context document, generates the Cedar
-//! schema from the contexts, and refuses to load anything that names a field no version has, compares the wrong
-//! type or can never match. [`Policies::decide`] answers one [`Question`] about one concept instance; whatever is
+//! [`Policies::load`] takes the policy files, the agents and every loaded context document and generates the Cedar
+//! schema from the contexts. It refuses what Cedar's strict validation refuses, names that `entities.json` does not
+//! declare, unknown annotations and literals that no version of a member takes. [`Policies::decide`] answers one [`Question`] about one concept instance; whatever is
 //! not permitted is denied, and any error while a policy is evaluated is a refusal. A [`Policies`] value never
 //! changes: a reload builds another one (one *generation*), so a remembered verdict can never outlive what it was
 //! computed from.
@@ -26,23 +26,23 @@ mod fault;
 mod fields;
 mod fit;
 mod index;
-mod judged;
+mod json_locations;
 mod kinds;
 mod learnt;
 mod limits;
-mod lived;
 mod may;
 mod memory;
 mod moments;
 mod names;
 mod nesting;
-mod numbers;
 mod openness;
 mod pace;
 mod parse;
+mod partial;
 mod parts;
 mod plain;
 mod policies;
+mod policy_text;
 mod publishers;
 mod rate;
 mod reads;
@@ -51,13 +51,9 @@ mod redactable;
 mod rewrite;
 mod rule;
 mod scope;
-mod sense;
-mod slips;
 mod source;
 mod spaces;
-mod spots;
-mod strings;
-mod told;
+mod suggest;
 
 pub use agents::AgentEntry;
 pub use annotations::Obligation;
@@ -68,12 +64,11 @@ pub use credentials::{CERTIFICATE_SPACE, Credentials, TOKEN_SPACE, is_shown};
 pub use decide::{LineUse, MaySay, NoPolicy, Obligations, Question, Texts, Verdict};
 pub use explain::{
     Cell, Condition, Explainer, Explanation, Holds, Matrix, MatrixRow, Part, Parties, Recalled, Recorded,
-    ToPass, Weighed,
+    Weighed,
 };
-pub use fault::{LeftOut, Place, PolicyFault};
+pub use fault::{LeftOut, Location, PolicyFault};
 pub use fields::{FieldPath, has_field};
-pub use limits::{PolicyLimits, Route, ScoreBounds};
-pub use lived::{Lived, NotLived};
+pub use limits::PolicyLimits;
 pub use pace::{gently, rest};
 pub use policies::{Floors, Policies, schema_text};
 pub use publishers::{PublisherAct, PublisherPolicies, Ruling};

@@ -32,45 +32,6 @@ pub(crate) fn datetime(text: &str) -> Option<String> {
     Some(format!("{date}T{clock}.{shown:0<3}{}", offset_of(offset)?))
 }
 
-/// The milliseconds since the Unix epoch of what policies give `datetime("…")`: a day, or an instant with its offset, as Cedar writes them.
-/// `None` for anything else.
-pub(crate) fn milliseconds(text: &str) -> Option<i64> {
-    let date = text.get(..10)?;
-    is_day(date)?;
-    let day = DAY.checked_mul(days_before(date)?)?;
-    let Some(time) = text.get(10..).filter(|rest| !rest.is_empty()) else { return Some(day) };
-    let clock = time.strip_prefix('T')?;
-    is_clock(clock.get(..8)?)?;
-    let part = |from: usize| digits(clock.get(from..from + 2)?, 2).map(i64::from);
-    let within = part(0)? * HOUR + part(3)? * MINUTE + part(6)? * SECOND;
-    let rest = clock.get(8..)?;
-    let (thousandths, offset) = match rest.strip_prefix('.') {
-        Some(rest) => (i64::from(digits(rest.get(..3)?, 3)?), rest.get(3..)?),
-        None => (0, rest),
-    };
-    let ahead = match offset {
-        "Z" => 0,
-        _ => {
-            let sign = if offset.starts_with('-') { -1 } else { 1 };
-            let plain = offset.strip_prefix(['+', '-']).filter(|plain| plain.len() == 4)?;
-            let two = |from: usize| digits(plain.get(from..from + 2)?, 2).map(i64::from);
-            sign * (two(0)? * HOUR + two(2)? * MINUTE)
-        }
-    };
-    Some(day + within + thousandths - ahead)
-}
-
-/// Days from the Unix epoch to a day that exists (Howard Hinnant, `days_from_civil`).
-fn days_before(date: &str) -> Option<i64> {
-    let number = |from: usize, to: usize| date.get(from..to)?.parse::<i64>().ok();
-    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let of_era = year.rem_euclid(400);
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    Some(era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468)
-}
-
 /// `YYYY-MM-DD`, a day that exists.
 fn is_day(date: &str) -> Option<()> {
     let (year, rest) = date.split_once('-')?;
@@ -137,24 +98,6 @@ pub(crate) fn duration(text: &str) -> Option<i64> {
         some = true;
     }
     some.then_some(sum)
-}
-
-/// The milliseconds of what policies give `duration("…")`, as Cedar writes it: `-1d2h3m4s5ms`, each part once and in this order. `None` for
-/// anything else.
-pub(crate) fn length(text: &str) -> Option<i64> {
-    let (sign, mut rest) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));
-    let (mut sum, mut some) = (0_i64, false);
-    for (unit, length) in [("d", DAY), ("h", HOUR), ("m", MINUTE), ("s", SECOND), ("ms", 1)] {
-        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-        let (amount, behind) = rest.split_at(end);
-        let Some(behind) = behind.strip_prefix(unit).filter(|behind| !behind.starts_with('s')) else {
-            continue;
-        };
-        let amount = amount.parse::<i64>().ok()?.checked_mul(length)?;
-        sum = sum.checked_add(sign * amount)?;
-        (rest, some) = (behind, true);
-    }
-    (some && rest.is_empty()).then_some(sum)
 }
 
 /// An `ipv4` or `ipv6` as the text of Cedar's `ipaddr`, which takes no dots in an IPv6 address.

@@ -2,7 +2,7 @@ use cedar_policy::{Context, Entities, EvalResult, Expression, Request, Restricte
 use proptest::prelude::*;
 use semgate_contexts::{Context as Document, DocumentLimits, Prefix, json};
 
-use super::{datetime, duration, ip, length};
+use super::{datetime, duration, ip};
 
 /// What Cedar says of an expression over the value `context.x`.
 fn of(value: RestrictedExpression, expression: &str) -> EvalResult {
@@ -152,51 +152,5 @@ proptest! {
         prop_assert_eq!(accepts("duration", &length), Ok(()), "{}", length);
         let expected = ((i64::from(d) * 24 + i64::from(h)) * 60 + i64::from(m)) * 60 + i64::from(s);
         prop_assert_eq!(duration(&length), Some(expected * 1000));
-    }
-}
-
-#[test]
-fn lengths_are_read_as_cedar_reads_them() {
-    let millis = |text: &str| {
-        let value = RestrictedExpression::new_duration(text);
-        Context::from_pairs([("x".to_owned(), value.clone())]).ok()?;
-        match of(value, "context.x.toMilliseconds()") {
-            EvalResult::Long(millis) => Some(millis),
-            other => panic!("{other}"),
-        }
-    };
-    for text in [
-        "1d2h3m4s5ms",
-        "-1d2h3m4s5ms",
-        "5ms",
-        "5m",
-        "5s",
-        "5m3s",
-        "5m3ms",
-        "24h",
-        "0h",
-        "90m",
-        "-0s",
-        "1d1ms",
-        "007h",
-        "",
-        "-",
-        "h",
-        "ms",
-        "1",
-        "1h2d",
-        "1h1h",
-        "+1h",
-        "1 h",
-        "1H",
-        "1.5h",
-        "99999999999999999999h",
-        "9223372036854775807ms",
-        "106751991167d",
-        "106751991168d",
-        "1mss",
-        "1sm",
-    ] {
-        assert_eq!(length(text), millis(text), "{text}");
     }
 }

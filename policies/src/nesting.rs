@@ -1,7 +1,5 @@
 //! How deep the tree of a policy can be, told from its text: a tree that is too deep ends the process that walks it, and parsing walks it.
 
-use crate::pace;
-
 /// What one bracket counts as: a parser goes through each rank of operators for it, and a chain of operators through one.
 const BRACKET: usize = 8;
 
@@ -47,9 +45,6 @@ pub(crate) fn beyond(text: &str, limit: usize) -> Option<usize> {
     let mut rest = text.char_indices().peekable();
     while let Some((at, c)) = rest.next() {
         let next = rest.peek().map(|(_, next)| *next);
-        if c == ';' {
-            pace::rest();
-        }
         match c {
             '/' if next == Some('/') => while rest.next_if(|(_, c)| *c != '\n').is_some() {},
             '"' => {
@@ -129,55 +124,5 @@ fn word(word: &str, here: &mut Level) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::PolicyLimits;
-
-    fn policy(condition: &str) -> String {
-        format!("permit (principal, action, resource) when {{ {condition} }};")
-    }
-
-    #[test]
-    fn what_is_wide_is_not_deep() {
-        let limit = PolicyLimits::default().max_nesting;
-        let texts: Vec<String> = (0..5_000).map(|n| format!("decimal(\"{n}.0\")")).collect();
-        assert_eq!(
-            beyond(&policy(&format!("[{}].contains(resource.amount)", texts.join(", "))), limit),
-            None
-        );
-        let terms: Vec<String> =
-            (0..300).map(|n| format!("(resource.a.b == \"{n}\" && context has session)")).collect();
-        assert_eq!(beyond(&policy(&terms.join(" || ")), limit), None);
-        assert_eq!(beyond(&policy("true").repeat(9_000), limit), None);
-        let quoted = format!("resource.a == \"{}\" // {}\n", "((((||||".repeat(500), "((((".repeat(500));
-        assert_eq!(beyond(&policy(&quoted), limit), None);
-    }
-
-    #[test]
-    fn what_is_deep_is_found_where_it_becomes_so() {
-        let limit = PolicyLimits::default().max_nesting;
-        let nested =
-            |open: &str, close: &str, n: usize| format!("{}1 == 1{}", open.repeat(n), close.repeat(n));
-        for condition in [
-            "1 < 2 || ".repeat(limit + 1) + "1 < 2",
-            "1 < 2 && ".repeat(limit + 1) + "1 < 2",
-            "1 + ".repeat(limit + 1) + "1 == 2",
-            "1 - ".repeat(limit + 1) + "1 == 2",
-            "1 * ".repeat(limit + 1) + "1 == 2",
-            "!".repeat(limit + 1) + "context.locked",
-            "resource".to_owned() + &".a".repeat(limit + 1) + " == 1",
-            "resource".to_owned() + &"[\"a\"]".repeat(limit + 1) + " == 1",
-            "if 1 == 1 then 1 == 1 else ".repeat(limit + 1) + "1 == 1",
-            nested("(", ")", limit),
-            nested("[", "]", limit),
-            nested("{a: ", "}", limit),
-            "1 < 2 || (".repeat(limit) + "1 < 2" + &")".repeat(limit),
-        ] {
-            assert!(
-                beyond(&policy(&condition), limit).is_some(),
-                "{}",
-                condition.get(..40).unwrap_or_default()
-            );
-        }
-    }
-}
+#[path = "nesting_tests.rs"]
+mod tests;

@@ -10,12 +10,11 @@ use cedar_policy::{Effect, Policy, PolicyId, PolicySet};
 use miette::Diagnostic;
 
 use crate::annotations::{Annotations, Obligation};
-use crate::judged::judged;
 use crate::nesting;
 use crate::pace;
+use crate::policy_text;
 use crate::reads::Reads;
-use crate::sense::tokens;
-use crate::{Place, PolicyFault, PolicyLimits, slips};
+use crate::{Location, PolicyFault, PolicyLimits};
 
 /// One policy as it stands in its file.
 #[derive(Debug, Clone)]
@@ -34,8 +33,6 @@ pub(crate) struct Written {
     pub start: usize,
     /// Its conditions. Cedar reads a policy from its text again for each look at its tree, so this is the only look.
     pub clauses: Arc<[Clause]>,
-    /// The same as they are judged.
-    pub judged: Arc<[Clause]>,
     /// What its conditions look at.
     pub reads: Reads,
 }
@@ -49,11 +46,6 @@ impl Written {
     /// True for a permit with `@approve`.
     pub fn asks(&self) -> bool {
         self.obligation.as_ref().is_some_and(|obligation| obligation.approve.is_some())
-    }
-
-    /// Whether nothing passes that it applies to: a forbid, or a permit that asks a human, whom nobody can ask yet.
-    pub fn stops(&self) -> bool {
-        !self.permits() || self.asks()
     }
 }
 
@@ -81,7 +73,7 @@ pub(crate) fn parse(
                 for written in found {
                     if !ids.insert(Arc::clone(&written.id)) {
                         faults.push(PolicyFault::DuplicatePolicy {
-                            place: place(name, text, written.start),
+                            location: location(name, text, written.start),
                             id: written.id.to_string(),
                         });
                     }
@@ -114,7 +106,7 @@ impl Alone {
     /// A fault of one of its annotations.
     pub fn annotation(&self, file: (&str, &str), annotation: &str, why: &str) -> PolicyFault {
         let at = self.start + annotated(&self.text, annotation);
-        PolicyFault::Syntax { place: place(file.0, file.1, at), why: format!("`@{annotation}`: {why}") }
+        PolicyFault::Syntax { location: location(file.0, file.1, at), why: format!("`@{annotation}`: {why}") }
     }
 
     /// `file#id`, where `id` is the `@id` annotation or the position.
@@ -131,7 +123,7 @@ pub(crate) fn each_of(name: &str, text: &str, max_nesting: usize) -> Result<Vec<
     if let Some(at) = nesting::beyond(text, max_nesting) {
         let why =
             format!("it nests deeper than {max_nesting}: write a long list as a set, or several policies");
-        return Err(vec![PolicyFault::Syntax { place: place(name, text, at), why }]);
+        return Err(vec![PolicyFault::Syntax { location: location(name, text, at), why }]);
     }
     one_by_one(text).ok_or_else(|| wrong(name, text))
 }
@@ -140,7 +132,7 @@ pub(crate) fn each_of(name: &str, text: &str, max_nesting: usize) -> Result<Vec<
 /// milliseconds.
 pub(crate) fn one_by_one(text: &str) -> Option<Vec<Alone>> {
     let mut found = Vec::new();
-    for range in tokens::policies(text) {
+    for range in policy_text::policies(text) {
         pace::rest();
         let (start, own) = (range.start, text.get(range)?);
         let policy = Policy::parse(None, own).ok()?;
@@ -151,14 +143,16 @@ pub(crate) fn one_by_one(text: &str) -> Option<Vec<Alone>> {
 
 /// What is wrong with a file that is no row of policies; never nothing.
 fn wrong(name: &str, text: &str) -> Vec<PolicyFault> {
-    let syntax = |at: usize, why: String| PolicyFault::Syntax { place: place(name, text, at), why };
+    let syntax = |at: usize, why: String| PolicyFault::Syntax { location: location(name, text, at), why };
     let is_no_policy =
         |range: &Range<usize>| text.get(range.clone()).is_none_or(|own| Policy::parse(None, own).is_err());
-    let told: Vec<PolicyFault> = match text.parse::<PolicySet>() {
-        Err(_) => slips::told(text).into_iter().map(|(at, why)| syntax(at, why)).collect(),
+    let faults: Vec<PolicyFault> = match text.parse::<PolicySet>() {
+        Err(errors) => {
+            errors.iter().map(|error| syntax(offset(error).unwrap_or_default(), message(error))).collect()
+        }
         Ok(set) => match set.templates().next() {
             Some(_) => vec![syntax(
-                tokens::policies(text).find(is_no_policy).map_or(0, |range| range.start),
+                policy_text::policies(text).find(is_no_policy).map_or(0, |range| range.start),
                 "a template (`?principal`, `?resource`) is not a policy: write the agent or group out"
                     .to_owned(),
             )],
@@ -166,7 +160,7 @@ fn wrong(name: &str, text: &str) -> Vec<PolicyFault> {
             None => Vec::new(),
         },
     };
-    if told.is_empty() { vec![syntax(0, "policies cannot be told apart".to_owned())] } else { told }
+    if faults.is_empty() { vec![syntax(0, "policies cannot be told apart".to_owned())] } else { faults }
 }
 
 fn parse_file(
@@ -189,10 +183,8 @@ fn parse_file(
             }
         };
         let id = alone.id(name, annotations.id.as_deref());
-        let clauses = clauses(policy).map_err(|why| {
-            let (at, why) = slips::counted(&alone.text, why);
-            vec![PolicyFault::Syntax { place: place(name, text, start + at), why }]
-        })?;
+        let clauses = clauses(policy)
+            .map_err(|why| vec![PolicyFault::Syntax { location: location(name, text, start), why }])?;
         let reads = Reads::of(&clauses);
         let bucket = || {
             let said = said(policy, &alone.text);
@@ -209,7 +201,6 @@ fn parse_file(
             id,
             file: index,
             start,
-            judged: judged(&clauses),
             clauses,
             reads,
         });
@@ -231,18 +222,15 @@ fn said(policy: &Policy, text: &str) -> Digest {
 /// Characters that make a text look otherwise than it is read, also in a comment: what is not seen, and what some editors show as the end of a
 /// line while Cedar reads on; and the mark that some editors put before everything.
 fn unreadable(name: &str, text: &str) -> Option<PolicyFault> {
-    let fault = |at: usize, why: String| Some(PolicyFault::Syntax { place: place(name, text, at), why });
+    let fault =
+        |at: usize, why: String| Some(PolicyFault::Syntax { location: location(name, text, at), why });
     if text.starts_with('\u{feff}') {
         return fault(0, "a byte-order mark: save the file as UTF-8 without one".to_owned());
     }
     let mut behind = text.chars().skip(1);
     let mut seen = text.char_indices().map(|(at, c)| (at, c, behind.next()));
     let (at, found, _) = seen.find(|(_, c, next)| match c {
-        '\n' => {
-            pace::rest();
-            false
-        }
-        '\t' => false,
+        '\n' | '\t' => false,
         '\r' => *next != Some('\n'),
         c => is_unseen(*c),
     })?;
@@ -266,14 +254,14 @@ pub(crate) fn clauses(policy: &Policy) -> Result<Arc<[Clause]>, String> {
 
 /// Where `@name` stands in the text of a policy; its beginning if that cannot be told.
 pub(crate) fn annotated(text: &str, name: &str) -> usize {
-    tokens::annotation(text, name).unwrap_or_default()
+    policy_text::annotation(text, name).unwrap_or_default()
 }
 
 /// Line and column of a byte offset.
-pub(crate) fn place(file: &str, text: &str, offset: usize) -> Place {
+pub(crate) fn location(file: &str, text: &str, offset: usize) -> Location {
     let before = text.get(..offset).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-    Place {
+    Location {
         file: file.to_owned(),
         line: before.matches('\n').count() + 1,
         column: before.get(line_start..).unwrap_or_default().chars().count() + 1,
@@ -285,7 +273,13 @@ pub(crate) fn offset(diagnostic: &dyn Diagnostic) -> Option<usize> {
     Some(diagnostic.labels()?.next()?.offset())
 }
 
-/// A Cedar diagnostic as one line: its message, what the label says, and its help.
+/// A Cedar diagnostic as one line, with its help in parentheses.
+fn message(diagnostic: &dyn Diagnostic) -> String {
+    let help = help(diagnostic).map_or_else(String::new, |help| format!(" ({help})"));
+    words(diagnostic) + &help
+}
+
+/// A Cedar diagnostic as one line: its message and its label.
 pub(crate) fn words(diagnostic: &dyn Diagnostic) -> String {
     let mut out = one_line(&diagnostic.to_string());
     let label = diagnostic.labels().and_then(|mut labels| labels.next());

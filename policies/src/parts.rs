@@ -9,19 +9,15 @@
 //! always is. Which policies are valid is therefore the same as with the whole schema for all, which is put together only where it is
 //! needed: that of a thousand contexts takes a tenth of a second.
 
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Mutex;
-use std::sync::PoisonError;
 
-use cedar_policy::{PolicySet, ResourceConstraint, Schema, ValidationMode, ValidationResult, Validator};
+use cedar_policy::{PolicySet, ResourceConstraint, Schema, ValidationMode, Validator};
 use semgate_contexts::{Performative, PerformativeSet};
 
 use crate::catalogue::{Catalogue, TypeInfo};
-use crate::check::{Texts, place_in, policy_in};
+use crate::check::{Texts, in_order, policy_in};
 use crate::kinds::Kind;
 use crate::parse::Written;
-use crate::sense::World;
 use crate::{PolicyFault, pace};
 
 /// Policies with a fault that are validated against the whole schema, for the sake of its words; a set with more of them is
@@ -56,35 +52,14 @@ impl Texts<'_> {
         let parts = parts(policies, catalogue);
         let names: HashMap<&str, usize> =
             catalogue.types.iter().enumerate().map(|(at, info)| (info.name.as_str(), at)).collect();
-        let queue = Mutex::new(parts.into_iter());
-        let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let rest = pace::resting();
-        let work = || {
-            let mut faults = Vec::new();
-            while let Some(part) = next() {
-                faults.extend(self.validate_part(&part, catalogue, &names)?);
-            }
-            Ok::<_, PolicyFault>(faults)
-        };
-        let other = || match rest {
-            Some(rest) => pace::gently(rest, work),
-            None => work(),
-        };
-        let faults = std::thread::scope(|scope| {
-            let others: Vec<_> = (1..workers()).map(|_| scope.spawn(other)).collect();
-            let mut faults = work()?;
-            for other in others {
-                let theirs =
-                    other.join().map_err(|_| PolicyFault::Schema { why: "validation stopped".to_owned() });
-                faults.extend(theirs??);
-            }
-            Ok::<_, PolicyFault>(faults)
-        })?;
+        let mut faults = Vec::new();
+        for part in parts {
+            faults.extend(self.validate_part(&part, catalogue, &names)?);
+        }
         // What Cedar does not look for does not depend on the part.
-        let unseen = self.unseen(policies.iter().copied(), &World::of_contexts(catalogue));
-        let faults = faults.into_iter().chain(unseen).collect();
         let mut faults = self.in_full(policies, faults, catalogue)?;
-        faults.sort_by(|a, b| place_in(a).cmp(&place_in(b)));
+        faults.extend(self.hidden(policies.iter().copied(), catalogue));
+        in_order(&mut faults);
         Ok(faults)
     }
 
@@ -111,20 +86,20 @@ impl Texts<'_> {
         self.validate_each(&part.policies, small.schema()?, catalogue)
     }
 
-    /// The faults of each.
+    /// The faults of each policy. Cedar validates a policy by itself, so policies are handed over one by one, with a yield before each.
     fn validate_each(
         &self,
         policies: &[&Written],
         schema: Schema,
         catalogue: &Catalogue,
     ) -> Result<Vec<PolicyFault>, PolicyFault> {
-        let (mut faults, world) = (Vec::new(), OnceCell::new());
-        for validated in each_validated(policies.iter().copied(), schema) {
-            let (written, result) = validated?;
-            if !result.validation_passed_without_warnings() {
-                let world = world.get_or_init(|| World::of_contexts(catalogue));
-                faults.extend(self.found(written, &result, world));
-            }
+        let (mut faults, validator) = (Vec::new(), Validator::new(schema));
+        for written in policies {
+            pace::rest();
+            let set = PolicySet::from_policies([written.policy.clone()])
+                .map_err(|e| PolicyFault::Schema { why: e.to_string() })?;
+            let result = validator.validate(&set, ValidationMode::Strict);
+            faults.extend(self.validated(written, &result, catalogue));
         }
         Ok(faults)
     }
@@ -143,34 +118,12 @@ impl Texts<'_> {
         if again.is_empty() {
             return Ok(faults);
         }
-        let (mut full, world) = (Vec::new(), World::of_contexts(catalogue));
-        for validated in each_validated(again.values().copied(), catalogue.schema()?) {
-            let (written, result) = validated?;
-            full.extend(self.found(written, &result, &world));
-        }
+        let again_all: Vec<&Written> = again.values().copied().collect();
+        let mut full = self.validate_each(&again_all, catalogue.schema()?, catalogue)?;
         let said = |fault: &PolicyFault| policy_in(fault).is_some_and(|policy| again.contains_key(policy));
         full.extend(faults.iter().filter(|fault| !said(fault)).cloned());
         Ok(full)
     }
-}
-
-/// What Cedar finds in each: it validates a policy by itself, so that they are handed to it one by one, with a rest before each.
-fn each_validated<'w>(
-    policies: impl Iterator<Item = &'w Written>,
-    schema: Schema,
-) -> impl Iterator<Item = Result<(&'w Written, ValidationResult), PolicyFault>> {
-    let validator = Validator::new(schema);
-    policies.map(move |written| {
-        pace::rest();
-        let set = PolicySet::from_policies([written.policy.clone()])
-            .map_err(|e| PolicyFault::Schema { why: e.to_string() })?;
-        Ok((written, validator.validate(&set, ValidationMode::Strict)))
-    })
-}
-
-/// Half of the cores: a directory is reloaded while messages pass.
-fn workers() -> usize {
-    std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2))
 }
 
 fn parts<'w>(policies: &[&'w Written], catalogue: &Catalogue) -> Vec<Part<'w>> {
@@ -178,7 +131,6 @@ fn parts<'w>(policies: &[&'w Written], catalogue: &Catalogue) -> Vec<Part<'w>> {
         catalogue.types.iter().map(|info| (info.name.as_str(), info.line.as_str())).collect();
     let mut parts: BTreeMap<Beside, Vec<&'w Written>> = BTreeMap::new();
     for written in policies {
-        pace::rest();
         let beside = match written.policy.resource_constraint() {
             ResourceConstraint::Is(name) => match lines.get(name.to_string().as_str()) {
                 Some(line) => Beside::Line((*line).to_owned()),

@@ -6,9 +6,7 @@ use semgate_contexts::json;
 
 use super::*;
 use crate::kinds::Attribute;
-use crate::numbers::Numbers;
 use crate::rule::Condition;
-use crate::strings::Strings;
 
 fn plain(conditions: &str) -> (Option<Plain>, cedar_policy::Expression) {
     let policy = format!("permit (principal, action, resource) {conditions};");
@@ -21,9 +19,9 @@ fn plain(conditions: &str) -> (Option<Plain>, cedar_policy::Expression) {
 
 fn shape() -> Attributes {
     let members = [
-        ("text", Some(Kind::String(Strings::default())), false),
-        ("count", Some(Kind::Long(Numbers::default())), false),
-        ("amount", Some(Kind::Decimal(Numbers::default())), true),
+        ("text", Some(Kind::String), false),
+        ("count", Some(Kind::Long), false),
+        ("amount", Some(Kind::Decimal), true),
         ("hidden", None, false),
     ];
     let members = members

@@ -1,6 +1,6 @@
-//! The loaded policies: loading as a whole or not at all, and asking.
+//! The loaded policies: loaded as a whole or not at all.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use cedar_policy::SchemaFragment;
@@ -10,20 +10,18 @@ use crate::agents::Agents;
 use crate::ask::Asker;
 use crate::budgets;
 use crate::catalogue::Catalogue;
-use crate::check::{Texts as Checked, closest, place_in, policy_in, told_once};
+use crate::check::{Literals, Texts, by_unknown_line, in_order};
 use crate::fit::fit;
 use crate::index::Index;
-use crate::lived::{Said, agents_gone};
 use crate::may::unsaid;
 use crate::memory::Memory;
 use crate::pace;
 use crate::parse::{self, Written};
 use crate::rule::Rule;
-use crate::sense::World;
 use crate::spaces;
-use crate::told::{beside_left_out, no_permit, told};
+use crate::suggest::closest;
 use crate::{
-    AgentEntry, Budget, Budgets, Circumstances, LeftOut, LineUse, Lived, MaySay, NoPolicy, PolicyFault,
+    AgentEntry, Budget, Budgets, Circumstances, LeftOut, LineUse, MaySay, NoPolicy, PolicyFault,
     PolicyLimits, PolicySource, Question, Verdict,
 };
 
@@ -36,52 +34,36 @@ pub struct Policies {
     asker: Asker,
     ids: Vec<Arc<str>>,
     budgets: Budgets,
-    /// What the next set is held against.
-    lived: Lived,
     warnings: Vec<PolicyFault>,
-    advice: Vec<PolicyFault>,
     redacts: bool,
-    /// Issuers of tokens that policies ask for, each with the first policy that does.
-    issuers: BTreeMap<String, String>,
 }
 
 /// The lowest version of each line of which messages come to be judged: the highest of its authority's and the operator's floor.
 pub type Floors = BTreeMap<Line, Version>;
 
-/// What a set is loaded after.
-#[derive(Clone, Copy)]
-struct After<'a> {
-    /// The set that is live.
-    live: Option<&'a Policies>,
-    /// What was live last: that of the same set, or none is live any more.
-    lived: &'a Lived,
-}
-
 impl Policies {
-    /// Whether a directory is one by itself, beside whatever contexts: its policies parse, and `entities.json` and `limits.json` are of
-    /// the documented form.
+    /// Checks a directory by itself, without contexts: its policies parse, and `entities.json` and `limits.json` are of the documented
+    /// form.
     ///
     /// # Errors
-    /// Every fault found, at least one.
+    /// Every fault, at least one.
     pub fn parse(source: &PolicySource, limits: &PolicyLimits) -> Result<(), Vec<PolicyFault>> {
-        let (written, agents) = parsed(source, limits)?;
-        if let Some(bytes) = &source.limits {
-            budgets::read(bytes, &agents, (&Lived::default(), None), limits)?;
+        let (_, agents) = parsed(source, limits)?;
+        match &source.limits {
+            Some(bytes) => budgets::read(bytes, &agents, None, limits).map(drop),
+            None => Ok(()),
         }
-        no_permit(Checked { files: &source.files, written: &written })
-            .map_or(Ok(()), |fault| Err(vec![fault]))
     }
 
-    /// Loads a policy directory as a whole, or says everything that is wrong with it.
+    /// Loads a policy directory as a whole, or reports everything that is wrong with it.
     ///
-    /// `contexts` are all documents that are held, also those that are revoked or below a floor: policies may still
-    /// speak of them. Their order does not matter. A context that cannot be typed beside the others, or that would make
-    /// a policy invalid, is left out alone, reported by [`Policies::left_out`], and every question about it is
-    /// [`Verdict::Errored`].
+    /// `contexts` are all documents that are held, also those that are revoked or below a floor: policies may still speak of them. Their
+    /// order does not matter. A context that cannot be typed with the others, or that would make a policy invalid, is left out alone and
+    /// reported by [`Policies::left_out`]. Every question about it is [`Verdict::Errored`].
     ///
     /// # Errors
-    /// Every fault found, at least one: an empty set, one without a `permit`, syntax, a name that does not exist, a comparison of the wrong
-    /// types, a policy that can never match, an `entities.json` that is not of the documented form.
+    /// Every fault, at least one: an empty set, syntax, a name that `entities.json` does not declare, a policy that is not valid by Cedar's
+    /// strict validation or can never apply, a literal that no version of its member takes, an annotation that is not known.
     pub fn load(
         source: &PolicySource,
         contexts: &[Arc<Context>],
@@ -90,8 +72,8 @@ impl Policies {
         Self::load_above(source, contexts, &Floors::new(), limits)
     }
 
-    /// Like [`Policies::load`], where only versions at or above these floors count: a policy that could match none of them is a fault
-    /// ([`PolicyFault::BelowFloor`]).
+    /// Loads like [`Policies::load`] above these floors. A literal that only versions below a floor take is one of
+    /// [`Policies::warnings`], since a floor that rises must keep no gateway from starting.
     ///
     /// # Errors
     /// As [`Policies::load`].
@@ -101,55 +83,11 @@ impl Policies {
         floors: &Floors,
         limits: &PolicyLimits,
     ) -> Result<Self, Vec<PolicyFault>> {
-        Self::load_after(source, contexts, (limits, floors), After { live: None, lived: &Lived::default() })
+        Self::load_after(source, contexts, (limits, floors), None)
     }
 
-    /// Like [`Policies::load`] where this was live before, and is not any more: after a restart. What is wrong with a policy that it had
-    /// is no fault but one of [`Policies::warnings`], as in [`Policies::reload_above`]; which contexts go is judged as at a first load.
-    ///
-    /// # Errors
-    /// As [`Policies::load`].
-    pub fn load_again(
-        source: &PolicySource,
-        contexts: &[Arc<Context>],
-        lived: &Lived,
-        limits: &PolicyLimits,
-    ) -> Result<Self, Vec<PolicyFault>> {
-        Self::load_again_above(source, contexts, (lived, &Floors::new()), limits)
-    }
-
-    /// Like [`Policies::load_again`] above these floors: a policy that could match no version from there on is one of
-    /// [`Policies::warnings`] where it was live, since a floor that rose must keep no gateway from starting, and a fault where it was not.
-    ///
-    /// # Errors
-    /// As [`Policies::load_above`].
-    pub fn load_again_above(
-        source: &PolicySource,
-        contexts: &[Arc<Context>],
-        (lived, floors): (&Lived, &Floors),
-        limits: &PolicyLimits,
-    ) -> Result<Self, Vec<PolicyFault>> {
-        Self::load_after(source, contexts, (limits, floors), After { live: None, lived })
-    }
-
-    /// Like [`Policies::load_above`] for those who only explain a set that may be live: what keeps a set out only where it was not live before
-    /// is one of [`Policies::warnings`], as in a gateway in which it is. No gateway goes live by this.
-    ///
-    /// # Errors
-    /// As [`Policies::load`], of what no running gateway only warns of.
-    pub fn load_as_live(
-        source: &PolicySource,
-        contexts: &[Arc<Context>],
-        floors: &Floors,
-        limits: &PolicyLimits,
-    ) -> Result<Self, Vec<PolicyFault>> {
-        let lived = Lived::whatever();
-        Self::load_after(source, contexts, (limits, floors), After { live: None, lived: &lived })
-    }
-
-    /// Like [`Policies::load`] for the next generation after this one: a context that this one knows is not left out to
-    /// make a policy valid. So a new context that would invalidate a policy is left out, and a new policy that does not
-    /// fit the contexts is a fault, whichever of the two came last.
+    /// Loads the next generation: a context that this one knows is not left out to make a policy valid. A new context that would
+    /// invalidate a policy is left out, and a new policy that does not fit the contexts is a fault, whichever of the two came last.
     ///
     /// # Errors
     /// As [`Policies::load`]; this generation stays what it is.
@@ -162,13 +100,12 @@ impl Policies {
         self.reload_above(source, contexts, &Floors::new(), limits)
     }
 
-    /// Like [`Policies::reload`] above these floors. Neither a floor that rises nor an entry, a group, a credential or a policy that is
-    /// taken away, nor a context that comes, keeps a set out by what it leaves others to do: what is wrong with a policy that this
-    /// generation has, under whatever id, is not a fault but one of [`Policies::warnings`]. Whoever has no entry any more, and whom such
-    /// a policy or `limits.json` names, is denied everything, as one who is disabled.
+    /// Loads like [`Policies::reload`] above these floors. A name that this generation knew and `entities.json` no longer declares is one
+    /// of [`Policies::warnings`], so that taking an agent, a group or a credential away works at once. An agent without an entry that the
+    /// set still names is denied everything.
     ///
     /// # Errors
-    /// As [`Policies::load_above`]; this generation stays what it is.
+    /// As [`Policies::load`]; this generation stays what it is.
     pub fn reload_above(
         &self,
         source: &PolicySource,
@@ -176,112 +113,48 @@ impl Policies {
         floors: &Floors,
         limits: &PolicyLimits,
     ) -> Result<Self, Vec<PolicyFault>> {
-        let after = After { live: Some(self), lived: &self.lived };
-        Self::load_after(source, contexts, (limits, floors), after)
+        Self::load_after(source, contexts, (limits, floors), Some(self))
     }
 
     fn load_after(
         source: &PolicySource,
         contexts: &[Arc<Context>],
         (limits, floors): (&PolicyLimits, &Floors),
-        after: After<'_>,
+        live: Option<&Self>,
     ) -> Result<Self, Vec<PolicyFault>> {
-        let live: HashSet<Digest> =
-            after.live.into_iter().flat_map(|live| live.asker.catalogue.digests()).copied().collect();
-        let held = after.lived.held().clone();
+        let former = live.map(|live| &live.asker.agents.list);
         let (written, mut agents) = parsed(source, limits)?;
-        let mut spent = match &source.limits {
-            Some(bytes) => {
-                let before = (after.lived, after.live.map(|live| &live.asker.agents.list));
-                budgets::read(bytes, &agents, before, limits)?
-            }
+        let read = match &source.limits {
+            Some(bytes) => budgets::read(bytes, &agents, former, limits)?,
             None => budgets::Read::default(),
         };
-        let texts = Checked { files: &source.files, written: &written };
-        let mut said = Said::default();
-        for policy in texts.each() {
-            said.add(&policy.id, &policy.policy, texts.file(policy).1);
+        let texts = Texts { files: &source.files, written: &written };
+        let names = texts.undeclared(&agents, former);
+        let (mut faults, mut warnings) = (names.faults, names.warnings);
+        agents.keep_former(names.former.into_iter().chain(read.names.former));
+        warnings.extend(read.names.warnings);
+        let (catalogue, invalid) = fit(texts, contexts, spaces_after(live), limits)?;
+        if invalid.is_empty() {
+            let (unfit, below) = Literals::new(&catalogue, contexts, floors).faults(texts);
+            // contexts that come and go take down no set that is live
+            let is_live = live.is_some_and(|live| live.digest == source.digest());
+            if is_live { &mut warnings } else { &mut faults }.extend(unfit);
+            warnings.extend(below);
         }
-        let same = |fault: &PolicyFault| said.lived(fault, after.lived);
-        let (gone, mut faults) = said.gone(texts.unknown_names(&agents), after.lived);
-        agents.keep_out(agents_gone(&gone));
-        agents.keep_out(std::mem::take(&mut spent.gone).into_iter());
-        faults.extend(no_permit(texts));
-        if let Some(issuers) = &limits.token_issuers {
-            faults.extend(texts.unknown_issuers(issuers));
-        }
-        let (catalogue, unfit) =
-            fit(texts, contexts, spaces::After { live, held, ..spaces::After::default() }, limits)?;
-        let mut warnings = std::mem::take(&mut spent.warnings);
-        let again = || World::new(&catalogue, &agents, floors, limits).reading(&source.entities);
-        let world = again();
-        let unfit =
-            if unfit.is_empty() { unfit } else { told(unfit, texts.unknown_members(&world), &catalogue) };
-        if unfit.is_empty() {
-            let (sure, today) = by_today(texts, &world, again);
-            for fault in sure {
-                let fault = beside_left_out(fault, texts, &catalogue);
-                if same(&fault) { warnings.push(fault) } else { faults.push(fault) }
-            }
-            warnings.extend(today);
-            warnings.extend(gone);
-            // what a policy matches nothing for already is its cause
-            let told = |fault: &PolicyFault| {
-                let mut all = faults.iter().chain(&warnings);
-                policy_in(fault).is_some() && all.any(|one| policy_in(one) == policy_in(fault))
-            };
-            let idle: Vec<PolicyFault> =
-                texts.about_nobody(&world).into_iter().filter(|fault| !told(fault)).collect();
-            warnings.extend(idle);
-            let bytes = source.limits.as_deref().unwrap_or_default();
-            warnings.extend(budgets::unspent(&spent, bytes, &texts, &world));
-            warnings.extend(agents.elsewhere(world.met().map(|met| &**met), &source.entities));
-            let named = texts.groups().into_iter().chain(spent.named.groups().cloned()).collect();
-            warnings.extend(agents.misspelt(&named, &texts.literals(), &source.entities));
-        }
-        told_once(&mut faults, unfit);
-        faults.extend(budgets::known(&spent, source.limits.as_deref().unwrap_or_default(), contexts));
+        faults.extend(by_unknown_line(invalid, &catalogue));
+        let bytes = source.limits.as_deref().unwrap_or_default();
+        faults.extend(budgets::unknown_to_contexts(&read.selectors, bytes, contexts));
         if !faults.is_empty() {
-            faults.sort_by(|a, b| place_in(a).cmp(&place_in(b)));
+            in_order(&mut faults);
             return Err(faults);
         }
-        let mut advice = texts.past_by_version(&world);
-        advice.extend(texts.waiting());
-        advice.extend(texts.plain_signs());
-        advice.extend(texts.no_parameters(contexts));
-        let mut idle = texts.before_tools(&world);
-        if let Some(routes) = &limits.routes {
-            idle.extend(texts.off_routes(&world, routes, limits.max_route_looks));
-        }
-        idle.retain(|fault| !warnings.iter().any(|one| policy_in(one) == policy_in(fault)));
-        advice.extend(idle);
-        let schema_fault = |why| vec![PolicyFault::Schema { why }];
-        let actions = crate::ask::actions().map_err(schema_fault)?;
-        let rules: Result<Vec<Rule>, String> = texts.each().map(Rule::new).collect();
-        let rules = rules.map_err(schema_fault)?;
-        let index = Index::build(rules, &catalogue, &agents, &actions).map_err(schema_fault)?;
-        let redacts = written.iter().filter_map(|policy| policy.obligation.as_ref());
-        let redacts = redacts.into_iter().any(|obligation| !obligation.redact.is_empty());
-        let ids = written.iter().map(|policy| Arc::clone(&policy.id)).collect();
-        drop(world);
-        pace::rest();
-        let asker = Asker {
-            agents: crate::ask::Known::new(agents).map_err(schema_fault)?,
-            catalogue,
-            index,
-            memory: Memory::new(limits.remembered_verdicts),
-            actions,
+        let redacting = |written: &Written| {
+            written.obligation.as_ref().is_some_and(|obligation| !obligation.redact.is_empty())
         };
-        let (digest, budgets, issuers) = (source.digest(), spent.budgets, texts.issuers());
-        let lived = spent.named.saying(&said).holding(&asker.catalogue.held);
-        pace::scatter(written);
-        Ok(Self { digest, asker, ids, budgets, lived, warnings, advice, redacts, issuers })
-    }
-
-    /// What the next set is held against, for whoever keeps it over a restart ([`Policies::load_again`]).
-    #[must_use]
-    pub const fn lived(&self) -> &Lived {
-        &self.lived
+        let (redacts, digest) = (written.iter().any(redacting), source.digest());
+        let (ids, index) = indexed(written, &catalogue, &agents)?;
+        let asker = Asker::new(agents, catalogue, index, Memory::new(limits.remembered_verdicts))?;
+        Ok(Self { digest, asker, ids, budgets: read.budgets, warnings, redacts })
     }
 
     /// What is live: SHA-256 over name, length and bytes of every policy file, of `entities.json` and of `limits.json` if there
@@ -336,26 +209,11 @@ impl Policies {
         self.budgets.of(self.asker.agents.list.position(sender))
     }
 
-    /// Policies that are live and do nothing at present: a floor rose above all that they can match, all whom they are about never come
-    /// (disabled, or of a trust domain that is not configured), or those who are in a group today, or the clock, leave them nothing to decide; and those
-    /// of the generation before that would be refused as new ones. Also the agents of such trust domains, budgets that nobody spends, and names in `limits.json` that
-    /// nobody has any more.
+    /// What an operator should know of a set that is loaded: names that `entities.json` no longer declares, and literals that only versions
+    /// below a floor take.
     #[must_use]
     pub fn warnings(&self) -> &[PolicyFault] {
         &self.warnings
-    }
-
-    /// What may be meant and is told all the same: forbids that name majors of a concept, past which another one gets, now or once it is
-    /// published ([`PolicyFault::OtherMajor`]), and what does nothing beside `@approve` yet ([`PolicyFault::Waiting`]). No reason for `policy check` to end otherwise.
-    #[must_use]
-    pub fn advice(&self) -> &[PolicyFault] {
-        &self.advice
-    }
-
-    /// Issuers whose tokens policies ask about (`token:ISSUER:NAME`), each with the id of the first policy that does. Whether a gateway
-    /// takes tokens of theirs its configuration says ([`PolicyLimits::token_issuers`]).
-    pub fn token_issuers(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.issuers.iter().map(|(issuer, policy)| (issuer.as_str(), policy.as_str()))
     }
 
     /// Floors of lines that no context has, which keep nothing away: each with what was probably meant, in words for the operator.
@@ -452,6 +310,32 @@ impl Policies {
     }
 }
 
+/// The namespaces and the documents of the running generation.
+fn spaces_after(live: Option<&Policies>) -> spaces::After {
+    let Some(live) = live else { return spaces::After::default() };
+    let catalogue = &live.asker.catalogue;
+    let digests = catalogue.digests().copied().collect();
+    spaces::After { live: digests, held: catalogue.held.clone(), barred: BTreeSet::new() }
+}
+
+/// The ids of all policies, and the index over them.
+fn indexed(
+    written: Vec<Written>,
+    catalogue: &Catalogue,
+    agents: &Agents,
+) -> Result<(Vec<Arc<str>>, Index), Vec<PolicyFault>> {
+    let fault = |why| vec![PolicyFault::Schema { why }];
+    let (mut ids, mut rules) = (Vec::with_capacity(written.len()), Vec::with_capacity(written.len()));
+    for policy in written {
+        pace::rest();
+        rules.push(Rule::new(&policy).map_err(fault)?);
+        ids.push(policy.id);
+    }
+    let actions = crate::ask::actions().map_err(fault)?;
+    let index = Index::build(rules, catalogue, agents, &actions).map_err(fault)?;
+    Ok((ids, index))
+}
+
 fn parsed(source: &PolicySource, limits: &PolicyLimits) -> Result<(Vec<Written>, Agents), Vec<PolicyFault>> {
     match (parse::parse(&source.files, limits), Agents::read(&source.entities, limits)) {
         (Ok(written), Ok(agents)) => Ok((written, agents)),
@@ -473,48 +357,4 @@ pub fn schema_text(contexts: &[Arc<Context>]) -> Result<String, PolicyFault> {
         .map_err(|e| fault(e.to_string()))?
         .to_cedarschema()
         .map_err(|e| fault(e.to_string()))
-}
-
-/// What could do nothing whoever is in whichever group or has whichever credential, whenever it is and whatever a gateway lets pass, and what does
-/// nothing by who is in which and has which today, by the clock, or by a gateway's limits. The second is no reason to keep a set out: whoever is
-/// put into the group of the suspended, or taken out of that of the trusted, or loses a credential, must be so at once, what is over was meant to
-/// be, and one set may be for gateways with several limits.
-fn by_today<'w>(
-    texts: Checked<'_>,
-    world: &World<'_>,
-    again: impl Fn() -> World<'w>,
-) -> (Vec<PolicyFault>, Vec<PolicyFault>) {
-    let (mut stopped, found) = split(texts.senseless(world));
-    if found.is_empty() {
-        return (found, stopped);
-    }
-    let (_, sure) = split(texts.senseless(&again().whoever_is_in_groups().at_any_time().within_any_limits()));
-    let policies: HashSet<&str> = sure.iter().filter_map(policy_in).collect();
-    let today = found.into_iter().filter(|fault| policy_in(fault).is_none_or(|id| !policies.contains(id)));
-    let mut today: Vec<PolicyFault> = today.collect();
-    let by_groups = if today.is_empty() { Vec::new() } else { texts.senseless(&again().at_any_time()) };
-    let same = |fault: &PolicyFault| by_groups.iter().any(|other| is_same(fault, other));
-    for fault in today.iter_mut().filter(|fault| !same(fault)) {
-        if let PolicyFault::Invalid { hint, .. } = fault {
-            let clock = "by the clock, as it stood when this was loaded";
-            *hint = Some(hint.take().map_or_else(|| clock.to_owned(), |hint| format!("{hint}, {clock}")));
-        }
-    }
-    today.append(&mut stopped);
-    (sure, today)
-}
-
-/// Whether both say the same of a policy, for whatever reason.
-fn is_same(one: &PolicyFault, other: &PolicyFault) -> bool {
-    match (one, other) {
-        (PolicyFault::Invalid { policy, why, .. }, PolicyFault::Invalid { policy: of, why: says, .. }) => {
-            (policy, why) == (of, says)
-        }
-        _ => one == other,
-    }
-}
-
-/// What a stop of everything leaves nothing to do, which was meant, and the rest.
-fn split(faults: Vec<PolicyFault>) -> (Vec<PolicyFault>, Vec<PolicyFault>) {
-    faults.into_iter().partition(|fault| matches!(fault, PolicyFault::Stopped { .. }))
 }

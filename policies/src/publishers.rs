@@ -16,7 +16,7 @@ use cedar_policy::{
 use semgate_contexts::{Digest, Line, Version};
 
 use crate::agents::Agents;
-use crate::{Lived, PolicyFault, PolicyLimits, PolicySource};
+use crate::{PolicyFault, PolicyLimits, PolicySource};
 
 /// The schema that policies of publishers are held against, in Cedar's own syntax.
 pub(crate) const SCHEMA: &str = r#"entity Group;
@@ -100,8 +100,6 @@ pub struct PublisherPolicies {
     lines: Vec<String>,
     four_eyes: HashSet<Arc<str>>,
     names: Names,
-    /// What the next set is held against.
-    lived: Lived,
     warnings: Vec<PolicyFault>,
 }
 
@@ -149,27 +147,16 @@ impl PublisherPolicies {
     /// or on what publishes, a name or a line that cannot be, a comparison of the wrong types, a policy that can never match, a
     /// `limits.json`, an `entities.json` that is not of its form.
     pub fn load(source: &PolicySource, limits: &PolicyLimits) -> Result<Self, Vec<PolicyFault>> {
-        load::load(source, &Lived::default(), limits)
+        load::load(source, None, limits)
     }
 
-    /// Like [`PublisherPolicies::load`] where this is live, or was live last: a name that nobody has any more keeps no set out that takes
-    /// somebody's entry away. Of a policy that was live as it is now it is one of [`PublisherPolicies::warnings`], as
-    /// [`Policies::reload_above`](crate::Policies::reload_above) has it, and whoever is gone is denied everything.
+    /// Loads the next generation. A name that this one knew and `entities.json` no longer declares is one of
+    /// [`PublisherPolicies::warnings`], and its bearer is denied everything: taking somebody's entry away works at once.
     ///
     /// # Errors
     /// As [`PublisherPolicies::load`].
-    pub fn load_again(
-        source: &PolicySource,
-        lived: &Lived,
-        limits: &PolicyLimits,
-    ) -> Result<Self, Vec<PolicyFault>> {
-        load::load(source, lived, limits)
-    }
-
-    /// What the next set is held against, for whoever keeps it over a restart.
-    #[must_use]
-    pub const fn lived(&self) -> &Lived {
-        &self.lived
+    pub fn reload(&self, source: &PolicySource, limits: &PolicyLimits) -> Result<Self, Vec<PolicyFault>> {
+        load::load(source, Some(&self.agents), limits)
     }
 
     /// Names of policies that nobody has any more: in effect, and told.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::check::closest;
+use crate::suggest::closest;
 
 /// The most that one limit counts, and the largest burst: a million, far past what one gateway judges in a second.
 const MOST: u32 = 1_000_000;
@@ -122,11 +122,6 @@ pub struct RateKey {
 }
 
 impl RateKey {
-    /// What of what is said it counts apart, as it is written.
-    pub(crate) const fn word(&self) -> &'static str {
-        if self.concept { "concept" } else { "line" }
-    }
-
     const NAMES: [&'static str; 4] = ["agent", "pair", "concept", "line"];
 
     /// Reads `agent`, `pair`, `concept`, `line`, or several of them with commas between: one bucket for each combination.
@@ -177,56 +172,5 @@ impl fmt::Display for RateKey {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Period, Rate, RateKey};
-
-    #[test]
-    fn a_rate_is_read_and_written_in_one_form() {
-        let rate = Rate::parse("10/minute").unwrap();
-        assert_eq!(rate, Rate { count: 10, per: Period::Minute, burst: 10 });
-        assert_eq!((rate.to_string().as_str(), rate.window()), ("10/minute", 60));
-        let rate = Rate::parse("600/hour burst 50").unwrap();
-        assert_eq!((rate.to_string().as_str(), rate.window()), ("600/hour burst 50", 300));
-        for wrong in [
-            "",
-            "10",
-            "/minute",
-            "10/",
-            "0/minute",
-            "-1/minute",
-            "010/minute",
-            "10/ minute",
-            "10 /minute",
-            "10/minute ",
-            " 10/minute",
-            "10/minute burst",
-            "10/minute burst 0",
-            "10/minute  burst 1",
-            "10/minute bursts 2",
-            "1000001/day",
-            "10/min",
-            "1e3/day",
-            "10/Minute",
-            "10/minute burst 5 burst 5",
-        ] {
-            assert!(Rate::parse(wrong).is_err(), "{wrong}");
-        }
-        assert!(Rate::parse("10/minutes").unwrap_err().contains("did you mean `minute`?"));
-    }
-
-    #[test]
-    fn a_key_always_holds_the_sender() {
-        assert_eq!(RateKey::parse("agent"), Ok(RateKey::default()));
-        let all = RateKey { receiver: true, concept: true, line: true };
-        assert_eq!(RateKey::parse("pair, concept,line"), Ok(all));
-        assert_eq!(
-            (all.to_string().as_str(), RateKey::default().to_string().as_str()),
-            ("pair, concept, line", "agent")
-        );
-        assert_eq!(RateKey::parse("agent, pair"), RateKey::parse("pair"));
-        for wrong in ["", "Agent", "pair,", "pair, pair", "everybody", "pair concept"] {
-            assert!(RateKey::parse(wrong).is_err(), "{wrong}");
-        }
-        assert!(RateKey::parse("pairs").unwrap_err().contains("did you mean `pair`?"));
-    }
-}
+#[path = "rate_tests.rs"]
+mod tests;

@@ -7,7 +7,8 @@ use semgate_contexts::Digest;
 use semgate_contexts::json::{Json, Object};
 use serde_json::{Value, json};
 
-use crate::check::{closest, unknown_type};
+use crate::check::unknown_type;
+use crate::suggest::closest;
 use crate::{Credentials, Policies, Question, Scores, Verdict};
 
 /// What is kept of one member of a concept.

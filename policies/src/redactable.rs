@@ -3,7 +3,6 @@
 //! A member is taken out whole and nothing is put in its place, so a reply without it fits its schema only where no version
 //! requires it.
 
-use std::cell::OnceCell;
 use std::sync::Arc;
 
 use cedar_policy::ResourceConstraint;
@@ -11,12 +10,13 @@ use semgate_contexts::{Context, FieldType};
 
 use crate::annotations::REQUESTS_TOO;
 use crate::catalogue::Catalogue;
-use crate::check::{Texts, closest};
+use crate::check::Texts;
 use crate::fields::dotted;
 use crate::learnt;
-use crate::parse::{Written, annotated, place};
-use crate::sense::{World, may_be_asked};
-use crate::{FieldPath, Place, PolicyFault};
+use crate::parse::{Written, annotated};
+use crate::partial::Known;
+use crate::suggest::did_you_mean;
+use crate::{FieldPath, PolicyFault};
 
 /// What protocols say of themselves, which others build on, and what two agents settled, which is one value.
 const NEVER: [&str; 3] = ["a2a", "mcp", learnt::SPACE];
@@ -36,11 +36,12 @@ impl Texts<'_> {
     /// Members that a `@redact` names and that no reply has, or that every reply of some version must have; and a `@redact` of what may be
     /// a request.
     pub fn unredactable(&self, contexts: &[Arc<Context>], catalogue: &Catalogue) -> Vec<PolicyFault> {
-        let redacting = self.each().filter_map(|written| Some((written, written.obligation.as_ref()?)));
+        let redacting =
+            self.written.iter().filter_map(|written| Some((written, written.obligation.as_ref()?)));
         let mut faults = Vec::new();
-        let world = OnceCell::new();
         for (written, obligation) in redacting.filter(|(_, obligation)| !obligation.redact.is_empty()) {
-            if may_be_asked(written, world.get_or_init(|| World::of_contexts(catalogue))) {
+            let request = Known { direction: Some("request"), ..Known::default() };
+            if !request.excludes(&written.clauses) {
                 faults.push(self.wrong(written, REQUESTS_TOO.to_owned(), None));
                 continue;
             }
@@ -92,24 +93,17 @@ impl Texts<'_> {
         // a type that no context has is a fault of the scope, and told as one
         let names = absent.filter(|_| !optional)?;
         let last = path.last().map(|name| &**name).unwrap_or_default();
-        let hint =
-            closest(last, names.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?"));
+        let hint = did_you_mean(last, names.iter().map(String::as_str));
         Some(self.wrong(written, format!("`{of_type}` has no member `{}`", dotted(path)), hint))
     }
 
     fn wrong(&self, written: &Written, why: String, hint: Option<String>) -> PolicyFault {
         PolicyFault::Invalid {
-            place: self.place_of_annotation(written, "redact"),
+            location: self.location_at(written, annotated(self.text(written), "redact")),
             policy: written.id.to_string(),
             why: format!("`@redact`: {why}"),
             hint,
         }
-    }
-
-    fn place_of_annotation(&self, written: &Written, name: &str) -> Place {
-        let (file, text) = self.file(written);
-        let own = text.get(written.start..).unwrap_or_default();
-        place(file, text, written.start + annotated(own, name))
     }
 }
 

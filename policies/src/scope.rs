@@ -12,7 +12,6 @@ use cedar_policy::{
     ActionConstraint, EntityTypeName, EntityUid, Policy, PrincipalConstraint, ResourceConstraint,
 };
 
-use crate::pace;
 use crate::rule::Wants;
 
 /// What one side of a scope asks for.
@@ -142,7 +141,6 @@ impl Scopes {
         let mut scopes = Self::default();
         let mut entered = Entered::new();
         for (position, (scope, wants, more)) in (0_u32..).zip(rules) {
-            pace::rest();
             let takes = |(_, action): &(u32, &Action)| scope.takes(action);
             let actions = (0_u32..).zip(actions.iter().take(MAX_ACTIONS)).filter(takes);
             let actions = actions.fold(0_u64, |set, (bit, _)| set | 1 << bit);
@@ -165,7 +163,6 @@ impl Scopes {
         let mut cells: Vec<Vec<(u32, Vec<Lot>)>> = Vec::new();
         cells.resize_with(self.resources.len(), Vec::new);
         for ((resource, principal, actions), (rules, wants)) in entered {
-            pace::rest();
             let lot = Lot { actions, rules: rules.into(), wants };
             let Some(row) = cells.get_mut(resource as usize) else { continue };
             match row.last_mut() {

@@ -3,7 +3,7 @@
 mod located;
 mod strays;
 
-pub(crate) use strays::{is_near, spelt_out};
+pub(crate) use strays::spelt_out;
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -12,13 +12,11 @@ use semgate_contexts::Digest;
 
 pub use located::Located;
 
-use crate::parse::place;
-use crate::{PolicyFault, PolicyLimits, pace};
+use crate::parse::location;
+use crate::{PolicyFault, PolicyLimits};
 
 /// The one file of a set that holds no policies and that no set is without.
 const ENTITIES: &str = "entities.json";
-/// Bytes that are hashed between two rests: a tenth of a millisecond.
-const HASHED_AT_ONCE: usize = 65_536;
 /// The one file of a set that it may be without.
 const LIMITS: &str = "limits.json";
 
@@ -170,9 +168,9 @@ impl PolicySource {
         let files = self.files.iter().map(|(n, t)| (n.as_str(), t.as_bytes()));
         let parts = files.chain([entities]).chain(limits).flat_map(|(name, content)| {
             let head = Cow::Owned(format!("{name}\n{}\n", content.len()).into_bytes());
-            std::iter::once(head).chain(content.chunks(HASHED_AT_ONCE).map(Cow::Borrowed))
+            [head, Cow::Borrowed(content)]
         });
-        Digest::of_parts(parts.inspect(|_| pace::rest()))
+        Digest::of_parts(parts)
     }
 
     /// The policies and agents shipped with the program: the paper's three policies and the agents of the demo.
@@ -210,7 +208,7 @@ fn not_utf8(name: &str, why: &std::string::FromUtf8Error) -> PolicyFault {
     };
     let byte = bytes.get(upto).copied().unwrap_or_default();
     PolicyFault::Syntax {
-        place: place(name, &String::from_utf8_lossy(before), before.len()),
+        location: location(name, &String::from_utf8_lossy(before), before.len()),
         why: format!("byte 0x{byte:02x} is not UTF-8 ({hint})"),
     }
 }
@@ -239,31 +237,5 @@ fn read_at_most(path: &Path, limit: usize, what: &str) -> Result<Vec<u8>, Policy
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Digest, HASHED_AT_ONCE, PolicySource, read_at_most};
-
-    #[test]
-    fn the_digest_is_over_name_length_and_bytes_of_each_file_however_large() {
-        let long = "x".repeat(2 * HASHED_AT_ONCE + 1);
-        let source = PolicySource {
-            files: vec![("a.cedar".to_owned(), long.clone()), ("b.cedar".to_owned(), String::new())],
-            entities: b"{}".to_vec(),
-            limits: Some(b"[]".to_vec()),
-        };
-        let all = format!("a.cedar\n131073\n{long}b.cedar\n0\nentities.json\n2\n{{}}limits.json\n2\n[]");
-        assert_eq!(source.digest(), Digest::of(all.as_bytes()));
-    }
-
-    #[test]
-    fn attack_a_file_that_is_swapped_for_a_pipe_once_it_was_looked_at_holds_nobody_up() {
-        let pipe = std::env::temp_dir().join(format!("semgate-swapped-{}", std::process::id()));
-        let _ = std::fs::remove_file(&pipe);
-        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-        let fault = read_at_most(&pipe, 10, "p.cedar").unwrap_err().to_string();
-        assert!(fault.ends_with("cannot be read: no regular file"), "{fault}");
-        std::fs::remove_file(&pipe).unwrap();
-        std::fs::write(&pipe, "// one\n").unwrap();
-        assert_eq!(read_at_most(&pipe, 10, "p.cedar"), Ok(b"// one\n".to_vec()));
-        std::fs::remove_file(&pipe).unwrap();
-    }
-}
+#[path = "source_tests.rs"]
+mod tests;

@@ -1,6 +1,6 @@
 //! Reading `limits.json`, strictly: closed members, no name that nobody has, no budget that can never pay.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use semgate_contexts::Performative;
@@ -8,9 +8,10 @@ use semgate_contexts::json::{self, Json, Object};
 
 use super::{Budget, Budgets, Selector};
 use crate::agents::Agents;
-use crate::check::{closest, closest_agent};
-use crate::lived::Whom;
-use crate::{Lived, PolicyFault, PolicyLimits, Rate, RateKey, spots};
+use crate::agents::Declared;
+use crate::check::Undeclared;
+use crate::suggest::{closest, closest_agent};
+use crate::{PolicyFault, PolicyLimits, Rate, RateKey, json_locations};
 
 /// The file, as faults name it.
 pub(super) const FILE: &str = "limits.json";
@@ -37,31 +38,20 @@ pub(crate) type Named = Vec<(String, Selector)>;
 #[derive(Debug, Default)]
 pub(crate) struct Read {
     pub budgets: Budgets,
-    /// Of `costs`.
-    pub costs: Named,
-    /// Of each budget, with its own pointer; empty: all.
-    pub paid: Vec<(String, Named)>,
-    /// Of each budget that names agents or groups, the agents whom it is for, by position, but for those who are disabled.
-    pub whom: Vec<(String, BTreeSet<u32>)>,
-    /// Agents that it names and that have no entry any more.
-    pub gone: BTreeSet<String>,
-    /// Whom it names, gone or not.
-    pub named: Lived,
-    /// Names that nobody has any more.
-    pub warnings: Vec<PolicyFault>,
+    /// The selectors of costs and budgets.
+    pub selectors: Named,
+    /// Names that `entities.json` no longer declares.
+    pub names: Undeclared,
 }
 
-/// Whom the file that was live last named, and who was there where it is live still.
-pub(crate) type Before<'a> = (&'a Lived, Option<&'a Agents>);
-
-/// Reads the file against the agents that there are, and those that there were: a name that is gone means nobody.
+/// Reads the file against the agents. A name that only the running generation knew (`former`) means nobody.
 ///
 /// # Errors
 /// Every fault in it.
 pub(crate) fn read(
     bytes: &[u8],
     agents: &Agents,
-    before: Before<'_>,
+    former: Option<&Agents>,
     limits: &PolicyLimits,
 ) -> Result<Read, Vec<PolicyFault>> {
     if bytes.len() > limits.max_file_bytes {
@@ -72,18 +62,18 @@ pub(crate) fn read(
     }
     let bounds = json::Limits { max_bytes: limits.max_file_bytes, max_depth: 8, ..json::Limits::default() };
     let document = json::read(bytes, &bounds).map_err(|fault| {
-        let (place, why) = (spots::of_fault(FILE, bytes, fault), fault.to_string());
-        vec![PolicyFault::Limits { place, pointer: String::new(), why }]
+        let (location, why) = (json_locations::of_fault(FILE, bytes, fault), fault.to_string());
+        vec![PolicyFault::Limits { location, pointer: String::new(), why }]
     })?;
-    let mut reader = Reader { agents, before, limits, faults: Vec::new(), read: Read::default() };
+    let mut reader = Reader { agents, former, limits, faults: Vec::new(), read: Read::default() };
     let budgets = reader.document(&document);
     match budgets {
         Some(budgets) if reader.faults.is_empty() => {
-            spots::placed(FILE, bytes, &mut reader.read.warnings);
+            json_locations::locate(FILE, bytes, &mut reader.read.names.warnings);
             Ok(Read { budgets, ..reader.read })
         }
         _ => {
-            spots::placed(FILE, bytes, &mut reader.faults);
+            json_locations::locate(FILE, bytes, &mut reader.faults);
             Err(reader.faults)
         }
     }
@@ -91,7 +81,7 @@ pub(crate) fn read(
 
 struct Reader<'a> {
     agents: &'a Agents,
-    before: Before<'a>,
+    former: Option<&'a Agents>,
     limits: &'a PolicyLimits,
     faults: Vec<PolicyFault>,
     /// As far as it is read.
@@ -123,7 +113,7 @@ impl Reader<'_> {
             let known = format!("a member that is not one of `{}`", members.join("`, `"));
             let near = closest(name, members.iter().copied());
             self.fault(
-                &spots::member(pointer, name),
+                &json_locations::member(pointer, name),
                 near.map_or(known.clone(), |near| format!("{known} (did you mean `{near}`?)")),
             );
         }
@@ -163,7 +153,7 @@ impl Reader<'_> {
                 if all.iter().any(|(other, _)| *other == selector) {
                     self.fault(&pointer, "the same messages a second time");
                 }
-                self.read.costs.push((pointer, selector.clone()));
+                self.read.selectors.push((pointer, selector.clone()));
                 all.push((selector, cost));
             }
         }
@@ -231,7 +221,6 @@ impl Reader<'_> {
                     _ => self.fault(&pointer, "not an object"),
                 }
             }
-            self.covered(&of);
             if object.get("of").is_some() && of.is_empty() && self.faults.len() == before {
                 self.fault(&format!("{pointer}/of"), "names no message: leave it out to mean all");
             }
@@ -241,23 +230,12 @@ impl Reader<'_> {
                     self.fault(&format!("{pointer}/name"), "a second budget of this name");
                 }
                 let selectors = of.iter().map(|(_, selector)| selector.clone()).collect();
-                self.read.paid.push((pointer.clone(), of));
+                self.read.selectors.extend(of);
                 let budget = Arc::new(Budget { name, rate, key, of: selectors });
                 all.push(Entry { budget, whom, at: pointer });
             }
         }
         all
-    }
-
-    /// Items of a list that add no message to what another item takes: whoever wrote one meant something by it. (Of costs the one that says
-    /// more holds.)
-    fn covered(&mut self, of: &[(String, Selector)]) {
-        for (at, selector) in of {
-            let wider = |(_, other): &&(String, Selector)| other != selector && other.covers(selector);
-            if let Some((wider, _)) = of.iter().find(wider) {
-                self.fault(at, format!("`{wider}` takes all of these messages: it adds none"));
-            }
-        }
     }
 
     fn name(&mut self, object: &Object<'_>, pointer: &str) -> Option<Arc<str>> {
@@ -305,10 +283,9 @@ impl Reader<'_> {
             let id = item.as_str().unwrap_or_default();
             self.second(object.get("agents"), n, &format!("{pointer}/agents/{n}"));
             named = true;
-            self.read.named.name(Whom::Agent, id);
             match self.agents.position(id) {
                 Some(position) => whom.iter_mut().skip(position as usize).take(1).for_each(|one| *one = true),
-                None if self.is_gone(Whom::Agent, id, &format!("{pointer}/agents/{n}")) => {}
+                None if self.is_former(Declared::Agent, id, &format!("{pointer}/agents/{n}")) => {}
                 None => {
                     let near = self.agents.by_alias(id).map(|entry| entry.id.as_str());
                     let near = near.or_else(|| closest_agent(id, self.agents));
@@ -321,9 +298,8 @@ impl Reader<'_> {
             let group = item.as_str().unwrap_or_default();
             self.second(object.get("groups"), n, &format!("{pointer}/groups/{n}"));
             named = true;
-            self.read.named.name(Whom::Group, group);
             if !self.agents.groups().contains(group) {
-                if self.is_gone(Whom::Group, group, &format!("{pointer}/groups/{n}")) {
+                if self.is_former(Declared::Group, group, &format!("{pointer}/groups/{n}")) {
                     continue;
                 }
                 let why =
@@ -338,10 +314,6 @@ impl Reader<'_> {
         if !named {
             self.fault(pointer, "is for nobody: leave `agents` and `groups` out to mean everybody");
         }
-        self.spent_by_nobody(&whom, pointer);
-        let each = (0..).zip(whom.iter().zip(self.agents.entries()));
-        let enabled = each.filter(|(_, (is, entry))| **is && !entry.disabled).map(|(at, _)| at).collect();
-        self.read.whom.push((pointer.to_owned(), enabled));
         Some(whom)
     }
 
@@ -354,33 +326,14 @@ impl Reader<'_> {
         }
     }
 
-    /// Everybody whom a budget names is disabled: it is never spent, which is told and refused by nobody, since to switch an agent off must
-    /// take effect.
-    fn spent_by_nobody(&mut self, whom: &[bool], pointer: &str) {
-        let own = || whom.iter().zip(self.agents.entries()).filter(|(is, _)| **is).map(|(_, entry)| entry);
-        if own().next().is_some() && own().all(|entry| entry.disabled) {
-            let why = "everybody whom it names is disabled, so that it is never spent";
-            self.read.warnings.push(fault_at(pointer, why));
+    /// Returns true, with a warning, for a name that only the running generation knew.
+    fn is_former(&mut self, kind: Declared, name: &str, pointer: &str) -> bool {
+        let is_former = self.former.is_some_and(|former| former.declares(kind, name));
+        if is_former {
+            let why = "entities.json no longer declares this name, so that it means nobody";
+            self.read.names.add((kind, name), self.former, fault_at(pointer, why));
         }
-    }
-
-    /// Whether the file that was live last named it, or the set that is live has it; that is told.
-    fn is_gone(&mut self, whom: Whom, name: &str, pointer: &str) -> bool {
-        let (lived, agents) = self.before;
-        let known = agents.is_some_and(|agents| match whom {
-            Whom::Agent => agents.position(name).is_some(),
-            Whom::Group => agents.groups().contains(name),
-        });
-        if !known && !lived.names(whom, name) {
-            return false;
-        }
-        let what = whom.as_str();
-        let why = format!("no {what} of this name is in entities.json any more, so that it means nobody");
-        self.read.warnings.push(fault_at(pointer, why));
-        if whom == Whom::Agent {
-            self.read.gone.insert(name.to_owned());
-        }
-        true
+        is_former
     }
 
     /// A budget that holds less than one message costs would refuse it for ever.
@@ -430,7 +383,11 @@ impl Reader<'_> {
 }
 
 fn fault_at(pointer: &str, why: impl Into<String>) -> PolicyFault {
-    PolicyFault::Limits { place: spots::unplaced(FILE), pointer: pointer.to_owned(), why: why.into() }
+    PolicyFault::Limits {
+        location: json_locations::of_file(FILE),
+        pointer: pointer.to_owned(),
+        why: why.into(),
+    }
 }
 
 fn unknown_name(what: &str, near: Option<&str>) -> String {

@@ -11,7 +11,6 @@ use super::{Against, Explainer};
 use crate::ask::Found;
 use crate::catalogue::{ShapeInfo, TypeInfo};
 use crate::parse::Written;
-use crate::sense::may_have_beside;
 use crate::{AgentEntry, Circumstances, PolicyFault, PolicyLimits, Question, learnt};
 
 /// What becomes of everything that one agent could say of one concept under one performative. It is computed without a message: where it
@@ -79,10 +78,9 @@ impl Explainer {
             return Err(PolicyFault::TooLarge { what, limit: limits.max_matrix_looks });
         }
         let mut matrix = Matrix::default();
-        let versions = catalogue.versions();
         for (of_type, info) in catalogue.types.iter().enumerate() {
             let Some((context, shape, own, texts)) = self.stand_in(of_type, info) else { continue };
-            let texts = texts || may_have_beside(info, versions.get(of_type).map_or(&[], Vec::as_slice));
+            let texts = texts || may_have_text_outside(info);
             let mut rows: Vec<MatrixRow> = Vec::new();
             for class in &classes {
                 let cell = |action| (action, self.cell(class, action, (context, shape, own, info), texts));
@@ -206,6 +204,12 @@ impl Explainer {
         all.retain(Against::in_scope);
         asking(&all, settled(&all).unwrap_or_else(|open| Cell::Depends(open.reads)))
     }
+}
+
+/// Returns true if free text may stand in the message outside of an instance of this type. MCP has such text, and the vocabulary of A2A is
+/// never said there.
+fn may_have_text_outside(info: &TypeInfo) -> bool {
+    !learnt::is_learnt(info) && info.line.as_str() != "a2a"
 }
 
 /// The same with approvals: one permit that applies and asks for one is enough to need it.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::truth::Truth;
-use super::{Against, Explainer, Explanation, ToPass, deciding};
+use super::{Against, Explainer, Explanation, deciding};
 use crate::{Obligations, Texts, Verdict};
 
 /// The verdict of a value that policies cannot hold.
@@ -58,16 +58,12 @@ impl Against<'_> {
 
 /// Why a value that policies cannot hold was refused, with its place and the type that it has no equal in, where they are known.
 pub(super) fn unfit(at: Option<(String, &'static str)>) -> Explanation {
-    let value = match &at {
+    let note = match &at {
         Some((path, rule)) => {
-            format!("the value at `{path}` would have to be one that policies can hold (rule `{rule}`)")
+            format!("policies cannot hold the value at `{path}` (rule `{rule}`), so none was asked")
         }
-        None => "a value that was not kept would have to be one that policies can hold".to_owned(),
+        None => "policies cannot hold a value that was not kept, so none was asked".to_owned(),
     };
     let (path, rule) = at.unwrap_or_default();
-    Explanation {
-        verdict: Some(Verdict::Untypable { path, rule }),
-        policies: Vec::new(),
-        to_pass: ToPass::just(&format!("{value}: what is not is refused before any policy is asked")),
-    }
+    Explanation { verdict: Some(Verdict::Untypable { path, rule }), policies: Vec::new(), note: Some(note) }
 }

@@ -164,7 +164,7 @@ pub(crate) fn truth(expr: &Arc<Expr>, scene: &Scene) -> Truth {
 }
 
 /// `if` with an open condition.
-pub(crate) fn either(cond: Open, then: Truth, otherwise: Truth) -> Truth {
+fn either(cond: Open, then: Truth, otherwise: Truth) -> Truth {
     if then == otherwise && !cond.may_fail && !matches!(then, Truth::Open(_)) {
         return then;
     }
@@ -174,63 +174,6 @@ pub(crate) fn either(cond: Open, then: Truth, otherwise: Truth) -> Truth {
         Truth::True | Truth::False => Open::default(),
     };
     Truth::Open(cond.with(open(then)).with(open(otherwise)))
-}
-
-/// Numbers below this in a sum with what a document carries (below 2^53) stay within 64 bits.
-const SUMMAND: u64 = 1 << 62;
-/// The same of a product.
-const FACTOR: u64 = 1 << 10;
-/// The longest length of time, as text, that leads from no date of a document past 64 bits of milliseconds: a million years are more.
-const LENGTH: usize = 9;
-
-/// Whether an expression could fail for some values of what it reads. What documents, the clock and sessions carry is bounded: a number is below
-/// 2^53, and a date within the years 0 to 9999.
-pub(crate) fn may_fail(expr: &Arc<Expr>, scene: &Scene) -> bool {
-    match &**expr {
-        Expr::BinaryOp { op: BinaryOp::Add | BinaryOp::Sub, left, right } => {
-            !(is_number(left, SUMMAND) && is_number(right, SUMMAND))
-        }
-        Expr::BinaryOp { op: BinaryOp::Mul, left, right } => {
-            let by = |one: &Expr, other: &Expr| is_member(one) && is_small(other, FACTOR);
-            !by(left, right) && !by(right, left)
-        }
-        Expr::BinaryOp { op: BinaryOp::Offset, left, right } => !(is_member(left) && is_length(right)),
-        Expr::BinaryOp { op: BinaryOp::DurationSince, left, right } => !(is_moment(left) && is_moment(right)),
-        Expr::UnaryOp { op: UnaryOp::Neg | UnaryOp::ToDate, expr } if is_member(expr) => false,
-        Expr::UnaryOp { op: UnaryOp::Not, expr } => may_fail(expr, scene),
-        Expr::BinaryOp { left, right, .. } => may_fail(left, scene) || may_fail(right, scene),
-        Expr::UnaryOp { op, expr } if !matches!(op, UnaryOp::Neg | UnaryOp::ToDate) => may_fail(expr, scene),
-        _ => {
-            let mut open = Open::default();
-            visit(expr, scene, &mut open);
-            open.may_fail
-        }
-    }
-}
-
-/// Whether it is what a document or the context record carries.
-fn is_member(expr: &Expr) -> bool {
-    match expr {
-        Expr::GetAttr { expr, .. } => matches!(**expr, Expr::Var(_)) || is_member(expr),
-        _ => false,
-    }
-}
-
-fn is_small(expr: &Expr, below: u64) -> bool {
-    matches!(expr, Expr::Literal(Literal::Long(number)) if number.unsigned_abs() < below)
-}
-
-fn is_number(expr: &Expr, below: u64) -> bool {
-    is_member(expr) || is_small(expr, below)
-}
-
-fn is_length(expr: &Expr) -> bool {
-    let Expr::UnaryOp { op: UnaryOp::Duration, expr } = expr else { return false };
-    matches!(&**expr, Expr::Literal(Literal::String(text)) if text.len() <= LENGTH)
-}
-
-fn is_moment(expr: &Expr) -> bool {
-    is_member(expr) || matches!(expr, Expr::UnaryOp { op: UnaryOp::Datetime, .. })
 }
 
 /// Notes what an expression reads of what is not known and whether it could fail; true if everything that it reads is known.

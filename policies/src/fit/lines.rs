@@ -11,10 +11,9 @@ use serde_json::json;
 
 use super::{Fitting, Mistyped, Step, candidates, invalid, is_open, named_lines, of_lines};
 use crate::PolicyFault;
-use crate::catalogue::Catalogue;
-use crate::check::policy_in;
+use crate::catalogue::{Catalogue, TypeInfo};
+use crate::check::is_impossible;
 use crate::parse::Written;
-use crate::sense::World;
 
 /// Documents of one line among which the least that has to go is sought; of a line with more, only its highest so many versions are tried
 /// one by one, and then all of the line goes. A line has a handful of live versions.
@@ -82,7 +81,7 @@ impl Fitting<'_> {
             let beside: Vec<_> = base.iter().chain([context]).cloned().collect();
             let faults = self.texts.validate_all(&[written], &self.typed(&beside));
             // that it matches nothing here is no matter: what it matches may be in another line
-            let wrong = |fault: &PolicyFault| matches!(fault, PolicyFault::Invalid { why, .. } if !why.ends_with("true for no message"));
+            let wrong = |fault: &PolicyFault| matches!(fault, PolicyFault::Invalid { why, .. } if !is_impossible(why));
             let first = faults.map_err(|fault| vec![fault])?.into_iter().find(wrong);
             own.extend(first.map(|fault| (context.urn().clone(), fault)));
         }
@@ -154,8 +153,11 @@ impl Fitting<'_> {
 
     /// Whether every member that the policy asks for is still somewhere.
     fn finds_its_members(&self, written: &Written, catalogue: &Catalogue) -> bool {
-        let unknown = self.texts.unknown_members(&World::of_contexts(catalogue));
-        !unknown.iter().any(|fault| policy_in(fault) == Some(&*written.id))
+        let has = |name: &String, info: &TypeInfo| {
+            info.attributes.members.get(name).is_some_and(|member| member.kind.is_some())
+        };
+        let is_somewhere = |name: &String| catalogue.types.iter().any(|info| has(name, info));
+        written.reads.resource.names.iter().all(is_somewhere)
     }
 }
 

@@ -10,11 +10,12 @@ use semgate_contexts::Line;
 
 use super::{Names, PublisherAct, PublisherPolicies, SCHEMA, TYPES};
 use crate::agents::Agents;
+use crate::agents::Declared;
 use crate::annotations::policy_id;
-use crate::check::{closest, closest_agent, in_order, is_near, name_in};
-use crate::lived::{Said, agents_gone};
-use crate::parse::{Alone, each_of, help, offset, place, words};
-use crate::{Lived, Place, PolicyFault, PolicyLimits, PolicySource};
+use crate::check::{Undeclared, entity_offset, in_order};
+use crate::parse::{Alone, each_of, help, location, offset, words};
+use crate::suggest::{closest, closest_agent, did_you_mean, is_near};
+use crate::{Location, PolicyFault, PolicyLimits, PolicySource};
 
 /// A policy with what it is called and where it stands.
 struct Kept<'a> {
@@ -24,25 +25,25 @@ struct Kept<'a> {
 }
 
 impl Kept<'_> {
-    fn place_of_name(&self, uid: &EntityUid) -> Place {
-        place(self.file.0, self.file.1, self.alone.start + name_in(&self.alone.text, uid))
+    fn location_of_name(&self, uid: &EntityUid) -> Location {
+        location(self.file.0, self.file.1, self.alone.start + entity_offset(&self.alone.text, uid))
     }
 
-    fn invalid(&self, at: Place, why: String, hint: Option<String>) -> PolicyFault {
-        PolicyFault::Invalid { place: at, policy: self.id.to_string(), why, hint }
+    fn invalid(&self, at: Location, why: String, hint: Option<String>) -> PolicyFault {
+        PolicyFault::Invalid { location: at, policy: self.id.to_string(), why, hint }
     }
 }
 
 pub(super) fn load(
     source: &PolicySource,
-    lived: &Lived,
+    former: Option<&Agents>,
     limits: &PolicyLimits,
 ) -> Result<PublisherPolicies, Vec<PolicyFault>> {
     let mut faults = Vec::new();
     if source.limits.is_some() {
         let why = "budgets are of messages: a directory about publishers has no such file".to_owned();
-        let place = crate::spots::unplaced("limits.json");
-        faults.push(PolicyFault::Limits { place, pointer: String::new(), why });
+        let location = crate::json_locations::of_file("limits.json");
+        faults.push(PolicyFault::Limits { location, pointer: String::new(), why });
     }
     let mut agents = Agents::read(&source.entities, limits).unwrap_or_else(|found| {
         faults.extend(found);
@@ -52,22 +53,20 @@ pub(super) fn load(
     if !faults.is_empty() {
         return Err(faults);
     }
-    let (mut set, mut said) = (PolicySet::new(), Said::default());
+    let mut set = PolicySet::new();
     for one in &kept {
-        said.add(&one.id, &one.alone.policy, one.file.1);
         let added = set.add(one.alone.policy.new_id(PolicyId::new(&*one.id)));
         faults.extend(added.err().map(|e| PolicyFault::Schema { why: e.to_string() }));
     }
-    let (warnings, unknown) = said.gone(kept.iter().flat_map(|one| unknown(one, &agents)), lived);
-    // as strangers they would be denied too, and who asks a policy for what they hold would be denied with them
-    agents.keep_out(agents_gone(&warnings));
-    faults.extend(unknown);
+    let mut undeclared = Undeclared::default();
+    kept.iter().for_each(|one| unknown(one, (&agents, former), &mut undeclared));
+    agents.keep_former(undeclared.former);
+    faults.extend(undeclared.faults);
     faults.extend(validate(&set, &kept));
     in_order(&mut faults);
     let names = Names::parse().map_err(|fault| vec![fault])?;
     if faults.is_empty() {
         let (named, lines) = (named(&kept, "Agent"), named(&kept, "Line"));
-        let lived = Lived::default().saying(&said);
         Ok(PublisherPolicies {
             digest: source.digest(),
             set,
@@ -76,8 +75,7 @@ pub(super) fn load(
             lines,
             four_eyes,
             names,
-            lived,
-            warnings,
+            warnings: undeclared.warnings,
         })
     } else {
         Err(faults)
@@ -102,8 +100,8 @@ fn policies<'a>(
             let wrong = annotations(&alone);
             let id = alone.id(name, alone.policy.annotation("id"));
             if !ids.insert(Arc::clone(&id)) {
-                let place = place(name, text, alone.start);
-                faults.push(PolicyFault::DuplicatePolicy { place, id: id.to_string() });
+                let location = location(name, text, alone.start);
+                faults.push(PolicyFault::DuplicatePolicy { location, id: id.to_string() });
             }
             faults.extend(wrong.into_iter().map(|(name, why)| alone.annotation(file, name, &why)));
             if alone.policy.annotation("four_eyes").is_some() {
@@ -155,16 +153,16 @@ fn four_eyes(alone: &Alone, value: &str) -> Result<(), String> {
 }
 
 /// Persons and groups that `entities.json` does not have, lines that cannot be, versions named as if they had ids.
-fn unknown(one: &Kept<'_>, agents: &Agents) -> Vec<PolicyFault> {
-    let (mut faults, mut seen) = (Vec::new(), HashSet::new());
+fn unknown(one: &Kept<'_>, (agents, former): (&Agents, Option<&Agents>), names: &mut Undeclared) {
+    let mut seen = HashSet::new();
     for uid in one.alone.policy.entity_literals() {
         if !seen.insert(uid.clone()) {
             continue;
         }
         let (id, entity) = (uid.id().unescaped(), uid.to_string());
-        let at = || one.place_of_name(&uid);
+        let at = || one.location_of_name(&uid);
         let missing = |hint: Option<String>| PolicyFault::UnknownEntity {
-            place: at(),
+            location: at(),
             policy: one.id.to_string(),
             entity: entity.clone(),
             hint,
@@ -172,28 +170,26 @@ fn unknown(one: &Kept<'_>, agents: &Agents) -> Vec<PolicyFault> {
         match uid.type_name().to_string().as_str() {
             "Agent" if agents.position(id).is_none() => {
                 let near = closest_agent(id, agents);
-                faults.push(missing(near.map(|near| format!("did you mean `Agent::\"{near}\"`?"))));
+                let fault = missing(near.map(|near| format!("did you mean `Agent::\"{near}\"`?")));
+                names.add((Declared::Agent, id), former, fault);
             }
             "Group" if !agents.groups().contains(id) => {
                 let near = closest(id, agents.groups().iter().map(String::as_str));
-                faults.push(missing(near.map(|near| format!("did you mean `Group::\"{near}\"`?"))));
+                let fault = missing(near.map(|near| format!("did you mean `Group::\"{near}\"`?")));
+                names.add((Declared::Group, id), former, fault);
             }
             "Line" => {
                 let fault = Line::parse(id).err().map(|e| e.to_string());
-                faults.extend(fault.map(|why| one.invalid(at(), format!("`{entity}`: {why}"), None)));
+                names.faults.extend(fault.map(|why| one.invalid(at(), format!("`{entity}`: {why}"), None)));
             }
             "Version" => {
                 let hint = "write `resource in Line::\"…\"`, or ask for `resource.major`".to_owned();
-                faults.push(one.invalid(
-                    at(),
-                    format!("`{entity}` names a version, and versions have no names"),
-                    Some(hint),
-                ));
+                let why = format!("`{entity}` names a version, and versions have no names");
+                names.faults.push(one.invalid(at(), why, Some(hint)));
             }
             _ => {}
         }
     }
-    faults
 }
 
 /// Cedar's strict validation; what it only warns of is a fault as well.
@@ -210,7 +206,7 @@ fn validate(set: &PolicySet, kept: &[Kept<'_>]) -> Vec<PolicyFault> {
         let prefix = format!("for policy `{}`, ", one.id);
         let why = why.strip_prefix(&prefix).unwrap_or(&why).to_owned();
         let at = offset(said).map_or(one.alone.start, |at| one.alone.start + at);
-        let at = place(one.file.0, one.file.1, at);
+        let at = location(one.file.0, one.file.1, at);
         let hint = meant(&why, help(said));
         Some(one.invalid(at, why, hint))
     };
@@ -240,7 +236,7 @@ fn meant(why: &str, help: Option<String>) -> Option<String> {
         return Some(near(written, &acts).map_or_else(all, |act| asked(format!("Action::\"{act}\""))));
     }
     if let Some(written) = between(why, "unrecognized entity type `", "`") {
-        return near(written, &TYPES).map(|kind| asked(kind.to_owned()));
+        return did_you_mean(written, TYPES.into_iter());
     }
     help.filter(|help| is_near(why, help))
 }

@@ -96,11 +96,11 @@ fn what_is_live_is_never_left_out_for_a_new_policy_of_many_lines_and_the_first_i
     let open = of("permit (principal, action, resource) when { resource has x && resource.x > 1 };");
     let faults = live.reload(&open, &contexts, &limits).unwrap_err();
     let [one] = &faults[..] else { panic!("{faults:?}") };
-    let (place, told) = (
+    let (location, told) = (
         one.to_string(),
         "(that is so beside `urn:contexts:bad0:v1.0`, which is live and is not left out for a policy: write `resource is …` in the scope)",
     );
-    assert!(place.starts_with("p.cedar:1:") && place.ends_with(told), "{place}");
+    assert!(location.starts_with("p.cedar:1:") && location.ends_with(told), "{location}");
     // as it says; and a start, at which nothing is live, leaves them out
     let named = of(
         "permit (principal, action, resource is bad0::note) when { resource has x && resource.x == \"a\" };\n\
@@ -111,6 +111,6 @@ fn what_is_live_is_never_left_out_for_a_new_policy_of_many_lines_and_the_first_i
         named.map(|policies| policies.left_out().len()).map_err(|faults| faults[0].to_string()),
         Ok(0)
     );
-    let started = Policies::load_again(&open, &contexts, live.lived(), &limits).unwrap();
+    let started = Policies::load(&open, &contexts, &limits).unwrap();
     assert_eq!(started.left_out().len(), 20);
 }

@@ -4,15 +4,17 @@ use super::faults;
 
 #[test]
 fn bug_a_text_with_an_escape_was_told_at_the_beginning_of_its_policy() {
-    for (condition, place, why) in [
-        (r#"resource.sender_id != "a\u{e4}b""#, r#""a\u"#, "is never `\"aäb\"`"),
-        (r#"resource.sender_id != "ä" && resource.sender_id != "a\"b""#, r#""a\"b"#, "is never `\"a\\\"b\"`"),
-        (r#"resource.currency != "EUR" && resource.currency == "\x58XX""#, r#""\x58"#, "is never `\"XXX\"`"),
-        (r#"context.line == "pay\u{6d}ents""#, r#""pay"#, "is never `\"payments\"`"),
+    for (condition, location, why) in [
+        (r#"resource.sender_id != "a\u{e4}b""#, r#""a\u"#, "is `\"aäb\"` in no version"),
+        (
+            r#"resource.currency != "EUR" && resource.currency == "\x58xX""#,
+            r#""\x58"#,
+            "is `\"XxX\"` in no version",
+        ),
         (
             r#"principal.credentials.contains("no\u{62}ody")"#,
             r#""no\u"#,
-            "nobody has the credential `nobody`",
+            "`credential \"nobody\"` is not in entities.json",
         ),
         (r#"principal in Group::"g\u{6f}ne""#, "Group::", "`Group::\"gone\"` is not in entities.json"),
         (
@@ -24,7 +26,7 @@ fn bug_a_text_with_an_escape_was_told_at_the_beginning_of_its_policy() {
         let text =
             format!("forbid (principal, action, resource is payment::transfer)\nwhen {{ {condition} }};");
         let line = text.lines().nth(1).unwrap();
-        let column = line.split(place).next().unwrap().chars().count() + 1;
+        let column = line.split(location).next().unwrap().chars().count() + 1;
         let told = faults(&text);
         let so = |one: &String| one.starts_with(&format!("p.cedar:2:{column}: ")) && one.contains(why);
         assert!(told.iter().any(so), "{condition}, column {column}: {told:?}");
@@ -37,11 +39,11 @@ fn a_fault_behind_an_escape_or_a_character_of_several_bytes_stands_where_an_edit
         let before = format!("when {{ resource.sender_id != \"{text}\" && principal in ");
         let text =
             format!("forbid (principal, action, resource is payment::transfer)\n{before}Group::\"gone\" }};");
-        let place = format!("p.cedar:2:{}: ", before.chars().count() + 1);
+        let location = format!("p.cedar:2:{}: ", before.chars().count() + 1);
         let told = faults(&text);
         let so =
-            |one: &String| one.starts_with(&place) && one.contains("`Group::\"gone\"` is not in entities");
-        assert!(told.iter().any(so), "{place}: {told:?}");
+            |one: &String| one.starts_with(&location) && one.contains("`Group::\"gone\"` is not in entities");
+        assert!(told.iter().any(so), "{location}: {told:?}");
     }
 }
 

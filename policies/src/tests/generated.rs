@@ -21,7 +21,7 @@ use super::{
 use crate::catalogue::Catalogue;
 use crate::convert;
 use crate::{
-    AgentEntry, Floors, Obligations, Policies, PolicyFault, PolicyLimits, PolicySource, Question, Texts,
+    AgentEntry, Obligations, Policies, PolicyFault, PolicyLimits, PolicySource, Question, Texts,
     Verdict, reads,
 };
 
@@ -333,11 +333,10 @@ fn entities() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// As a gateway has them in which they were live: what could do nothing beside these entities stays in the set.
 fn with(policies: &str, entities: Vec<u8>) -> House {
     let (source, contexts) = (PolicySource { entities, ..one_file(policies) }, shipped_contexts());
     let limits = PolicyLimits::default();
-    let loaded = Policies::load_as_live(&source, &contexts, &Floors::new(), &limits);
+    let loaded = Policies::load(&source, &contexts, &limits);
     House { policies: loaded.unwrap_or_else(|faults| panic!("{faults:?}\n{policies}")), contexts }
 }
 

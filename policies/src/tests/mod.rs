@@ -1,54 +1,29 @@
 //! The room as a whole: from files and documents to verdicts.
 
-mod again;
 mod apart;
 mod around;
 mod beside;
-mod bounds;
-mod by_version;
-mod cases;
 mod cedar;
 mod circumstances;
-mod clock;
 mod crowds;
-mod derived;
 mod docs;
-mod entries;
 mod escapes;
-mod forms;
 mod generated;
 mod hard;
 mod hidden;
-mod idle;
 mod learnt;
 mod lines;
+mod literals;
 mod load;
-mod majors;
 mod may;
-mod mistakes;
-mod no_parameter;
 mod obligations;
-mod order;
 mod paper;
 mod parts;
-mod pieces;
-mod plain_signs;
-mod records;
-mod redundant;
 mod remembered;
-mod routes;
-mod senseless;
-mod shadowed;
-mod slips;
 mod spaces;
 mod suspended;
 mod unions;
-mod unknown;
-mod vain;
-mod vanity;
 mod versions;
-mod ways;
-mod why;
 
 use std::sync::{Arc, OnceLock};
 
@@ -197,42 +172,7 @@ pub(super) fn faults(text: &str) -> Vec<String> {
 
 #[track_caller]
 pub(super) fn refused(text: &str, expected: &[&str]) {
-    assert_eq!(plainly(faults(text), expected), expected, "{text}");
-}
-
-/// Faults that say that something is true for no message, as they are expected without the part that is why and its place; that there is
-/// such a part is always expected. Which one it is stands in `why.rs`. Of a part itself, without why.
-#[track_caller]
-pub(super) fn plainly(told: Vec<String>, expected: &[&str]) -> Vec<String> {
-    const NEVER: &str = " true for no message";
-    let what = |text: &str| text.split_once(": policy").map(|(_, what)| what.to_owned());
-    let one = |told: String| {
-        assert!(!told.ends_with(NEVER), "it is not said why: {told}");
-        let short =
-            told.split_once(" (").and_then(|(short, _)| short.ends_with(NEVER).then(|| what(short))?);
-        let same = |one: &&&str| short.is_some() && what(one) == short;
-        expected.iter().find(same).map_or_else(|| without_why(told), |one| (*one).to_owned())
-    };
-    told.into_iter().map(one).collect()
-}
-
-/// What is told of a part that is never true, without why.
-pub(super) fn without_why(told: String) -> String {
-    let parts = told.split_once(" that comes to it (").zip(told.split_once("; a part that is never"));
-    match parts {
-        Some(((before, _), (_, behind))) => {
-            format!("{before} that comes to it (a part that is never{behind}")
-        }
-        None => told,
-    }
-}
-
-/// What loads and, by who is in which group today, does nothing.
-#[track_caller]
-pub(super) fn idle_today(text: &str, expected: &[&str]) {
-    let house = House::with(text).unwrap();
-    let told: Vec<String> = house.policies.warnings().iter().map(ToString::to_string).collect();
-    assert_eq!(plainly(told, expected), expected, "{text}");
+    assert_eq!(faults(text), expected, "{text}");
 }
 
 #[track_caller]

@@ -264,32 +264,3 @@ fn the_shipped_policies_oblige_to_nothing_but_what_they_did() {
             .is_ok()
     );
 }
-
-#[test]
-fn bug_a_limit_and_what_is_taken_out_beside_an_approval_loaded_without_a_word() {
-    let told = |text: &str| {
-        let house = House::load(&one_file(text), vec![context(NOTES)]).unwrap();
-        assert_eq!(house.policies.warnings(), [], "it is advice alone: {text}");
-        house.policies.advice().iter().map(ToString::to_string).collect::<Vec<_>>()
-    };
-    let behind = "yet: beside `@approve` nothing passes until somebody can be asked";
-    let text =
-        "permit (principal, action, resource is notes::note)\nwhen { context.direction == \"reply\" };";
-    let limit = format!("@id(\"a\")\n@limit(\"10/day\") @limit_key(\"pair\")\n@approve(\"ask\")\n{text}");
-    assert_eq!(told(&limit), [format!("p.cedar:2:1: policy `p.cedar#a`: `@limit` counts nothing {behind}")]);
-    let both = format!("@approve(\"ask\") @redact(\"memo\") @limit(\"10/day\")\n{text}");
-    assert_eq!(
-        told(&both),
-        [
-            format!("p.cedar:1:33: policy `p.cedar#1`: `@limit` counts nothing {behind}"),
-            format!("p.cedar:1:17: policy `p.cedar#1`: `@redact` takes nothing out {behind}"),
-        ]
-    );
-    for annotations in ["@approve(\"ask\")", "@limit(\"10/day\")", "@redact(\"memo\")"] {
-        assert_eq!(
-            told(&format!("{annotations}\n{text}\n{}", text.replace("\"reply\"", "\"request\""))),
-            [""; 0],
-            "{annotations}"
-        );
-    }
-}

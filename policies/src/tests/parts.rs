@@ -8,7 +8,6 @@ use super::shipped_contexts;
 use crate::catalogue::Catalogue;
 use crate::check::{Texts, policy_in};
 use crate::parse::{Written, parse};
-use crate::sense::World;
 use crate::{PolicyFault, PolicyLimits};
 
 const SCOPES: [&str; 9] = [
@@ -60,10 +59,10 @@ fn parts_of_the_schema_find_the_same_policies_invalid_as_the_whole() {
     let written = parse(&files, &PolicyLimits::default()).unwrap();
     let texts = Texts { files: &files, written: &written };
     let catalogue = Catalogue::build(&shipped_contexts());
-    let (validator, world) = (Validator::new(catalogue.schema().unwrap()), World::of_contexts(&catalogue));
+    let validator = Validator::new(catalogue.schema().unwrap());
     let beside_all = |written: &Written| {
         let set = PolicySet::from_policies([written.policy.clone()]).unwrap();
-        texts.found(written, &validator.validate(&set, ValidationMode::Strict), &world)
+        texts.validated(written, &validator.validate(&set, ValidationMode::Strict), &catalogue)
     };
     let whole: Vec<PolicyFault> = written.iter().flat_map(beside_all).collect();
     let all: Vec<&Written> = written.iter().collect();

@@ -1,13 +1,12 @@
 //! Namespaces that two lines could have: who has one keeps it, and nobody is handed the permits of another.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use semgate_contexts::Context;
 
 use super::versions::{ONE_AGENT, X_INT, X_TEXT, Y_INT, inform, note};
 use super::{House, one_file, permitted};
-use crate::{Lived, Policies, PolicyLimits, PolicySource, Verdict, untyped};
+use crate::{Policies, PolicyLimits, PolicySource, Verdict, untyped};
 
 /// About the line `shop.v2`, or major 2 of the line `shop`.
 const ONE_NAME: &str = "permit (principal, action, resource is shop::v2::note);";
@@ -51,10 +50,7 @@ fn a_major_that_would_take_the_namespace_of_a_live_line_is_left_out_and_gets_non
             "`urn:contexts:shop:v2.0` is left out: `shop::v2` would be its namespace to policies, which is that of the line `shop.v2`"
         ]
     );
-    // and so after a restart
-    let text = next.lived().text(Path::new("/p"));
-    let lived = Lived::read(text.as_bytes(), Path::new("/p"), &limits).unwrap();
-    let again = Policies::load_again(&source(ONE_NAME), &after, &lived, &limits).unwrap();
+    let again = next.reload(&source(ONE_NAME), &after, &limits).unwrap();
     assert_eq!(left_out(&again), left_out(&next));
     for policies in [next, again] {
         let house = House { contexts: after.to_vec(), policies };
@@ -77,8 +73,7 @@ fn a_line_that_would_take_the_namespace_of_a_live_major_is_left_out_and_gets_non
             "`urn:contexts:shop.v2:v1.0` is left out: `shop::v2` would be its namespace to policies, which is that of major 2 of the line `shop`"
         ]
     );
-    let lived = next.lived().clone();
-    let again = Policies::load_again(&source(ONE_NAME), &after, &lived, &limits).unwrap();
+    let again = next.reload(&source(ONE_NAME), &after, &limits).unwrap();
     assert_eq!(left_out(&again), left_out(&next));
     assert_eq!(ask(again, &after, "shop:v2.0", r#"{"x":"a"}"#), permitted(&["p.cedar#1"]));
     assert!(matches!(ask(next, &after, "shop.v2:v1.0", r#"{"y":1}"#), Verdict::Errored { .. }));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use semgate_contexts::json;
-use semgate_policies::{PolicyLimits, ScoreBounds};
+use semgate_policies::PolicyLimits;
 use serde::{Deserialize, Serialize};
 
 use super::fault::ConfigFault;
@@ -218,16 +218,8 @@ pub struct Limits {
     /// Looks at one line of contexts beside one policy about every type, over one load. 100,000: ten such policies beside ten thousand lines
     /// within half a minute; past it such a policy is a fault.
     pub policy_line_looks: usize,
-    /// Pairs of a permit and a forbid with conditions that one load holds against each other ([`PolicyLimits::max_shadow_pairs`]).
-    pub policy_shadow_pairs: usize,
-    /// Looks at one policy beside one route in one load ([`PolicyLimits::max_route_looks`]).
-    pub policy_route_looks: usize,
     /// How deep a policy may nest ([`PolicyLimits::max_nesting`]).
     pub policy_nesting: usize,
-    /// Steps of judging one policy ([`PolicyLimits::max_policy_steps`]).
-    pub policy_steps: u64,
-    /// Steps of judging all policies of one load ([`PolicyLimits::max_steps`]).
-    pub policies_steps: u64,
     /// Bytes that compiled contexts take in memory, of all authorities together, each an equal part; of one line a quarter of its
     /// authority's. 256 MiB: thousands of documents as people write them.
     pub context_bytes: u64,
@@ -328,11 +320,7 @@ impl Default for Limits {
             policy_budgets: 1_024,
             policy_left_out_tries: 512,
             policy_line_looks: 100_000,
-            policy_shadow_pairs: 100_000,
-            policy_route_looks: 200_000,
             policy_nesting: 500,
-            policy_steps: 2_000_000,
-            policies_steps: 200_000_000,
             context_bytes: 256 << 20,
             push_timeout: Duration::from_secs(10),
             fetch_timeout: Duration::from_secs(10),
@@ -353,16 +341,6 @@ impl Limits {
         }
     }
 
-    /// The most that scores can be: what is more is refused before policies are asked.
-    #[must_use]
-    pub fn scores(&self) -> ScoreBounds {
-        let bytes = |bytes: usize| u64::try_from(bytes).unwrap_or(u64::MAX);
-        let message_bytes = bytes(self.body_bytes.max(self.reply_bytes).max(self.event_bytes));
-        // what a message says in marked members and beside them, and what it is put behind
-        let text_length = message_bytes.saturating_mul(2).saturating_add(bytes(self.appended_text));
-        ScoreBounds { message_bytes, concepts: bytes(self.concepts.max(self.reply_concepts)), text_length }
-    }
-
     /// The bounds of a policy set among them.
     pub(crate) fn policies(&self) -> PolicyLimits {
         PolicyLimits {
@@ -376,11 +354,7 @@ impl Limits {
             max_budgets: self.policy_budgets,
             max_left_out_tries: self.policy_left_out_tries,
             max_line_looks: self.policy_line_looks,
-            max_shadow_pairs: self.policy_shadow_pairs,
-            max_route_looks: self.policy_route_looks,
             max_nesting: self.policy_nesting,
-            max_policy_steps: self.policy_steps,
-            max_steps: self.policies_steps,
             ..PolicyLimits::default()
         }
     }
@@ -500,11 +474,7 @@ file_limits! {
         policy_budgets: usize = 1..=1_000_000,
         policy_left_out_tries: usize = 0..=1_000_000,
         policy_line_looks: usize = 0..=1_000_000_000,
-        policy_shadow_pairs: usize = 0..=1_000_000_000,
-        policy_route_looks: usize = 0..=1_000_000_000,
         policy_nesting: usize = 16..=500,
-        policy_steps: u64 = 1_000..=1_000_000_000_000,
-        policies_steps: u64 = 1_000..=1_000_000_000_000,
         context_bytes: u64 = 1_048_576..=1_099_511_627_776,
         proposals: usize = 1..=65_536,
         proposals_of_all: usize = 1..=16_777_216,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use semgate_contexts::{Context, Digest};
-use semgate_policies::{Floors, Lived, Policies, PolicyFault, PolicyLimits, PolicySource};
+use semgate_policies::{Floors, Policies, PolicyFault, PolicyLimits, PolicySource};
 use tokio::sync::watch;
 
 #[cfg(feature = "plain-proxy")]
@@ -20,7 +20,6 @@ pub(crate) use first::none;
 pub(crate) use first::{Begun, First, first, shadow_faults};
 pub(crate) use state::{PolicyReport, PolicyState, PolicyStates};
 
-use self::first::by_the_clock;
 use self::place::{Found, Place};
 use self::steady::Stamp;
 use super::Publisher;
@@ -28,7 +27,6 @@ use super::aside::{Aside, Haste};
 use crate::clock::unix_now;
 use crate::config::{Config, ShadowConfig};
 use crate::fault::RunFault;
-use crate::keep::PolicyMemory;
 
 /// How often a directory that keeps changing is waited for before the operator is told; it is not read until it stands still, since half of
 /// what somebody writes is a set that nobody meant.
@@ -61,11 +59,6 @@ pub(super) struct Task {
     tried: Option<Tried>,
     /// What is live, and the contexts beside which it was typed: it is typed anew beside others even if what is on disk is rejected.
     good: Option<(Arc<PolicySource>, Vec<Digest>)>,
-    /// What was live last, as it is kept over a restart, and where.
-    lived: Lived,
-    memory: PolicyMemory,
-    /// Whether what is live now could not be kept.
-    unwritten: bool,
     /// The faults that the log was told last.
     told: Vec<String>,
 }
@@ -105,15 +98,12 @@ impl Task {
         Self {
             seat: Seat::Live,
             reload: publisher.reload.subscribe(),
-            memory: PolicyMemory::live(&config.state, begun.place.path()),
             place: begun.place,
             good: begun.source.map(|source| (source, publisher.digests())),
-            lived: begun.lived,
-            unwritten: false,
             poll: limits.policy_poll,
             settle: limits.policy_settle,
             tries: limits.policy_read_tries,
-            limits: config.policy_limits(),
+            limits: config.limits.policies(),
             publisher,
             aside: begun.aside,
             state,
@@ -133,20 +123,17 @@ impl Task {
         publisher: Rc<Publisher>,
         state: Arc<PolicyState>,
     ) -> Result<Self, RunFault> {
-        let memory = PolicyMemory::shadow(&config.state, &shadow.policies);
-        let lived = memory.recall(&config.policy_limits());
         let place = Place::Directory(shadow.policies.clone());
         // of its own, so that the live set does not wait for it
         let aside = Aside::start("semgate-shadow")?;
-        let begun = Begun { source: None, place, version: None, lived, floors: Floors::new(), aside };
+        let begun = Begun { source: None, place, version: None, floors: Floors::new(), aside };
         let task = Self::new(config, begun, publisher, state);
-        Ok(Self { seat: Seat::Shadow { one_in: shadow.one_in }, tried: None, memory, ..task })
+        Ok(Self { seat: Seat::Shadow { one_in: shadow.one_in }, tried: None, ..task })
     }
 
     pub(super) async fn run(mut self) {
         if self.state.report().current {
             self.count("accepted");
-            self.keep().await;
         } else {
             // what the start tried; a set that merely waits for its contexts is no fault yet
             if !self.publisher.contexts().is_empty() {
@@ -171,9 +158,6 @@ impl Task {
 
     /// Looks whether anything changed since the last try; `asked` says that the operator wants it read whether or not it seems to have.
     async fn look(&mut self, asked: bool) {
-        if self.unwritten {
-            self.keep().await;
-        }
         let (contexts, digests) = (self.publisher.contexts(), self.publisher.digests());
         let floors = self.publisher.floors();
         let same_contexts =
@@ -247,19 +231,17 @@ impl Task {
         self.state.loading(digest);
         let (live, haste) = (self.live(), self.haste());
         let (kept, beside) = (Arc::clone(&source), contexts.clone());
-        let (nothing_known, limits) = (contexts.is_empty(), by_the_clock(self.limits.clone()));
-        let lived = if live.is_none() { self.lived.clone() } else { Lived::default() };
+        let (nothing_known, limits) = (contexts.is_empty(), self.limits.clone());
         let load = move || match live {
             // what is live is not left out to make room for a policy that does not fit it
             Some(live) => live.reload_above(&source, &contexts, &floors, &limits),
-            None => Policies::load_again_above(&source, &contexts, (&lived, &floors), &limits),
+            None => Policies::load_above(&source, &contexts, &floors, &limits),
         };
         match self.aside.run(haste, load).await {
             Some(Ok(policies)) => match self.place.remember(version, digest) {
                 Ok(()) => {
                     self.good = Some((kept, digests));
                     self.accepted(policies);
-                    self.keep().await;
                 }
                 Err(why) => {
                     // what was not remembered may be by the next look
@@ -286,24 +268,6 @@ impl Task {
         }
     }
 
-    /// Keeps what is live now over a restart. Where that fails the next start knows less of what was live, and no message is judged otherwise
-    /// for it; it is tried again with each look.
-    async fn keep(&mut self) {
-        let Some(live) = self.live().filter(|live| *live.lived() != self.lived) else { return };
-        let (memory, lived, before) = (self.memory.clone(), live.lived().clone(), self.lived.clone());
-        let write = move || memory.keep(&lived, &before).map(|()| lived);
-        let written = self.aside.run(self.haste(), write).await;
-        match written.unwrap_or_else(|| Err(std::io::Error::other("the thread that writes it panicked"))) {
-            Ok(lived) => (self.lived, self.unwritten) = (lived, false),
-            Err(why) if !self.unwritten => {
-                let path = self.memory.path().display();
-                tracing::error!(%why, %path, "which policies are live cannot be kept over a restart; one that does nothing any more may be refused then");
-                self.unwritten = true;
-            }
-            Err(_) => {}
-        }
-    }
-
     /// The set of this seat that is asked.
     fn live(&self) -> Option<Arc<Policies>> {
         self.state.report().live.and_then(|_| match self.seat {
@@ -326,7 +290,7 @@ impl Task {
         if with == digests {
             return;
         }
-        let (limits, floors) = (by_the_clock(self.limits.clone()), self.publisher.floors());
+        let (limits, floors) = (self.limits.clone(), self.publisher.floors());
         let again = Arc::clone(&source);
         let load = move || live.reload_above(&again, &contexts, &floors, &limits);
         if let Some(Ok(policies)) = self.aside.run(self.haste(), load).await {
