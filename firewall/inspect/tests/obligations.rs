@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod common;
-#[path = "../../../policies/benches/many/mod.rs"]
+#[path = "../../../policies/engine/benches/many/mod.rs"]
 mod many;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};

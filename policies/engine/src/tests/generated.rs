@@ -21,8 +21,8 @@ use super::{
 use crate::catalogue::Catalogue;
 use crate::convert;
 use crate::{
-    AgentEntry, Obligations, Policies, PolicyFault, PolicyLimits, PolicySource, Question, Texts,
-    Verdict, reads,
+    AgentEntry, Obligations, Policies, PolicyFault, PolicyLimits, PolicySource, Question, Texts, Verdict,
+    reads,
 };
 
 const PRINCIPALS: [&str; 7] = [

@@ -4,8 +4,8 @@
 use semgate_contexts::Performative;
 
 use super::{
-    Ask, House, RETAILER, STRANGER, WHOLESALER, alone, denied, one_file, permitted,
-    shipped_contexts, transfer,
+    Ask, House, RETAILER, STRANGER, WHOLESALER, alone, denied, one_file, permitted, shipped_contexts,
+    transfer,
 };
 use crate::{PolicyLimits, PolicySource, Verdict};
 

@@ -209,13 +209,7 @@ impl Catalogue {
         // and every question about it is refused.
         let type_name = EntityTypeName::from_str(&name).ok()?;
         let uid = EntityUid::from_type_name_and_id(type_name, EntityId::new("instance"));
-        self.types.push(TypeInfo {
-            name,
-            line: line.clone(),
-            performatives,
-            attributes,
-            uid,
-        });
+        self.types.push(TypeInfo { name, line: line.clone(), performatives, attributes, uid });
         Some(self.types.len() - 1)
     }
 

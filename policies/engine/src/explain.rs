@@ -280,7 +280,10 @@ fn conditions(written: &Written, (file, text): (&str, &str), scene: Option<&Scen
 
 impl<'w> Against<'w> {
     fn new(written: &'w Written, scope: [Fit; 3], scene: &Scene) -> Self {
-        let holds = written.clauses.iter().fold(Truth::True, |so_far, clause| so_far.and(|| truth::of_clause(clause, scene)));
+        let holds = written
+            .clauses
+            .iter()
+            .fold(Truth::True, |so_far, clause| so_far.and(|| truth::of_clause(clause, scene)));
         let in_scope = scope.iter().all(|fit| *fit == Fit::Yes);
         Self { written, scope, truth: if in_scope { holds } else { Truth::False } }
     }

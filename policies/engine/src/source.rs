@@ -179,15 +179,15 @@ impl PolicySource {
         let text = |name: &str, text: &str| (name.to_owned(), text.to_owned());
         Self {
             files: vec![
-                text("ambiguity.cedar", include_str!("../rules/ambiguity.cedar")),
-                text("free-text.cedar", include_str!("../rules/free-text.cedar")),
-                text("handshake.cedar", include_str!("../rules/handshake.cedar")),
-                text("lines.cedar", include_str!("../rules/lines.cedar")),
-                text("payment.cedar", include_str!("../rules/payment.cedar")),
-                text("protocols.cedar", include_str!("../rules/protocols.cedar")),
-                text("supply-chain.cedar", include_str!("../rules/supply-chain.cedar")),
+                text("ambiguity.cedar", include_str!("../../rules/ambiguity.cedar")),
+                text("free-text.cedar", include_str!("../../rules/free-text.cedar")),
+                text("handshake.cedar", include_str!("../../rules/handshake.cedar")),
+                text("lines.cedar", include_str!("../../rules/lines.cedar")),
+                text("payment.cedar", include_str!("../../rules/payment.cedar")),
+                text("protocols.cedar", include_str!("../../rules/protocols.cedar")),
+                text("supply-chain.cedar", include_str!("../../rules/supply-chain.cedar")),
             ],
-            entities: include_bytes!("../rules/entities.json").to_vec(),
+            entities: include_bytes!("../../rules/entities.json").to_vec(),
             limits: None,
         }
     }

@@ -5,8 +5,8 @@ use crate::agents::Agents;
 use crate::catalogue::{CONTEXT_MEMBERS, SCORES};
 use crate::{PolicyLimits, PolicySource, schema_text};
 
-const TYPES: &str = include_str!("../../../docs/spec/policy-types.md");
-const PAGE: &str = include_str!("../../../docs/policy.md");
+const TYPES: &str = include_str!("../../../../docs/spec/policy-types.md");
+const PAGE: &str = include_str!("../../../../docs/policy.md");
 
 /// Schema of a member and what the page says that policies see of it.
 fn rows() -> Vec<(&'static str, &'static str)> {
@@ -75,7 +75,7 @@ fn what_the_page_of_types_says_of_defaults_loads_and_what_it_warns_of_does_not()
 }
 
 /// An example for everything that may be asked.
-const QUESTIONS: &str = include_str!("../../../docs/policy-questions.md");
+const QUESTIONS: &str = include_str!("../../../../docs/policy-questions.md");
 
 fn blocks(language: &str) -> Vec<&'static str> {
     blocks_of(PAGE, language)
