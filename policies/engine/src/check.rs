@@ -129,7 +129,7 @@ fn suggestion(error: &ValidationError, why: &str, catalogue: &Catalogue) -> Opti
                 member.kind.is_some().then(|| name.clone())
             };
             if info.attributes.members.get(member).is_some_and(|attribute| attribute.kind.is_none()) {
-                return Some(hidden::HINT.to_owned());
+                return Some(format!("`{member}` is not visible to policies: {}", hidden::HINT));
             }
             let members: Vec<String> =
                 info.attributes.members.iter().filter_map(|(name, member)| visible((name, member))).collect();

@@ -14,7 +14,7 @@ fn a_member_stands_where_its_name_begins_and_an_item_where_it_begins() {
     assert_eq!(spots("/é\"/1"), (2, 14));
     assert_eq!(spots("/é\"/1/a"), (2, 15));
     assert_eq!(spots("/b"), (3, 2));
-    assert_eq!(spots("/b/cd"), (3, 9));
+    assert_eq!(spots("/b/cd"), (3, 20));
     assert_eq!(spots("/b/cd/1"), (3, 26));
     // what is missing is missing from what is there
     assert_eq!(spots("/b/nothing/0"), (3, 2));

@@ -109,11 +109,7 @@ fn a_file_that_a_cut_save_left_without_a_policy_keeps_the_set_out() {
 fn what_could_do_nothing_or_not_what_was_meant_is_no_policy_and_is_told_with_its_place() {
     let with = |condition: &str| format!("permit (principal, action, resource)\nwhen {{ {condition} }};");
     for (rules, location, why) in [
-        (
-            "permit (principal, action resource);",
-            "publishers.cedar:1:26",
-            "a `,` is missing before `resource`",
-        ),
+        ("permit (principal, action resource);", "publishers.cedar:1:27", "unexpected token `resource`"),
         (&with("resource.majr > 1"), "publishers.cedar:2:", "majr"),
         (&with("resource.major > \"1\""), "publishers.cedar:2:", "Long"),
         (&with("context.reason == \"x\""), "publishers.cedar:2:", "reason"),

@@ -68,7 +68,7 @@ fn a_policy_that_asks_every_type_for_a_member_is_itself_the_mistake_and_takes_no
         // what has no members is asked for one
         (
             "permit (principal, action, resource) when { resource.y > 1 };",
-            "attribute `y` on any entity type that `resource` can be here not found",
+            "attribute `y` on entity type `l0::note` not found",
         ),
         // every line that has it would have to go
         (

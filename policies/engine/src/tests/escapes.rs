@@ -52,7 +52,7 @@ fn bug_a_name_or_an_annotation_in_a_text_or_comment_was_taken_for_the_one_that_i
     let named = "@notice(\"Group::'gone'\")\n// Group::\"gone\"\nforbid (principal in Group::\"gone\", action, resource);";
     let told = faults(named);
     assert!(told.iter().any(|one| one.starts_with("p.cedar:3:22: ")), "{told:?}");
-    let key = "@limit(\"1/day\") @notice(\"@limit_key\") // @limit_key\n@limit_key(\"line\") permit (principal, action, resource is payment::transfer);";
+    let key = "@limit(\"1/day\") @notice(\"@limit_key\") // @limit_key\n@limit_key(\"lime\") permit (principal, action, resource is payment::transfer);";
     let told = faults(key);
     assert!(matches!(&told[..], [one] if one.starts_with("p.cedar:2:1: ")), "{told:?}");
 }

@@ -336,7 +336,10 @@ fn entities() -> impl Strategy<Value = Vec<u8>> {
 fn with(policies: &str, entities: Vec<u8>) -> House {
     let (source, contexts) = (PolicySource { entities, ..one_file(policies) }, shipped_contexts());
     let limits = PolicyLimits::default();
-    let loaded = Policies::load(&source, &contexts, &limits);
+    // names that these entities do not declare are former ones
+    let live =
+        Policies::load(&one_file(policies), &contexts, &limits).unwrap_or_else(|faults| panic!("{faults:?}"));
+    let loaded = live.reload(&source, &contexts, &limits);
     House { policies: loaded.unwrap_or_else(|faults| panic!("{faults:?}\n{policies}")), contexts }
 }
 

@@ -12,7 +12,7 @@ fn versions() -> Vec<Arc<Context>> {
         context(&format!(
             r#"{{"context":"urn:contexts:bill:{version}","concepts":{{"sum":{{"type":"object","properties":{{
               "code":{{"type":"string","enum":[{codes}]}},
-              "account":{{"type":"string","pattern":"^[A-Z]{{2}}[0-9]{{2}}$"}},
+              "account":{{"type":"string","maxLength":4,"pattern":"^[A-Z]{{2}}[0-9]{{2}}$"}},
               "count":{{"type":"integer","minimum":1,"maximum":9}},
               "tags":{{"type":"array","items":{{"type":"string","maxLength":3}}}}
             }},"additionalProperties":false}}}}}}"#

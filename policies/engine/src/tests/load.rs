@@ -171,7 +171,7 @@ fn a_policy_that_can_never_match_is_refused() {
         AMBIGUITY,
         "action in [Action::\"QUERY\", Action::\"REQUEST\"]",
         "action == Action::\"INFORM\"",
-        &["p.cedar:1:1: policy `p.cedar#1`: unable to find an applicable action"],
+        &["p.cedar:1:1: policy `p.cedar#1`: policy is impossible"],
     );
     broken(AMBIGUITY, "Action::\"QUERY\"", "Action::\"ASK\"", &["`Action::\"ASK\"`"]);
     broken(
