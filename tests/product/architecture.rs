@@ -150,7 +150,7 @@ fn below_floor_four_clock_randomness_and_sockets_are_arguments() {
     let lower = [
         "contexts",
         "certs",
-        "policies",
+        "policies/engine",
         "firewall/message",
         "authority/statement",
         "firewall/negotiation",

@@ -318,52 +318,9 @@ fn fault_a_directory_that_moved_and_then_was_as_before_stayed_rejected_for_good(
     assert_eq!((&policies()["faults"], shown_live(&gateway)), (&json!([]), vec![digest_of(&a)]));
 }
 
+/// A set that takes somebody's rights away goes live with a warning.
 #[test]
-fn a_permit_whose_time_is_over_goes_live_and_is_told() {
-    let up = Up::start();
-    let behind = Scripted::saying(REPLY.to_owned());
-    let until = permit("until", "local_observation")
-        .replace(");\n", ") when { context.now < datetime(\"2024-12-31\") };\n");
-    let set = revision(
-        &up,
-        "set",
-        &[("a.cedar", permit("a", "current_decision")), ("until.cedar", until), replies()],
-    );
-    turn(&up.dir.join("current"), &set);
-    let gateway = gateway(&up, &behind, "");
-    let told = status(&gateway)["policies"].clone();
-    assert_eq!(told["current"], true, "{told}");
-    let warning = told["warnings"].to_string();
-    for part in [
-        "policy `until.cedar#until`: its condition is true for no message (`context.now < ",
-        "is never true, by the clock, as it stood when this was loaded)",
-    ] {
-        assert!(warning.contains(part), "{told}");
-    }
-    assert_eq!(gateway.post(&message(&decision())).status, 200);
-    assert_eq!(gateway.post(&message(&observation())).status, 403);
-}
-
-/// A forbid of each major by itself does not reach the next one: the operator is told, and nothing else changes.
-#[test]
-fn a_permit_that_the_next_major_would_pass_by_is_told_in_the_status() {
-    let up = Up::start();
-    let behind = Scripted::saying(REPLY.to_owned());
-    let each = "permit (principal in Group::\"partners\", action, resource);\n\
-                @id(\"each\") forbid (principal, action, resource is payment::transfer) when { resource.currency == \"USD\" && (context.major == 1 || context.major == 2) };\n";
-    let set = revision(&up, "set", &[("a.cedar", each.to_owned()), replies()]);
-    turn(&up.dir.join("current"), &set);
-    let gateway = gateway(&up, &behind, "");
-    let told = status(&gateway)["policies"].clone();
-    assert_eq!(told["current"], true, "{told}");
-    let why = "policy `a.cedar#each`: each major of `transfer` of the line `payment` is forbidden by itself";
-    assert!(told["warnings"][0].as_str().unwrap().contains(why), "{told}");
-    assert_eq!(gateway.post(&message(&decision())).status, 200);
-}
-
-/// What takes somebody's rights away stays told and keeps nothing out, over a restart too; what is new is judged as at a first start.
-#[test]
-fn attack_whoever_deletes_an_entry_or_takes_the_last_of_a_credential_keeps_a_gateway_from_starting_again() {
+fn attack_whoever_deletes_an_entry_or_takes_the_last_of_a_credential_keeps_a_right_while_the_gateway_runs() {
     let up = Up::start();
     let behind = Scripted::saying(REPLY.to_owned());
     let courier = "spiffe://semgate.test/agent/courier-5";
@@ -374,7 +331,7 @@ fn attack_whoever_deletes_an_entry_or_takes_the_last_of_a_credential_keeps_a_gat
     let files = [("a.cedar", permit("a", "current_decision")), ("held.cedar", held), replies()];
     let set = revision(&up, "set", &files);
     turn(&up.dir.join("current"), &set);
-    let mut gateway = gateway(&up, &behind, "[limits]\npolicy_poll = \"20ms\"\npolicy_settle = \"10ms\"\n");
+    let gateway = gateway(&up, &behind, "[limits]\npolicy_poll = \"20ms\"\npolicy_settle = \"10ms\"\n");
     assert_eq!(gateway.post(&message(&decision())).status, 200);
     let entities = std::fs::read(set.join("entities.json")).unwrap();
     let mut fewer: Value = serde_json::from_slice(&entities).unwrap();
@@ -385,85 +342,11 @@ fn attack_whoever_deletes_an_entry_or_takes_the_last_of_a_credential_keeps_a_gat
     wait_for("the set without them", || (shown_live(&gateway) == [digest_of(&set)]).then_some(()));
     let warned = |gateway: &support::gateway::Gateway| status(gateway)["policies"]["warnings"].to_string();
     let gone = |warnings: &str| {
-        warnings.contains("nobody has the credential `high-value-authorized`")
+        warnings.contains("high-value-authorized")
             && warnings.contains(&format!("`Agent::\\\"{courier}\\\"` is not in entities.json"))
     };
     assert!(gone(&warned(&gateway)), "{}", warned(&gateway));
-    for signal in ["TERM", "KILL"] {
-        gateway.restart(signal);
-        assert_eq!(status(&gateway)["policies"]["current"], true);
-        assert_eq!(shown_live(&gateway), [digest_of(&set)]);
-        assert!(gone(&warned(&gateway)), "{signal}: {}", warned(&gateway));
-        assert_eq!(gateway.post(&message(&decision())).status, 200, "{signal}");
-    }
-
-    let state = gateway.audit.parent().unwrap().to_owned();
-    let config = state.with_extension("toml");
-    let kept = state.join("policies-lived.json");
-    let check_of = |config: &Path| {
-        let out = Command::new(SEMGATE).args(["firewall", "check", "--config"]).arg(config).output().unwrap();
-        (out.status.success(), String::from_utf8(out.stderr).unwrap())
-    };
-    let check = || check_of(&config);
-    let (starts, said) = check();
-    assert!(starts, "{said}");
-    // what the start only warns of is told here too
-    let of_agent = format!("`Agent::\"{courier}\"` is not in entities.json");
-    for gone in ["nobody has the credential `high-value-authorized`", of_agent.as_str()] {
-        let warned = |line: &str| line.starts_with("warning: `policies`: held.cedar:") && line.contains(gone);
-        assert!(said.lines().any(warned), "{said}");
-    }
-    // of what is read from another place nobody can tell that it was live, although it is the same
-    let text = std::fs::read_to_string(&config).unwrap();
-    let other = config.with_extension("other.toml");
-    assert!(text.contains("policies = \"current\""), "{text}");
-    std::fs::write(&other, text.replace("policies = \"current\"", "policies = \"revisions/set\"")).unwrap();
-    let (starts, said) = check_of(&other);
-    assert!(!starts && said.contains("policy `held.cedar#courier`"), "{said}");
-    // the same of a text that is new, of one that was changed, and where nothing tells what was live
-    let news = permit("new", "current_decision")
-        .replace("principal in Group::\"partners\"", &format!("principal == Agent::\"{courier}\""));
-    std::fs::write(set.join("new.cedar"), &news).unwrap();
-    let told = wait_for("the new one is refused", || {
-        let told = status(&gateway)["policies"].clone();
-        (told["faults"] != json!([])).then_some(told)
-    });
-    let fault = "new.cedar:1:33: policy `new.cedar#new`";
-    assert!(told["faults"].to_string().contains(fault), "{told}");
-    let (starts, said) = check();
-    assert!(!starts && said.contains(fault), "{said}");
-    assert!(!said.contains("held.cedar"), "what was live is no fault: {said}");
-    std::fs::remove_file(set.join("new.cedar")).unwrap();
-    assert!(check().0, "{}", check().1);
-    let good = std::fs::read(&kept).unwrap();
-    for damaged in [None, Some(&good[..good.len() / 2])] {
-        match damaged {
-            Some(damaged) => std::fs::write(&kept, damaged).unwrap(),
-            None => std::fs::remove_file(&kept).unwrap(),
-        }
-        let (starts, said) = check();
-        assert!(!starts && said.contains("policy `held.cedar#courier`"), "{said}");
-    }
-    std::fs::write(&kept, good).unwrap();
-    assert!(check().0, "{}", check().1);
+    assert_eq!(gateway.post(&message(&decision())).status, 200);
     let strict = Command::new(SEMGATE).args(["policy", "check"]).arg(&set).output().unwrap();
-    assert!(!strict.status.success(), "`policy check` stays strict");
-    gateway.restart("TERM");
-    assert_eq!(gateway.post(&message(&decision())).status, 200);
-
-    // where it cannot be written the set is live all the same, and what is not any more is no excuse
-    let beside = kept.with_extension("new");
-    std::fs::create_dir(&beside).unwrap();
-    let held = std::fs::read(set.join("held.cedar")).unwrap();
-    std::fs::remove_file(set.join("held.cedar")).unwrap();
-    wait_for("the set without it", || (shown_live(&gateway) == [digest_of(&set)]).then_some(()));
-    wait_for("the log is told", || gateway.log().contains("cannot be kept over a restart").then_some(()));
-    wait_for("what was kept is gone", || (!kept.exists()).then_some(()));
-    assert_eq!(gateway.post(&message(&decision())).status, 200);
-    std::fs::write(set.join("held.cedar"), held).unwrap();
-    let (starts, said) = check();
-    assert!(!starts && said.contains("policy `held.cedar#courier`"), "{said}");
-    std::fs::remove_file(set.join("held.cedar")).unwrap();
-    std::fs::remove_dir(&beside).unwrap();
-    wait_for("it is kept once it can be", || kept.exists().then_some(()));
+    assert!(!strict.status.success(), "a start and `policy check` are strict");
 }

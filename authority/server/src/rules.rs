@@ -1,22 +1,19 @@
 //! Rules beside the rights of `[[publisher]]`: the authority's own policies, and the acts that need two persons. They narrow the rights and
 //! never widen them.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use semgate_contexts::{Digest, Line, Version};
-use semgate_policies::{Lived, PolicyLimits, PolicySource, PublisherAct, PublisherPolicies, Ruling};
+use semgate_policies::{PolicyLimits, PolicySource, PublisherAct, PublisherPolicies, Ruling};
 
 use crate::http::problem::{Code, Problem};
-use crate::{Config, RunFault, disk};
+use crate::{Config, RunFault};
 
 /// The policies in effect; replaced as a whole.
 #[derive(Debug)]
 pub(crate) struct Rules {
     dir: Option<PathBuf>,
-    /// File that remembers the live policies for the next start.
-    lived: PathBuf,
     live: RwLock<Option<Arc<PublisherPolicies>>>,
     /// Acts that need a second person whatever the policies say.
     four_eyes: Vec<PublisherAct>,
@@ -46,38 +43,20 @@ impl Rules {
     pub fn load(config: &Config) -> Result<Self, RunFault> {
         let rules = Self {
             dir: config.policies.clone(),
-            lived: config.state.join("policies-lived.json"),
             live: RwLock::default(),
             four_eyes: config.four_eyes.clone(),
         };
-        match &rules.dir {
-            Some(dir) => {
-                let lived = recall(&rules.lived, dir);
-                let live = read(dir, &lived)?;
-                tracing::info!("policies of publishers: {} of {}", live.count(), live.digest());
-                rules.go_live(live, dir, &lived);
-            }
-            // none are live, so earlier ones say nothing about later ones
-            None => forget(&rules.lived).map_err(RunFault::io("removing", &rules.lived))?,
+        if let Some(dir) = &rules.dir {
+            let live = read(dir, None)?;
+            tracing::info!("policies of publishers: {} of {}", live.count(), live.digest());
+            rules.go_live(live);
         }
         Ok(rules)
     }
 
-    /// Takes policies into use; `before` is the memory of the earlier ones.
-    fn go_live(&self, policies: PublisherPolicies, dir: &Path, before: &Lived) {
+    fn go_live(&self, policies: PublisherPolicies) {
         for why in policies.warnings() {
             tracing::warn!("policies of publishers: {why}");
-        }
-        let lived = policies.lived();
-        if lived != before
-            && let Err(why) = disk::write(&self.lived, lived.text(dir).as_bytes())
-        {
-            tracing::error!("which policies of publishers are live cannot be kept over a restart: {why}");
-            // a policy that is no longer live is no reason to accept it again
-            let left = if before.is_within(lived) { Ok(()) } else { forget(&self.lived) };
-            if let Err(why) = left {
-                tracing::error!("nor can `{}` be removed, of those before: {why}", self.lived.display());
-            }
         }
         *self.live.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(policies));
     }
@@ -94,11 +73,10 @@ impl Rules {
     /// Reads the directory again: all of it goes live, or nothing.
     pub fn reload(&self) {
         let Some(dir) = &self.dir else { return };
-        let lived = self.live().map(|live| live.lived().clone()).unwrap_or_default();
-        match read(dir, &lived) {
+        match read(dir, self.live().as_deref()) {
             Ok(policies) => {
                 tracing::info!("policies of publishers reloaded: {}", policies.digest());
-                self.go_live(policies, dir, &recall(&self.lived, dir));
+                self.go_live(policies);
             }
             Err(fault) => tracing::error!("the policies of publishers stay as they were: {fault}"),
         }
@@ -144,30 +122,15 @@ impl Rules {
     }
 }
 
-/// The memory of live policies for this directory; empty if it is unknown, so that every policy is judged as a new one.
-fn recall(path: &Path, dir: &Path) -> Lived {
-    let read = disk::read(path).map_err(|why| why.to_string()).and_then(|bytes| match bytes {
-        Some(bytes) => Lived::read(&bytes, dir, &PolicyLimits::default()).map_err(|why| why.to_string()),
-        None => Ok(Lived::default()),
-    });
-    read.unwrap_or_else(|why| {
-        tracing::warn!("which policies of publishers were live cannot be told: `{}`: {why}", path.display());
-        Lived::default()
-    })
-}
-
-fn forget(path: &Path) -> io::Result<()> {
-    match std::fs::remove_file(path) {
-        Err(why) if why.kind() != io::ErrorKind::NotFound => Err(why),
-        _ => Ok(()),
-    }
-}
-
-fn read(dir: &Path, lived: &Lived) -> Result<PublisherPolicies, RunFault> {
+fn read(dir: &Path, live: Option<&PublisherPolicies>) -> Result<PublisherPolicies, RunFault> {
     let limits = PolicyLimits::default();
     let fault = |what: String| RunFault::Config(format!("`policies`, `{}`: {what}", dir.display()));
     let source = PolicySource::read_dir(dir).map_err(|e| fault(e.to_string()))?;
-    PublisherPolicies::load_again(&source, lived, &limits).map_err(|faults| {
+    let loaded = match live {
+        Some(live) => live.reload(&source, &limits),
+        None => PublisherPolicies::load(&source, &limits),
+    };
+    loaded.map_err(|faults| {
         let all: Vec<String> = faults.iter().map(ToString::to_string).collect();
         fault(all.join("; "))
     })

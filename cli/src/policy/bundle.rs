@@ -98,7 +98,7 @@ impl Bundle {
     /// Refuses a set that no gateway would load.
     fn is_a_set(&self, source: &PolicySource, json: bool) -> Result<(), Fault> {
         Policies::parse(source, &PolicyLimits::default())
-            .map_err(|faults| inputs::rejected(&faults, json))?;
+            .map_err(|faults| inputs::rejected(&faults, source, json))?;
         if self.check || self.contexts.given() {
             let contexts = self.contexts.read()?;
             inputs::load(source, &contexts, &self.contexts.floors(), json)?;

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use clap::Args;
 use semgate_contexts::Context;
 use semgate_gateway::{Config, Remembered};
-use semgate_policies::{Floors, Policies, PolicyLimits, PolicySource};
+use semgate_policies::{Floors, Policies, PolicySource};
 use serde_json::json;
 
 use super::inputs::{self, Contexts};
 use crate::fault::{Doing, Fault};
-use crate::system;
 
 /// The policies, and the contexts beside them.
 #[derive(Debug, Args)]
@@ -42,11 +41,11 @@ impl Check {
             out!("{schema}");
         }
         let source = inputs::source(&self.policies)?;
-        let Beside { floors, limits, own, unjudged } = self.beside(&contexts)?;
-        let policies = inputs::load_within(&source, &contexts, (&floors, &limits), json)?;
-        // a gateway loads a set with policies without effect, because an agent may be disabled; a check reports them
+        let Beside { floors, own, unjudged } = self.beside(&contexts)?;
+        // the load check of a gateway; the analysis of a set that loads belongs behind it
+        let policies = inputs::load(&source, &contexts, &floors, json)?;
         if !policies.warnings().is_empty() {
-            return Err(inputs::idle(policies.warnings(), json));
+            return Err(inputs::warned(policies.warnings(), &source, json));
         }
         if let Some(why) = policies.floors_of_nothing(&own).first() {
             return Err(Fault::new(format_args!("`--floor`: {why}"))
@@ -56,12 +55,7 @@ impl Check {
             files: source.files.len(),
             policies: policies.ids().count(),
             contexts: contexts.len(),
-            warnings: PolicySource::strays(&self.policies)
-                .into_iter()
-                .chain(self.config.is_none().then(|| unvouched(&policies)).into_iter().flatten())
-                .chain(unjudged)
-                .chain(policies.advice().iter().map(ToString::to_string))
-                .collect(),
+            warnings: PolicySource::strays(&self.policies).into_iter().chain(unjudged).collect(),
         };
         report(&self.policies, &policies, &counts, (json, self.schema))
     }
@@ -69,14 +63,9 @@ impl Check {
     /// The floors and issuers of a gateway's configuration; floors of the command line replace its own.
     fn beside(&self, contexts: &[Arc<Context>]) -> Result<Beside, Fault> {
         let told = self.contexts.floors();
-        let limits = PolicyLimits { now: Some(system::now()), ..PolicyLimits::default() };
-        let mut beside = Beside { own: told.clone(), limits, ..Beside::default() };
+        let mut beside = Beside { own: told.clone(), ..Beside::default() };
         if let Some(file) = &self.config {
             let config = crate::firewall::load(file)?;
-            beside.limits.token_issuers = Some(config.token_issuers());
-            beside.limits.trust_domains = Some(config.met_domains());
-            beside.limits.scores = Some(config.limits.scores());
-            beside.limits.routes = Some(config.carried());
             beside.remembered(&config, contexts);
             beside.own.extend(config.floors.into_iter().filter(|(line, _)| !told.contains_key(line)));
         }
@@ -93,8 +82,7 @@ impl Check {
 struct Beside {
     /// All floors.
     floors: Floors,
-    limits: PolicyLimits,
-    /// The operator's floors, from the configuration and the command line.
+    /// The operator's floors, of the configuration and the command line.
     own: Floors,
     /// Unchecked parts, with the reason.
     unjudged: Vec<String>,
@@ -139,17 +127,7 @@ struct Counts {
     warnings: Vec<String>,
 }
 
-/// Token credentials that nobody can show unless the gateway configures their issuer.
-fn unvouched(policies: &Policies) -> Vec<String> {
-    let told = |(issuer, policy): (&str, &str)| {
-        format!(
-            "`{policy}` asks for a credential that tokens of `{issuer}` vouch for: whether a gateway takes such, `--config firewall.toml` says"
-        )
-    };
-    policies.token_issuers().map(told).collect()
-}
-
-/// Reports what would be live. A context that the set omits is refused in every message, so the check fails.
+/// Says what would be live. A context that the set leaves out is refused in every message, so the check does not call it good.
 fn report(
     dir: &Path,
     policies: &Policies,

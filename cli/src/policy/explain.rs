@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::Args;
 use semgate_contexts::{ContextUrn, Prefix, json};
 use semgate_inspect::Code;
-use semgate_policies::{Explainer, Parties, Policies, PolicyLimits, Recalled, Recorded};
+use semgate_policies::{Explainer, Parties, Recalled, Recorded};
 
 use super::audit::{self, Entry};
 use super::case::Way;
@@ -58,12 +58,6 @@ pub struct Explain {
     policies: PathBuf,
     #[command(flatten)]
     contexts: Contexts,
-    /// Most ways to pass to list
-    #[arg(long, value_name = "NUMBER")]
-    max_ways: Option<usize>,
-    /// Most evaluations of a policy in the search for these ways
-    #[arg(long, value_name = "NUMBER")]
-    max_looks: Option<usize>,
 }
 
 /// Remark on a refusal after all policies permitted and no limit applied: the agent behind was not reached, or the `@redact` of a permit
@@ -112,15 +106,11 @@ impl Explain {
     /// A file cannot be read, or a decision is not in the log or kept nothing.
     pub fn run(&self, json: bool) -> Result<u8, Fault> {
         let contexts = self.contexts.read()?;
-        let mut limits = PolicyLimits::default();
-        limits.max_ways = self.max_ways.unwrap_or(limits.max_ways);
-        limits.max_way_looks = self.max_looks.unwrap_or(limits.max_way_looks);
-        let explainer = inputs::bounded_explainer(&self.policies, &contexts, &limits, json)?;
+        let explainer = inputs::explainer(&self.policies, &contexts, json)?;
         let told = match (&self.message, &self.decision, &self.audit) {
             (Some(message), ..) => {
                 let (source, floors) = (inputs::source(&self.policies)?, self.contexts.floors());
-                let policies = Policies::load_as_live(&source, &contexts, &floors, &PolicyLimits::default());
-                let policies = policies.map_err(|faults| inputs::rejected(&faults, json))?;
+                let policies = inputs::load(&source, &contexts, &floors, json)?;
                 let stage = Stage::new(policies, contexts);
                 vec![self.message(message, &stage, &explainer)?]
             }

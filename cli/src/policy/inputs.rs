@@ -88,20 +88,8 @@ pub fn load(
     floors: &Floors,
     json: bool,
 ) -> Result<Policies, Fault> {
-    load_within(source, contexts, (floors, &PolicyLimits::default()), json)
-}
-
-/// Loads them within other bounds.
-///
-/// # Errors
-/// As [`load`].
-pub fn load_within(
-    source: &PolicySource,
-    contexts: &[Arc<Context>],
-    (floors, limits): (&Floors, &PolicyLimits),
-    json: bool,
-) -> Result<Policies, Fault> {
-    Policies::load_above(source, contexts, floors, limits).map_err(|faults| rejected(&faults, json))
+    Policies::load_above(source, contexts, floors, &PolicyLimits::default())
+        .map_err(|faults| rejected(&faults, source, json))
 }
 
 /// An explainer of the policies in a directory, with their text.
@@ -109,59 +97,38 @@ pub fn load_within(
 /// # Errors
 /// As [`load`].
 pub fn explainer(dir: &Path, contexts: &[Arc<Context>], json: bool) -> Result<Explainer, Fault> {
-    Explainer::load(&source(dir)?, contexts, &PolicyLimits::default())
-        .map_err(|faults| rejected(&faults, json))
+    let source = source(dir)?;
+    Explainer::load(&source, contexts, &PolicyLimits::default())
+        .map_err(|faults| rejected(&faults, &source, json))
 }
 
-/// An explainer of a possibly live set: warnings of a running gateway are warnings on standard error here too.
-///
-/// # Errors
-/// No gateway would load them; every fault is printed, a line each.
-pub fn live_explainer(dir: &Path, contexts: &[Arc<Context>], json: bool) -> Result<Explainer, Fault> {
-    bounded_explainer(dir, contexts, &PolicyLimits::default(), json)
-}
-
-/// An explainer of a possibly live set, within these limits.
-///
-/// # Errors
-/// As [`live_explainer`].
-pub fn bounded_explainer(
-    dir: &Path,
-    contexts: &[Arc<Context>],
-    limits: &PolicyLimits,
-    json: bool,
-) -> Result<Explainer, Fault> {
-    let explainer =
-        Explainer::load_as_live(&source(dir)?, contexts, limits).map_err(|faults| rejected(&faults, json))?;
-    let policies = explainer.policies();
-    for warning in policies.warnings().iter().chain(policies.advice()) {
-        tell!("warning: {warning}");
-    }
-    Ok(explainer)
-}
-
-/// Prints every fault, and returns the one to end with.
-pub fn rejected(faults: &[PolicyFault], json: bool) -> Fault {
-    printed(faults, json);
+/// Prints every fault with its source line; returns the final fault.
+pub fn rejected(faults: &[PolicyFault], source: &PolicySource, json: bool) -> Fault {
+    printed(faults, source, json);
     let count = faults.len();
     Fault::new(format_args!("{count} fault(s): this policy set would not be loaded"))
         .hint("a set is loaded whole or not at all; more may be told once these are mended")
 }
 
-/// Does the same for faults that a gateway only warns of.
-pub fn idle(warnings: &[PolicyFault], json: bool) -> Fault {
-    printed(warnings, json);
+/// Prints every warning with its source line; returns the final fault.
+pub fn warned(warnings: &[PolicyFault], source: &PolicySource, json: bool) -> Fault {
+    printed(warnings, source, json);
     let count = warnings.len();
-    Fault::new(format_args!("{count} fault(s): this policy set would be loaded, and these do nothing in it"))
-        .hint("a gateway only warns of them, so that neither an agent that is disabled, nor a day that passes, nor a stop of everything keeps a set out")
+    Fault::new(format_args!(
+        "{count} warning(s): a gateway would load this policy set, and these do nothing in it"
+    ))
+    .hint("a gateway only warns of a literal below a floor, so that a floor that rises keeps no set out")
 }
 
-fn printed(faults: &[PolicyFault], json: bool) {
+fn printed(faults: &[PolicyFault], source: &PolicySource, json: bool) {
     for fault in faults {
         if json {
             out!("{}", json!({"fault": fault.to_string()}));
-        } else {
-            out!("{fault}");
+            continue;
+        }
+        out!("{fault}");
+        if let Some(excerpt) = fault.excerpt(source) {
+            out!("{excerpt}");
         }
     }
 }

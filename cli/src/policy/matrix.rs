@@ -39,7 +39,7 @@ impl Words {
         let contexts = self.contexts.read()?;
         let mut limits = PolicyLimits::default();
         limits.max_matrix_looks = self.max_looks.unwrap_or(limits.max_matrix_looks);
-        let matrix = inputs::live_explainer(&self.policies, &contexts, json)?.matrix(&limits);
+        let matrix = inputs::explainer(&self.policies, &contexts, json)?.matrix(&limits);
         let matrix = matrix.map_err(|why| {
             Fault::new(why)
                 .hint("take fewer contexts (`--no-library`, `--context`), or allow more with `--max-looks`")

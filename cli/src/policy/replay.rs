@@ -72,10 +72,7 @@ impl Replay {
     /// nothing could be replayed or a decision is undecidable.
     pub fn run(&self, json: bool) -> Result<u8, Fault> {
         let contexts = self.contexts.read()?;
-        let explainer = match self.has_decided()? {
-            true => inputs::live_explainer(&self.policies, &contexts, json)?,
-            false => inputs::explainer(&self.policies, &contexts, json)?,
-        };
+        let explainer = inputs::explainer(&self.policies, &contexts, json)?;
         let mut report = Report::default();
         let own = explainer.policies().digest().to_string();
         let cut = audit::each(&self.log, |entry| {
@@ -116,17 +113,6 @@ impl Replay {
                 .status(UNDECIDED));
         }
         Ok(0)
-    }
-
-    /// Returns true if the candidate itself decided a record of the log: then it is live there.
-    fn has_decided(&self) -> Result<bool, Fault> {
-        let own = inputs::source(&self.policies)?.digest().to_string();
-        let mut found = false;
-        audit::each(&self.log, |entry| {
-            found |= entry.text("policy_digest") == Some(own.as_str());
-            Ok(())
-        })?;
-        Ok(found)
     }
 }
 

@@ -18,13 +18,13 @@ mod span;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use semgate_contexts::{Line, Prefix, Version};
-use semgate_policies::{Keep, KeepAs, PolicyLimits, Route};
+use semgate_policies::{Keep, KeepAs};
 
 pub use address::{Listen, Place, Upstream};
 pub use choices::{Admit, CardChoice, GroupChoice, HandshakeChoice, RouteChoices, StreamChoices, Transport};
@@ -254,56 +254,6 @@ impl Config {
     /// Policy inputs kept in records; `None` unless the operator names some.
     pub(crate) fn kept(&self) -> Option<Keep> {
         self.audit.values.as_ref().map(|values| Keep::new(values.clone(), self.limits.audit_asked_bytes))
-    }
-
-    /// Limits for loading policies, with the token issuers and the trust domains that they may name.
-    pub(crate) fn policy_limits(&self) -> PolicyLimits {
-        PolicyLimits {
-            token_issuers: Some(self.token_issuers()),
-            trust_domains: Some(self.met_domains()),
-            scores: Some(self.limits.scores()),
-            routes: Some(self.carried()),
-            ..self.limits.policies()
-        }
-    }
-
-    /// Names of the accepted token issuers.
-    #[must_use]
-    pub fn token_issuers(&self) -> BTreeSet<String> {
-        self.credential_issuers.iter().map(|issuer| issuer.name.clone()).collect()
-    }
-
-    /// Trust domains that a gateway can meet. These are the configured ones, those of the agents, and those of plain
-    /// listeners' senders.
-    #[must_use]
-    pub fn met_domains(&self) -> BTreeSet<String> {
-        let of_id = |id: &str| id.strip_prefix("spiffe://")?.split('/').next().map(str::to_owned);
-        let agents =
-            self.routes.iter().flat_map(|route| [Some(&route.receiver), route.plain_sender.as_ref()]);
-        let known = self.trust_domains.iter().map(|domain| domain.name.clone());
-        known.chain(agents.flatten().filter_map(|id| of_id(id))).collect()
-    }
-
-    /// The gateway's message routes: each agent with its binding, and handshakes always in native L8. A group contributes the
-    /// routes of its members.
-    #[must_use]
-    pub fn carried(&self) -> Vec<Route> {
-        let alone = self.routes.iter().filter(|route| route.choices.group.is_none());
-        let of = |route: &RouteConfig| {
-            let versions = route.choices.versions.iter().filter(|_| route.protocol == Protocol::A2a);
-            let own = Route {
-                receiver: route.receiver.clone(),
-                binding: route.protocol.as_str(),
-                versions: versions.map(|version| version.as_str().to_owned()).collect(),
-            };
-            let shaken = route.choices.handshake.is_some().then(|| Route {
-                binding: Protocol::L8.as_str(),
-                versions: BTreeSet::new(),
-                ..own.clone()
-            });
-            std::iter::once(own).chain(shaken)
-        };
-        alone.flat_map(of).collect()
     }
 
     /// Reads and checks a file. Relative paths in it are relative to its own directory.

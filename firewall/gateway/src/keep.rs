@@ -17,14 +17,12 @@ use semgate_inspect::owners::{Journal, Kind, Owned, Owners};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use minimums::MinimumsKeeper;
-pub(crate) use policies::PolicyMemory;
 pub(crate) use tools::keep_tools;
 
 use crate::fault::RunFault;
 use crate::lane::Shared;
 
 mod minimums;
-mod policies;
 #[cfg(test)]
 mod tests;
 mod tools;

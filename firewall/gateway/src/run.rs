@@ -67,7 +67,7 @@ pub fn check(config: &Config) -> Result<Checked, RunFault> {
     let current = state.report().current && contexts > 0;
     let floors = if current { state.floors_of_nothing(&policies) } else { Vec::new() };
     let unkept = if state.report().current { state.unkept(&policies) } else { Vec::new() };
-    let idle = policies.warnings().iter().chain(policies.advice()).map(ToString::to_string);
+    let idle = policies.warnings().iter().map(ToString::to_string);
     let policies_idle = if state.report().current { idle.collect() } else { Vec::new() };
     let unlisted = parts.followers.iter().map(Follower::view).flat_map(|view| {
         let keys = view.unlisted_log_keys().to_vec();

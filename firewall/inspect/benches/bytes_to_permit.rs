@@ -9,7 +9,7 @@
 
 #[path = "../tests/common/mod.rs"]
 mod common;
-#[path = "../../../policies/benches/many/mod.rs"]
+#[path = "../../../policies/engine/benches/many/mod.rs"]
 mod many;
 #[path = "../tests/common/stage.rs"]
 mod stage;

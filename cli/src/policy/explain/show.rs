@@ -161,35 +161,13 @@ fn show(same: &[&Recalled]) {
             folded(&of_part, asks_alike).iter().for_each(|same| show_policies(same));
         }
     }
-    show_ways(&recalled.explanation);
-}
-
-fn show_ways(Explanation { to_pass, .. }: &Explanation) {
-    let together = match (to_pass.all.len(), to_pass.one_of.is_empty()) {
-        (0, _) => None,
-        (1, true) => Some("to pass"),
-        _ => Some("to pass, all of these"),
-    };
-    if let Some(heading) = together {
-        out!("  {heading}:");
-        to_pass.all.iter().for_each(|need| out!("    {need}"));
-    }
-    if !to_pass.one_of.is_empty() {
-        out!(
-            "  {}, one of these, each enough by itself:",
-            if together.is_some() { "and" } else { "to pass" }
-        );
-        to_pass.one_of.iter().for_each(|way| out!("    {way}"));
-    }
-    if to_pass.more {
-        out!("  there may be more ways than these: allow more with `--max-ways` or `--max-looks`");
-    }
+    recalled.explanation.note.iter().for_each(|note| out!("  {note}"));
 }
 
 fn show_policies(same: &[&&Weighed]) {
     for policy in same {
         let effect = if policy.permits { "permit" } else { "forbid" };
-        out!("    {effect} {} ({})", policy.id, policy.place);
+        out!("    {effect} {} ({})", policy.id, policy.location);
     }
     let Some(policy) = same.first() else { return };
     if let Some(asks) = &policy.asks {
@@ -205,8 +183,8 @@ fn show_policies(same: &[&&Weighed]) {
         out!("      scope: {wish}");
     }
     for condition in &policy.conditions {
-        // each of several has a place of its own
-        let place = if same.len() == 1 { format!("{} ", condition.place) } else { String::new() };
+        // of several, each has a place of its own
+        let place = if same.len() == 1 { format!("{} ", condition.location) } else { String::new() };
         out!("      {place}{} {}: {}", condition.clause, condition.text, holds(&condition.holds));
     }
 }
@@ -222,7 +200,7 @@ fn holds(holds: &Holds) -> String {
 }
 
 fn as_json(recalled: &Recalled) -> Value {
-    let Explanation { policies, to_pass, .. } = &recalled.explanation;
+    let Explanation { policies, note, .. } = &recalled.explanation;
     let policies: Vec<Value> = policies.iter().map(policy_json).collect();
     json!({
         "concept": recalled.concept,
@@ -232,7 +210,7 @@ fn as_json(recalled: &Recalled) -> Value {
         "then_redacted": recalled.then_redacted,
         "missing": recalled.missing,
         "policies": policies,
-        "to_pass": {"all": to_pass.all, "one_of": to_pass.one_of, "more": to_pass.more},
+        "note": note,
     })
 }
 
@@ -241,7 +219,7 @@ fn policy_json(policy: &Weighed) -> Value {
         .conditions
         .iter()
         .map(|one| {
-            json!({"place": one.place.to_string(), "clause": one.clause, "text": one.text, "holds": holds(&one.holds)})
+            json!({"place": one.location.to_string(), "clause": one.clause, "text": one.text, "holds": holds(&one.holds)})
         })
         .collect();
     let part = match policy.part {
@@ -253,7 +231,7 @@ fn policy_json(policy: &Weighed) -> Value {
     json!({
         "id": policy.id,
         "effect": if policy.permits { "permit" } else { "forbid" },
-        "place": policy.place.to_string(),
+        "place": policy.location.to_string(),
         "part": part,
         "asks": policy.asks,
         "limit": policy.limit,

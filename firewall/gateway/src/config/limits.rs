@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use semgate_contexts::json;
-use semgate_policies::{PolicyLimits, ScoreBounds};
+use semgate_policies::PolicyLimits;
 use serde::{Deserialize, Serialize};
 
 use super::fault::ConfigFault;
@@ -229,18 +229,10 @@ pub struct Limits {
     /// Comparisons of a context line with a policy about every type, in one load. 100,000: ten such policies with ten
     /// thousand lines within half a minute. Past it, such a policy is a fault.
     pub policy_line_looks: usize,
-    /// Conditional permit and forbid pairs that one load compares ([`PolicyLimits::max_shadow_pairs`]).
-    pub policy_shadow_pairs: usize,
-    /// Comparisons of a policy with a route in one load ([`PolicyLimits::max_route_looks`]).
-    pub policy_route_looks: usize,
-    /// Nesting depth of a policy ([`PolicyLimits::max_nesting`]).
+    /// How deep a policy may nest ([`PolicyLimits::max_nesting`]).
     pub policy_nesting: usize,
-    /// Steps to judge one policy ([`PolicyLimits::max_policy_steps`]).
-    pub policy_steps: u64,
-    /// Steps to judge all policies of one load ([`PolicyLimits::max_steps`]).
-    pub policies_steps: u64,
-    /// Bytes of compiled contexts in memory, in equal parts for all authorities. One line may take a quarter of its
-    /// authority's part. 256 MiB: thousands of documents of usual size.
+    /// Bytes that compiled contexts take in memory, of all authorities together, each an equal part; of one line a quarter of its
+    /// authority's. 256 MiB: thousands of documents as people write them.
     pub context_bytes: u64,
     /// Time to deliver one push notification: name lookup, connection and head of the answer. 10 s: receivers are far away,
     /// and the agent waits.
@@ -340,11 +332,7 @@ impl Default for Limits {
             policy_budgets: 1_024,
             policy_left_out_tries: 512,
             policy_line_looks: 100_000,
-            policy_shadow_pairs: 100_000,
-            policy_route_looks: 200_000,
             policy_nesting: 500,
-            policy_steps: 2_000_000,
-            policies_steps: 200_000_000,
             context_bytes: 256 << 20,
             push_timeout: Duration::from_secs(10),
             fetch_timeout: Duration::from_secs(10),
@@ -365,17 +353,7 @@ impl Limits {
         }
     }
 
-    /// Maximum scores of a message. Larger messages are refused before policies are asked.
-    #[must_use]
-    pub fn scores(&self) -> ScoreBounds {
-        let bytes = |bytes: usize| u64::try_from(bytes).unwrap_or(u64::MAX);
-        let message_bytes = bytes(self.body_bytes.max(self.reply_bytes).max(self.event_bytes));
-        // text of a message, in and outside marked members, and the text before it
-        let text_length = message_bytes.saturating_mul(2).saturating_add(bytes(self.appended_text));
-        ScoreBounds { message_bytes, concepts: bytes(self.concepts.max(self.reply_concepts)), text_length }
-    }
-
-    /// Limits of a policy set.
+    /// The bounds of a policy set among them.
     pub(crate) fn policies(&self) -> PolicyLimits {
         PolicyLimits {
             max_file_bytes: self.policy_file_bytes,
@@ -388,11 +366,7 @@ impl Limits {
             max_budgets: self.policy_budgets,
             max_left_out_tries: self.policy_left_out_tries,
             max_line_looks: self.policy_line_looks,
-            max_shadow_pairs: self.policy_shadow_pairs,
-            max_route_looks: self.policy_route_looks,
             max_nesting: self.policy_nesting,
-            max_policy_steps: self.policy_steps,
-            max_steps: self.policies_steps,
             ..PolicyLimits::default()
         }
     }
@@ -512,11 +486,7 @@ file_limits! {
         policy_budgets: usize = 1..=1_000_000,
         policy_left_out_tries: usize = 0..=1_000_000,
         policy_line_looks: usize = 0..=1_000_000_000,
-        policy_shadow_pairs: usize = 0..=1_000_000_000,
-        policy_route_looks: usize = 0..=1_000_000_000,
         policy_nesting: usize = 16..=500,
-        policy_steps: u64 = 1_000..=1_000_000_000_000,
-        policies_steps: u64 = 1_000..=1_000_000_000_000,
         context_bytes: u64 = 1_048_576..=1_099_511_627_776,
         proposals: usize = 1..=65_536,
         proposals_of_all: usize = 1..=16_777_216,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use semgate_contexts::{Context, Digest};
-use semgate_policies::{Floors, Lived, Policies, PolicyFault, PolicyLimits, PolicySource};
+use semgate_policies::{Floors, Policies, PolicyFault, PolicyLimits, PolicySource};
 use tokio::sync::watch;
 
 #[cfg(feature = "plain-proxy")]
@@ -20,7 +20,6 @@ pub(crate) use first::none;
 pub(crate) use first::{Begun, First, first, shadow_faults};
 pub(crate) use state::{PolicyReport, PolicyState, PolicyStates};
 
-use self::first::by_the_clock;
 use self::place::{Found, Place};
 use self::steady::Stamp;
 use super::Publisher;
@@ -28,7 +27,6 @@ use super::aside::{Aside, Haste};
 use crate::clock::unix_now;
 use crate::config::{Config, ShadowConfig};
 use crate::fault::RunFault;
-use crate::keep::PolicyMemory;
 
 /// Number of waits for a directory that keeps changing before the operator is warned. It is not read until it settles, since
 /// a half-written set is never intended.
@@ -62,12 +60,7 @@ pub(super) struct Task {
     /// The last good set, and the contexts of its validation. It is validated against new contexts even if the set on disk is
     /// rejected.
     good: Option<(Arc<PolicySource>, Vec<Digest>)>,
-    /// The last live set, as kept across a restart, and its file.
-    lived: Lived,
-    memory: PolicyMemory,
-    /// True if the live set could not be stored.
-    unwritten: bool,
-    /// The last logged faults.
+    /// The faults that the log was told last.
     told: Vec<String>,
 }
 
@@ -106,15 +99,12 @@ impl Task {
         Self {
             seat: Seat::Live,
             reload: publisher.reload.subscribe(),
-            memory: PolicyMemory::live(&config.state, begun.place.path()),
             place: begun.place,
             good: begun.source.map(|source| (source, publisher.digests())),
-            lived: begun.lived,
-            unwritten: false,
             poll: limits.policy_poll,
             settle: limits.policy_settle,
             tries: limits.policy_read_tries,
-            limits: config.policy_limits(),
+            limits: config.limits.policies(),
             publisher,
             aside: begun.aside,
             state,
@@ -134,20 +124,17 @@ impl Task {
         publisher: Rc<Publisher>,
         state: Arc<PolicyState>,
     ) -> Result<Self, RunFault> {
-        let memory = PolicyMemory::shadow(&config.state, &shadow.policies);
-        let lived = memory.recall(&config.policy_limits());
         let place = Place::Directory(shadow.policies.clone());
         // a thread of its own, so that the live set does not wait for it
         let aside = Aside::start("semgate-shadow")?;
-        let begun = Begun { source: None, place, version: None, lived, floors: Floors::new(), aside };
+        let begun = Begun { source: None, place, version: None, floors: Floors::new(), aside };
         let task = Self::new(config, begun, publisher, state);
-        Ok(Self { seat: Seat::Shadow { one_in: shadow.one_in }, tried: None, memory, ..task })
+        Ok(Self { seat: Seat::Shadow { one_in: shadow.one_in }, tried: None, ..task })
     }
 
     pub(super) async fn run(mut self) {
         if self.state.report().current {
             self.count("accepted");
-            self.keep().await;
         } else {
             // the start's result; a set that only waits for contexts is not a fault yet
             if !self.publisher.contexts().is_empty() {
@@ -172,9 +159,6 @@ impl Task {
 
     /// Checks for changes since the last trial. `asked` forces a read for the operator.
     async fn look(&mut self, asked: bool) {
-        if self.unwritten {
-            self.keep().await;
-        }
         let (contexts, digests) = (self.publisher.contexts(), self.publisher.digests());
         let floors = self.publisher.floors();
         let same_contexts =
@@ -248,19 +232,17 @@ impl Task {
         self.state.loading(digest);
         let (live, haste) = (self.live(), self.haste());
         let (kept, beside) = (Arc::clone(&source), contexts.clone());
-        let (nothing_known, limits) = (contexts.is_empty(), by_the_clock(self.limits.clone()));
-        let lived = if live.is_none() { self.lived.clone() } else { Lived::default() };
+        let (nothing_known, limits) = (contexts.is_empty(), self.limits.clone());
         let load = move || match live {
             // live policies are not dropped to make room for a policy that does not fit
             Some(live) => live.reload_above(&source, &contexts, &floors, &limits),
-            None => Policies::load_again_above(&source, &contexts, (&lived, &floors), &limits),
+            None => Policies::load_above(&source, &contexts, &floors, &limits),
         };
         match self.aside.run(haste, load).await {
             Some(Ok(policies)) => match self.place.remember(version, digest) {
                 Ok(()) => {
                     self.good = Some((kept, digests));
                     self.accepted(policies);
-                    self.keep().await;
                 }
                 Err(why) => {
                     // the next check may be able to store it
@@ -287,25 +269,7 @@ impl Task {
         }
     }
 
-    /// Stores the live set for a restart, and retries at each check. A failure affects no message; the next start only knows
-    /// less about earlier policies.
-    async fn keep(&mut self) {
-        let Some(live) = self.live().filter(|live| *live.lived() != self.lived) else { return };
-        let (memory, lived, before) = (self.memory.clone(), live.lived().clone(), self.lived.clone());
-        let write = move || memory.keep(&lived, &before).map(|()| lived);
-        let written = self.aside.run(self.haste(), write).await;
-        match written.unwrap_or_else(|| Err(std::io::Error::other("the thread that writes it panicked"))) {
-            Ok(lived) => (self.lived, self.unwritten) = (lived, false),
-            Err(why) if !self.unwritten => {
-                let path = self.memory.path().display();
-                tracing::error!(%why, %path, "which policies are live cannot be kept over a restart; one that does nothing any more may be refused then");
-                self.unwritten = true;
-            }
-            Err(_) => {}
-        }
-    }
-
-    /// The policy set of this role in use.
+    /// The set of this seat that is asked.
     fn live(&self) -> Option<Arc<Policies>> {
         self.state.report().live.and_then(|_| match self.seat {
             Seat::Live => Some(self.publisher.policies()),
@@ -328,7 +292,7 @@ impl Task {
         if with == digests {
             return;
         }
-        let (limits, floors) = (by_the_clock(self.limits.clone()), self.publisher.floors());
+        let (limits, floors) = (self.limits.clone(), self.publisher.floors());
         let again = Arc::clone(&source);
         let load = move || live.reload_above(&again, &contexts, &floors, &limits);
         if let Some(Ok(policies)) = self.aside.run(self.haste(), load).await {

@@ -5,7 +5,6 @@ use crate::common;
 use common::agent::Agent;
 use common::authority::Live;
 use common::{Gateway, House, message, plain_route, reply, wait};
-use semgate_contexts::{Line, Version};
 use semgate_gateway::RunFault;
 use semgate_policies::PolicySource;
 use semgate_statement::Act;
@@ -205,71 +204,12 @@ fn policies_are_swapped_whole_and_a_rejected_set_leaves_the_last_good_one_live()
     let status = gateway.admin("/status").json();
     assert_eq!(status["policies"]["current"], true);
     let told = status["policies"]["warnings"].to_string();
-    assert!(told.contains("nobody has the credential `high-value-authorized`"), "{told}");
+    assert!(told.contains("high-value-authorized"), "{told}");
     assert_ne!(status["policies"]["digest"], first);
 
     std::fs::remove_dir_all(house.path("policies")).unwrap();
     wait("gone", || gateway.admin("/status").json()["policies"]["current"] == false);
     assert_eq!(code(&gateway), "policy_denied");
-}
-
-/// The running gateway refused the policy, and the next start made the set live with a warning.
-#[test]
-fn attack_a_policy_that_no_floor_lets_match_goes_live_by_a_restart() {
-    let mut house = House::new();
-    let live = Live::start(&house);
-    house.url = live.url();
-    let agent = Agent::saying(&reply());
-    let config = || house.config(&plain_route(agent.port), "");
-    let above = |floor: &str| {
-        let mut config = config();
-        let (line, version) = (Line::parse("payment").unwrap(), Version::parse(floor).unwrap());
-        config.floors = [(line, version)].into();
-        config
-    };
-    let with = |version: &str| {
-        let mut source = PolicySource::shipped();
-        let permit =
-            format!("permit (principal, action, resource is payment::transfer) when {{ {version} }};");
-        source.files.push(("zz.cedar".to_owned(), permit));
-        house.write_policies(&source);
-    };
-    let below = |floor: &str| format!("and the floor lets nothing below `{floor}` through");
-    let policies = |gateway: &Gateway| gateway.admin("/status").json()["policies"].clone();
-    let refused = |gateway: &Gateway, floor: &str| {
-        wait("the refusal", || policies(gateway)["faults"].to_string().contains(&below(floor)));
-        let told = policies(gateway);
-        assert_eq!((&told["current"], told["digest"].is_null()), (&false.into(), true), "{told}");
-        assert_eq!((gateway.admin("/readyz").status, code(gateway)), (503, "policy_denied".to_owned()));
-        assert!(!house.path("state/policies-lived.json").exists(), "it never lived");
-    };
-    // by the authority's floor, on a first start and on the next one, which remembers it
-    with("context.major == 1 && context.minor == 0");
-    for _ in 0..2 {
-        let gateway = Gateway::start(config());
-        refused(&gateway, "v1.1");
-    }
-    let told = semgate_gateway::check(&config()).unwrap().policies_wrong;
-    assert!(told.len() == 1 && told[0].ends_with(&below("v1.1")), "{told:?}");
-    // by the operator's own
-    with("context.major == 1");
-    refused(&Gateway::start(above("v2.0")), "v2.0");
-    let told = semgate_gateway::check(&above("v2.0")).unwrap().policies_wrong;
-    assert!(told.len() == 1 && told[0].ends_with(&below("v2.0")), "{told:?}");
-
-    // what was live is told and keeps no gateway from starting above a floor that rose
-    let gateway = Gateway::start(config());
-    gateway.ready();
-    assert_eq!(code(&gateway), "allowed");
-    drop(gateway);
-    let checked = semgate_gateway::check(&above("v2.0")).unwrap();
-    assert_eq!(checked.policies_wrong, Vec::<String>::new());
-    assert!(checked.policies_idle.iter().any(|why| why.ends_with(&below("v2.0"))), "{checked:?}");
-    let gateway = Gateway::start(above("v2.0"));
-    assert_eq!(code(&gateway), "allowed");
-    let told = policies(&gateway);
-    assert_eq!(told["current"], true, "{told}");
-    assert!(told["warnings"].to_string().contains(&below("v2.0")), "{told}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What policies ask for beyond letting a message pass: approvals, limits, members that are taken out of replies.
 
 use crate::common;
-#[path = "../../../../policies/benches/many/mod.rs"]
+#[path = "../../../../policies/engine/benches/many/mod.rs"]
 mod many;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};

@@ -5,14 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use semgate_contexts::{Context, DocumentLimits, Prefix, library};
-use semgate_policies::{Floors, Lived, Policies, PolicyFault, PolicyLimits, PolicySource};
+use semgate_policies::{Floors, Policies, PolicyFault, PolicyLimits, PolicySource};
 
 use super::place::{Found, Place};
 use super::{Aside, PolicyState};
-use crate::clock::unix_now;
 use crate::config::Config;
 use crate::fault::RunFault;
-use crate::keep::PolicyMemory;
 
 /// Live while the real policies cannot be validated for lack of contexts. It refuses everything, and gives the same answer
 /// about every line. So callers are told about the missing status. The forbid states that it is intended, so that the permit
@@ -32,7 +30,6 @@ pub(crate) struct First {
     pub(super) version: Option<u64>,
     /// Faults of the policies with the known contexts that no later context can mend. Nothing passes then.
     pub(crate) wrong: Vec<String>,
-    lived: Lived,
     floors: Floors,
     aside: Aside,
 }
@@ -49,11 +46,10 @@ pub(crate) fn first(config: &Config, contexts: &[Arc<Context>], floors: Floors) 
     let place = Place::live(config)?;
     let path = place.path().to_owned();
     let fault = |faults: &[PolicyFault]| RunFault::Policies { path: path.clone(), why: join(faults) };
-    let limits = by_the_clock(config.policy_limits());
+    let limits = config.limits.policies();
     let tries = config.limits.policy_read_tries;
     let state = PolicyState::live(config);
-    let lived = PolicyMemory::live(&config.state, place.path()).recall(&limits);
-    // on the thread that loads later sets too
+    // by the thread that will load the next ones
     let aside = Aside::start("semgate-policies")?;
     let panicked = || RunFault::system("policies", "the thread that loads them panicked");
     let (from, within) = (place.clone(), limits.clone());
@@ -61,8 +57,8 @@ pub(crate) fn first(config: &Config, contexts: &[Arc<Context>], floors: Floors) 
     let Found { source, digest, version, .. } = read.map_err(|why| place.unread(&why))?;
     let load = {
         let (source, contexts, limits) = (Arc::clone(&source), contexts.to_vec(), limits.clone());
-        let (lived, floors) = (lived.clone(), floors.clone());
-        move || Policies::load_again_above(&source, &contexts, (&lived, &floors), &limits)
+        let floors = floors.clone();
+        move || Policies::load_above(&source, &contexts, &floors, &limits)
     };
     match aside.wait(load).ok_or_else(panicked)? {
         Ok(policies) => {
@@ -74,7 +70,6 @@ pub(crate) fn first(config: &Config, contexts: &[Arc<Context>], floors: Floors) 
                 place,
                 version,
                 wrong: Vec::new(),
-                lived,
                 floors,
                 aside,
             })
@@ -85,7 +80,7 @@ pub(crate) fn first(config: &Config, contexts: &[Arc<Context>], floors: Floors) 
             let wrong = faults.iter().filter(|fault| !contexts.is_empty() && !fault.waits_for_contexts());
             let wrong = wrong.map(ToString::to_string).collect();
             let policies = waiting(&source, &limits).map_err(|faults| fault(&faults))?;
-            Ok(First { policies, state, source: None, place, version, wrong, lived, floors, aside })
+            Ok(First { policies, state, source: None, place, version, wrong, floors, aside })
         }
         Err(mut faults) => {
             // faults that later contexts may mend would hide the permanent ones
@@ -93,11 +88,6 @@ pub(crate) fn first(config: &Config, contexts: &[Arc<Context>], floors: Floors) 
             Err(fault(&faults))
         }
     }
-}
-
-/// Limits for a load that happens now.
-pub(super) fn by_the_clock(limits: PolicyLimits) -> PolicyLimits {
-    PolicyLimits { now: Some(unix_now()), ..limits }
 }
 
 impl First {
@@ -114,9 +104,9 @@ impl First {
 
     /// Start values of the task that keeps the policies live.
     pub(crate) fn begun(&mut self) -> Begun {
-        let (lived, floors) = (std::mem::take(&mut self.lived), std::mem::take(&mut self.floors));
+        let floors = std::mem::take(&mut self.floors);
         let (place, aside) = (self.place.clone(), self.aside.clone());
-        Begun { source: self.source.take(), place, version: self.version, lived, floors, aside }
+        Begun { source: self.source.take(), place, version: self.version, floors, aside }
     }
 }
 
@@ -125,9 +115,7 @@ pub(crate) struct Begun {
     pub(super) source: Option<Arc<PolicySource>>,
     pub(super) place: Place,
     pub(super) version: Option<u64>,
-    /// The last live set before this start.
-    pub(super) lived: Lived,
-    /// Floors known at the start.
+    /// The floors that the start knew.
     pub(super) floors: Floors,
     /// Thread that loaded the set.
     pub(super) aside: Aside,
@@ -136,14 +124,10 @@ pub(crate) struct Begun {
 /// Faults of the shadow policies with these contexts and floors; empty without shadow policies.
 pub(crate) fn shadow_faults(config: &Config, contexts: &[Arc<Context>], floors: &Floors) -> Vec<String> {
     let Some(shadow) = &config.shadow else { return Vec::new() };
-    let limits = config.policy_limits();
+    let limits = config.limits.policies();
     let place = Place::Directory(shadow.policies.clone());
     let faults = match place.read(&limits, config.limits.policy_read_tries) {
-        Ok(found) => {
-            let lived = PolicyMemory::shadow(&config.state, &shadow.policies).recall(&limits);
-            let loaded = Policies::load_again_above(&found.source, contexts, (&lived, floors), &limits);
-            loaded.err().unwrap_or_default()
-        }
+        Ok(found) => Policies::load_above(&found.source, contexts, floors, &limits).err().unwrap_or_default(),
         Err(fault) => vec![fault],
     };
     faults.iter().map(ToString::to_string).collect()

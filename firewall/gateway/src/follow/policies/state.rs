@@ -89,7 +89,7 @@ impl PolicyState {
     pub(super) fn warnings(&self, policies: &Policies) -> Vec<String> {
         let unkept = self.unkept(policies).into_iter().map(|why| format!("audit_values: {why}"));
         let floors = self.floors_of_nothing(policies).into_iter().map(|why| format!("floors: {why}"));
-        let told = policies.warnings().iter().chain(policies.advice()).map(ToString::to_string);
+        let told = policies.warnings().iter().map(ToString::to_string);
         self.told(told.chain(unkept).chain(floors))
     }
 

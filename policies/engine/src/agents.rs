@@ -1,0 +1,373 @@
+//! The agents of `entities.json`, read strictly: closed members, no duplicates, no name that could pass for another.
+
+use std::collections::{BTreeSet, HashMap};
+
+use semgate_contexts::Digest;
+use semgate_contexts::json::{self, Json, Object};
+
+use crate::credentials::is_shown;
+use crate::suggest::closest;
+use crate::{PolicyFault, PolicyLimits, json_locations};
+
+/// The file, as faults name it.
+const FILE: &str = "entities.json";
+
+/// One agent as `entities.json` describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentEntry {
+    /// The SPIFFE id, the value of the verified certificate.
+    pub id: String,
+    /// The one other name that `sender_id` may use; never looks like a SPIFFE id.
+    pub alias: Option<String>,
+    /// Groups, sorted.
+    pub groups: Vec<String>,
+    /// Credentials, sorted.
+    pub credentials: Vec<String>,
+    /// A disabled agent is denied everything.
+    pub disabled: bool,
+    /// Digest of the entry's content, so that two states of one agent can be told apart.
+    pub digest: Digest,
+}
+
+/// The trust domain of a SPIFFE id; empty for what is none.
+pub(crate) fn domain_of(id: &str) -> &str {
+    id.strip_prefix("spiffe://").and_then(|rest| rest.split('/').next()).unwrap_or_default()
+}
+
+/// A kind of name that `entities.json` declares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Declared {
+    Agent,
+    Group,
+    Credential,
+}
+
+/// All agents, by position, id and alias.
+#[derive(Debug, Default)]
+pub(crate) struct Agents {
+    entries: Vec<AgentEntry>,
+    by_id: HashMap<Box<str>, u32>,
+    by_alias: HashMap<Box<str>, u32>,
+    groups: BTreeSet<String>,
+    credentials: BTreeSet<String>,
+}
+
+impl Agents {
+    /// Reads `entities.json`; every fault in it is reported, the first of each member.
+    pub fn read(bytes: &[u8], limits: &PolicyLimits) -> Result<Self, Vec<PolicyFault>> {
+        if bytes.len() > limits.max_entities_bytes {
+            return Err(vec![PolicyFault::TooLarge {
+                what: "bytes of `entities.json`".to_owned(),
+                limit: limits.max_entities_bytes,
+            }]);
+        }
+        // Nodes: an agent is an object with two lists and their items.
+        let bounds = json::Limits {
+            max_bytes: limits.max_entities_bytes,
+            max_depth: 8,
+            max_nodes: limits.max_entities_bytes,
+            ..json::Limits::default()
+        };
+        let document = json::read(bytes, &bounds).map_err(|fault| {
+            let (location, why) = (json_locations::of_fault(FILE, bytes, fault), fault.to_string());
+            vec![PolicyFault::Entities { location, pointer: String::new(), why }]
+        })?;
+        let mut agents = Self::default();
+        let mut faults = Vec::new();
+        agents.document(&document, limits, &mut faults);
+        if faults.is_empty() {
+            return Ok(agents);
+        }
+        json_locations::locate(FILE, bytes, &mut faults);
+        Err(faults)
+    }
+
+    fn document(&mut self, document: &Json<'_>, limits: &PolicyLimits, faults: &mut Vec<PolicyFault>) {
+        let Json::Object(root) = document else {
+            faults.push(at("", "not an object"));
+            return;
+        };
+        closed(root, &["agents", "credentials", "groups"], "", faults);
+        let mut declared = |name: &str| {
+            let pointer = format!("/{name}");
+            root.get(name).map(|list| names(list, &pointer, usize::MAX, faults))
+        };
+        let (groups, credentials) = (declared("groups"), declared("credentials"));
+        self.groups.extend(groups.iter().flatten().cloned());
+        self.credentials.extend(credentials.iter().flatten().cloned());
+        let Some(Json::Array(list)) = root.get("agents") else {
+            faults.push(at("/agents", "missing, or not a list"));
+            return;
+        };
+        if list.len() > limits.max_agents {
+            faults.push(PolicyFault::TooLarge { what: "agents".to_owned(), limit: limits.max_agents });
+            return;
+        }
+        for (position, item) in list.iter().enumerate() {
+            let pointer = format!("/agents/{position}");
+            if let Some(entry) = entry(item, &pointer, limits, faults) {
+                for group in &entry.groups {
+                    if self.groups.insert(group.clone())
+                        && let Some(declared) = &groups
+                    {
+                        faults.push(undeclared(item, &pointer, ("group", "groups"), group, declared));
+                    }
+                }
+                for held in &entry.credentials {
+                    if self.credentials.insert(held.clone())
+                        && let Some(declared) = &credentials
+                    {
+                        let of = ("credential", "credentials");
+                        faults.push(undeclared(item, &pointer, of, held, declared));
+                    }
+                }
+                self.add(entry, &pointer, faults);
+            }
+        }
+    }
+
+    fn add(&mut self, entry: AgentEntry, pointer: &str, faults: &mut Vec<PolicyFault>) {
+        let Ok(position) = u32::try_from(self.entries.len()) else {
+            return;
+        };
+        if self.by_id.insert(entry.id.as_str().into(), position).is_some() {
+            faults.push(at(&format!("{pointer}/id"), "a second agent with this id"));
+        }
+        if let Some(alias) = &entry.alias
+            && self.by_alias.insert(alias.as_str().into(), position).is_some()
+        {
+            faults.push(at(&format!("{pointer}/alias"), "a second agent with this alias"));
+        }
+        self.entries.push(entry);
+    }
+
+    /// Takes over names that the running generation knew and that the file no longer declares. An agent among them is as if disabled: as a
+    /// stranger it would escape what forbids it, and verdicts that are remembered for all strangers would count for it.
+    pub fn keep_former(&mut self, former: impl IntoIterator<Item = (Declared, String)>) {
+        for (kind, name) in former {
+            match kind {
+                Declared::Group => drop(self.groups.insert(name)),
+                Declared::Credential => drop(self.credentials.insert(name)),
+                Declared::Agent => {
+                    let Ok(position) = u32::try_from(self.entries.len()) else { return };
+                    if self.position(&name).is_some() {
+                        continue;
+                    }
+                    let (groups, credentials) = (Vec::new(), Vec::new());
+                    let digest = entry_digest(&name, None, &groups, &credentials, true);
+                    self.by_id.insert(name.as_str().into(), position);
+                    let entry =
+                        AgentEntry { id: name, alias: None, groups, credentials, disabled: true, digest };
+                    self.entries.push(entry);
+                }
+            }
+        }
+    }
+
+    /// Returns true if the file declares a name; a name in a list of an agent is declared too.
+    pub fn declares(&self, kind: Declared, name: &str) -> bool {
+        match kind {
+            Declared::Agent => self.position(name).is_some(),
+            Declared::Group => self.groups.contains(name),
+            Declared::Credential => self.credentials.contains(name),
+        }
+    }
+
+    /// All agents in the order of the file, and behind them those who are kept out.
+    pub fn entries(&self) -> &[AgentEntry] {
+        &self.entries
+    }
+
+    /// Position of the agent with this id.
+    pub fn position(&self, id: &str) -> Option<u32> {
+        self.by_id.get(id).copied()
+    }
+
+    /// The agent at a position.
+    pub fn at(&self, position: u32) -> Option<&AgentEntry> {
+        self.entries.get(usize::try_from(position).ok()?)
+    }
+
+    /// The agent with this alias.
+    pub fn by_alias(&self, alias: &str) -> Option<&AgentEntry> {
+        self.at(*self.by_alias.get(alias)?)
+    }
+
+    /// Every credential that is declared or that an agent has.
+    pub fn credentials(&self) -> &BTreeSet<String> {
+        &self.credentials
+    }
+
+    /// Every group that is declared or has a member.
+    pub fn groups(&self) -> &BTreeSet<String> {
+        &self.groups
+    }
+}
+
+/// A fault whose place is sought once all are known.
+fn at(pointer: &str, why: impl Into<String>) -> PolicyFault {
+    PolicyFault::Entities {
+        location: json_locations::of_file(FILE),
+        pointer: pointer.to_owned(),
+        why: why.into(),
+    }
+}
+
+/// A name of an entry that the list of such names at the top does not have.
+fn undeclared(
+    item: &Json<'_>,
+    pointer: &str,
+    (kind, list): (&str, &str),
+    name: &str,
+    declared: &[String],
+) -> PolicyFault {
+    let own = item.as_object().and_then(|entry| entry.get(list)).and_then(Json::as_array).unwrap_or_default();
+    let position = own.iter().position(|one| one.as_str() == Some(name)).unwrap_or_default();
+    let near = closest(name, declared.iter().map(String::as_str));
+    let near = near.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
+    at(&format!("{pointer}/{list}/{position}"), format!("{kind} `{name}` is not in the list `{list}`{near}"))
+}
+
+fn closed(object: &Object<'_>, members: &[&str], pointer: &str, faults: &mut Vec<PolicyFault>) {
+    for (name, _) in object.iter() {
+        if !members.contains(&name) {
+            let near = closest(name, members.iter().copied());
+            let near = near.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
+            let why = format!("a member that is not one of `{}`{near}", members.join("`, `"));
+            faults.push(at(&json_locations::member(pointer, name), why));
+        }
+    }
+}
+
+fn entry(
+    item: &Json<'_>,
+    pointer: &str,
+    limits: &PolicyLimits,
+    faults: &mut Vec<PolicyFault>,
+) -> Option<AgentEntry> {
+    let Json::Object(object) = item else {
+        faults.push(at(pointer, "not an object"));
+        return None;
+    };
+    let before = faults.len();
+    closed(object, &["id", "alias", "groups", "credentials", "disabled"], pointer, faults);
+    let id = match object.get("id") {
+        Some(Json::String(id)) if is_spiffe_id(id) => id.to_string(),
+        _ => {
+            faults.push(at(
+                &format!("{pointer}/id"),
+                "not a SPIFFE id such as `spiffe://trust.domain/agent/name`",
+            ));
+            String::new()
+        }
+    };
+    let alias = match object.get("alias") {
+        None => None,
+        Some(Json::String(alias)) if is_alias(alias) => Some(alias.to_string()),
+        Some(_) => {
+            faults.push(at(
+                &format!("{pointer}/alias"),
+                "an alias is 1 to 128 letters, digits, `.`, `_` and `-`, so that it never looks like a SPIFFE id",
+            ));
+            None
+        }
+    };
+    let mut list = |name: &str| {
+        let pointer = format!("{pointer}/{name}");
+        if let Some(list) = object.get(name) {
+            names(list, &pointer, limits.max_memberships, faults)
+        } else {
+            faults.push(at(&pointer, "missing: write `[]` for none"));
+            Vec::new()
+        }
+    };
+    let groups = list("groups");
+    let credentials = list("credentials");
+    for name in credentials.iter().filter(|name| is_shown(name)) {
+        let why = format!("`{name}` is a name of what agents show, and no entry gives that");
+        faults.push(at(&format!("{pointer}/credentials"), why));
+    }
+    let disabled = match object.get("disabled") {
+        None => false,
+        Some(Json::Bool(disabled)) => *disabled,
+        Some(_) => {
+            faults.push(at(&format!("{pointer}/disabled"), "not `true` or `false`"));
+            true
+        }
+    };
+    if faults.len() > before {
+        return None;
+    }
+    let digest = entry_digest(&id, alias.as_deref(), &groups, &credentials, disabled);
+    Some(AgentEntry { id, alias, groups, credentials, disabled, digest })
+}
+
+fn entry_digest(
+    id: &str,
+    alias: Option<&str>,
+    groups: &[String],
+    credentials: &[String],
+    disabled: bool,
+) -> Digest {
+    Digest::of(
+        serde_json::json!({"alias": alias, "credentials": credentials, "disabled": disabled, "groups": groups, "id": id})
+            .to_string()
+            .as_bytes(),
+    )
+}
+
+/// A list of distinct names, sorted.
+fn names(list: &Json<'_>, pointer: &str, limit: usize, faults: &mut Vec<PolicyFault>) -> Vec<String> {
+    let Json::Array(items) = list else {
+        faults.push(at(pointer, "not a list"));
+        return Vec::new();
+    };
+    if items.len() > limit {
+        faults.push(at(pointer, format!("more than {limit} items")));
+        return Vec::new();
+    }
+    let mut found = BTreeSet::new();
+    for (position, item) in items.iter().enumerate() {
+        match item {
+            Json::String(name) if is_name(name) => {
+                if !found.insert(name.to_string()) {
+                    faults.push(at(&format!("{pointer}/{position}"), "the same name a second time"));
+                }
+            }
+            _ => faults.push(at(
+                &format!("{pointer}/{position}"),
+                "a name is 1 to 128 printable ASCII characters without quotation mark or backslash",
+            )),
+        }
+    }
+    found.into_iter().collect()
+}
+
+fn is_name(name: &str) -> bool {
+    (1..=128).contains(&name.len())
+        && name.bytes().all(|b| (b.is_ascii_graphic() || b == b' ') && b != b'"' && b != b'\\')
+        && name.trim() == name
+}
+
+fn is_alias(alias: &str) -> bool {
+    (1..=128).contains(&alias.len())
+        && alias.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+}
+
+/// SPIFFE-ID §2: scheme, a trust domain of lower-case letters, digits, `.`, `-`, `_`, and a path of plain segments.
+fn is_spiffe_id(id: &str) -> bool {
+    let Some((domain, path)) = id.strip_prefix("spiffe://").and_then(|rest| rest.split_once('/')) else {
+        return false;
+    };
+    id.len() <= 2048
+        && (1..=255).contains(&domain.len())
+        && domain.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._-".contains(&b))
+        && path.split('/').all(|segment| {
+            !matches!(segment, "" | "." | "..")
+                && segment.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+        })
+}
+
+#[cfg(test)]
+#[path = "agents_tests.rs"]
+mod tests;

@@ -1,0 +1,205 @@
+//! Annotations: the closed set of what a policy may say beside its condition, each with its rule. An annotation that is not one of
+//! these is an error, since it would be accepted and do nothing.
+
+use std::sync::Arc;
+
+use cedar_policy::pst::Clause;
+use cedar_policy::{Effect, Policy, ResourceConstraint};
+
+use semgate_contexts::{Digest, schema::is_unseen};
+
+use crate::FieldPath;
+use crate::rate::{Rate, RateKey};
+use crate::reads::Reads;
+use crate::suggest::closest;
+
+/// Every annotation.
+const KNOWN: [&str; 6] = ["id", "notice", "limit", "limit_key", "redact", "approve"];
+
+/// Characters of a text that people read: a sentence or two, which also fit a header.
+const MAX_TEXT: usize = 512;
+
+/// Members that one policy takes out of replies, and levels of each.
+const MAX_PATHS: usize = 32;
+const MAX_LEVELS: usize = 8;
+
+/// What a permit asks for beyond letting a message pass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Obligation {
+    /// The policy, `file#id`.
+    pub policy: Arc<str>,
+    /// By what its limit is counted over reloads: the id that `@id` gives. Of a policy without one it is the file and what the policy says,
+    /// since its place moves with every policy above it.
+    pub bucket: Arc<str>,
+    /// What the limit is called to outsiders: `policy-` and eight digits of a hash of `bucket`, so that it is the same at every
+    /// answer and tells nothing of the policy.
+    pub quota: Arc<str>,
+    /// `@limit` and `@limit_key`: how often, and counted for whom.
+    pub limit: Option<(Rate, RateKey)>,
+    /// `@redact`: what is taken out of a reply before it passes.
+    pub redact: Box<[FieldPath]>,
+    /// `@approve`: what a human is to be asked. Until there is somebody to ask, nothing passes by this permit.
+    pub approve: Option<Arc<str>>,
+    /// `@notice`: what a refusal for one of these reasons tells outsiders.
+    pub notice: Option<Arc<str>>,
+}
+
+/// The annotations of one policy, read and checked as far as that goes without contexts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Annotations {
+    pub id: Option<String>,
+    pub notice: Option<Arc<str>>,
+    pub limit: Option<(Rate, RateKey)>,
+    pub redact: Vec<FieldPath>,
+    pub approve: Option<Arc<str>>,
+}
+
+/// What is said of a `@redact` that may be about a request.
+pub(crate) const REQUESTS_TOO: &str =
+    "is about replies, and this policy permits requests too: write `when { context.direction == \"reply\" }`";
+
+/// What is wrong with one annotation: its name, and why.
+pub(crate) type Fault = (String, String);
+
+impl Annotations {
+    /// Reads the annotations of a policy.
+    pub fn of(policy: &Policy) -> Result<Self, Vec<Fault>> {
+        let mut found = Self::default();
+        let mut faults: Vec<Fault> = Vec::new();
+        let (mut limit, mut key) = (None, None);
+        for (name, value) in policy.annotations() {
+            let read = match name {
+                "id" => policy_id(value).map(|id| found.id = Some(id)),
+                "notice" => words(name, value).map(|text| found.notice = Some(text)),
+                "approve" => words(name, value).map(|text| found.approve = Some(text)),
+                "limit" => Rate::parse(value).map(|rate| limit = Some(rate)),
+                "limit_key" => RateKey::parse(value).map(|read| key = Some(read)),
+                "redact" => paths(value).map(|read| found.redact = read),
+                other => Err(unknown(other)),
+            };
+            if let Err(why) = read {
+                faults.push((name.to_owned(), why));
+            }
+        }
+        found.limit = limit.map(|rate| (rate, key.unwrap_or_default()));
+        let has = |name: &str| policy.annotation(name).is_some();
+        for (name, why) in rules(policy, &has) {
+            faults.push((name.to_owned(), why.to_owned()));
+        }
+        faults.sort();
+        if faults.is_empty() { Ok(found) } else { Err(faults) }
+    }
+
+    /// What the policy of this id obliges to, if anything; its limit is counted by `bucket`.
+    pub fn obligation(
+        &self,
+        policy: &Arc<str>,
+        bucket: impl FnOnce() -> Arc<str>,
+    ) -> Option<Arc<Obligation>> {
+        let asks = self.limit.is_some() || !self.redact.is_empty() || self.approve.is_some();
+        asks.then(|| {
+            let bucket = if self.id.is_some() { Arc::clone(policy) } else { bucket() };
+            Arc::new(Obligation {
+                policy: Arc::clone(policy),
+                quota: quota(&bucket),
+                bucket,
+                limit: self.limit,
+                redact: self.redact.clone().into(),
+                approve: self.approve.clone(),
+                notice: self.notice.clone(),
+            })
+        })
+    }
+}
+
+fn quota(bucket: &str) -> Arc<str> {
+    let digest = Digest::of(bucket.as_bytes());
+    let digits: String = digest.as_bytes().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    format!("policy-{digits}").into()
+}
+
+/// What an annotation needs beside it, or of the policy that it stands on.
+fn rules(policy: &Policy, has: &dyn Fn(&str) -> bool) -> Vec<(&'static str, &'static str)> {
+    let mut broken = Vec::new();
+    if policy.effect() == Effect::Forbid {
+        for name in ["limit", "limit_key", "redact", "approve"].into_iter().filter(|name| has(name)) {
+            broken.push((
+                name,
+                "stands on a `permit` only: a `forbid` lets nothing pass that it could be about",
+            ));
+        }
+        return broken;
+    }
+    if has("limit_key") && !has("limit") {
+        broken.push(("limit_key", "says for whom a `@limit` is counted, and there is none"));
+    }
+    if has("notice") && !has("limit") && !has("approve") {
+        broken.push((
+            "notice",
+            "is told by a refusal: it stands on a `forbid`, or on a `permit` with `@limit` or `@approve`",
+        ));
+    }
+    if has("redact") {
+        if !matches!(policy.resource_constraint(), ResourceConstraint::Is(_)) {
+            broken.push(("redact", "names members of one type: write `resource is …` in the scope"));
+        }
+        // whether what asks for it shuts requests out is judged beside the schema
+        if !asks_for_direction(policy) {
+            broken.push(("redact", REQUESTS_TOO));
+        }
+    }
+    broken
+}
+
+/// Whether a condition asks which way the message goes.
+fn asks_for_direction(policy: &Policy) -> bool {
+    let Ok(tree) = policy.to_pst() else { return false };
+    let clauses: Vec<Clause> = tree.body().clauses().to_vec();
+    Reads::of(&clauses).context.wants("direction")
+}
+
+fn unknown(name: &str) -> String {
+    let known = "no annotation of this name: there are `@id`, `@notice`, `@limit`, `@limit_key`, `@redact` and `@approve`";
+    match closest(name, KNOWN.into_iter()) {
+        Some(near) => format!("{known} (did you mean `@{near}`?)"),
+        None => known.to_owned(),
+    }
+}
+
+pub(crate) fn policy_id(id: &str) -> Result<String, String> {
+    let plain = id.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+    if plain && (1..=64).contains(&id.len()) {
+        return Ok(id.to_owned());
+    }
+    Err("an `@id` is 1 to 64 letters, digits, `.`, `_` and `-`".to_owned())
+}
+
+fn words(name: &str, text: &str) -> Result<Arc<str>, String> {
+    let length = text.chars().count();
+    if text.trim().is_empty() || length > MAX_TEXT || text.chars().any(is_unseen) {
+        return Err(format!(
+            "`@{name}` holds a text of one line, at most {MAX_TEXT} characters, all of which are seen"
+        ));
+    }
+    Ok(text.into())
+}
+
+fn paths(text: &str) -> Result<Vec<FieldPath>, String> {
+    let mut all: Vec<FieldPath> = Vec::new();
+    for path in text.split(',').map(str::trim) {
+        let names: Vec<Box<str>> = path.split('.').map(Box::from).collect();
+        if names.iter().any(|name| name.is_empty()) || names.len() > MAX_LEVELS {
+            return Err("`@redact` holds members with commas between, as in `memo, parties.iban`".to_owned());
+        }
+        let names: FieldPath = names.into();
+        let within = |one: &FieldPath, other: &FieldPath| other.starts_with(one) || one.starts_with(other);
+        if all.iter().any(|other| within(&names, other)) {
+            return Err(format!("`{path}` is taken out twice"));
+        }
+        all.push(names);
+    }
+    if all.len() > MAX_PATHS {
+        return Err(format!("`@redact` names more than {MAX_PATHS} members"));
+    }
+    Ok(all)
+}

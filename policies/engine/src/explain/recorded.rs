@@ -1,0 +1,69 @@
+//! What a record says of its questions beside what was asked: by whom and how they were decided.
+
+use std::collections::BTreeSet;
+
+use super::truth::Truth;
+use super::{Against, Explainer, Explanation, deciding};
+use crate::{Obligations, Texts, Verdict};
+
+/// The verdict of a value that policies cannot hold.
+pub(super) const UNTYPABLE: &str = "untypable";
+
+/// What the record says of all its questions.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Recorded<'a> {
+    /// The members that policies took out of the whole reply (`concept.member`), for a record that does not name them by question: each instance
+    /// of the concept counts as one that they were taken out of.
+    pub redacted: &'a [&'a str],
+    /// Whether the policies that are asked are those that decided (their digest is the record's `policy_digest`). What decided is then what
+    /// the record says, also where that depends on what was not kept.
+    pub by_these: bool,
+}
+
+impl Explainer {
+    /// The verdict that these policies gave, as the record has it in two words; none for a word that is not one of theirs.
+    pub(super) fn decided(&self, then: &str, then_by: &BTreeSet<String>) -> Option<Verdict> {
+        let policies: Texts = then_by.iter().cloned().collect();
+        match then {
+            "permitted" | "approval" => {
+                let of = self.written.iter().filter(|written| then_by.contains(&*written.id));
+                let obligations: Obligations = of.filter_map(|written| written.obligation.clone()).collect();
+                Some(Verdict::Permitted { policies, obligations })
+            }
+            "denied" => Some(Verdict::Denied { policies, notices: Texts::default() }),
+            "error" => Some(Verdict::Errored { policies, why: "it could not be evaluated".into() }),
+            _ => None,
+        }
+    }
+}
+
+impl Against<'_> {
+    /// What is open of it, settled by what was decided: a verdict names every forbid that applied and, of what passed, every permit.
+    pub(super) fn settle(&mut self, decided: &Verdict) {
+        let Truth::Open(_) = self.truth else { return };
+        let named = deciding(decided).iter().any(|id| *id == *self.written.id);
+        let holds = |holds: bool| Some(if holds { Truth::True } else { Truth::False });
+        let truth = match decided {
+            Verdict::Permitted { .. } => holds(named),
+            Verdict::Denied { policies, .. } if !self.written.permits() || policies.is_empty() => {
+                holds(named)
+            }
+            Verdict::Errored { why, .. } if named => Some(Truth::Error(why.clone())),
+            // beside a forbid, and beside what failed, nobody said whether it applied
+            Verdict::Denied { .. } | Verdict::Errored { .. } | Verdict::Untypable { .. } => None,
+        };
+        self.truth = truth.unwrap_or_else(|| self.truth.clone());
+    }
+}
+
+/// Why a value that policies cannot hold was refused, with its place and the type that it has no equal in, where they are known.
+pub(super) fn unfit(at: Option<(String, &'static str)>) -> Explanation {
+    let note = match &at {
+        Some((path, rule)) => {
+            format!("policies cannot hold the value at `{path}` (rule `{rule}`), so none was asked")
+        }
+        None => "policies cannot hold a value that was not kept, so none was asked".to_owned(),
+    };
+    let (path, rule) = at.unwrap_or_default();
+    Explanation { verdict: Some(Verdict::Untypable { path, rule }), policies: Vec::new(), note: Some(note) }
+}

@@ -1,0 +1,252 @@
+//! What can be wrong with a policy directory, in words for the operator.
+
+use std::fmt;
+
+use semgate_contexts::ContextUrn;
+
+use crate::check::location_in;
+use crate::{PolicySource, learnt};
+
+/// Where in a policy file something is wrong: both counted from 1, the column in characters.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Location {
+    /// File name within the policy directory.
+    pub file: String,
+    /// Line, from 1; 0 where the fault has no place of its own.
+    pub line: usize,
+    /// Column in characters, from 1; 0 where the fault has no place of its own.
+    pub column: usize,
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.line == 0 {
+            f.write_str(&self.file)
+        } else {
+            write!(f, "{}:{}:{}", self.file, self.line, self.column)
+        }
+    }
+}
+
+/// Why a policy directory is not loaded. Nothing of a directory with a fault goes live.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PolicyFault {
+    /// The directory or a file in it cannot be read.
+    Unreadable {
+        /// The path.
+        path: String,
+        /// The system's reason.
+        why: String,
+    },
+    /// A file beside the set whose name is one slip of typing away from one that is read: it would be ignored in silence.
+    NearlyNamed {
+        /// Its name.
+        name: String,
+        /// The name that was probably meant.
+        meant: String,
+    },
+    /// A bound of [`PolicyLimits`](crate::PolicyLimits) is passed.
+    TooLarge {
+        /// What is too large.
+        what: String,
+        /// The bound.
+        limit: usize,
+    },
+    /// There is no policy at all: absent is not "allow" (and not "deny in silence" either).
+    Empty,
+    /// A policy file without a policy, as a save that was cut or a full disk leaves one: what it forbade would be gone in silence.
+    EmptyFile {
+        /// Its name.
+        name: String,
+    },
+    /// A policy file does not parse, or holds a template.
+    Syntax {
+        /// Where.
+        location: Location,
+        /// What is wrong.
+        why: String,
+    },
+    /// Two policies have the same id.
+    DuplicatePolicy {
+        /// The second one.
+        location: Location,
+        /// The id.
+        id: String,
+    },
+    /// A policy does not fit the schema generated from the loaded contexts: it names something that does not exist,
+    /// compares the wrong type, or can never match.
+    Invalid {
+        /// Where.
+        location: Location,
+        /// The policy, `file#id`.
+        policy: String,
+        /// What is wrong.
+        why: String,
+        /// What was probably meant, where that can be told.
+        hint: Option<String>,
+    },
+    /// A policy names an agent or a group that `entities.json` does not have.
+    UnknownEntity {
+        /// Where.
+        location: Location,
+        /// The policy, `file#id`.
+        policy: String,
+        /// The name as Cedar writes it, such as `Group::"x"`.
+        entity: String,
+        /// What was probably meant, where that can be told.
+        hint: Option<String>,
+    },
+    /// No context is known that has a type of this name space: told once for all policies that speak of it.
+    UnknownLine {
+        /// The first policy that does.
+        location: Location,
+        /// The name space, as policies write it.
+        space: String,
+        /// How many policies do.
+        policies: usize,
+    },
+    /// `entities.json` is not strict JSON of the documented form.
+    Entities {
+        /// Where the member stands, or what lacks it.
+        location: Location,
+        /// JSON Pointer of the member, or empty for the whole document.
+        pointer: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// `limits.json` is not strict JSON of the documented form, or names what `entities.json` does not have.
+    Limits {
+        /// Where the member stands, or what lacks it.
+        location: Location,
+        /// JSON Pointer of the member, or empty for the whole document.
+        pointer: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// `limits.json` names a line, a concept or a performative of it that no context has.
+    UnknownToContexts {
+        /// Where it names it.
+        location: Location,
+        /// What there is not, as in `no context has the line ...`.
+        why: String,
+        /// What was probably meant, where that can be told.
+        hint: Option<String>,
+    },
+    /// The generated Cedar schema is not accepted: a fault of this program, kept as an error and not as a panic.
+    Schema {
+        /// Cedar's words.
+        why: String,
+    },
+}
+
+impl PolicyFault {
+    /// Returns true if more contexts may mend it: a policy that does not fit the known ones, or a name that none of them has.
+    #[must_use]
+    pub const fn is_about_contexts(&self) -> bool {
+        matches!(self, Self::Invalid { .. }) || self.waits_for_contexts()
+    }
+
+    /// Whether it waits for contexts that are not known: it names something that none of those has.
+    #[must_use]
+    pub const fn waits_for_contexts(&self) -> bool {
+        matches!(self, Self::UnknownLine { .. } | Self::UnknownToContexts { .. })
+    }
+}
+
+impl PolicyFault {
+    /// The line of the source that the fault is about, with a caret below its column.
+    #[must_use]
+    pub fn excerpt(&self, source: &PolicySource) -> Option<String> {
+        let Location { file, line, column } = location_in(self)?;
+        let json = std::str::from_utf8(&source.entities).ok().filter(|_| file == "entities.json");
+        let policies = || source.files.iter().find(|(name, _)| name == file).map(|(_, text)| text.as_str());
+        let text = json.or_else(policies)?.lines().nth(line.checked_sub(1)?)?;
+        // a tab is as wide as the tab above it
+        let before = text.chars().take(column.saturating_sub(1));
+        let indent: String = before.map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+        Some(format!("    {text}\n    {indent}^"))
+    }
+}
+
+impl fmt::Display for PolicyFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let with_hint = |f: &mut fmt::Formatter<'_>, hint: &Option<String>| match hint {
+            Some(hint) => write!(f, " ({hint})"),
+            None => Ok(()),
+        };
+        match self {
+            Self::Unreadable { path, why } => write!(f, "`{path}` cannot be read: {why}"),
+            Self::NearlyNamed { name, meant } => {
+                write!(f, "`{}` would not be read (did you mean `{meant}`?)", crate::source::spelt_out(name))
+            }
+            Self::TooLarge { what, limit } => write!(f, "{what}: more than {limit}"),
+            Self::Empty => f.write_str("no policy: an empty policy set permits nothing and is never loaded"),
+            Self::EmptyFile { name } => write!(
+                f,
+                "`{name}` holds no policy: a save that was cut leaves such a file, and nobody misses what it forbade (put back what it held, \
+                 or remove the file)"
+            ),
+            Self::Syntax { location, why } => write!(f, "{location}: {why}"),
+            Self::DuplicatePolicy { location, id } => {
+                write!(f, "{location}: a second policy with the id `{id}`")
+            }
+            Self::Invalid { location, policy, why, hint } => {
+                write!(f, "{location}: policy `{policy}`: {why}")?;
+                with_hint(f, hint)
+            }
+            Self::UnknownEntity { location, policy, entity, hint } => {
+                write!(f, "{location}: policy `{policy}`: `{entity}` is not in entities.json")?;
+                with_hint(f, hint)
+            }
+            Self::UnknownLine { location, space, policies } => {
+                let others = match policies.saturating_sub(1) {
+                    0 => String::new(),
+                    1 => " (one more policy speaks of it)".to_owned(),
+                    others => format!(" ({others} more policies speak of it)"),
+                };
+                if space == learnt::SPACE {
+                    return write!(
+                        f,
+                        "{location}: no permit names a type of `{space}`{others}: what two agents settle between themselves is there once the \
+                         scope of a permit names it, and comes with no authority and no `--context`"
+                    );
+                }
+                write!(
+                    f,
+                    "{location}: no context is known that has types of `{space}`{others}: they come with the authority that serves the line, \
+                     or with `--context FILE` of `semgate policy check`"
+                )
+            }
+            Self::Entities { location, pointer, why } | Self::Limits { location, pointer, why } => {
+                write!(f, "{location}: ")?;
+                if !pointer.is_empty() {
+                    write!(f, "at `{pointer}`: ")?;
+                }
+                f.write_str(why)
+            }
+            Self::UnknownToContexts { location, why, hint } => {
+                write!(f, "{location}: {why}")?;
+                with_hint(f, hint)
+            }
+            Self::Schema { why } => write!(f, "the generated schema is not accepted: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for PolicyFault {}
+
+/// A context that went live without the policies knowing it, so that every message under it is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The context.
+    pub urn: ContextUrn,
+    /// Why it cannot stand beside the others, or which policy it would have made invalid.
+    pub why: String,
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is left out: {}", self.urn, self.why)
+    }
+}

@@ -1,0 +1,80 @@
+//! Who may say it: agents, Cedar policies over typed concepts, one question in and one verdict out.
+//!
+//! [`Policies::load`] takes the policy files, the agents and every loaded context document and generates the Cedar
+//! schema from the contexts. It refuses what Cedar's strict validation refuses, names that `entities.json` does not
+//! declare, unknown annotations and literals that no version of a member takes. [`Policies::decide`] answers one [`Question`] about one concept instance; whatever is
+//! not permitted is denied, and any error while a policy is evaluated is a refusal. A [`Policies`] value never
+//! changes: a reload builds another one (one *generation*), so a remembered verdict can never outlive what it was
+//! computed from.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+
+mod agents;
+mod annotations;
+mod around;
+mod ask;
+mod beside;
+mod budgets;
+mod catalogue;
+mod check;
+mod circumstances;
+mod convert;
+mod credentials;
+mod decide;
+mod evaluate;
+mod explain;
+mod fault;
+mod fields;
+mod fit;
+mod index;
+mod json_locations;
+mod kinds;
+mod learnt;
+mod limits;
+mod may;
+mod memory;
+mod moments;
+mod names;
+mod nesting;
+mod openness;
+mod pace;
+mod parse;
+mod partial;
+mod parts;
+mod plain;
+mod policies;
+mod policy_text;
+mod publishers;
+mod rate;
+mod reads;
+mod record;
+mod redactable;
+mod rewrite;
+mod rule;
+mod scope;
+mod source;
+mod spaces;
+mod suggest;
+
+pub use agents::AgentEntry;
+pub use annotations::Obligation;
+pub use beside::{Clash, clashes, namesakes, untyped};
+pub use budgets::{Budget, Budgets, Spoken};
+pub use circumstances::{Circumstances, Scores, Session};
+pub use credentials::{CERTIFICATE_SPACE, Credentials, TOKEN_SPACE, is_shown};
+pub use decide::{LineUse, MaySay, NoPolicy, Obligations, Question, Texts, Verdict};
+pub use explain::{
+    Cell, Condition, Explainer, Explanation, Holds, Matrix, MatrixRow, Part, Parties, Recalled, Recorded,
+    Weighed,
+};
+pub use fault::{LeftOut, Location, PolicyFault};
+pub use fields::{FieldPath, has_field};
+pub use limits::PolicyLimits;
+pub use pace::{gently, rest};
+pub use policies::{Floors, Policies, schema_text};
+pub use publishers::{PublisherAct, PublisherPolicies, Ruling};
+pub use rate::{Period, Rate, RateKey};
+pub use record::{Keep, KeepAs, Keeper};
+pub use source::{Located, PolicySource};
+
+#[cfg(test)]
+mod tests;
