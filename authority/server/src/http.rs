@@ -39,7 +39,7 @@ use std::sync::atomic::AtomicU64;
 
 use semgate_certs::PeerRoots;
 use semgate_contexts::DocumentLimits;
-use semgate_contexts::compare::Stop;
+use semgate_contexts::compare::CancelToken;
 use tokio::sync::{Semaphore, watch};
 
 pub(crate) use admin::admin;
@@ -96,7 +96,7 @@ pub(crate) struct App {
     pub checks: Arc<Semaphore>,
     pub comparisons: Arc<Semaphore>,
     /// Asked when the authority ends: whatever is compared then ends too.
-    pub comparing: Stop,
+    pub comparing: CancelToken,
     /// Places for signing status list tokens.
     pub tokens: Arc<Semaphore>,
     /// Places for making deltas.

@@ -12,7 +12,7 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use semgate_contexts::compare::Stop;
+use semgate_contexts::compare::CancelToken;
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -116,7 +116,7 @@ pub async fn run(
     // Connections first, so that submissions under way are still answered; then the log; the lock last. What is only compared is given up:
     // its caller is told to come again, and nothing waits for it.
     let _ = stop.send(true);
-    comparing.ask();
+    comparing.cancel();
     hangups.abort();
     let _ = serving.await;
     let cut = admin.abort_handle();
@@ -226,7 +226,7 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
         cache: Cache::new(config.limits.cache_bytes),
         checks: Arc::new(Semaphore::new(config.limits.checks)),
         comparisons: Arc::new(Semaphore::new(config.limits.comparisons)),
-        comparing: Stop::with_clock(Instant::now),
+        comparing: CancelToken::with_clock(Instant::now),
         tokens: Arc::new(Semaphore::new(config.limits.token_signings)),
         deltas: Arc::new(Semaphore::new(MAX_DELTAS_AT_ONCE)),
         listings: Arc::new(Semaphore::new(1)),

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 use semgate_contexts::Context;
-use semgate_contexts::compare::{CompareLimits, Stop, Verdict, compare_as};
+use semgate_contexts::compare::{CancelToken, CompareLimits, Verdict, compare_as};
 use semgate_contexts::lint::lint;
 use semgate_policies::{clashes, untyped};
 use serde_json::json;
@@ -91,7 +91,7 @@ fn is_earlier(other: &Context, context: &Context) -> bool {
 
 /// What keeps a version from being published beside another of its major, by the comparison: each part that breaks, or is not known.
 fn broken(context: &Context, beside: &[Arc<Context>]) -> Vec<Warning> {
-    let (number, stop) = (context.urn().version(), Stop::with_clock(Instant::now));
+    let (number, stop) = (context.urn().version(), CancelToken::with_clock(Instant::now));
     let mut all = Vec::new();
     for other in beside.iter().filter(|other| other.urn().line() == context.urn().line()) {
         let beside = other.urn().version();

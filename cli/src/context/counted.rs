@@ -3,7 +3,7 @@
 
 use clap::Args;
 use semgate_certs::Roots;
-use semgate_contexts::{DocumentLimits, Prefix, Referenced};
+use semgate_contexts::{ContextResolver, DocumentLimits, Prefix};
 use semgate_statement::root::{Anchors, MAX_ROOT_KEYS};
 use semgate_statement::{
     CheckpointRules, Heard, ProofRules, Quorum, SignedContext, Stapled, TextProofFault, Trust,
@@ -105,7 +105,11 @@ impl Counted {
     ///
     /// # Errors
     /// The proof or the context does not hold.
-    pub fn verify(&self, served: &Stapled, others: &Referenced<'_>) -> Result<SignedContext, TextProofFault> {
+    pub fn verify(
+        &self,
+        served: &Stapled,
+        others: &ContextResolver<'_>,
+    ) -> Result<SignedContext, TextProofFault> {
         let (Some(heard), Some(proof)) = (&self.heard, &served.proof) else {
             let held =
                 verified(&served.signed, &self.roots, now(), others).map_err(TextProofFault::Context)?;

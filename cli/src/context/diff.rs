@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use semgate_contexts::compare::{CompareLimits, Comparison, Part, Stop, Verdict, compare_as};
+use semgate_contexts::compare::{CancelToken, CompareLimits, Comparison, Part, Verdict, compare_as};
 use semgate_contexts::{Context, ContextUrn, Prefix, Version};
 use semgate_policies::{Clash, clashes};
 
@@ -53,7 +53,7 @@ impl Diff {
         let mut limits = CompareLimits::default();
         limits.max_steps = self.max_steps.unwrap_or(limits.max_steps);
         limits.max_time = self.max_seconds.map_or(limits.max_time, Duration::from_secs);
-        let comparison = compare_as(&old, &new, None, &limits, &Stop::with_clock(Instant::now));
+        let comparison = compare_as(&old, &new, None, &limits, &CancelToken::with_clock(Instant::now));
         let overridden = self.overridden(&new).await;
         let untyped = clashes(&old, &new);
         let next = comparison.next;

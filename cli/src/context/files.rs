@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use semgate_certs::{Chain, ChainLimits, Roots};
-use semgate_contexts::Referenced;
+use semgate_contexts::ContextResolver;
 use semgate_contexts::{DocumentFault, DocumentLimits, Prefix};
 use semgate_statement::context::{ContextFault, verify_context_among};
 use semgate_statement::{
@@ -180,7 +180,7 @@ pub fn verified(
     bytes: &[u8],
     roots: &Roots,
     at: u64,
-    others: &Referenced<'_>,
+    others: &ContextResolver<'_>,
 ) -> Result<SignedContext, ContextFault> {
     verify_context_among(bytes, roots, at, &Prefix::default(), &DocumentLimits::default(), others)
 }

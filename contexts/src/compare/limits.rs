@@ -12,7 +12,7 @@ pub struct CompareLimits {
     /// Steps for two whole documents: several parts may be hard, not all of them. The worst pair that is known took 0.6 s by three times as
     /// many as for one pair of schemas, and a second by five times.
     pub max_total_steps: u64,
-    /// How long one comparison may take in all, from its beginning, whatever it counted; by the clock of its [`Stop`](super::Stop), if it has one.
+    /// How long one comparison may take in all, from its beginning, whatever it counted; by the clock of its [`CancelToken`](super::CancelToken), if it has one.
     pub max_time: Duration,
     /// States of one pattern before it is determinised: the validator's own bound on compiled patterns, in states.
     pub max_pattern_states: usize,

@@ -26,11 +26,11 @@ use super::read::Reader;
 use crate::schema::{pointer, types};
 
 /// What stopped a search, in plain words.
-pub(super) type Why = Rc<str>;
+pub(super) type Reason = Rc<str>;
 
 /// The answer to one question.
 #[derive(Clone, Debug)]
-pub(super) enum Found {
+pub(super) enum Solution {
     /// Such a value.
     Value(Rc<Value>),
     /// There is one, and it is too large to be written: where in the value, as a JSON Pointer, and what stands there.
@@ -38,7 +38,7 @@ pub(super) enum Found {
     /// There is none.
     Nothing,
     /// It was not found out.
-    Unclear(Why),
+    Unclear(Reason),
 }
 
 /// Characters, items or members that a message can hold, however a gateway is configured.
@@ -51,23 +51,23 @@ pub(super) struct Described {
     pub(super) what: String,
 }
 
-impl Found {
+impl Solution {
     /// A value of so many parts that it is not written; unclear past what any message holds.
-    fn described_of(count: u64, what: impl Fn(u64) -> String) -> Found {
+    fn described_of(count: u64, what: impl Fn(u64) -> String) -> Solution {
         match count {
-            0..=MOST_IN_A_MESSAGE => Found::described(what(count)),
-            _ => Found::Unclear("a bound past every message".into()),
+            0..=MOST_IN_A_MESSAGE => Solution::described(what(count)),
+            _ => Solution::Unclear("a bound past every message".into()),
         }
     }
 
     /// A value that is shown to be and is not written.
-    fn described(what: String) -> Found {
-        Found::Described(Rc::new(Described { path: String::new(), what }))
+    fn described(what: String) -> Solution {
+        Solution::Described(Rc::new(Described { path: String::new(), what }))
     }
 
     /// Whether there is such a value, written or not.
     pub(super) fn is_there(&self) -> bool {
-        matches!(self, Found::Value(_) | Found::Described(_))
+        matches!(self, Solution::Value(_) | Solution::Described(_))
     }
 }
 
@@ -82,41 +82,41 @@ impl std::fmt::Display for Described {
 
 impl Described {
     /// The same, seen from around the member or item.
-    fn inside(&self, segment: &str) -> Found {
+    fn inside(&self, segment: &str) -> Solution {
         let path = pointer(&[segment]) + &self.path;
-        Found::Described(Rc::new(Described { path, what: self.what.clone() }))
+        Solution::Described(Rc::new(Described { path, what: self.what.clone() }))
     }
 }
 
 /// Ways that are tried one after the other: the first value, else one that is described, else what was unclear, else nothing.
 #[derive(Default)]
-pub(super) struct Ways {
+pub(super) struct Alternatives {
     described: Option<Rc<Described>>,
-    unclear: Option<Why>,
+    unclear: Option<Reason>,
 }
 
-impl Ways {
+impl Alternatives {
     /// Takes the answer of one way; answers the value if there is one.
-    pub(super) fn take(&mut self, found: Found) -> Option<Found> {
-        match found {
-            Found::Value(_) => Some(found),
-            Found::Described(described) => {
+    pub(super) fn take(&mut self, solution: Solution) -> Option<Solution> {
+        match solution {
+            Solution::Value(_) => Some(solution),
+            Solution::Described(described) => {
                 self.described.get_or_insert(described);
                 None
             }
-            Found::Nothing => None,
-            Found::Unclear(why) => {
+            Solution::Nothing => None,
+            Solution::Unclear(why) => {
                 self.unclear.get_or_insert(why);
                 None
             }
         }
     }
 
-    pub(super) fn end(self) -> Found {
+    pub(super) fn end(self) -> Solution {
         match (self.described, self.unclear) {
-            (Some(described), _) => Found::Described(described),
-            (None, Some(why)) => Found::Unclear(why),
-            (None, None) => Found::Nothing,
+            (Some(described), _) => Solution::Described(described),
+            (None, Some(why)) => Solution::Unclear(why),
+            (None, None) => Solution::Nothing,
         }
     }
 }
@@ -138,7 +138,7 @@ pub(super) struct Solver<'e> {
     pub(super) budget: Rc<Budget>,
     formats: Rc<Formats>,
     limits: CompareLimits,
-    known: HashMap<Vec<Id>, Found>,
+    known: HashMap<Vec<Id>, Solution>,
     /// Questions that are being answered, outermost first.
     open: Vec<Vec<Id>>,
     /// The outermost open question on which an answer rests that is being worked out.
@@ -174,20 +174,20 @@ impl<'e> Solver<'e> {
 
     /// The answer to a whole question. Where the steps ran out, that there is nothing is not shown: what was read without steps, or not tried,
     /// may say otherwise.
-    pub(super) fn ask(&mut self, formulas: &[Id]) -> Found {
+    pub(super) fn ask(&mut self, formulas: &[Id]) -> Solution {
         match self.find(formulas) {
-            Found::Nothing | Found::Described(_) if self.budget.spent_out() => self.spent(),
+            Solution::Nothing | Solution::Described(_) if self.budget.spent_out() => self.spent(),
             found => found,
         }
     }
 
     /// That the steps, or the time, are used up.
-    fn spent(&self) -> Found {
-        Found::Unclear(self.budget.why().into())
+    fn spent(&self) -> Solution {
+        Solution::Unclear(self.budget.reason().into())
     }
 
     /// Takes steps; what to answer where there are none left.
-    fn charge(&self, steps: u64) -> Result<(), Found> {
+    fn charge(&self, steps: u64) -> Result<(), Solution> {
         if self.budget.spend(steps) { Ok(()) } else { Err(self.spent()) }
     }
 
@@ -207,7 +207,7 @@ impl<'e> Solver<'e> {
     }
 
     /// A copy of a value for a witness. It takes a step for each value in it, and a witness of more than a message holds is none.
-    fn copied(&self, value: &Value, room: &mut u64) -> Result<Value, Found> {
+    fn copied(&self, value: &Value, room: &mut u64) -> Result<Value, Solution> {
         let mut size = 0;
         let mut open = vec![value];
         while let Some(value) = open.pop() {
@@ -224,13 +224,13 @@ impl<'e> Solver<'e> {
         self.charge(size)?;
         match room.checked_sub(size) {
             Some(left) => *room = left,
-            None => return Err(Found::described(format!("more than {} values", self.limits.max_values))),
+            None => return Err(Solution::described(format!("more than {} values", self.limits.max_values))),
         }
         Ok(value.clone())
     }
 
     /// A value of which all of these hold.
-    pub(super) fn find(&mut self, formulas: &[Id]) -> Found {
+    pub(super) fn find(&mut self, formulas: &[Id]) -> Solution {
         // also for what is known: the same is asked at every choice
         if let Err(spent) = self.charge(1 + formulas.len() as u64 / ASKED_A_STEP) {
             return spent;
@@ -238,7 +238,7 @@ impl<'e> Solver<'e> {
         let question: BTreeSet<Id> = formulas.iter().copied().filter(|id| *id != TRUE).collect();
         let clash = |id: &Id| self.reader.arena.opposite(*id).is_some_and(|other| question.contains(&other));
         if question.contains(&FALSE) || question.iter().any(clash) {
-            return Found::Nothing;
+            return Solution::Nothing;
         }
         let question: Vec<Id> = question.into_iter().collect();
         if let Some(known) = self.known.get(&question) {
@@ -246,39 +246,39 @@ impl<'e> Solver<'e> {
         }
         if let Some(depth) = self.open.iter().position(|open| *open == question) {
             self.rests_on = self.rests_on.min(depth);
-            return Found::Nothing;
+            return Solution::Nothing;
         }
         if let Err(spent) = self.charge(1 + question.len() as u64) {
             return spent;
         }
         if self.open.len() >= self.limits.max_depth {
-            return Found::Unclear("values nested deeper than a message".into());
+            return Solution::Unclear("values nested deeper than a message".into());
         }
         self.answer(question)
     }
 
-    fn answer(&mut self, question: Vec<Id>) -> Found {
+    fn answer(&mut self, question: Vec<Id>) -> Solution {
         let depth = self.open.len();
         let before = std::mem::replace(&mut self.rests_on, usize::MAX);
         self.open.push(question.clone());
-        let mut ways = Ways::default();
-        let found = TYPES.iter().find_map(|kind| {
-            let found = self.of_type(&question, *kind);
-            ways.take(found)
+        let mut ways = Alternatives::default();
+        let solution = TYPES.iter().find_map(|kind| {
+            let solution = self.of_type(&question, *kind);
+            ways.take(solution)
         });
-        let found = found.unwrap_or_else(|| ways.end());
+        let solution = solution.unwrap_or_else(|| ways.end());
         self.open.pop();
         // that there is nothing, if it rests on an outer question that is still open, holds only inside that one
-        let alone = self.rests_on >= depth || found.is_there();
+        let alone = self.rests_on >= depth || solution.is_there();
         if alone && !self.budget.spent_out() {
-            self.known.insert(question, found.clone());
+            self.known.insert(question, solution.clone());
         }
         self.rests_on = if alone { before } else { before.min(self.rests_on) };
-        found
+        solution
     }
 
     /// Decides the atoms of a branch.
-    fn decide(&mut self, kind: u8, atoms: &[Rc<Formula>]) -> Found {
+    fn decide(&mut self, kind: u8, atoms: &[Rc<Formula>]) -> Solution {
         let atoms: Vec<&Atom> = atoms
             .iter()
             .filter_map(|formula| match &**formula {
@@ -298,24 +298,24 @@ impl<'e> Solver<'e> {
 }
 
 /// What a formula comes to under one type of value.
-enum Under {
+enum Truth {
     True,
     False,
     Open,
 }
 
-fn under(formula: &Formula, kind: u8) -> Under {
+fn truth_for(formula: &Formula, kind: u8) -> Truth {
     match formula {
-        Formula::True => Under::True,
-        Formula::False => Under::False,
+        Formula::True => Truth::True,
+        Formula::False => Truth::False,
         Formula::Atom(Atom::Types(mask), _) => match mask & kind {
-            0 => Under::False,
+            0 => Truth::False,
             // of numbers, integers alone may be meant
-            some if some == kind => Under::True,
-            _ => Under::Open,
+            some if some == kind => Truth::True,
+            _ => Truth::Open,
         },
-        Formula::Atom(Atom::In(values), _) if !scalars::has_of(values, kind) => Under::False,
-        Formula::Atom(Atom::NotIn(values), _) if !scalars::has_of(values, kind) => Under::True,
+        Formula::Atom(Atom::In(values), _) if !scalars::has_of(values, kind) => Truth::False,
+        Formula::Atom(Atom::NotIn(values), _) if !scalars::has_of(values, kind) => Truth::True,
         Formula::Atom(atom, otherwise) => {
             let speaks = match atom.kind() {
                 Kind::Any => true,
@@ -325,26 +325,26 @@ fn under(formula: &Formula, kind: u8) -> Under {
                 Kind::Object => kind == types::OBJECT,
             };
             match (speaks, otherwise) {
-                (true, _) => Under::Open,
-                (false, true) => Under::True,
-                (false, false) => Under::False,
+                (true, _) => Truth::Open,
+                (false, true) => Truth::True,
+                (false, false) => Truth::False,
             }
         }
         // all members of what has none; some member of what has none
         Formula::Unevaluated(_, _, all) if kind != types::OBJECT => {
             if *all {
-                Under::True
+                Truth::True
             } else {
-                Under::False
+                Truth::False
             }
         }
-        _ => Under::Open,
+        _ => Truth::Open,
     }
 }
 
 /// What is left to decide of members for which parts vouch.
 #[derive(Clone)]
-struct Rest {
+struct UnevaluatedRest {
     vouched: Vouched,
     is: Id,
     all: bool,

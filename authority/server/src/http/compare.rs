@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::Request as HttpRequest;
 use axum::response::Response;
 use http::StatusCode;
-use semgate_contexts::compare::{Comparison, Role, Stop, Verdict, compare_as};
+use semgate_contexts::compare::{CancelToken, Comparison, Role, Verdict, compare_as};
 use semgate_contexts::json::{self, Json, Object};
 use semgate_contexts::{Context, ContextUrn, Digest, DocumentFault, Version};
 use semgate_statement::Status;
@@ -36,7 +36,7 @@ pub(super) fn proven(
     app: &App,
     referred: &Referred<'_>,
     document: &Arc<Context>,
-    stop: &Stop,
+    stop: &CancelToken,
 ) -> Result<Vec<Value>, Problem> {
     let urn = document.urn();
     let all = index_of(&app.index).of_major(urn).map_err(|fault| broken(app, &fault))?;
@@ -115,7 +115,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    fn compare(&self, app: &App, stop: &Stop) -> Comparison {
+    fn compare(&self, app: &App, stop: &CancelToken) -> Comparison {
         compare_as(self.old, self.new, None, &app.config.limits.compare(), stop)
     }
 
@@ -168,7 +168,7 @@ fn obstacle(
     referred: &Referred<'_>,
     document: &Context,
     others: &[(ContextUrn, Digest)],
-    stop: &Stop,
+    stop: &CancelToken,
 ) -> Result<Option<Obstacle>, Problem> {
     let (mut unknown, mut parts) = (None, Parts::default());
     for (other, _) in others {
@@ -203,7 +203,7 @@ fn untyped<'u>(
     referred: &Referred<'_>,
     document: &Arc<Context>,
     others: impl Iterator<Item = &'u ContextUrn>,
-    stop: &Stop,
+    stop: &CancelToken,
 ) -> Result<Option<Obstacle>, Problem> {
     let Some(found) = typed::beside(referred, document, others)? else { return Ok(None) };
     let comparison = found.with.map(|other| {
@@ -236,8 +236,8 @@ pub(super) async fn route(
         .try_acquire_owned()
         .map_err(|_| Problem::new(Code::Busy, "too many comparisons at once"))?;
     let work = Arc::clone(&app);
-    let stop = app.comparing.within();
-    let _waits = stop.when_dropped();
+    let stop = app.comparing.child();
+    let _waits = stop.cancel_on_drop();
     let comparison = away(move || {
         // the place is the work's: it is free when the work has ended, which a caller that goes away ends
         let _place = place;
@@ -248,11 +248,11 @@ pub(super) async fn route(
 }
 
 /// Whether anybody still waits for what is compared.
-fn waited_for(stop: &Stop) -> Result<(), Problem> {
-    if stop.is_asked() { Err(Code::Stopping.into()) } else { Ok(()) }
+fn waited_for(stop: &CancelToken) -> Result<(), Problem> {
+    if stop.is_cancelled() { Err(Code::Stopping.into()) } else { Ok(()) }
 }
 
-fn asked(app: &App, bytes: &[u8], stop: &Stop) -> Result<Value, Problem> {
+fn asked(app: &App, bytes: &[u8], stop: &CancelToken) -> Result<Value, Problem> {
     waited_for(stop)?;
     let limits = json::Limits {
         max_bytes: bytes.len(),

@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::Request as HttpRequest;
 use axum::response::Response;
 use bytes::Bytes;
-use semgate_contexts::compare::Stop;
+use semgate_contexts::compare::CancelToken;
 use semgate_contexts::{Context, ContextUrn, Line, Version};
 use semgate_policies::PublisherAct;
 use semgate_statement::context::{ContextFault, verify_context_among};
@@ -59,8 +59,8 @@ async fn published(app: &Arc<App>, attempt: &mut Attempt, request: HttpRequest<B
     let work = Arc::clone(app);
     let by = author.id().to_owned();
     let mut entry = attempt.entry.clone();
-    let stop = app.comparing.within();
-    let _waits = stop.when_dropped();
+    let stop = app.comparing.child();
+    let _waits = stop.cancel_on_drop();
     let prepared = away(move || {
         // the place is the work's: it is free when the work has ended, which a caller that goes away ends
         let _place = place;
@@ -103,7 +103,7 @@ fn prepare(
     author: &Author,
     bytes: &Bytes,
     entry: &mut Entry,
-    stop: &Stop,
+    stop: &CancelToken,
 ) -> Result<(String, String, Prepared), Problem> {
     let seen = app.public().size;
     let referred = Referred::new(app);
@@ -133,7 +133,7 @@ fn prepare_signed(
     author: &Author,
     bytes: &Bytes,
     entry: &mut Entry,
-    stop: &Stop,
+    stop: &CancelToken,
 ) -> Result<(String, String, Prepared), Problem> {
     let seen = app.public().size;
     let anchors = app.keys.anchors();
@@ -186,7 +186,7 @@ fn known(
     referred: &Referred<'_>,
     document: &Arc<Context>,
     offered: &[u8],
-    stop: &Stop,
+    stop: &CancelToken,
 ) -> Result<Known, Problem> {
     let record = index_of(&app.index).get(document.urn()).map_err(|fault| broken(app, &fault))?;
     let Some(record) = record else {

@@ -11,7 +11,7 @@ use crate::statement::{Act, Statement};
 use crate::tiles::{TileSource, TreeHash, inclusion_proof};
 use crate::trust::Trust;
 use semgate_certs::{Chain, RootKey, Roots, SignerId, Thumbprint};
-use semgate_contexts::{DocumentLimits, Prefix, Referenced};
+use semgate_contexts::{ContextResolver, DocumentLimits, Prefix};
 use serde_json::Value;
 
 /// The member of the unprotected header that holds the text of the proof.
@@ -139,7 +139,7 @@ impl ProofRules<'_> {
         &self,
         signed: &[u8],
         proof: &TlogProof,
-        others: &Referenced<'_>,
+        others: &ContextResolver<'_>,
     ) -> Result<Proved, TextProofFault> {
         let (verified, checkpoint) = self.verify_signed(proof)?;
         let Statement::Publish { urn, digest, signer } = verified.statement() else {

@@ -5,11 +5,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::budget::Budget;
-use crate::schema::{Casing, Place};
+use crate::schema::{Casing, CasingNode};
 
 /// What the older version says of the values that a place of the newer one looks at.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Older {
+enum OlderNode {
     /// It says something of names in this place, or further inside.
     At(usize),
     /// It declares no name, and takes any member, at every depth.
@@ -19,7 +19,7 @@ enum Older {
 }
 
 /// The twins of a place that stay.
-enum Kept<'c> {
+enum Retained<'c> {
     All,
     /// Those of these names, folded.
     Named(BTreeSet<&'c str>),
@@ -29,10 +29,10 @@ enum Kept<'c> {
 /// places that it leaves plainly open. All twins stay once the budget is spent.
 pub(super) fn without_new_names(newer: &Casing, older: &Casing, budget: &Budget) -> Casing {
     let mut casing = newer.clone();
-    if let Some(kept) = kept(newer, older, budget) {
-        casing.retain_watched(|number, folded| match kept.get(&number) {
-            Some(Kept::All) => true,
-            Some(Kept::Named(names)) => names.contains(folded),
+    if let Some(retained) = retained_names(newer, older, budget) {
+        casing.retain_watched(|number, folded| match retained.get(&number) {
+            Some(Retained::All) => true,
+            Some(Retained::Named(names)) => names.contains(folded),
             None => false,
         });
     }
@@ -40,55 +40,59 @@ pub(super) fn without_new_names(newer: &Casing, older: &Casing, budget: &Budget)
 }
 
 /// By places of the newer version, the twins that stay; none where the budget is spent.
-fn kept<'c>(newer: &Casing, older: &'c Casing, budget: &Budget) -> Option<BTreeMap<usize, Kept<'c>>> {
-    let mut kept: BTreeMap<usize, Kept<'_>> = BTreeMap::new();
+fn retained_names<'c>(
+    newer: &Casing,
+    older: &'c Casing,
+    budget: &Budget,
+) -> Option<BTreeMap<usize, Retained<'c>>> {
+    let mut retained: BTreeMap<usize, Retained<'_>> = BTreeMap::new();
     let mut seen = BTreeSet::new();
-    let whole = older.place(0).map_or(Older::Open, |_| Older::At(0));
-    let mut open = vec![(0, whole)];
+    let root = older.node(0).map_or(OlderNode::Open, |_| OlderNode::At(0));
+    let mut open = vec![(0, root)];
     while let Some((number, other)) = open.pop() {
-        let Some(place) = newer.place(number).filter(|_| seen.insert((number, other))) else { continue };
+        let Some(node) = newer.node(number).filter(|_| seen.insert((number, other))) else { continue };
         let other = match other {
-            Older::At(other) => older.place(other),
-            Older::Open => continue,
-            Older::Shut => None,
+            OlderNode::At(other) => older.node(other),
+            OlderNode::Open => continue,
+            OlderNode::Shut => None,
         };
-        let names = place.names().count() + other.map_or(0, |other| other.names().count());
+        let names = node.names().count() + other.map_or(0, |other| other.names().count());
         if !budget.spend(1 + names as u64) {
             return None;
         }
         let Some(other) = other else {
-            kept.insert(number, Kept::All);
-            open.extend(place.all_inside().flatten().map(|inside| (inside, Older::Shut)));
+            retained.insert(number, Retained::All);
+            open.extend(node.children().flatten().map(|inside| (inside, OlderNode::Shut)));
             continue;
         };
-        match kept.entry(number).or_insert_with(|| Kept::Named(BTreeSet::new())) {
-            all if !other.is_open() => *all = Kept::All,
-            Kept::All => {}
-            Kept::Named(names) => names.extend(other.watched().map(|(folded, _)| folded)),
+        match retained.entry(number).or_insert_with(|| Retained::Named(BTreeSet::new())) {
+            all if !other.is_open() => *all = Retained::All,
+            Retained::All => {}
+            Retained::Named(names) => names.extend(other.watched().map(|(folded, _)| folded)),
         }
-        inside(place, other, &mut open);
+        queue_children(node, other, &mut open);
     }
-    Some(kept)
+    Some(retained)
 }
 
 /// Adds the places inside a place of the newer version, each with what the older one says there.
-fn inside(place: &Place, other: &Place, open: &mut Vec<(usize, Older)>) {
+fn queue_children(node: &CasingNode, other: &CasingNode, open: &mut Vec<(usize, OlderNode)>) {
     let older = |inside: Option<usize>| match inside {
-        _ if other.is_listed() => Older::Shut,
-        Some(inside) => Older::At(inside),
-        None => Older::Open,
+        _ if other.is_listed() => OlderNode::Shut,
+        Some(inside) => OlderNode::At(inside),
+        None => OlderNode::Open,
     };
-    open.extend(place.names().filter_map(|(name, inside)| Some((inside?, older(other.inside(name))))));
-    if let Some(rest) = place.rest() {
-        let names: BTreeSet<&str> = place.names().map(|(name, _)| name).collect();
+    open.extend(node.names().filter_map(|(name, inside)| Some((inside?, older(other.inside(name))))));
+    if let Some(rest) = node.rest() {
+        let names: BTreeSet<&str> = node.names().map(|(name, _)| name).collect();
         let others = other.names().filter(|(name, _)| !names.contains(name)).map(|(_, inside)| inside);
         open.extend(others.chain([other.rest()]).map(|inside| (rest, older(inside))));
     }
-    let ((own, behind), (first, others)) = (place.items(), other.items());
+    let ((own, tail), (first, others)) = (node.items(), other.items());
     let at = |index: usize| first.get(index).copied().unwrap_or(others);
     open.extend(own.iter().enumerate().filter_map(|(index, inside)| Some(((*inside)?, older(at(index))))));
-    if let Some(behind) = behind {
+    if let Some(tail) = tail {
         let rest = first.iter().skip(own.len()).copied().chain([others]);
-        open.extend(rest.map(|inside| (behind, older(inside))));
+        open.extend(rest.map(|inside| (tail, older(inside))));
     }
 }

@@ -96,7 +96,8 @@ fn attack_a_twin_far_down_a_tree_breaks_and_trees_that_are_one_do_not() {
     assert_eq!(part(&with(0, none.clone()), &with(1, one.clone())).verdict, Verdict::Compatible);
     let (old, new) = (context(&with(0, one.clone())), context(&with(1, none.clone())));
     let answers = Some(Role::Answers);
-    let broken = compare_as(&old, &new, answers, &CompareLimits::default(), &Stop::default()).parts.remove(0);
+    let broken =
+        compare_as(&old, &new, answers, &CompareLimits::default(), &CancelToken::default()).parts.remove(0);
     assert_eq!(broken.witness.expect("a break").refused.rule, "case");
     assert_eq!(part(&with(0, one.clone()), &with(1, none)).verdict, Verdict::Compatible);
     assert_eq!(part(&with(0, one.clone()), &with(1, one)).verdict, Verdict::Compatible);

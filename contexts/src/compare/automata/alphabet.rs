@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::budget::Budget;
-use super::Wanted;
+use super::TextConstraints;
 use super::nfa::{self, Nfa};
 use crate::schema::is_refused;
 
@@ -42,7 +42,7 @@ const CLASSES_A_STEP: u64 = 8;
 
 impl Alphabet {
     /// The letters; none if there is no time for them.
-    pub(super) fn of(patterns: &[&Nfa], wanted: &Wanted<'_>, budget: &Budget) -> Option<Self> {
+    pub(super) fn of(patterns: &[&Nfa], wanted: &TextConstraints<'_>, budget: &Budget) -> Option<Self> {
         let all = patterns.iter().map(|nfa| nfa.classes.len() as u64).sum::<u64>();
         let mut cuts: BTreeSet<u32> = BTreeSet::from([0]);
         let mut cut = |first: char, last: char| {

@@ -63,8 +63,8 @@ fn minutes_east(offset: &str) -> Option<i32> {
     };
     let part = |from, to| rest.get(from..to).and_then(number).and_then(|n| i32::try_from(n).ok());
     let (hours, minutes) = (part(0, 2)?, part(3, 5)?);
-    let whole = rest.len() == 5 && rest.get(2) == Some(&b':') && hours < 24 && minutes < 60;
-    whole.then_some(sign * (hours * 60 + minutes))
+    let well_formed = rest.len() == 5 && rest.get(2) == Some(&b':') && hours < 24 && minutes < 60;
+    well_formed.then_some(sign * (hours * 60 + minutes))
 }
 
 /// ASCII digits and nothing else; at most four.

@@ -48,35 +48,35 @@ pub(super) struct Nfa {
 }
 
 /// Why a pattern is not followed here.
-pub(super) type Unfollowed = &'static str;
+pub(super) type Unsupported = &'static str;
 
 impl Nfa {
     /// Compiles the pattern of a schema, translated as the validator translates it.
-    pub(super) fn of_schema(pattern: &str, most: usize) -> Result<Nfa, Unfollowed> {
+    pub(super) fn of_schema(pattern: &str, most: usize) -> Result<Nfa, Unsupported> {
         let translated =
             jsonschema_regex::to_rust_regex(pattern).map_err(|()| "a pattern that is not translated")?;
         Nfa::of(&translated, most)
     }
 
     /// Compiles a pattern of the `regex` crate.
-    pub(super) fn of(pattern: &str, most: usize) -> Result<Nfa, Unfollowed> {
+    pub(super) fn of(pattern: &str, most: usize) -> Result<Nfa, Unsupported> {
         let hir = regex_syntax::Parser::new().parse(pattern).map_err(|_| "a pattern that is not parsed")?;
         let nfa = Nfa { steps: vec![Step::Found], start: 0, classes: Vec::new() };
-        let mut making = Making { nfa, classes: HashMap::new() };
+        let mut making = NfaBuilder { nfa, classes: HashMap::new() };
         making.nfa.start = making.add(&hir, 0, most)?;
         Ok(making.nfa)
     }
 }
 
 /// An automaton that is being made.
-struct Making {
+struct NfaBuilder {
     nfa: Nfa,
     /// The numbers of its classes.
     classes: HashMap<Ranges, usize>,
 }
 
-impl Making {
-    fn push(&mut self, step: Step, most: usize) -> Result<usize, Unfollowed> {
+impl NfaBuilder {
+    fn push(&mut self, step: Step, most: usize) -> Result<usize, Unsupported> {
         if self.nfa.steps.len() >= most {
             return Err("a pattern of too many states");
         }
@@ -95,7 +95,7 @@ impl Making {
     }
 
     /// Adds what matches `hir` and then goes on at `next`; answers where it begins.
-    fn add(&mut self, hir: &Hir, next: usize, most: usize) -> Result<usize, Unfollowed> {
+    fn add(&mut self, hir: &Hir, next: usize, most: usize) -> Result<usize, Unsupported> {
         match hir.kind() {
             HirKind::Empty => Ok(next),
             HirKind::Literal(literal) => {
@@ -150,7 +150,7 @@ impl Making {
         greatest: Option<u32>,
         next: usize,
         most: usize,
-    ) -> Result<usize, Unfollowed> {
+    ) -> Result<usize, Unsupported> {
         let mut at = next;
         match greatest {
             None => {
@@ -177,23 +177,28 @@ impl Making {
 
 /// What an automaton can be in after some text: the steps that wait for a character or for the end.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Waiting {
+pub(super) struct NfaState {
     steps: Vec<usize>,
     /// Nothing was read yet.
     fresh: bool,
     /// It was found already: whatever follows.
-    pub(super) found: bool,
+    pub(super) accepted: bool,
 }
 
 impl Nfa {
     /// Before the first character.
-    pub(super) fn begin(&self, budget: &Budget) -> Waiting {
+    pub(super) fn begin(&self, budget: &Budget) -> NfaState {
         self.close(vec![self.start], true, false, budget)
     }
 
     /// After one more character, of which `is_in` says the classes.
-    pub(super) fn after(&self, waiting: &Waiting, is_in: impl Fn(usize) -> bool, budget: &Budget) -> Waiting {
-        if waiting.found {
+    pub(super) fn after(
+        &self,
+        waiting: &NfaState,
+        is_in: impl Fn(usize) -> bool,
+        budget: &Budget,
+    ) -> NfaState {
+        if waiting.accepted {
             return waiting.clone();
         }
         let mut next = vec![self.start];
@@ -209,18 +214,18 @@ impl Nfa {
     }
 
     /// Whether the pattern is found if the text ends here.
-    pub(super) fn ends(&self, waiting: &Waiting, budget: &Budget) -> bool {
-        waiting.found || self.close(waiting.steps.clone(), waiting.fresh, true, budget).found
+    pub(super) fn ends(&self, waiting: &NfaState, budget: &Budget) -> bool {
+        waiting.accepted || self.close(waiting.steps.clone(), waiting.fresh, true, budget).accepted
     }
 
     /// Everything that can be reached without a character; it takes a step for so many states, and at least one.
-    fn close(&self, open: Vec<usize>, fresh: bool, end: bool, budget: &Budget) -> Waiting {
+    fn close(&self, open: Vec<usize>, fresh: bool, end: bool, budget: &Budget) -> NfaState {
         let (waiting, looked) = self.reach(open, fresh, end);
         budget.spend(1 + looked / STATES_A_STEP + self.steps.len() as u64 / UNSEEN_A_STEP);
         waiting
     }
 
-    fn reach(&self, mut open: Vec<usize>, fresh: bool, end: bool) -> (Waiting, u64) {
+    fn reach(&self, mut open: Vec<usize>, fresh: bool, end: bool) -> (NfaState, u64) {
         let mut seen = vec![false; self.steps.len()];
         let mut steps = Vec::new();
         let mut looked = 0;
@@ -237,12 +242,12 @@ impl Nfa {
                 Some(Step::End(next)) if end => open.push(*next),
                 Some(Step::End(_)) => steps.push(at),
                 Some(Step::Found) => {
-                    return (Waiting { steps: Vec::new(), fresh: false, found: true }, looked);
+                    return (NfaState { steps: Vec::new(), fresh: false, accepted: true }, looked);
                 }
                 Some(Step::Start(_) | Step::Never) | None => {}
             }
         }
         steps.sort_unstable();
-        (Waiting { steps, fresh, found: false }, looked)
+        (NfaState { steps, fresh, accepted: false }, looked)
     }
 }

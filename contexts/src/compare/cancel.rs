@@ -6,18 +6,18 @@ use std::time::Instant;
 
 /// Asks comparisons to end: whoever waited for them has left, or the process ends. A clone is the same one. Asked once, it stays asked.
 #[derive(Debug, Clone, Default)]
-pub struct Stop {
-    asked: Arc<AtomicBool>,
+pub struct CancelToken {
+    cancelled: Arc<AtomicBool>,
     outer: Option<Arc<AtomicBool>>,
     clock: Option<fn() -> Instant>,
 }
 
-impl Stop {
+impl CancelToken {
     /// One that knows a clock: comparisons that have it end after [`CompareLimits::max_time`](super::CompareLimits::max_time) too. Nothing here reads
     /// a clock of its own, so without one the steps alone decide.
     #[must_use]
-    pub fn with_clock(clock: fn() -> Instant) -> Stop {
-        Stop { clock: Some(clock), ..Stop::default() }
+    pub fn with_clock(clock: fn() -> Instant) -> CancelToken {
+        CancelToken { clock: Some(clock), ..CancelToken::default() }
     }
 
     /// What the clock says.
@@ -26,36 +26,36 @@ impl Stop {
     }
 
     /// Asks all comparisons that have this one, or one within it, to end: they answer Unknown within some thousand steps.
-    pub fn ask(&self) {
-        self.asked.store(true, Ordering::Relaxed);
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
     }
 
     /// Whether it was asked, or the one that it is within.
     #[must_use]
-    pub fn is_asked(&self) -> bool {
-        self.asked.load(Ordering::Relaxed)
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
             || self.outer.as_ref().is_some_and(|outer| outer.load(Ordering::Relaxed))
     }
 
     /// Another one, for one of many: it is asked where this one is, and by itself.
     #[must_use]
-    pub fn within(&self) -> Stop {
-        Stop { asked: Arc::default(), outer: Some(Arc::clone(&self.asked)), clock: self.clock }
+    pub fn child(&self) -> CancelToken {
+        CancelToken { cancelled: Arc::default(), outer: Some(Arc::clone(&self.cancelled)), clock: self.clock }
     }
 
     /// Asked when this is dropped: held by whoever waits.
     #[must_use]
-    pub fn when_dropped(&self) -> StopWhenDropped {
-        StopWhenDropped(self.clone())
+    pub fn cancel_on_drop(&self) -> CancelOnDrop {
+        CancelOnDrop(self.clone())
     }
 }
 
 /// Asks to end when it is dropped.
 #[derive(Debug)]
-pub struct StopWhenDropped(Stop);
+pub struct CancelOnDrop(CancelToken);
 
-impl Drop for StopWhenDropped {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
-        self.0.ask();
+        self.0.cancel();
     }
 }

@@ -8,7 +8,7 @@ use crate::term::{FieldType, Shape};
 
 /// What became of the marks of a part.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Marks {
+pub(super) enum FreeTextMarks {
     /// Wherever a string was free text it is still, or is no prose.
     Kept,
     /// Where a string was free text and is no longer, though it may still hold prose: a JSON Pointer into the schema.
@@ -26,15 +26,15 @@ struct Value<'v> {
 }
 
 /// Walks every value that the older shape sees free text in, by whatever keywords, as messages are searched for it.
-pub(super) fn marks(old: &Shape, new: &Shape, budget: &Budget) -> Marks {
+pub(super) fn free_text_marks(old: &Shape, new: &Shape, budget: &Budget) -> FreeTextMarks {
     let mut seen = HashSet::new();
-    let whole = Value {
+    let root = Value {
         old: old.free_text.view(),
         new: new.free_text.view(),
         kind: Some(&new.fields),
         path: String::new(),
     };
-    let mut open = vec![whole];
+    let mut open = vec![root];
     while let Some(value) = open.pop() {
         if !value.old.leads() || value.new.is_nothing() {
             continue;
@@ -44,15 +44,15 @@ pub(super) fn marks(old: &Shape, new: &Shape, budget: &Budget) -> Marks {
             continue;
         }
         if value.old.is_text() && !value.new.is_text() && may_be_prose(value.kind) {
-            return Marks::Lost(value.path);
+            return FreeTextMarks::Lost(value.path);
         }
-        let inside = value.inside();
+        let inside = value.children();
         if !budget.spend(1 + inside.len() as u64) {
-            return Marks::TooMany;
+            return FreeTextMarks::TooMany;
         }
         open.extend(inside);
     }
-    Marks::Kept
+    FreeTextMarks::Kept
 }
 
 /// Whether a string of any wording can be of this type.
@@ -65,7 +65,7 @@ fn may_be_prose(kind: Option<&FieldType>) -> bool {
 }
 
 impl<'v> Value<'v> {
-    fn inside(&self) -> Vec<Value<'v>> {
+    fn children(&self) -> Vec<Value<'v>> {
         let kind = self.kind.map(FieldType::present);
         let (is_object, is_array) = match kind {
             None | Some(FieldType::Opaque) => (true, true),

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::vocabulary::{Holds, keyword};
 
 /// What is done with the members of a schema at its path.
-pub(crate) type Change<'c, E> = dyn FnMut(&mut Map<String, Value>, &[String]) -> Result<(), E> + 'c;
+pub(crate) type SchemaVisitor<'c, E> = dyn FnMut(&mut Map<String, Value>, &[String]) -> Result<(), E> + 'c;
 
 /// Calls `change` on the schema and on every schema inside it, outermost first, with its path; boolean schemas are passed over, and
 /// so is what is no schema, which the check refuses later.
@@ -15,7 +15,7 @@ pub(crate) type Change<'c, E> = dyn FnMut(&mut Map<String, Value>, &[String]) ->
 pub(crate) fn each_schema<E>(
     schema: &mut Value,
     path: &mut Vec<String>,
-    change: &mut Change<'_, E>,
+    change: &mut SchemaVisitor<'_, E>,
 ) -> Result<(), E> {
     let Value::Object(map) = schema else { return Ok(()) };
     change(map, path)?;

@@ -4,9 +4,10 @@ use super::*;
 
 const STATES: usize = 8_192;
 
-fn outside(inner: &str, outer: &str) -> Words {
+fn outside(inner: &str, outer: &str) -> TextAnswer {
     let (inner, outer) = (Pattern::of_schema(inner, STATES), Pattern::of_schema(outer, STATES));
-    let wanted = Wanted { patterns: vec![(&inner, true), (&outer, false)], ..Wanted::default() };
+    let wanted =
+        TextConstraints { patterns: vec![(&inner, true), (&outer, false)], ..TextConstraints::default() };
     find(&wanted, 1, &Budget::of(1_000_000))
 }
 
@@ -24,7 +25,7 @@ fn a_pattern_lies_in_another_or_a_text_shows_that_it_does_not() {
         ("^$", "^a?$"),
         ("(?:^|x)y", "y"),
     ] {
-        assert_eq!(outside(inner, outer), Words::None, "{inner} in {outer}");
+        assert_eq!(outside(inner, outer), TextAnswer::None, "{inner} in {outer}");
     }
     for (inner, outer, text) in [
         ("^[a-z]+$", "^[a-y]+$", "z"),
@@ -34,32 +35,43 @@ fn a_pattern_lies_in_another_or_a_text_shows_that_it_does_not() {
         ("^a{1,9}$", "^a{1,8}$", "aaaaaaaaa"),
         ("^(cat|dog)$", "^cat$", "dog"),
     ] {
-        assert_eq!(outside(inner, outer), Words::Some(vec![text.to_owned()]), "{inner} in {outer}");
+        assert_eq!(outside(inner, outer), TextAnswer::Some(vec![text.to_owned()]), "{inner} in {outer}");
     }
 }
 
 #[test]
 fn lengths_count_characters() {
     let pattern = Pattern::of_schema("^[ä-ü]*$", STATES);
-    let wanted = |least, most| Wanted { patterns: vec![(&pattern, true)], least, most, ..Wanted::default() };
-    let Words::Some(texts) = find(&wanted(3, Some(3)), 1, &Budget::of(100_000)) else { panic!() };
+    let wanted = |least, most| TextConstraints {
+        patterns: vec![(&pattern, true)],
+        least,
+        most,
+        ..TextConstraints::default()
+    };
+    let TextAnswer::Some(texts) = find(&wanted(3, Some(3)), 1, &Budget::of(100_000)) else { panic!() };
     assert_eq!(texts[0].chars().count(), 3);
     let even = Pattern::of_schema("^(ab)*$", STATES);
-    let wanted = Wanted { patterns: vec![(&even, true)], least: 3, most: Some(3), ..Wanted::default() };
-    assert_eq!(find(&wanted, 1, &Budget::of(100_000)), Words::None);
-    let wanted = Wanted { patterns: vec![(&even, true)], least: 301, ..Wanted::default() };
-    let Words::Some(texts) = find(&wanted, 1, &Budget::of(1_000_000)) else { panic!() };
+    let wanted = TextConstraints {
+        patterns: vec![(&even, true)],
+        least: 3,
+        most: Some(3),
+        ..TextConstraints::default()
+    };
+    assert_eq!(find(&wanted, 1, &Budget::of(100_000)), TextAnswer::None);
+    let wanted = TextConstraints { patterns: vec![(&even, true)], least: 301, ..TextConstraints::default() };
+    let TextAnswer::Some(texts) = find(&wanted, 1, &Budget::of(1_000_000)) else { panic!() };
     assert_eq!(texts[0].len(), 302);
 }
 
 #[test]
 fn what_free_text_refuses_is_a_letter_of_its_own() {
-    let any = Wanted { not_plain: true, ..Wanted::default() };
-    let Words::Some(texts) = find(&any, 1, &Budget::of(10_000)) else { panic!() };
+    let any = TextConstraints { not_plain: true, ..TextConstraints::default() };
+    let TextAnswer::Some(texts) = find(&any, 1, &Budget::of(10_000)) else { panic!() };
     assert!(texts[0].chars().any(crate::schema::is_refused));
     let word = Pattern::of_schema("^[a-z]*$", STATES);
-    let none = Wanted { patterns: vec![(&word, true)], not_plain: true, ..Wanted::default() };
-    assert_eq!(find(&none, 1, &Budget::of(10_000)), Words::None);
+    let none =
+        TextConstraints { patterns: vec![(&word, true)], not_plain: true, ..TextConstraints::default() };
+    assert_eq!(find(&none, 1, &Budget::of(10_000)), TextAnswer::None);
 }
 
 #[test]
@@ -68,19 +80,21 @@ fn texts_that_are_not_wanted_are_left_out_exactly() {
     let all = ["a", "b", "aa", "ab", "ba", "bb"];
     for left in all {
         let not: Vec<&str> = all.into_iter().filter(|text| *text != left).collect();
-        let wanted = Wanted { patterns: vec![(&pattern, true)], not, ..Wanted::default() };
-        assert_eq!(find(&wanted, 1, &Budget::of(10_000)), Words::Some(vec![left.to_owned()]));
+        let wanted = TextConstraints { patterns: vec![(&pattern, true)], not, ..TextConstraints::default() };
+        assert_eq!(find(&wanted, 1, &Budget::of(10_000)), TextAnswer::Some(vec![left.to_owned()]));
     }
-    let wanted = Wanted { patterns: vec![(&pattern, true)], not: all.to_vec(), ..Wanted::default() };
-    assert_eq!(find(&wanted, 1, &Budget::of(10_000)), Words::None);
+    let wanted =
+        TextConstraints { patterns: vec![(&pattern, true)], not: all.to_vec(), ..TextConstraints::default() };
+    assert_eq!(find(&wanted, 1, &Budget::of(10_000)), TextAnswer::None);
 }
 
 #[test]
 fn a_pattern_that_explodes_ends_at_the_limit() {
     let pattern = Pattern::of_schema("^(a|b)*a(a|b){30}$", STATES);
     let other = Pattern::of_schema("^(a|b)*b(a|b){30}$", STATES);
-    let wanted = Wanted { patterns: vec![(&pattern, true), (&other, true)], ..Wanted::default() };
-    assert!(matches!(find(&wanted, 1, &Budget::of(100_000)), Words::Unclear(_)));
+    let wanted =
+        TextConstraints { patterns: vec![(&pattern, true), (&other, true)], ..TextConstraints::default() };
+    assert!(matches!(find(&wanted, 1, &Budget::of(100_000)), TextAnswer::Unclear(_)));
 }
 
 #[test]

@@ -8,13 +8,13 @@ use serde_json::{Map, Value};
 use super::formula::{Atom, FALSE, Id, Scope, TRUE};
 use super::read::{Emitted, Pair, Reader};
 use crate::case;
-use crate::schema::{Casing, Place};
+use crate::schema::{Casing, CasingNode};
 
 /// What the definitions of one side say of names, looked at once for all parts.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     /// An object is open, or two names differ only in case.
-    asked: bool,
+    may_collide: bool,
     /// Names as they are compared, with how they are written.
     folded: HashMap<String, String>,
 }
@@ -22,7 +22,7 @@ pub(super) struct Names {
 impl Names {
     pub(super) fn of(side: &Emitted) -> Self {
         let mut names = Names::default();
-        names.asked = side.definitions.values().any(is_open)
+        names.may_collide = side.definitions.values().any(is_open)
             || side.definitions.values().any(|schema| {
                 named(schema).into_iter().any(|name| {
                     let known = names.folded.entry(case::folded(name)).or_insert_with(|| name.to_owned());
@@ -33,7 +33,7 @@ impl Names {
     }
 
     /// Whether a root beside these definitions has a name that differs from another only in case.
-    fn has_twins(&self, root: &Value) -> bool {
+    fn has_collision(&self, root: &Value) -> bool {
         let mut own: HashMap<String, &str> = HashMap::new();
         named(root).into_iter().any(|name| {
             let key = case::folded(name);
@@ -44,35 +44,35 @@ impl Names {
 }
 
 /// That an instance has no such member, at any depth, and that it has one; nothing where no object of the side is open.
-pub(super) fn twins(reader: &mut Reader<'_>, names: &Names, root: &Value, casing: Casing) -> Pair {
-    if names.asked || is_open(root) || names.has_twins(root) {
+pub(super) fn no_collisions(reader: &mut Reader<'_>, names: &Names, root: &Value, casing: Casing) -> Pair {
+    if names.may_collide || is_open(root) || names.has_collision(root) {
         let casing = Rc::new(casing);
         let which = reader.casing(&casing);
-        of_place(reader, which, &casing, 0)
+        of_node(reader, which, &casing, 0)
     } else {
         (TRUE, FALSE)
     }
 }
 
 /// The same of a place, for one that leads back to itself.
-pub(super) fn of_place(reader: &mut Reader<'_>, which: usize, casing: &Casing, place: usize) -> Pair {
-    Reading { which, casing, on_the_way: BTreeSet::new() }.inside(reader, Some(place))
+pub(super) fn of_node(reader: &mut Reader<'_>, which: usize, casing: &Casing, node: usize) -> Pair {
+    CollisionReader { which, casing, on_the_way: BTreeSet::new() }.inside(reader, Some(node))
 }
 
 /// Places that are read inside one another at once; what is further down is called by number. No message is nested deeper than half of it.
 const MOST_NESTED: usize = 64;
 
-struct Reading<'e> {
+struct CollisionReader<'e> {
     which: usize,
     casing: &'e Casing,
     /// Places around the one that is read.
     on_the_way: BTreeSet<usize>,
 }
 
-impl Reading<'_> {
+impl CollisionReader<'_> {
     fn inside(&mut self, reader: &mut Reader<'_>, number: Option<usize>) -> Pair {
-        let found = number.and_then(|number| Some((number, self.casing.place(number)?)));
-        let Some((number, place)) = found.filter(|(_, place)| place.leads_to_names()) else {
+        let numbered = number.and_then(|number| Some((number, self.casing.node(number)?)));
+        let Some((number, node)) = numbered.filter(|(_, node)| node.leads_to_names()) else {
             return (TRUE, FALSE);
         };
         if let Some(known) = reader.cased.get(&(self.which, number)) {
@@ -82,9 +82,9 @@ impl Reading<'_> {
             return (TRUE, FALSE);
         }
         if self.on_the_way.len() >= MOST_NESTED || !self.on_the_way.insert(number) {
-            return reader.place(self.which, number);
+            return reader.casing_node(self.which, number);
         }
-        let pair = self.place(reader, place);
+        let pair = self.node(reader, node);
         self.on_the_way.remove(&number);
         if !reader.budget.spent_out() {
             reader.cased.insert((self.which, number), pair);
@@ -92,28 +92,28 @@ impl Reading<'_> {
         pair
     }
 
-    fn place(&mut self, reader: &mut Reader<'_>, place: &Place) -> Pair {
-        let names: BTreeSet<String> = place.names().map(|(name, _)| name.to_owned()).collect();
-        reader.budget.spend((names.len() + place.items().0.len()) as u64);
+    fn node(&mut self, reader: &mut Reader<'_>, node: &CasingNode) -> Pair {
+        let names: BTreeSet<String> = node.names().map(|(name, _)| name.to_owned()).collect();
+        reader.budget.spend((names.len() + node.items().0.len()) as u64);
         let mut parts = Vec::new();
-        if place.watched().next().is_some() {
-            let folded: Vec<String> = place.watched().map(|(_, name)| fold(name)).collect();
+        if node.watched().next().is_some() {
+            let folded: Vec<String> = node.watched().map(|(_, name)| fold(name)).collect();
             let within = Some(reader.own_pattern(&format!("^(?:{})$", folded.join("|"))));
             let scope = Scope { within, names: names.clone(), patterns: BTreeSet::new() };
             parts.push(reader.arena.atoms(Atom::Every(scope.clone(), FALSE), Atom::SomeMember(scope, TRUE)));
         }
-        for (name, inside) in place.names() {
+        for (name, inside) in node.names() {
             let (none, some) = self.inside(reader, inside);
             if none != TRUE {
                 parts.push(reader.member(name, none, some));
             }
         }
-        let (none, some) = self.inside(reader, place.rest());
+        let (none, some) = self.inside(reader, node.rest());
         if none != TRUE {
             let scope = Scope { within: None, names, patterns: BTreeSet::new() };
             parts.push(reader.arena.atoms(Atom::Every(scope.clone(), none), Atom::SomeMember(scope, some)));
         }
-        let (prefix, items) = place.items();
+        let (prefix, items) = node.items();
         for (index, inside) in prefix.iter().enumerate() {
             let (none, some) = self.inside(reader, *inside);
             if none != TRUE {

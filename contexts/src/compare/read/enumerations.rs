@@ -67,10 +67,10 @@ impl Reader<'_> {
         self.arena.atoms(Atom::Types(mask), Atom::Types(types::ALL & !mask))
     }
 
-    fn any_of(&mut self, ways: &[Pair]) -> Pair {
-        let holds = self.arena.or(ways.iter().map(|way| way.0));
-        let fails = self.arena.and(ways.iter().map(|way| way.1));
-        if ways.len() == 1 { (holds, fails) } else { self.arena.pair(holds, fails) }
+    fn any_of(&mut self, branches: &[Pair]) -> Pair {
+        let holds = self.arena.or(branches.iter().map(|branch| branch.0));
+        let fails = self.arena.and(branches.iter().map(|branch| branch.1));
+        if branches.len() == 1 { (holds, fails) } else { self.arena.pair(holds, fails) }
     }
 
     fn all_of(&mut self, parts: &[Pair]) -> Pair {

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::collections::VecDeque;
 
 use alphabet::Alphabet;
-use nfa::{Nfa, Waiting};
+use nfa::{Nfa, NfaState};
 
 use super::budget::Budget;
 
@@ -41,7 +41,7 @@ impl Pattern {
         let nfa = self.nfa.as_ref().ok()?;
         let mut waiting = nfa.begin(budget);
         for c in text.chars() {
-            if waiting.found {
+            if waiting.accepted {
                 break;
             }
             if budget.spent_out() {
@@ -57,7 +57,7 @@ impl Pattern {
 
 /// What a text must be.
 #[derive(Debug, Default)]
-pub(super) struct Wanted<'p> {
+pub(super) struct TextConstraints<'p> {
     /// Patterns, and whether they must be found.
     pub(super) patterns: Vec<(&'p Pattern, bool)>,
     pub(super) least: u64,
@@ -72,7 +72,7 @@ pub(super) struct Wanted<'p> {
 
 /// The answer.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Words {
+pub(super) enum TextAnswer {
     /// Some texts, the shortest first; at most as many as were asked for.
     Some(Vec<String>),
     /// There is none.
@@ -128,17 +128,17 @@ impl Tree {
 }
 
 /// The states of one pattern, each once.
-struct Known<'p> {
+struct PatternStates<'p> {
     nfa: &'p Nfa,
     wanted: bool,
-    states: Vec<Waiting>,
-    numbers: HashMap<Waiting, usize>,
+    states: Vec<NfaState>,
+    numbers: HashMap<NfaState, usize>,
     next: HashMap<(usize, usize), usize>,
     ends: HashMap<usize, bool>,
 }
 
-impl Known<'_> {
-    fn number(&mut self, waiting: Waiting) -> usize {
+impl PatternStates<'_> {
+    fn number(&mut self, waiting: NfaState) -> usize {
         if let Some(known) = self.numbers.get(&waiting) {
             return *known;
         }
@@ -150,12 +150,12 @@ impl Known<'_> {
 }
 
 /// Finds up to `count` texts.
-pub(super) fn find(wanted: &Wanted<'_>, count: usize, budget: &Budget) -> Words {
+pub(super) fn find(wanted: &TextConstraints<'_>, count: usize, budget: &Budget) -> TextAnswer {
     let mut known = Vec::new();
     for (pattern, found) in &wanted.patterns {
         match &pattern.nfa {
-            Err(why) => return Words::Unclear(why),
-            Ok(nfa) => known.push(Known {
+            Err(why) => return TextAnswer::Unclear(why),
+            Ok(nfa) => known.push(PatternStates {
                 nfa,
                 wanted: *found,
                 states: Vec::new(),
@@ -167,21 +167,21 @@ pub(super) fn find(wanted: &Wanted<'_>, count: usize, budget: &Budget) -> Words 
     }
     let alphabet = Alphabet::of(&known.iter().map(|k| k.nfa).collect::<Vec<_>>(), wanted, budget);
     let (Some(alphabet), Some(tree)) = (alphabet, Tree::of(&wanted.not, budget)) else {
-        return Words::Unclear(budget.why());
+        return TextAnswer::Unclear(budget.reason());
     };
     Search { wanted, alphabet, tree, known }.run(count, budget)
 }
 
 struct Search<'p> {
-    wanted: &'p Wanted<'p>,
+    wanted: &'p TextConstraints<'p>,
     alphabet: Alphabet,
     tree: Tree,
-    known: Vec<Known<'p>>,
+    known: Vec<PatternStates<'p>>,
 }
 
 /// A state that was reached, where it leads, and how far it is from a text that is wanted.
 #[derive(Debug, Default)]
-struct Reached {
+struct ReachedState {
     next: Vec<(char, usize)>,
     before: Vec<usize>,
     accepts: bool,
@@ -189,33 +189,33 @@ struct Reached {
 }
 
 impl Search<'_> {
-    fn run(mut self, count: usize, budget: &Budget) -> Words {
-        let Some(mut graph) = self.graph(budget) else { return Words::Unclear(budget.why()) };
+    fn run(mut self, count: usize, budget: &Budget) -> TextAnswer {
+        let Some(mut graph) = self.graph(budget) else { return TextAnswer::Unclear(budget.reason()) };
         distances(&mut graph);
-        let Some(shortest) = graph.first().and_then(|start| start.distance) else { return Words::None };
+        let Some(shortest) = graph.first().and_then(|start| start.distance) else { return TextAnswer::None };
         if self.wanted.most.is_some_and(|most| shortest > most) {
-            return Words::None;
+            return TextAnswer::None;
         }
-        let mut found = Vec::new();
+        let mut texts = Vec::new();
         let longest = self.wanted.most.unwrap_or(u64::MAX).min(shortest.saturating_add(40));
         for length in shortest..=longest {
-            collect(&graph, 0, length, &mut String::new(), &mut found, count, budget);
-            if found.len() >= count || budget.spent_out() {
+            collect(&graph, 0, length, &mut String::new(), &mut texts, count, budget);
+            if texts.len() >= count || budget.spent_out() {
                 break;
             }
         }
-        if found.is_empty() { Words::Unclear(budget.why()) } else { Words::Some(found) }
+        if texts.is_empty() { TextAnswer::Unclear(budget.reason()) } else { TextAnswer::Some(texts) }
     }
 
     /// Everything that can be reached, breadth first; none if that is too much.
-    fn graph(&mut self, budget: &Budget) -> Option<Vec<Reached>> {
+    fn graph(&mut self, budget: &Budget) -> Option<Vec<ReachedState>> {
         let patterns = self.known.iter_mut().map(|known| {
             let begin = known.nfa.begin(budget);
             known.number(begin)
         });
         let start = State { patterns: patterns.collect(), tree: Some(0), odd: false, length: 0 };
         let mut numbers = HashMap::from([(start.clone(), 0_usize)]);
-        let mut graph = vec![Reached::default()];
+        let mut graph = vec![ReachedState::default()];
         let mut open = VecDeque::from([(0_usize, start)]);
         while let Some((number, state)) = open.pop_front() {
             let accepts = self.accepts(&state, budget);
@@ -228,7 +228,7 @@ impl Search<'_> {
                 let fresh = graph.len();
                 let target = *numbers.entry(state.clone()).or_insert(fresh);
                 if target == fresh {
-                    graph.push(Reached::default());
+                    graph.push(ReachedState::default());
                     open.push_back((fresh, state));
                 }
                 if let Some(reached) = graph.get_mut(target) {
@@ -285,7 +285,7 @@ impl Search<'_> {
                 }
             };
             // found where it must not be: no text goes on from here
-            if !known.wanted && known.states.get(next).is_some_and(|waiting| waiting.found) {
+            if !known.wanted && known.states.get(next).is_some_and(|waiting| waiting.accepted) {
                 return None;
             }
             patterns.push(next);
@@ -298,7 +298,7 @@ impl Search<'_> {
 }
 
 /// How far each state is from a text that is wanted, backwards from those.
-fn distances(graph: &mut [Reached]) {
+fn distances(graph: &mut [ReachedState]) {
     let mut open: VecDeque<usize> = VecDeque::new();
     for (number, reached) in graph.iter_mut().enumerate() {
         if reached.accepts {
@@ -322,20 +322,20 @@ fn distances(graph: &mut [Reached]) {
 
 /// Texts of exactly this many more characters.
 fn collect(
-    graph: &[Reached],
+    graph: &[ReachedState],
     at: usize,
     left: u64,
     text: &mut String,
-    found: &mut Vec<String>,
+    texts: &mut Vec<String>,
     count: usize,
     budget: &Budget,
 ) {
     let Some(reached) = graph.get(at) else { return };
-    if reached.distance.is_none_or(|distance| distance > left) || found.len() >= count || !budget.spend(1) {
+    if reached.distance.is_none_or(|distance| distance > left) || texts.len() >= count || !budget.spend(1) {
         return;
     }
     if left == 0 {
-        found.push(text.clone());
+        texts.push(text.clone());
         return;
     }
     // a straight way is walked without recursion, since texts may be long
@@ -345,20 +345,20 @@ fn collect(
                 let before = text.len();
                 text.push(*c);
                 budget.spend(left / CHARACTERS_A_STEP);
-                walk(graph, *next, left - 1, text, found);
+                walk(graph, *next, left - 1, text, texts);
                 text.truncate(before);
                 return;
             }
         } else {
             text.push(*c);
-            collect(graph, *next, left - 1, text, found, count, budget);
+            collect(graph, *next, left - 1, text, texts, count, budget);
             text.pop();
         }
     }
 }
 
 /// One long text: always on along a shortest way. Only as long as the shortest, so that the way never ends early.
-fn walk(graph: &[Reached], mut at: usize, mut left: u64, text: &mut String, found: &mut Vec<String>) {
+fn walk(graph: &[ReachedState], mut at: usize, mut left: u64, text: &mut String, texts: &mut Vec<String>) {
     while left > 0 {
         let Some(reached) = graph.get(at) else { return };
         let nearer = reached.next.iter().find(|(_, next)| {
@@ -370,7 +370,7 @@ fn walk(graph: &[Reached], mut at: usize, mut left: u64, text: &mut String, foun
         left -= 1;
     }
     if graph.get(at).is_some_and(|reached| reached.accepts) {
-        found.push(text.clone());
+        texts.push(text.clone());
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::context;
 use super::endless::endless;
 use crate::compare::hunt::random::Random;
-use crate::compare::{CompareLimits, Comparison, Stop, Verdict, compare_as};
+use crate::compare::{CancelToken, CompareLimits, Comparison, Verdict, compare_as};
 
 /// What a slow machine that does other things takes at most for what takes a second or two; unbounded it would be minutes.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -67,7 +67,7 @@ fn patterned(length: usize, more: usize) -> (Value, Value) {
 fn timed(old: &Value, new: &Value, limits: &CompareLimits) -> (Comparison, Duration) {
     let (old, new) = (context(old), context(new));
     let began = Instant::now();
-    let comparison = compare_as(&old, &new, None, limits, &Stop::with_clock(Instant::now));
+    let comparison = compare_as(&old, &new, None, limits, &CancelToken::with_clock(Instant::now));
     let took = began.elapsed();
     println!("{:?} after {took:?}: {}", comparison.verdict, comparison.parts[0].reason);
     (comparison, took)
@@ -141,9 +141,9 @@ fn what_costs_more_than_it_counts_ends_by_the_time() {
 fn a_comparison_that_nobody_waits_for_ends() {
     let (old, new) = endless();
     let (old, new) = (context(&document(0, json!({ "c": old }))), context(&document(1, json!({ "c": new }))));
-    let stop = Stop::default();
-    let one = stop.within();
-    let caller = one.when_dropped();
+    let stop = CancelToken::default();
+    let one = stop.child();
+    let caller = one.cancel_on_drop();
     let (comparison, took) = std::thread::scope(|scope| {
         let comparing = scope.spawn(|| {
             let began = Instant::now();
@@ -154,7 +154,7 @@ fn a_comparison_that_nobody_waits_for_ends() {
         comparing.join().unwrap()
     });
     assert_eq!(comparison.parts[0].reason, "the comparison was ended");
-    assert!(took < PATIENCE && one.is_asked() && !stop.is_asked(), "{took:?}");
-    stop.ask();
-    assert!(stop.within().is_asked());
+    assert!(took < PATIENCE && one.is_cancelled() && !stop.is_cancelled(), "{took:?}");
+    stop.cancel();
+    assert!(stop.child().is_cancelled());
 }

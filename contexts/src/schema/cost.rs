@@ -66,8 +66,8 @@ impl<'v> Graph<'v> {
         self.nodes.push(Node::default());
         let Value::Object(map) = schema else { return index };
         let node = self.node(map);
-        if let Some(place) = self.nodes.get_mut(index) {
-            *place = node;
+        if let Some(slot) = self.nodes.get_mut(index) {
+            *slot = node;
         }
         index
     }
@@ -128,8 +128,8 @@ impl<'v> Graph<'v> {
         while let Some((name, index)) = self.waiting.pop() {
             let Some(Value::Object(map)) = self.definitions.get(name) else { continue };
             let node = self.node(map);
-            if let Some(place) = self.nodes.get_mut(index) {
-                *place = node;
+            if let Some(slot) = self.nodes.get_mut(index) {
+                *slot = node;
             }
         }
     }
@@ -173,8 +173,8 @@ fn varies_below(nodes: &[Node], index: usize, known: &mut [Option<bool>]) -> boo
         || node.in_place.iter().any(|part| {
             nodes.get(*part).is_some_and(|part| part.unevaluated) || varies_below(nodes, *part, known)
         });
-    if let Some(place) = known.get_mut(index) {
-        *place = Some(varies);
+    if let Some(slot) = known.get_mut(index) {
+        *slot = Some(varies);
     }
     varies
 }
@@ -260,7 +260,7 @@ impl Costs<'_> {
 
 /// The memory of a document's schemas, and the work of each message under them.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Measure {
+pub(super) struct MeasuredCost {
     /// The cost of members, by the schemas that take the most.
     pub(super) member_steps: MemberSteps,
     /// Bytes of the nodes that the validator builds, and of its patterns of names.
@@ -275,7 +275,7 @@ pub(super) fn bound(
     definitions: &BTreeMap<String, Value>,
     matchers: &Matchers,
     limits: &SchemaLimits,
-) -> Result<Measure, (Option<usize>, SchemaFault)> {
+) -> Result<MeasuredCost, (Option<usize>, SchemaFault)> {
     let (nodes, known, waiting) = (Vec::new(), HashMap::new(), Vec::new());
     let mut graph = Graph { matchers, limits, nodes, definitions, known, waiting };
     let starts: Vec<usize> = roots.iter().map(|root| graph.add(root)).collect();
@@ -309,13 +309,13 @@ fn within(load: Load, limits: &SchemaLimits) -> Result<(), SchemaFault> {
 }
 
 /// The schemas and definitions that the validator builds, each once.
-fn built(nodes: &[Node], limits: &SchemaLimits) -> Result<Measure, SchemaFault> {
+fn built(nodes: &[Node], limits: &SchemaLimits) -> Result<MeasuredCost, SchemaFault> {
     let (count, limit) = (nodes.len() as u64, limits.max_compiled_nodes);
     if count > limit {
         return Err(SchemaFault::Limit { what: "compiled schemas", limit });
     }
     let names = nodes.iter().map(|node| node.name_bytes).fold(0, u64::saturating_add);
-    Ok(Measure {
+    Ok(MeasuredCost {
         member_steps: MemberSteps {
             name_byte: nodes.iter().map(|node| node.name_steps).max().unwrap_or(0),
             member: MemberSteps::of_members(nodes.iter().map(|node| node.declared).max().unwrap_or(0)),
