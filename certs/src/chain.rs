@@ -1,8 +1,8 @@
 //! Chains and roots, as they come from files, from `x5c` members and from handshakes: read with bounds, not yet believed.
 
+use crate::malleability::mirrored_signature;
 use crate::pem;
 use crate::read::{Facts, Role};
-use crate::twin::twin;
 use crate::verify::fault_of;
 use crate::{ChainFault, CrlStore};
 use base64::Engine;
@@ -199,8 +199,8 @@ impl Chain {
     /// The same with the leaf's twin, which anybody can make of it and which verifies like it: the other one of the two ECDSA signatures of
     /// its issuer (SEC 1, 4.1.4). None where the issuer signed otherwise.
     #[must_use]
-    pub fn twin(&self) -> Option<Chain> {
-        let leaf = CertificateDer::from(twin(self.leaf())?);
+    pub fn with_mirrored_signature(&self) -> Option<Chain> {
+        let leaf = CertificateDer::from(mirrored_signature(self.leaf())?);
         Some(Chain(std::iter::once(leaf).chain(self.0.iter().skip(1).cloned()).collect()))
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use semgate_certs::{CrlFault, CrlLimits, CrlStore, CrlTaken, KeptCrls, KeyId, MAX_CRL_BYTES, Roots};
+use semgate_certs::{CrlFault, CrlLimits, CrlOutcome, CrlStore, KeyId, MAX_CRL_BYTES, Roots, VerifiedCrls};
 
 use crate::clock::unix_now;
 use crate::config::{Config, TrustDomain};
@@ -22,7 +22,7 @@ pub(crate) struct Lists {
     store: Arc<CrlStore>,
     roots: Roots,
     limits: CrlLimits,
-    kept: KeptCrls,
+    kept: VerifiedCrls,
 }
 
 /// The lists that verifiers look certificates up in, for each trust domain that has them. Stays the same while keys and roots are read again.
@@ -42,7 +42,7 @@ impl Lists {
     }
 
     fn new(dir: PathBuf, roots: Roots, limits: CrlLimits) -> Lists {
-        Lists { dir, store: Arc::default(), roots, limits, kept: KeptCrls::new(limits) }
+        Lists { dir, store: Arc::default(), roots, limits, kept: VerifiedCrls::new(limits) }
     }
 
     /// A file of issuers that cannot be read takes nothing away: their lists stay on the disk, and are read once somebody shows who they are.
@@ -78,7 +78,7 @@ impl Lists {
     /// What does not count now goes for want of room alone, which is that of the lists that do: first what was written first. An edition
     /// that was replaced went when the newer one took its name.
     fn sweep(&self) {
-        let held: BTreeSet<PathBuf> = self.kept.places().map(|place| self.dir.join(file(place))).collect();
+        let held: BTreeSet<PathBuf> = self.kept.slot_ids().map(|place| self.dir.join(file(place))).collect();
         let mut files: Vec<_> =
             self.files().into_iter().filter_map(|file| Some((age(&file)?, file))).collect();
         files.sort();
@@ -119,11 +119,11 @@ impl Lists {
     /// Takes a list that its issuer signed, unless the one that is held is as new.
     ///
     /// # Errors
-    /// As [`KeptCrls::offer`]; nothing that is held changes then.
-    pub(crate) fn offer(&mut self, der: &[u8], at: u64) -> Result<CrlTaken, CrlFault> {
+    /// As [`VerifiedCrls::offer`]; nothing that is held changes then.
+    pub(crate) fn offer(&mut self, der: &[u8], at: u64) -> Result<CrlOutcome, CrlFault> {
         let dropped = self.kept.dropped();
         let taken = self.kept.offer(der, at);
-        if let Ok(CrlTaken::Newer(place)) = taken {
+        if let Ok(CrlOutcome::Newer(place)) = taken {
             self.keep(&file(place), der);
             self.show();
         }

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use semgate_certs::{CrlFault, CrlLimits, CrlStore, CrlTaken, KeptCrls, MAX_CRL_BYTES, MAX_CRLS, Roots};
+use semgate_certs::{
+    CrlFault, CrlLimits, CrlOutcome, CrlStore, MAX_CRL_BYTES, MAX_CRLS, Roots, VerifiedCrls,
+};
 
 use super::{Mark, mark};
 use crate::http::crl::{ISSUER, is_set};
@@ -18,7 +20,7 @@ mod tests;
 /// The lists, and which files they were read from.
 pub(crate) struct ClientCrls {
     dir: PathBuf,
-    kept: KeptCrls,
+    kept: VerifiedCrls,
     store: Arc<CrlStore>,
     /// What the files looked like when they were read.
     seen: BTreeMap<PathBuf, Mark>,
@@ -35,7 +37,7 @@ impl ClientCrls {
         let Some(dir) = config.tls.client_crls.clone() else { return Ok(None) };
         std::fs::read_dir(&dir).map_err(RunFault::io("listing", &dir))?;
         let limits = CrlLimits { bytes: config.limits.crl_bytes, ..CrlLimits::default() };
-        let (kept, store) = (KeptCrls::new(limits), Arc::default());
+        let (kept, store) = (VerifiedCrls::new(limits), Arc::default());
         Ok(Some(Self { dir, kept, store, seen: BTreeMap::new(), again: BTreeSet::new() }))
     }
 
@@ -91,9 +93,9 @@ impl ClientCrls {
     fn offer(&mut self, file: &Path, new: bool, at: u64, metrics: Option<&Metrics>) {
         let taken = read(file).and_then(|der| self.kept.offer(&der, at));
         let outcome = match &taken {
-            Ok(CrlTaken::Newer(_)) => "taken",
-            Ok(CrlTaken::Known) => "known",
-            Ok(CrlTaken::Early) => "early",
+            Ok(CrlOutcome::Newer(_)) => "taken",
+            Ok(CrlOutcome::Known) => "known",
+            Ok(CrlOutcome::Early) => "early",
             Err(_) => "refused",
         };
         let settled = matches!(outcome, "taken" | "known");

@@ -68,7 +68,8 @@ fn a_head_by_a_compromised_feed_key_is_refused_and_one_by_the_next_is_taken() {
     refuses(&mut authority, &mut follower, FollowFault::FeedCompromised);
     // the same certificate under its other signature has another thumbprint
     let feed = &authority.keys.feed;
-    let twin = Arc::new(SigningIdentity::new(Arc::clone(&feed.key), feed.chain.twin().unwrap()));
+    let twin =
+        Arc::new(SigningIdentity::new(Arc::clone(&feed.key), feed.chain.with_mirrored_signature().unwrap()));
     authority.new_feed = Some(twin);
     authority.now += 1;
     authority.renew();

@@ -14,7 +14,7 @@ fn key() -> KeyPair {
 fn none_yet(dir: &Path) -> ClientCrls {
     ClientCrls {
         dir: dir.to_owned(),
-        kept: KeptCrls::new(CrlLimits::default()),
+        kept: VerifiedCrls::new(CrlLimits::default()),
         store: Arc::default(),
         seen: BTreeMap::new(),
         again: BTreeSet::new(),

@@ -20,19 +20,21 @@ const BIT_STRING: u8 = 0x03;
 
 /// The DER bytes of the twin; none where the signature is no ECDSA signature on P-256 or P-384, which are the only ones that verify here
 /// and have one.
-pub(crate) fn twin(der: &[u8]) -> Option<Vec<u8>> {
-    let certificate = whole(SEQUENCE, der)?;
+pub(crate) fn mirrored_signature(der: &[u8]) -> Option<Vec<u8>> {
+    let certificate = only_element(SEQUENCE, der)?;
     let (_, after) = next(SEQUENCE, certificate)?;
     let (_, signature) = next(SEQUENCE, after)?;
     let signed = certificate.get(..certificate.len() - signature.len())?;
-    let (0, pair) = whole(BIT_STRING, signature)?.split_first().map(|(unused, rest)| (*unused, rest))? else {
+    let (0, pair) =
+        only_element(BIT_STRING, signature)?.split_first().map(|(unused, rest)| (*unused, rest))?
+    else {
         return None;
     };
-    let (r, s) = next(INTEGER, whole(SEQUENCE, pair)?)?;
+    let (r, s) = next(INTEGER, only_element(SEQUENCE, pair)?)?;
     let other = match r.len().max(s.len()) {
         // `s` with its head of two bytes
-        ..=35 => minus(&ORDER_256, whole(INTEGER, s)?)?,
-        _ => minus(&ORDER_384, whole(INTEGER, s)?)?,
+        ..=35 => minus(&ORDER_256, only_element(INTEGER, s)?)?,
+        _ => minus(&ORDER_384, only_element(INTEGER, s)?)?,
     };
     let pair = wrap(SEQUENCE, &[wrap(INTEGER, r), wrap(INTEGER, &other)].concat());
     let signature = wrap(BIT_STRING, &[&[0], pair.as_slice()].concat());
@@ -67,15 +69,15 @@ fn minus(order: &[u8], s: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// The content of an element that is all of the bytes.
-fn whole(tag: u8, bytes: &[u8]) -> Option<&[u8]> {
+fn only_element(tag: u8, bytes: &[u8]) -> Option<&[u8]> {
     next(tag, bytes).and_then(|(content, rest)| rest.is_empty().then_some(content))
 }
 
 /// The content of the first element, and what follows it.
 fn next(tag: u8, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (found, rest) = bytes.split_first()?;
+    let (actual, rest) = bytes.split_first()?;
     let (first, rest) = rest.split_first()?;
-    if *found != tag {
+    if *actual != tag {
         return None;
     }
     let (length, rest) = match first {

@@ -1,8 +1,8 @@
 //! Lists that were verified: the newest edition of each, by the key of its issuer. What somebody else than that issuer made is neither kept
 //! nor does it raise the number that the next edition must have.
 
-use super::{CrlFault, Crls, Held, MAX_CRL_BYTES};
-use crate::key_id::Stated;
+use super::{CrlEntry, CrlFault, Crls, MAX_CRL_BYTES};
+use crate::key_id::IssuerCertificate;
 use crate::read::{CrlName, Facts, Role, read_crl};
 use crate::{KeyId, Roots, Thumbprint, pem};
 use rustls_pki_types::CertificateDer;
@@ -33,7 +33,7 @@ impl Default for CrlLimits {
 
 /// What became of an offered list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CrlTaken {
+pub enum CrlOutcome {
     /// It is kept from now on, in the place of this name, which is the same for all editions of the list.
     Newer(KeyId),
     /// What is kept is as new.
@@ -44,20 +44,20 @@ pub enum CrlTaken {
 
 /// The lists of the issuers under some roots, each verified by its issuer's key before it is kept, and the certificates of these issuers.
 #[derive(Debug, Default)]
-pub struct KeptCrls {
+pub struct VerifiedCrls {
     limits: CrlLimits,
     /// Beside the roots, which come first.
-    issuers: Vec<Signer>,
-    lists: BTreeMap<Slot, Kept>,
+    issuers: Vec<CrlSigner>,
+    lists: BTreeMap<Slot, VerifiedCrl>,
     known: BTreeSet<Thumbprint>,
     bytes: usize,
     dropped: u64,
 }
 
-impl CrlTaken {
+impl CrlOutcome {
     /// Whether what is kept changed.
     pub fn is_newer(self) -> bool {
-        matches!(self, CrlTaken::Newer(_))
+        matches!(self, CrlOutcome::Newer(_))
     }
 }
 
@@ -65,37 +65,37 @@ impl CrlTaken {
 type Slot = (KeyId, Vec<u8>);
 
 #[derive(Debug)]
-struct Kept {
+struct VerifiedCrl {
     der: Vec<u8>,
     name: CrlName,
     list: Arc<CertRevocationList<'static>>,
 }
 
 #[derive(Clone, Debug)]
-struct Signer {
+struct CrlSigner {
     der: CertificateDer<'static>,
     key: KeyId,
     root: bool,
 }
 
-impl KeptCrls {
+impl VerifiedCrls {
     /// None yet, and nobody who may sign any.
-    pub fn new(limits: CrlLimits) -> KeptCrls {
-        KeptCrls { limits, ..KeptCrls::default() }
+    pub fn new(limits: CrlLimits) -> VerifiedCrls {
+        VerifiedCrls { limits, ..VerifiedCrls::default() }
     }
 
     /// From now on lists may be signed by the roots, and by those of the known and of the `offered` certificates (PEM) that a root, or another
     /// of them, certified as issuers and that have not expired at `at`. One that begins later counts here, since a clock that is behind must not
     /// cost its lists: none of its leaves counts before it does. What is offered needs no trust: whoever shows a certificate that the roots did
     /// not certify shows nothing, and so does a text that is no PEM. Lists of a key that no longer counts are dropped. Answers whether there is
-    /// a key that might not sign before: what was kept of its lists elsewhere goes to [`KeptCrls::recall`] before any list is offered.
+    /// a key that might not sign before: what was kept of its lists elsewhere goes to [`VerifiedCrls::recall`] before any list is offered.
     pub fn set_issuers(&mut self, roots: &Roots, offered: &str, at: u64) -> bool {
         let before: BTreeSet<KeyId> = self.issuers.iter().map(|one| one.key).collect();
         let known = self.issuers.iter().filter(|one| !one.root).map(|one| one.der.clone());
         let offered = pem::sections(offered, SectionKind::Certificate, roots.limits().max_pem_bytes);
         let offered = offered.unwrap_or_default().into_iter().take(self.limits.issuers);
         let mut pool: Vec<_> = known.chain(offered.map(CertificateDer::from)).collect();
-        let mut signers: Vec<Signer> = Vec::new();
+        let mut signers: Vec<CrlSigner> = Vec::new();
         for der in roots.certificates() {
             signers.extend(signer(der, roots, at, true));
         }
@@ -122,38 +122,38 @@ impl KeptCrls {
     /// [`CrlFault::TooLarge`], [`CrlFault::Malformed`]; [`CrlFault::Issuer`] if nobody who may sign has its issuer's name;
     /// [`CrlFault::Signature`] if none of those signed it; [`CrlFault::Full`] past the limits, of which lists that have expired take no room.
     /// Nothing that is kept changes then.
-    pub fn offer(&mut self, der: &[u8], at: u64) -> Result<CrlTaken, CrlFault> {
-        self.take(der, at, false)
+    pub fn offer(&mut self, der: &[u8], at: u64) -> Result<CrlOutcome, CrlFault> {
+        self.admit(der, at, false)
     }
 
-    /// As [`KeptCrls::offer`], for a list that was kept before: it takes its place also where it begins later, since it began once by this
+    /// As [`VerifiedCrls::offer`], for a list that was kept before: it takes its place also where it begins later, since it began once by this
     /// clock. It speaks from then on, and until then no edition that is older takes its place, so that a clock that went back lets nobody in.
     ///
     /// # Errors
-    /// As [`KeptCrls::offer`].
-    pub fn recall(&mut self, der: &[u8], at: u64) -> Result<CrlTaken, CrlFault> {
-        self.take(der, at, true)
+    /// As [`VerifiedCrls::offer`].
+    pub fn recall(&mut self, der: &[u8], at: u64) -> Result<CrlOutcome, CrlFault> {
+        self.admit(der, at, true)
     }
 
-    fn take(&mut self, der: &[u8], at: u64, before: bool) -> Result<CrlTaken, CrlFault> {
+    fn admit(&mut self, der: &[u8], at: u64, before: bool) -> Result<CrlOutcome, CrlFault> {
         if der.len() > MAX_CRL_BYTES {
             return Err(CrlFault::TooLarge);
         }
         let print = Thumbprint::of(der);
         if self.known.contains(&print) {
-            return Ok(CrlTaken::Known);
+            return Ok(CrlOutcome::Known);
         }
         let read = read_crl(der).ok_or(CrlFault::Malformed)?;
         let name = CrlName::of(&read).ok_or(CrlFault::Malformed)?;
         let key = self.signed_by(&name, read.tbs_cert_list.as_ref(), &read.signature_value.data)?;
         let list = OwnedCertRevocationList::from_der(der).map_err(|_| CrlFault::Malformed)?;
         if name.this_update > at && !before {
-            return Ok(CrlTaken::Early);
+            return Ok(CrlOutcome::Early);
         }
         let slot = (key, name.point.clone());
-        let name_of_place = place(&slot);
+        let name_of_place = slot_id(&slot);
         if self.lists.get(&slot).is_some_and(|kept| kept.name.number >= name.number) {
-            return Ok(CrlTaken::Known);
+            return Ok(CrlOutcome::Known);
         }
         self.make_room(&slot, der.len(), at)?;
         if let Some(before) = self.lists.remove(&slot) {
@@ -163,19 +163,20 @@ impl KeptCrls {
         self.bytes += der.len();
         self.known.insert(print);
         let list = Arc::new(CertRevocationList::from(list));
-        self.lists.insert(slot, Kept { der: der.to_vec(), name, list });
-        Ok(CrlTaken::Newer(name_of_place))
+        self.lists.insert(slot, VerifiedCrl { der: der.to_vec(), name, list });
+        Ok(CrlOutcome::Newer(name_of_place))
     }
 
     /// The key of the issuer that signed it: one that bears the name, may sign lists, and whose signature it is.
-    fn signed_by(&self, name: &CrlName, said: &[u8], signature: &[u8]) -> Result<KeyId, CrlFault> {
+    fn signed_by(&self, name: &CrlName, message: &[u8], signature: &[u8]) -> Result<KeyId, CrlFault> {
         let mut fault = CrlFault::Issuer;
         for issuer in &self.issuers {
-            let Some(stated) = Stated::read(&issuer.der).filter(|stated| stated.is_named(&name.issuer))
+            let Some(stated) =
+                IssuerCertificate::read(&issuer.der).filter(|stated| stated.is_named(&name.issuer))
             else {
                 continue;
             };
-            if stated.may_sign_lists() && stated.signed(said, signature).is_some() {
+            if stated.may_sign_lists() && stated.verify_signature(message, signature).is_some() {
                 return Ok(issuer.key);
             }
             fault = CrlFault::Signature;
@@ -196,9 +197,9 @@ impl KeptCrls {
     }
 
     fn drop_list(&mut self, slot: &Slot) {
-        if let Some(kept) = self.lists.remove(slot) {
-            self.known.remove(&Thumbprint::of(&kept.der));
-            self.bytes -= kept.der.len();
+        if let Some(removed) = self.lists.remove(slot) {
+            self.known.remove(&Thumbprint::of(&removed.der));
+            self.bytes -= removed.der.len();
             self.dropped += 1;
         }
     }
@@ -210,7 +211,7 @@ impl KeptCrls {
 
     /// The lists as verifiers take them: nothing is read anew for this.
     pub fn crls(&self) -> Crls {
-        let held = |((key, _), kept): (&Slot, &Kept)| Held {
+        let held = |((key, _), kept): (&Slot, &VerifiedCrl)| CrlEntry {
             this_update: kept.name.this_update,
             next_update: kept.name.next_update,
             key: Some(*key),
@@ -225,23 +226,27 @@ impl KeptCrls {
         issuers.map(|one| pem::write("CERTIFICATE", &one.der)).collect()
     }
 
-    /// The names of the places that are taken, as [`CrlTaken::Newer`] told them.
-    pub fn places(&self) -> impl Iterator<Item = KeyId> {
-        self.lists.keys().map(place)
+    /// The names of the places that are taken, as [`CrlOutcome::Newer`] told them.
+    pub fn slot_ids(&self) -> impl Iterator<Item = KeyId> {
+        self.lists.keys().map(slot_id)
     }
 }
 
-fn place((key, point): &Slot) -> KeyId {
+fn slot_id((key, point): &Slot) -> KeyId {
     KeyId::of(&[key.as_bytes(), point.as_slice()].concat())
 }
 
-fn signer(der: &CertificateDer<'static>, roots: &Roots, at: u64, root: bool) -> Option<Signer> {
+fn signer(der: &CertificateDer<'static>, roots: &Roots, at: u64, root: bool) -> Option<CrlSigner> {
     let facts = Facts::read(der, roots.limits()).ok()?;
     let issues = matches!(facts.role, Role::Issuer { may_sign: true, .. });
-    (at <= facts.not_after && issues).then(|| Signer { der: der.clone(), key: KeyId::of(&facts.spki), root })
+    (at <= facts.not_after && issues).then(|| CrlSigner {
+        der: der.clone(),
+        key: KeyId::of(&facts.spki),
+        root,
+    })
 }
 
-fn certified(der: &CertificateDer<'static>, above: &Signer) -> bool {
-    let (below, above) = (Stated::read(der), Stated::read(&above.der));
-    below.zip(above).is_some_and(|(below, above)| above.certified(below.certificate()).is_some())
+fn certified(der: &CertificateDer<'static>, above: &CrlSigner) -> bool {
+    let (below, above) = (IssuerCertificate::read(der), IssuerCertificate::read(&above.der));
+    below.zip(above).is_some_and(|(below, above)| above.verify_certificate(below.certificate()).is_some())
 }
