@@ -15,7 +15,7 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use semgate_certs::{ChainLimits, RootKey, SigningKey, Thumbprint};
 use semgate_contexts::Prefix;
-use semgate_statement::jws::Many;
+use semgate_statement::jws::MultiJws;
 use semgate_statement::statement::{MAX_STATEMENT_BYTES, TYPE};
 use semgate_statement::{RootAct, RootStatement, SignedStatement, Statement};
 use serde_json::{Value, json};
@@ -91,7 +91,7 @@ async fn submit(file: &Path, at: &At, json: bool) -> Result<(), Fault> {
     hand_in(&jws, &at.reach()?, json).await
 }
 
-async fn hand_in(jws: &Many, reach: &Reach, json: bool) -> Result<(), Fault> {
+async fn hand_in(jws: &MultiJws, reach: &Reach, json: bool) -> Result<(), Fault> {
     let text = jws.to_text().doing("draft")?;
     let url = format!("{}/v1/trust", reach.url);
     let reply = reach.client.post(&url, "application/jose+json", text.into_bytes()).await?;
@@ -149,9 +149,9 @@ fn root_key(place: &str, cert: Option<&Path>, option: &str) -> Result<(RootKey, 
 }
 
 /// A draft with the signatures that it has.
-fn read_draft(file: &Path) -> Result<(Many, RootStatement), Fault> {
+fn read_draft(file: &Path) -> Result<(MultiJws, RootStatement), Fault> {
     let what = || format!("`{}`", file.display());
-    let jws = Many::read(read(file)?.trim().as_bytes(), TYPE, MAX_STATEMENT_BYTES).map_err(|fault| {
+    let jws = MultiJws::read(read(file)?.trim().as_bytes(), TYPE, MAX_STATEMENT_BYTES).map_err(|fault| {
         Fault::new(format_args!("{}: {fault}", what())).hint("make one with `semgate trust draft`")
     })?;
     let signed = SignedStatement::of_root(jws.clone(), &Prefix::default()).doing(what())?;
@@ -161,7 +161,7 @@ fn read_draft(file: &Path) -> Result<(Many, RootStatement), Fault> {
     }
 }
 
-fn show((jws, said): &(Many, RootStatement), json: bool) {
+fn show((jws, said): &(MultiJws, RootStatement), json: bool) {
     let mut shown = said_as(said);
     let signed: Vec<String> = jws.claimed().map(|key| key.to_string()).collect();
     if let Some(members) = shown.as_object_mut() {

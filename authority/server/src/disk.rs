@@ -179,8 +179,8 @@ fn open_dir(dir: &Path) -> Result<File, RunFault> {
     File::open(dir).map_err(RunFault::io("syncing", dir))
 }
 
-fn create(place: &Path, at: &Path) -> io::Result<File> {
-    hostile(Step::Create, place)?;
+fn create(target: &Path, at: &Path) -> io::Result<File> {
+    hostile(Step::Create, target)?;
     OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(at)
 }
 

@@ -12,7 +12,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use semgate_contexts::{ContextUrn, Digest, Prefix};
-use semgate_statement::{Listed, Status, TreeHash};
+use semgate_statement::{ListedContext, Status, TreeHash};
 
 use crate::{RunFault, disk};
 
@@ -111,7 +111,7 @@ impl Index {
         dir: &Path,
         prefix: &Prefix,
         position: Position,
-        listed: &[Listed],
+        listed: &[ListedContext],
     ) -> Result<(Self, Option<Reason>), RunFault> {
         let reason = match Self::find(dir, prefix, position, listed) {
             Ok(index) => return Ok((index, None)),
@@ -121,7 +121,12 @@ impl Index {
         Ok((index, Some(reason)))
     }
 
-    fn find(dir: &Path, prefix: &Prefix, position: Position, listed: &[Listed]) -> Result<Self, Reason> {
+    fn find(
+        dir: &Path,
+        prefix: &Prefix,
+        position: Position,
+        listed: &[ListedContext],
+    ) -> Result<Self, Reason> {
         if !dir.exists() {
             return Err(Reason::Missing);
         }
@@ -138,7 +143,7 @@ impl Index {
         dir: &Path,
         prefix: &Prefix,
         position: Position,
-        listed: &[Listed],
+        listed: &[ListedContext],
     ) -> Result<Self, RunFault> {
         remove(dir)?;
         disk::make_dir(dir)?;
@@ -151,7 +156,7 @@ impl Index {
     }
 
     /// Writes what changed and the position that it brings the index to. The position is written last.
-    pub fn update(&self, position: Position, changed: &[Listed]) -> Result<(), IndexFault> {
+    pub fn update(&self, position: Position, changed: &[ListedContext]) -> Result<(), IndexFault> {
         for one in changed {
             let record = Record { digest: one.digest, index: one.index, status: one.status };
             self.urns.insert(one.urn.as_str(), encode(&record))?;
@@ -225,7 +230,7 @@ impl Index {
     }
 
     /// Everything, by index.
-    pub fn all(&self) -> Result<Vec<Listed>, IndexFault> {
+    pub fn all(&self) -> Result<Vec<ListedContext>, IndexFault> {
         let mut all = Vec::with_capacity(self.urns.len());
         for pair in self.urns.iter() {
             let (key, value) = pair?;
@@ -233,7 +238,12 @@ impl Index {
             let (Some(urn), Some(record)) = (urn, decode(&value)) else {
                 return Err(unread());
             };
-            all.push(Listed { urn, digest: record.digest, index: record.index, status: record.status });
+            all.push(ListedContext {
+                urn,
+                digest: record.digest,
+                index: record.index,
+                status: record.status,
+            });
         }
         all.sort_by_key(|one| one.index);
         Ok(all)
@@ -246,7 +256,7 @@ impl Index {
     }
 
     /// Whether this is the index of the log at `position`, which says `listed`.
-    fn compare(&self, position: Position, listed: &[Listed]) -> Result<(), Reason> {
+    fn compare(&self, position: Position, listed: &[ListedContext]) -> Result<(), Reason> {
         let damaged = |what: &str| Reason::Damaged(what.to_owned());
         let failed = |e: sled::Error| Reason::Damaged(e.to_string());
         if self.db.get(META_FORMAT).map_err(failed)?.as_deref() != Some(FORMAT) {

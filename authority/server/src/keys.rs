@@ -194,7 +194,7 @@ pub(crate) fn log_key(config: &Config) -> Result<LogKey, RunFault> {
     let mut key = one_log_key(config, &config.keys.log)?;
     for also in &config.keys.log_also {
         let other = one_log_key(config, also)?;
-        key = key.beside(other).map_err(|e| RunFault::keys(also, e))?;
+        key = key.with_second_key(other).map_err(|e| RunFault::keys(also, e))?;
     }
     Ok(key)
 }

@@ -191,7 +191,7 @@ mod tests {
             request.checkpoint = log.sign(size, root).unwrap();
             request.to_text()
         };
-        let both = || key(6).beside(key(5)).unwrap();
+        let both = || key(6).with_second_key(key(5)).unwrap();
         assert_eq!(status(witness(&[5]).unwrap().add(&by(0, 3, key(5)), 100)), 200);
         // a key that it does not know signs for nobody
         assert_eq!(status(witness(&[5]).unwrap().add(&by(3, 4, key(6)), 100)), 403);
@@ -218,7 +218,7 @@ mod tests {
             Memory::open(own, dir.path(), vec![LogVerifier::any_of(verifiers.to_vec()).unwrap()]).unwrap();
         let first = ContinuationProof::read(&request("true", 0, 3)).unwrap();
         let root = Checkpoint::verify(first.checkpoint.as_bytes(), &verifiers[0], ORIGIN).unwrap().root;
-        let both = key(5).beside(key(6)).unwrap().sign(3, root).unwrap();
+        let both = key(5).with_second_key(key(6)).unwrap().sign(3, root).unwrap();
         let junk = |note: &str| {
             let stranger = semgate_statement::LogKey::from_seed("stranger.test", &[7; 32]).unwrap();
             let line = stranger.sign(3, root).unwrap().lines().last().unwrap().to_owned();

@@ -186,7 +186,7 @@ impl LogKey {
 
     /// This key, beside which another one of the same log signs too: readers that know either of them accept the checkpoint. What was
     /// signed by either before is this log's own. [`CheckpointFault::Key`] for a key of another name.
-    pub fn beside(mut self, other: LogKey) -> Result<LogKey, CheckpointFault> {
+    pub fn with_second_key(mut self, other: LogKey) -> Result<LogKey, CheckpointFault> {
         self.verifier =
             LogVerifier::any_of(vec![self.verifier, other.verifier]).ok_or(CheckpointFault::Key)?;
         self.text = None;

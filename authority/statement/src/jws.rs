@@ -2,19 +2,19 @@
 //!
 //! Two serialisations: **general JSON** with the chain as `x5c` in the unprotected header (signed contexts, heads), and
 //! **compact** (statements, status tokens), whose signer is found by its thumbprint. Statements of the root carry several signatures
-//! ([`Many`]). Flattened JSON is refused.
+//! ([`MultiJws`]). Flattened JSON is refused.
 //! The protected header has exactly `alg`, `kid`, `typ` and `x5t#S256`; `crit` and anything else is refused.
 
 mod compact;
 mod general;
-mod many;
+mod multi;
 
 #[cfg(test)]
 mod tests;
 
 pub use compact::Compact;
 pub use general::General;
-pub use many::{MAX_SIGNATURES, Many};
+pub use multi::{MAX_SIGNATURES, MultiJws};
 
 use crate::encoding::{from_base64url, to_base64url};
 use crate::format::{FormatFault, Members, limits, write};

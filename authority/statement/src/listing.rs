@@ -31,7 +31,7 @@ pub fn listing_is_a_file(status: u16) -> bool {
 
 /// One published context, as the authority lists it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Listed {
+pub struct ListedContext {
     /// Its URN.
     pub urn: ContextUrn,
     /// Digest of its document.
@@ -46,7 +46,7 @@ pub struct Listed {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Listing {
     /// In the order of their index.
-    pub contexts: Vec<Listed>,
+    pub contexts: Vec<ListedContext>,
 }
 
 impl Listing {
@@ -78,8 +78,8 @@ impl Listing {
 }
 
 /// What a line of a listing or of a page names.
-fn listed(m: &Members<'_, '_>, status: Status, prefix: &Prefix) -> Result<Listed, FormatFault> {
-    Ok(Listed {
+fn listed(m: &Members<'_, '_>, status: Status, prefix: &Prefix) -> Result<ListedContext, FormatFault> {
+    Ok(ListedContext {
         urn: m.parsed("urn", |text| ContextUrn::parse(text, prefix).ok())?,
         digest: m.parsed("digest", |text| Digest::parse(text).ok())?,
         index: m.integer("index")?,

@@ -3,10 +3,10 @@
 
 mod deltas;
 mod fault;
-mod later;
 mod pages;
 mod prove;
 mod snapshot;
+mod unanchored;
 mod window;
 
 #[cfg(test)]
@@ -123,7 +123,7 @@ fn fetch_trust(fetch: &mut dyn Fetch, config: &FollowerConfig) -> Result<Trust, 
 }
 
 /// A head that was verified, and what it was judged by.
-struct Served {
+struct ServedHead {
     head: VerifiedHead,
     /// What the root said up to the head.
     anchors: Anchors,
@@ -132,7 +132,7 @@ struct Served {
     trust: Trust,
 }
 
-impl Served {
+impl ServedHead {
     /// The statements of the root up to the head, as the trust document has them.
     fn rooted(&self) -> &[RootEntry] {
         let root = self.trust.root();
@@ -143,7 +143,7 @@ impl Served {
 }
 
 /// The head, by the keys that were configured and what the root said since; that the log says the same is checked with its entries.
-fn fetch_head(fetch: &mut dyn Fetch, config: &FollowerConfig, now: u64) -> Result<Served, LogFault> {
+fn fetch_head(fetch: &mut dyn Fetch, config: &FollowerConfig, now: u64) -> Result<ServedHead, LogFault> {
     let bytes = get(fetch, HEAD_PATH, MAX_HEAD_BYTES)?;
     served_head(fetch, &bytes, config, now)
 }
@@ -154,14 +154,14 @@ fn served_head(
     bytes: &[u8],
     config: &FollowerConfig,
     now: u64,
-) -> Result<Served, LogFault> {
+) -> Result<ServedHead, LogFault> {
     let (authority, origin) = (config.authority.as_str(), config.origin.as_str());
     // after the head, so that it has every signer of the head's log; it may be newer, and name more
     let trust = fetch_trust(fetch, config)?;
-    let told = Anchors::new(authority, origin, &config.roots, config.root_threshold, &config.log);
-    let newest = told.with_entries(trust.root(), u64::MAX, &config.prefix).map_err(LogFault::Root)?;
+    let configured = Anchors::new(authority, origin, &config.roots, config.root_threshold, &config.log);
+    let newest = configured.with_entries(trust.root(), u64::MAX, &config.prefix).map_err(LogFault::Root)?;
     let size = read_head(bytes, &config.roots)?.seq;
-    let anchors = told.with_entries(trust.root(), size, &config.prefix).map_err(LogFault::Root)?;
+    let anchors = configured.with_entries(trust.root(), size, &config.prefix).map_err(LogFault::Root)?;
     if let Some(key) = newest.unlisted_log_keys().next() {
         return Err(LogFault::LogKeyUnlisted { key: key.to_owned() });
     }
@@ -173,7 +173,7 @@ fn served_head(
     if newest.compromised(head.leaf().signer_id()).is_some() {
         return Err(LogFault::FeedCompromised);
     }
-    Ok(Served { head, anchors, newest, trust })
+    Ok(ServedHead { head, anchors, newest, trust })
 }
 
 /// Whether another head is served by now.
@@ -236,7 +236,7 @@ fn listing(fetch: &mut dyn Fetch) -> Result<Vec<u8>, LogFault> {
 struct Check<'a, 'f> {
     fetch: &'a mut Snapshot<'f>,
     config: &'a FollowerConfig,
-    served: &'a Served,
+    served: &'a ServedHead,
     now: u64,
 }
 
@@ -254,7 +254,7 @@ impl Check<'_, '_> {
         if sha256(&floors) != head.floors {
             return Err(LogFault::HeadFloorsDiffer);
         }
-        self.unnamed(&replay, tree, &floors)?;
+        self.check_unanchored(&replay, tree, &floors)?;
         let pages = self.pages(&entries)?;
         self.needs_listing(&replay, pages)?;
         let documents = self.documents(&replay)?;
@@ -296,8 +296,8 @@ impl Check<'_, '_> {
         let count = files.len() as u64;
         for (path, expected) in files {
             let (bytes, width) = tile(self.fetch, path, u64::from(TILE_WIDTH) * 32)?;
-            let whole = bytes.len() == width as usize * 32;
-            if !whole || bytes.get(..expected.len()) != Some(&expected) {
+            let full = bytes.len() == width as usize * 32;
+            if !full || bytes.get(..expected.len()) != Some(&expected) {
                 return Err(LogFault::TileDiffers { path: path.to_string() });
             }
         }
@@ -402,13 +402,13 @@ impl Check<'_, '_> {
 
 /// The overrides among entries that were verified.
 fn overrides(entries: &[Vec<u8>], replay: &Replay, prefix: &Prefix) -> Vec<Overridden> {
-    let mut found = Vec::new();
+    let mut overridden = Vec::new();
     for (index, bytes) in (0u64..).zip(entries) {
         let Ok(entry) = Entry::read(bytes, prefix) else { continue };
         let Statement::Override { by, permission } = entry.unverified() else { continue };
         let permission = permission.unverified();
         let published = replay.published(&permission.urn);
-        found.push(Overridden {
+        overridden.push(Overridden {
             index,
             urn: permission.urn.clone(),
             published: published.is_some_and(|published| published.digest == permission.digest),
@@ -417,7 +417,7 @@ fn overrides(entries: &[Vec<u8>], replay: &Replay, prefix: &Prefix) -> Vec<Overr
             reason: permission.reason.clone(),
         });
     }
-    found
+    overridden
 }
 
 /// A status token, whose signature is not checked yet.

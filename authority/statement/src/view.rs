@@ -1,7 +1,7 @@
 //! What a follower knows of one authority at one moment: cheap to ask for every message, swapped as a whole.
 
 use crate::follower::{Contradicted, Lines};
-use crate::recognition::{Foreign, Grants, NotRecognised, Vouched};
+use crate::recognition::{Grant, NotRecognised, RecognisedView, RecognitionState};
 use crate::status::Status;
 use crate::tiles::TreeHash;
 use semgate_certs::{Chain, Thumbprint};
@@ -113,11 +113,11 @@ pub struct View {
     /// Contexts of lines that do not belong to it, published in its log, which those above refer to.
     pub(crate) references: HashMap<ContextUrn, Arc<LoadedContext>>,
     /// What it says of other authorities, by their names.
-    pub(crate) recognitions: Arc<BTreeMap<String, Vouched>>,
+    pub(crate) recognitions: Arc<BTreeMap<String, RecognitionState>>,
     /// The chains of those who signed its contexts; only where somebody else's recognition is asked for.
     pub(crate) signers: Arc<BTreeMap<Thumbprint, Chain>>,
     /// What it is judged by beside itself.
-    pub(crate) foreign: Option<Arc<Foreign>>,
+    pub(crate) foreign: Option<Arc<RecognisedView>>,
 }
 
 impl View {
@@ -257,9 +257,9 @@ impl View {
             return Standing::Split;
         }
         match self.grants(loaded, now) {
-            Grants::Not(why) => return Standing::Unrecognised(why),
-            Grants::Unknown => return Standing::Stale,
-            Grants::Counts => {}
+            Grant::Not(why) => return Standing::Unrecognised(why),
+            Grant::Unknown => return Standing::Stale,
+            Grant::Counts => {}
         }
         match (loaded.status, self.freshness(now)) {
             (Some(Status::Invalid), _) => Standing::Revoked,

@@ -6,7 +6,7 @@ use semgate_certs::Roots;
 use semgate_contexts::{ContextResolver, DocumentLimits, Prefix};
 use semgate_statement::root::{Anchors, MAX_ROOT_KEYS};
 use semgate_statement::{
-    CheckpointRules, Heard, ProofRules, Quorum, SignedContext, Stapled, TextProofFault, Trust,
+    CheckpointRules, ProofRules, Quorum, RootKnowledge, SignedContext, Stapled, TextProofFault, Trust,
 };
 
 use super::files::verified;
@@ -39,7 +39,7 @@ pub struct Told {
 /// What counts below the root of an authority now.
 pub struct Counted {
     roots: Roots,
-    heard: Option<Heard>,
+    heard: Option<RootKnowledge>,
 }
 
 impl Keys {
@@ -82,7 +82,7 @@ impl Told {
         match anchors {
             Some(anchors) => {
                 tell_threshold(self.threshold, anchors.threshold());
-                Ok(Counted { roots: anchors.roots().clone(), heard: Some(Heard { anchors, trust }) })
+                Ok(Counted { roots: anchors.roots().clone(), heard: Some(RootKnowledge { anchors, trust }) })
             }
             None => {
                 tell!(
@@ -123,7 +123,7 @@ impl Counted {
             checkpoint: CheckpointRules { log: heard.anchors.log(), quorum: &nobody, latest },
             prefix: &Prefix::default(),
             documents: &DocumentLimits::default(),
-            heard: Some(heard),
+            root_knowledge: Some(heard),
         };
         rules.verify(&served.signed, proof, others).map(|proved| proved.context)
     }

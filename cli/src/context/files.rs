@@ -141,7 +141,7 @@ impl Verify {
             checkpoint: CheckpointRules { log: &log, quorum: &quorum, latest },
             prefix: &Prefix::default(),
             documents: &DocumentLimits::default(),
-            heard: heard.as_ref(),
+            root_knowledge: heard.as_ref(),
         };
         let proved = rules.verify(&stapled.signed, &proof, &|urn| documents.find(urn)).map_err(|e| {
             let hint = match e {

@@ -55,13 +55,13 @@ pub async fn log(at: &At, file: &Path, reason: &str, name: &str) -> Result<Reply
     let reach = at.reach()?;
     let permission = Permission {
         authority: authority(&reach).await?,
-        beside: beside(&reach, &urn).await?,
+        siblings: beside(&reach, &urn).await?,
         name: name.to_owned(),
         reason: reason.to_owned(),
         urn,
         digest,
     };
-    if permission.beside.is_empty() {
+    if permission.siblings.is_empty() {
         return Err(Fault::new("no other version of this major counts, so nothing can stand in its way")
             .hint("publish it without an override"));
     }

@@ -5,7 +5,7 @@ use semgate_contexts::Prefix;
 use semgate_statement::listing::{Page, Span};
 use semgate_statement::status::{SHARD_ENTRIES, Status};
 use semgate_statement::token::Token;
-use semgate_statement::{Listed, Listing};
+use semgate_statement::{ListedContext, Listing};
 
 use super::Reach;
 use super::remote::refused;
@@ -31,7 +31,7 @@ pub async fn listing(reach: &Reach) -> Result<Listing, Fault> {
     }
     for n in 0..size.div_ceil(SHARD_ENTRIES) {
         let token = Token::read(&text(reach, &format!("/v1/feed/shards/{n}")).await?).doing(what)?;
-        let of_shard = |one: &&mut Listed| one.index / SHARD_ENTRIES == n;
+        let of_shard = |one: &&mut ListedContext| one.index / SHARD_ENTRIES == n;
         for one in contexts.iter_mut().filter(of_shard) {
             let short = || Fault::new("a status list of the authority is shorter than its log");
             one.status = status(token.list(), one.index).ok_or_else(short)?;

@@ -120,7 +120,7 @@ impl Proof {
             checkpoint,
             prefix: &prefix,
             documents: &documents,
-            heard: heard.as_ref(),
+            root_knowledge: heard.as_ref(),
         };
         if let Some((entry, signed, under)) = rules.verify_root_entry(&proof).map_err(|e| refused(&e))? {
             let more = ("signed_by_roots", signed.into());

@@ -6,7 +6,7 @@ use clap::Args;
 use semgate_certs::Roots;
 use semgate_contexts::Prefix;
 use semgate_statement::root::{Anchors, MAX_ROOT_KEYS};
-use semgate_statement::{Heard, LogVerifier, Trust};
+use semgate_statement::{LogVerifier, RootKnowledge, Trust};
 
 use crate::fault::{Doing, Fault};
 use crate::system::read;
@@ -30,7 +30,7 @@ pub struct Below {
     /// The keys of the log.
     pub log: LogVerifier,
     /// What the root has said, where a trust document was given.
-    pub heard: Option<Heard>,
+    pub heard: Option<RootKnowledge>,
 }
 
 impl Split {
@@ -96,6 +96,6 @@ pub fn counted(
     Ok(Below {
         roots: anchors.roots().clone(),
         log: anchors.log().clone(),
-        heard: Some(Heard { anchors, trust }),
+        heard: Some(RootKnowledge { anchors, trust }),
     })
 }

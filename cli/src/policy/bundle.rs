@@ -6,7 +6,7 @@ use clap::Args;
 use semgate_certs::SpiffeId;
 use semgate_policies::{Policies, PolicyLimits, PolicySource};
 use semgate_statement::SigningIdentity;
-use semgate_statement::bundle::{self, Rules};
+use semgate_statement::bundle::{self, BundleRules};
 use serde_json::json;
 
 use super::inputs::{self, Contexts};
@@ -120,7 +120,7 @@ impl Bundle {
             })
             .collect::<Result<_, _>>()?;
         let limits = PolicyLimits::default();
-        let rules = Rules {
+        let rules = BundleRules {
             roots: &read_roots(roots)?,
             signers: &signers,
             newest: None,

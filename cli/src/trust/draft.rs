@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use semgate_certs::{CertificateDer, ChainLimits, Suspect, Thumbprint};
 use semgate_contexts::{Line, Prefix, Version};
-use semgate_statement::jws::Many;
+use semgate_statement::jws::MultiJws;
 use semgate_statement::statement::TYPE;
 use semgate_statement::{KeyList, LogVerifier, RootAct, RootEntry, RootStatement, Statement, Trust};
 use serde_json::{Value, json};
@@ -203,7 +203,7 @@ impl Out {
     }
 
     /// The next statement of the root, which nobody has signed.
-    pub(super) fn draft(&self, now: &Now, act: RootAct) -> Result<(RootStatement, Many), Fault> {
+    pub(super) fn draft(&self, now: &Now, act: RootAct) -> Result<(RootStatement, MultiJws), Fault> {
         let said = RootStatement {
             authority: now.trust.authority().to_owned(),
             number: now.number(),
@@ -213,11 +213,11 @@ impl Out {
         let payload = Statement::Root(Box::new(said.clone())).to_bytes().doing("draft")?;
         // read back, so that a draft that no reader takes is never signed
         Statement::read(&payload, &Prefix::default()).doing("draft")?;
-        Ok((said, Many::draft(&payload, TYPE)))
+        Ok((said, MultiJws::draft(&payload, TYPE)))
     }
 
     /// Writes a draft with the signatures that it has.
-    pub(super) fn store(&self, said: &RootStatement, jws: &Many, json: bool) -> Result<(), Fault> {
+    pub(super) fn store(&self, said: &RootStatement, jws: &MultiJws, json: bool) -> Result<(), Fault> {
         let text = jws.to_text().doing("draft")?;
         let Some(file) = &self.out else {
             out!("{text}");

@@ -128,7 +128,7 @@ fn shown(proposal: &Proposal) -> Value {
     });
     if let (Target::Override(permission), Some(members)) = (target, shown.as_object_mut()) {
         let permitted = permission.unverified();
-        let beside: Vec<&str> = permitted.beside.keys().map(ContextUrn::as_str).collect();
+        let beside: Vec<&str> = permitted.siblings.keys().map(ContextUrn::as_str).collect();
         members.insert("digest".to_owned(), permitted.digest.to_string().into());
         members.insert("beside".to_owned(), beside.into());
         members.insert("name".to_owned(), permitted.name.as_str().into());

@@ -86,7 +86,7 @@ fn listing(overrides: &Overrides) -> Document {
 
 fn shown(one: &Override) -> Value {
     let permitted = one.permission.unverified();
-    let beside = permitted.beside.keys().map(ContextUrn::as_str).collect::<Vec<_>>();
+    let beside = permitted.siblings.keys().map(ContextUrn::as_str).collect::<Vec<_>>();
     json!({
         "urn": permitted.urn.as_str(), "digest": permitted.digest.to_string(), "by": one.by, "name": permitted.name,
         "reason": permitted.reason, "beside": beside, "index": one.index, "logged_at": one.logged_at,
@@ -112,7 +112,7 @@ pub(super) fn permitted(
     let mut lacking = None;
     for one in logged {
         let beside = beside.iter().map(|(urn, digest)| (urn, digest));
-        match one.permission.unverified().lacks(beside) {
+        match one.permission.unverified().unnamed_sibling(beside) {
             None => return Ok(()),
             Some(urn) => lacking = Some(format!("the permission does not name `{urn}`, which counts by now")),
         }

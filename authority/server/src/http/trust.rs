@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::Request as HttpRequest;
 use axum::response::Response;
-use semgate_statement::jws::Many;
+use semgate_statement::jws::MultiJws;
 use semgate_statement::statement::{MAX_STATEMENT_BYTES, TYPE};
 use semgate_statement::{RootAct, SignedStatement, Statement, context};
 use serde_json::json;
@@ -41,7 +41,7 @@ async fn submitted(
         return Err(Code::MediaTypeUnsupported.into());
     }
     let bytes = body::read(request.into_body(), MAX_STATEMENT_BYTES, app.config.limits.body_timeout).await?;
-    let jws = Many::read(&bytes, TYPE, MAX_STATEMENT_BYTES)
+    let jws = MultiJws::read(&bytes, TYPE, MAX_STATEMENT_BYTES)
         .map_err(|fault| Problem::new(Code::SignatureInvalid, fault))?;
     let signed = SignedStatement::of_root(jws, &app.config.prefix)
         .map_err(|fault| Problem::new(Code::ParameterInvalid, fault))?;

@@ -13,7 +13,7 @@ use semgate_certs::{
 };
 
 use semgate_contexts::Line;
-use semgate_statement::jws::Many;
+use semgate_statement::jws::MultiJws;
 use semgate_statement::root::MAX_ROOT_KEYS;
 use semgate_statement::{KeyList, LogKey, RootAct, RootStatement, Statement};
 
@@ -158,7 +158,7 @@ impl Made {
         };
         let wrong = |what: &dyn std::fmt::Display| InitFault::Option(format!("trust list: {what}"));
         let payload = Statement::Root(Box::new(said)).to_bytes().map_err(|e| wrong(&e))?;
-        let mut jws = Many::draft(&payload, semgate_statement::statement::TYPE);
+        let mut jws = MultiJws::draft(&payload, semgate_statement::statement::TYPE);
         for root in &self.roots {
             jws.sign(root.key().as_ref(), &root.chain().thumbprint(), random).map_err(|e| wrong(&e))?;
         }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use semgate_certs::{Chain, KeyFault, Usage};
 use semgate_contexts::{ContextUrn, Digest};
-use semgate_statement::{Entry, Listed, SignFault, Statement, Trust};
+use semgate_statement::{Entry, ListedContext, SignFault, Statement, Trust};
 
 use super::check::Judged;
 use super::{Done, Job, OnRecord, Request, Sequencer, Verified, index_of};
@@ -308,12 +308,12 @@ impl Sequencer {
     /// Brings the index up to date; if it cannot be, it is built anew.
     fn index(&mut self, changed: &[ContextUrn]) {
         let replay = self.ledger.replay();
-        let listed: Vec<Listed> = changed
+        let listed: Vec<ListedContext> = changed
             .iter()
             .filter_map(|urn| {
                 let p = replay.published(urn)?;
                 let status = replay.statuses().get(p.index)?;
-                Some(Listed { urn: urn.clone(), digest: p.digest, index: p.index, status })
+                Some(ListedContext { urn: urn.clone(), digest: p.digest, index: p.index, status })
             })
             .collect();
         if let Err(fault) = index_of(&self.index).update(self.position(), &listed) {

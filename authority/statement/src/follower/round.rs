@@ -4,12 +4,12 @@
 //! plans again. So the order of the judgements is the order of the steps in `plan`, and nothing is judged twice with
 //! different bytes.
 
-use super::looked::Listings;
-use super::reference::{Needs, Waiting};
-use super::state::{Document, Pinned, Published, Tiles};
+use super::reference::{Needs, WaitingDocument};
+use super::scan::Listings;
+use super::state::{Document, Pinned, PublishedContexts, Tiles};
 use super::{FollowFault, Follower, Request, judge};
 use crate::head::MAX_AHEAD;
-use crate::listing::{Listed, Span};
+use crate::listing::{ListedContext, Span};
 use crate::tiles::{ProofFault, TilePath, TileSource, check_consistency, leaf_hashes};
 use crate::trust::Trust;
 use semgate_contexts::{ContextUrn, Line, Version};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// What a request is for.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Want {
+pub(super) enum FetchTarget {
     Head,
     /// What changed since the accepted head, of a log of this size, in place of the newest one.
     Delta(u64),
@@ -36,20 +36,20 @@ pub(super) enum Want {
     Other(String, TilePath),
 }
 
-impl Want {
+impl FetchTarget {
     /// The word for it in faults.
     pub(super) fn what(&self) -> &'static str {
         match self {
-            Want::Head => "head",
-            Want::Delta(_) => "delta",
-            Want::Tile(_) | Want::Other(..) => "tile",
-            Want::Shard(_) => "status shard",
-            Want::Floors => "floors",
-            Want::Page(_) => "page of the listing",
-            Want::Listing => "listing",
-            Want::Trust => "trust document",
-            Want::Bundle(_) => "entry bundle",
-            Want::Document(_) => "signed context",
+            FetchTarget::Head => "head",
+            FetchTarget::Delta(_) => "delta",
+            FetchTarget::Tile(_) | FetchTarget::Other(..) => "tile",
+            FetchTarget::Shard(_) => "status shard",
+            FetchTarget::Floors => "floors",
+            FetchTarget::Page(_) => "page of the listing",
+            FetchTarget::Listing => "listing",
+            FetchTarget::Trust => "trust document",
+            FetchTarget::Bundle(_) => "entry bundle",
+            FetchTarget::Document(_) => "signed context",
         }
     }
 }
@@ -58,7 +58,7 @@ impl Want {
 #[derive(Debug, Default)]
 pub(super) struct Round {
     /// The request that waits for its answer.
-    pub(super) asked: Option<(Request, Want)>,
+    pub(super) pending: Option<(Request, FetchTarget)>,
     pub(super) requests: u64,
     /// Documents and bundles in a row that nothing came back for.
     pub(super) unanswered: u32,
@@ -81,7 +81,7 @@ pub(super) struct Round {
     pub(super) floors: Option<BTreeMap<Line, Version>>,
     pub(super) listings: Listings,
     /// Documents that wait; each for the one that waits after it, the last for one that is being fetched.
-    pub(super) waiting: Vec<Waiting>,
+    pub(super) waiting: Vec<WaitingDocument>,
     pub(super) trust_fetched: bool,
     /// The head did not verify by the keys that are known: what the root says is fetched first.
     pub(super) keys_first: bool,
@@ -91,11 +91,11 @@ pub(super) struct Round {
     pub(super) compared: bool,
     /// The statements of the root were fetched in this round.
     pub(super) root_fetched: bool,
-    pub(super) learnt: Option<super::root::Learnt>,
+    pub(super) new_anchors: Option<super::root::NewAnchors>,
     /// Entries of wanted bundles, by index.
     pub(super) entries: HashMap<u64, Vec<u8>>,
     /// Verified publish statements that wait for the head to be accepted.
-    pub(super) found: Published,
+    pub(super) published: PublishedContexts,
     /// When pages, entries and documents of the accepted head began to be fetched.
     pub(super) loading_since: Option<u64>,
     /// Something of the state changed that the view does not show yet.
@@ -114,9 +114,9 @@ impl Round {
     }
 
     /// The first of some missing tiles; the others follow.
-    pub(super) fn fetch(&mut self, tiles: Vec<TilePath>) -> Option<Want> {
+    pub(super) fn fetch(&mut self, tiles: Vec<TilePath>) -> Option<FetchTarget> {
         self.missing = tiles;
-        self.missing.pop().map(Want::Tile)
+        self.missing.pop().map(FetchTarget::Tile)
     }
 
     /// The round that starts again, with what does not depend on the head. Documents that wait are judged again like those that come.
@@ -126,7 +126,7 @@ impl Round {
             restarts: self.restarts + 1,
             tiles: self.tiles,
             shards: self.shards,
-            listings: self.listings.again(),
+            listings: self.listings.for_retry(),
             waiting: self.waiting,
             ..Round::default()
         }
@@ -149,13 +149,13 @@ impl TileSource for Overlay<'_> {
 
 impl Follower {
     /// The next thing that this round needs; none when it is done.
-    pub(super) fn plan(&mut self, round: &mut Round, now: u64) -> Result<Option<Want>, FollowFault> {
+    pub(super) fn plan(&mut self, round: &mut Round, now: u64) -> Result<Option<FetchTarget>, FollowFault> {
         if round.candidate.is_none() {
             let keys_first = round.keys_first && !round.root_fetched;
-            return Ok(Some(if keys_first { Want::Trust } else { self.first_want(now) }));
+            return Ok(Some(if keys_first { FetchTarget::Trust } else { self.first_want(now) }));
         }
         if let Some(tile) = round.missing.pop() {
-            return Ok(Some(Want::Tile(tile)));
+            return Ok(Some(FetchTarget::Tile(tile)));
         }
         if !round.accepted
             && let Some(want) = self.plan_head(round, now)?
@@ -176,7 +176,7 @@ impl Follower {
             if !round.accepted {
                 // The floors waited for versions that a listing might show, and none did.
                 match self.judge_floors(round) {
-                    Err(fault) if may_heal(&fault) && self.look_anew(round, now) => continue,
+                    Err(fault) if may_heal(&fault) && self.rescan(round, now) => continue,
                     judged => judged?,
                 }
                 self.accept(round, now)?;
@@ -184,7 +184,7 @@ impl Follower {
             }
             match self.plan_waiting(round, now) {
                 Needs::Nothing => {
-                    return Ok(self.plan_documents(now).or_else(|| self.plan_turn(round, now)));
+                    return Ok(self.plan_documents(now).or_else(|| self.plan_refresh(round, now)));
                 }
                 Needs::Fetch(want) => return Ok(Some(want)),
                 Needs::Entry(listed) => round.listings.lines.push(listed),
@@ -193,7 +193,7 @@ impl Follower {
     }
 
     /// Consistency, statuses and floors of a head that is not accepted yet.
-    fn plan_head(&mut self, round: &mut Round, now: u64) -> Result<Option<Want>, FollowFault> {
+    fn plan_head(&mut self, round: &mut Round, now: u64) -> Result<Option<FetchTarget>, FollowFault> {
         let Some(candidate) = round.candidate.clone() else { return Ok(None) };
         match self.prove_prefix(round, &candidate) {
             Ok(()) => {}
@@ -211,7 +211,7 @@ impl Follower {
         let shards = &candidate.head.head().shards;
         let missing = shards.iter().position(|s| !round.shards.contains_key(&s.sha256));
         if let Some(missing) = missing {
-            return Ok(Some(Want::Shard(missing)));
+            return Ok(Some(FetchTarget::Shard(missing)));
         }
         let list = judge::statuses(&candidate.head, |sha256| round.shards.get(sha256).cloned(), &self.state)?;
         if let Err(fault) = self.judge_cosignatures(&candidate, now) {
@@ -222,7 +222,7 @@ impl Follower {
         if round.floors.is_none() {
             // Revocations never wait for anything else.
             self.revoke_now(round, &list, now);
-            return Ok(Some(Want::Floors));
+            return Ok(Some(FetchTarget::Floors));
         }
         if self.judge_floors(round).is_err_and(|f| may_heal(&f)) {
             self.revoke_now(round, &list, now);
@@ -263,11 +263,11 @@ impl Follower {
         let floors = round.floors.as_ref().ok_or(FollowFault::FloorsSwapped)?;
         let since = self.state.head.as_ref().map_or(0, |pinned| pinned.head.head().seq);
         judge::floors_not_lowered(floors, &self.state.floors, self.anchors(round), since)?;
-        judge::floors_have_versions(floors, &self.config, &self.state.known, &round.found)
+        judge::floors_have_versions(floors, &self.config, &self.state.known, &round.published)
     }
 
     /// What a log that has grown lists, page by page, and each wanted line of it from the log itself.
-    fn plan_entries(&mut self, round: &mut Round, now: u64) -> Result<Option<Want>, FollowFault> {
+    fn plan_entries(&mut self, round: &mut Round, now: u64) -> Result<Option<FetchTarget>, FollowFault> {
         let Some(candidate) = round.candidate.clone() else { return Ok(None) };
         let size = candidate.head.head().seq;
         while let Some(listed) = round.listings.lines.last().cloned() {
@@ -279,7 +279,7 @@ impl Follower {
                 }
             }
         }
-        self.looked_through(round, now);
+        self.scan_complete(round, now);
         if !round.accepted && self.judge_floors(round).is_ok() {
             // what it waited for was listed: a head does not wait for the rest
             return Ok(None);
@@ -292,13 +292,13 @@ impl Follower {
         &mut self,
         round: &mut Round,
         candidate: &Pinned,
-        listed: &Listed,
+        listed: &ListedContext,
         now: u64,
-    ) -> Result<Option<Want>, FollowFault> {
+    ) -> Result<Option<FetchTarget>, FollowFault> {
         let checkpoint = candidate.head.checkpoint();
         let Some(bytes) = round.entries.get(&listed.index).cloned() else {
             let path = TilePath::entries_holding(listed.index, checkpoint.size);
-            return Ok(path.map(Want::Bundle));
+            return Ok(path.map(FetchTarget::Bundle));
         };
         let tiles = Overlay { fresh: &round.tiles, old: &self.state.tiles, used: RefCell::default() };
         let proved = match leaf_hashes(&[listed.index], checkpoint.size, checkpoint.root, &tiles) {
@@ -308,27 +308,28 @@ impl Follower {
         };
         let proved = proved.first().copied().ok_or(FollowFault::Tiles(ProofFault::OutOfRange))?;
         if self.needs_trust(round, &bytes) {
-            return Ok(Some(Want::Trust));
+            return Ok(Some(FetchTarget::Trust));
         }
         let judged =
             judge::entry(listed, &bytes, proved, &self.state.trust, self.anchors(round), &self.config)
                 .and_then(|known| {
-                    judge::fits_known(&listed.urn, &known, &self.state.known, &round.found).map(|()| known)
+                    judge::fits_known(&listed.urn, &known, &self.state.known, &round.published)
+                        .map(|()| known)
                 });
         match judged {
             Ok(known) => {
                 let known_already =
-                    self.state.known.contains_key(&listed.urn) || round.found.contains_key(&listed.urn);
+                    self.state.known.contains_key(&listed.urn) || round.published.contains_key(&listed.urn);
                 if !known_already
-                    && self.state.known.len() + round.found.len() >= self.config.limits.max_contexts
+                    && self.state.known.len() + round.published.len() >= self.config.limits.max_contexts
                 {
                     return Err(FollowFault::TooManyContexts);
                 }
                 if !known_already {
-                    round.found.insert(listed.urn.clone(), known);
+                    round.published.insert(listed.urn.clone(), known);
                 }
                 if round.accepted {
-                    self.state.known.append(&mut round.found);
+                    self.state.known.append(&mut round.published);
                     round.dirty = true;
                 }
             }
@@ -349,7 +350,7 @@ impl Follower {
     /// The next document to fetch, in the order of the log: what a document refers to was published before it. Those that failed come after
     /// those that were not asked for yet, so that none of them keeps another from being loaded. Those of revoked contexts too: they let nothing pass, but the policies that name their
     /// line are typed by them, and a revocation must not take every other policy down with it.
-    fn plan_documents(&self, now: u64) -> Option<Want> {
+    fn plan_documents(&self, now: u64) -> Option<FetchTarget> {
         let wanted = self.state.known.iter().filter_map(|(urn, known)| match &known.document {
             Document::Wanted => Some(((false, known.index), urn)),
             Document::Failed { retry_at, .. } if *retry_at <= now => Some(((true, known.index), urn)),
@@ -358,7 +359,7 @@ impl Follower {
             | Document::Refused { .. }
             | Document::Failed { .. } => None,
         });
-        wanted.min().map(|(_, urn)| Want::Document(urn.clone()))
+        wanted.min().map(|(_, urn)| FetchTarget::Document(urn.clone()))
     }
 }
 

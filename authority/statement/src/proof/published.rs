@@ -74,16 +74,16 @@ impl Stapled {
 
 /// What a reader has heard of the root: as new as the trust document that it comes from.
 #[derive(Clone, Debug)]
-pub struct Heard {
+pub struct RootKnowledge {
     /// The verified statements of the root, folded.
     pub anchors: Anchors,
     /// The certificates that came beside them, for signers that a proof names without a chain. None of them is believed for being here.
     pub trust: Trust,
 }
 
-impl Heard {
+impl RootKnowledge {
     /// That no name of who signed what stands at `index` is compromised there: what a `signer_compromised` takes back.
-    fn count(&self, index: u64, signers: &[&SignerId]) -> Result<(), TextProofFault> {
+    fn check_uncompromised(&self, index: u64, signers: &[&SignerId]) -> Result<(), TextProofFault> {
         match signers.iter().filter_map(|signer| self.anchors.compromised(signer)).min() {
             Some(from) if index >= from => Err(TextProofFault::SignerCompromised { from }),
             _ => Ok(()),
@@ -91,13 +91,18 @@ impl Heard {
     }
 
     /// The same where all that is known of the document's signer is its certificate's name.
-    fn count_named(&self, index: u64, by: &SignerId, signer: &Thumbprint) -> Result<(), TextProofFault> {
-        self.count(index, &[by])?;
+    fn check_named_uncompromised(
+        &self,
+        index: u64,
+        by: &SignerId,
+        signer: &Thumbprint,
+    ) -> Result<(), TextProofFault> {
+        self.check_uncompromised(index, &[by])?;
         if by.certificates().contains(signer) {
             return Ok(());
         }
         match self.trust.chain(signer) {
-            Some(chain) => self.count(index, &[&chain.signer_id()]),
+            Some(chain) => self.check_uncompromised(index, &[&chain.signer_id()]),
             None if self.anchors.has_compromised() => Err(TextProofFault::SignerUnknown),
             None => Ok(()),
         }
@@ -116,7 +121,7 @@ pub struct ProofRules<'a> {
     /// Bounds of documents.
     pub documents: &'a DocumentLimits,
     /// What the root has said: what a compromised key published or resumed is refused. Without it nobody looks for such keys.
-    pub heard: Option<&'a Heard>,
+    pub root_knowledge: Option<&'a RootKnowledge>,
 }
 
 /// A context that was published: its statement is in the log, and the document is the one that the statement names.
@@ -152,8 +157,8 @@ impl ProofRules<'_> {
         if document.urn() != urn || document.digest() != digest || context.signer() != *signer {
             return Err(TextProofFault::OfAnother);
         }
-        if let Some(heard) = self.heard {
-            heard.count(proof.index, &[verified.signer_id(), context.signer_id()])?;
+        if let Some(root) = self.root_knowledge {
+            root.check_uncompromised(proof.index, &[verified.signer_id(), context.signer_id()])?;
         }
         Ok(Proved { context, index: proof.index, logged_at: at, checkpoint })
     }
@@ -162,13 +167,13 @@ impl ProofRules<'_> {
     /// compromised key gave is refused, a publication and a resumption; what it took away stays so.
     pub fn verify_entry(&self, proof: &TlogProof) -> Result<(VerifiedEntry, Checkpoint), TextProofFault> {
         let (verified, checkpoint) = self.verify_signed(proof)?;
-        if let Some(heard) = self.heard {
+        if let Some(root) = self.root_knowledge {
             match verified.statement() {
                 Statement::Publish { signer, .. } => {
-                    heard.count_named(proof.index, verified.signer_id(), signer)?;
+                    root.check_named_uncompromised(proof.index, verified.signer_id(), signer)?;
                 }
                 Statement::Change { act: Act::Resume, .. } => {
-                    heard.count(proof.index, &[verified.signer_id()])?;
+                    root.check_uncompromised(proof.index, &[verified.signer_id()])?;
                 }
                 _ => {}
             }
@@ -191,7 +196,7 @@ impl ProofRules<'_> {
         proof: &TlogProof,
     ) -> Result<Option<(Entry, u64, Checkpoint)>, TextProofFault> {
         let (entry, _) = self.extra(proof)?;
-        let Some(jws) = entry.signed().many() else { return Ok(None) };
+        let Some(jws) = entry.signed().multi() else { return Ok(None) };
         let checkpoint = proof.verify(TreeHash::of_leaf(entry.bytes()), &self.checkpoint)?;
         let roots = self.roots.certificates().map(|der| RootKey::of(der, self.roots.limits()));
         let keys: Vec<RootKey> = roots.filter_map(Result::ok).collect();
@@ -211,7 +216,7 @@ impl ProofRules<'_> {
         let texts: Option<Vec<&str>> =
             members.list("x5c").map_err(wrong)?.iter().map(|c| c.as_str()).collect();
         let texts = texts.ok_or(TextProofFault::Extra)?;
-        if entry.signed().many().is_some() {
+        if entry.signed().multi().is_some() {
             return if texts.is_empty() { Ok((entry, None)) } else { Err(TextProofFault::Extra) };
         }
         let chain = Chain::from_x5c(texts, self.roots.limits()).map_err(|_| TextProofFault::Extra)?;

@@ -3,7 +3,7 @@
 use super::{KeyList, MAX_ROOT_STATEMENTS, RootAct, RootStatement, Suspects};
 use crate::checkpoint::LogVerifier;
 use crate::entry::Entry;
-use crate::jws::{JwsFault, Many};
+use crate::jws::{JwsFault, MultiJws};
 use crate::recognition::{MAX_RECOGNISED, Recognised, Recognition, RecognitionFault};
 use crate::statement::Statement;
 use crate::trust::RootEntry;
@@ -87,7 +87,7 @@ pub struct Anchors {
     roots: Roots,
     log: LogVerifier,
     /// The log key as it was configured.
-    told: LogVerifier,
+    configured_log: LogVerifier,
     /// Every log key that a trust list has named so far.
     named: BTreeSet<String>,
     list: Option<KeyList>,
@@ -114,7 +114,7 @@ impl Anchors {
             keys,
             roots: if threshold > 1 { roots.clone().with_only([]) } else { roots.clone() },
             log: log.clone(),
-            told: log.clone(),
+            configured_log: log.clone(),
             named: BTreeSet::new(),
             list: None,
             number: 0,
@@ -181,8 +181,8 @@ impl Anchors {
         let read = in_order.into_iter().map(|(index, root)| Some((index, root.entry(prefix).ok()?)));
         let read = read.collect::<Option<Vec<_>>>()?;
         let rest = read.get(self.own_list(&read)?..)?;
-        let Statement::Root(said) = rest.first()?.1.unverified() else { return None };
-        Anchors { number: said.number.checked_sub(1)?, ..self.clone() }.accept_all(rest).ok()
+        let Statement::Root(statement) = rest.first()?.1.unverified() else { return None };
+        Anchors { number: statement.number.checked_sub(1)?, ..self.clone() }.accept_all(rest).ok()
     }
 
     /// Where the first trust list stands that names just the configured roots and threshold.
@@ -203,11 +203,11 @@ impl Anchors {
 
     /// A statement before the list at which this reader begins: by keys that it was never told of, and in its place all the same.
     fn pass(&mut self, index: u64, entry: &Entry) -> Result<(), RootFault> {
-        let Statement::Root(said) = entry.unverified() else { return Err(RootFault::OtherKind) };
+        let Statement::Root(statement) = entry.unverified() else { return Err(RootFault::OtherKind) };
         let at = entry.logged_at();
         self.follows(index, at)?;
-        self.is_next(said)?;
-        match &said.act {
+        self.is_next(statement)?;
+        match &statement.act {
             RootAct::Compromised { key, spki, from } => self.compromised.insert(*key, *spki, *from),
             // whoever was told a log key from before goes on, though the list itself counts for nothing here
             RootAct::Keys(list) => {
@@ -217,7 +217,7 @@ impl Anchors {
             }
             RootAct::LowerFloor { .. } | RootAct::Recognise(_) => {}
         }
-        self.number = said.number;
+        self.number = statement.number;
         self.last = Some((index, at));
         Ok(())
     }
@@ -231,14 +231,14 @@ impl Anchors {
     }
 
     /// That it is of this authority, and the next one.
-    fn is_next(&self, said: &RootStatement) -> Result<(), RootFault> {
-        if said.authority != self.authority {
+    fn is_next(&self, statement: &RootStatement) -> Result<(), RootFault> {
+        if statement.authority != self.authority {
             return Err(RootFault::Authority);
         }
-        if said.number != self.number + 1 {
+        if statement.number != self.number + 1 {
             return Err(RootFault::Number);
         }
-        if said.number > MAX_ROOT_STATEMENTS as u64 {
+        if statement.number > MAX_ROOT_STATEMENTS as u64 {
             return Err(RootFault::TooMany);
         }
         Ok(())
@@ -247,13 +247,13 @@ impl Anchors {
     /// Takes the next root statement, which stands at `index` of the log (that it does is proved elsewhere). It must be signed by the
     /// threshold of the root keys as they were, and a trust list by its own threshold of its own keys too (TUF §5.3.4).
     pub fn accept(&mut self, index: u64, entry: &Entry) -> Result<(), RootFault> {
-        let (Statement::Root(said), Some(jws)) = (entry.unverified(), entry.signed().many()) else {
+        let (Statement::Root(statement), Some(jws)) = (entry.unverified(), entry.signed().multi()) else {
             return Err(RootFault::OtherKind);
         };
         let at = entry.logged_at();
         self.follows(index, at)?;
-        self.judge(said, jws, at)?;
-        match &said.act {
+        self.judge(statement, jws, at)?;
+        match &statement.act {
             RootAct::Keys(list) => self.take_list(list)?,
             RootAct::Compromised { key, spki, from } => self.compromised.insert(*key, *spki, *from),
             RootAct::LowerFloor { line, min } => {
@@ -269,19 +269,19 @@ impl Anchors {
                 self.recognised.insert(name, Recognised { index, recognition, cross: cross.into() });
             }
         }
-        self.number = said.number;
+        self.number = statement.number;
         self.last = Some((index, at));
         Ok(())
     }
 
     /// Whether a statement would be taken at `at`; nothing changes. Says what is missing, for those who collect signatures.
-    pub fn judge(&self, said: &RootStatement, jws: &Many, at: u64) -> Result<(), RootFault> {
-        self.is_next(said)?;
+    pub fn judge(&self, statement: &RootStatement, jws: &MultiJws, at: u64) -> Result<(), RootFault> {
+        self.is_next(statement)?;
         let signed = jws.signers(&self.keys, at);
         if signed < self.threshold {
             return Err(RootFault::Threshold { signed, needed: self.threshold });
         }
-        match &said.act {
+        match &statement.act {
             RootAct::Keys(list) => {
                 let signed = jws.signers(&self.keys_of(list)?, at);
                 if signed < list.threshold {
@@ -372,8 +372,8 @@ impl Anchors {
     /// one signed oneself before; of others only what [`Anchors::log`] signed counts.
     pub fn log_ever(&self) -> LogVerifier {
         let named = self.named.iter().filter_map(|text| LogVerifier::parse(text).ok());
-        let all = std::iter::once(self.told.clone()).chain(named).collect();
-        LogVerifier::any_of(all).unwrap_or_else(|| self.told.clone())
+        let all = std::iter::once(self.configured_log.clone()).chain(named).collect();
+        LogVerifier::any_of(all).unwrap_or_else(|| self.configured_log.clone())
     }
 
     /// The configured log keys that no trust list of this log has named so far, although there is one, and so its log keys count and no
@@ -381,7 +381,7 @@ impl Anchors {
     /// named once.
     pub fn unlisted_log_keys(&self) -> impl Iterator<Item = &str> {
         let listed = self.list.is_some();
-        self.told.keys().filter(move |key| listed && !self.named.contains(*key))
+        self.configured_log.keys().filter(move |key| listed && !self.named.contains(*key))
     }
 
     /// Root statements taken so far: the number of the last one.

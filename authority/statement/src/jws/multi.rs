@@ -20,22 +20,22 @@ struct Signature {
 
 /// A payload with any number of signatures, none included: read, not verified.
 #[derive(Clone, Debug)]
-pub struct Many {
+pub struct MultiJws {
     typ: String,
     encoded: String,
     payload: Vec<u8>,
     signatures: Vec<Signature>,
 }
 
-impl Many {
+impl MultiJws {
     /// A payload that nobody has signed yet.
-    pub fn draft(payload: &[u8], typ: &str) -> Many {
+    pub fn draft(payload: &[u8], typ: &str) -> MultiJws {
         let encoded = to_base64url(payload);
-        Many { typ: typ.to_owned(), encoded, payload: payload.to_vec(), signatures: Vec::new() }
+        MultiJws { typ: typ.to_owned(), encoded, payload: payload.to_vec(), signatures: Vec::new() }
     }
 
     /// Reads one whose protected headers are the closed set with this `typ`; at most `max_bytes` and [`MAX_SIGNATURES`].
-    pub fn read(bytes: &[u8], typ: &str, max_bytes: usize) -> Result<Many, JwsFault> {
+    pub fn read(bytes: &[u8], typ: &str, max_bytes: usize) -> Result<MultiJws, JwsFault> {
         if bytes.len() > max_bytes {
             return Err(JwsFault::TooLarge);
         }
@@ -56,7 +56,7 @@ impl Many {
         }
         let encoded = outer.text("payload")?.to_owned();
         let payload = from_base64url(&encoded).ok_or(JwsFault::Serialisation)?;
-        Ok(Many { typ: typ.to_owned(), encoded, payload, signatures })
+        Ok(MultiJws { typ: typ.to_owned(), encoded, payload, signatures })
     }
 
     /// Adds a signature by `key`, whose certificate has this thumbprint; one by the same certificate is replaced.

@@ -1,7 +1,7 @@
 //! What a growing log costs a follower, from whom it has the listing, and what becomes of pages that do not say what the log says.
 
 use super::*;
-use crate::listing::{Listed, PAGE_ENTRIES, PAGES, Page, Span};
+use crate::listing::{ListedContext, PAGE_ENTRIES, PAGES, Page, Span};
 use crate::testing::Pages;
 use std::path::Path;
 
@@ -29,13 +29,13 @@ pub(super) fn config(authority: &MemoryAuthority) -> FollowerConfig {
 
 /// What was asked for below the listing's paths, and the bytes of all answers, in one round.
 pub(super) fn round(authority: &mut MemoryAuthority, follower: &mut Follower) -> (Vec<String>, usize) {
-    authority.asked.clear();
+    authority.requests.clear();
     authority.sent = 0;
     authority.follow(follower).unwrap();
     let lists = |path: &&String| {
         path.starts_with(PAGES) || path.starts_with("/v1/contexts") && !path.contains("by-digest")
     };
-    (authority.asked.iter().filter(lists).cloned().collect(), authority.sent)
+    (authority.requests.iter().filter(lists).cloned().collect(), authority.sent)
 }
 
 pub(super) fn page(from: u64, to: u64) -> String {
@@ -151,7 +151,11 @@ fn attack_a_mirror_without_pages_keeps_no_revocation_from_anyone() {
 }
 
 /// The page of a span as a lying mirror tells it.
-pub(super) fn told(authority: &MemoryAuthority, span: Span, lie: impl Fn(&mut Vec<Listed>)) -> Vec<u8> {
+pub(super) fn page_with(
+    authority: &MemoryAuthority,
+    span: Span,
+    lie: impl Fn(&mut Vec<ListedContext>),
+) -> Vec<u8> {
     let mut page = authority.page(span).unwrap();
     lie(&mut page.contexts);
     page.to_bytes().unwrap()
@@ -161,8 +165,8 @@ pub(super) fn told(authority: &MemoryAuthority, span: Span, lie: impl Fn(&mut Ve
 fn attack_what_a_mirror_leaves_out_of_a_page_is_found_when_it_is_its_turn() {
     let mut authority = long(1100);
     let span = Span::at(0, 1100).unwrap();
-    let left_out = told(&authority, span, |lines| lines.retain(|line| line.urn != urn("travel:v2.1")));
-    authority.lie(&span.path(), left_out);
+    let left_out = page_with(&authority, span, |lines| lines.retain(|line| line.urn != urn("travel:v2.1")));
+    authority.serve_instead(&span.path(), left_out);
     let mut follower = Follower::without_memory(config(&authority));
     authority.follow(&mut follower).unwrap();
     assert_eq!(standing(&follower, "travel:v2.1", START), Standing::NotCovered, "a mirror can withhold");
@@ -187,14 +191,14 @@ fn attack_a_page_in_another_order_or_twice_or_of_other_entries_ends_the_round_an
     let from = Err(FollowFault::Listing(FormatFault::Member("from")));
     let long_page = vec![b' '; crate::listing::MAX_PAGE_BYTES + 1];
     for (lie, fault) in [
-        (told(&honest, first, |lines| lines.swap(0, 1)), index.clone()),
-        (told(&honest, first, |lines| lines.insert(0, lines[0].clone())), index.clone()),
-        (told(&honest, first, |lines| lines[0].index = 1050), index),
-        (told(&honest, second, |_| ()), from),
+        (page_with(&honest, first, |lines| lines.swap(0, 1)), index.clone()),
+        (page_with(&honest, first, |lines| lines.insert(0, lines[0].clone())), index.clone()),
+        (page_with(&honest, first, |lines| lines[0].index = 1050), index),
+        (page_with(&honest, second, |_| ()), from),
         (long_page, Err(FollowFault::TooLarge { what: "page of the listing" })),
     ] {
         let mut authority = honest.clone();
-        authority.lie(&first.path(), lie);
+        authority.serve_instead(&first.path(), lie);
         let mut follower = Follower::without_memory(config(&authority));
         // the floor of a first head waits for its versions, so that nothing counts yet
         assert_eq!(authority.follow(&mut follower), fault);
@@ -209,8 +213,8 @@ fn attack_a_page_in_another_order_or_twice_or_of_other_entries_ends_the_round_an
 fn attack_lines_that_the_log_does_not_have_are_refused_one_by_one_and_their_page_is_looked_at_again() {
     let mut authority = long(1100);
     let span = Span::at(0, 1100).unwrap();
-    let invented = told(&authority, span, |lines| lines[300].urn = urn("shop:v9.0"));
-    authority.lie(&span.path(), invented);
+    let invented = page_with(&authority, span, |lines| lines[300].urn = urn("shop:v9.0"));
+    authority.serve_instead(&span.path(), invented);
     let mut follower = Follower::without_memory(config(&authority));
     authority.follow(&mut follower).unwrap();
     let reports: Vec<_> = follower.reports().into_iter().map(|r| (r.urn, r.fault)).collect();
@@ -269,11 +273,11 @@ fn a_hint_ends_the_reading_of_pages_and_what_was_read_is_not_read_again() {
                     authority.now = now;
                     authority.change(Act::Revoke, "payment:v1.1");
                     follower.hint();
-                    authority.asked.clear();
+                    authority.requests.clear();
                 }
                 3 => {
-                    let head = authority.asked.iter().any(|path| path.starts_with("/v1/feed/deltas/"));
-                    assert!(head, "the head comes before the next page: {:?}", authority.asked);
+                    let head = authority.requests.iter().any(|path| path.starts_with("/v1/feed/deltas/"));
+                    assert!(head, "the head comes before the next page: {:?}", authority.requests);
                     assert_eq!(standing(&follower, "payment:v1.1", now), Standing::Revoked);
                 }
                 _ => {}
@@ -293,8 +297,8 @@ fn left_out_once(dir: &Path) -> (MemoryAuthority, Follower, u64) {
     authority.now += 10;
     authority.publish(&document("shop:v1.0"));
     let new = Span::at(1100, 1101).unwrap();
-    let left_out = told(&authority, new, |lines| lines.clear());
-    authority.lie(&new.path(), left_out);
+    let left_out = page_with(&authority, new, |lines| lines.clear());
+    authority.serve_instead(&new.path(), left_out);
     authority.follow(&mut follower).unwrap();
     authority.lies.clear();
     authority.now += 10;
@@ -332,15 +336,15 @@ fn attack_a_version_of_a_floor_that_is_left_out_for_good_costs_the_whole_log_onc
     let dir = tempfile::tempdir().unwrap();
     let (mut authority, mut follower, next) = left_out_once(dir.path());
     let second = Span::at(1024, 1103).unwrap();
-    let left_out = told(&authority, second, |lines| lines.retain(|line| line.urn != urn("shop:v1.0")));
+    let left_out = page_with(&authority, second, |lines| lines.retain(|line| line.urn != urn("shop:v1.0")));
     // what breaks off was not in vain
     authority.breaks = vec![second.path()];
     assert_eq!(authority.follow(&mut follower), Err(FollowFault::Unreachable));
     authority.breaks.clear();
-    authority.lie(&second.path(), left_out);
+    authority.serve_instead(&second.path(), left_out);
     let refused = Err(FollowFault::FloorAboveVersions { line: Line::parse("shop").unwrap() });
     let pages = |authority: &mut MemoryAuthority| {
-        let asked = std::mem::take(&mut authority.asked);
+        let asked = std::mem::take(&mut authority.requests);
         asked.into_iter().filter(|path| path.starts_with(PAGES)).collect::<Vec<_>>()
     };
     pages(&mut authority);
@@ -438,11 +442,11 @@ fn bug_a_reference_that_stays_broken_had_the_whole_log_read_each_minute() {
     let mut authority = far_apart();
     let span = Span::at(0, 1101).unwrap();
     // its publish statement is not where the page says, so that it is refused
-    let moved = told(&authority, span, |lines| {
+    let moved = page_with(&authority, span, |lines| {
         lines.remove(0);
         lines[0].index = 0;
     });
-    authority.lie(&span.path(), moved);
+    authority.serve_instead(&span.path(), moved);
     let mut follower = Follower::without_memory(config(&authority));
     authority.follow(&mut follower).unwrap();
     let why = ReferenceFault::Unpublished;
@@ -452,7 +456,7 @@ fn bug_a_reference_that_stays_broken_had_the_whole_log_read_each_minute() {
         authority.now += 60;
         authority.renew();
         let (asked, _) = round(&mut authority, &mut follower);
-        if authority.asked.iter().any(|path| path.contains("by-digest")) {
+        if authority.requests.iter().any(|path| path.contains("by-digest")) {
             looked_up.push(minute);
         }
         // the page in which it failed, and in turn the second one, but not what lies behind the place where it was found

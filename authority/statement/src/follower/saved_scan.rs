@@ -3,7 +3,7 @@
 //! The position counts for exactly what it was written beside: this log at this size, these lines, these entries. Beside anything else, or
 //! where it cannot be read, the log is looked through from its start, which costs pages and loses nothing.
 
-use super::looked::Looked;
+use super::scan::LogScan;
 use super::state::Pinned;
 use super::{FollowFault, Follower};
 use crate::encoding::{sha256, to_hex};
@@ -21,17 +21,19 @@ const FORMAT: u64 = 1;
 
 impl Follower {
     /// Writes the position where it changed, unless something that was verified is not on disk.
-    pub(super) fn remember_looked(&mut self) -> Result<(), FollowFault> {
-        let Some(pinned) = self.state.head.as_ref().filter(|_| self.memory.is_whole()) else { return Ok(()) };
+    pub(super) fn remember_scan(&mut self) -> Result<(), FollowFault> {
+        let Some(pinned) = self.state.head.as_ref().filter(|_| self.memory.is_complete()) else {
+            return Ok(());
+        };
         // a version that a floor names is missing: a restart looks for it, as for all that was left out
-        let start = Looked::default();
-        let looked = if self.state.looked.in_vain { &start } else { &self.state.looked };
+        let start = LogScan::default();
+        let looked = if self.state.scan.version_missing { &start } else { &self.state.scan };
         let bytes = self.position(looked, pinned).map_err(|_| FollowFault::Memory(ErrorKind::InvalidData))?;
         Ok(self.memory.write_changed(LOOKED, &bytes)?)
     }
 
     /// The position that is remembered, of a memory of which nothing was dropped.
-    pub(super) fn recover_looked(&mut self, now: u64) {
+    pub(super) fn recover_scan(&mut self, now: u64) {
         let Some(pinned) = self.state.head.as_ref().filter(|_| !self.state.partial) else { return };
         let bytes = match self.memory.read(LOOKED, MAX_LOOKED_BYTES) {
             Ok(None) => return,
@@ -43,15 +45,15 @@ impl Follower {
         };
         // whatever is different, it was written beside something else
         if self.position(&looked, pinned).is_ok_and(|here| here == bytes) {
-            self.state.looked = looked;
+            self.state.scan = looked;
         }
     }
 
     /// The one text of a position in the state that is at hand.
-    fn position(&self, looked: &Looked, pinned: &Pinned) -> Result<Vec<u8>, FormatFault> {
+    fn position(&self, looked: &LogScan, pinned: &Pinned) -> Result<Vec<u8>, FormatFault> {
         let (config, checkpoint) = (&self.config, pinned.head.checkpoint());
         write(&serde_json::json!({
-            "again": looked.again,
+            "again": looked.retry_pages,
             "authority": config.authority,
             "entries": self.entries_before(looked.upto),
             "format": FORMAT,
@@ -61,8 +63,8 @@ impl Follower {
             "prefix": config.prefix.as_str(),
             "root": checkpoint.root.to_string(),
             "size": checkpoint.size,
-            "turn": looked.turn,
-            "turn_at": looked.turn_at,
+            "turn": looked.refresh_from,
+            "turn_at": looked.refresh_at,
             "upto": looked.upto,
         }))
     }
@@ -78,18 +80,18 @@ impl Follower {
 }
 
 /// What a position says by itself; none if it is no position in a log of this size.
-fn read(bytes: &[u8], size: u64) -> Option<Looked> {
+fn read(bytes: &[u8], size: u64) -> Option<LogScan> {
     let json = semgate_contexts::json::read(bytes, &limits(MAX_LOOKED_BYTES)).ok()?;
-    let beside = ["authority", "entries", "format", "lines", "log_key", "origin", "prefix", "root", "size"];
-    let members = Members::closed(&json, &["again", "turn", "turn_at", "upto"], &beside).ok()?;
-    let looked = Looked {
+    let members = ["authority", "entries", "format", "lines", "log_key", "origin", "prefix", "root", "size"];
+    let members = Members::closed(&json, &["again", "turn", "turn_at", "upto"], &members).ok()?;
+    let looked = LogScan {
         upto: members.integer("upto").ok()?,
-        again: members.integers("again").ok()?.into_iter().collect(),
-        turn: members.integer("turn").ok()?,
-        turn_at: members.integer("turn_at").ok()?,
-        ..Looked::default()
+        retry_pages: members.integers("again").ok()?.into_iter().collect(),
+        refresh_from: members.integer("turn").ok()?,
+        refresh_at: members.integer("turn_at").ok()?,
+        ..LogScan::default()
     };
     let begins = |page: &u64| Span::page(*page) == *page && *page < size;
-    let in_the_log = looked.upto <= size && looked.again.iter().all(begins);
-    (in_the_log && (looked.turn == 0 || begins(&looked.turn))).then_some(looked)
+    let in_the_log = looked.upto <= size && looked.retry_pages.iter().all(begins);
+    (in_the_log && (looked.refresh_from == 0 || begins(&looked.refresh_from))).then_some(looked)
 }

@@ -2,7 +2,7 @@
 
 use super::pages::is_absent;
 use super::prove::with_tiles;
-use super::snapshot::Looking;
+use super::snapshot::UncachedFetch;
 use super::window::{Fit, Window};
 use super::{
     Check, Fetch, FetchFault, HEAD_PATH, LISTING_PATH, LogFault, MAX_AHEAD, MAX_CHECKPOINT_BYTES,
@@ -20,7 +20,7 @@ use std::collections::HashMap;
 const PATIENCE: usize = 32;
 
 /// What was served of it.
-struct Unnamed {
+struct UnanchoredFiles {
     floors: Vec<u8>,
     /// None where it is not there: of a log that outgrew it.
     listing: Option<Listing>,
@@ -29,7 +29,7 @@ struct Unnamed {
     root: Vec<RootEntry>,
 }
 
-impl Unnamed {
+impl UnanchoredFiles {
     /// What of it does not fit the window, and how; what tells of later entries last.
     fn misfit(&self, window: &Window) -> Option<(LogFault, Fit)> {
         let tokens = self.tokens.iter().map(|(n, token)| match signed(token, window) {
@@ -70,7 +70,12 @@ fn signed(token: &Token, window: &Window) -> Result<(), TokenFault> {
 
 impl Check<'_, '_> {
     /// Everything that names no head: of the verified one's moment, or of a later one that a later head proves.
-    pub(super) fn unnamed(&mut self, replay: &Replay, tree: Tree, floors: &[u8]) -> Result<(), LogFault> {
+    pub(super) fn check_unanchored(
+        &mut self,
+        replay: &Replay,
+        tree: Tree,
+        floors: &[u8],
+    ) -> Result<(), LogFault> {
         let checkpoint = self.checkpoint()?;
         let unnamed = self.read()?;
         let mut window = Window::new(self.served, replay.clone(), tree, self.config)?;
@@ -102,7 +107,7 @@ impl Check<'_, '_> {
             if bytes == known {
                 continue;
             }
-            let mut looking = Looking(self.fetch);
+            let mut looking = UncachedFetch(self.fetch);
             let Ok(later) = served_head(&mut looking, &bytes, self.config, self.now) else {
                 return Err(fault);
             };
@@ -123,12 +128,12 @@ impl Check<'_, '_> {
             return None;
         }
         let mut longer = window.clone();
-        let mut looking = Looking(self.fetch);
+        let mut looking = UncachedFetch(self.fetch);
         longer.extend_to(&mut looking, self.config, checkpoint, self.served).ok()?;
         Some(longer)
     }
 
-    fn read(&mut self) -> Result<Unnamed, LogFault> {
+    fn read(&mut self) -> Result<UnanchoredFiles, LogFault> {
         let floors = self.get("/v1/floors", MAX_FLOORS_BYTES)?;
         let listing = match listing(self.fetch) {
             Ok(bytes) => {
@@ -146,7 +151,7 @@ impl Check<'_, '_> {
                 Err(fault) => return Err(LogFault::Fetch { path, fault }),
             }
         }
-        Ok(Unnamed { floors, listing, tokens, root: self.served.trust.root().to_vec() })
+        Ok(UnanchoredFiles { floors, listing, tokens, root: self.served.trust.root().to_vec() })
     }
 
     /// `/checkpoint` may be newer than the head, never older or of another history: of a newer one the tiles below it show that it continues
@@ -172,7 +177,7 @@ impl Check<'_, '_> {
         size: u64,
         root: TreeHash,
     ) -> Result<Option<TreeHash>, LogFault> {
-        let (mut looking, mut tiles) = (Looking(self.fetch), HashMap::new());
+        let (mut looking, mut tiles) = (UncachedFetch(self.fetch), HashMap::new());
         match with_tiles(&mut looking, &mut tiles, |tiles| match root_of_prefix(old, size, root, tiles) {
             Err(missing @ ProofFault::Missing(_)) => Err(missing),
             other => Ok(other.ok()),
@@ -187,7 +192,7 @@ impl Check<'_, '_> {
         &mut self,
         replay: &Replay,
         floors: &[u8],
-        unnamed: &Unnamed,
+        unnamed: &UnanchoredFiles,
         checkpoint: &Checkpoint,
     ) -> Result<(), LogFault> {
         let head = self.served.head.head();

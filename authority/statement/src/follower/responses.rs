@@ -1,15 +1,15 @@
 //! What is asked for, and taking in what came back: status, size and form, before anything is judged.
 
-use super::reference::Waiting;
+use super::reference::WaitingDocument;
 use super::state::{Document, Pinned};
-use super::{Answer, FollowFault, Follower, Request, Round, Want, judge};
+use super::{Answer, FetchTarget, FollowFault, Follower, Request, Round, judge};
 use crate::delta::MAX_DELTA_BYTES;
 use crate::encoding::sha256;
 use crate::floors::{FloorsDocument, MAX_FLOORS_BYTES};
 use crate::format::FormatFault;
 use crate::head::MAX_HEAD_BYTES;
 use crate::listing::{
-    LISTING_FILE, LISTING_PATH, Listed, MAX_LISTING_BYTES, MAX_PAGE_BYTES, listing_is_a_file,
+    LISTING_FILE, LISTING_PATH, ListedContext, MAX_LISTING_BYTES, MAX_PAGE_BYTES, listing_is_a_file,
 };
 use crate::tiles::{MAX_BUNDLE_BYTES, TileFault, TilePath, decode_bundle};
 use crate::token::{MAX_TOKEN_BYTES, Token, TokenFault};
@@ -19,87 +19,87 @@ use std::sync::Arc;
 
 impl Follower {
     /// The request for something wanted, with the byte limit of its format.
-    pub(super) fn request(&self, round: &Round, want: &Want) -> Request {
+    pub(super) fn request(&self, round: &Round, want: &FetchTarget) -> Request {
         let here = |path: &TilePath| if round.full.contains(path) { path.full() } else { *path };
         let (path, max_bytes) = match want {
-            Want::Head => ("/v1/feed/head".to_owned(), MAX_HEAD_BYTES as u64),
-            Want::Delta(from) => (format!("/v1/feed/deltas/{from}"), MAX_DELTA_BYTES as u64),
-            Want::Tile(path) => (here(path).to_string(), 256 * 32),
-            Want::Other(note, path) => (self.other_path(note, path).to_string(), 256 * 32),
-            Want::Shard(at) => {
+            FetchTarget::Head => ("/v1/feed/head".to_owned(), MAX_HEAD_BYTES as u64),
+            FetchTarget::Delta(from) => (format!("/v1/feed/deltas/{from}"), MAX_DELTA_BYTES as u64),
+            FetchTarget::Tile(path) => (here(path).to_string(), 256 * 32),
+            FetchTarget::Other(note, path) => (self.other_path(note, path).to_string(), 256 * 32),
+            FetchTarget::Shard(at) => {
                 let shards = round.candidate.as_ref().map(|c| c.head.head().shards.as_slice());
                 let hex = shards.and_then(|s| s.get(*at)).map(|s| s.hex()).unwrap_or_default();
                 (format!("/v1/feed/shards/{hex}"), MAX_TOKEN_BYTES as u64)
             }
-            Want::Floors => ("/v1/floors".to_owned(), MAX_FLOORS_BYTES as u64),
-            Want::Page(span) => (span.path(), MAX_PAGE_BYTES as u64),
-            Want::Listing => {
+            FetchTarget::Floors => ("/v1/floors".to_owned(), MAX_FLOORS_BYTES as u64),
+            FetchTarget::Page(span) => (span.path(), MAX_PAGE_BYTES as u64),
+            FetchTarget::Listing => {
                 let path = if round.listings.is_file { LISTING_FILE } else { LISTING_PATH };
                 (path.to_owned(), MAX_LISTING_BYTES as u64)
             }
-            Want::Trust => ("/v1/trust".to_owned(), MAX_TRUST_BYTES as u64),
-            Want::Bundle(path) => (here(path).to_string(), MAX_BUNDLE_BYTES),
-            Want::Document(urn) => {
+            FetchTarget::Trust => ("/v1/trust".to_owned(), MAX_TRUST_BYTES as u64),
+            FetchTarget::Bundle(path) => (here(path).to_string(), MAX_BUNDLE_BYTES),
+            FetchTarget::Document(urn) => {
                 let digest = self.state.known.get(urn).map(|known| known.digest.to_string());
                 let path = format!("/v1/contexts/by-digest/{}", digest.unwrap_or_default());
                 (path, crate::context::MAX_SIGNED_BYTES as u64)
             }
         };
         // Only a poll of the head can be answered by "nothing new".
-        let polls = matches!(want, Want::Head | Want::Delta(_));
+        let polls = matches!(want, FetchTarget::Head | FetchTarget::Delta(_));
         let if_none_match = if polls { self.etag.clone() } else { None };
         Request { path, if_none_match, max_bytes }
     }
 
     /// Takes the answer to what was asked. Faults of one context are reported and the round goes on.
     pub(super) fn take(&mut self, round: &mut Round, answer: Answer, now: u64) -> Result<(), FollowFault> {
-        let Some((request, want)) = round.asked.take() else { return Err(FollowFault::Unasked) };
+        let Some((request, want)) = round.pending.take() else { return Err(FollowFault::Unasked) };
         round.unanswered = 0;
-        let polls = matches!(want, Want::Head | Want::Delta(_));
+        let polls = matches!(want, FetchTarget::Head | FetchTarget::Delta(_));
         if polls && answer.status == 304 && self.etag.is_some() {
             return self.take_unchanged(round, now);
         }
-        if let Want::Delta(_) = want {
+        if let FetchTarget::Delta(_) = want {
             return self.take_delta(round, &request, answer, now);
         }
-        if let Want::Other(note, path) = &want {
+        if let FetchTarget::Other(note, path) = &want {
             self.take_other(note, *path, (answer.status, &answer.body), now);
             return Ok(());
         }
         let gone = matches!(answer.status, 404 | 410);
-        if let (true, Want::Tile(path) | Want::Bundle(path)) = (gone, &want)
+        if let (true, FetchTarget::Tile(path) | FetchTarget::Bundle(path)) = (gone, &want)
             && path.full() != *path
             && round.full.insert(*path)
         {
             // A log may delete a partial tile once the full one exists (tlog-tiles, "Partial Tiles").
             return Ok(());
         }
-        if let Want::Page(span) = &want
+        if let FetchTarget::Page(span) = &want
             && (gone || listing_is_a_file(answer.status))
         {
             // a mirror, which has pages from where they begin, or an authority of an earlier version
-            self.pace.lists_without(span.begins_a_page(), now);
+            self.schedule.lists_without(span.begins_a_page(), now);
             return Ok(());
         }
-        if want == Want::Listing && !round.listings.is_file && listing_is_a_file(answer.status) {
+        if want == FetchTarget::Listing && !round.listings.is_file && listing_is_a_file(answer.status) {
             round.listings.is_file = true;
             return Ok(());
         }
-        if want == Want::Listing && answer.status != 200 {
+        if want == FetchTarget::Listing && answer.status != 200 {
             // of a log that outgrew it there are pages alone
-            self.pace.lists_anew();
+            self.schedule.retry_lists();
         }
-        if gone && matches!(want, Want::Tile(_) | Want::Bundle(_) | Want::Shard(_)) {
+        if gone && matches!(want, FetchTarget::Tile(_) | FetchTarget::Bundle(_) | FetchTarget::Shard(_)) {
             round.may_restart();
         }
         let Answer { status, etag, body } = answer;
         let body = checked_body(&want, &request, status, &body);
         match want {
-            Want::Document(urn) => {
+            FetchTarget::Document(urn) => {
                 self.take_document(round, &urn, body, now);
                 Ok(())
             }
-            Want::Bundle(path) => {
+            FetchTarget::Bundle(path) => {
                 match body.and_then(|bytes| take_bundle(round, &path, bytes)) {
                     Err(fault) if round.restart => return Err(fault),
                     Err(fault) => self.skip_bundle(round, &path, &fault, now),
@@ -107,29 +107,29 @@ impl Follower {
                 }
                 Ok(())
             }
-            Want::Head => self.take_head(round, body?, etag, now),
-            Want::Tile(path) => take_tile(round, path, body?),
+            FetchTarget::Head => self.take_head(round, body?, etag, now),
+            FetchTarget::Tile(path) => take_tile(round, path, body?),
             // Taken above, whatever its status.
-            Want::Other(..) | Want::Delta(_) => Ok(()),
-            Want::Shard(at) => take_shard(round, at, body?),
-            Want::Floors => self.take_floors(round, body?),
-            Want::Page(span) => self.take_page(round, span, body?),
-            Want::Listing => self.take_listing(round, body?),
-            Want::Trust => self.take_trust(round, body?, now),
+            FetchTarget::Other(..) | FetchTarget::Delta(_) => Ok(()),
+            FetchTarget::Shard(at) => take_shard(round, at, body?),
+            FetchTarget::Floors => self.take_floors(round, body?),
+            FetchTarget::Page(span) => self.take_page(round, span, body?),
+            FetchTarget::Listing => self.take_listing(round, body?),
+            FetchTarget::Trust => self.take_trust(round, body?, now),
         }
     }
 
     /// Nothing came back. What a round does without where it is refused, it does without where its connection breaks; a few of them in a
     /// row are the authority that is away.
     pub(super) fn take_nothing(&mut self, round: &mut Round, now: u64) -> Result<(), FollowFault> {
-        let Some((_, want)) = round.asked.take() else { return Err(FollowFault::Unasked) };
+        let Some((_, want)) = round.pending.take() else { return Err(FollowFault::Unasked) };
         match want {
-            Want::Other(..) => {
+            FetchTarget::Other(..) => {
                 self.miss_others(now);
                 return Ok(());
             }
-            Want::Document(urn) => self.refuse_document(round, &urn, FollowFault::Unreachable, now),
-            Want::Bundle(path) if round.accepted => {
+            FetchTarget::Document(urn) => self.refuse_document(round, &urn, FollowFault::Unreachable, now),
+            FetchTarget::Bundle(path) if round.accepted => {
                 self.skip_bundle(round, &path, &FollowFault::Unreachable, now)
             }
             _ => return Err(FollowFault::Unreachable),
@@ -223,7 +223,7 @@ impl Follower {
         round.trust_fetched = true;
         if !round.accepted {
             round.trust_before.get_or_insert_with(|| self.state.trust.clone());
-            self.learn(round, &trust, now)?;
+            self.verify_root_statements(round, &trust, now)?;
         }
         self.state.trust.merge(trust);
         Ok(())
@@ -240,7 +240,7 @@ impl Follower {
         match body.and_then(|bytes| self.judge_document(urn, bytes).map(|needs| (needs, bytes))) {
             Ok((None, _)) => round.dirty = true,
             Ok((Some((needs, digest)), bytes)) => {
-                let waiting = Waiting { urn: urn.clone(), bytes: bytes.to_vec(), needs, digest };
+                let waiting = WaitingDocument { urn: urn.clone(), bytes: bytes.to_vec(), needs, digest };
                 round.waiting.push(waiting);
             }
             Err(fault) => self.refuse_document(round, urn, fault, now),
@@ -262,8 +262,8 @@ impl Follower {
             self.state.anchors.roots(),
             &self.config,
         )? {
-            judge::Judged::Needs(urn, digest) => return Ok(Some((urn, digest))),
-            judge::Judged::Good(context, signer, chain) => (context, signer, chain),
+            judge::JudgedDocument::Needs(urn, digest) => return Ok(Some((urn, digest))),
+            judge::JudgedDocument::Good(context, signer, chain) => (context, signer, chain),
         };
         self.state.room_for(&context, self.config.limits.max_compiled_bytes)?;
         let known = self.state.known.get_mut(urn).ok_or(FollowFault::Unasked)?;
@@ -271,7 +271,7 @@ impl Follower {
         self.state.retire();
         let known = self.state.known.get(urn).ok_or(FollowFault::Unasked)?;
         self.state.trust.insert(chain);
-        self.memory.write_part(super::memory::Part::Contexts, &known.digest.hex(), bytes)?;
+        self.memory.write_part(super::persistence::Part::Contexts, &known.digest.hex(), bytes)?;
         Ok(None)
     }
 
@@ -306,7 +306,7 @@ impl Follower {
     pub(super) fn refuse_entry(
         &mut self,
         round: &mut Round,
-        listed: &Listed,
+        listed: &ListedContext,
         bytes: &[u8],
         fault: FollowFault,
         now: u64,
@@ -314,7 +314,7 @@ impl Follower {
         round.incomplete = true;
         round.listings.fails(listed.index);
         let evidence =
-            match (&fault, self.state.known.get(&listed.urn).or_else(|| round.found.get(&listed.urn))) {
+            match (&fault, self.state.known.get(&listed.urn).or_else(|| round.published.get(&listed.urn))) {
                 (FollowFault::SecondDigest, Some(before)) => {
                     let head = round.candidate.as_ref().map_or(&[][..], |c| &c.bytes);
                     let files = [
@@ -333,10 +333,10 @@ impl Follower {
     fn skip_bundle(&mut self, round: &mut Round, path: &TilePath, fault: &FollowFault, now: u64) {
         round.incomplete = true;
         let size = round.candidate.as_ref().map_or(0, |c| c.head.head().seq);
-        let (lost, kept): (Vec<_>, Vec<_>) = std::mem::take(&mut round.listings.lines)
+        let (lost, remaining): (Vec<_>, Vec<_>) = std::mem::take(&mut round.listings.lines)
             .into_iter()
             .partition(|c| TilePath::entries_holding(c.index, size) == Some(*path));
-        round.listings.lines = kept;
+        round.listings.lines = remaining;
         for listed in lost {
             round.listings.fails(listed.index);
             self.reports.add(Some(listed.urn), fault.clone(), None, now);
@@ -345,7 +345,7 @@ impl Follower {
 }
 
 fn checked_body<'a>(
-    want: &Want,
+    want: &FetchTarget,
     request: &Request,
     status: u16,
     body: &'a [u8],

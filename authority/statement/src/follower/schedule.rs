@@ -11,7 +11,7 @@ const RETRY_LISTS: u64 = 600;
 
 /// What of listings can be had, the least of it first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) enum Lists {
+pub(super) enum ListingSupport {
     /// The page of any span: of an authority.
     #[default]
     Spans,
@@ -23,8 +23,8 @@ pub(super) enum Lists {
 
 /// All that decides it, in seconds since the epoch.
 #[derive(Debug, Default)]
-pub(super) struct Pace {
-    lists: Lists,
+pub(super) struct Schedule {
+    lists: ListingSupport,
     /// Before this time no more is asked for.
     next_lists: u64,
     next_poll: u64,
@@ -38,7 +38,7 @@ pub(super) struct Pace {
     interrupted: u32,
 }
 
-impl Pace {
+impl Schedule {
     /// When the head is asked for next. A clock that was set back must not make it a matter of hours: never longer than `longest` from now.
     pub(super) fn due(&mut self, now: u64, longest: u64) -> u64 {
         self.next_poll = self.next_poll.min(now.saturating_add(longest));
@@ -95,19 +95,19 @@ impl Pace {
     }
 
     /// What of listings is asked for. A clock that was set back must not put more off for longer.
-    pub(super) fn lists(&self, now: u64) -> Lists {
+    pub(super) fn lists(&self, now: u64) -> ListingSupport {
         let waits = self.next_lists > now && self.next_lists <= now.saturating_add(RETRY_LISTS);
-        if waits { self.lists } else { Lists::Spans }
+        if waits { self.lists } else { ListingSupport::Spans }
     }
 
     /// A page could not be had; one that begins where pages do, or another.
     pub(super) fn lists_without(&mut self, begins_a_page: bool, now: u64) {
-        self.lists = if begins_a_page { Lists::Whole } else { Lists::Pages };
+        self.lists = if begins_a_page { ListingSupport::Whole } else { ListingSupport::Pages };
         self.next_lists = now.saturating_add(RETRY_LISTS);
     }
 
     /// The whole listing could not be had either.
-    pub(super) fn lists_anew(&mut self) {
+    pub(super) fn retry_lists(&mut self) {
         self.next_lists = 0;
     }
 

@@ -47,11 +47,11 @@ fn attack_a_line_that_fills_its_share_leaves_the_room_of_others() {
     let faults: Vec<_> = follower.reports().into_iter().map(|report| report.fault).collect();
     assert!(faults.len() == 4 && faults.iter().all(|fault| fault.as_str() == "no_room"), "{faults:?}");
     // nobody asks for them again and again
-    authority.asked.clear();
+    authority.requests.clear();
     authority.now += 3_600;
     authority.renew();
     authority.follow(&mut follower).unwrap();
-    assert!(authority.asked.iter().all(|path| !path.contains("greedy")), "{:?}", authority.asked);
+    assert!(authority.requests.iter().all(|path| !path.contains("greedy")), "{:?}", authority.requests);
 }
 
 #[test]

@@ -54,14 +54,14 @@ impl Part {
 
 /// The directory of one follower; none keeps everything in memory only.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(super) struct Store {
     dir: Option<PathBuf>,
     /// Files that are known to hold what they should: written, or verified, by this process.
     good: BTreeSet<(Part, String)>,
     /// SHA-256 of the files that are written only when they change, as they are on disk.
     last: BTreeMap<&'static str, [u8; 32]>,
     /// The marker is on disk.
-    whole: bool,
+    complete: bool,
     /// The reserve may be spent: what is being written takes something away from senders.
     urgent: bool,
     /// The reserve is on disk.
@@ -72,23 +72,23 @@ pub(super) struct Memory {
 
 /// How far the memory on disk keeps up with the view.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct MemoryState {
+pub struct PersistenceState {
     /// All accepted state is on disk. A start from a memory that is not whole lets nothing pass before it accepted a head.
-    pub whole: bool,
+    pub complete: bool,
     /// Why the last write failed; none if it worked, or nothing was written yet.
     pub fault: Option<io::ErrorKind>,
     /// Room for a revocation is reserved on disk.
     pub reserve: bool,
 }
 
-impl Memory {
+impl Store {
     /// Keeps nothing.
-    pub(super) fn none() -> Memory {
-        Memory {
+    pub(super) fn none() -> Store {
+        Store {
             dir: None,
             good: BTreeSet::new(),
             last: BTreeMap::new(),
-            whole: true,
+            complete: true,
             urgent: false,
             reserve: false,
             fault: None,
@@ -96,18 +96,18 @@ impl Memory {
     }
 
     /// Makes the directories that are not there yet.
-    pub(super) fn open(dir: &Path) -> io::Result<Memory> {
+    pub(super) fn open(dir: &Path) -> io::Result<Store> {
         for part in Part::ALL {
             make_dir(&dir.join(part.as_str()))?;
         }
         make_dir(&dir.join(EVIDENCE))?;
-        let (whole, reserve) = (dir.join(WHOLE).try_exists()?, reserve::is_kept(dir));
-        Ok(Memory { dir: Some(dir.to_owned()), whole, reserve, ..Memory::none() })
+        let (complete, reserve) = (dir.join(WHOLE).try_exists()?, reserve::is_kept(dir));
+        Ok(Store { dir: Some(dir.to_owned()), complete, reserve, ..Store::none() })
     }
 
     /// The state for operators.
-    pub(super) fn state(&self) -> MemoryState {
-        MemoryState { whole: self.whole, fault: self.fault, reserve: self.reserve }
+    pub(super) fn state(&self) -> PersistenceState {
+        PersistenceState { complete: self.complete, fault: self.fault, reserve: self.reserve }
     }
 
     /// A file of the directory itself, at most `max` bytes; none if it is not there or longer.
@@ -141,19 +141,19 @@ impl Memory {
     ///
     /// A volume that takes not even this keeps its marker: the head on it then counts until its `next_update`.
     pub(super) fn begin(&mut self) -> bool {
-        let was = self.whole;
+        let was = self.complete;
         if let Some(dir) = self.dir.as_ref().filter(|_| was) {
             // durable with the next write, or with `fail`
             match fs::remove_file(dir.join(WHOLE)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => self.fault = Some(error.kind()),
                 _ => {}
             }
-            self.whole = false;
+            self.complete = false;
         }
         was
     }
 
-    /// Lets what is written until [`Memory::done`] spend the reserve.
+    /// Lets what is written until [`Store::done`] spend the reserve.
     pub(super) fn spend_reserve(&mut self) {
         self.urgent = true;
     }
@@ -165,7 +165,7 @@ impl Memory {
             Err(error) if self.urgent && reserve::is_full(&error) && self.give_up() => mark(&dir)?,
             marked => marked?,
         }
-        (self.whole, self.urgent, self.fault) = (true, false, None);
+        (self.complete, self.urgent, self.fault) = (true, false, None);
         self.reserve = reserve::is_kept(&dir) || reserve::make(&dir).is_ok();
         Ok(())
     }
@@ -179,8 +179,8 @@ impl Memory {
     }
 
     /// Tells that everything was written.
-    pub(super) fn is_whole(&self) -> bool {
-        self.whole
+    pub(super) fn is_complete(&self) -> bool {
+        self.complete
     }
 
     /// Writes a file; where there is no room and the reserve may be spent, with the room of the reserve.

@@ -1,6 +1,6 @@
 //! How far the log was looked through, over restarts: what is asked for again, and what must be.
 
-use super::looked::{config, document, long, page, round, told};
+use super::scan::{config, document, long, page, page_with, round};
 use super::*;
 use crate::listing::Span;
 use std::fs;
@@ -267,8 +267,8 @@ fn the_turn_of_pages_goes_on_over_restarts() {
 fn attack_what_a_mirror_left_out_is_found_in_its_turn_also_by_who_is_started_again_and_again() {
     let mut authority = long(1100);
     let span = Span::at(0, 1100).unwrap();
-    let left_out = told(&authority, span, |lines| lines.retain(|line| line.urn != urn("travel:v2.1")));
-    authority.lie(&span.path(), left_out);
+    let left_out = page_with(&authority, span, |lines| lines.retain(|line| line.urn != urn("travel:v2.1")));
+    authority.serve_instead(&span.path(), left_out);
     let dir = tempfile::tempdir().unwrap();
     let mut follower = open(config(&authority), dir.path(), START);
     authority.follow(&mut follower).unwrap();
@@ -288,15 +288,15 @@ fn a_floor_for_a_version_that_a_mirror_left_out_makes_a_restart_look_through_all
     authority.now += 10;
     authority.publish(&document("shop:v1.0"));
     let new = Span::at(1100, 1101).unwrap();
-    let left_out = told(&authority, new, |lines| lines.clear());
-    authority.lie(&new.path(), left_out);
+    let left_out = page_with(&authority, new, |lines| lines.clear());
+    authority.serve_instead(&new.path(), left_out);
     let mut follower = open(config(&authority), dir.path(), authority.now);
     authority.follow(&mut follower).unwrap();
     authority.now += 10;
     authority.floor("shop", "v1.0");
     let last = Span::at(1024, 1102).unwrap();
-    let left_out = told(&authority, last, |lines| lines.retain(|line| line.urn != urn("shop:v1.0")));
-    authority.lie(&last.path(), left_out);
+    let left_out = page_with(&authority, last, |lines| lines.retain(|line| line.urn != urn("shop:v1.0")));
+    authority.serve_instead(&last.path(), left_out);
     let line = Line::parse("shop").unwrap();
     assert_eq!(authority.follow(&mut follower), Err(FollowFault::FloorAboveVersions { line }));
     authority.lies.clear();
@@ -312,8 +312,8 @@ fn a_floor_for_a_version_that_a_mirror_left_out_makes_a_restart_look_through_all
 fn a_page_in_which_a_line_failed_is_looked_at_again_by_a_restart_and_no_other() {
     let mut authority = long(1100);
     let span = Span::at(0, 1100).unwrap();
-    let invented = told(&authority, span, |lines| lines[300].urn = urn("shop:v9.0"));
-    authority.lie(&span.path(), invented);
+    let invented = page_with(&authority, span, |lines| lines[300].urn = urn("shop:v9.0"));
+    authority.serve_instead(&span.path(), invented);
     let dir = tempfile::tempdir().unwrap();
     let mut follower = open(config(&authority), dir.path(), START);
     authority.follow(&mut follower).unwrap();
