@@ -42,7 +42,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), RunFault> {
 /// As [`write`], for several files at once: each is whole or not there, all are durable when this returns.
 pub(crate) fn write_all<B: AsRef<[u8]> + Sync>(files: &[(PathBuf, B)]) -> Result<(), RunFault> {
     let [staged] = stage([files])?;
-    staged.place()
+    staged.install()
 }
 
 /// What was written to a file that is appended to is on the disk when this returns.
@@ -61,54 +61,54 @@ pub(crate) fn probe(path: &Path, bytes: usize) -> Result<(), RunFault> {
 /// A file that lies beside its place, whole. Dropped, it is removed; what stays is swept at the next start.
 #[must_use]
 #[derive(Debug)]
-pub(crate) struct Beside {
-    place: PathBuf,
+pub(crate) struct TempFile {
+    target: PathBuf,
     /// None once it was renamed.
-    at: Option<PathBuf>,
+    temp: Option<PathBuf>,
 }
 
-impl Beside {
+impl TempFile {
     /// Writes files under names of their own, so that two of one place do not meet: durable when this returns. On a fault nothing is left.
     pub fn write_all(files: &[(PathBuf, &[u8])]) -> Result<Vec<Self>, RunFault> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let (mut all, mut open) = (Vec::with_capacity(files.len()), Vec::with_capacity(files.len()));
-        for (place, bytes) in files {
+        for (target, bytes) in files {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
-            let (beside, file) = Self::written(place.clone(), &format!(".{number}{UNFINISHED}"), bytes)?;
-            all.push(beside);
-            open.push((place.clone(), file));
+            let (temp, file) = Self::written(target.clone(), &format!(".{number}{UNFINISHED}"), bytes)?;
+            all.push(temp);
+            open.push((target.clone(), file));
         }
         sync_files(&open)?;
         Ok(all)
     }
 
-    fn written(place: PathBuf, ending: &str, bytes: &[u8]) -> Result<(Self, File), RunFault> {
-        let mut name = place.file_name().unwrap_or_default().to_os_string();
+    fn written(target: PathBuf, ending: &str, bytes: &[u8]) -> Result<(Self, File), RunFault> {
+        let mut name = target.file_name().unwrap_or_default().to_os_string();
         name.push(ending);
-        let at = place.with_file_name(name);
-        let fault = |e| RunFault::io("writing", &place)(e);
-        let mut file = create(&place, &at).map_err(fault)?;
-        let beside = Self { place, at: Some(at) };
-        let fault = |e| RunFault::io("writing", &beside.place)(e);
-        hostile(Step::Write, &beside.place).and_then(|()| file.write_all(bytes)).map_err(fault)?;
-        Ok((beside, file))
+        let at = target.with_file_name(name);
+        let fault = |e| RunFault::io("writing", &target)(e);
+        let mut file = create(&target, &at).map_err(fault)?;
+        let temp = Self { target, temp: Some(at) };
+        let fault = |e| RunFault::io("writing", &temp.target)(e);
+        hostile(Step::Write, &temp.target).and_then(|()| file.write_all(bytes)).map_err(fault)?;
+        Ok((temp, file))
     }
 
     /// Renames it into its place, which is answered.
     fn rename(mut self) -> Result<PathBuf, RunFault> {
-        if let Some(at) = &self.at {
-            hostile(Step::Rename, &self.place)
-                .and_then(|()| fs::rename(at, &self.place))
-                .map_err(RunFault::io("writing", &self.place))?;
+        if let Some(at) = &self.temp {
+            hostile(Step::Rename, &self.target)
+                .and_then(|()| fs::rename(at, &self.target))
+                .map_err(RunFault::io("writing", &self.target))?;
         }
-        self.at = None;
-        Ok(std::mem::take(&mut self.place))
+        self.temp = None;
+        Ok(std::mem::take(&mut self.target))
     }
 }
 
-impl Drop for Beside {
+impl Drop for TempFile {
     fn drop(&mut self) {
-        if let Some(at) = &self.at {
+        if let Some(at) = &self.temp {
             let _ = fs::remove_file(at);
         }
     }
@@ -118,7 +118,7 @@ impl Drop for Beside {
 /// left to do changes names only. Dropped, they are removed.
 #[must_use]
 #[derive(Debug)]
-pub(crate) struct Staged(Vec<Beside>);
+pub(crate) struct Staged(Vec<TempFile>);
 
 /// Stages several groups of files. They are all fsynced side by side, because a journaling file system then commits them together; that
 /// is what makes a group commit cheap. On a fault nothing is left behind.
@@ -129,8 +129,8 @@ pub(crate) fn stage<B: AsRef<[u8]> + Sync, const N: usize>(
     let mut open = Vec::with_capacity(groups.iter().map(|group| group.len()).sum());
     for (group, staged) in groups.iter().zip(&mut staged) {
         for (path, bytes) in *group {
-            let (beside, file) = Beside::written(path.clone(), UNFINISHED, bytes.as_ref())?;
-            staged.0.push(beside);
+            let (temp, file) = TempFile::written(path.clone(), UNFINISHED, bytes.as_ref())?;
+            staged.0.push(temp);
             open.push((path.clone(), file));
         }
     }
@@ -140,29 +140,29 @@ pub(crate) fn stage<B: AsRef<[u8]> + Sync, const N: usize>(
 
 impl Staged {
     /// The same and files that lie durably beside their places already.
-    pub fn with(mut self, begun: Vec<Beside>) -> Self {
+    pub fn with(mut self, begun: Vec<TempFile>) -> Self {
         self.0.extend(begun);
         self
     }
 
     /// Renames the files into their places. If one cannot be, those before it are there all the same.
-    pub fn rename(self) -> Result<Named, RunFault> {
+    pub fn rename(self) -> Result<RenamedDirs, RunFault> {
         let places = self.0.into_iter().map(|file| Ok(parent(&file.rename()?)));
-        Ok(Named(places.collect::<Result<_, RunFault>>()?))
+        Ok(RenamedDirs(places.collect::<Result<_, RunFault>>()?))
     }
 
     /// Renames them and makes the names durable.
-    pub fn place(self) -> Result<(), RunFault> {
+    pub fn install(self) -> Result<(), RunFault> {
         self.rename()?.sync()
     }
 }
 
-/// Directories whose names have changed; not durable until [`Named::sync`].
+/// Directories whose names have changed; not durable until [`RenamedDirs::sync`].
 #[must_use]
 #[derive(Debug)]
-pub(crate) struct Named(BTreeSet<PathBuf>);
+pub(crate) struct RenamedDirs(BTreeSet<PathBuf>);
 
-impl Named {
+impl RenamedDirs {
     /// Makes the names durable.
     pub fn sync(self) -> Result<(), RunFault> {
         let mut open = Vec::with_capacity(self.0.len());

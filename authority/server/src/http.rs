@@ -2,34 +2,34 @@
 
 pub mod problem;
 
-mod acts;
 mod admin;
 mod answer;
-mod asked;
 mod attempt;
 mod author;
 mod body;
+mod body_drain;
 mod cache;
-mod called;
 mod compare;
 mod crl;
+mod host_check;
+mod lifecycle_handlers;
 mod overrides;
 mod pages;
-mod patient;
 mod read;
-mod referred;
-mod rest;
+mod references;
 mod router;
 mod segment;
+mod sequencer_client;
 mod serve;
 mod sign;
 mod staple;
-mod stored;
+mod storage;
 mod stream;
 mod tls;
 mod trust;
-mod typed;
+mod type_conflicts;
 mod write;
+mod write_timeout;
 
 #[cfg(test)]
 mod tests;
@@ -43,12 +43,12 @@ use semgate_contexts::compare::CancelToken;
 use tokio::sync::{Semaphore, watch};
 
 pub(crate) use admin::admin;
+pub(crate) use body_drain::{Bounds, drain_body};
 pub(crate) use cache::Cache;
-pub(crate) use called::by_own_names;
-pub(crate) use rest::{Bounds, rest};
+pub(crate) use host_check::only_own_hosts;
 pub(crate) use router::router;
 pub(crate) use serve::{Listening, serve};
-pub(crate) use tls::{Files as TlsFiles, Shown, Tls, renew as renew_tls};
+pub(crate) use tls::{Files as TlsFiles, ServerIdentity, Tls, renew as renew_tls};
 
 use crate::Config;
 use crate::account::{Accounts, Refusals};
@@ -110,7 +110,7 @@ pub(crate) struct App {
     /// The verifier key of the log, for showing it.
     pub log_key: String,
     /// What was found at start: the state of the index, and what is missing.
-    pub found: crate::run::Found,
+    pub open_report: crate::run::OpenReport,
 }
 
 impl App {
@@ -126,6 +126,6 @@ impl App {
 
     /// Under whose roots persons sign: those of clients, as new connections are judged by now.
     pub fn people(&self) -> Arc<PeerRoots> {
-        self.tls.now().peers.clone().unwrap_or_default()
+        self.tls.current().peers.clone().unwrap_or_default()
     }
 }

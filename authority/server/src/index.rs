@@ -131,9 +131,9 @@ impl Index {
             return Err(Reason::Missing);
         }
         let listed = listed.to_vec();
-        let checked = apart(dir, prefix, move |index| {
-            let found = index.compare(position, &listed);
-            found.map(|()| index)
+        let checked = open_on_thread(dir, prefix, move |index| {
+            let compared = index.compare(position, &listed);
+            compared.map(|()| index)
         });
         checked.unwrap_or_else(|fault| Err(Reason::Damaged(fault.0)))
     }
@@ -148,7 +148,7 @@ impl Index {
         remove(dir)?;
         disk::make_dir(dir)?;
         let failed = |e: IndexFault| RunFault::damaged(dir, format_args!("a new index cannot be made: {e}"));
-        let index = apart(dir, prefix, |index| index).map_err(failed)?;
+        let index = open_on_thread(dir, prefix, |index| index).map_err(failed)?;
         index.db.insert(META_FORMAT, FORMAT).map_err(|e| failed(e.into()))?;
         index.update(position, listed).map_err(failed)?;
         index.flush().map_err(failed)?;
@@ -175,7 +175,7 @@ impl Index {
     /// All published versions of the major of a context, itself among them.
     pub fn of_major(&self, urn: &ContextUrn) -> Result<Vec<(ContextUrn, Record)>, IndexFault> {
         let text = urn.as_str();
-        self.beginning(text.rsplit_once('.').map_or(text, |(major, _)| major), ".")
+        self.with_prefix(text.rsplit_once('.').map_or(text, |(major, _)| major), ".")
     }
 
     /// Whether any version of the major of a context is published.
@@ -188,15 +188,15 @@ impl Index {
     /// All published versions of the line of a context.
     pub fn of_line(&self, urn: &ContextUrn) -> Result<Vec<(ContextUrn, Record)>, IndexFault> {
         let text = urn.as_str();
-        self.beginning(text.rsplit_once(":v").map_or(text, |(line, _)| line), ":v")
+        self.with_prefix(text.rsplit_once(":v").map_or(text, |(line, _)| line), ":v")
     }
 
     /// The majors N for which something is published under `line.vN`, of the line of a context. Costs a look-up for each such line and for
     /// each other way to go on after `line.v`, however many versions are published.
-    pub fn majors_that_name_lines(&self, urn: &ContextUrn) -> Result<BTreeSet<u32>, IndexFault> {
+    pub fn majors_followed_by_lines(&self, urn: &ContextUrn) -> Result<BTreeSet<u32>, IndexFault> {
         let text = urn.as_str();
         let below = format!("{}.v", text.rsplit_once(":v").map_or(text, |(line, _)| line));
-        let (mut found, mut from) = (BTreeSet::new(), below.clone().into_bytes());
+        let (mut majors, mut from) = (BTreeSet::new(), below.clone().into_bytes());
         while let Some(pair) = self.urns.range(from..).next() {
             let (key, _) = pair?;
             let Some(rest) = key.strip_prefix(below.as_bytes()) else { break };
@@ -204,15 +204,15 @@ impl Index {
             let (major, after) = rest.split_at(digits);
             let Some(next) = after.first() else { return Err(unread()) };
             if *next == b':' {
-                found.extend(std::str::from_utf8(major).ok().and_then(|major| major.parse::<u32>().ok()));
+                majors.extend(std::str::from_utf8(major).ok().and_then(|major| major.parse::<u32>().ok()));
             }
             // past everything that goes on like this
             from = [below.as_bytes(), major, &[next.saturating_add(1)]].concat();
         }
-        Ok(found)
+        Ok(majors)
     }
 
-    fn beginning(&self, name: &str, end: &str) -> Result<Vec<(ContextUrn, Record)>, IndexFault> {
+    fn with_prefix(&self, name: &str, end: &str) -> Result<Vec<(ContextUrn, Record)>, IndexFault> {
         let pairs = self.urns.scan_prefix(format!("{name}{end}"));
         pairs
             .map(|pair| {
@@ -286,7 +286,7 @@ impl Index {
 
 /// Opens sled and does a first piece of work with it, both away from this thread: it may panic or hang on damaged files, and neither
 /// must take the authority along.
-fn apart<T: Send + 'static>(
+fn open_on_thread<T: Send + 'static>(
     dir: &Path,
     prefix: &Prefix,
     work: impl FnOnce(Index) -> T + Send + 'static,
@@ -298,7 +298,7 @@ fn apart<T: Send + 'static>(
         .name("index-open".to_owned())
         .spawn(move || {
             let opened = (|| {
-                let db = let_go(&sled::Config::new().path(&dir).cache_capacity(CACHE))?;
+                let db = open_once_unlocked(&sled::Config::new().path(&dir).cache_capacity(CACHE))?;
                 let urns = db.open_tree(BY_URN)?;
                 let digests = db.open_tree(BY_DIGEST)?;
                 keep_private(&dir)?;
@@ -316,7 +316,7 @@ fn apart<T: Send + 'static>(
 }
 
 /// Opens it once whoever had it before lets go: sled gives up its lock on a thread of its own, a moment after the last handle is dropped.
-fn let_go(config: &sled::Config) -> sled::Result<sled::Db> {
+fn open_once_unlocked(config: &sled::Config) -> sled::Result<sled::Db> {
     let until = Instant::now() + LET_GO;
     loop {
         match config.open() {

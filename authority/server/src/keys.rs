@@ -22,7 +22,7 @@ use crate::store::Layout;
 use crate::{Config, RunFault};
 
 pub(crate) use roles::Role;
-use roles::{Places, Renewal};
+use roles::{KeyLocations, Renewal};
 pub(crate) use signers::{Minted, Signer, SignerFault, Signers};
 
 const DAY: u64 = 86_400;
@@ -51,8 +51,8 @@ pub(crate) struct Keys {
     status: Slot<Role>,
     feed: Slot<Role>,
     renewal: Option<Renewal>,
-    feed_places: Places,
-    status_places: Places,
+    feed_places: KeyLocations,
+    status_places: KeyLocations,
     pub random: SystemRandom,
 }
 
@@ -60,7 +60,7 @@ impl Keys {
     /// Loads the role keys, under what the root has said so far.
     pub fn load(config: &Config, layout: &Layout, anchors: Anchors, now: u64) -> Result<Self, RunFault> {
         let limit = config.limits.signer_timeout;
-        let places = |usage, given| Places::new(usage, given, layout.roles.clone(), limit);
+        let places = |usage, given| KeyLocations::new(usage, given, layout.roles.clone(), limit);
         let keys = Self {
             anchors: RwLock::new(Arc::new(anchors)),
             status: Slot::new(None),
@@ -75,9 +75,10 @@ impl Keys {
     }
 
     /// The same for who only looks: nothing is made. None where a key does not count.
-    pub fn look(config: &Config, layout: &Layout, anchors: Anchors, now: u64) -> Option<Self> {
+    pub fn reload(config: &Config, layout: &Layout, anchors: Anchors, now: u64) -> Option<Self> {
         let keys = config.keys.clone();
-        let config = Config { keys: crate::config::Keys { role_lifetime: None, ..keys }, ..config.clone() };
+        let config =
+            Config { keys: crate::config::KeysConfig { role_lifetime: None, ..keys }, ..config.clone() };
         Self::load(&config, layout, anchors, now).ok()
     }
 
@@ -88,7 +89,7 @@ impl Keys {
 
     /// The root said something: from now on chains are judged by it, and keys that do not count any more are replaced. Answers the usages of
     /// those.
-    pub fn believe(&self, anchors: Anchors, now: u64) -> Vec<Usage> {
+    pub fn adopt_anchors(&self, anchors: Anchors, now: u64) -> Vec<Usage> {
         *self.anchors.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(anchors);
         self.renew(now)
     }

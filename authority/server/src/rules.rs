@@ -16,7 +16,7 @@ use crate::{Config, RunFault, disk};
 pub(crate) struct Rules {
     dir: Option<PathBuf>,
     /// Where it is kept what was live last, for the next start.
-    lived: PathBuf,
+    history_file: PathBuf,
     live: RwLock<Option<Arc<PublisherPolicies>>>,
     /// Acts that need a second person whatever the policies say.
     four_eyes: Vec<PublisherAct>,
@@ -24,7 +24,7 @@ pub(crate) struct Rules {
 
 /// An act that may be done, alone or not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Ruled {
+pub(crate) struct AllowedAct {
     /// Whether a second person must agree.
     pub four_eyes: bool,
     /// The policies that decided.
@@ -35,7 +35,7 @@ pub(crate) struct Ruled {
 
 /// An act that may not be done: what the caller is told, and what the operator is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Unruled {
+pub(crate) struct DeniedAct {
     pub problem: Problem,
     pub policies: Vec<String>,
     pub digest: Option<String>,
@@ -46,19 +46,19 @@ impl Rules {
     pub fn load(config: &Config) -> Result<Self, RunFault> {
         let rules = Self {
             dir: config.policies.clone(),
-            lived: config.state.join("policies-lived.json"),
+            history_file: config.state.join("policies-lived.json"),
             live: RwLock::default(),
             four_eyes: config.four_eyes.clone(),
         };
         match &rules.dir {
             Some(dir) => {
-                let lived = recall(&rules.lived, dir);
-                let live = read(dir, &lived)?;
+                let history = recall(&rules.history_file, dir);
+                let live = read(dir, &history)?;
                 tracing::info!("policies of publishers: {} of {}", live.count(), live.digest());
-                rules.go_live(live, dir, &lived);
+                rules.go_live(live, dir, &history);
             }
             // none are live, so that those which were say nothing of those that will be
-            None => forget(&rules.lived).map_err(RunFault::io("removing", &rules.lived))?,
+            None => forget(&rules.history_file).map_err(RunFault::io("removing", &rules.history_file))?,
         }
         Ok(rules)
     }
@@ -68,15 +68,18 @@ impl Rules {
         for why in policies.warnings() {
             tracing::warn!("policies of publishers: {why}");
         }
-        let lived = policies.lived();
-        if lived != before
-            && let Err(why) = disk::write(&self.lived, lived.text(dir).as_bytes())
+        let history = policies.lived();
+        if history != before
+            && let Err(why) = disk::write(&self.history_file, history.text(dir).as_bytes())
         {
             tracing::error!("which policies of publishers are live cannot be kept over a restart: {why}");
             // what is not live any more is no reason to take it again
-            let left = if before.is_within(lived) { Ok(()) } else { forget(&self.lived) };
+            let left = if before.is_within(history) { Ok(()) } else { forget(&self.history_file) };
             if let Err(why) = left {
-                tracing::error!("nor can `{}` be removed, of those before: {why}", self.lived.display());
+                tracing::error!(
+                    "nor can `{}` be removed, of those before: {why}",
+                    self.history_file.display()
+                );
             }
         }
         *self.live.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(policies));
@@ -94,11 +97,11 @@ impl Rules {
     /// Reads the directory again: all of it goes live, or nothing.
     pub fn reload(&self) {
         let Some(dir) = &self.dir else { return };
-        let lived = self.live().map(|live| live.lived().clone()).unwrap_or_default();
-        match read(dir, &lived) {
+        let history = self.live().map(|live| live.lived().clone()).unwrap_or_default();
+        match read(dir, &history) {
             Ok(policies) => {
                 tracing::info!("policies of publishers reloaded: {}", policies.digest());
-                self.go_live(policies, dir, &recall(&self.lived, dir));
+                self.go_live(policies, dir, &recall(&self.history_file, dir));
             }
             Err(fault) => tracing::error!("the policies of publishers stay as they were: {fault}"),
         }
@@ -111,30 +114,32 @@ impl Rules {
         act: PublisherAct,
         line: &Line,
         version: Version,
-    ) -> Result<Ruled, Unruled> {
+    ) -> Result<AllowedAct, DeniedAct> {
         let four_eyes = self.four_eyes.contains(&act);
         let Some(live) = self.live() else {
-            return Ok(Ruled { four_eyes, ..Ruled::default() });
+            return Ok(AllowedAct { four_eyes, ..AllowedAct::default() });
         };
         let digest = Some(live.digest().to_string());
         let denied = |what: &str, policies| {
             let detail = format!("{what} to `{}` this version to `{who}`", act.as_str());
-            Unruled { problem: Problem::new(Code::NotPermitted, detail), policies, digest: digest.clone() }
+            DeniedAct { problem: Problem::new(Code::NotPermitted, detail), policies, digest: digest.clone() }
         };
         // what takes something back is stopped by no spelling
         let brings = matches!(act, PublisherAct::Publish | PublisherAct::Override);
         if let Some(named) = live.spelt_otherwise(line).filter(|_| brings) {
             let detail =
                 format!("the policies of this authority have `{named}`, in other letters than this line");
-            return Err(Unruled {
+            return Err(DeniedAct {
                 problem: Problem::new(Code::LineCaseTaken, detail),
                 policies: Vec::new(),
                 digest,
             });
         }
         match live.decide(who, act, line, version) {
-            Ruling::Permitted(policies) => Ok(Ruled { four_eyes, policies, digest: digest.clone() }),
-            Ruling::FourEyes(policies) => Ok(Ruled { four_eyes: true, policies, digest: digest.clone() }),
+            Ruling::Permitted(policies) => Ok(AllowedAct { four_eyes, policies, digest: digest.clone() }),
+            Ruling::FourEyes(policies) => {
+                Ok(AllowedAct { four_eyes: true, policies, digest: digest.clone() })
+            }
             Ruling::Denied(policies) => Err(denied("the policies of this authority do not permit", policies)),
             Ruling::Errored(policies) => {
                 tracing::error!("a policy about publishers could not be evaluated: {}", policies.join(", "));
@@ -163,11 +168,11 @@ fn forget(path: &Path) -> io::Result<()> {
     }
 }
 
-fn read(dir: &Path, lived: &Lived) -> Result<PublisherPolicies, RunFault> {
+fn read(dir: &Path, history: &Lived) -> Result<PublisherPolicies, RunFault> {
     let limits = PolicyLimits::default();
     let fault = |what: String| RunFault::Config(format!("`policies`, `{}`: {what}", dir.display()));
     let source = PolicySource::read_dir(dir).map_err(|e| fault(e.to_string()))?;
-    PublisherPolicies::load_again(&source, lived, &limits).map_err(|faults| {
+    PublisherPolicies::load_again(&source, history, &limits).map_err(|faults| {
         let all: Vec<String> = faults.iter().map(ToString::to_string).collect();
         fault(all.join("; "))
     })

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use clap::Args;
 use http::Method;
-use semgate_authority::first_free;
+use semgate_authority::first_free_version;
 use semgate_contexts::{Context, ContextUrn, DocumentFault, Prefix, Version};
 use semgate_statement::context::{ContextFault, STAPLED_MEDIA_TYPE};
 use semgate_statement::{Listing, SignedContext, Stapled, Status, TextProofFault};
@@ -207,7 +207,7 @@ pub async fn free(reach: &Reach, new: &Context, next: Version) -> Result<Option<
         .contexts
         .iter()
         .filter(|one| one.urn.line() == new.urn().line() && one.digest != *new.digest());
-    Ok(first_free(&others.map(|one| one.urn.version()).collect(), next))
+    Ok(first_free_version(&others.map(|one| one.urn.version()).collect(), next))
 }
 
 /// Lists what is published.

@@ -157,7 +157,7 @@ fn record(app: &App, entry: &Entry, end: End) {
 }
 
 /// What the policies say of somebody who holds the right, noted in the record.
-pub(super) fn ruled(
+pub(super) fn apply_rules(
     app: &App,
     entry: &mut Entry,
     who: &str,

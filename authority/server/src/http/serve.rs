@@ -17,8 +17,8 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_rustls::server::TlsStream;
 
-use super::patient::Patient;
-use super::tls::{Shown, Tls};
+use super::tls::{ServerIdentity, Tls};
+use super::write_timeout::WriteTimeout;
 use crate::Limits;
 use crate::account::{Accounts, Charge, Handshake, Owner};
 use crate::clock::now;
@@ -78,7 +78,7 @@ async fn connection(
     mut handshake: Handshake,
     watcher: Watcher,
 ) {
-    let shown = listening.tls.now();
+    let shown = listening.tls.current();
     let secured = tokio::select! {
         secured = secure(&listening, &shown, socket) => secured,
         () = handshake.displaced() => return listening.refused("handshakes"),
@@ -100,12 +100,12 @@ async fn connection(
 /// be asked about.
 async fn secure(
     listening: &Listening,
-    shown: &Shown,
+    shown: &ServerIdentity,
     socket: TcpStream,
-) -> Option<TlsStream<Patient<TcpStream>>> {
+) -> Option<TlsStream<WriteTimeout<TcpStream>>> {
     let limits = &listening.limits;
     let _ = socket.set_nodelay(true);
-    let socket = Patient::new(socket, limits.write_timeout);
+    let socket = WriteTimeout::new(socket, limits.write_timeout);
     let reason = match timeout(limits.handshake_timeout, shown.acceptor.accept(socket)).await {
         Ok(Ok(stream)) => return Some(stream),
         Ok(Err(why)) => why.get_ref().and_then(|why| why.downcast_ref()).map_or("closed", reason),
@@ -120,7 +120,7 @@ async fn secure(
 struct Known {
     certificates: Vec<CertificateDer<'static>>,
     peer: Option<Arc<Peer>>,
-    shown: Arc<Shown>,
+    shown: Arc<ServerIdentity>,
 }
 
 fn identify(certificates: &[CertificateDer<'_>], peers: Option<&PeerRoots>) -> Option<Arc<Peer>> {
@@ -131,7 +131,7 @@ fn identify(certificates: &[CertificateDer<'_>], peers: Option<&PeerRoots>) -> O
 /// Answers the requests of one connection, which holds its charge as long.
 async fn respond(
     listening: &Listening,
-    stream: TlsStream<Patient<TcpStream>>,
+    stream: TlsStream<WriteTimeout<TcpStream>>,
     known: Known,
     charge: Charge,
     watcher: Watcher,
@@ -143,7 +143,7 @@ async fn respond(
     let service = hyper::service::service_fn(move |mut request: Request<Incoming>| {
         // a connection may outlive what its certificate was worth when it began
         let peer = if known.shown.looked_up && known.peer.is_some() {
-            identify(&known.certificates, tls.now().peers.as_deref())
+            identify(&known.certificates, tls.current().peers.as_deref())
         } else {
             known.peer.clone()
         };

@@ -6,7 +6,7 @@ use semgate_statement::{Checkpoint, Entry, LogVerifier, Stapled, context, prove_
 
 use super::App;
 use super::problem::{Code, Problem};
-use super::stored::PublicTiles;
+use super::storage::PublicTiles;
 
 /// Whether `Accept` names the media type of stapled contexts, and not with the weight 0, which is "not acceptable" (RFC 9110 §12.4.2). Other
 /// weights do not matter: who names it can read it.

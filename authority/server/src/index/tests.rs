@@ -176,7 +176,7 @@ fn majors_that_name_lines_are_found_among_lines_that_only_look_like_it() {
     let (index, _) = Index::open(&dir.path().join("index"), &Prefix::default(), at(12), &listed).unwrap();
     let majors = |name: &str| {
         let urn = ContextUrn::parse(&format!("urn:contexts:{name}"), &Prefix::default()).unwrap();
-        index.majors_that_name_lines(&urn).unwrap().into_iter().collect::<Vec<_>>()
+        index.majors_followed_by_lines(&urn).unwrap().into_iter().collect::<Vec<_>>()
     };
     assert_eq!(majors("shop:v1.0"), [2, 20]);
     assert_eq!(majors("shop.visa:v1.0"), [5]);

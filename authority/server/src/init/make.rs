@@ -44,7 +44,7 @@ const OFFLINE: &str = "offline";
 /// Refuses when any file that it would write exists; then nothing is written. An option that no certificate can hold.
 pub fn init(dir: &Path, options: &InitOptions) -> Result<Initialised, InitFault> {
     let origin = options.origin.clone().unwrap_or_else(|| format!("{}/log", options.authority));
-    let made = Made::new(options, &origin)?;
+    let made = Generated::new(options, &origin)?;
     let (skey, vkey) = log_key(&origin)?;
     let config = config_text(options, &origin);
     let mut files: Vec<(String, String)> = vec![
@@ -89,7 +89,7 @@ pub fn init(dir: &Path, options: &InitOptions) -> Result<Initialised, InitFault>
     })
 }
 
-struct Made {
+struct Generated {
     roots: Vec<Issuer>,
     contexts: Issuer,
     tls: Issuer,
@@ -98,7 +98,7 @@ struct Made {
     server: (Chain, KeyPair),
 }
 
-impl Made {
+impl Generated {
     fn new(options: &InitOptions, origin: &str) -> Result<Self, InitFault> {
         if origin.is_empty() || options.authority.is_empty() {
             return Err(InitFault::Option("the authority and its origin need a name".to_owned()));
@@ -150,14 +150,14 @@ impl Made {
             vec![self.contexts.chain().thumbprint()],
             vec![vkey.to_owned()],
         );
-        let said = RootStatement {
+        let statement = RootStatement {
             authority: options.authority.clone(),
             number: 1,
             act: RootAct::Keys(list),
             reason: "the first trust list".to_owned(),
         };
         let wrong = |what: &dyn std::fmt::Display| InitFault::Option(format!("trust list: {what}"));
-        let payload = Statement::Root(Box::new(said)).to_bytes().map_err(|e| wrong(&e))?;
+        let payload = Statement::Root(Box::new(statement)).to_bytes().map_err(|e| wrong(&e))?;
         let mut jws = MultiJws::draft(&payload, semgate_statement::statement::TYPE);
         for root in &self.roots {
             jws.sign(root.key().as_ref(), &root.chain().thumbprint(), random).map_err(|e| wrong(&e))?;

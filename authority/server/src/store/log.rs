@@ -15,22 +15,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
-use super::apart::Kept;
 use super::leftovers::Leftovers;
+use super::pinned_checkpoint::PinnedCheckpoint;
 use super::source::Repaired;
 
 use semgate_statement::checkpoint::{Checkpoint, CheckpointFault, LogKey, LogVerifier};
 use semgate_statement::tiles::{TILE_WIDTH, TilePath, Tree, TreeHash, decode_bundle, encode_bundle};
 
-use super::witness::{TO_DO, Witness};
-use crate::disk::{Beside, Reserve};
+use super::last_seen::{LastSeen, TO_DO};
+use crate::disk::{Reserve, TempFile};
 use crate::{RunFault, disk};
 
 /// The incomplete tiles at the end of a tree, by the name of the full tile that each grows into.
 pub(crate) type Edge = BTreeMap<TilePath, (u32, Arc<[u8]>)>;
 
 /// Called with index and bytes of each entry, in order.
-pub(crate) type Each<'a> = &'a mut dyn FnMut(u64, &[u8]) -> Result<(), RunFault>;
+pub(crate) type EntryVisitor<'a> = &'a mut dyn FnMut(u64, &[u8]) -> Result<(), RunFault>;
 
 /// A file that is not one of the tree that the checkpoint covers.
 struct Stray {
@@ -95,12 +95,12 @@ pub(crate) struct Recovery {
 
 /// What is done once a checkpoint is durable, and before anyone is told of it.
 #[derive(Default)]
-pub(crate) struct After<'a> {
+pub(crate) struct CommitFiles<'a> {
     /// Files that are put into their places.
     pub files: Vec<(PathBuf, Vec<u8>)>,
     /// Where the checkpoint is kept apart. If it cannot be, this process must end: what is told and not kept could be forked by the next
     /// restore.
-    pub kept: Option<&'a mut Kept>,
+    pub pinned: Option<&'a mut PinnedCheckpoint>,
     /// Room that the checkpoint may take where it is kept apart: past this point nothing can be refused any more.
     pub reserve: Option<&'a Reserve>,
 }
@@ -120,15 +120,15 @@ impl Log {
     pub fn open(
         dir: &Path,
         key: LogKey,
-        witness: &Witness,
+        witness: &LastSeen,
         leftovers: &Leftovers,
-        each: Each<'_>,
+        each: EntryVisitor<'_>,
     ) -> Result<(Self, Recovery), RunFault> {
         let mut recovery = Recovery::default();
         let path = dir.join("checkpoint");
-        let found = read_checkpoint(&path, key.verifier())?;
-        witness.judge(&path, found.as_ref().map(|(checkpoint, _)| checkpoint))?;
-        let (checkpoint, note) = match found {
+        let stored = read_checkpoint(&path, key.verifier())?;
+        witness.judge(&path, stored.as_ref().map(|(checkpoint, _)| checkpoint))?;
+        let (checkpoint, note) = match stored {
             Some(found) => {
                 // A process that was killed between the rename and the end of the commit leaves a name that is seen and not durable.
                 disk::sync_dir(dir)?;
@@ -156,7 +156,7 @@ impl Log {
         }
         let repaired = Repaired { log: &log, wrong: &wrong };
         witness.is_continued_by(&path, checkpoint.size, checkpoint.root, &repaired)?;
-        let past = log.past_the_checkpoint(witness)?;
+        let past = log.beyond_checkpoint(witness)?;
         for (tile, bytes) in &wrong {
             let path = log.path(tile);
             disk::make_dir(&disk::parent(&path))?;
@@ -169,7 +169,7 @@ impl Log {
 
     /// Where the checkpoint on disk is not by the keys that sign now, for the log changed its key, it is signed anew: the same size and root.
     /// Answers whether one of the keys that sign is among those that count; if not, nothing was written.
-    pub fn sign_anew(&mut self, counting: &LogVerifier) -> Result<bool, RunFault> {
+    pub fn resign(&mut self, counting: &LogVerifier) -> Result<bool, RunFault> {
         let note = self.key.sign(self.size(), self.root()).map_err(|e| unsigned(&self.dir, e))?;
         if Checkpoint::verify(note.as_bytes(), counting, counting.name()).is_err() {
             return Ok(false);
@@ -183,7 +183,7 @@ impl Log {
     }
 
     /// Reads a log without changing anything: every entry in order, checked against the checkpoint.
-    pub fn peek(dir: &Path, key: &LogVerifier, each: Each<'_>) -> Result<Checkpoint, RunFault> {
+    pub fn peek(dir: &Path, key: &LogVerifier, each: EntryVisitor<'_>) -> Result<Checkpoint, RunFault> {
         let path = dir.join("checkpoint");
         let (checkpoint, _) = read_checkpoint(&path, key)?.ok_or_else(|| RunFault::Missing {
             path: path.clone(),
@@ -193,7 +193,7 @@ impl Log {
         let mut index = 0;
         while let Some(bundle) = TilePath::entries_holding(index, checkpoint.size) {
             let bytes = read_bundle(dir, &bundle)?;
-            let damaged = |e| RunFault::damaged(&place(dir, &bundle), e);
+            let damaged = |e| RunFault::damaged(&tile_file(dir, &bundle), e);
             let entries = decode_bundle(&bytes, bundle.width()).map_err(damaged)?;
             tree.append(&entries).map_err(damaged)?;
             for entry in entries {
@@ -268,7 +268,7 @@ impl Log {
     }
 
     /// Has the log key sign once more what it signed last, to see whether it does.
-    pub fn sign_again(&self) -> Result<(), RunFault> {
+    pub fn check_key_signs(&self) -> Result<(), RunFault> {
         self.key.sign(self.size(), self.root()).map(drop).map_err(|e| unsigned(&self.dir, e))
     }
 
@@ -277,9 +277,9 @@ impl Log {
     pub fn commit(
         &mut self,
         append: Append,
-        begun: Vec<Beside>,
+        begun: Vec<TempFile>,
         mut first: Vec<(PathBuf, Vec<u8>)>,
-        after: After<'_>,
+        after: CommitFiles<'_>,
     ) -> Result<(), AppendFault> {
         let Append { tree, checkpoint, edge, tiles, superseded } = append;
         for (path, bytes) in tiles {
@@ -289,17 +289,17 @@ impl Log {
         let record = [(self.dir.join("checkpoint"), checkpoint.clone().into_bytes())];
         let groups = [first.as_slice(), record.as_slice(), after.files.as_slice()];
         let [first, record, last] = disk::stage(groups).map_err(AppendFault::Before)?;
-        first.with(begun).place().map_err(AppendFault::Before)?;
+        first.with(begun).install().map_err(AppendFault::Before)?;
         record.rename().map_err(AppendFault::Before)?.sync().map_err(AppendFault::Commit)?;
-        let placed = match after.kept {
-            None => last.place(),
+        let placed = match after.pinned {
+            None => last.install(),
             // neither waits for the other's disk
             Some(kept) => thread::scope(|scope| {
                 let keeping = scope.spawn(|| match after.reserve {
                     Some(reserve) => reserve.lend(|| kept.advance(&checkpoint)),
                     None => kept.advance(&checkpoint),
                 });
-                let placed = last.place();
+                let placed = last.install();
                 let died = || RunFault::Stopped("a thread died while a checkpoint was kept apart".to_owned());
                 placed.and(keeping.join().unwrap_or_else(|_| Err(died())))
             }),
@@ -318,11 +318,11 @@ impl Log {
     }
 
     pub(super) fn path(&self, tile: &TilePath) -> PathBuf {
-        place(&self.dir, tile)
+        tile_file(&self.dir, tile)
     }
 
     /// Reads the bundles and rebuilds the tree; answers the files that are not on disk as they must be.
-    fn replay(&mut self, size: u64, each: Each<'_>) -> Result<Vec<(TilePath, Vec<u8>)>, RunFault> {
+    fn replay(&mut self, size: u64, each: EntryVisitor<'_>) -> Result<Vec<(TilePath, Vec<u8>)>, RunFault> {
         let mut wrong = Vec::new();
         let mut index = 0;
         while let Some(bundle) = TilePath::entries_holding(index, size) {
@@ -358,7 +358,7 @@ impl Log {
     }
 
     /// Every file below `tile/` that is not one of this tree. Refuses if they are more than one append that was cut short.
-    fn past_the_checkpoint(&self, witness: &Witness) -> Result<Vec<Stray>, RunFault> {
+    fn beyond_checkpoint(&self, witness: &LastSeen) -> Result<Vec<Stray>, RunFault> {
         let mut past = Vec::new();
         let mut dirs = vec![self.dir.join("tile")];
         while let Some(dir) = dirs.pop() {
@@ -414,7 +414,7 @@ impl Log {
     }
 }
 
-fn place(dir: &Path, tile: &TilePath) -> PathBuf {
+fn tile_file(dir: &Path, tile: &TilePath) -> PathBuf {
     dir.join(tile.to_string().trim_start_matches('/'))
 }
 
@@ -434,13 +434,13 @@ fn without_its_bundle(dir: &Path, bundle: &TilePath) -> RunFault {
 
 /// The bundle of just this width, or the beginning of a wider one.
 fn read_bundle(dir: &Path, bundle: &TilePath) -> Result<Vec<u8>, RunFault> {
-    let path = place(dir, bundle);
+    let path = tile_file(dir, bundle);
     if let Some(bytes) = disk::read(&path)? {
         return Ok(bytes);
     }
     for width in (bundle.width() + 1..=TILE_WIDTH).rev() {
         let wider = with_width(bundle.full(), width);
-        if let Some(bytes) = disk::read(&place(dir, &wider))? {
+        if let Some(bytes) = disk::read(&tile_file(dir, &wider))? {
             return cut(&wider, &bytes, bundle.width())
                 .ok_or_else(|| RunFault::damaged(&path, "it is missing"));
         }
@@ -450,11 +450,11 @@ fn read_bundle(dir: &Path, bundle: &TilePath) -> Result<Vec<u8>, RunFault> {
 
 /// How wide a tree of `size` makes the tile of this name; none if it has no such tile.
 pub(crate) fn widest(tile: &TilePath, size: u64) -> Option<u32> {
-    let found = match *tile {
+    let widest = match *tile {
         TilePath::Hashes { level, n, .. } => TilePath::hashes_in(level, n, size),
         TilePath::Entries { n, .. } => TilePath::entries_holding(n.checked_mul(u64::from(TILE_WIDTH))?, size),
     };
-    found.map(|tile| tile.width())
+    widest.map(|tile| tile.width())
 }
 
 /// The first `width` items of a tile; none if it is not a tile of at least that width.

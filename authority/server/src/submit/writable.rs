@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::commit::refuse_batch;
-use super::{Job, OnRecord, Sequencer};
+use super::{Job, RecordedJob, Sequencer};
 use crate::http::problem::Code;
 use crate::{RunFault, disk};
 
@@ -13,15 +13,15 @@ const ARE_YOU_THERE: &[u8] = b"semgate: nothing is said by this";
 impl Sequencer {
     /// The requests of a batch that may be written now; the others are answered. After a write that failed, nothing is taken before the disk
     /// takes as much again: what is refused here changes nothing, and the log is not read again for each batch of a long night with a full disk.
-    pub(super) fn writable(&mut self, batch: Vec<OnRecord>) -> Vec<OnRecord> {
-        if self.misread().is_some() {
+    pub(super) fn writable(&mut self, batch: Vec<RecordedJob>) -> Vec<RecordedJob> {
+        if self.check_clock().is_some() {
             return refused(batch, Code::ClockWrong);
         }
         if Self::is_recent(self.unsigned) {
             return refused(batch, Code::SignerUnavailable);
         }
         if self.unsigned.is_some()
-            && let Err(fault) = self.asked_keys()
+            && let Err(fault) = self.check_keys_sign()
         {
             tracing::error!("the keys do not sign yet: {fault}");
             self.unsigned = Some(Instant::now());
@@ -32,15 +32,15 @@ impl Sequencer {
 
     /// After a key did not sign, a batch is taken only once all keys of the log sign again: what is refused here changes nothing, and the log
     /// is not read again for each batch while a device is away.
-    fn asked_keys(&self) -> Result<(), RunFault> {
-        self.log.sign_again()?;
+    fn check_keys_sign(&self) -> Result<(), RunFault> {
+        self.log.check_key_signs()?;
         let signed = self.keys.feed()?.identity.key.sign(&self.keys.random, ARE_YOU_THERE);
         signed.map(drop).map_err(|fault| RunFault::Signer { role: "feed", fault })
     }
 
     /// The requests that there is room for. Where the disk is full, those with reserved room take from it, and the others wait until all of it is
     /// back.
-    fn with_room(&mut self, batch: Vec<OnRecord>) -> Vec<OnRecord> {
+    fn with_room(&mut self, batch: Vec<RecordedJob>) -> Vec<RecordedJob> {
         let reserved = batch.iter().any(|one| one.job.request.is_reserved());
         if self.doubt > 0 {
             let probe = || disk::probe(&self.head_file, self.doubt);
@@ -52,8 +52,8 @@ impl Sequencer {
             tracing::warn!("the disk takes writes again");
         }
         // beside a request that may need it, the room is not taken back
-        let whole = if reserved { self.reserve.is_whole() } else { self.reserve.restore().is_ok() };
-        if whole {
+        let complete = if reserved { self.reserve.is_complete() } else { self.reserve.restore().is_ok() };
+        if complete {
             return batch;
         }
         let (reserved, others) = batch.into_iter().partition(|one| one.job.request.is_reserved());
@@ -62,11 +62,11 @@ impl Sequencer {
     }
 }
 
-fn refused(batch: Vec<OnRecord>, code: Code) -> Vec<OnRecord> {
+fn refused(batch: Vec<RecordedJob>, code: Code) -> Vec<RecordedJob> {
     refuse_batch(jobs(batch), code);
     Vec::new()
 }
 
-fn jobs(batch: Vec<OnRecord>) -> impl Iterator<Item = Job> {
+fn jobs(batch: Vec<RecordedJob>) -> impl Iterator<Item = Job> {
     batch.into_iter().map(|one| one.job)
 }

@@ -15,15 +15,15 @@ use serde_json::{Value, json};
 
 use super::App;
 use super::answer;
-use super::asked::{answered, ask, hand_over, status_of, submission};
-use super::attempt::{Attempt, ruled};
+use super::attempt::{Attempt, apply_rules};
 use super::author::{Author, Right, holds};
 use super::problem::{Code, Problem};
 use super::segment::Segment;
+use super::sequencer_client::{charge_submission, hand_over, status_of, submit_and_wait, wait_for_answer};
 use crate::audit::Entry;
 use crate::clock::now;
 use crate::proposals::{Proposal, Target};
-use crate::submit::{Consent, Done, Request, SUSPENSION, recognised_anew};
+use crate::submit::{Consent, Done, Request, SUSPENSION, recognised_again};
 
 type Answer = Result<Response, Problem>;
 
@@ -45,15 +45,15 @@ pub(super) async fn carry_out(app: &App, attempt: &mut Attempt, by: &str, target
     attempt.about(&target);
     let mut consent = Consent::Enough;
     for about in target.versions() {
-        if ruled(app, &mut attempt.entry, by, target.act(), about)? == Consent::SecondMissing {
+        if apply_rules(app, &mut attempt.entry, by, target.act(), about)? == Consent::SecondMissing {
             consent = Consent::SecondMissing;
         }
     }
-    tidy(&mut attempt.entry);
-    match ask(app, attempt, request(&target, by)?, by.to_owned(), consent).await {
+    clear_proposal(&mut attempt.entry);
+    match submit_and_wait(app, attempt, request(&target, by)?, by.to_owned(), consent).await {
         Ok(done) => {
             attempt.entry.index = Some(done.index);
-            Ok(answer::json(status_of(&done), &said(&target, by, &done)))
+            Ok(answer::json(status_of(&done), &result_json(&target, by, &done)))
         }
         // it would be a new entry: all that needs no second look was answered by now
         Err(problem) if problem.code == Code::SecondPersonRequired => {
@@ -63,11 +63,11 @@ pub(super) async fn carry_out(app: &App, attempt: &mut Attempt, by: &str, target
             }
             let ends = problem.more.and_then(|more| (more.0 == SUSPENSION).then(|| more.1.as_u64())?);
             let target = target.ending(ends);
-            let stands = |known: &Proposal| stands(app, &mut Entry::default(), known).is_ok();
+            let stands = |known: &Proposal| check_still_valid(app, &mut Entry::default(), known).is_ok();
             let proposal = app.proposals.propose(by, target, now(), &app.keys.random, stands);
             let proposal = proposal.inspect_err(|problem| note(attempt, problem))?;
             attempt.entry.proposal = Some(proposal.id.clone());
-            Ok(answer::json(StatusCode::ACCEPTED, &shown(&proposal)))
+            Ok(answer::json(StatusCode::ACCEPTED, &proposal_json(&proposal)))
         }
         Err(problem) => Err(problem),
     }
@@ -96,7 +96,7 @@ fn request(target: &Target, by: &str) -> Result<Request, Problem> {
 }
 
 /// The answer to what was done.
-fn said(target: &Target, by: &str, done: &Done) -> Value {
+fn result_json(target: &Target, by: &str, done: &Done) -> Value {
     let (index, seq) = (done.index, done.seq);
     match target {
         Target::Change { act, urn, .. } => {
@@ -119,7 +119,7 @@ fn said(target: &Target, by: &str, done: &Done) -> Value {
 }
 
 /// A proposal, for those who may see it.
-fn shown(proposal: &Proposal) -> Value {
+fn proposal_json(proposal: &Proposal) -> Value {
     let target = &proposal.target;
     let mut shown = json!({
         "proposal": proposal.id, "by": proposal.by, "act": target.name(), "on": target.on(),
@@ -128,9 +128,9 @@ fn shown(proposal: &Proposal) -> Value {
     });
     if let (Target::Override(permission), Some(members)) = (target, shown.as_object_mut()) {
         let permitted = permission.unverified();
-        let beside: Vec<&str> = permitted.siblings.keys().map(ContextUrn::as_str).collect();
+        let siblings: Vec<&str> = permitted.siblings.keys().map(ContextUrn::as_str).collect();
         members.insert("digest".to_owned(), permitted.digest.to_string().into());
-        members.insert("beside".to_owned(), beside.into());
+        members.insert("beside".to_owned(), siblings.into());
         members.insert("name".to_owned(), permitted.name.as_str().into());
         members.insert("permission".to_owned(), permission.as_str().into());
     }
@@ -140,7 +140,7 @@ fn shown(proposal: &Proposal) -> Value {
 /// `GET /v1/proposals`: for publishers only.
 pub(super) async fn list(State(app): State<Arc<App>>, request: HttpRequest<Body>) -> Answer {
     Author::of_any_right(&app, &request)?;
-    let waiting: Vec<Value> = app.proposals.all(now()).iter().map(shown).collect();
+    let waiting: Vec<Value> = app.proposals.all(now()).iter().map(proposal_json).collect();
     Ok(answer::json(StatusCode::OK, &json!({ "proposals": waiting })))
 }
 
@@ -170,14 +170,14 @@ async fn approved(
 ) -> Answer {
     let author = author?;
     attempt.ready()?;
-    let _waiting = submission(app, &author)?;
+    let _waiting = charge_submission(app, &author)?;
     let Segment(id) = id?;
-    let found = app.proposals.find(&id, author.id(), now());
-    let proposal = found.inspect_err(|problem| note(attempt, problem))?;
+    let proposal = app.proposals.find(&id, author.id(), now());
+    let proposal = proposal.inspect_err(|problem| note(attempt, problem))?;
     attempt.about(&proposal.target);
     attempt.entry.proposal = Some(proposal.id.clone());
     attempt.entry.proposed_by = Some(proposal.by.clone());
-    may_both(app, attempt, &author, &proposal)?;
+    check_both_rights(app, attempt, &author, &proposal)?;
     let by = author.id().to_owned();
     let request = self::request(&proposal.target, &proposal.by)?;
     // what cannot be recorded costs nobody's agreement
@@ -187,9 +187,9 @@ async fn approved(
     let handed = hand_over(app, request, by, Consent::Enough, Some(intended));
     // but what nobody took
     let handed = handed.inspect_err(|_| app.proposals.put_back(&proposal))?;
-    let done = answered(app, handed).await?;
+    let done = wait_for_answer(app, handed).await?;
     attempt.entry.index = Some(done.index);
-    let mut body = said(&proposal.target, &proposal.by, &done);
+    let mut body = result_json(&proposal.target, &proposal.by, &done);
     if let Some(members) = body.as_object_mut() {
         members.insert("proposed_by".to_owned(), proposal.by.into());
         members.insert("approved_by".to_owned(), author.id().into());
@@ -199,25 +199,31 @@ async fn approved(
 
 /// Both persons must hold right and permission now, whatever they held when it was proposed. What its maker may not do any more waits for
 /// nobody and is forgotten.
-fn may_both(app: &App, attempt: &mut Attempt, author: &Author, proposal: &Proposal) -> Result<(), Problem> {
-    may(app, &mut attempt.entry, author.id(), &proposal.target)?;
-    stands(app, &mut attempt.entry, proposal).inspect_err(|_| app.proposals.forget(&proposal.id))?;
-    tidy(&mut attempt.entry);
+fn check_both_rights(
+    app: &App,
+    attempt: &mut Attempt,
+    author: &Author,
+    proposal: &Proposal,
+) -> Result<(), Problem> {
+    check_right(app, &mut attempt.entry, author.id(), &proposal.target)?;
+    check_still_valid(app, &mut attempt.entry, proposal)
+        .inspect_err(|_| app.proposals.forget(&proposal.id))?;
+    clear_proposal(&mut attempt.entry);
     Ok(())
 }
 
 /// Several lines may be decided by one policy, and so may two persons.
-fn tidy(entry: &mut Entry) {
+fn clear_proposal(entry: &mut Entry) {
     entry.policies.sort();
     entry.policies.dedup();
 }
 
 /// Whether somebody holds right and permission now.
-fn may(app: &App, entry: &mut Entry, who: &str, target: &Target) -> Result<(), Problem> {
+fn check_right(app: &App, entry: &mut Entry, who: &str, target: &Target) -> Result<(), Problem> {
     let act = target.act();
     target.versions().into_iter().try_for_each(|about| {
         holds(app, who, right(act), about.0)?;
-        ruled(app, entry, who, act, about).map(drop)
+        apply_rules(app, entry, who, act, about).map(drop)
     })
 }
 
@@ -225,7 +231,7 @@ fn may(app: &App, entry: &mut Entry, who: &str, target: &Target) -> Result<(), P
 ///
 /// # Errors
 /// [`Code::WithdrawalImpossible`] with how many there are.
-pub(super) fn withdrawable(app: &App, recognition: &Recognition) -> Result<(), Problem> {
+pub(super) fn check_withdrawable(app: &App, recognition: &Recognition) -> Result<(), Problem> {
     let target = withdrawal(recognition, 0, String::new());
     let mut needed = 1;
     let may = app.config.publishers.iter().filter(|one| {
@@ -239,12 +245,12 @@ pub(super) fn withdrawable(app: &App, recognition: &Recognition) -> Result<(), P
             ruled.is_ok()
         })
     });
-    let found = may.count();
-    if found >= needed {
+    let count = may.count();
+    if count >= needed {
         return Ok(());
     }
     let detail =
-        format!("{found} publishers may revoke on every line of it, and its withdrawal takes {needed}");
+        format!("{count} publishers may revoke on every line of it, and its withdrawal takes {needed}");
     Err(Problem::new(Code::WithdrawalImpossible, detail))
 }
 
@@ -259,13 +265,13 @@ pub(super) fn withdrawal(recognition: &Recognition, index: u64, reason: String) 
 
 /// Whether who proposed it may do it now; of a permission, also whether its signature holds, and of a withdrawal, whether the recognition is
 /// still the one that was meant.
-fn stands(app: &App, entry: &mut Entry, proposal: &Proposal) -> Result<(), Problem> {
-    may(app, entry, &proposal.by, &proposal.target)?;
+fn check_still_valid(app: &App, entry: &mut Entry, proposal: &Proposal) -> Result<(), Problem> {
+    check_right(app, entry, &proposal.by, &proposal.target)?;
     if let Target::Withdraw { recognised, index, .. } = &proposal.target {
         let anchors = app.keys.anchors();
         let known = anchors.recognised().find(|one| one.recognition.recognised == *recognised);
         if known.is_none_or(|known| known.index != *index) {
-            return Err(recognised_anew());
+            return Err(recognised_again());
         }
     }
     if let Target::Override(permission) = &proposal.target {

@@ -68,7 +68,7 @@ pub(super) fn read_document(app: &App, digest: &Digest) -> Result<Vec<u8>, Probl
 }
 
 /// Files and the index are read where a slow disk stops nobody else.
-pub(super) async fn away<T: Send + 'static>(
+pub(super) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
     match tokio::task::spawn_blocking(work).await {

@@ -25,7 +25,7 @@ pub(crate) trait LastCheckpoint: Send + fmt::Debug {
     fn swap(&self, expected: Option<&str>, new: &str) -> Result<Option<String>, RunFault>;
 
     /// Where it is, for people.
-    fn place(&self) -> PathBuf;
+    fn location(&self) -> PathBuf;
 }
 
 /// A file, best on another volume than the state; swaps are serialised by a lock on a file beside it.
@@ -59,26 +59,26 @@ impl LastCheckpoint for CheckpointFile {
 
     fn swap(&self, expected: Option<&str>, new: &str) -> Result<Option<String>, RunFault> {
         let _held = self.lock()?;
-        let found = self.read()?;
-        if found.as_deref() == expected {
+        let current = self.read()?;
+        if current.as_deref() == expected {
             disk::write(&self.0, new.as_bytes())?;
         }
-        Ok(found)
+        Ok(current)
     }
 
-    fn place(&self) -> PathBuf {
+    fn location(&self) -> PathBuf {
         self.0.clone()
     }
 }
 
 /// What is kept apart, as this process knows it.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct PinnedCheckpoint {
     store: Box<dyn LastCheckpoint>,
     note: Option<String>,
 }
 
-impl Kept {
+impl PinnedCheckpoint {
     /// Reads what is there. `mark` lies with the state and says that a checkpoint was kept for it.
     ///
     /// # Errors
@@ -88,7 +88,7 @@ impl Kept {
         let note = store.read()?;
         if note.is_none() && mark.exists() {
             return Err(RunFault::Missing {
-                path: store.place(),
+                path: store.location(),
                 what: format!(
                     "a checkpoint of this log was kept there, so nothing is signed without it; mount its volume or put the file back; if \
                      it is lost for good, see Restore in docs/authority-operations.md before removing `{}`",
@@ -113,8 +113,8 @@ impl Kept {
     pub fn checkpoint(&self, key: &LogVerifier) -> Result<Option<(PathBuf, Checkpoint)>, RunFault> {
         let Some(note) = &self.note else { return Ok(None) };
         let checkpoint = Checkpoint::verify(note.as_bytes(), key, key.name())
-            .map_err(|e| RunFault::damaged(&self.store.place(), e))?;
-        Ok(Some((self.store.place(), checkpoint)))
+            .map_err(|e| RunFault::damaged(&self.store.location(), e))?;
+        Ok(Some((self.store.location(), checkpoint)))
     }
 
     /// Moves on to a checkpoint that continues the one that is there.
@@ -126,14 +126,14 @@ impl Kept {
         if self.note.as_deref() == Some(note) {
             return Ok(());
         }
-        let found = self.store.swap(self.note.as_deref(), note)?;
-        if found.is_none() && self.note.is_some() {
+        let previous = self.store.swap(self.note.as_deref(), note)?;
+        if previous.is_none() && self.note.is_some() {
             let what = "the checkpoint that was kept there is gone, so nothing more is signed; mount its volume or put the file back";
-            return Err(RunFault::Missing { path: self.store.place(), what: what.to_owned() });
+            return Err(RunFault::Missing { path: self.store.location(), what: what.to_owned() });
         }
-        if found != self.note {
+        if previous != self.note {
             return Err(RunFault::damaged(
-                &self.store.place(),
+                &self.store.location(),
                 "another authority put its checkpoint there: two must never sign one log",
             ));
         }
@@ -143,16 +143,16 @@ impl Kept {
 }
 
 /// Refuses a log that is smaller than what is kept apart.
-pub(super) fn judge(kept: &Checkpoint, place: &Path, log: &Path, size: u64) -> Result<(), RunFault> {
-    if kept.size <= size {
+pub(super) fn judge(pinned: &Checkpoint, location: &Path, log: &Path, size: u64) -> Result<(), RunFault> {
+    if pinned.size <= size {
         return Ok(());
     }
     let what = format!(
         "it has {size} entries, but a checkpoint of {} was signed before (`{}`): this is an older state, and going on from it \
          would fork the log; nothing was changed; bring the newest log back with `semgate authority restore`, or from where it was \
          kept (see Restore in docs/authority-operations.md)",
-        kept.size,
-        place.display()
+        pinned.size,
+        location.display()
     );
     Err(RunFault::damaged(log, what))
 }
@@ -165,7 +165,8 @@ mod tests {
     fn of_two_that_swap_from_the_same_checkpoint_one_goes_on() {
         let dir = tempfile::tempdir().unwrap();
         let mark = dir.path().join("mark");
-        let open = || Kept::open(Box::new(CheckpointFile(dir.path().join("last"))), &mark).unwrap();
+        let open =
+            || PinnedCheckpoint::open(Box::new(CheckpointFile(dir.path().join("last"))), &mark).unwrap();
         let (mut one, mut two) = (open(), open());
         one.advance("a").unwrap();
         let fault = two.advance("b").unwrap_err().to_string();
@@ -184,7 +185,7 @@ mod tests {
         let path = dir.path().join("last");
         let key = semgate_statement::LogKey::from_seed("semgate.test/log", &[7; 32]).unwrap();
         let mark = dir.path().join("mark");
-        let open = || Kept::open(Box::new(CheckpointFile(path.clone())), &mark).unwrap();
+        let open = || PinnedCheckpoint::open(Box::new(CheckpointFile(path.clone())), &mark).unwrap();
         assert!(open().checkpoint(key.verifier()).unwrap().is_none());
         std::fs::write(&path, "scribble").unwrap();
         assert!(open().checkpoint(key.verifier()).unwrap_err().to_string().contains("is damaged"));
@@ -195,19 +196,19 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (volume, mark) = (dir.path().join("volume"), dir.path().join("mark"));
         std::fs::create_dir(&volume).unwrap();
-        let open = || Kept::open(Box::new(CheckpointFile(volume.join("last"))), &mark);
-        let mut kept = open().unwrap();
-        kept.mark(&mark).unwrap();
+        let open = || PinnedCheckpoint::open(Box::new(CheckpointFile(volume.join("last"))), &mark);
+        let mut pinned = open().unwrap();
+        pinned.mark(&mark).unwrap();
         assert!(!mark.exists(), "nothing is kept yet");
-        kept.advance("a").unwrap();
-        kept.mark(&mark).unwrap();
+        pinned.advance("a").unwrap();
+        pinned.mark(&mark).unwrap();
         open().unwrap();
         let away = dir.path().join("away");
         std::fs::rename(&volume, &away).unwrap();
         for mounted in [false, true] {
             if mounted {
                 std::fs::create_dir(&volume).unwrap();
-                let fault = kept.advance("b").unwrap_err().to_string();
+                let fault = pinned.advance("b").unwrap_err().to_string();
                 assert!(fault.contains("is missing") && fault.contains("mount its volume"), "{fault}");
             }
             let fault = open().unwrap_err().to_string();

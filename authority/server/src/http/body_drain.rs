@@ -36,20 +36,20 @@ impl Bounds {
 
 /// A layer: reads what the handler left of the body, and sets `Connection: close` where its end did not come. Nothing is read of a body
 /// whose caller waits to be asked for it (`Expect: 100-continue`), nor of one that was too slow already.
-pub(crate) async fn rest(State(bounds): State<Bounds>, request: Request, next: Next) -> Response {
+pub(crate) async fn drain_body(State(bounds): State<Bounds>, request: Request, next: Next) -> Response {
     if request.body().is_end_stream() {
         return next.run(request).await;
     }
     let asks = request.headers().contains_key(header::EXPECT);
     let (parts, body) = request.into_parts();
-    let kept = Arc::new(Mutex::new(Kept { body, ended: false }));
-    let lent = Body::new(Lent(Arc::clone(&kept)));
+    let shared = Arc::new(Mutex::new(SharedBody { body, ended: false }));
+    let lent = Body::new(LentBody(Arc::clone(&shared)));
     let mut answer = next.run(Request::from_parts(parts, lent)).await;
-    let mut left = Lent(kept);
+    let mut left = LentBody(shared);
     let slow = answer.status() == StatusCode::REQUEST_TIMEOUT;
     if !left.is_end_stream() && !asks && !slow {
         // whether the end came is asked below
-        let _ = timeout(bounds.within, dropped(&mut left, bounds.bytes)).await;
+        let _ = timeout(bounds.within, drain_dropped(&mut left, bounds.bytes)).await;
     }
     if !left.is_end_stream() {
         answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -58,7 +58,7 @@ pub(crate) async fn rest(State(bounds): State<Bounds>, request: Request, next: N
 }
 
 /// Reads until the end, until it breaks off, or past so many bytes.
-async fn dropped(body: &mut Lent, mut bytes: usize) {
+async fn drain_dropped(body: &mut LentBody, mut bytes: usize) {
     while let Some(Ok(frame)) = body.frame().await {
         let Some(left) = bytes.checked_sub(frame.data_ref().map_or(0, Bytes::len)) else { return };
         bytes = left;
@@ -66,15 +66,15 @@ async fn dropped(body: &mut Lent, mut bytes: usize) {
 }
 
 /// A body, and whether its end was reached.
-struct Kept {
+struct SharedBody {
     body: Body,
     ended: bool,
 }
 
 /// A body that the handler reads first, and what it left of it afterwards.
-struct Lent(Arc<Mutex<Kept>>);
+struct LentBody(Arc<Mutex<SharedBody>>);
 
-impl hyper::body::Body for Lent {
+impl hyper::body::Body for LentBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -82,14 +82,14 @@ impl hyper::body::Body for Lent {
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let frame = Pin::new(&mut kept.body).poll_frame(cx);
-        kept.ended |= matches!(frame, Poll::Ready(None));
+        let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let frame = Pin::new(&mut shared.body).poll_frame(cx);
+        shared.ended |= matches!(frame, Poll::Ready(None));
         frame
     }
 
     fn is_end_stream(&self) -> bool {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.ended || kept.body.is_end_stream()
+        let shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.ended || shared.body.is_end_stream()
     }
 }

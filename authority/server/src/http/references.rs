@@ -14,33 +14,33 @@ use semgate_statement::jws::General;
 
 use super::App;
 use super::problem::{Code, Problem, reference_counts};
-use super::stored::{broken, read_document};
+use super::storage::{broken, read_document};
 use crate::submit::index_of;
 
 /// Finds contexts for one submission; what was read once is not read again.
-pub(super) struct Referred<'a> {
+pub(super) struct References<'a> {
     app: &'a App,
-    found: RefCell<BTreeMap<ContextUrn, Option<Arc<Context>>>>,
+    loaded: RefCell<BTreeMap<ContextUrn, Option<Arc<Context>>>>,
     /// Why one that is published could not be read: no fault of the document.
     problem: RefCell<Option<Problem>>,
 }
 
-impl<'a> Referred<'a> {
+impl<'a> References<'a> {
     pub(super) fn new(app: &'a App) -> Self {
-        Self { app, found: RefCell::default(), problem: RefCell::default() }
+        Self { app, loaded: RefCell::default(), problem: RefCell::default() }
     }
 
     /// The published context of this name, whatever its status. The digest is for the caller to compare.
     pub(super) fn find(&self, urn: &ContextUrn) -> Option<Arc<Context>> {
-        if let Some(found) = self.found.borrow().get(urn) {
-            return found.clone();
+        if let Some(loaded) = self.loaded.borrow().get(urn) {
+            return loaded.clone();
         }
-        let found = self.read(urn).unwrap_or_else(|problem| {
+        let loaded = self.read(urn).unwrap_or_else(|problem| {
             self.problem.borrow_mut().get_or_insert(problem);
             None
         });
-        self.found.borrow_mut().insert(urn.clone(), found.clone());
-        found
+        self.loaded.borrow_mut().insert(urn.clone(), loaded.clone());
+        loaded
     }
 
     /// A context that the index says is published.

@@ -11,12 +11,12 @@ use serde_json::Value;
 
 use super::App;
 use super::problem::Problem;
-use super::referred::Referred;
-use super::stored::broken;
+use super::references::References;
+use super::storage::broken;
 use crate::submit::index_of;
 
 /// What gateways would leave out once this document is published beside these versions, and with which of them it clashes, where it is one.
-pub(super) struct Untyped {
+pub(super) struct TypeConflict {
     /// What is left out, and why.
     pub why: String,
     /// The version that it clashes with.
@@ -28,16 +28,16 @@ pub(super) struct Untyped {
 ///
 /// # Errors
 /// A published document that cannot be read.
-pub(super) fn beside<'u>(
-    referred: &Referred<'_>,
+pub(super) fn first_conflict<'u>(
+    referred: &References<'_>,
     document: &Arc<Context>,
     others: impl IntoIterator<Item = &'u ContextUrn>,
-) -> Result<Option<Untyped>, Problem> {
+) -> Result<Option<TypeConflict>, Problem> {
     let others: Vec<Arc<Context>> =
         others.into_iter().map(|other| referred.published(other)).collect::<Result<_, _>>()?;
     let Some(first) = untyped(document, &others).into_iter().next() else { return Ok(None) };
     let with = others.into_iter().find(|other| !clashes(other, document).is_empty());
-    Ok(Some(Untyped { why: first.to_string(), with }))
+    Ok(Some(TypeConflict { why: first.to_string(), with }))
 }
 
 /// The versions of its line and of those whose namespace to policies could be one of its own, if there is such a line: those of its own major
@@ -56,7 +56,7 @@ pub(super) fn namesakes(app: &App, document: &Context) -> Result<Vec<ContextUrn>
     };
     // a line may have thousands of versions, so they are read only where there is a line that one of its majors could meet
     let mut majors = BTreeSet::new();
-    for major in index.majors_that_name_lines(urn).map_err(|fault| broken(app, &fault))? {
+    for major in index.majors_followed_by_lines(urn).map_err(|fault| broken(app, &fault))? {
         let first = ContextUrn::new(&app.config.prefix, urn.line().clone(), Version::new(major, 0));
         let published = || index.has_major(&first).map_err(|fault| broken(app, &fault));
         if major == urn.version().major || published()? {
@@ -81,35 +81,35 @@ pub(super) fn namesakes(app: &App, document: &Context) -> Result<Vec<ContextUrn>
 /// # Errors
 /// A published document that cannot be read.
 pub(super) fn warnings<'u>(
-    referred: &Referred<'_>,
+    referred: &References<'_>,
     document: &Context,
     others: impl IntoIterator<Item = &'u ContextUrn>,
 ) -> Result<Vec<Value>, Problem> {
-    let mut found = Vec::new();
+    let mut warnings = Vec::new();
     for other in others {
-        let beside = referred.published(other)?;
-        for clash in clashes(&beside, document) {
+        let published = referred.published(other)?;
+        for clash in clashes(&published, document) {
             let mut warning = clash.to_value();
             if let Some(members) = warning.as_object_mut() {
                 members.insert("rule".to_owned(), "untyped".into());
                 members.insert("beside".to_owned(), other.as_str().into());
             }
-            found.push(warning);
+            warnings.push(warning);
         }
     }
-    found.truncate(MOST_WARNINGS);
-    Ok(found)
+    warnings.truncate(MOST_WARNINGS);
+    Ok(warnings)
 }
 
 /// Warnings of one answer: whoever mends so many compares again.
 const MOST_WARNINGS: usize = 64;
 
 /// A comparison as JSON, with what has no one type in both versions (`untyped`).
-pub(super) fn shown(comparison: &Comparison, old: &Context, new: &Context) -> Value {
-    let found = clashes(old, new);
+pub(super) fn comparison_json(comparison: &Comparison, old: &Context, new: &Context) -> Value {
+    let conflicts = clashes(old, new);
     let mut value = comparison.to_value();
-    if let (false, Some(members)) = (found.is_empty(), value.as_object_mut()) {
-        members.insert("untyped".to_owned(), found.iter().map(Clash::to_value).collect());
+    if let (false, Some(members)) = (conflicts.is_empty(), value.as_object_mut()) {
+        members.insert("untyped".to_owned(), conflicts.iter().map(Clash::to_value).collect());
     }
     value
 }

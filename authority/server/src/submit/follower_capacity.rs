@@ -25,7 +25,7 @@ const QUOTED_BYTES: usize = 64;
 
 /// How long the documents will be once the batch at hand is public, and what its entries are charged.
 #[derive(Debug, Default)]
-pub(crate) struct Room {
+pub(crate) struct FollowerCapacity {
     trust: usize,
     floors: usize,
     /// Chains of this batch.
@@ -36,7 +36,7 @@ pub(crate) struct Room {
     compiled: HashMap<Line, u64>,
 }
 
-impl Room {
+impl FollowerCapacity {
     /// Begins a batch, with the lengths of what is public.
     pub(super) fn begin(&mut self, trust: usize, floors: usize) {
         (self.trust, self.floors) = (trust, floors);
@@ -122,14 +122,14 @@ impl Room {
 impl Sequencer {
     /// Checks that what is about to be appended, an entry of so many bytes, leaves every document short enough for those who read it, and the accounts
     /// that it is charged to within their bounds.
-    pub(super) fn has_room(&mut self, request: &Request, entry: usize) -> Result<(), Problem> {
+    pub(super) fn check_capacity(&mut self, request: &Request, entry: usize) -> Result<(), Problem> {
         self.fits_readers(request)?;
         let Some((line, charged)) = request.charged() else { return Ok(()) };
         let document = request.published().map_or(0, |(_, document)| blocks(document.len()));
         self.room.take_bytes(&self.quota, line, charged, document.saturating_add(entry as u64))
     }
 
-    fn has_room_in_line(&mut self, line: &Line, compiled: u64) -> Result<(), Problem> {
+    fn check_line_capacity(&mut self, line: &Line, compiled: u64) -> Result<(), Problem> {
         if self.ledger.line_contexts(line) >= self.limits.line_contexts {
             let detail = format!(
                 "followers load {} versions of a line at most, and `{}` has as many: publish under another line",
@@ -146,7 +146,7 @@ impl Sequencer {
         match request {
             Request::Publish { statement, chains, compiled, .. } => {
                 if let Statement::Publish { urn, .. } = statement.signed().unverified() {
-                    self.has_room_in_line(urn.line(), *compiled)?;
+                    self.check_line_capacity(urn.line(), *compiled)?;
                 }
                 self.room.take_chains(chains, &self.trust)
             }
@@ -154,9 +154,9 @@ impl Sequencer {
                 self.room.take_floor(line.as_str())
             }
             Request::Root(signed) => {
-                if let Statement::Root(said) = signed.unverified()
-                    && matches!(said.act, RootAct::LowerFloor { .. } | RootAct::Recognise(_))
-                    && said.number > MAX_ROOT_STATEMENTS as u64 - RESERVED_ROOT_STATEMENTS
+                if let Statement::Root(statement) = signed.unverified()
+                    && matches!(statement.act, RootAct::LowerFloor { .. } | RootAct::Recognise(_))
+                    && statement.number > MAX_ROOT_STATEMENTS as u64 - RESERVED_ROOT_STATEMENTS
                 {
                     return Err(Problem::new(
                         Code::TrustRefused,
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn what_readers_would_refuse_is_refused_here_and_counts_what_waits_in_the_same_batch() {
-        let mut room = Room::default();
+        let mut room = FollowerCapacity::default();
         room.begin(0, MAX_FLOORS_BYTES - FLOOR_BYTES - 7);
         room.take_floor("payment").unwrap();
         assert_eq!(room.take_floor("p").unwrap_err().code, Code::AuthorityFull);

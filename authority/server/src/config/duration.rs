@@ -8,11 +8,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A [`Duration`] in a configuration file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Span(pub Duration);
+pub(super) struct ConfigDuration(pub Duration);
 
 const UNITS: [(&str, u64); 5] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 
-impl Span {
+impl ConfigDuration {
     /// Reads `<digits><unit>`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong =
@@ -25,7 +25,7 @@ impl Span {
     }
 }
 
-impl fmt::Display for Span {
+impl fmt::Display for ConfigDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ms = self.0.as_millis();
         for (unit, scale) in UNITS.iter().rev() {
@@ -37,29 +37,29 @@ impl fmt::Display for Span {
     }
 }
 
-impl Serialize for Span {
+impl Serialize for ConfigDuration {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for Span {
+impl<'de> Deserialize<'de> for ConfigDuration {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct Reader;
         impl Visitor<'_> for Reader {
-            type Value = Span;
+            type Value = ConfigDuration;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("seconds, or a duration such as `10m`")
             }
-            fn visit_i64<E: de::Error>(self, seconds: i64) -> Result<Span, E> {
+            fn visit_i64<E: de::Error>(self, seconds: i64) -> Result<ConfigDuration, E> {
                 let seconds = u64::try_from(seconds).map_err(|_| E::custom("a duration is not negative"))?;
-                Ok(Span(Duration::from_secs(seconds)))
+                Ok(ConfigDuration(Duration::from_secs(seconds)))
             }
-            fn visit_u64<E: de::Error>(self, seconds: u64) -> Result<Span, E> {
-                Ok(Span(Duration::from_secs(seconds)))
+            fn visit_u64<E: de::Error>(self, seconds: u64) -> Result<ConfigDuration, E> {
+                Ok(ConfigDuration(Duration::from_secs(seconds)))
             }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Span, E> {
-                Span::parse(text).map_err(E::custom)
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<ConfigDuration, E> {
+                ConfigDuration::parse(text).map_err(E::custom)
             }
         }
         from.deserialize_any(Reader)

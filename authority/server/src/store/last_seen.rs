@@ -7,7 +7,7 @@ use semgate_statement::jws::General;
 use semgate_statement::tiles::{TileSource, check_consistency};
 use semgate_statement::{Checkpoint, LogVerifier, TreeHash, head};
 
-use super::{Layout, apart};
+use super::{Layout, pinned_checkpoint};
 use crate::{RunFault, disk};
 
 /// What an operator can do about a checkpoint that is too old.
@@ -15,34 +15,34 @@ pub(super) const TO_DO: &str = "nothing was changed; put the newest checkpoint a
 
 /// The newest checkpoint known, and how far one append may go past it.
 #[derive(Debug, Clone)]
-pub(crate) struct Witness {
+pub(crate) struct LastSeen {
     /// None: there is no head that could be read, so entries without a checkpoint may have been acknowledged.
     pub seen: Option<Checkpoint>,
     /// Entries in one append, at most.
     pub append: u64,
     /// The checkpoint that is kept apart, and where.
-    pub kept: Option<(PathBuf, Checkpoint)>,
+    pub pinned: Option<(PathBuf, Checkpoint)>,
 }
 
-impl Witness {
+impl LastSeen {
     /// The checkpoint in the last head. It counts if the log key signed it: the certificate of the head may have expired since.
     pub fn read(layout: &Layout, roots: &Roots, key: &LogVerifier, batch: usize) -> Result<Self, RunFault> {
         let seen = disk::read(&layout.head)?.and_then(|bytes| checkpoint(&bytes, roots, key));
         // The size of a batch may have been configured smaller since the crash.
         let append = batch.max(crate::Limits::default().batch) as u64;
-        Ok(Self { seen, append, kept: None })
+        Ok(Self { seen, append, pinned: None })
     }
 
     /// The same with what is kept apart.
-    pub fn with(self, kept: Option<(PathBuf, Checkpoint)>) -> Self {
-        Self { kept, ..self }
+    pub fn with_pinned(self, pinned: Option<(PathBuf, Checkpoint)>) -> Self {
+        Self { pinned, ..self }
     }
 
     /// Refuses a log that is smaller than what was seen, or another one of the same size.
-    pub fn judge(&self, path: &Path, found: Option<&Checkpoint>) -> Result<(), RunFault> {
-        let size = found.map_or(0, |checkpoint| checkpoint.size);
-        if let Some((place, kept)) = &self.kept {
-            apart::judge(kept, place, path, size)?;
+    pub fn judge(&self, path: &Path, stored: Option<&Checkpoint>) -> Result<(), RunFault> {
+        let size = stored.map_or(0, |checkpoint| checkpoint.size);
+        if let Some((location, pinned)) = &self.pinned {
+            pinned_checkpoint::judge(pinned, location, path, size)?;
         }
         let Some(seen) = &self.seen else { return Ok(()) };
         if seen.size > size {
@@ -52,7 +52,7 @@ impl Witness {
             );
             return Err(RunFault::damaged(path, what));
         }
-        if found.is_some_and(|checkpoint| checkpoint.size == seen.size && checkpoint.root != seen.root) {
+        if stored.is_some_and(|checkpoint| checkpoint.size == seen.size && checkpoint.root != seen.root) {
             let what = format!(
                 "a head of {size} entries with another root was signed here: serving it would be a fork"
             );
@@ -69,12 +69,12 @@ impl Witness {
         root: TreeHash,
         tiles: &dyn TileSource,
     ) -> Result<(), RunFault> {
-        let Some((place, kept)) = &self.kept else { return Ok(()) };
-        check_consistency(kept.size, kept.root, size, root, tiles).map_err(|fault| {
+        let Some((location, pinned)) = &self.pinned else { return Ok(()) };
+        check_consistency(pinned.size, pinned.root, size, root, tiles).map_err(|fault| {
             let what = format!(
                 "it does not continue the checkpoint of {} entries that was signed before (`{}`): {fault}; nothing was changed",
-                kept.size,
-                place.display()
+                pinned.size,
+                location.display()
             );
             RunFault::damaged(path, what)
         })

@@ -8,7 +8,7 @@ use super::App;
 use super::attempt::Attempt;
 use super::author::Author;
 use super::problem::{Code, Problem};
-use crate::account::{Charge, Excess, Owner, Scarce};
+use crate::account::{Charge, Excess, Owner, ScarceResource};
 use crate::submit::{Consent, Done, Job, Request};
 
 /// Of what is new, and of what was there.
@@ -18,8 +18,8 @@ pub(super) fn status_of(done: &Done) -> StatusCode {
 
 /// Charges a submission to the account of its author while it is under way. Past `limits.queue` of everybody, or past the share of this
 /// account, the caller is answered `busy` at once.
-pub(super) fn submission(app: &App, author: &Author) -> Result<Charge, Problem> {
-    let charge = app.accounts.charge(&Owner::verified(author.id()), Scarce::Submission);
+pub(super) fn charge_submission(app: &App, author: &Author) -> Result<Charge, Problem> {
+    let charge = app.accounts.charge(&Owner::verified(author.id()), ScarceResource::Submission);
     charge.map_err(|excess| match excess {
         Excess::Account => {
             Problem::new(Code::Busy, format_args!("too many submissions of `{}` are under way", author.id()))
@@ -30,7 +30,7 @@ pub(super) fn submission(app: &App, author: &Author) -> Result<Charge, Problem> 
 
 /// The size of the public log once its head covers an entry: the index runs ahead of the head by the moment of a commit, and by the time
 /// that witnesses take.
-pub(super) async fn covered(app: &App, index: u64) -> Result<u64, Problem> {
+pub(super) async fn wait_until_covered(app: &App, index: u64) -> Result<u64, Problem> {
     let mut public = app.public.clone();
     let covered = timeout(app.config.limits.answer_timeout, public.wait_for(|head| head.size > index)).await;
     match covered {
@@ -42,7 +42,7 @@ pub(super) async fn covered(app: &App, index: u64) -> Result<u64, Problem> {
 
 /// Hands a request to the sequencer and waits for its head. Where a second person's consent is missing, nothing new is appended; else it is
 /// on record before.
-pub(super) async fn ask(
+pub(super) async fn submit_and_wait(
     app: &App,
     attempt: &mut Attempt,
     request: Request,
@@ -55,11 +55,11 @@ pub(super) async fn ask(
         (Consent::Enough, _) => Some(attempt.intend()?),
     };
     let handed = hand_over(app, request, by, consent, intended)?;
-    answered(app, handed).await
+    wait_for_answer(app, handed).await
 }
 
 /// What was handed to the sequencer, and may be done from now on.
-pub(super) struct Handed(oneshot::Receiver<Result<Done, Problem>>);
+pub(super) struct HandedOver(oneshot::Receiver<Result<Done, Problem>>);
 
 /// Hands over what is on record already, under this number.
 ///
@@ -71,17 +71,17 @@ pub(super) fn hand_over(
     by: String,
     consent: Consent,
     intended: Option<u64>,
-) -> Result<Handed, Problem> {
+) -> Result<HandedOver, Problem> {
     let (to, from) = oneshot::channel();
     app.submit.send(Job { request, by, consent, intended, answer: to })?;
-    Ok(Handed(from))
+    Ok(HandedOver(from))
 }
 
 /// What became of it.
 ///
 /// # Errors
 /// Why it was not done; or that this is not known in time.
-pub(super) async fn answered(app: &App, Handed(from): Handed) -> Result<Done, Problem> {
+pub(super) async fn wait_for_answer(app: &App, HandedOver(from): HandedOver) -> Result<Done, Problem> {
     match timeout(app.config.limits.answer_timeout, from).await {
         Ok(Ok(answered)) => answered,
         Ok(Err(_)) => Err(Code::Stopping.into()),

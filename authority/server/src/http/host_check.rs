@@ -11,12 +11,12 @@ use http::{StatusCode, header};
 
 /// The router of the admin address `bound`. On loopback it is called by an address or `localhost`, and by no page in a browser, which can make its
 /// own name lead to this machine (DNS rebinding): all else is `host_refused`, 403. Elsewhere whoever reaches it may ask.
-pub(crate) fn by_own_names(router: Router, bound: SocketAddr) -> Router {
-    if bound.ip().is_loopback() { router.layer(from_fn(called)) } else { router }
+pub(crate) fn only_own_hosts(router: Router, bound: SocketAddr) -> Router {
+    if bound.ip().is_loopback() { router.layer(from_fn(check_host)) } else { router }
 }
 
 /// Refuses another name than one of this machine, and pages, before anything is said.
-async fn called(request: Request, next: Next) -> Response {
+async fn check_host(request: Request, next: Next) -> Response {
     let headers = request.headers();
     let header_host = || headers.get(header::HOST)?.to_str().ok()?.parse::<Authority>().ok();
     let host = request.uri().authority().cloned().or_else(header_host);
