@@ -4,15 +4,15 @@ use crate::resolve::no_policy;
 use crate::{Code, Generation, LineScope, Refusal, Route, RouteOptions, TextParts};
 use semgate_contexts::{ContextUrn, Line};
 use semgate_message::Binding;
-use semgate_negotiation::{Answering, Features, Floors, HandshakeFault, Offer, Spoken};
+use semgate_negotiation::{Features, Floors, HandshakeFault, Offer, ResponderConfig, SupportedContext};
 use semgate_statement::Standing;
 
 impl Generation {
     /// What a handshake of this sender on this route can choose from now: contexts that the receiver understands, whose line some policy
     /// lets the sender use, that count with all that they refer to, and that are not deprecated (nothing newly selects those). The floors
     /// are those of authority and operator. A sender learns nothing of lines that it may not use: they are not there (F0-47).
-    pub fn answering(&self, route: &Route, sender: &str, now: u64) -> Answering {
-        let mut answering = Answering::default();
+    pub fn answering(&self, route: &Route, sender: &str, now: u64) -> ResponderConfig {
+        let mut answering = ResponderConfig::default();
         for view in self.views() {
             for loaded in view.contexts() {
                 let Some(named) = self.named(loaded.urn.as_str()) else { continue };
@@ -26,7 +26,7 @@ impl Generation {
                 if !may || !stands || route.understands(&loaded.urn).is_err() || line == self.control_line() {
                     continue;
                 }
-                answering.contexts.push(Spoken {
+                answering.contexts.push(SupportedContext {
                     offer: Offer {
                         urn: loaded.urn.clone(),
                         digest: loaded.digest,

@@ -18,7 +18,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 /// The minimums of pairs of agents: of each of the two what it signed last, whichever handshake of theirs ended last. Past
 /// [`MAX_PAIRS`] pairs the one whose handshake is oldest is forgotten, those without minimums first: floors of authority and operator
-/// hold regardless. What is kept over a restart, whoever holds it decides ([`PairMinimums::tell`]).
+/// hold regardless. What is kept over a restart, whoever holds it decides ([`PairMinimums::set_journal`]).
 #[derive(Default)]
 pub struct PairMinimums {
     pairs: RwLock<Pairs>,
@@ -55,7 +55,7 @@ impl PairMinimums {
     ///
     /// # Errors
     /// As [`PairMinimums::admits`]. Then nothing is remembered.
-    pub fn learn(&self, agreement: &Agreement, floors: Floors, now: u64) -> Result<(), HandshakeFault> {
+    pub fn record(&self, agreement: &Agreement, floors: Floors, now: u64) -> Result<(), HandshakeFault> {
         let mut pairs = self.pairs.write().unwrap_or_else(PoisonError::into_inner);
         let (pair, sides) = pairs.admitted(agreement, floors, now)?;
         pairs.put(pair, sides, self.journal.get());
@@ -75,7 +75,7 @@ impl PairMinimums {
     ///
     /// # Errors
     /// The journal that came second is given back.
-    pub fn tell(&self, journal: Journal) -> Result<(), Journal> {
+    pub fn set_journal(&self, journal: Journal) -> Result<(), Journal> {
         self.journal.set(journal)
     }
 
@@ -150,7 +150,7 @@ impl Pairs {
         {
             // what a gateway says again in somebody's place is no statement of theirs
             let (Some(stated_at), Some(side)) = (stated_at, sides.get_mut(place)) else { continue };
-            *side = side.after(Side { minimums: minimums.as_slice().into(), stated_at }, now)?;
+            *side = side.merged_with(Side { minimums: minimums.as_slice().into(), stated_at }, now)?;
         }
         let (line, version) = (agreement.urn().line(), agreement.urn().version());
         let peers = Floors { peers: floors_of(&sides, line), ..Floors::default() };

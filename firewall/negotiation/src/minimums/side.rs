@@ -13,18 +13,18 @@ pub(super) struct Side {
 }
 
 impl Side {
-    /// What holds once `said` was heard too. The later statement replaces the earlier one, in whatever order their handshakes end: who opened a
+    /// What holds once `stated` was heard too. The later statement replaces the earlier one, in whatever order their handshakes end: who opened a
     /// handshake before holds its LOCK back for as long as it likes. Two of one second, or one that a clock which was ahead let in, say
-    /// nothing of their order: then the higher minimum of each line holds, from the second of `said` on.
+    /// nothing of their order: then the higher minimum of each line holds, from the second of `stated` on.
     ///
     /// # Errors
     /// [`HandshakeFault::Busy`] where these would be more lines than are kept of one end: none is left out.
-    pub(super) fn after(&self, said: Self, now: u64) -> Result<Self, HandshakeFault> {
+    pub(super) fn merged_with(&self, stated: Self, now: u64) -> Result<Self, HandshakeFault> {
         let ahead = self.stated_at > now.saturating_add(CLOCK_SKEW_SECONDS);
-        if !ahead && self.stated_at != said.stated_at {
-            return Ok(if self.stated_at < said.stated_at { said } else { self.clone() });
+        if !ahead && self.stated_at != stated.stated_at {
+            return Ok(if self.stated_at < stated.stated_at { stated } else { self.clone() });
         }
-        let mut both = said.minimums.to_vec();
+        let mut both = stated.minimums.to_vec();
         for one in &*self.minimums {
             match both.iter_mut().find(|other| other.line.folds_with(&one.line)) {
                 Some(other) => other.min = other.min.max(one.min),
@@ -34,6 +34,6 @@ impl Side {
         if both.len() > MAX_MINIMUMS {
             return Err(HandshakeFault::Busy);
         }
-        Ok(Self { minimums: both.into(), ..said })
+        Ok(Self { minimums: both.into(), ..stated })
     }
 }

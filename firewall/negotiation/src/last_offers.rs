@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 /// A peer offers a line with a lower newest version than before, or no longer: what a downgrade looks like, and what an honest
 /// roll-back looks like too. It is told to the operator and refuses nothing by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shrunk {
+pub struct ShrunkOffer {
     /// The line.
     pub line: Line,
     /// The newest version that was offered before.
@@ -29,7 +29,7 @@ pub(crate) struct LastOffers {
 
 impl LastOffers {
     /// Remembers an offer whose signature was verified, and says what it lacks of the one before.
-    pub(crate) fn note(&self, peer: &str, offers: &[Offer]) -> Vec<Shrunk> {
+    pub(crate) fn note(&self, peer: &str, offers: &[Offer]) -> Vec<ShrunkOffer> {
         let mut newest = Newest::new();
         for offer in offers.iter().take(MAX_OFFERS) {
             let (line, version) = (offer.urn.line(), offer.urn.version());
@@ -49,7 +49,7 @@ impl LastOffers {
         let shrunk = before
             .iter()
             .filter(|(line, version)| now(line) < Some(*version))
-            .map(|(line, version)| Shrunk { line: line.clone(), before: *version, now: now(line) });
+            .map(|(line, version)| ShrunkOffer { line: line.clone(), before: *version, now: now(line) });
         let shrunk = shrunk.collect();
         *before = newest;
         shrunk
@@ -74,8 +74,8 @@ mod tests {
         assert_eq!(
             last.note("a", &offers(&["payment:v1.1"])),
             [
-                Shrunk { line: payment, before: v2, now: v1 },
-                Shrunk { line: travel, before: Version::new(2, 1), now: None }
+                ShrunkOffer { line: payment, before: v2, now: v1 },
+                ShrunkOffer { line: travel, before: Version::new(2, 1), now: None }
             ]
         );
         assert_eq!(last.note("a", &offers(&["payment:v1.1"])), []);

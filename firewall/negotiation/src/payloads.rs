@@ -19,7 +19,7 @@ pub const NONCE_BYTES: usize = 16;
 pub const POINT_BYTES: usize = 65;
 
 /// A payload that one `typ` of JWS carries.
-pub(crate) trait Said: Sized {
+pub(crate) trait Payload: Sized {
     /// The `typ` of its JWS.
     const TYP: &'static str;
 
@@ -36,9 +36,9 @@ pub(crate) trait Said: Sized {
     /// Reads canonical bytes and no other spelling.
     fn parse(bytes: &[u8], prefix: &Prefix) -> Read<Self> {
         let json = read(bytes, MAX_JWS_BYTES)?;
-        let said = Self::of_json(&json, prefix)?;
+        let payload = Self::of_json(&json, prefix)?;
         // what was read is written again: whatever differs is another spelling
-        if said.to_bytes()? == bytes { Ok(said) } else { Err(HandshakeFault::NotCanonical) }
+        if payload.to_bytes()? == bytes { Ok(payload) } else { Err(HandshakeFault::NotCanonical) }
     }
 }
 
@@ -107,7 +107,7 @@ pub(crate) struct GatewayKey {
     pub(crate) hello: Option<Digest>,
 }
 
-impl Said for Hello {
+impl Payload for Hello {
     const TYP: &'static str = "snl-hello+jws";
 
     fn from(&self) -> &SpiffeId {
@@ -157,7 +157,7 @@ impl Said for Hello {
     }
 }
 
-impl Said for Select {
+impl Payload for Select {
     const TYP: &'static str = "snl-select+jws";
 
     fn from(&self) -> &SpiffeId {
@@ -198,7 +198,7 @@ impl Said for Select {
     }
 }
 
-impl Said for Lock {
+impl Payload for Lock {
     const TYP: &'static str = "snl-lock+jws";
 
     fn from(&self) -> &SpiffeId {
@@ -234,7 +234,7 @@ impl Said for Lock {
     }
 }
 
-impl Said for KeyStatement {
+impl Payload for KeyStatement {
     const TYP: &'static str = "snl-key+jws";
 
     fn from(&self) -> &SpiffeId {
@@ -265,7 +265,7 @@ impl Said for KeyStatement {
     }
 }
 
-impl Said for GatewayKey {
+impl Payload for GatewayKey {
     const TYP: &'static str = "snl-gateway+jws";
 
     fn from(&self) -> &SpiffeId {
