@@ -19,13 +19,13 @@ use crate::fault::Fault;
 #[derive(Debug, Subcommand)]
 pub enum PolicyJob {
     /// Would this directory be loaded? Says file, line, and what is wrong
-    Check(check::Check),
+    Check(check::CheckPolicies),
     /// Signs a directory as one file, for gateways that demand that, or verifies one
     Bundle(bundle::Bundle),
     /// Plays cases through the inspection, and says which policies none of them decides
     Test(test::Test),
     /// Who may say what: agents by concepts by performatives, to be committed and reviewed
-    Matrix(matrix::Words),
+    Matrix(matrix::MatrixArgs),
     /// Why a message, or a decision out of the audit log, is permitted or denied
     Explain(explain::Explain),
     /// Asks other policies what an audit log recorded, and says what would change

@@ -142,11 +142,11 @@ impl Bundle {
         }
         let signer = signed.signer.as_str();
         if json {
-            let said = json!({
+            let report = json!({
                 "version": version, "digest": claimed.to_string(), "signer": signer, "files": names,
                 "issued_at": signed.bundle.issued_at, "not_after": signed.not_after,
             });
-            out!("{said}");
+            out!("{report}");
         } else {
             out!("good: version {version}, {claimed}, signed by {signer}");
             for name in names {

@@ -15,7 +15,7 @@ use crate::system;
 
 /// Which policies, beside which contexts.
 #[derive(Debug, Args)]
-pub struct Check {
+pub struct CheckPolicies {
     /// A directory of `*.cedar` and `entities.json`
     #[arg(default_value = "./.semgate/policies")]
     policies: PathBuf,
@@ -30,7 +30,7 @@ pub struct Check {
     schema: bool,
 }
 
-impl Check {
+impl CheckPolicies {
     /// Checks.
     ///
     /// # Errors
@@ -42,7 +42,7 @@ impl Check {
             out!("{schema}");
         }
         let source = inputs::source(&self.policies)?;
-        let Beside { floors, limits, own, unjudged } = self.beside(&contexts)?;
+        let CheckInputs { floors, limits, own, unjudged } = self.inputs(&contexts)?;
         let policies = inputs::load_within(&source, &contexts, (&floors, &limits), json)?;
         // a gateway loads a set that does nothing because somebody is switched off; whoever checks one wants to know
         if !policies.warnings().is_empty() {
@@ -58,7 +58,7 @@ impl Check {
             contexts: contexts.len(),
             warnings: PolicySource::strays(&self.policies)
                 .into_iter()
-                .chain(self.config.is_none().then(|| unvouched(&policies)).into_iter().flatten())
+                .chain(self.config.is_none().then(|| token_warnings(&policies)).into_iter().flatten())
                 .chain(unjudged)
                 .chain(policies.advice().iter().map(ToString::to_string))
                 .collect(),
@@ -67,30 +67,30 @@ impl Check {
     }
 
     /// What a gateway's configuration says beside the policies, and the floors of the command line over those in it.
-    fn beside(&self, contexts: &[Arc<Context>]) -> Result<Beside, Fault> {
-        let told = self.contexts.floors();
+    fn inputs(&self, contexts: &[Arc<Context>]) -> Result<CheckInputs, Fault> {
+        let given = self.contexts.floors();
         let limits = PolicyLimits { now: Some(system::now()), ..PolicyLimits::default() };
-        let mut beside = Beside { own: told.clone(), limits, ..Beside::default() };
+        let mut inputs = CheckInputs { own: given.clone(), limits, ..CheckInputs::default() };
         if let Some(file) = &self.config {
             let config = crate::firewall::load(file)?;
-            beside.limits.token_issuers = Some(config.token_issuers());
-            beside.limits.trust_domains = Some(config.met_domains());
-            beside.limits.scores = Some(config.limits.scores());
-            beside.limits.routes = Some(config.carried());
-            beside.remembered(&config, contexts);
-            beside.own.extend(config.floors.into_iter().filter(|(line, _)| !told.contains_key(line)));
+            inputs.limits.token_issuers = Some(config.token_issuers());
+            inputs.limits.trust_domains = Some(config.met_domains());
+            inputs.limits.scores = Some(config.limits.scores());
+            inputs.limits.routes = Some(config.carried());
+            inputs.add_remembered_floors(&config, contexts);
+            inputs.own.extend(config.floors.into_iter().filter(|(line, _)| !given.contains_key(line)));
         }
-        for (line, version) in &beside.own {
-            let floor = beside.floors.entry(line.clone()).or_insert(*version);
-            *floor = if told.contains_key(line) { *version } else { (*floor).max(*version) };
+        for (line, version) in &inputs.own {
+            let floor = inputs.floors.entry(line.clone()).or_insert(*version);
+            *floor = if given.contains_key(line) { *version } else { (*floor).max(*version) };
         }
-        Ok(beside)
+        Ok(inputs)
     }
 }
 
 /// What policies are held against beside the contexts.
 #[derive(Default)]
-struct Beside {
+struct CheckInputs {
     /// All floors.
     floors: Floors,
     limits: PolicyLimits,
@@ -100,9 +100,9 @@ struct Beside {
     unjudged: Vec<String>,
 }
 
-impl Beside {
+impl CheckInputs {
     /// The floors of the authorities that a gateway follows, as it remembers them.
-    fn remembered(&mut self, config: &Config, contexts: &[Arc<Context>]) {
+    fn add_remembered_floors(&mut self, config: &Config, contexts: &[Arc<Context>]) {
         let Remembered { floors, unheard } = match semgate_gateway::remembered(config) {
             Ok(remembered) => remembered,
             Err(why) => {
@@ -140,13 +140,13 @@ struct Counts {
 }
 
 /// Credentials of tokens that only a gateway which configures their issuer lets anybody show.
-fn unvouched(policies: &Policies) -> Vec<String> {
-    let told = |(issuer, policy): (&str, &str)| {
+fn token_warnings(policies: &Policies) -> Vec<String> {
+    let sentence = |(issuer, policy): (&str, &str)| {
         format!(
             "`{policy}` asks for a credential that tokens of `{issuer}` vouch for: whether a gateway takes such, `--config firewall.toml` says"
         )
     };
-    policies.token_issuers().map(told).collect()
+    policies.token_issuers().map(sentence).collect()
 }
 
 /// Says what would be live. A context that the set leaves out is refused in every message, so the check does not call it good.
@@ -167,11 +167,11 @@ fn report(
     let digest = policies.digest().to_string();
     let left_out: Vec<String> = policies.left_out().iter().map(ToString::to_string).collect();
     if json {
-        let said = json!({
+        let report = json!({
             "policies": dir, "digest": digest, "left_out": left_out, "files": counts.files,
             "count": counts.policies, "contexts": counts.contexts, "warnings": counts.warnings,
         });
-        say(said.to_string());
+        say(report.to_string());
     } else {
         for why in &counts.warnings {
             say(format!("warning: {why}"));

@@ -7,7 +7,7 @@ use semgate_statement::status::{SHARD_ENTRIES, Status};
 use semgate_statement::token::Token;
 use semgate_statement::{ListedContext, Listing};
 
-use super::Reach;
+use super::AuthorityClient;
 use super::remote::refused;
 use crate::fault::{Doing, Fault};
 
@@ -18,7 +18,7 @@ pub const GONE: u16 = 410;
 ///
 /// # Errors
 /// An authority that cannot be asked, or whose answers are none.
-pub async fn listing(reach: &Reach) -> Result<Listing, Fault> {
+pub async fn listing(reach: &AuthorityClient) -> Result<Listing, Fault> {
     let what = "the authority's answer";
     let checkpoint = text(reach, "/checkpoint").await?;
     let size = checkpoint.lines().nth(1).and_then(|size| size.parse::<u64>().ok());
@@ -47,7 +47,7 @@ fn status(list: &[u8], index: u64) -> Option<Status> {
     Some(Status::from_bits(byte >> (2 * (at % 4))))
 }
 
-async fn text(reach: &Reach, path: &str) -> Result<String, Fault> {
+async fn text(reach: &AuthorityClient, path: &str) -> Result<String, Fault> {
     let reply = reach.client.get(&format!("{}{path}", reach.url)).await?;
     if reply.status != 200 {
         return Err(refused(&reply));

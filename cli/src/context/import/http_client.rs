@@ -23,7 +23,7 @@ pub(super) const MAX_ANSWER_BYTES: usize = 4 * 1024 * 1024;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// One place that is asked.
-pub(super) struct Place {
+pub(super) struct HttpEndpoint {
     uri: Uri,
     tls: Option<TlsConnector>,
     /// What is shown with each request: nobody else is asked, and no redirect is followed.
@@ -31,14 +31,14 @@ pub(super) struct Place {
 }
 
 /// What it answered.
-pub(super) struct Said {
+pub(super) struct HttpReply {
     pub status: u16,
     pub session: Option<String>,
     pub events: bool,
     pub body: Bytes,
 }
 
-impl Place {
+impl HttpEndpoint {
     /// # Errors
     /// No url, http to another machine, https without roots.
     pub fn new(url: &str, roots: Option<&Path>) -> Result<Self, Fault> {
@@ -99,7 +99,7 @@ impl Place {
         path: Option<&str>,
         headers: &[(&str, &str)],
         body: Vec<u8>,
-    ) -> Result<Said, Fault> {
+    ) -> Result<HttpReply, Fault> {
         match tokio::time::timeout(PATIENCE, self.exchange(method, path, headers, body)).await {
             Ok(Ok(said)) => Ok(said),
             Ok(Err(what)) => Err(Fault::new(format_args!("no answer from `{}`: {what}", self.uri))
@@ -115,7 +115,7 @@ impl Place {
         path: Option<&str>,
         headers: &[(&str, &str)],
         body: Vec<u8>,
-    ) -> Result<Said, String> {
+    ) -> Result<HttpReply, String> {
         let host = self.uri.host().ok_or("no host in the url")?;
         let port = self.uri.port_u16().unwrap_or(if self.tls.is_some() { 443 } else { 80 });
         let own = self.uri.path_and_query().map_or("/", |path| path.as_str());
@@ -141,7 +141,7 @@ impl Place {
     }
 }
 
-async fn roundtrip<I>(io: I, request: Request<Full<Bytes>>) -> Result<Said, String>
+async fn roundtrip<I>(io: I, request: Request<Full<Bytes>>) -> Result<HttpReply, String>
 where
     I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
 {
@@ -155,5 +155,5 @@ where
     let text = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok());
     let events = text("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"));
     let session = text("mcp-session-id").map(str::to_owned);
-    Ok(Said { status: head.status.as_u16(), session, events, body })
+    Ok(HttpReply { status: head.status.as_u16(), session, events, body })
 }

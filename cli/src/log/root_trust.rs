@@ -13,7 +13,7 @@ use crate::system::read;
 
 /// The root of an authority, where it may be split among several keys.
 #[derive(Debug, Args)]
-pub struct Split {
+pub struct RootTrustArgs {
     /// How many root keys spoke for the root before the first trust list; above 1 nothing counts without `--trust`
     #[arg(long, value_name = "N", default_value_t = 1, requires = "log_key", value_parser = clap::value_parser!(u64).range(1..=MAX_ROOT_KEYS as u64))]
     root_threshold: u64,
@@ -24,22 +24,22 @@ pub struct Split {
 }
 
 /// What counts below a root.
-pub struct Below {
+pub struct RootTrust {
     /// The roots, with the issuing certificates that count.
     pub roots: Roots,
     /// The keys of the log.
     pub log: LogVerifier,
     /// What the root has said, where a trust document was given.
-    pub heard: Option<RootKnowledge>,
+    pub root_knowledge: Option<RootKnowledge>,
 }
 
-impl Split {
-    /// As [`counted`].
+impl RootTrustArgs {
+    /// As [`resolve_roots`].
     ///
     /// # Errors
     /// As there.
-    pub fn counted(&self, roots: Roots, log: &LogVerifier) -> Result<Below, Fault> {
-        counted(roots, log, self.root_threshold, self.trust.as_deref())
+    pub fn resolve(&self, roots: Roots, log: &LogVerifier) -> Result<RootTrust, Fault> {
+        resolve_roots(roots, log, self.root_threshold, self.trust.as_deref())
     }
 }
 
@@ -57,12 +57,12 @@ pub fn tell_threshold(demanded: u64, counts: u64) {
 ///
 /// # Errors
 /// A threshold above one, and no file; a file that does not hold, or has no trust list in it then.
-pub fn counted(
+pub fn resolve_roots(
     roots: Roots,
     log: &LogVerifier,
     threshold: u64,
     trust: Option<&Path>,
-) -> Result<Below, Fault> {
+) -> Result<RootTrust, Fault> {
     let unlisted = |why: &str| {
         Fault::new(format_args!("the issuing certificate is not in the trust list: {why}")).hint(
             "one root key alone makes any issuing certificate: give what the authority serves at `/v1/trust` as `--trust FILE`",
@@ -75,7 +75,7 @@ pub fn counted(
         tell!(
             "not checked: whether the root has named the signer's key as compromised (that takes `--trust`)"
         );
-        return Ok(Below { roots, log: log.clone(), heard: None });
+        return Ok(RootTrust { roots, log: log.clone(), root_knowledge: None });
     };
     let shown = format!("`{}`", file.display());
     let trust = Trust::read(read(file)?.as_bytes(), roots.limits())
@@ -93,9 +93,9 @@ pub fn counted(
     if threshold > 1 && anchors.list().is_none() {
         return Err(unlisted("there is none in the file"));
     }
-    Ok(Below {
+    Ok(RootTrust {
         roots: anchors.roots().clone(),
         log: anchors.log().clone(),
-        heard: Some(RootKnowledge { anchors, trust }),
+        root_knowledge: Some(RootKnowledge { anchors, trust }),
     })
 }

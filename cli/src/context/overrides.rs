@@ -9,12 +9,12 @@ use semgate_statement::permission::is_persons_name;
 use semgate_statement::{Permission, SignedPermission, SigningIdentity, Stapled, Status};
 use serde_json::{Value, json};
 
-use super::{At, Reach, remote};
+use super::{AuthorityArgs, AuthorityClient, remote};
 use crate::client::Reply;
 use crate::fault::{Doing, Fault};
 use crate::names;
-use crate::place::Place;
 use crate::system::{read_bytes, read_chain, read_key, ring_random};
+use crate::up_directory::UpDirectory;
 
 /// Permit a version that breaks, or is not proven: signed with one's own client certificate, logged, and shown to everybody
 #[derive(Debug, Args)]
@@ -28,7 +28,7 @@ pub struct Override {
     #[arg(long)]
     name: String,
     #[command(flatten)]
-    at: At,
+    at: AuthorityArgs,
 }
 
 impl Override {
@@ -45,7 +45,7 @@ impl Override {
 ///
 /// # Errors
 /// As [`Override::run`].
-pub async fn log(at: &At, file: &Path, reason: &str, name: &str) -> Result<Reply, Fault> {
+pub async fn log(at: &AuthorityArgs, file: &Path, reason: &str, name: &str) -> Result<Reply, Fault> {
     names::reason("--reason", reason)?;
     names::reason("--name", name)?;
     if !is_persons_name(name) {
@@ -55,7 +55,7 @@ pub async fn log(at: &At, file: &Path, reason: &str, name: &str) -> Result<Reply
     let reach = at.reach()?;
     let permission = Permission {
         authority: authority(&reach).await?,
-        siblings: beside(&reach, &urn).await?,
+        siblings: siblings(&reach, &urn).await?,
         name: name.to_owned(),
         reason: reason.to_owned(),
         urn,
@@ -86,7 +86,7 @@ pub fn waits(fault: Fault, entry: &Value) -> Fault {
 ///
 /// # Errors
 /// A file that is no document, or an authority that cannot be asked.
-pub async fn is_published(reach: &Reach, file: &Path) -> Result<bool, Fault> {
+pub async fn is_published(reach: &AuthorityClient, file: &Path) -> Result<bool, Fault> {
     let (urn, digest) = named(file)?;
     let listed = remote::listing(reach).await?.contexts;
     Ok(listed.iter().any(|one| one.urn == urn && one.digest == digest))
@@ -123,14 +123,14 @@ fn payload(signed: &[u8]) -> Option<Vec<u8>> {
     names::unbase64(jws.get("payload")?.as_str()?)
 }
 
-async fn authority(reach: &Reach) -> Result<String, Fault> {
+async fn authority(reach: &AuthorityClient) -> Result<String, Fault> {
     let floors = remote::answer(&reach.client.get(&format!("{}/v1/floors", reach.url)).await?)?;
     let name = floors.get("authority").and_then(Value::as_str);
     name.map(str::to_owned).ok_or_else(|| Fault::new("the authority's answer: it does not say its name"))
 }
 
 /// What counts of the major, as the authority lists it; what it leaves out, the permission does not cover.
-async fn beside(reach: &Reach, urn: &ContextUrn) -> Result<BTreeMap<ContextUrn, Digest>, Fault> {
+async fn siblings(reach: &AuthorityClient, urn: &ContextUrn) -> Result<BTreeMap<ContextUrn, Digest>, Fault> {
     let counts = remote::listing(reach).await?.contexts.into_iter().filter(|one| {
         let same = one.urn.line() == urn.line() && one.urn.version().major == urn.version().major;
         same && one.urn != *urn && one.status != Status::Invalid
@@ -139,13 +139,13 @@ async fn beside(reach: &Reach, urn: &ContextUrn) -> Result<BTreeMap<ContextUrn, 
 }
 
 /// The client certificate that speaks to the authority, with its key.
-fn identity(at: &At) -> Result<SigningIdentity, Fault> {
+fn identity(at: &AuthorityArgs) -> Result<SigningIdentity, Fault> {
     let (cert, key) = match (&at.authority, &at.cert, &at.key) {
         (_, Some(cert), Some(key)) => (cert.clone(), key.clone()),
         (None, ..) => {
-            let place = Place::open(&at.dir)?;
-            let agent = place.agent(&at.speaker)?;
-            (place.path(&agent.cert), place.path(&agent.key))
+            let up_dir = UpDirectory::open(&at.dir)?;
+            let agent = up_dir.agent(&at.speaker)?;
+            (up_dir.path(&agent.cert), up_dir.path(&agent.key))
         }
         _ => {
             return Err(
@@ -157,7 +157,7 @@ fn identity(at: &At) -> Result<SigningIdentity, Fault> {
 }
 
 /// Who overrode what, as the authority lists it; nothing where it does not answer, for that is only to be shown.
-pub async fn listed(reach: &Reach) -> Vec<Value> {
+pub async fn listed(reach: &AuthorityClient) -> Vec<Value> {
     let Ok(reply) = reach.client.get(&format!("{}/v1/overrides", reach.url)).await else { return Vec::new() };
     let listed: Value = serde_json::from_slice(&reply.body).unwrap_or(Value::Null);
     listed.get("overrides").and_then(Value::as_array).cloned().unwrap_or_default()

@@ -7,7 +7,7 @@ use semgate_policies::{PolicyLimits, PolicySource, PublisherPolicies};
 use serde_json::{Value, json};
 
 use super::print_members;
-use crate::context::{At, answer};
+use crate::context::{AuthorityArgs, answer};
 use crate::fault::Fault;
 
 /// Agree to what another person proposed, which carries it out
@@ -16,7 +16,7 @@ pub struct Approve {
     /// The id of the proposal
     id: String,
     #[command(flatten)]
-    at: At,
+    at: AuthorityArgs,
 }
 
 impl Approve {
@@ -36,7 +36,7 @@ impl Approve {
 #[derive(Debug, Args)]
 pub struct Proposals {
     #[command(flatten)]
-    at: At,
+    at: AuthorityArgs,
 }
 
 impl Proposals {
@@ -71,7 +71,7 @@ impl Proposals {
 
 /// Policies about publishers
 #[derive(Debug, Subcommand)]
-pub enum PolicyJob {
+pub enum PublisherPolicyJob {
     /// Would this directory be loaded? Says everything that is wrong with it, by file, line and column
     Check {
         /// A directory of `*.cedar` and `entities.json`, the `policies` of `authority.toml`
@@ -82,13 +82,13 @@ pub enum PolicyJob {
     },
 }
 
-impl PolicyJob {
+impl PublisherPolicyJob {
     /// Checks.
     ///
     /// # Errors
     /// Status 1 with every fault, a line each, where the directory would not be loaded.
     pub fn run(self, json: bool) -> Result<u8, Fault> {
-        let PolicyJob::Check { dir, schema } = self;
+        let PublisherPolicyJob::Check { dir, schema } = self;
         if schema {
             out_raw!("{}", PublisherPolicies::schema());
         }
@@ -107,8 +107,8 @@ impl PolicyJob {
             }
             Err(faults) => {
                 if json {
-                    let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
-                    out!("{}", json!({"policies": dir, "faults": told}));
+                    let messages: Vec<String> = faults.iter().map(ToString::to_string).collect();
+                    out!("{}", json!({"policies": dir, "faults": messages}));
                 } else {
                     faults.iter().for_each(|fault| tell!("{fault}"));
                 }

@@ -103,10 +103,10 @@ mod tests {
 
     #[test]
     fn json_says_the_same_when_its_hidden_characters_are_escaped() {
-        let said =
+        let cleaned =
             serde_json::json!({"name": "a\u{202e}b\u{7f}\u{9b}\u{e0041}\u{1b}\u{200b}", "beside": "Zoë 👍"});
-        let shown = json(&serde_json::to_string_pretty(&said).unwrap());
+        let shown = json(&serde_json::to_string_pretty(&cleaned).unwrap());
         assert!(!shown.chars().any(is_hidden), "{shown}");
-        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), said);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), cleaned);
     }
 }

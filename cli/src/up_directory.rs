@@ -71,12 +71,12 @@ pub struct AgentFile {
 
 /// A directory in which `up` runs or ran.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct UpDirectory {
     dir: PathBuf,
     up: UpFile,
 }
 
-impl Place {
+impl UpDirectory {
     /// Reads `up.json` below `dir`.
     ///
     /// # Errors

@@ -44,10 +44,10 @@ impl Documents {
         if !self.open.borrow_mut().insert(urn.clone()) {
             return None;
         }
-        let found = self.check(bytes).ok().map(Arc::new);
+        let context = self.check(bytes).ok().map(Arc::new);
         self.open.borrow_mut().remove(urn);
-        self.read.borrow_mut().insert(urn.clone(), found.clone());
-        found
+        self.read.borrow_mut().insert(urn.clone(), context.clone());
+        context
     }
 
     /// Checks a document that may refer to those here.

@@ -10,12 +10,12 @@ use semgate_statement::{
 };
 
 use super::files::verified;
-use super::{At, Reach, answer};
+use super::{AuthorityArgs, AuthorityClient, answer};
 use crate::fault::{Doing, Fault};
 use crate::log::{followed, tell_threshold};
-use crate::place::Place;
 use crate::system::{now, read_roots};
 use crate::trust::root_statements;
+use crate::up_directory::UpDirectory;
 
 /// By what another authority's trust list is judged; that of `--dir` by what its gateway was told.
 #[derive(Debug, Args)]
@@ -29,17 +29,17 @@ pub struct Keys {
 }
 
 /// What was told of an authority's root, and how it can be asked.
-pub struct Told {
+pub struct AuthorityKeys {
     /// How it is asked, and by which roots it is judged.
-    pub reach: Reach,
+    pub reach: AuthorityClient,
     log: Vec<String>,
     threshold: u64,
 }
 
 /// What counts below the root of an authority now.
-pub struct Counted {
+pub struct TrustedRoots {
     roots: Roots,
-    heard: Option<RootKnowledge>,
+    root_knowledge: Option<RootKnowledge>,
 }
 
 impl Keys {
@@ -47,31 +47,31 @@ impl Keys {
     ///
     /// # Errors
     /// A directory or files that cannot be read.
-    pub fn told(&self, at: &At) -> Result<Told, Fault> {
+    pub fn resolve(&self, at: &AuthorityArgs) -> Result<AuthorityKeys, Fault> {
         let reach = at.reach()?;
         if at.authority.is_some() {
             let log = self.log_key.iter().map(|key| key.trim().to_owned()).collect();
-            return Ok(Told { reach, log, threshold: self.root_threshold.unwrap_or(1) });
+            return Ok(AuthorityKeys { reach, log, threshold: self.root_threshold.unwrap_or(1) });
         }
-        let known = followed(&Place::open(&at.dir)?)?;
-        Ok(Told { reach, log: vec![known.log_key], threshold: known.root_threshold })
+        let known = followed(&UpDirectory::open(&at.dir)?)?;
+        Ok(AuthorityKeys { reach, log: vec![known.log_key], threshold: known.root_threshold })
     }
 }
 
-impl Told {
+impl AuthorityKeys {
     /// Asks for the trust list. The authority is followed for a moment, so that it is the list of a fresh head and nothing of it is kept back.
     ///
     /// # Errors
     /// No answer; what is served does not hold, or is too old; a split root, and no list.
-    pub async fn counted(&self) -> Result<Counted, Fault> {
+    pub async fn fetch_trusted_roots(&self) -> Result<TrustedRoots, Fault> {
         let roots = read_roots(&self.reach.roots)?;
         let reply = self.reach.client.get(&format!("{}/v1/trust", self.reach.url)).await?;
         answer(&reply).map_err(|fault| fault.within("its trust list"))?;
         let trust = Trust::read(&reply.body, roots.limits()).doing("trust document")?;
         let anchors = match root_statements(&self.reach, &trust, &self.log, self.threshold).await? {
             Some((log, said)) => {
-                let told = Anchors::new(trust.authority(), log.name(), &roots, self.threshold, &log);
-                Some(told.with_entries(&said, u64::MAX, &Prefix::default()).doing("trust document")?)
+                let anchors = Anchors::new(trust.authority(), log.name(), &roots, self.threshold, &log);
+                Some(anchors.with_entries(&said, u64::MAX, &Prefix::default()).doing("trust document")?)
             }
             None => None,
         };
@@ -82,22 +82,25 @@ impl Told {
         match anchors {
             Some(anchors) => {
                 tell_threshold(self.threshold, anchors.threshold());
-                Ok(Counted { roots: anchors.roots().clone(), heard: Some(RootKnowledge { anchors, trust }) })
+                Ok(TrustedRoots {
+                    roots: anchors.roots().clone(),
+                    root_knowledge: Some(RootKnowledge { anchors, trust }),
+                })
             }
             None => {
                 tell!(
                     "not checked: that it was published, and whether the root took anything back: there is no trust list, and `--log-key` names no key of the log"
                 );
-                Ok(Counted { roots, heard: None })
+                Ok(TrustedRoots { roots, root_knowledge: None })
             }
         }
     }
 }
 
-impl Counted {
+impl TrustedRoots {
     /// Whether a proof of its publication is of use.
-    pub fn proves(&self) -> bool {
-        self.heard.is_some()
+    pub fn checks_proofs(&self) -> bool {
+        self.root_knowledge.is_some()
     }
 
     /// Verifies a served context: by the proof of its publication, at that time, or where none came with it now; then no signer counts whose
@@ -110,20 +113,21 @@ impl Counted {
         served: &Stapled,
         others: &ContextResolver<'_>,
     ) -> Result<SignedContext, TextProofFault> {
-        let (Some(heard), Some(proof)) = (&self.heard, &served.proof) else {
+        let (Some(known), Some(proof)) = (&self.root_knowledge, &served.proof) else {
             let held =
                 verified(&served.signed, &self.roots, now(), others).map_err(TextProofFault::Context)?;
-            let named = self.heard.as_ref().and_then(|heard| heard.anchors.compromised(held.signer_id()));
+            let named =
+                self.root_knowledge.as_ref().and_then(|heard| heard.anchors.compromised(held.signer_id()));
             return named.map_or(Ok(held), |from| Err(TextProofFault::SignerCompromised { from }));
         };
         let nobody = Quorum::default();
         let latest = now().saturating_add(semgate_statement::head::MAX_AHEAD);
         let rules = ProofRules {
             roots: &self.roots,
-            checkpoint: CheckpointRules { log: heard.anchors.log(), quorum: &nobody, latest },
+            checkpoint: CheckpointRules { log: known.anchors.log(), quorum: &nobody, latest },
             prefix: &Prefix::default(),
             documents: &DocumentLimits::default(),
-            root_knowledge: Some(heard),
+            root_knowledge: Some(known),
         };
         rules.verify(&served.signed, proof, others).map(|proved| proved.context)
     }
