@@ -1,8 +1,8 @@
 //! Chains and roots from files, from `x5c` members and from handshakes: read with bounds, not yet trusted.
 
+use crate::malleability::mirrored_signature;
 use crate::pem;
 use crate::read::{Facts, Role};
-use crate::twin::twin;
 use crate::verify::fault_of;
 use crate::{ChainFault, CrlStore};
 use base64::Engine;
@@ -199,8 +199,8 @@ impl Chain {
     /// The same chain with the leaf's twin. Anybody can make the twin, and it verifies like the leaf: it has the other of its
     /// issuer's two ECDSA signatures (SEC 1, 4.1.4). None where the issuer signed otherwise.
     #[must_use]
-    pub fn twin(&self) -> Option<Chain> {
-        let leaf = CertificateDer::from(twin(self.leaf())?);
+    pub fn with_mirrored_signature(&self) -> Option<Chain> {
+        let leaf = CertificateDer::from(mirrored_signature(self.leaf())?);
         Some(Chain(std::iter::once(leaf).chain(self.0.iter().skip(1).cloned()).collect()))
     }
 }

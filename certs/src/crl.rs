@@ -3,7 +3,7 @@
 
 use crate::issue::{IssueFault, Issuer};
 use crate::pem;
-use crate::read::{CrlName, Named, serial_of};
+use crate::read::{CrlName, Presence, serial_of};
 use crate::{ChainFault, KeyId, PemFault};
 use rcgen::{
     CertificateRevocationListParams, CrlDistributionPoint, CrlIssuingDistributionPoint, CrlScope,
@@ -18,9 +18,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use webpki::{CertRevocationList, OwnedCertRevocationList};
 
-mod kept;
+mod verified;
 
-pub use kept::{CrlLimits, CrlTaken, KeptCrls};
+pub use verified::{CrlLimits, CrlOutcome, VerifiedCrls};
 
 /// Shards of one issuer: 1,024 lists of a thousand entries are a million revoked certificates.
 pub const MAX_SHARDS: u32 = 1_024;
@@ -189,10 +189,10 @@ impl Issuer {
 /// Revocation lists that a verifier holds, by issuer and distribution point. Nothing in them is trusted before a chain is
 /// checked.
 #[derive(Clone, Debug, Default)]
-pub struct Crls(Vec<Held>);
+pub struct Crls(Vec<CrlEntry>);
 
 #[derive(Clone, Debug)]
-struct Held {
+struct CrlEntry {
     this_update: u64,
     next_update: u64,
     /// The key that verified its signature; none if the signature was not checked.
@@ -213,7 +213,7 @@ impl Crls {
         let read = |der: &D| {
             let owned = OwnedCertRevocationList::from_der(der.as_ref()).map_err(|_| CrlFault::Malformed)?;
             let name = CrlName::read(der.as_ref()).ok_or(CrlFault::Malformed)?;
-            Ok(Held {
+            Ok(CrlEntry {
                 this_update: name.this_update,
                 next_update: name.next_update,
                 key: None,
@@ -229,8 +229,8 @@ impl Crls {
                 *known = (name.number, n);
             }
         }
-        let kept = newest.values().filter_map(|(_, n)| lists.get(*n));
-        Ok(Crls(kept.map(read).collect::<Result<_, CrlFault>>()?))
+        let retained = newest.values().filter_map(|(_, n)| lists.get(*n));
+        Ok(Crls(retained.map(read).collect::<Result<_, CrlFault>>()?))
     }
 
     /// Reads PEM lists (`X509 CRL`).
@@ -264,24 +264,24 @@ impl Crls {
     pub(crate) fn lists(
         &self,
         at: u64,
-        names_one: Named,
+        names_one: Presence,
         keys: &[KeyId],
     ) -> Vec<&CertRevocationList<'static>> {
-        let whole = |held: &&Held| held.list.issuing_distribution_point().is_none();
-        let of_it = |held: &&Held| held.key.is_none_or(|key| keys.contains(&key));
+        let unsharded = |held: &&CrlEntry| held.list.issuing_distribution_point().is_none();
+        let of_it = |held: &&CrlEntry| held.key.is_none_or(|key| keys.contains(&key));
         let made = self.0.iter().filter(|held| held.this_update <= at).filter(of_it);
-        let mut lists: Vec<_> = made.filter(|held| names_one == Named::Yes || whole(held)).collect();
+        let mut lists: Vec<_> = made.filter(|held| names_one == Presence::Yes || unsharded(held)).collect();
         // a list of the whole issuer does not replace the one that the leaf names
-        lists.sort_by_key(whole);
+        lists.sort_by_key(unsharded);
         lists.into_iter().map(|held| held.list.as_ref()).collect()
     }
 
     /// Returns true if a list of a whole issuer, verified by one of these keys, holds this serial number. Other lists and the
     /// list's end do not matter: a revoked certificate stays revoked.
-    pub(crate) fn whole_list_holds(&self, serial: &[u8], keys: &[KeyId]) -> bool {
+    pub(crate) fn unsharded_list_holds(&self, serial: &[u8], keys: &[KeyId]) -> bool {
         let signed = self.0.iter().filter(|held| held.key.is_some_and(|key| keys.contains(&key)));
-        let mut whole = signed.filter(|held| held.list.issuing_distribution_point().is_none());
-        whole.any(|held| !matches!(held.list.find_serial(serial), Ok(None)))
+        let mut unsharded = signed.filter(|held| held.list.issuing_distribution_point().is_none());
+        unsharded.any(|held| !matches!(held.list.find_serial(serial), Ok(None)))
     }
 }
 
@@ -306,7 +306,7 @@ impl CrlStore {
     }
 
     /// The lists now.
-    pub fn now(&self) -> Arc<Crls> {
+    pub fn current(&self) -> Arc<Crls> {
         Arc::clone(&self.lists.read().unwrap_or_else(PoisonError::into_inner))
     }
 

@@ -1,8 +1,8 @@
 //! Names of keys: the SHA-256 of a SubjectPublicKeyInfo, which is the same in every certificate of the key. Also all the
 //! names by which a statement may accuse a signer.
 
+use crate::malleability::mirrored_signature;
 use crate::read::{Facts, Role};
-use crate::twin::twin;
 use crate::verify::ALGORITHMS;
 use crate::{Chain, ChainFault, ChainLimits, Family, Thumbprint};
 use base64::Engine;
@@ -74,7 +74,7 @@ impl Chain {
     /// are all keys of its path, or of each path if there are several.
     pub fn signer_id(&self) -> SignerId {
         let leaf = self.leaf();
-        let twin = twin(leaf).map(|der| Thumbprint::of(&der));
+        let twin = mirrored_signature(leaf).map(|der| Thumbprint::of(&der));
         let certificates = std::iter::once(Thumbprint::of(leaf)).chain(twin).collect();
         SignerId { certificates, keys: self.certifying().unwrap_or_default() }
     }
@@ -83,14 +83,14 @@ impl Chain {
     fn certifying(&self) -> Option<Vec<KeyId>> {
         let mut all = self.certificates().iter();
         let (_, leaf) = X509Certificate::from_der(all.next()?).ok()?;
-        let mut rest: Vec<Stated<'_>> = all.filter_map(Stated::read).collect();
+        let mut rest: Vec<IssuerCertificate<'_>> = all.filter_map(IssuerCertificate::read).collect();
         // a root certifies itself, and anyone who trusts it knows what it signed
-        rest.retain(|one| one.certified(&one.certificate).is_none());
+        rest.retain(|one| one.verify_certificate(&one.certificate).is_none());
         let mut keys = vec![KeyId::of(leaf.public_key().raw)];
         let mut below = vec![leaf];
         while let Some(certificate) = below.pop() {
             let (above, others): (Vec<_>, Vec<_>) =
-                rest.into_iter().partition(|one| one.certified(&certificate).is_some());
+                rest.into_iter().partition(|one| one.verify_certificate(&certificate).is_some());
             for one in above {
                 let key = KeyId::of(one.certificate.public_key().raw);
                 if !keys.contains(&key) {
@@ -118,24 +118,24 @@ pub(crate) fn issuing_keys<'c>(
     let Ok((_, leaf)) = X509Certificate::from_der(leaf) else { return Vec::new() };
     let mut named = Vec::new();
     for der in above {
-        named.extend(Stated::read(der).filter(|one| one.is_named(leaf.issuer().as_raw())));
+        named.extend(IssuerCertificate::read(der).filter(|one| one.is_named(leaf.issuer().as_raw())));
     }
     if named.len() > 1 {
-        named.retain(|one| one.certified(&leaf).is_some());
+        named.retain(|one| one.verify_certificate(&leaf).is_some());
     }
     named.iter().map(|one| KeyId::of(one.certificate.public_key().raw)).collect()
 }
 
 /// A certificate of a chain as an issuer of others.
-pub(crate) struct Stated<'c> {
+pub(crate) struct IssuerCertificate<'c> {
     certificate: X509Certificate<'c>,
     key: EndEntityCert<'c>,
 }
 
-impl<'c> Stated<'c> {
-    pub(crate) fn read(der: &'c CertificateDer<'c>) -> Option<Stated<'c>> {
+impl<'c> IssuerCertificate<'c> {
+    pub(crate) fn read(der: &'c CertificateDer<'c>) -> Option<IssuerCertificate<'c>> {
         let (_, certificate) = X509Certificate::from_der(der).ok()?;
-        Some(Stated { certificate, key: EndEntityCert::try_from(der).ok()? })
+        Some(IssuerCertificate { certificate, key: EndEntityCert::try_from(der).ok()? })
     }
 
     pub(crate) fn certificate(&self) -> &X509Certificate<'c> {
@@ -153,16 +153,16 @@ impl<'c> Stated<'c> {
     }
 
     /// Verifies that its key signed this certificate, which names it as issuer.
-    pub(crate) fn certified(&self, below: &X509Certificate<'_>) -> Option<()> {
+    pub(crate) fn verify_certificate(&self, below: &X509Certificate<'_>) -> Option<()> {
         if !self.is_named(below.issuer().as_raw()) {
             return None;
         }
-        self.signed(below.tbs_certificate.as_ref(), below.signature_value.data.as_ref())
+        self.verify_signature(below.tbs_certificate.as_ref(), below.signature_value.data.as_ref())
     }
 
     /// Verifies that its key signed these bytes.
-    pub(crate) fn signed(&self, said: &[u8], signature: &[u8]) -> Option<()> {
-        ALGORITHMS.iter().find_map(|one| self.key.verify_signature(*one, said, signature).ok())
+    pub(crate) fn verify_signature(&self, message: &[u8], signature: &[u8]) -> Option<()> {
+        ALGORITHMS.iter().find_map(|one| self.key.verify_signature(*one, message, signature).ok())
     }
 }
 

@@ -1,8 +1,8 @@
 //! Facts about a leaf that its checked chain proves.
 
-use crate::names::{Within, line_of_uri, within};
-use crate::read::{Facts, Name, Purpose, Role, Signs};
-use crate::twin::twin;
+use crate::malleability::mirrored_signature;
+use crate::names::{SubtreeRelation, line_of_uri, relation_to_subtree};
+use crate::read::{Facts, Name, Purpose, Role, SigningUse};
 use crate::{
     CONTEXTS_TREE, ChainFault, Family, KeyId, PeerFault, PublicKey, Roots, SignerId, SpiffeId, Thumbprint,
     Usage, dns_of_line,
@@ -47,8 +47,8 @@ impl VerifiedLeaf {
         self.thumbprint
     }
 
-    /// The names by which a statement may accuse the signer. They are the thumbprints of the certificate and of its twin,
-    /// which takes no key to make ([`crate::Chain::twin`]). They are also the keys of the certificate and of its path,
+    /// The names by which a statement may accuse the signer. They are the thumbprints of the certificate and of its with_mirrored_signature,
+    /// which takes no key to make ([`crate::Chain::with_mirrored_signature`]). They are also the keys of the certificate and of its path,
     /// without the root's.
     pub fn signer_id(&self) -> &SignerId {
         &self.signer
@@ -93,7 +93,7 @@ impl VerifiedLeaf {
     /// [`LineNotDelegated`].
     pub fn allows_line(&self, line: &Line) -> Result<LineAllowed, LineNotDelegated> {
         let dns = dns_of_line(line);
-        let holds = |tree: &String| within(&dns, tree) == Within::Inside;
+        let holds = |tree: &String| relation_to_subtree(&dns, tree) == SubtreeRelation::Inside;
         match self.lines.contains(line) || self.trees.iter().any(holds) {
             true => Ok(LineAllowed { line: line.clone(), signer: self.thumbprint }),
             false => Err(LineNotDelegated),
@@ -186,7 +186,8 @@ pub(crate) fn check(
     let uris = facts.uris().map(str::to_owned).collect();
     let (not_before, not_after) = window;
     let thumbprint = Thumbprint::of(der);
-    let certificates = std::iter::once(thumbprint).chain(twin(der).map(|der| Thumbprint::of(&der)));
+    let certificates =
+        std::iter::once(thumbprint).chain(mirrored_signature(der).map(|der| Thumbprint::of(&der)));
     let signer = SignerId::new(certificates.collect(), vec![KeyId::of(key.spki())]);
     Ok(VerifiedLeaf {
         usage,
@@ -208,9 +209,9 @@ fn check_purposes(facts: &Facts, usage: Usage) -> Result<(), ChainFault> {
         Role::Issuer { .. } => return Err(ChainFault::WrongRole),
     };
     match (signs, usage.family()) {
-        (Signs::Certificates, _) => return Err(ChainFault::WrongRole),
-        (Signs::No, _) | (Signs::Unsaid, Family::Contexts) => return Err(ChainFault::WrongUsage),
-        (Signs::Yes, _) | (Signs::Unsaid, Family::Tls) => {}
+        (SigningUse::Certificates, _) => return Err(ChainFault::WrongRole),
+        (SigningUse::No, _) | (SigningUse::Unsaid, Family::Contexts) => return Err(ChainFault::WrongUsage),
+        (SigningUse::Yes, _) | (SigningUse::Unsaid, Family::Tls) => {}
     }
     if !facts.purposes.contains(&Purpose::Ours(usage)) {
         return Err(ChainFault::WrongUsage);
@@ -246,7 +247,7 @@ fn lines(facts: &Facts, prefix: &Prefix) -> Result<Vec<Line>, ChainFault> {
 fn trees(facts: &Facts) -> Result<Vec<String>, ChainFault> {
     no_wildcard(facts)?;
     let in_tree = |name: &Name| match name {
-        Name::Dns(dns) => within(dns, CONTEXTS_TREE) == Within::Inside,
+        Name::Dns(dns) => relation_to_subtree(dns, CONTEXTS_TREE) == SubtreeRelation::Inside,
         _ => false,
     };
     match !facts.names.is_empty() && facts.names.iter().all(in_tree) {
@@ -272,7 +273,7 @@ fn check_endpoint(facts: &Facts, usage: Usage) -> Result<(), ChainFault> {
         no_wildcard(facts)?;
     }
     let foreign = |name: &Name| match name {
-        Name::Dns(dns) => within(dns, CONTEXTS_TREE) == Within::Inside,
+        Name::Dns(dns) => relation_to_subtree(dns, CONTEXTS_TREE) == SubtreeRelation::Inside,
         Name::Uri(_) | Name::Address => false,
         Name::Other => true,
     };

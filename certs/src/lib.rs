@@ -18,6 +18,7 @@ mod issue;
 mod key;
 mod key_id;
 mod leaf;
+mod malleability;
 mod names;
 mod oids;
 mod peer;
@@ -30,14 +31,13 @@ mod spiffe;
 mod testing;
 pub mod tls;
 pub mod token;
-mod twin;
 mod usage;
 mod verify;
 
 pub use chain::{Chain, ChainLimits, PemFault, Roots, Thumbprint};
 pub use crl::{
-    CrlFault, CrlLimits, CrlProfile, CrlShards, CrlStore, CrlTaken, Crls, KeptCrls, MAX_CRL_BYTES, MAX_CRLS,
-    MAX_SHARDS, Revoked, crl_pem,
+    CrlFault, CrlLimits, CrlOutcome, CrlProfile, CrlShards, CrlStore, Crls, MAX_CRL_BYTES, MAX_CRLS,
+    MAX_SHARDS, Revoked, VerifiedCrls, crl_pem,
 };
 pub use cross::{CrossCertificate, CrossFault};
 pub use issue::{

@@ -77,20 +77,20 @@ pub(crate) fn line_of_uri(prefix: &Prefix, uri: &str) -> Option<Line> {
 
 /// The relation of a DNS name to a subtree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Within {
+pub(crate) enum SubtreeRelation {
     Inside,
     Outside,
 }
 
 /// The relation of `dns` to the tree of `base` (RFC 5280 §4.2.1.10: labels may be added on the left). Case is ignored in
 /// both.
-pub(crate) fn within(dns: &str, base: &str) -> Within {
+pub(crate) fn relation_to_subtree(dns: &str, base: &str) -> SubtreeRelation {
     let (dns, base) = (dns.as_bytes(), base.as_bytes());
-    let Some(cut) = dns.len().checked_sub(base.len()) else { return Within::Outside };
+    let Some(cut) = dns.len().checked_sub(base.len()) else { return SubtreeRelation::Outside };
     let (left, right) = dns.split_at(cut);
     match right.eq_ignore_ascii_case(base) && left.last().is_none_or(|b| *b == b'.') {
-        true => Within::Inside,
-        false => Within::Outside,
+        true => SubtreeRelation::Inside,
+        false => SubtreeRelation::Outside,
     }
 }
 

@@ -171,7 +171,7 @@ impl PeerRoots {
 
     /// The first second after `at` at which one of these lists ends. Time alone changes no verdict before it.
     pub fn lists_end(&self, at: u64) -> Option<u64> {
-        self.stores().filter_map(|store| store.now().next_end(at)).min()
+        self.stores().filter_map(|store| store.current().next_end(at)).min()
     }
 
     fn stores(&self) -> impl Iterator<Item = &CrlStore> {

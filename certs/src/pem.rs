@@ -10,20 +10,20 @@ pub(crate) fn sections(pem: &str, kind: SectionKind, max_bytes: usize) -> Result
     if pem.len() > max_bytes {
         return Err(PemFault::TooLarge);
     }
-    let mut found = Vec::new();
+    let mut contents = Vec::new();
     for item in <(SectionKind, Vec<u8>)>::pem_slice_iter(pem.as_bytes()) {
         match item {
-            Ok((of, der)) if of == kind => found.push(der),
+            Ok((of, der)) if of == kind => contents.push(der),
             Ok(_) => return Err(PemFault::OtherSection),
             Err(_) => return Err(PemFault::Malformed),
         }
     }
     // The reader skips sections with unknown labels. Count them, so that none is overlooked.
     let begun = pem.split(['\n', '\r']).filter(|line| line.starts_with("-----BEGIN ")).count();
-    match found.len() {
+    match contents.len() {
         n if n != begun => Err(PemFault::OtherSection),
         0 => Err(PemFault::Empty),
-        _ => Ok(found),
+        _ => Ok(contents),
     }
 }
 

@@ -30,12 +30,12 @@ pub(crate) enum Role {
     /// A CA; `may_sign` by keyCertSign, which must be written (RFC 5280 §4.2.1.3).
     Issuer { path_length: Option<u32>, may_sign: bool },
     /// A leaf; `signs` by digitalSignature.
-    Leaf { signs: Signs },
+    Leaf { signs: SigningUse },
 }
 
 /// The permission to sign in the key usage of a leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Signs {
+pub(crate) enum SigningUse {
     /// digitalSignature.
     Yes,
     /// A key usage without digitalSignature.
@@ -64,7 +64,7 @@ impl Purpose {
 
 /// The presence of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Named {
+pub(crate) enum Presence {
     Yes,
     No,
 }
@@ -81,7 +81,7 @@ pub(crate) struct Facts {
     pub(crate) permitted: Option<Vec<String>>,
     pub(crate) spki: Vec<u8>,
     /// The presence of a named revocation list.
-    pub(crate) list: Named,
+    pub(crate) list: Presence,
     pub(crate) marks: Marks,
 }
 
@@ -140,8 +140,8 @@ impl Facts {
             permitted: permitted(certificate)?,
             spki: certificate.public_key().raw.to_vec(),
             list: match certificate.get_extension_unique(&OID_X509_EXT_CRL_DISTRIBUTION_POINTS) {
-                Ok(Some(_)) => Named::Yes,
-                Ok(None) => Named::No,
+                Ok(Some(_)) => Presence::Yes,
+                Ok(None) => Presence::No,
                 Err(_) => return Err(ChainFault::Malformed),
             },
             marks: marks(certificate, limits)?,
@@ -182,12 +182,12 @@ fn role(certificate: &X509Certificate<'_>) -> Result<Role, ChainFault> {
     let may_sign = usage.is_some_and(|usage| usage.key_cert_sign());
     Ok(match basic.map(|extension| extension.value) {
         Some(basic) if basic.ca => Role::Issuer { path_length: basic.path_len_constraint, may_sign },
-        _ if may_sign => Role::Leaf { signs: Signs::Certificates },
+        _ if may_sign => Role::Leaf { signs: SigningUse::Certificates },
         _ => Role::Leaf {
             signs: match usage.map(|usage| usage.digital_signature()) {
-                Some(true) => Signs::Yes,
-                Some(false) => Signs::No,
-                None => Signs::Unsaid,
+                Some(true) => SigningUse::Yes,
+                Some(false) => SigningUse::No,
+                None => SigningUse::Unsaid,
             },
         },
     })
@@ -207,7 +207,7 @@ fn purposes(certificate: &X509Certificate<'_>) -> Result<Vec<Purpose>, ChainFaul
         ocsp_signing,
         other,
     } = extension.value;
-    let mut found = Vec::new();
+    let mut purposes = Vec::new();
     for (present, purpose) in [
         (*any, Purpose::Foreign),
         (*server_auth, Purpose::Ours(Usage::Server)),
@@ -218,14 +218,14 @@ fn purposes(certificate: &X509Certificate<'_>) -> Result<Vec<Purpose>, ChainFaul
         (*ocsp_signing, Purpose::Foreign),
     ] {
         if present {
-            found.push(purpose);
+            purposes.push(purpose);
         }
     }
-    found.extend(other.iter().map(|oid| {
+    purposes.extend(other.iter().map(|oid| {
         let ours = Usage::ALL.into_iter().find(|usage| usage.oid_der() == oid.as_bytes());
         ours.map_or(Purpose::Foreign, Purpose::Ours)
     }));
-    Ok(found)
+    Ok(purposes)
 }
 
 fn marks(certificate: &X509Certificate<'_>, limits: &ChainLimits) -> Result<Marks, ChainFault> {

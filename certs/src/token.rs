@@ -50,13 +50,13 @@ pub struct TokenIssuers {
 
 /// The facts that a valid token proves about the peer that it is bound to. Only [`TokenIssuers::check`] makes one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Vouched {
+pub struct VerifiedToken {
     issuer: String,
     names: Vec<String>,
     expires_at: u64,
 }
 
-impl Vouched {
+impl VerifiedToken {
     /// The issuer's configured name.
     pub fn issuer(&self) -> &str {
         &self.issuer
@@ -168,7 +168,7 @@ impl TokenIssuers {
     /// # Errors
     /// The first [`TokenFault`] in the order of `docs/spec/credentials.md`. The signature is checked before the claims,
     /// except `iss` and `kid`, which select the key.
-    pub fn check(&self, token: &str, bearer: &Bearer<'_>, now: u64) -> Result<Vouched, TokenFault> {
+    pub fn check(&self, token: &str, bearer: &Bearer<'_>, now: u64) -> Result<VerifiedToken, TokenFault> {
         if token.len() > MAX_TOKEN_BYTES {
             return Err(TokenFault::TooLarge);
         }
@@ -180,8 +180,8 @@ impl TokenIssuers {
         let (header, claims) = (object(&header)?, object(&payload)?);
         let (algorithm, kid) = head(header)?;
         let issuer = text(claims, "iss").ok_or(TokenFault::UnknownIssuer)?;
-        let found = self.issuers.iter().find(|known| known.issuer == issuer);
-        let issuer = found.ok_or(TokenFault::UnknownIssuer)?;
+        let known = self.issuers.iter().find(|known| known.issuer == issuer);
+        let issuer = known.ok_or(TokenFault::UnknownIssuer)?;
         let algorithm = TokenAlgorithm::parse(algorithm).filter(|named| issuer.algorithms.contains(named));
         let algorithm = algorithm.ok_or(TokenFault::Algorithm)?;
         let key = issuer.keys.key(kid, algorithm).ok_or(TokenFault::UnknownKey)?;
@@ -192,7 +192,7 @@ impl TokenIssuers {
 
 impl TokenIssuer {
     /// The claims of a token whose signature fits.
-    fn judge(&self, claims: &Object<'_>, bearer: &Bearer<'_>, now: u64) -> Result<Vouched, TokenFault> {
+    fn judge(&self, claims: &Object<'_>, bearer: &Bearer<'_>, now: u64) -> Result<VerifiedToken, TokenFault> {
         if !audiences(claims)?.contains(&self.audience.as_str()) {
             return Err(TokenFault::Audience);
         }
@@ -205,7 +205,7 @@ impl TokenIssuer {
         }
         bound(claims, bearer)?;
         let names = names(claims.get(&self.claim).ok_or(TokenFault::Claims)?)?;
-        Ok(Vouched { issuer: self.name.clone(), names, expires_at })
+        Ok(VerifiedToken { issuer: self.name.clone(), names, expires_at })
     }
 }
 
@@ -279,8 +279,8 @@ fn seconds(claims: &Object<'_>, name: &str) -> Result<Option<u64>, TokenFault> {
     match claims.get(name) {
         None => Ok(None),
         Some(Json::Number(number)) => {
-            let whole = number.as_i64_exact().and_then(|seconds| u64::try_from(seconds).ok());
-            whole.map(Some).ok_or(TokenFault::Claims)
+            let seconds = number.as_i64_exact().and_then(|seconds| u64::try_from(seconds).ok());
+            seconds.map(Some).ok_or(TokenFault::Claims)
         }
         Some(_) => Err(TokenFault::Claims),
     }

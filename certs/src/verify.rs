@@ -3,7 +3,7 @@
 use crate::chain::Root;
 use crate::key_id::issuing_keys;
 use crate::leaf;
-use crate::read::{Facts, Named, Role};
+use crate::read::{Facts, Presence, Role};
 use crate::{Chain, Crls, Family, KeyId, Roots, Thumbprint, Usage, VerifiedLeaf};
 use rustls_pki_types::{CertificateDer, SignatureVerificationAlgorithm, TrustAnchor, UnixTime};
 use std::fmt;
@@ -169,13 +169,13 @@ pub fn verify_chain(chain: &Chain, roots: &Roots, usage: Usage, at: u64) -> Resu
         Facts::check_form(der, limits)?;
     }
     let end = EndEntityCert::try_from(leaf_der).map_err(|error| fault_of(&error))?;
-    let looked_up = roots.crls.as_ref().map(|store| LookedUp {
-        crls: store.now(),
+    let looked_up = roots.crls.as_ref().map(|store| CrlLookup {
+        crls: store.current(),
         named: facts.list,
         keys: issuing_keys(leaf_der, others.iter().chain(roots.certificates())),
     });
     let path = build_path(&end, others, roots, (usage, looked_up.as_ref()), at)?;
-    if looked_up.is_some_and(|of| of.crls.whole_list_holds(end.serial(), &of.keys)) {
+    if looked_up.is_some_and(|of| of.crls.unsharded_list_holds(end.serial(), &of.keys)) {
         return Err(ChainFault::Revoked);
     }
     check_listed(&path, roots)?;
@@ -215,10 +215,10 @@ fn check_listed(path: &Path<'_>, roots: &Roots) -> Result<(), ChainFault> {
 }
 
 /// The lists and keys for the lookup of a leaf.
-struct LookedUp {
+struct CrlLookup {
     crls: Arc<Crls>,
     /// The presence of a revocation list named in the leaf.
-    named: Named,
+    named: Presence,
     /// The keys that its issuer may have.
     keys: Vec<KeyId>,
 }
@@ -233,15 +233,15 @@ fn build_path<'a>(
     end: &EndEntityCert<'_>,
     others: &[CertificateDer<'static>],
     roots: &'a Roots,
-    (usage, crls): (Usage, Option<&LookedUp>),
+    (usage, crls): (Usage, Option<&CrlLookup>),
     at: u64,
 ) -> Result<Path<'a>, ChainFault> {
     // webpki ignores the validity of a root, so only those valid now are offered.
     let (valid, invalid): (Vec<&Root>, Vec<&Root>) =
         roots.roots.iter().partition(|root| (root.not_before..=root.not_after).contains(&at));
-    let found = try_roots(end, others, &valid, crls, usage, at);
-    if invalid.is_empty() || !matches!(found, Err(ChainFault::UnknownIssuer)) {
-        return found;
+    let path = try_roots(end, others, &valid, crls, usage, at);
+    if invalid.is_empty() || !matches!(path, Err(ChainFault::UnknownIssuer)) {
+        return path;
     }
     // If an excluded root would fit, report its fault.
     match try_roots(end, others, &invalid, crls, usage, at) {
@@ -255,7 +255,7 @@ fn try_roots<'a>(
     end: &EndEntityCert<'_>,
     others: &[CertificateDer<'static>],
     roots: &[&'a Root],
-    crls: Option<&LookedUp>,
+    crls: Option<&CrlLookup>,
     usage: Usage,
     at: u64,
 ) -> Result<Path<'a>, ChainFault> {

@@ -1,7 +1,7 @@
 //! `semgate authority init | run | rebuild-index | status | check | mirror | recognise | withdraw | approve | proposals | policy`.
 
+mod approvals;
 mod mirror;
-mod second;
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -29,12 +29,12 @@ pub enum AuthorityJob {
     /// Print the effective settings without binding a port
     Check(ConfigArg),
     /// Approve another person's proposal, which carries it out
-    Approve(second::Approve),
+    Approve(approvals::Approve),
     /// List the proposals that wait for a second person
-    Proposals(second::Proposals),
+    Proposals(approvals::Proposals),
     /// Policies about publishers
     #[command(subcommand)]
-    Policy(second::PolicyJob),
+    Policy(approvals::PublisherPolicyJob),
     /// Copy everything public into a directory of plain files, verified, for any web server
     Mirror(mirror::Mirror),
     /// Recognise another authority for some lines and some time; takes the root, see `semgate trust`
@@ -177,8 +177,8 @@ impl ConfigArg {
     fn load(&self) -> Result<Config, Fault> {
         let usual =
             || [PathBuf::from("./authority/authority.toml"), PathBuf::from("./.semgate/authority.toml")];
-        let found = self.config.clone().or_else(|| usual().into_iter().find(|path| path.exists()));
-        load(&found.unwrap_or_else(|| PathBuf::from("./authority/authority.toml")))
+        let path = self.config.clone().or_else(|| usual().into_iter().find(|path| path.exists()));
+        load(&path.unwrap_or_else(|| PathBuf::from("./authority/authority.toml")))
     }
 }
 

@@ -18,8 +18,8 @@ use tokio_rustls::rustls;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use crate::fault::{Doing, Fault};
-use crate::place::Place;
 use crate::system::{read_chain, read_key, read_roots};
+use crate::up_directory::UpDirectory;
 
 /// The largest answer accepted: a bundle of 256 log entries of 64 KiB is 16 MiB, the most that an authority serves.
 const MAX_ANSWER_BYTES: usize = 20 * 1024 * 1024;
@@ -78,18 +78,18 @@ impl Client {
     ///
     /// # Errors
     /// There is no such agent, or its files cannot be read.
-    pub fn of_agent(place: &Place, name: &str) -> Result<Self, Fault> {
-        let agent = place.agent(name)?;
-        let (cert, key) = (place.path(&agent.cert), place.path(&agent.key));
-        Self::new(&place.path(&place.up().roots), Some((&cert, &key)))
+    pub fn of_agent(up_dir: &UpDirectory, name: &str) -> Result<Self, Fault> {
+        let agent = up_dir.agent(name)?;
+        let (cert, key) = (up_dir.path(&agent.cert), up_dir.path(&agent.key));
+        Self::new(&up_dir.path(&up_dir.up().roots), Some((&cert, &key)))
     }
 
     /// A client without a certificate.
     ///
     /// # Errors
     /// The roots cannot be read.
-    pub fn anonymous(place: &Place) -> Result<Self, Fault> {
-        Self::new(&place.path(&place.up().roots), None)
+    pub fn anonymous(up_dir: &UpDirectory) -> Result<Self, Fault> {
+        Self::new(&up_dir.path(&up_dir.up().roots), None)
     }
 
     /// GET.
@@ -118,13 +118,13 @@ impl Client {
         url: &str,
         body: Vec<u8>,
         each: &mut dyn FnMut(&str),
-    ) -> Result<Followed, Fault> {
+    ) -> Result<StreamedReply, Fault> {
         let headers =
             [("content-type", "application/json"), ("accept", "text/event-stream, application/json")];
-        let fault = |what: Broken| unreachable(url, &what);
+        let fault = |what: ConnectionFault| unreachable(url, &what);
         let opening = self.open(Method::POST, url, &headers, body.into());
         let opened = tokio::time::timeout(PATIENCE, opening).await;
-        let response = opened.map_err(|_| fault(Broken::new("nothing in time")))?.map_err(fault)?;
+        let response = opened.map_err(|_| fault(ConnectionFault::new("nothing in time")))?.map_err(fault)?;
         events(response, each).await.map_err(|what| fault(what.into()))
     }
 
@@ -142,7 +142,7 @@ impl Client {
         match tokio::time::timeout(PATIENCE, self.exchange(method, url, headers, body)).await {
             Ok(Ok(reply)) => Ok(reply),
             Ok(Err(what)) => Err(unreachable(url, &what)),
-            Err(_) => Err(unreachable(url, &Broken::late())),
+            Err(_) => Err(unreachable(url, &ConnectionFault::late())),
         }
     }
 
@@ -152,11 +152,14 @@ impl Client {
         url: &str,
         headers: &[(&str, &str)],
         body: Bytes,
-    ) -> Result<Reply, Broken> {
+    ) -> Result<Reply, ConnectionFault> {
         let response = self.open(method, url, headers, body).await?;
         let (head, body) = response.into_parts();
-        let body =
-            Limited::new(body, MAX_ANSWER_BYTES).collect().await.map_err(|e| Broken::of(&*e))?.to_bytes();
+        let body = Limited::new(body, MAX_ANSWER_BYTES)
+            .collect()
+            .await
+            .map_err(|e| ConnectionFault::of(&*e))?
+            .to_bytes();
         Ok(reply(&head, body))
     }
 
@@ -166,20 +169,20 @@ impl Client {
         url: &str,
         headers: &[(&str, &str)],
         body: Bytes,
-    ) -> Result<Response<Incoming>, Broken> {
+    ) -> Result<Response<Incoming>, ConnectionFault> {
         let uri: Uri = url.parse().map_err(|_| "not a url".to_owned())?;
         let request = request(method, &uri, headers, body)?;
         self.connect(&uri).await?.send(request).await
     }
 
     /// Connects to the server of a URL.
-    async fn connect(&self, uri: &Uri) -> Result<Connection, Broken> {
+    async fn connect(&self, uri: &Uri) -> Result<Connection, ConnectionFault> {
         let (host, port, https) = address(uri)?;
         let tcp = TcpStream::connect((host.as_str(), port)).await.map_err(|e| e.to_string())?;
         tcp.set_nodelay(true).map_err(|e| e.to_string())?;
         if https {
             let name = ServerName::try_from(host).map_err(|e| e.to_string())?;
-            let tls = self.connector.connect(name, tcp).await.map_err(|e| Broken::of(&e))?;
+            let tls = self.connector.connect(name, tcp).await.map_err(|e| ConnectionFault::of(&e))?;
             handshake(TokioIo::new(tls)).await
         } else {
             handshake(TokioIo::new(tcp)).await
@@ -188,7 +191,7 @@ impl Client {
 
     /// The same client over one kept connection.
     pub fn session(self) -> Session {
-        Session { client: self, kept: None }
+        Session { client: self, idle: None }
     }
 }
 
@@ -199,7 +202,7 @@ struct Connection {
 }
 
 impl Connection {
-    async fn send(&mut self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Broken> {
+    async fn send(&mut self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, ConnectionFault> {
         let fault = match self.sender.send_request(request).await {
             Ok(response) => return Ok(response),
             Err(fault) => fault,
@@ -207,22 +210,22 @@ impl Connection {
         // the request does not tell the cause of its cancellation: the connection does
         match self.ended.take() {
             Some(ended) if fault.is_canceled() => match tokio::time::timeout(LAST_WORDS, ended).await {
-                Ok(Ok(Err(why))) => Err(Broken::of(&why)),
-                _ => Err(Broken::of(&fault)),
+                Ok(Ok(Err(why))) => Err(ConnectionFault::of(&why)),
+                _ => Err(ConnectionFault::of(&fault)),
             },
-            _ => Err(Broken::of(&fault)),
+            _ => Err(ConnectionFault::of(&fault)),
         }
     }
 }
 
 /// Reason for a missing answer.
-struct Broken {
+struct ConnectionFault {
     what: String,
     /// The error of TLS.
     tls: Option<rustls::Error>,
 }
 
-impl Broken {
+impl ConnectionFault {
     fn new(what: &str) -> Self {
         Self { what: what.to_owned(), tls: None }
     }
@@ -245,7 +248,7 @@ impl Broken {
     }
 }
 
-impl From<String> for Broken {
+impl From<String> for ConnectionFault {
     fn from(what: String) -> Self {
         Self { what, tls: None }
     }
@@ -254,7 +257,7 @@ impl From<String> for Broken {
 /// A client for many small requests to one server, one after the other.
 pub struct Session {
     client: Client,
-    kept: Option<Connection>,
+    idle: Option<Connection>,
 }
 
 impl Session {
@@ -263,35 +266,40 @@ impl Session {
     /// # Errors
     /// No answer in 40 seconds; an error status is an answer.
     pub async fn get(&mut self, url: &str, max_bytes: u64) -> Result<Reply, Fault> {
-        let kept = self.kept.take();
+        let idle = self.idle.take();
         let max = usize::try_from(max_bytes).unwrap_or(usize::MAX).min(MAX_ANSWER_BYTES);
-        let outcome = tokio::time::timeout(PATIENCE, self.exchange(kept, url, max)).await;
-        outcome.unwrap_or_else(|_| Err(Broken::late())).map_err(|what| unreachable(url, &what))
+        let outcome = tokio::time::timeout(PATIENCE, self.exchange(idle, url, max)).await;
+        outcome.unwrap_or_else(|_| Err(ConnectionFault::late())).map_err(|what| unreachable(url, &what))
     }
 
-    async fn exchange(&mut self, kept: Option<Connection>, url: &str, max: usize) -> Result<Reply, Broken> {
+    async fn exchange(
+        &mut self,
+        idle: Option<Connection>,
+        url: &str,
+        max: usize,
+    ) -> Result<Reply, ConnectionFault> {
         let uri: Uri = url.parse().map_err(|_| "not a url".to_owned())?;
-        let kept = match kept {
+        let idle = match idle {
             Some(mut connection) => connection.sender.ready().await.is_ok().then_some(connection),
             None => None,
         };
-        let (reused, mut connection) = match kept {
+        let (reused, mut connection) = match idle {
             Some(connection) => (true, connection),
             None => (false, self.client.connect(&uri).await?),
         };
-        let asked = || request(Method::GET, &uri, &[], Bytes::new());
-        let response = match connection.send(asked()?).await {
+        let get = || request(Method::GET, &uri, &[], Bytes::new());
+        let response = match connection.send(get()?).await {
             // a server may close an idle connection just as it is used again
             Err(_) if reused => {
                 connection = self.client.connect(&uri).await?;
-                connection.send(asked()?).await
+                connection.send(get()?).await
             }
             other => other,
         };
         let (head, mut body) = response?.into_parts();
         let mut bytes = Vec::new();
         while let Some(frame) = body.frame().await {
-            let Ok(data) = frame.map_err(|e| Broken::of(&e))?.into_data() else { continue };
+            let Ok(data) = frame.map_err(|e| ConnectionFault::of(&e))?.into_data() else { continue };
             let room = max.saturating_add(1).saturating_sub(bytes.len());
             bytes.extend_from_slice(data.get(..room.min(data.len())).unwrap_or_default());
             if bytes.len() > max {
@@ -299,12 +307,12 @@ impl Session {
                 return Ok(reply(&head, bytes.into()));
             }
         }
-        self.kept = Some(connection);
+        self.idle = Some(connection);
         Ok(reply(&head, bytes.into()))
     }
 }
 
-fn unreachable(url: &str, broken: &Broken) -> Fault {
+fn unreachable(url: &str, broken: &ConnectionFault) -> Fault {
     let what = &broken.what;
     match &broken.tls {
         None => Fault::new(format_args!("no answer from `{url}`: {what}"))
@@ -343,11 +351,12 @@ fn request(
     request.body(Full::new(body)).map_err(|e| e.to_string())
 }
 
-async fn handshake<I>(io: I) -> Result<Connection, Broken>
+async fn handshake<I>(io: I) -> Result<Connection, ConnectionFault>
 where
     I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
 {
-    let (sender, connection) = hyper::client::conn::http1::handshake(io).await.map_err(|e| Broken::of(&e))?;
+    let (sender, connection) =
+        hyper::client::conn::http1::handshake(io).await.map_err(|e| ConnectionFault::of(&e))?;
     // ends with the body read from it, or with its session
     let ended = Some(tokio::spawn(connection));
     Ok(Connection { sender, ended })
@@ -360,7 +369,7 @@ fn reply(head: &http::response::Parts, body: Bytes) -> Reply {
 
 /// The result of a request that accepts a stream.
 #[derive(Debug, Clone)]
-pub struct Followed {
+pub struct StreamedReply {
     /// The answer; for a stream, its headers and the data of its last event.
     pub reply: Reply,
     /// True if it was a stream.
@@ -370,13 +379,13 @@ pub struct Followed {
 }
 
 /// Reads events. The gateway writes an event's name before its data, and each piece of data on a line of its own.
-async fn events(response: Response<Incoming>, each: &mut dyn FnMut(&str)) -> Result<Followed, String> {
+async fn events(response: Response<Incoming>, each: &mut dyn FnMut(&str)) -> Result<StreamedReply, String> {
     let (head, mut body) = response.into_parts();
     let streamed = head.headers.get("content-type").is_some_and(|kind| kind == "text/event-stream");
     let mut failed = false;
     if !streamed {
         let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await.map_err(|e| e.to_string())?;
-        return Ok(Followed { reply: reply(&head, body.to_bytes()), streamed, failed });
+        return Ok(StreamedReply { reply: reply(&head, body.to_bytes()), streamed, failed });
     }
     let (mut text, mut last) = (Vec::new(), String::new());
     while let Some(frame) = body.frame().await {
@@ -397,5 +406,5 @@ async fn events(response: Response<Incoming>, each: &mut dyn FnMut(&str)) -> Res
             }
         }
     }
-    Ok(Followed { reply: reply(&head, last.into()), streamed, failed })
+    Ok(StreamedReply { reply: reply(&head, last.into()), streamed, failed })
 }

@@ -1,17 +1,17 @@
 //! `semgate context …`: check, sign and verify on files; publish, fetch, revoke, floor and list at an authority.
 
-mod among;
 mod check;
-mod counted;
 mod diff;
+mod documents;
 mod files;
 mod hunt;
 mod import;
-mod overriding;
-mod paged;
+mod overrides;
+mod paged_listing;
 mod remote;
+mod trusted_roots;
 
-pub use among::Documents;
+pub use documents::Documents;
 pub use remote::{answer, done};
 
 use std::path::PathBuf;
@@ -20,12 +20,12 @@ use clap::{Args, Subcommand};
 
 use crate::client::Client;
 use crate::fault::Fault;
-use crate::place::Place;
+use crate::up_directory::UpDirectory;
 
 /// Contexts: check, sign, publish, verify, revoke
 #[derive(Debug, Subcommand)]
 pub enum ContextJob {
-    Check(check::Check),
+    Check(check::CheckContexts),
     /// Compare two versions: compatibility, and the number that the newer one needs
     Diff(diff::Diff),
     /// Search for a wrong verdict of the comparison
@@ -33,7 +33,7 @@ pub enum ContextJob {
     /// Sign a document with your own context signer
     Sign(files::Sign),
     /// Verify a signed context under roots
-    Verify(files::Verify),
+    Verify(files::VerifyContext),
     /// Publish a document, bare (the authority signs it) or signed
     Publish {
         /// A JSON document, or a signed context
@@ -45,10 +45,10 @@ pub enum ContextJob {
         #[arg(long, requires = "overriding")]
         name: Option<String>,
         #[command(flatten)]
-        at: At,
+        at: AuthorityArgs,
     },
     /// Permit a version that breaks, or is not proven: signed by a named person, logged, public
-    Override(overriding::Override),
+    Override(overrides::Override),
     /// Fetch a published context and verify it
     Fetch {
         /// The URN, or in short `payment:v1.1`
@@ -60,18 +60,18 @@ pub enum ContextJob {
         #[arg(long)]
         proof: bool,
         #[command(flatten)]
-        at: At,
+        at: AuthorityArgs,
         #[command(flatten)]
-        keys: counted::Keys,
+        keys: trusted_roots::Keys,
     },
     /// Revoke a published version, for good
-    Revoke(remote::Act),
+    Revoke(remote::LifecycleAct),
     /// Suspend a published version
-    Suspend(remote::Act),
+    Suspend(remote::LifecycleAct),
     /// Lift a suspension
-    Resume(remote::Act),
+    Resume(remote::LifecycleAct),
     /// Mark a published version as deprecated
-    Retire(remote::Act),
+    Retire(remote::LifecycleAct),
     /// Raise the lowest version of a line that is still allowed
     Floor {
         /// The line: `payment`
@@ -83,7 +83,7 @@ pub enum ContextJob {
         #[arg(long, default_value = "raised by the operator")]
         reason: String,
         #[command(flatten)]
-        at: At,
+        at: AuthorityArgs,
     },
     /// Draft a context from a live MCP server or agent card, to be reviewed and signed
     #[command(subcommand)]
@@ -91,13 +91,13 @@ pub enum ContextJob {
     /// List the published contexts with their status
     List {
         #[command(flatten)]
-        at: At,
+        at: AuthorityArgs,
     },
 }
 
 /// The authority and the caller's identity.
 #[derive(Debug, Args)]
-pub struct At {
+pub struct AuthorityArgs {
     /// The directory of `semgate up`
     #[arg(long, default_value = "./.semgate")]
     dir: PathBuf,
@@ -119,32 +119,36 @@ pub struct At {
 }
 
 /// An authority with a client.
-pub(crate) struct Reach {
+pub(crate) struct AuthorityClient {
     pub(crate) client: Client,
     pub(crate) url: String,
     pub(crate) roots: PathBuf,
 }
 
-impl At {
+impl AuthorityArgs {
     /// The log key in this place's gateway configuration; none for another authority.
     pub(crate) fn log_keys(&self) -> Result<Vec<String>, Fault> {
         match &self.authority {
             Some(_) => Ok(Vec::new()),
-            None => Ok(vec![crate::log::followed(&Place::open(&self.dir)?)?.log_key]),
+            None => Ok(vec![crate::log::followed(&UpDirectory::open(&self.dir)?)?.log_key]),
         }
     }
 
-    pub(crate) fn reach(&self) -> Result<Reach, Fault> {
+    pub(crate) fn reach(&self) -> Result<AuthorityClient, Fault> {
         if let (Some(url), Some(roots)) = (&self.authority, &self.roots) {
             let identity = self.cert.as_deref().zip(self.key.as_deref());
             let client = Client::new(roots, identity)?;
-            return Ok(Reach { client, url: url.trim_end_matches('/').to_owned(), roots: roots.clone() });
+            return Ok(AuthorityClient {
+                client,
+                url: url.trim_end_matches('/').to_owned(),
+                roots: roots.clone(),
+            });
         }
-        let place = Place::open(&self.dir)?;
-        Ok(Reach {
-            client: Client::of_agent(&place, &self.speaker)?,
-            url: place.up().authority_url.clone(),
-            roots: place.path(&place.up().roots),
+        let up_dir = UpDirectory::open(&self.dir)?;
+        Ok(AuthorityClient {
+            client: Client::of_agent(&up_dir, &self.speaker)?,
+            url: up_dir.up().authority_url.clone(),
+            roots: up_dir.path(&up_dir.up().roots),
         })
     }
 }
@@ -164,10 +168,10 @@ pub async fn run(job: ContextJob, json: bool) -> Result<u8, Fault> {
         ContextJob::Publish { file, overriding, name, at } => {
             if let (Some(reason), Some(name)) = (&overriding, &name) {
                 let reach = at.reach()?;
-                if overriding::is_published(&reach, &file).await? {
+                if overrides::is_published(&reach, &file).await? {
                     return remote::publish(&reach, &file, json).await;
                 }
-                let logged = overriding::log(&at, &file, reason, name).await?;
+                let logged = overrides::log(&at, &file, reason, name).await?;
                 let entry = remote::answer(&logged)?;
                 if logged.status == 202 {
                     let waits = remote::done(&logged, json);
@@ -177,13 +181,13 @@ pub async fn run(job: ContextJob, json: bool) -> Result<u8, Fault> {
                     return waits;
                 }
                 let published = remote::publish(&reach, &file, json).await;
-                return published.map_err(|fault| overriding::waits(fault, &entry));
+                return published.map_err(|fault| overrides::waits(fault, &entry));
             }
             remote::publish(&at.reach()?, &file, json).await
         }
         ContextJob::Override(permit) => permit.run(json).await,
         ContextJob::Fetch { context, out, proof, at, keys } => {
-            remote::fetch(&keys.told(&at)?, &context, out.as_deref(), proof, json).await
+            remote::fetch(&keys.resolve(&at)?, &context, out.as_deref(), proof, json).await
         }
         ContextJob::Revoke(act) => act.run("revoke", json).await,
         ContextJob::Suspend(act) => act.run("suspend", json).await,

@@ -10,9 +10,9 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::fault::{Doing, Fault};
-use crate::say::Outcome;
+use crate::say::SendOutcome;
 use crate::up::{self, UpArgs};
-use stage::Stage;
+use stage::DemoStage;
 
 /// The directory of a demo.
 #[derive(Debug, Args)]
@@ -33,22 +33,22 @@ pub enum Expected {
 
 /// A scene after play.
 #[derive(Debug, Serialize)]
-pub struct Played {
+pub struct SceneResult {
     /// Its name in the paper, with the mechanism's id.
     pub scene: &'static str,
     /// The result.
-    pub outcome: Outcome,
+    pub outcome: SendOutcome,
     /// The measurement, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<String>,
     /// The check of verdict, code and delivery.
-    pub right: Right,
+    pub right: SceneVerdict,
 }
 
 /// The result of the check.
 #[derive(Debug, Clone, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
-pub enum Right {
+pub enum SceneVerdict {
     /// As expected.
     Yes,
     /// Not as expected; the text tells the difference.
@@ -70,7 +70,7 @@ pub async fn run(args: DemoArgs, json: bool) -> Result<u8, Fault> {
         None => (std::env::temp_dir().join(format!("semgate-demo-{}", std::process::id())), true),
     };
     let running = up::start(&UpArgs::in_dir(&dir), &|what| tell!("{what}")).await?;
-    let played = play(&running.place, json).await;
+    let played = play(&running.up_dir, json).await;
     let stopped = running.stop().await;
     if throw_away {
         std::fs::remove_dir_all(&dir).doing(format_args!("removing `{}`", dir.display()))?;
@@ -83,8 +83,8 @@ pub async fn run(args: DemoArgs, json: bool) -> Result<u8, Fault> {
     Ok(u8::from(wrong > 0))
 }
 
-async fn play(place: &crate::place::Place, json: bool) -> Result<(usize, usize), Fault> {
-    let stage = Stage::open(place.clone())?;
+async fn play(up_dir: &crate::up_directory::UpDirectory, json: bool) -> Result<(usize, usize), Fault> {
+    let stage = DemoStage::open(up_dir.clone())?;
     let mut count = 0;
     let mut wrong = 0;
     for act in
@@ -92,25 +92,25 @@ async fn play(place: &crate::place::Place, json: bool) -> Result<(usize, usize),
     {
         for played in act(&stage).await? {
             count += 1;
-            wrong += usize::from(played.right != Right::Yes);
+            wrong += usize::from(played.right != SceneVerdict::Yes);
             show(count, &played, json)?;
         }
     }
     Ok((wrong, count))
 }
 
-fn show(number: usize, played: &Played, json: bool) -> Result<(), Fault> {
+fn show(number: usize, played: &SceneResult, json: bool) -> Result<(), Fault> {
     if json {
         out!("{}", serde_json::to_string(played).doing("scene")?);
         return Ok(());
     }
     let mark = match &played.right {
-        Right::Yes => "ok",
-        Right::No(_) => "WRONG",
+        SceneVerdict::Yes => "ok",
+        SceneVerdict::No(_) => "WRONG",
     };
     let measured = played.measured.as_ref().map(|m| format!(" [{m}]")).unwrap_or_default();
     out!("{number:>2} {mark:<5} {}: {}{measured}", played.scene, played.outcome.line());
-    if let Right::No(why) = &played.right {
+    if let SceneVerdict::No(why) = &played.right {
         out!("         {why}");
     }
     Ok(())

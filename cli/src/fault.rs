@@ -81,14 +81,14 @@ impl Fault {
 
     /// The JSON form for `--json`.
     pub fn json(&self) -> Value {
-        let mut said = serde_json::json!({"error": self.message, "hint": self.hint});
-        if let Some(members) = said.as_object_mut().filter(|_| !self.also.is_empty()) {
+        let mut report = serde_json::json!({"error": self.message, "hint": self.hint});
+        if let Some(members) = report.as_object_mut().filter(|_| !self.also.is_empty()) {
             members.insert("also".to_owned(), serde_json::json!(self.also));
         }
-        if let (Some(comparison), Some(members)) = (&self.comparison, said.as_object_mut()) {
+        if let (Some(comparison), Some(members)) = (&self.comparison, report.as_object_mut()) {
             members.insert("comparison".to_owned(), Value::clone(comparison));
         }
-        said
+        report
     }
 
     /// The exit status, never 0.

@@ -1,12 +1,12 @@
 //! `semgate log …`: checks of an authority by strangers, from outside and offline.
 
 mod proof;
+mod root_trust;
 mod source;
-mod split;
 mod witness;
 
-pub use source::{Source, Which, copied, followed, log_verifier, quorum, reach};
-pub use split::{Below, Split, tell_threshold};
+pub use root_trust::{RootTrust, RootTrustArgs, tell_threshold};
+pub use source::{LogArgs, Source, copied, followed, log_verifier, quorum, reach};
 
 use clap::{Args, Subcommand};
 use semgate_statement::head::HeadFault;
@@ -29,7 +29,7 @@ const NOT_VERIFIED: u8 = 4;
 #[derive(Debug, Subcommand)]
 pub enum LogJob {
     /// Replay the log, and compare status lists, floors and checkpoint with those served
-    Verify(Verify),
+    Verify(VerifyLog),
     /// Prove that an entry is in the log, or that the log continues an older one; or check such a proof offline
     Proof(proof::Proof),
     /// Make a log key, or print the verifier key of one in a device, for followers to configure
@@ -40,7 +40,7 @@ pub enum LogJob {
 
 /// The log to verify.
 #[derive(Debug, Args)]
-pub struct Verify {
+pub struct VerifyLog {
     /// The authority's address, that of a mirror, or a mirror's directory; default: the authority of `--dir`
     at: Option<String>,
     /// Accept a log with an expired head if it was valid when that head was issued: for a mirror or a backup to restore from. Nobody may
@@ -48,7 +48,7 @@ pub struct Verify {
     #[arg(long)]
     allow_expired: bool,
     #[command(flatten)]
-    which: Which,
+    which: LogArgs,
 }
 
 /// A log key.
@@ -103,7 +103,7 @@ pub fn run(job: LogJob, json: bool) -> Result<u8, Fault> {
     }
 }
 
-impl Verify {
+impl VerifyLog {
     fn run(self, json: bool) -> Result<u8, Fault> {
         let mut source = self.which.open(self.at.as_deref())?;
         if !json {
@@ -111,7 +111,7 @@ impl Verify {
         }
         let now = now();
         let report = verify_log_or_expired(source.fetch.as_mut(), &source.config, now);
-        let report = report.map_err(|found| match (&found, self.which.lends(self.at.as_deref())) {
+        let report = report.map_err(|found| match (&found, self.which.lending_directory(self.at.as_deref())) {
             (
                 LogFault::Fetch { .. }
                 | LogFault::Moving

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::EnvFilter;
 
-use crate::screen;
+use crate::terminal;
 
 /// Log lines that may wait. At 300 bytes, the usual length, that is 2.5 MB, and a second of the fastest flood of refusals.
 const WAITING: usize = 8_192;
@@ -79,20 +79,20 @@ impl Log {
         let format = format.with_ansi(std::io::stderr().is_terminal()).with_target(false);
         // an error of the log itself could only go to standard error
         let format = format.log_internal_errors(false);
-        format.fmt_fields(screen::log_fields()).init();
+        format.fmt_fields(terminal::log_fields()).init();
         Log { guard }
     }
 
     /// Reports the number of lost lines in the log, once it flows again; for servers.
     pub fn report_losses(&self) {
         let report = || {
-            let (mut told, mut before) = (0, 0);
+            let (mut reported, mut before) = (0, 0);
             loop {
                 std::thread::sleep(LOOK);
                 let lost = lost();
-                if lost == before && lost > told {
+                if lost == before && lost > reported {
                     tracing::warn!(lost, "log lines were lost: standard error was not read, or took nothing");
-                    told = lost;
+                    reported = lost;
                 }
                 before = lost;
             }

@@ -1,19 +1,19 @@
 //! `semgate`: one binary, with a subcommand for each job.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
-/// Prints a line to standard output, see [`screen::shown`]; a reader that has gone away (`semgate … | head`) is no fault, a full disk is.
+/// Prints a line to standard output, see [`terminal::shown`]; a reader that has gone away (`semgate … | head`) is no fault, a full disk is.
 macro_rules! out {
     ($($word:tt)*) => {{
         use std::io::Write;
-        crate::fault::written(writeln!(std::io::stdout(), "{}", crate::screen::shown(format_args!($($word)*))));
+        crate::fault::written(writeln!(std::io::stdout(), "{}", crate::terminal::shown(format_args!($($word)*))));
     }};
 }
 
-/// Prints a line for people on standard error, see [`screen::plain`]; ignores a reader that has gone away.
+/// Prints a line for people on standard error, see [`terminal::plain`]; ignores a reader that has gone away.
 macro_rules! tell {
     ($($word:tt)*) => {{
         use std::io::Write;
-        let _ = writeln!(std::io::stderr(), "{}", crate::screen::plain(&format!($($word)*)));
+        let _ = writeln!(std::io::stderr(), "{}", crate::terminal::plain(&format!($($word)*)));
     }};
 }
 
@@ -37,15 +37,15 @@ mod logging;
 mod memory;
 mod misuse;
 mod names;
-mod place;
 mod policy;
 mod sample_agent;
 mod say;
-mod screen;
 mod signals;
 mod system;
+mod terminal;
 mod trust;
 mod up;
+mod up_directory;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -62,7 +62,7 @@ use crate::fault::{Doing, Fault};
 /// Signs, versions and revokes Shared Contexts, and lets through only what they allow.
 #[derive(Debug, Parser)]
 #[command(name = "semgate", version, propagate_version = true)]
-struct Words {
+struct Cli {
     /// Print results as JSON
     #[arg(long, global = true)]
     json: bool,
@@ -94,13 +94,13 @@ enum Job {
 }
 
 fn main() -> ExitCode {
-    let words = match Words::try_parse() {
+    let words = match Cli::try_parse() {
         Ok(words) => words,
         Err(error) => return misused(&error),
     };
     let json = words.json;
     if json {
-        screen::read_by_machine();
+        terminal::read_by_machine();
     }
     let log = begin_log(&words.job);
     let outcome = run(words);
@@ -124,12 +124,12 @@ fn misused(error: &clap::Error) -> ExitCode {
     let Some(fault) = misuse::fault(error) else { error.exit() };
     let json = std::env::args_os().any(|word| word == "--json");
     if json {
-        screen::read_by_machine();
+        terminal::read_by_machine();
     }
     failed(&fault, json)
 }
 
-fn run(words: Words) -> Result<u8, Fault> {
+fn run(words: Cli) -> Result<u8, Fault> {
     let json = words.json;
     match words.job {
         Job::Up(args) => block_on(up::run(args, json)),
@@ -178,6 +178,6 @@ mod tests {
     /// Clap checks the arguments of a subcommand only when it is used.
     #[test]
     fn the_words_of_every_subcommand_are_consistent() {
-        super::Words::command().debug_assert();
+        super::Cli::command().debug_assert();
     }
 }

@@ -71,7 +71,7 @@ fn names(value: &ContextValue) -> String {
 mod tests {
     use clap::Parser;
 
-    use crate::Words;
+    use crate::Cli;
 
     #[test]
     fn words_that_are_none_are_told_in_one_line_with_a_hint() {
@@ -90,7 +90,7 @@ mod tests {
             (&["up", "--dir"], "`--dir <DIR>` has no value", "`--help` tells what it takes"),
             (&["up", "--dir", "a", "--dir", "b"], "`--dir <DIR>` is given more than once", "`--help`"),
         ] {
-            let refused = Words::try_parse_from([&["semgate"], words].concat()).unwrap_err();
+            let refused = Cli::try_parse_from([&["semgate"], words].concat()).unwrap_err();
             let fault = super::fault(&refused).unwrap();
             assert_eq!(fault.exit_status(), super::MISUSED);
             let shown = fault.to_string();
@@ -111,7 +111,7 @@ mod tests {
         for words in
             [&["semgate", "--help"][..], &["semgate", "--version"], &["semgate"], &["semgate", "context"]]
         {
-            assert!(super::fault(&Words::try_parse_from(words).unwrap_err()).is_none(), "{words:?}");
+            assert!(super::fault(&Cli::try_parse_from(words).unwrap_err()).is_none(), "{words:?}");
         }
     }
 }

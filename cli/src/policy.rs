@@ -19,13 +19,13 @@ use crate::fault::Fault;
 #[derive(Debug, Subcommand)]
 pub enum PolicyJob {
     /// Check if this directory would load; show file, line and fault
-    Check(check::Check),
+    Check(check::CheckPolicies),
     /// Sign a directory as one file, for gateways that demand it, or verify one
     Bundle(bundle::Bundle),
     /// Play cases through the inspection, and list policies that no case decides
     Test(test::Test),
     /// Write a matrix of agents, concepts and performatives, to be committed and reviewed
-    Matrix(matrix::Words),
+    Matrix(matrix::MatrixArgs),
     /// Explain why a message, or a decision in the audit log, is permitted or denied
     Explain(explain::Explain),
     /// Apply other policies to the records of an audit log, and show the changes

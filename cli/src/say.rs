@@ -10,11 +10,11 @@ use semgate_contexts::{Context, ContextUrn, DocumentFault, DocumentLimits, Prefi
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::client::{Client, Followed, Reply};
+use crate::client::{Client, Reply, StreamedReply};
 use crate::fault::{Doing, Fault, REFUSED};
 use crate::names;
-use crate::place::Place;
-use crate::screen;
+use crate::terminal;
+use crate::up_directory::UpDirectory;
 
 /// Says one concept or task to the agent behind the gateway.
 #[derive(Debug, Args)]
@@ -49,27 +49,27 @@ impl Say {
     /// # Errors
     /// There is no verdict; a refusal is the answer [`REFUSED`].
     pub async fn run(self, json: bool) -> Result<u8, Fault> {
-        let place = Place::open(&self.dir)?;
-        let client = Client::of_agent(&place, &self.speaker)?;
+        let up_dir = UpDirectory::open(&self.dir)?;
+        let client = Client::of_agent(&up_dir, &self.speaker)?;
         let urn = names::full_urn(&self.context);
         let performative = match &self.performative {
             Some(named) => named.clone(),
-            None => default_performative(&place, &urn, &self.concept).await,
+            None => default_performative(&up_dir, &urn, &self.concept).await,
         };
         let line = Line {
             performative: &performative,
-            sender: &place.agent(&self.speaker)?.id,
-            receiver: &place.up().sample_agent.id,
+            sender: &up_dir.agent(&self.speaker)?.id,
+            receiver: &up_dir.up().sample_agent.id,
             urn: &urn,
             digest: self.digest.as_deref(),
         };
         let body = line.message(&self.concept, &self.members)?;
-        let url = &place.up().gateway.l8;
+        let url = &up_dir.up().gateway.l8;
         let outcome = if self.stream {
             let followed = client.follow(url, body.into_bytes(), &mut |message| print(message)).await?;
-            Outcome::followed(followed)
+            SendOutcome::followed(followed)
         } else {
-            Outcome::read(&client.post(url, "application/json", body.into_bytes()).await?)
+            SendOutcome::read(&client.post(url, "application/json", body.into_bytes()).await?)
         };
         outcome.print(json)?;
         outcome.status()
@@ -78,7 +78,7 @@ impl Say {
 
 /// Prints a message: JSON for people and machines.
 fn print(message: &str) {
-    out!("{}", screen::json(message));
+    out!("{}", terminal::json(message));
 }
 
 /// Everything in a message but its content.
@@ -141,12 +141,12 @@ pub fn message_id() -> String {
 }
 
 /// The concept's default performative, from the authority; without an answer INFORM, or QUERY for the question of F0-26.
-async fn default_performative(place: &Place, urn: &str, concept: &str) -> String {
+async fn default_performative(up_dir: &UpDirectory, urn: &str, concept: &str) -> String {
     const WANTED: [&str; 4] = ["QUERY", "REQUEST", "INFORM", "PUBLISH"];
     if concept == "ambiguous_parameter" {
         return "QUERY".to_owned();
     }
-    let Some(context) = published(place, urn).await else { return "INFORM".to_owned() };
+    let Some(context) = published(up_dir, urn).await else { return "INFORM".to_owned() };
     let Some(term) = context.term(concept) else { return "INFORM".to_owned() };
     let wanted: &[&str] = match term.kind() {
         semgate_contexts::TermKind::Task => &WANTED[1..],
@@ -158,11 +158,11 @@ async fn default_performative(place: &Place, urn: &str, concept: &str) -> String
 
 /// The document as the authority serves it, with the documents to which it refers, sixteen at most. It only finds the form of its terms, so
 /// it is not verified.
-async fn published(place: &Place, urn: &str) -> Option<Context> {
+async fn published(up_dir: &UpDirectory, urn: &str) -> Option<Context> {
     let (prefix, limits) = (Prefix::default(), DocumentLimits::default());
     let mut others: Vec<Arc<Context>> = Vec::new();
     // each refers to the one after it
-    let mut waiting = vec![payload(place, urn).await?];
+    let mut waiting = vec![payload(up_dir, urn).await?];
     loop {
         let find = |urn: &ContextUrn| others.iter().find(|context| context.urn() == urn).cloned();
         match Context::check_among(waiting.last()?, &prefix, &limits, &find) {
@@ -174,23 +174,23 @@ async fn published(place: &Place, urn: &str) -> Option<Context> {
             Err(DocumentFault::ReferenceMissing { urn, .. })
                 if others.len() + waiting.len() <= limits.max_references =>
             {
-                waiting.push(payload(place, urn.as_str()).await?);
+                waiting.push(payload(up_dir, urn.as_str()).await?);
             }
             Err(_) => return None,
         }
     }
 }
 
-async fn payload(place: &Place, urn: &str) -> Option<Vec<u8>> {
-    let client = Client::anonymous(place).ok()?;
-    let reply = client.get(&format!("{}/v1/contexts/{urn}", place.up().authority_url)).await.ok()?;
+async fn payload(up_dir: &UpDirectory, urn: &str) -> Option<Vec<u8>> {
+    let client = Client::anonymous(up_dir).ok()?;
+    let reply = client.get(&format!("{}/v1/contexts/{urn}", up_dir.up().authority_url)).await.ok()?;
     let jws: Value = serde_json::from_slice(&reply.body).ok()?;
     names::unbase64(jws.get("payload")?.as_str()?)
 }
 
 /// The result of a message.
 #[derive(Debug, Clone, Serialize)]
-pub struct Outcome {
+pub struct SendOutcome {
     /// `ALLOWED` or `REFUSED`.
     pub verdict: &'static str,
     /// The HTTP status.
@@ -218,7 +218,7 @@ pub struct Outcome {
     pub reply: Option<Value>,
 }
 
-impl Outcome {
+impl SendOutcome {
     /// Reads the gateway's answer: a status of 2xx is the agent's own, anything else a problem document.
     pub fn read(reply: &Reply) -> Self {
         let body: Option<Value> = serde_json::from_slice(&reply.body).ok();
@@ -251,7 +251,7 @@ impl Outcome {
     }
 
     /// Reads the end of a stream: its messages were printed, and its last event decides.
-    fn followed(Followed { mut reply, streamed, failed }: Followed) -> Self {
+    fn followed(StreamedReply { mut reply, streamed, failed }: StreamedReply) -> Self {
         if failed {
             // the status of the problem document, as if it were the answer's
             let problem: Option<Value> = serde_json::from_slice(&reply.body).ok();

@@ -78,20 +78,20 @@ pub fn unreadable(path: &Path, why: &std::io::Error) -> Fault {
 ///
 /// # Errors
 /// There is no key.
-pub fn signing_key(place: &str) -> Result<Arc<dyn SigningKey>, Fault> {
-    semgate_authority::signing_key(place).hinted(
-        format_args!("key `{}`", shown(place)),
+pub fn signing_key(location: &str) -> Result<Arc<dyn SigningKey>, Fault> {
+    semgate_authority::signing_key(location).hinted(
+        format_args!("key `{}`", shown(location)),
         "name a PEM file with a P-256 key, as `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256` makes one, or a `pkcs11:` URI as docs/how-to/run-an-authority.md has them",
     )
 }
 
-fn shown(place: &str) -> &str {
-    if in_device(place) { "pkcs11:…" } else { place }
+fn shown(location: &str) -> &str {
+    if in_device(location) { "pkcs11:…" } else { location }
 }
 
 /// Returns true if a key's location is the URI of a device, or was meant to be.
-pub fn in_device(place: &str) -> bool {
-    place.split_once(':').is_some_and(|(scheme, _)| scheme.trim().eq_ignore_ascii_case("pkcs11"))
+pub fn in_device(location: &str) -> bool {
+    location.split_once(':').is_some_and(|(scheme, _)| scheme.trim().eq_ignore_ascii_case("pkcs11"))
 }
 
 /// Creates a new file with this mode.
@@ -128,10 +128,10 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".new");
-    let beside = path.with_file_name(name);
-    write(&beside, bytes)?;
-    let synced = fs::File::open(&beside).and_then(|file| file.sync_all());
-    synced.and_then(|()| fs::rename(&beside, path)).map_err(|why| unwritable(path, &why))
+    let temp = path.with_file_name(name);
+    write(&temp, bytes)?;
+    let synced = fs::File::open(&temp).and_then(|file| file.sync_all());
+    synced.and_then(|()| fs::rename(&temp, path)).map_err(|why| unwritable(path, &why))
 }
 
 /// Makes a directory that others may read, with its parents.

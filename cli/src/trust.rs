@@ -15,13 +15,13 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use semgate_certs::{ChainLimits, RootKey, SigningKey, Thumbprint};
 use semgate_contexts::Prefix;
-use semgate_statement::jws::Many;
+use semgate_statement::jws::MultiJws;
 use semgate_statement::statement::{MAX_STATEMENT_BYTES, TYPE};
 use semgate_statement::{RootAct, RootStatement, SignedStatement, Statement};
 use serde_json::{Value, json};
 
 use crate::authority::print_members as print;
-use crate::context::{At, Reach, answer};
+use crate::context::{AuthorityArgs, AuthorityClient, answer};
 use crate::fault::{Doing, Fault};
 use crate::system::{in_device, read, read_chain, ring_random, signing_key, write};
 
@@ -33,7 +33,7 @@ pub enum TrustJob {
         /// A draft
         file: Option<PathBuf>,
         #[command(flatten)]
-        at: At,
+        at: AuthorityArgs,
     },
     /// Draft the next trust list: the one in effect with these changes
     Draft(Box<draft::ListArgs>),
@@ -42,7 +42,7 @@ pub enum TrustJob {
     /// Draft a lower floor of a line
     LowerFloor(draft::LowerArgs),
     /// Add the signature of a root key to a draft; offline
-    Sign(SignArgs),
+    Sign(SignStatement),
     /// The trust list as a TUF repository, for stock TUF clients
     #[command(subcommand)]
     Tuf(tuf::TufJob),
@@ -51,13 +51,13 @@ pub enum TrustJob {
         /// The signed draft
         file: PathBuf,
         #[command(flatten)]
-        at: At,
+        at: AuthorityArgs,
     },
 }
 
 /// A signature.
 #[derive(Debug, Args)]
-pub struct SignArgs {
+pub struct SignStatement {
     /// The draft; the signature is added to this file
     file: PathBuf,
     /// The root key: a PEM file, or a `pkcs11:` URI (RFC 7512)
@@ -86,12 +86,12 @@ pub async fn run(job: TrustJob, json: bool) -> Result<u8, Fault> {
     Ok(0)
 }
 
-async fn submit(file: &Path, at: &At, json: bool) -> Result<(), Fault> {
+async fn submit(file: &Path, at: &AuthorityArgs, json: bool) -> Result<(), Fault> {
     let (jws, _) = read_draft(file)?;
     hand_in(&jws, &at.reach()?, json).await
 }
 
-async fn hand_in(jws: &Many, reach: &Reach, json: bool) -> Result<(), Fault> {
+async fn hand_in(jws: &MultiJws, reach: &AuthorityClient, json: bool) -> Result<(), Fault> {
     let text = jws.to_text().doing("draft")?;
     let url = format!("{}/v1/trust", reach.url);
     let reply = reach.client.post(&url, "application/jose+json", text.into_bytes()).await?;
@@ -99,11 +99,11 @@ async fn hand_in(jws: &Many, reach: &Reach, json: bool) -> Result<(), Fault> {
     Ok(())
 }
 
-impl SignArgs {
+impl SignStatement {
     fn run(self, json: bool) -> Result<(), Fault> {
-        let (mut jws, said) = read_draft(&self.file)?;
+        let (mut jws, statement) = read_draft(&self.file)?;
         let (root, key) = root_key(&self.key, self.cert.as_deref(), "--cert")?;
-        let in_list = match &said.act {
+        let in_list = match &statement.act {
             RootAct::Keys(list) => list.roots.iter().any(|der| Thumbprint::of(der) == root.thumbprint()),
             _ => root.is_self_issued(),
         };
@@ -121,20 +121,24 @@ impl SignArgs {
         jws.sign(key.as_ref(), &root.thumbprint(), &ring_random()).doing("signature")?;
         let text = jws.to_text().doing("draft")?;
         write(&self.file, text.as_bytes())?;
-        show(&(jws, said), json);
+        show(&(jws, statement), json);
         Ok(())
     }
 }
 
 /// A root key with its certificate: the named one, or `KEY.pem` beside it.
-fn root_key(place: &str, cert: Option<&Path>, option: &str) -> Result<(RootKey, Arc<dyn SigningKey>), Fault> {
+fn root_key(
+    location: &str,
+    cert: Option<&Path>,
+    option: &str,
+) -> Result<(RootKey, Arc<dyn SigningKey>), Fault> {
     let named = || format!("name the certificate of this key with `{option}`");
-    if cert.is_none() && in_device(place) {
+    if cert.is_none() && in_device(location) {
         return Err(Fault::new("a key in a token has no certificate beside it").hint(named()));
     }
-    let cert = cert.map_or_else(|| Path::new(place).with_extension("pem"), Path::to_path_buf);
+    let cert = cert.map_or_else(|| Path::new(location).with_extension("pem"), Path::to_path_buf);
     let chain = read_chain(&cert)?;
-    let key = signing_key(place)?;
+    let key = signing_key(location)?;
     let root = chain.certificates().first().ok_or_else(|| Fault::new("there is no certificate"))?;
     let root = RootKey::of(root, &ChainLimits::default()).hinted(
         format_args!("`{}`", cert.display()),
@@ -142,16 +146,16 @@ fn root_key(place: &str, cert: Option<&Path>, option: &str) -> Result<(RootKey, 
     )?;
     if root.key() != key.public() {
         return Err(
-            Fault::new(format_args!("`{place}` is not the key of `{}`", cert.display())).hint(named())
+            Fault::new(format_args!("`{location}` is not the key of `{}`", cert.display())).hint(named())
         );
     }
     Ok((root, key))
 }
 
 /// A draft with its signatures.
-fn read_draft(file: &Path) -> Result<(Many, RootStatement), Fault> {
+fn read_draft(file: &Path) -> Result<(MultiJws, RootStatement), Fault> {
     let what = || format!("`{}`", file.display());
-    let jws = Many::read(read(file)?.trim().as_bytes(), TYPE, MAX_STATEMENT_BYTES).map_err(|fault| {
+    let jws = MultiJws::read(read(file)?.trim().as_bytes(), TYPE, MAX_STATEMENT_BYTES).map_err(|fault| {
         Fault::new(format_args!("{}: {fault}", what())).hint("make one with `semgate trust draft`")
     })?;
     let signed = SignedStatement::of_root(jws.clone(), &Prefix::default()).doing(what())?;
@@ -161,8 +165,8 @@ fn read_draft(file: &Path) -> Result<(Many, RootStatement), Fault> {
     }
 }
 
-fn show((jws, said): &(Many, RootStatement), json: bool) {
-    let mut shown = said_as(said);
+fn show((jws, statement): &(MultiJws, RootStatement), json: bool) {
+    let mut shown = statement_json(statement);
     let signed: Vec<String> = jws.claimed().map(|key| key.to_string()).collect();
     if let Some(members) = shown.as_object_mut() {
         members.insert("signed_by".to_owned(), json!(signed));
@@ -171,11 +175,11 @@ fn show((jws, said): &(Many, RootStatement), json: bool) {
 }
 
 /// The content of a statement, for people to read before they sign.
-fn said_as(said: &RootStatement) -> Value {
+fn statement_json(statement: &RootStatement) -> Value {
     let mut shown = json!({
-        "kind": said.kind(), "authority": said.authority, "number": said.number, "reason": said.reason,
+        "kind": statement.kind(), "authority": statement.authority, "number": statement.number, "reason": statement.reason,
     });
-    let more = match &said.act {
+    let more = match &statement.act {
         RootAct::Keys(list) => json!({
             "threshold": list.threshold,
             "roots": list.roots.iter().map(|der| Thumbprint::of(der).to_string()).collect::<Vec<_>>(),

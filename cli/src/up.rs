@@ -15,8 +15,8 @@ use serde_json::json;
 use crate::client::Client;
 use crate::context::answer;
 use crate::fault::{Doing, Fault};
-use crate::place::{Place, UP_JSON, UpFile, write_up};
 use crate::signals;
+use crate::up_directory::{UP_JSON, UpDirectory, UpFile, write_up};
 
 pub use layout::OPERATOR;
 
@@ -59,7 +59,7 @@ impl UpArgs {
 /// The fault that kept a part from starting, or stopped it.
 pub async fn run(args: UpArgs, json: bool) -> Result<u8, Fault> {
     let running = start(&args, &|what| tell!("{what}")).await?;
-    let up = running.place.up();
+    let up = running.up_dir.up();
     if json {
         out!("{}", serde_json::to_string(up).doing("`up.json`")?);
     } else {
@@ -86,7 +86,7 @@ fn show(up: &UpFile) {
 /// All parts, running.
 pub struct Running {
     /// Where it is.
-    pub place: Place,
+    pub up_dir: UpDirectory,
     parts: parts::Parts,
     _lock: std::fs::File,
 }
@@ -128,8 +128,8 @@ pub async fn start(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Running, Fault>
     let up = up_file(&layout, authority_url, &gateway);
     until_ready(&operator, &up.admin_url).await?;
     write_up(&args.dir, &up)?;
-    let place = Place::open(&args.dir)?;
-    Ok(Running { place, parts, _lock: lock })
+    let up_dir = UpDirectory::open(&args.dir)?;
+    Ok(Running { up_dir, parts, _lock: lock })
 }
 
 /// Publishes every shipped context and raises the floor of `payment` to v1.1 at least; a repetition does nothing.
@@ -179,9 +179,9 @@ async fn until_ready(client: &Client, admin: &str) -> Result<(), Fault> {
 fn up_file(layout: &layout::Layout, authority_url: String, gateway: &parts::GatewayAt) -> UpFile {
     UpFile {
         authority_url,
-        gateway: crate::place::GatewayUrls { l8: gateway.l8.clone(), a2a: gateway.a2a.clone() },
+        gateway: crate::up_directory::GatewayUrls { l8: gateway.l8.clone(), a2a: gateway.a2a.clone() },
         admin_url: format!("http://{}", gateway.admin),
-        sample_agent: crate::place::SampleAgent {
+        sample_agent: crate::up_directory::SampleAgent {
             id: layout::spiffe(layout::SAMPLE_AGENT),
             url: format!("http://{}", layout.agent),
         },

@@ -78,8 +78,8 @@ mod tests {
     fn the_variants_of_a_character_are_all_that_are_the_same() {
         for c in ['a', 'K', 's', '\u{17f}', 'i', '\u{e9}', '\u{3c3}', '1', '\u{6f22}'] {
             let all: Vec<char> = ('\0'..=char::MAX).filter(|other| fold(*other) == fold(c)).collect();
-            let told = variants(c);
-            assert_eq!(if told.is_empty() { vec![c] } else { told.to_vec() }, all, "{c}");
+            let listed = variants(c);
+            assert_eq!(if listed.is_empty() { vec![c] } else { listed.to_vec() }, all, "{c}");
         }
     }
 

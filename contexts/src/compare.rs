@@ -9,28 +9,28 @@
 //! value that the first takes and the second does not. Work is counted and bounded; the caller's clock is a second bound
 //! below the count.
 
+mod automata;
 mod budget;
+mod cancel;
+mod case_collisions;
 mod changes;
 mod decimal;
 mod document;
 mod formats;
 mod formula;
-mod fresh;
+mod free_text_marks;
 pub(crate) mod hunt;
 mod limits;
-mod marks;
+mod new_names;
 mod pair;
 mod read;
 mod solve;
-mod stop;
-mod twins;
 mod verdict;
-mod words;
 
+pub use cancel::{CancelOnDrop, CancelToken};
 pub use document::{compare, compare_as};
 pub use hunt::{Hunt, Wrong};
 pub use limits::CompareLimits;
-pub use stop::{Stop, StopWhenDropped};
 pub use verdict::{Change, Comparison, Part, Role, Verdict, Witness};
 
 #[cfg(test)]

@@ -97,7 +97,7 @@ impl DocumentLimits {
 
 /// The lookup of contexts that a document refers to. It must return only contexts that the caller has verified; the digest is
 /// compared here.
-pub type Referenced<'r> = dyn Fn(&ContextUrn) -> Option<Arc<Context>> + 'r;
+pub type ContextResolver<'r> = dyn Fn(&ContextUrn) -> Option<Arc<Context>> + 'r;
 
 /// A checked, compiled context document. Nothing in it can be changed; share it by `Arc`.
 #[derive(Debug)]
@@ -132,7 +132,7 @@ impl Context {
         bytes: &[u8],
         prefix: &Prefix,
         limits: &DocumentLimits,
-        others: &Referenced<'_>,
+        others: &ContextResolver<'_>,
     ) -> Result<Context, DocumentFault> {
         let value = json::read(bytes, &limits.reader()).map_err(DocumentFault::Json)?.to_value();
         let canonical = jcs(&value).map_err(DocumentFault::Canonical)?;
@@ -148,7 +148,7 @@ impl Context {
         bytes: &[u8],
         prefix: &Prefix,
         limits: &DocumentLimits,
-        others: &Referenced<'_>,
+        others: &ContextResolver<'_>,
     ) -> Result<Context, DocumentFault> {
         let value = json::read(bytes, &limits.reader()).map_err(DocumentFault::Json)?.to_value();
         let canonical = jcs(&value).map_err(DocumentFault::Canonical)?;
@@ -164,7 +164,7 @@ impl Context {
         bytes: &[u8],
         prefix: &Prefix,
         limits: &DocumentLimits,
-        others: &Referenced<'_>,
+        others: &ContextResolver<'_>,
     ) -> Vec<DocumentFault> {
         let Err(first) = Context::check_among(bytes, prefix, limits, others) else { return Vec::new() };
         let Ok(value) = json::read(bytes, &limits.reader()).map(|json| json.to_value()) else {
@@ -202,7 +202,7 @@ impl Context {
         canonical: Vec<u8>,
         prefix: &Prefix,
         limits: &DocumentLimits,
-        others: &Referenced<'_>,
+        others: &ContextResolver<'_>,
     ) -> Result<Context, DocumentFault> {
         if canonical.len() > limits.max_payload_bytes {
             return Err(DocumentFault::TooLarge { bytes: canonical.len(), limit: limits.max_payload_bytes });

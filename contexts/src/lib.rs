@@ -21,8 +21,10 @@ pub mod urn;
 
 pub use canonical::CanonicalFault;
 pub use digest::{Digest, DigestFault};
-pub use document::{Context, DocumentFault, DocumentLimits, RESERVED_NAMES, Referenced};
+pub use document::{Context, ContextResolver, DocumentFault, DocumentLimits, RESERVED_NAMES};
 pub use performative::{Performative, PerformativeSet, UnknownPerformative};
 pub use schema::{ContentFault, SchemaFault, SchemaLimits, WorkBudget};
-pub use term::{Field, FieldType, Format, NAMING_MEMBERS, NotTaken, Shape, Term, TermKind, Unfit};
+pub use term::{
+    Field, FieldType, Format, InstanceFault, NAMING_MEMBERS, PerformativeNotTaken, Shape, Term, TermKind,
+};
 pub use urn::{ContextUrn, Line, Prefix, UrnFault, Version};

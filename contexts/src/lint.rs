@@ -70,8 +70,8 @@ impl Sides {
 /// Every warning of a document, in its order.
 #[must_use]
 pub fn lint(context: &Context) -> Vec<Warning> {
-    let mut found = Vec::new();
-    let Ok(mut document) = serde_json::from_slice::<Value>(context.bytes()) else { return found };
+    let mut warnings = Vec::new();
+    let Ok(mut document) = serde_json::from_slice::<Value>(context.bytes()) else { return warnings };
     let mut roots = Vec::new();
     for term in context.terms() {
         let name = term.name().to_owned();
@@ -84,8 +84,8 @@ pub fn lint(context: &Context) -> Vec<Warning> {
             }
         }
     }
-    found.extend(context.terms().flat_map(naming));
-    let reached = reached(&mut document, &roots);
+    warnings.extend(context.terms().flat_map(naming));
+    let reached = reachable_schemas(&mut document, &roots);
     let defs = document.get("$defs").and_then(Value::as_object).into_iter().flatten();
     // no party relies on an unreferenced definition, until something refers to it
     roots.extend(defs.map(|(name, _)| (vec!["$defs".to_owned(), name.clone()], Sides::default())));
@@ -94,9 +94,9 @@ pub fn lint(context: &Context) -> Vec<Warning> {
         if !sides.answers {
             sides.accepts = true;
         }
-        schemas(&mut document, &path, &mut |map, path| one(map, path, sides, &mut found));
+        schemas(&mut document, &path, &mut |map, path| lint_schema(map, path, sides, &mut warnings));
     }
-    found
+    warnings
 }
 
 /// Members of a term that native L8 and A2A read as the name of its type.
@@ -116,7 +116,7 @@ fn naming(term: &Term) -> impl Iterator<Item = Warning> {
 }
 
 /// The parties that rely on each named schema, by path, directly or through references.
-fn reached(document: &mut Value, roots: &[(Vec<String>, Sides)]) -> BTreeMap<Vec<String>, Sides> {
+fn reachable_schemas(document: &mut Value, roots: &[(Vec<String>, Sides)]) -> BTreeMap<Vec<String>, Sides> {
     let mut reached: BTreeMap<Vec<String>, Sides> = BTreeMap::new();
     let mut waiting = roots.to_vec();
     while let Some((path, sides)) = waiting.pop() {
@@ -147,8 +147,8 @@ fn schemas(document: &mut Value, path: &[String], visit: &mut Visit<'_>) {
     let Ok(()) = walked;
 }
 
-fn one(map: &Map<String, Value>, path: &[String], sides: Sides, found: &mut Vec<Warning>) {
-    let mut warn = |rule, what| found.push(Warning { pointer: pointer(path), rule, what });
+fn lint_schema(map: &Map<String, Value>, path: &[String], sides: Sides, warnings: &mut Vec<Warning>) {
+    let mut warn = |rule, what| warnings.push(Warning { pointer: pointer(path), rule, what });
     if is(map, "number") && !["multipleOf", "enum", "const"].iter().any(|keyword| map.contains_key(*keyword))
     {
         warn(
@@ -157,10 +157,10 @@ fn one(map: &Map<String, Value>, path: &[String], sides: Sides, found: &mut Vec<
         );
     }
     if sides.accepts {
-        accepted(map, &mut warn);
+        warn_accepted(map, &mut warn);
     }
     if sides.answers {
-        answered(map, path, &mut warn);
+        warn_answered(map, path, &mut warn);
     }
 }
 
@@ -180,7 +180,7 @@ fn is_open(map: &Map<String, Value>) -> bool {
 }
 
 /// Warns about content from callers: a later minor version can take nothing back.
-fn accepted(map: &Map<String, Value>, warn: &mut dyn FnMut(&'static str, &'static str)) {
+fn warn_accepted(map: &Map<String, Value>, warn: &mut dyn FnMut(&'static str, &'static str)) {
     let has = |keyword: &str| map.contains_key(keyword);
     let short = map.get("format").and_then(Value::as_str).is_some_and(|format| SHORT.contains(&format));
     if is(map, "string") && !short && !BOUNDING.iter().any(|keyword| has(keyword)) {
@@ -209,7 +209,11 @@ fn accepted(map: &Map<String, Value>, warn: &mut dyn FnMut(&'static str, &'stati
 }
 
 /// Warns about content for callers: a later minor version can add nothing.
-fn answered(map: &Map<String, Value>, path: &[String], warn: &mut dyn FnMut(&'static str, &'static str)) {
+fn warn_answered(
+    map: &Map<String, Value>,
+    path: &[String],
+    warn: &mut dyn FnMut(&'static str, &'static str),
+) {
     let has = |keyword: &str| map.contains_key(keyword);
     if has("enum") || has("x-code-list") {
         warn(

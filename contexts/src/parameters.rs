@@ -8,8 +8,8 @@ impl Context {
     pub fn each_parameter<'c>(&'c self, mut see: impl FnMut(&'c str, &'c Field)) {
         for term in self.terms() {
             // parameters come before results
-            let asked = if term.kind() == TermKind::Task { 1 } else { usize::MAX };
-            for shape in term.shapes().take(asked) {
+            let count = if term.kind() == TermKind::Task { 1 } else { usize::MAX };
+            for shape in term.shapes().take(count) {
                 each(shape.fields(), &mut see);
             }
         }

@@ -5,10 +5,11 @@
 //! (`custom`), patterns among them (`matcher`). `docs/spec/context-document.md` lists the schemas that the profile takes and
 //! refuses.
 
-mod borrow;
 mod casing;
 mod check;
+mod cost;
 mod custom;
+mod datetime;
 mod emit;
 mod fault;
 mod fields;
@@ -16,36 +17,35 @@ mod free_text;
 mod limits;
 mod matcher;
 mod meter;
-mod moment;
 mod node;
 mod pattern;
 mod plain;
 mod source;
 mod validator;
 mod vocabulary;
-mod work;
+mod walk;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-pub(crate) use borrow::each_schema;
-pub(crate) use casing::{Casing, Place};
+pub(crate) use casing::{Casing, CasingNode};
 pub(crate) use check::{MUST_BE_SEEN, pointer};
 pub(crate) use custom::{is_multiple, is_refused};
 pub use custom::{is_refused as refused_in_free_text, is_unseen};
-pub(crate) use fault::Located;
+pub(crate) use fault::LocatedFault;
 pub use fault::{ContentFault, SchemaFault};
 pub(crate) use fields::bytes as field_bytes;
 pub(crate) use free_text::{FreeText, View};
 pub use limits::SchemaLimits;
-pub use meter::{Spent, WorkBudget};
+pub use meter::{BudgetExhausted, WorkBudget};
 #[doc(hidden)]
 pub use plain::{Plain, compile_plain};
 pub(crate) use source::types;
 pub(crate) use validator::Validator;
 pub use vocabulary::FORMATS;
+pub(crate) use walk::each_schema;
 
 use crate::term::FieldType;
 use matcher::Matchers;
@@ -53,7 +53,7 @@ use source::Source;
 use validator::{Keywords, Validators};
 
 /// One schema of a document that content can be checked against.
-pub(crate) struct Wanted<'d> {
+pub(crate) struct SchemaRequest<'d> {
     /// Its location, as segments of a JSON Pointer.
     pub(crate) path: Vec<&'d str>,
     pub(crate) schema: &'d Value,
@@ -63,7 +63,7 @@ pub(crate) struct Wanted<'d> {
 
 /// The compiled parts of one schema.
 #[derive(Debug)]
-pub(crate) struct Compiled {
+pub(crate) struct CompiledSchema {
     pub(crate) validator: Validator,
     pub(crate) fields: FieldType,
     pub(crate) casing: Casing,
@@ -81,8 +81,8 @@ pub(crate) struct Parts<'d> {
 
 /// The compiled parts of all wanted schemas, in their order, and an estimate of their bytes.
 #[derive(Debug)]
-pub(crate) struct CompiledAll {
-    pub(crate) each: Vec<Compiled>,
+pub(crate) struct CompiledSchemas {
+    pub(crate) schemas: Vec<CompiledSchema>,
     pub(crate) bytes: u64,
 }
 
@@ -92,9 +92,9 @@ const CASE_NAME_BYTES: u64 = 200;
 /// Checks all schemas of a document and compiles the wanted ones.
 pub(crate) fn compile<'d>(
     parts: &Parts<'d>,
-    wanted: &[Wanted<'d>],
+    wanted: &[SchemaRequest<'d>],
     limits: &SchemaLimits,
-) -> Result<CompiledAll, Located> {
+) -> Result<CompiledSchemas, LocatedFault> {
     let source = Source::new(parts.defs, parts.concepts, parts.codes);
     let matchers = Matchers::new(limits);
     if let Some(first) = check_all(&source, parts, wanted, &matchers).into_iter().next() {
@@ -112,9 +112,9 @@ pub(crate) fn compile<'d>(
     let definitions = emitter.definitions();
     let of_root = |(which, fault): (Option<usize>, SchemaFault)| {
         let path = which.and_then(|which| wanted.get(which)).map(|want| check::pointer(&want.path));
-        Located { path: path.unwrap_or_default(), fault }
+        LocatedFault { path: path.unwrap_or_default(), fault }
     };
-    let measure = work::bound(&roots, &definitions, &matchers, limits).map_err(of_root)?;
+    let measure = cost::bound(&roots, &definitions, &matchers, limits).map_err(of_root)?;
     let mut bytes = measure.bytes.saturating_add(matchers.bytes());
     let within = |bytes: u64| match limits.max_compiled_bytes {
         limit if bytes > limit => {
@@ -129,17 +129,17 @@ pub(crate) fn compile<'d>(
     let validators =
         Validators::compile(roots, definitions, &keywords, measure.member_steps).map_err(of_root)?;
 
-    let mut places = free_text::Places::new(&source);
+    let mut places = free_text::FreeTextReader::new(&source);
     let starts: Vec<usize> = wanted.iter().map(|want| places.add(want.schema)).collect();
     let map = Arc::new(places.finish());
 
-    let mut casing = casing::Places::new(&source, limits);
+    let mut casing = casing::CasingReader::new(&source, limits);
     let mut each = Vec::with_capacity(wanted.len());
     for ((want, validator), start) in wanted.iter().zip(validators).zip(starts) {
         let fields = fields::describe(&source, want.schema);
         bytes = bytes.saturating_add(fields::bytes(&fields));
         within(bytes)?;
-        each.push(Compiled {
+        each.push(CompiledSchema {
             validator,
             fields,
             casing: casing.read(want.schema).map_err(|fault| located(want, fault))?,
@@ -149,16 +149,16 @@ pub(crate) fn compile<'d>(
     }
     bytes = bytes.saturating_add(CASE_NAME_BYTES.saturating_mul(casing.names() as u64));
     within(bytes)?;
-    Ok(CompiledAll { each, bytes })
+    Ok(CompiledSchemas { schemas: each, bytes })
 }
 
 /// The schemas that the validator compiles for the wanted ones, and the definitions that they name. The document was checked
 /// before.
 pub(crate) fn emitted<'d>(
     parts: &Parts<'d>,
-    wanted: &[Wanted<'d>],
+    wanted: &[SchemaRequest<'d>],
     limits: &SchemaLimits,
-) -> Result<(Vec<Value>, BTreeMap<String, Value>), Located> {
+) -> Result<(Vec<Value>, BTreeMap<String, Value>), LocatedFault> {
     let source = Source::new(parts.defs, parts.concepts, parts.codes);
     let mut emitter = emit::Emitter::new(&source, limits);
     let roots = wanted.iter().map(|want| emitter.root(want.schema, &want.path)).collect::<Result<_, _>>()?;
@@ -167,7 +167,11 @@ pub(crate) fn emitted<'d>(
 
 /// Every fault of the schemas that one pass finds, in order and at most 256: of vocabulary, bounds, references, and closing.
 /// Only [`compile`] finds faults of a document as a whole, such as its bounds on work.
-pub(crate) fn faults<'d>(parts: &Parts<'d>, wanted: &[Wanted<'d>], limits: &SchemaLimits) -> Vec<Located> {
+pub(crate) fn faults<'d>(
+    parts: &Parts<'d>,
+    wanted: &[SchemaRequest<'d>],
+    limits: &SchemaLimits,
+) -> Vec<LocatedFault> {
     let source = Source::new(parts.defs, parts.concepts, parts.codes);
     let mut faults = check_all(&source, parts, wanted, &Matchers::new(limits));
     // a reference that leads nowhere, or back to itself, cannot be followed
@@ -195,9 +199,9 @@ pub(crate) fn faults<'d>(parts: &Parts<'d>, wanted: &[Wanted<'d>], limits: &Sche
 fn check_all<'d>(
     source: &Source<'d>,
     parts: &Parts<'d>,
-    wanted: &[Wanted<'d>],
+    wanted: &[SchemaRequest<'d>],
     matchers: &Matchers,
-) -> Vec<Located> {
+) -> Vec<LocatedFault> {
     let mut checker = check::Checker::new(source, matchers);
     for (name, schema) in parts.defs {
         checker.schema(schema, &["$defs", name], false);
@@ -208,8 +212,8 @@ fn check_all<'d>(
     checker.faults()
 }
 
-fn located(want: &Wanted<'_>, fault: SchemaFault) -> Located {
-    Located { path: check::pointer(&want.path), fault }
+fn located(want: &SchemaRequest<'_>, fault: SchemaFault) -> LocatedFault {
+    LocatedFault { path: check::pointer(&want.path), fault }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::json::{Json, Object};
 use crate::performative::{Performative, PerformativeSet};
-use crate::schema::{Casing, ContentFault, FreeText, Spent, Validator, WorkBudget};
+use crate::schema::{BudgetExhausted, Casing, ContentFault, FreeText, Validator, WorkBudget};
 
 /// The members that name the type of an instance where its binding does not: in native L8 and A2A. They are not part of the
 /// instance.
@@ -34,18 +34,18 @@ pub struct Term {
 
 /// The term does not declare that it takes this performative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotTaken {
+pub struct PerformativeNotTaken {
     /// The refused performative.
     pub performative: Performative,
 }
 
-impl fmt::Display for NotTaken {
+impl fmt::Display for PerformativeNotTaken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the performative `{}` is not taken here", self.performative)
     }
 }
 
-impl std::error::Error for NotTaken {}
+impl std::error::Error for PerformativeNotTaken {}
 
 impl Term {
     pub(crate) fn retired(&self) -> Self {
@@ -75,18 +75,18 @@ impl Term {
     /// performative and its results for an answering one.
     ///
     /// # Errors
-    /// [`NotTaken`] if the term does not declare the performative.
-    pub fn side(&self, performative: Performative) -> Result<&Shape, NotTaken> {
+    /// [`PerformativeNotTaken`] if the term does not declare the performative.
+    pub fn side(&self, performative: Performative) -> Result<&Shape, PerformativeNotTaken> {
         self.shapes
             .iter()
             .find(|shape| shape.performatives.contains(performative))
-            .ok_or(NotTaken { performative })
+            .ok_or(PerformativeNotTaken { performative })
     }
 }
 
 /// The reason that an instance was not taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unfit {
+pub enum InstanceFault {
     /// It does not fit the schema.
     Content(ContentFault),
     /// Judging it takes more work than a message may cause.
@@ -154,27 +154,27 @@ impl Shape {
     /// The first [`ContentFault`] by the order of the schema's keywords: where and which rule, never a value.
     pub fn conform(&self, instance: &Object<'_>, without: Option<&str>) -> Result<(), ContentFault> {
         self.conform_within(instance, without, &WorkBudget::unbounded()).map_err(|unfit| match unfit {
-            Unfit::Content(fault) => fault,
-            Unfit::Spent => ContentFault { path: String::new(), rule: "schema".to_owned() },
+            InstanceFault::Content(fault) => fault,
+            InstanceFault::Spent => ContentFault { path: String::new(), rule: "schema".to_owned() },
         })
     }
 
     /// As [`Shape::conform`], within the rest of a message's work budget.
     ///
     /// # Errors
-    /// [`Unfit::Spent`] if the budget does not suffice, whatever was seen of the instance; else the first [`ContentFault`].
+    /// [`InstanceFault::Spent`] if the budget does not suffice, whatever was seen of the instance; else the first [`ContentFault`].
     pub fn conform_within(
         &self,
         instance: &Object<'_>,
         without: Option<&str>,
         budget: &WorkBudget,
-    ) -> Result<(), Unfit> {
+    ) -> Result<(), InstanceFault> {
         let judge = || {
             self.validator.conform(instance, without)?;
             self.casing.conform(instance, without)
         };
         let judged = budget.run(self.validator.member_steps(), judge);
-        judged.map_err(|Spent| Unfit::Spent)?.map_err(Unfit::Content)
+        judged.map_err(|BudgetExhausted| InstanceFault::Spent)?.map_err(InstanceFault::Content)
     }
 
     /// The members that the schema demands of every instance and this one lacks, as JSON Pointers (RFC 6901). Outer ones come
@@ -199,7 +199,7 @@ impl Shape {
     /// Returns true if a member that the schema marks `x-free-text`, at any depth, holds a string that is not empty. Errs on
     /// the side of `true`: a mark in any branch of a union counts.
     pub fn has_free_text(&self, instance: &Object<'_>) -> bool {
-        self.free_text.found_in(instance)
+        self.free_text.is_in(instance)
     }
 
     /// The number of characters (Unicode scalar values) in members that the schema marks `x-free-text`, at any depth, without

@@ -16,8 +16,8 @@ use semgate_certs::{
 };
 use semgate_contexts::{ContextUrn, Digest, Line, Prefix, Version};
 use semgate_negotiation::{
-    Answering, Asked, Endpoint, Features, FleetSecret, Identity, LockKeys, LockQuestion, Minimum, Offer,
-    Sessions, Spoken, Trust,
+    Endpoint, Features, FleetSecret, HandshakeRequest, Identity, LockKeys, LockQuestion, Minimum, Offer,
+    ResponderConfig, Sessions, SupportedContext, Trust,
 };
 use semgate_statement::SigningIdentity;
 use serde_json::Value;
@@ -62,7 +62,7 @@ struct Server {
     endpoint: Endpoint,
     roots: PeerRoots,
     sessions: Sessions,
-    answering: Answering,
+    answering: ResponderConfig,
     random: SystemRandom,
     dir: tempfile::TempDir,
 }
@@ -94,10 +94,10 @@ fn start() -> (Arc<Server>, String) {
     let me = Identity::new(leaf(B), &Trust { roots: &roots, prefix: &prefix }, &random, now()).unwrap();
     let offer =
         Offer { urn: urn("payment:v1.1"), digest: Digest::of(b"payment:v1.1"), features: Features::none() };
-    let answering = Answering {
-        contexts: vec![Spoken { offer, authority: "authority.test".to_owned() }],
+    let answering = ResponderConfig {
+        contexts: vec![SupportedContext { offer, authority: "authority.test".to_owned() }],
         minimums: vec![Minimum { line: Line::parse("payment").unwrap(), min: Version::new(1, 1) }],
-        ..Answering::default()
+        ..ResponderConfig::default()
     };
     let sessions = Sessions::new(LockKeys::new(vec![FleetSecret::random(&random).unwrap()]));
     let server = Server { endpoint: Endpoint::new(me), roots, sessions, answering, random, dir };
@@ -142,7 +142,7 @@ impl Server {
             return (200, statement.unwrap());
         }
         let prefix = Prefix::default();
-        let asked = Asked {
+        let asked = HandshakeRequest {
             peer: &SpiffeId::parse(A).unwrap(),
             route: "orders",
             answering: &self.answering,
@@ -190,7 +190,7 @@ fn the_python_client_shakes_hands_and_its_lock_holds() {
             digest: &Digest::of(b"payment:v1.1"),
             now: now(),
         };
-        let held = server.sessions.locks.held(&question).unwrap();
+        let held = server.sessions.locks.verify(&question).unwrap();
         assert_eq!(session["expires_at"], held.expires_at());
     }
 }

@@ -10,8 +10,8 @@ use std::path::Path;
 use std::process::Command;
 
 use semgate_contexts::{Line, Prefix, Version};
-use semgate_negotiation::initiator::{Chosen, Greeted};
-use semgate_negotiation::{Carried, Kind, Minimum, Opening, Trust, read_message, write_message};
+use semgate_negotiation::initiator::{HelloSent, SelectReceived};
+use semgate_negotiation::{Carried, InitiatorConfig, Kind, Minimum, Trust, read_message, write_message};
 use serde_json::{Value, json};
 use support::gateway::{Gateway, Scripted, free_address};
 use support::negotiator::{self, SNL};
@@ -208,12 +208,13 @@ impl Both {
     }
 
     /// HELLO, as it was said, and what was chosen.
-    fn chosen(&self, agent: &str, urns: &[&str], minimums: Vec<Minimum>) -> (Vec<u8>, Chosen) {
+    fn chosen(&self, agent: &str, urns: &[&str], minimums: Vec<Minimum>) -> (Vec<u8>, SelectReceived) {
         let to = negotiator::spiffe(self.way(agent).2);
-        let opening = Opening { to, contexts: negotiator::offers(&self.up, urns), minimums, seal_to: None };
+        let opening =
+            InitiatorConfig { to, contexts: negotiator::offers(&self.up, urns), minimums, seal_to: None };
         let me = negotiator::identity(&self.up, agent);
         let random = ring::rand::SystemRandom::new();
-        let (greeted, hello) = Greeted::hello(opening, &me, &random, negotiator::now()).unwrap();
+        let (greeted, hello) = HelloSent::hello(opening, &me, &random, negotiator::now()).unwrap();
         let hello = self.body(agent, Kind::Hello, &hello);
         let select = self.say(agent, &hello);
         assert_eq!(select.status, 200, "{}", String::from_utf8_lossy(&select.body));
@@ -223,7 +224,7 @@ impl Both {
         (hello, greeted.select(&select, &trust, negotiator::now()).unwrap())
     }
 
-    fn lock(&self, agent: &str, chosen: Chosen) -> Vec<u8> {
+    fn lock(&self, agent: &str, chosen: SelectReceived) -> Vec<u8> {
         let me = negotiator::identity(&self.up, agent);
         let random = ring::rand::SystemRandom::new();
         let (_, lock) = chosen.lock(&me, 600, &random, negotiator::now()).unwrap();

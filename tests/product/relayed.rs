@@ -7,8 +7,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use semgate_negotiation::initiator::Greeted;
-use semgate_negotiation::{Carried, Kind, Offer, Opening, session_of, write_message};
+use semgate_negotiation::initiator::HelloSent;
+use semgate_negotiation::{Carried, InitiatorConfig, Kind, Offer, session_of, write_message};
 use serde_json::{Value, json};
 use support::gateway::{Gateway, free_address};
 use support::negotiator::{self, AGENT, Habit, Negotiator, Over, SNL};
@@ -80,13 +80,13 @@ impl Stage {
     }
 
     /// A HELLO of `retailer-7` that is not sealed.
-    fn hello(&self, urns: &[&str]) -> (Greeted, Vec<u8>) {
+    fn hello(&self, urns: &[&str]) -> (HelloSent, Vec<u8>) {
         let me = negotiator::identity(&self.up, "retailer-7");
         let contexts: Vec<Offer> = negotiator::offers(&self.up, urns);
         let opening =
-            Opening { to: negotiator::spiffe(AGENT), contexts, minimums: Vec::new(), seal_to: None };
+            InitiatorConfig { to: negotiator::spiffe(AGENT), contexts, minimums: Vec::new(), seal_to: None };
         let (greeted, carried) =
-            Greeted::hello(opening, &me, &ring::rand::SystemRandom::new(), negotiator::now()).unwrap();
+            HelloSent::hello(opening, &me, &ring::rand::SystemRandom::new(), negotiator::now()).unwrap();
         (greeted, self.body(Kind::Hello, &carried))
     }
 
@@ -279,9 +279,10 @@ fn attack_a_line_that_is_none_of_the_callers_business_is_not_offered_to_the_agen
         &semgate_contexts::Prefix::default(),
     );
     contexts.push(Offer { urn: urn.unwrap(), ..contexts[0].clone() });
-    let opening = Opening { to: negotiator::spiffe(AGENT), contexts, minimums: Vec::new(), seal_to: None };
+    let opening =
+        InitiatorConfig { to: negotiator::spiffe(AGENT), contexts, minimums: Vec::new(), seal_to: None };
     let random = ring::rand::SystemRandom::new();
-    let (_, hello) = Greeted::hello(opening, &me, &random, negotiator::now()).unwrap();
+    let (_, hello) = HelloSent::hello(opening, &me, &random, negotiator::now()).unwrap();
     let answer = stage.say("retailer-7", &stage.body(Kind::Hello, &hello));
     assert_eq!(refused(&answer), no(403, "policy_denied", ""));
     assert_eq!(stage.agent.hellos(), 0);

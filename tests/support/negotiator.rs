@@ -15,8 +15,8 @@ use rustls::{ServerConnection, StreamOwned};
 use semgate_certs::{Chain, ChainLimits, KeyPair, PeerRoots, Roots, SpiffeId, TrustDomain, tls};
 use semgate_contexts::{ContextUrn, Digest, Line, Prefix, Version};
 use semgate_negotiation::{
-    Answering, Asked, Endpoint, Features, FleetSecret, HandshakeFault, Identity, Kind, LockKeys, Minimum,
-    Offer, Sessions, Spoken, Trust, session_of,
+    Endpoint, Features, FleetSecret, HandshakeFault, HandshakeRequest, Identity, Kind, LockKeys, Minimum,
+    Offer, ResponderConfig, Sessions, SupportedContext, Trust, session_of,
 };
 use semgate_statement::SigningIdentity;
 use serde_json::{Value, json};
@@ -129,7 +129,7 @@ struct Inner {
     endpoint: Endpoint,
     roots: PeerRoots,
     own: Sessions,
-    answering: Answering,
+    answering: ResponderConfig,
     seen: Mutex<Seen>,
 }
 
@@ -158,19 +158,21 @@ impl Negotiator {
                 "urn:contexts:payment:v2.0",
             ],
         };
-        let contexts = offers(up, &urns).into_iter().map(|offer| Spoken { offer, authority: "x".to_owned() });
+        let contexts =
+            offers(up, &urns).into_iter().map(|offer| SupportedContext { offer, authority: "x".to_owned() });
         let minimums = match habit {
             Habit::Minimum(line, min) => {
                 vec![Minimum { line: Line::parse(line).unwrap(), min: Version::parse(min).unwrap() }]
             }
             _ => Vec::new(),
         };
-        let answering = Answering { contexts: contexts.collect(), minimums, ..Answering::default() };
+        let answering =
+            ResponderConfig { contexts: contexts.collect(), minimums, ..ResponderConfig::default() };
         let gateway = if let Habit::Behind(other) = habit { other } else { GATEWAY };
         let secret = FleetSecret::random(&SystemRandom::new()).unwrap();
         let inner = Arc::new(Inner {
             habit,
-            endpoint: Endpoint::new(identity(up, "wholesaler-1")).behind(vec![spiffe(gateway)]),
+            endpoint: Endpoint::new(identity(up, "wholesaler-1")).with_gateways(vec![spiffe(gateway)]),
             roots: roots(up),
             own: Sessions::new(LockKeys::new(vec![secret])),
             answering,
@@ -290,7 +292,7 @@ impl Inner {
 
     fn shake(&self, sender: &str, body: &[u8]) -> Result<Vec<u8>, HandshakeFault> {
         let prefix = Prefix::default();
-        let asked = Asked {
+        let asked = HandshakeRequest {
             peer: &spiffe(sender),
             route: "mine",
             answering: &self.answering,

@@ -51,7 +51,7 @@ fn main() {
             tokio::spawn(one.follow(to.clone(), Arc::clone(&starting)));
         }
         for ready in 0..followers {
-            let said = heard(&mut from, || format!("{ready} of {followers} followers are ready")).await;
+            let said = next_event(&mut from, || format!("{ready} of {followers} followers are ready")).await;
             assert!(matches!(said, Said::Ready));
         }
         let each = (authority.process.resident() - before) / followers as u64;
@@ -67,7 +67,7 @@ fn main() {
             let (mut told, mut revoked) = (Vec::new(), Vec::new());
             while revoked.len() < followers {
                 let so_far = || format!("{} of {followers} followers hold the revocation", revoked.len());
-                match heard(&mut from, so_far).await {
+                match next_event(&mut from, so_far).await {
                     Said::Told(at) => told.push(at.saturating_duration_since(answered)),
                     Said::Revoked(n, at) if n == round => revoked.push(at.saturating_duration_since(answered)),
                     Said::Ready | Said::Revoked(..) => {}
@@ -88,7 +88,7 @@ fn main() {
 }
 
 /// What a follower says next; who waits in vain is told how far it came.
-async fn heard(from: &mut mpsc::UnboundedReceiver<Said>, so_far: impl Fn() -> String) -> Said {
+async fn next_event(from: &mut mpsc::UnboundedReceiver<Said>, so_far: impl Fn() -> String) -> Said {
     let next = tokio::time::timeout(Duration::from_secs(120), from.recv()).await;
     next.unwrap_or_else(|_| panic!("nothing more in two minutes: {}", so_far())).unwrap()
 }

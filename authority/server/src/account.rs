@@ -48,7 +48,7 @@ impl Owner {
 
 /// A scarce thing that a peer holds for a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scarce {
+pub(crate) enum ScarceResource {
     /// A connection after its handshake.
     Connection,
     /// A stream of heads.
@@ -57,8 +57,8 @@ pub(crate) enum Scarce {
     Submission,
 }
 
-impl Scarce {
-    const ALL: [Scarce; 3] = [Self::Connection, Self::Stream, Self::Submission];
+impl ScarceResource {
+    const ALL: [ScarceResource; 3] = [Self::Connection, Self::Stream, Self::Submission];
 }
 
 /// The bound that a peer reached.
@@ -93,10 +93,10 @@ struct Bounds {
 }
 
 impl Bounds {
-    fn of(scarce: Scarce, limits: &Limits) -> Self {
+    fn of(scarce: ScarceResource, limits: &Limits) -> Self {
         let share = |whole: usize| (whole / limits.account_share.max(1)).max(1);
         match scarce {
-            Scarce::Connection => {
+            ScarceResource::Connection => {
                 let all = limits.connections.saturating_sub(handshakes(limits));
                 Self {
                     all,
@@ -106,13 +106,13 @@ impl Bounds {
                 }
             }
             // a connection carries one stream at a time, so the bounds of an account are those of its connections
-            Scarce::Stream => Self {
+            ScarceResource::Stream => Self {
                 all: limits.followers,
                 strangers: limits.followers - limits.followers / VERIFIED_PART,
                 verified_account: usize::MAX,
                 stranger_account: usize::MAX,
             },
-            Scarce::Submission => Self {
+            ScarceResource::Submission => Self {
                 all: limits.queue,
                 strangers: 0,
                 verified_account: share(limits.queue),
@@ -135,28 +135,28 @@ struct Held {
 }
 
 #[derive(Debug, Default)]
-struct Books {
-    accounts: HashMap<Owner, [usize; Scarce::ALL.len()]>,
-    held: [Held; Scarce::ALL.len()],
+struct Balances {
+    accounts: HashMap<Owner, [usize; ScarceResource::ALL.len()]>,
+    held: [Held; ScarceResource::ALL.len()],
     handshakes: Handshakes,
 }
 
 /// Every account of an authority.
 #[derive(Debug)]
 pub(crate) struct Accounts {
-    bounds: [Bounds; Scarce::ALL.len()],
+    bounds: [Bounds; ScarceResource::ALL.len()],
     handshakes: usize,
-    books: Mutex<Books>,
+    books: Mutex<Balances>,
 }
 
 impl Accounts {
     /// Empty accounts under these bounds.
     pub fn new(limits: &Limits) -> Arc<Self> {
-        let bounds = Scarce::ALL.map(|scarce| Bounds::of(scarce, limits));
+        let bounds = ScarceResource::ALL.map(|scarce| Bounds::of(scarce, limits));
         Arc::new(Self { bounds, handshakes: handshakes(limits), books: Mutex::default() })
     }
 
-    fn books(&self) -> MutexGuard<'_, Books> {
+    fn balances(&self) -> MutexGuard<'_, Balances> {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -164,8 +164,8 @@ impl Accounts {
     ///
     /// # Errors
     /// The bound that was reached; nothing is charged.
-    pub fn charge(self: &Arc<Self>, owner: &Owner, scarce: Scarce) -> Result<Charge, Excess> {
-        let mut books = self.books();
+    pub fn charge(self: &Arc<Self>, owner: &Owner, scarce: ScarceResource) -> Result<Charge, Excess> {
+        let mut books = self.balances();
         let books = &mut *books;
         let at = scarce as usize;
         let (Some(bounds), Some(held)) = (self.bounds.get(at), books.held.get_mut(at)) else {
@@ -198,7 +198,7 @@ impl Accounts {
 pub(crate) struct Charge {
     accounts: Arc<Accounts>,
     owner: Owner,
-    scarce: Scarce,
+    scarce: ScarceResource,
 }
 
 impl Charge {
@@ -211,7 +211,7 @@ impl Charge {
 impl Drop for Charge {
     fn drop(&mut self) {
         let at = self.scarce as usize;
-        let mut books = self.accounts.books();
+        let mut books = self.accounts.balances();
         if let Some(held) = books.held.get_mut(at) {
             held.all = held.all.saturating_sub(1);
             held.strangers = held.strangers.saturating_sub(usize::from(self.owner.is_stranger()));

@@ -139,9 +139,9 @@ impl Audit {
     /// Opens the file (0600, append) and continues its numbering. Ends a half line left by a power cut, so that the next line stands alone.
     pub fn open(path: &Path) -> Result<Self, RunFault> {
         let fault = |e| RunFault::io("opening the audit log", path)(e);
-        let (last, whole) = tail(path).map_err(fault)?;
+        let (last, complete) = tail(path).map_err(fault)?;
         let file = append(path).map_err(fault)?;
-        let pending = if whole { Vec::new() } else { b"\n".to_vec() };
+        let pending = if complete { Vec::new() } else { b"\n".to_vec() };
         let inner = Inner { file, n: last.saturating_add(1), pending };
         Ok(Self { path: path.to_path_buf(), inner: Mutex::new(inner), forced: Mutex::default() })
     }

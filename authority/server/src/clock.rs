@@ -107,19 +107,19 @@ impl Clock {
     pub fn fault(&self, last: u64) -> Option<ClockFault> {
         let run = uptime().saturating_sub(self.up).as_secs();
         let (now, began) = (self.now(), self.began.load(Ordering::Relaxed));
-        let found = judge(now, began.saturating_add(run), self.step, last);
-        if !matches!(found, Some(ClockFault::Jumped(_))) {
+        let fault = judge(now, began.saturating_add(run), self.step, last);
+        if !matches!(fault, Some(ClockFault::Jumped(_))) {
             self.began.fetch_max(now.saturating_sub(run), Ordering::Relaxed);
         }
-        found
+        fault
     }
 }
 
 /// Compares the clock with the expected time, and then with the last signature.
 fn judge(now: u64, expected: u64, step: u64, last: u64) -> Option<ClockFault> {
     let jumped = Some(now.saturating_sub(expected)).filter(|by| *by > step).map(ClockFault::Jumped);
-    let behind = Some(last.saturating_sub(now)).filter(|by| *by > MAX_AHEAD).map(ClockFault::Behind);
-    jumped.or(behind)
+    let lag = Some(last.saturating_sub(now)).filter(|by| *by > MAX_AHEAD).map(ClockFault::Behind);
+    jumped.or(lag)
 }
 
 /// Time since the machine started: nobody can set it, and it includes sleep.

@@ -1,10 +1,10 @@
 //! `authority.toml`: read strictly, checked whole, printed back with every default filled in. Binds no port and does not open the state
 //! directory.
 
+mod duration;
 mod limits;
 mod raw;
 mod rights;
-mod span;
 mod witness;
 
 #[cfg(test)]
@@ -48,7 +48,7 @@ pub struct KeyFiles {
 
 /// The role keys of an authority.
 #[derive(Debug, Clone)]
-pub struct Keys {
+pub struct KeysConfig {
     /// The issuing certificate that mints a context signer for each line on demand.
     pub context_issuing: KeyFiles,
     /// Signs revoke, suspend, resume, retire and floor statements.
@@ -66,7 +66,7 @@ pub struct Keys {
 
 /// The TLS identity of the public address.
 #[derive(Debug, Clone)]
-pub struct Tls {
+pub struct TlsConfig {
     /// The server's certificate and key.
     pub server: KeyFiles,
     /// PEM roots under which the certificates of publishers are verified.
@@ -119,9 +119,9 @@ pub struct Config {
     /// Number of root keys that speak for the root before its first trust list; 1 unless the root is split.
     pub root_threshold: usize,
     /// TLS of the public address.
-    pub tls: Tls,
+    pub tls: TlsConfig,
     /// The role keys.
-    pub keys: Keys,
+    pub keys: KeysConfig,
     /// Directory of the policies about publishers. If none is set, rights alone decide.
     pub policies: Option<PathBuf>,
     /// Acts that need a second person whatever the policies say; never `publish`.

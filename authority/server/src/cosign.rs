@@ -47,7 +47,7 @@ struct Witness {
     /// Its signature line for the current checkpoint.
     line: Option<String>,
     /// True once it cosigned since the start; before that it may know a newer log than this one.
-    heard: bool,
+    has_cosigned: bool,
     pause: Duration,
     not_before: Instant,
 }
@@ -132,7 +132,7 @@ impl Cosigners {
     fn ask(&mut self, log: &Log, deadline: Instant, again: bool) -> Result<(), RunFault> {
         let (text, _) = split(&self.note).map_err(|e| RunFault::damaged(log.dir(), e))?;
         let text = text.to_owned();
-        let mut asked: JoinSet<(usize, Answer)> = JoinSet::new();
+        let mut requests: JoinSet<(usize, Answer)> = JoinSet::new();
         let now = Instant::now();
         for (at, witness) in self.witnesses.iter().enumerate() {
             if witness.line.is_some() || witness.not_before > now {
@@ -143,7 +143,7 @@ impl Cosigners {
             let request = ContinuationProof { old: witness.size, hashes, checkpoint: self.note.clone() };
             let one = witness.ask(request.to_text(), text.clone());
             let deadline = tokio::time::Instant::from_std(deadline);
-            asked.spawn_on(
+            requests.spawn_on(
                 async move {
                     let answer = tokio::time::timeout_at(deadline, one).await;
                     (at, answer.unwrap_or_else(|_| Answer::Failed("no answer in time".to_owned())))
@@ -153,7 +153,7 @@ impl Cosigners {
         }
         let answers = self.runtime.block_on(async {
             let mut answers = Vec::new();
-            while let Some(Ok(answer)) = asked.join_next().await {
+            while let Some(Ok(answer)) = requests.join_next().await {
                 answers.push(answer);
             }
             answers
@@ -161,7 +161,7 @@ impl Cosigners {
         for (at, answer) in answers {
             let Some(witness) = self.witnesses.get_mut(at) else { continue };
             match witness.take(answer, log, again, &self.metrics) {
-                Some(fault) if !witness.heard => return Err(RunFault::damaged(log.dir(), fault)),
+                Some(fault) if !witness.has_cosigned => return Err(RunFault::damaged(log.dir(), fault)),
                 Some(fault) => tracing::error!("{fault}"),
                 None => {}
             }
@@ -192,7 +192,7 @@ impl Witness {
             tls,
             size: 0,
             line: None,
-            heard: false,
+            has_cosigned: false,
             pause: FIRST_PAUSE,
             not_before: Instant::now(),
         })
@@ -224,7 +224,7 @@ impl Witness {
             Answer::Line(line) => {
                 self.line = Some(line);
                 self.size = log.size();
-                self.heard = true;
+                self.has_cosigned = true;
                 self.pause = FIRST_PAUSE;
                 return None;
             }

@@ -42,7 +42,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), RunFault> {
 /// Writes several files as [`write`] does: each is whole or absent, and all are durable when this returns.
 pub(crate) fn write_all<B: AsRef<[u8]> + Sync>(files: &[(PathBuf, B)]) -> Result<(), RunFault> {
     let [staged] = stage([files])?;
-    staged.place()
+    staged.install()
 }
 
 /// Forces appended data to the disk before returning.
@@ -61,55 +61,55 @@ pub(crate) fn probe(path: &Path, bytes: usize) -> Result<(), RunFault> {
 /// A whole file beside its place. It is removed on drop; a leftover is swept at the next start.
 #[must_use]
 #[derive(Debug)]
-pub(crate) struct Beside {
-    place: PathBuf,
+pub(crate) struct TempFile {
+    target: PathBuf,
     /// None once it is renamed.
-    at: Option<PathBuf>,
+    temp: Option<PathBuf>,
 }
 
-impl Beside {
+impl TempFile {
     /// Writes files under unique temporary names, so that two files for one place do not collide. Durable when this returns; a fault leaves
     /// nothing.
     pub fn write_all(files: &[(PathBuf, &[u8])]) -> Result<Vec<Self>, RunFault> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let (mut all, mut open) = (Vec::with_capacity(files.len()), Vec::with_capacity(files.len()));
-        for (place, bytes) in files {
+        for (target, bytes) in files {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
-            let (beside, file) = Self::written(place.clone(), &format!(".{number}{UNFINISHED}"), bytes)?;
-            all.push(beside);
-            open.push((place.clone(), file));
+            let (temp, file) = Self::written(target.clone(), &format!(".{number}{UNFINISHED}"), bytes)?;
+            all.push(temp);
+            open.push((target.clone(), file));
         }
         sync_files(&open)?;
         Ok(all)
     }
 
-    fn written(place: PathBuf, ending: &str, bytes: &[u8]) -> Result<(Self, File), RunFault> {
-        let mut name = place.file_name().unwrap_or_default().to_os_string();
+    fn written(target: PathBuf, ending: &str, bytes: &[u8]) -> Result<(Self, File), RunFault> {
+        let mut name = target.file_name().unwrap_or_default().to_os_string();
         name.push(ending);
-        let at = place.with_file_name(name);
-        let fault = |e| RunFault::io("writing", &place)(e);
-        let mut file = create(&place, &at).map_err(fault)?;
-        let beside = Self { place, at: Some(at) };
-        let fault = |e| RunFault::io("writing", &beside.place)(e);
-        hostile(Step::Write, &beside.place).and_then(|()| file.write_all(bytes)).map_err(fault)?;
-        Ok((beside, file))
+        let at = target.with_file_name(name);
+        let fault = |e| RunFault::io("writing", &target)(e);
+        let mut file = create(&target, &at).map_err(fault)?;
+        let temp = Self { target, temp: Some(at) };
+        let fault = |e| RunFault::io("writing", &temp.target)(e);
+        hostile(Step::Write, &temp.target).and_then(|()| file.write_all(bytes)).map_err(fault)?;
+        Ok((temp, file))
     }
 
     /// Renames it into its place, and returns that path.
     fn rename(mut self) -> Result<PathBuf, RunFault> {
-        if let Some(at) = &self.at {
-            hostile(Step::Rename, &self.place)
-                .and_then(|()| fs::rename(at, &self.place))
-                .map_err(RunFault::io("writing", &self.place))?;
+        if let Some(at) = &self.temp {
+            hostile(Step::Rename, &self.target)
+                .and_then(|()| fs::rename(at, &self.target))
+                .map_err(RunFault::io("writing", &self.target))?;
         }
-        self.at = None;
-        Ok(std::mem::take(&mut self.place))
+        self.temp = None;
+        Ok(std::mem::take(&mut self.target))
     }
 }
 
-impl Drop for Beside {
+impl Drop for TempFile {
     fn drop(&mut self) {
-        if let Some(at) = &self.at {
+        if let Some(at) = &self.temp {
             let _ = fs::remove_file(at);
         }
     }
@@ -119,7 +119,7 @@ impl Drop for Beside {
 /// They are removed on drop.
 #[must_use]
 #[derive(Debug)]
-pub(crate) struct Staged(Vec<Beside>);
+pub(crate) struct Staged(Vec<TempFile>);
 
 /// Stages several groups of files. They are fsynced in parallel, because a journaling file system then commits them together. That makes a
 /// group commit cheap. A fault leaves nothing behind.
@@ -130,8 +130,8 @@ pub(crate) fn stage<B: AsRef<[u8]> + Sync, const N: usize>(
     let mut open = Vec::with_capacity(groups.iter().map(|group| group.len()).sum());
     for (group, staged) in groups.iter().zip(&mut staged) {
         for (path, bytes) in *group {
-            let (beside, file) = Beside::written(path.clone(), UNFINISHED, bytes.as_ref())?;
-            staged.0.push(beside);
+            let (temp, file) = TempFile::written(path.clone(), UNFINISHED, bytes.as_ref())?;
+            staged.0.push(temp);
             open.push((path.clone(), file));
         }
     }
@@ -141,29 +141,29 @@ pub(crate) fn stage<B: AsRef<[u8]> + Sync, const N: usize>(
 
 impl Staged {
     /// Adds files that already lie durably beside their places.
-    pub fn with(mut self, begun: Vec<Beside>) -> Self {
+    pub fn with(mut self, begun: Vec<TempFile>) -> Self {
         self.0.extend(begun);
         self
     }
 
     /// Renames the files into their places. If one rename fails, those before it stay.
-    pub fn rename(self) -> Result<Named, RunFault> {
+    pub fn rename(self) -> Result<RenamedDirs, RunFault> {
         let places = self.0.into_iter().map(|file| Ok(parent(&file.rename()?)));
-        Ok(Named(places.collect::<Result<_, RunFault>>()?))
+        Ok(RenamedDirs(places.collect::<Result<_, RunFault>>()?))
     }
 
     /// Renames the files and makes the names durable.
-    pub fn place(self) -> Result<(), RunFault> {
+    pub fn install(self) -> Result<(), RunFault> {
         self.rename()?.sync()
     }
 }
 
-/// Directories whose names have changed; not durable until [`Named::sync`].
+/// Directories whose names have changed; not durable until [`RenamedDirs::sync`].
 #[must_use]
 #[derive(Debug)]
-pub(crate) struct Named(BTreeSet<PathBuf>);
+pub(crate) struct RenamedDirs(BTreeSet<PathBuf>);
 
-impl Named {
+impl RenamedDirs {
     /// Makes the names durable.
     pub fn sync(self) -> Result<(), RunFault> {
         let mut open = Vec::with_capacity(self.0.len());
@@ -180,8 +180,8 @@ fn open_dir(dir: &Path) -> Result<File, RunFault> {
     File::open(dir).map_err(RunFault::io("syncing", dir))
 }
 
-fn create(place: &Path, at: &Path) -> io::Result<File> {
-    hostile(Step::Create, place)?;
+fn create(target: &Path, at: &Path) -> io::Result<File> {
+    hostile(Step::Create, target)?;
     OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(at)
 }
 

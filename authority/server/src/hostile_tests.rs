@@ -8,7 +8,7 @@ use std::time::Duration;
 use http::StatusCode;
 use ring::rand::SystemRandom;
 use semgate_certs::{Chain, ChainLimits, KeyPair, Suspect};
-use semgate_statement::jws::Many;
+use semgate_statement::jws::MultiJws;
 use semgate_statement::{RootAct, RootStatement, Statement, verify_log};
 
 use crate::disk::hostile::{Plan, turn};
@@ -380,7 +380,7 @@ fn taken_back(place: &Place) -> String {
     let said =
         RootStatement { authority: "semgate.test".to_owned(), number: 1, act, reason: "stolen".to_owned() };
     let payload = Statement::Root(Box::new(said)).to_bytes().unwrap();
-    let mut jws = Many::draft(&payload, semgate_statement::statement::TYPE);
+    let mut jws = MultiJws::draft(&payload, semgate_statement::statement::TYPE);
     let root = Chain::from_pem(&pem("offline/root.pem"), &limits).unwrap();
     let key = KeyPair::from_pem(&pem("offline/root.key"), &SystemRandom::new()).unwrap();
     jws.sign(&key, &root.thumbprint(), &SystemRandom::new()).unwrap();

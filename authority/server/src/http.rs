@@ -2,34 +2,34 @@
 
 pub mod problem;
 
-mod acts;
 mod admin;
 mod answer;
-mod asked;
 mod attempt;
 mod author;
 mod body;
+mod body_drain;
 mod cache;
-mod called;
 mod compare;
 mod crl;
+mod host_check;
+mod lifecycle_handlers;
 mod overrides;
 mod pages;
-mod patient;
 mod read;
-mod referred;
-mod rest;
+mod references;
 mod router;
 mod segment;
+mod sequencer_client;
 mod serve;
 mod sign;
 mod staple;
-mod stored;
+mod storage;
 mod stream;
 mod tls;
 mod trust;
-mod typed;
+mod type_conflicts;
 mod write;
+mod write_timeout;
 
 #[cfg(test)]
 mod tests;
@@ -39,16 +39,16 @@ use std::sync::atomic::AtomicU64;
 
 use semgate_certs::PeerRoots;
 use semgate_contexts::DocumentLimits;
-use semgate_contexts::compare::Stop;
+use semgate_contexts::compare::CancelToken;
 use tokio::sync::{Semaphore, watch};
 
 pub(crate) use admin::admin;
+pub(crate) use body_drain::{Bounds, drain_body};
 pub(crate) use cache::Cache;
-pub(crate) use called::by_own_names;
-pub(crate) use rest::{Bounds, rest};
+pub(crate) use host_check::only_own_hosts;
 pub(crate) use router::router;
 pub(crate) use serve::{Listening, serve};
-pub(crate) use tls::{Files as TlsFiles, Shown, Tls, renew as renew_tls};
+pub(crate) use tls::{Files as TlsFiles, ServerIdentity, Tls, renew as renew_tls};
 
 use crate::Config;
 use crate::account::{Accounts, Refusals};
@@ -96,7 +96,7 @@ pub(crate) struct App {
     pub checks: Arc<Semaphore>,
     pub comparisons: Arc<Semaphore>,
     /// Set when the authority ends: running comparisons then end too.
-    pub comparing: Stop,
+    pub comparing: CancelToken,
     /// Permits for signing status list tokens.
     pub tokens: Arc<Semaphore>,
     /// Permits for making deltas.
@@ -110,7 +110,7 @@ pub(crate) struct App {
     /// The verifier key of the log, for display.
     pub log_key: String,
     /// Findings at start: the state of the index, and missing documents.
-    pub found: crate::run::Found,
+    pub open_report: crate::run::OpenReport,
 }
 
 impl App {
@@ -126,6 +126,6 @@ impl App {
 
     /// Roots that persons' signatures verify under: the client roots, as for new connections.
     pub fn people(&self) -> Arc<PeerRoots> {
-        self.tls.now().peers.clone().unwrap_or_default()
+        self.tls.current().peers.clone().unwrap_or_default()
     }
 }

@@ -12,7 +12,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use semgate_contexts::{ContextUrn, Digest, Prefix};
-use semgate_statement::{Listed, Status, TreeHash};
+use semgate_statement::{ListedContext, Status, TreeHash};
 
 use crate::{RunFault, disk};
 
@@ -110,7 +110,7 @@ impl Index {
         dir: &Path,
         prefix: &Prefix,
         position: Position,
-        listed: &[Listed],
+        listed: &[ListedContext],
     ) -> Result<(Self, Option<Reason>), RunFault> {
         let reason = match Self::find(dir, prefix, position, listed) {
             Ok(index) => return Ok((index, None)),
@@ -120,14 +120,19 @@ impl Index {
         Ok((index, Some(reason)))
     }
 
-    fn find(dir: &Path, prefix: &Prefix, position: Position, listed: &[Listed]) -> Result<Self, Reason> {
+    fn find(
+        dir: &Path,
+        prefix: &Prefix,
+        position: Position,
+        listed: &[ListedContext],
+    ) -> Result<Self, Reason> {
         if !dir.exists() {
             return Err(Reason::Missing);
         }
         let listed = listed.to_vec();
-        let checked = apart(dir, prefix, move |index| {
-            let found = index.compare(position, &listed);
-            found.map(|()| index)
+        let checked = open_on_thread(dir, prefix, move |index| {
+            let compared = index.compare(position, &listed);
+            compared.map(|()| index)
         });
         checked.unwrap_or_else(|fault| Err(Reason::Damaged(fault.0)))
     }
@@ -137,12 +142,12 @@ impl Index {
         dir: &Path,
         prefix: &Prefix,
         position: Position,
-        listed: &[Listed],
+        listed: &[ListedContext],
     ) -> Result<Self, RunFault> {
         remove(dir)?;
         disk::make_dir(dir)?;
         let failed = |e: IndexFault| RunFault::damaged(dir, format_args!("a new index cannot be made: {e}"));
-        let index = apart(dir, prefix, |index| index).map_err(failed)?;
+        let index = open_on_thread(dir, prefix, |index| index).map_err(failed)?;
         index.db.insert(META_FORMAT, FORMAT).map_err(|e| failed(e.into()))?;
         index.update(position, listed).map_err(failed)?;
         index.flush().map_err(failed)?;
@@ -150,7 +155,7 @@ impl Index {
     }
 
     /// Writes the changes, and then the position that they bring the index to.
-    pub fn update(&self, position: Position, changed: &[Listed]) -> Result<(), IndexFault> {
+    pub fn update(&self, position: Position, changed: &[ListedContext]) -> Result<(), IndexFault> {
         for one in changed {
             let record = Record { digest: one.digest, index: one.index, status: one.status };
             self.urns.insert(one.urn.as_str(), encode(&record))?;
@@ -169,7 +174,7 @@ impl Index {
     /// All published versions of the major of a context, itself among them.
     pub fn of_major(&self, urn: &ContextUrn) -> Result<Vec<(ContextUrn, Record)>, IndexFault> {
         let text = urn.as_str();
-        self.beginning(text.rsplit_once('.').map_or(text, |(major, _)| major), ".")
+        self.with_prefix(text.rsplit_once('.').map_or(text, |(major, _)| major), ".")
     }
 
     /// Returns true if any version of the major of a context is published.
@@ -182,15 +187,15 @@ impl Index {
     /// All published versions of the line of a context.
     pub fn of_line(&self, urn: &ContextUrn) -> Result<Vec<(ContextUrn, Record)>, IndexFault> {
         let text = urn.as_str();
-        self.beginning(text.rsplit_once(":v").map_or(text, |(line, _)| line), ":v")
+        self.with_prefix(text.rsplit_once(":v").map_or(text, |(line, _)| line), ":v")
     }
 
     /// The majors N with a publication under `line.vN`, for the line of a context. Costs one look-up for each such line and for each other
     /// continuation of `line.v`, however many versions are published.
-    pub fn majors_that_name_lines(&self, urn: &ContextUrn) -> Result<BTreeSet<u32>, IndexFault> {
+    pub fn majors_followed_by_lines(&self, urn: &ContextUrn) -> Result<BTreeSet<u32>, IndexFault> {
         let text = urn.as_str();
         let below = format!("{}.v", text.rsplit_once(":v").map_or(text, |(line, _)| line));
-        let (mut found, mut from) = (BTreeSet::new(), below.clone().into_bytes());
+        let (mut majors, mut from) = (BTreeSet::new(), below.clone().into_bytes());
         while let Some(pair) = self.urns.range(from..).next() {
             let (key, _) = pair?;
             let Some(rest) = key.strip_prefix(below.as_bytes()) else { break };
@@ -198,15 +203,15 @@ impl Index {
             let (major, after) = rest.split_at(digits);
             let Some(next) = after.first() else { return Err(unread()) };
             if *next == b':' {
-                found.extend(std::str::from_utf8(major).ok().and_then(|major| major.parse::<u32>().ok()));
+                majors.extend(std::str::from_utf8(major).ok().and_then(|major| major.parse::<u32>().ok()));
             }
             // skips every other key with this prefix
             from = [below.as_bytes(), major, &[next.saturating_add(1)]].concat();
         }
-        Ok(found)
+        Ok(majors)
     }
 
-    fn beginning(&self, name: &str, end: &str) -> Result<Vec<(ContextUrn, Record)>, IndexFault> {
+    fn with_prefix(&self, name: &str, end: &str) -> Result<Vec<(ContextUrn, Record)>, IndexFault> {
         let pairs = self.urns.scan_prefix(format!("{name}{end}"));
         pairs
             .map(|pair| {
@@ -224,7 +229,7 @@ impl Index {
     }
 
     /// Everything, ordered by index.
-    pub fn all(&self) -> Result<Vec<Listed>, IndexFault> {
+    pub fn all(&self) -> Result<Vec<ListedContext>, IndexFault> {
         let mut all = Vec::with_capacity(self.urns.len());
         for pair in self.urns.iter() {
             let (key, value) = pair?;
@@ -232,7 +237,12 @@ impl Index {
             let (Some(urn), Some(record)) = (urn, decode(&value)) else {
                 return Err(unread());
             };
-            all.push(Listed { urn, digest: record.digest, index: record.index, status: record.status });
+            all.push(ListedContext {
+                urn,
+                digest: record.digest,
+                index: record.index,
+                status: record.status,
+            });
         }
         all.sort_by_key(|one| one.index);
         Ok(all)
@@ -245,7 +255,7 @@ impl Index {
     }
 
     /// Checks that this is the index of the log at `position`, with the records `listed`.
-    fn compare(&self, position: Position, listed: &[Listed]) -> Result<(), Reason> {
+    fn compare(&self, position: Position, listed: &[ListedContext]) -> Result<(), Reason> {
         let damaged = |what: &str| Reason::Damaged(what.to_owned());
         let failed = |e: sled::Error| Reason::Damaged(e.to_string());
         if self.db.get(META_FORMAT).map_err(failed)?.as_deref() != Some(FORMAT) {
@@ -275,7 +285,7 @@ impl Index {
 
 /// Opens sled and does a first piece of work with it on another thread. It may panic or hang on damaged files, and must not take the
 /// authority along.
-fn apart<T: Send + 'static>(
+fn open_on_thread<T: Send + 'static>(
     dir: &Path,
     prefix: &Prefix,
     work: impl FnOnce(Index) -> T + Send + 'static,
@@ -287,7 +297,7 @@ fn apart<T: Send + 'static>(
         .name("index-open".to_owned())
         .spawn(move || {
             let opened = (|| {
-                let db = let_go(&sled::Config::new().path(&dir).cache_capacity(CACHE))?;
+                let db = open_once_unlocked(&sled::Config::new().path(&dir).cache_capacity(CACHE))?;
                 let urns = db.open_tree(BY_URN)?;
                 let digests = db.open_tree(BY_DIGEST)?;
                 keep_private(&dir)?;
@@ -305,7 +315,7 @@ fn apart<T: Send + 'static>(
 }
 
 /// Retries until the previous holder lets go: sled releases its lock on a thread of its own, a moment after the last handle is dropped.
-fn let_go(config: &sled::Config) -> sled::Result<sled::Db> {
+fn open_once_unlocked(config: &sled::Config) -> sled::Result<sled::Db> {
     let until = Instant::now() + LET_GO;
     loop {
         match config.open() {

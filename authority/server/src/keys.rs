@@ -22,7 +22,7 @@ use crate::store::Layout;
 use crate::{Config, RunFault};
 
 pub(crate) use roles::Role;
-use roles::{Places, Renewal};
+use roles::{KeyLocations, Renewal};
 pub(crate) use signers::{Minted, Signer, SignerFault, Signers};
 
 const DAY: u64 = 86_400;
@@ -52,8 +52,8 @@ pub(crate) struct Keys {
     status: Slot<Role>,
     feed: Slot<Role>,
     renewal: Option<Renewal>,
-    feed_places: Places,
-    status_places: Places,
+    feed_places: KeyLocations,
+    status_places: KeyLocations,
     pub random: SystemRandom,
 }
 
@@ -61,7 +61,7 @@ impl Keys {
     /// Loads the role keys, under the root's statements so far.
     pub fn load(config: &Config, layout: &Layout, anchors: Anchors, now: u64) -> Result<Self, RunFault> {
         let limit = config.limits.signer_timeout;
-        let places = |usage, given| Places::new(usage, given, layout.roles.clone(), limit);
+        let places = |usage, given| KeyLocations::new(usage, given, layout.roles.clone(), limit);
         let keys = Self {
             anchors: RwLock::new(Arc::new(anchors)),
             status: Slot::new(None),
@@ -76,9 +76,10 @@ impl Keys {
     }
 
     /// Loads the role keys for reading only: makes nothing. None if a key does not count.
-    pub fn look(config: &Config, layout: &Layout, anchors: Anchors, now: u64) -> Option<Self> {
+    pub fn reload(config: &Config, layout: &Layout, anchors: Anchors, now: u64) -> Option<Self> {
         let keys = config.keys.clone();
-        let config = Config { keys: crate::config::Keys { role_lifetime: None, ..keys }, ..config.clone() };
+        let config =
+            Config { keys: crate::config::KeysConfig { role_lifetime: None, ..keys }, ..config.clone() };
         Self::load(&config, layout, anchors, now).ok()
     }
 
@@ -89,7 +90,7 @@ impl Keys {
 
     /// Takes up a statement of the root: chains are judged by it from now on, and keys that no longer count are replaced. Returns the
     /// usages of the replaced keys.
-    pub fn believe(&self, anchors: Anchors, now: u64) -> Vec<Usage> {
+    pub fn adopt_anchors(&self, anchors: Anchors, now: u64) -> Vec<Usage> {
         *self.anchors.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(anchors);
         self.renew(now)
     }
@@ -195,7 +196,7 @@ pub(crate) fn log_key(config: &Config) -> Result<LogKey, RunFault> {
     let mut key = one_log_key(config, &config.keys.log)?;
     for also in &config.keys.log_also {
         let other = one_log_key(config, also)?;
-        key = key.beside(other).map_err(|e| RunFault::keys(also, e))?;
+        key = key.with_second_key(other).map_err(|e| RunFault::keys(also, e))?;
     }
     Ok(key)
 }

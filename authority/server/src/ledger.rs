@@ -123,7 +123,7 @@ impl Ledger {
     }
 
     /// Adds the next entry; nothing changes on a fault.
-    pub fn apply(&mut self, entry: &Entry) -> Result<(), ReplayFault> {
+    pub fn apply_entry(&mut self, entry: &Entry) -> Result<(), ReplayFault> {
         let at = self.replay.size();
         self.introduce_stored(entry);
         self.replay.apply(entry)?;
@@ -174,10 +174,10 @@ impl Ledger {
         self.last.insert(major.clone(), at);
         self.recent.push_back((major, at));
         if self.recent.len() > RECENT
-            && let Some((oldest, place)) = self.recent.pop_front()
+            && let Some((oldest, key)) = self.recent.pop_front()
         {
-            self.remembered_from = place.saturating_add(1);
-            if self.last.get(&oldest) == Some(&place) {
+            self.remembered_from = key.saturating_add(1);
+            if self.last.get(&oldest) == Some(&key) {
                 self.last.remove(&oldest);
             }
         }

@@ -109,12 +109,12 @@ impl std::error::Error for NamedKeyFault {}
 ///
 /// # Errors
 /// [`NamedKeyFault`].
-pub fn signing_key(place: &str) -> Result<Arc<dyn SigningKey>, NamedKeyFault> {
-    if place.starts_with(SCHEME) {
-        let uri = Pkcs11Uri::parse(place).map_err(NamedKeyFault::Uri)?;
+pub fn signing_key(location: &str) -> Result<Arc<dyn SigningKey>, NamedKeyFault> {
+    if location.starts_with(SCHEME) {
+        let uri = Pkcs11Uri::parse(location).map_err(NamedKeyFault::Uri)?;
         ATTENDED.store(true, Ordering::Relaxed);
         return device_key(&uri, PATIENT).map_err(NamedKeyFault::Device);
     }
-    let text = std::fs::read_to_string(place).map_err(NamedKeyFault::Io)?;
+    let text = std::fs::read_to_string(location).map_err(NamedKeyFault::Io)?;
     Ok(KeyPair::from_pem(&text, &SystemRandom::new()).map_err(NamedKeyFault::Key)?.into())
 }

@@ -368,8 +368,8 @@ impl Proposals {
     /// There is none any more, or it is this person's own.
     pub fn find(&self, id: &str, by: &str, now: u64) -> Result<Proposal, Problem> {
         let waiting = self.waiting(now);
-        let found = waiting.get(id).ok_or(Code::ProposalUnknown)?;
-        if found.by == by { Err(same_person(found)) } else { Ok(found.clone()) }
+        let proposal = waiting.get(id).ok_or(Code::ProposalUnknown)?;
+        if proposal.by == by { Err(same_person(proposal)) } else { Ok(proposal.clone()) }
     }
 
     /// All waiting proposals, by id.

@@ -105,7 +105,7 @@ pub(crate) struct Published {
     pub listing: OnceCell<Document>,
     /// The permissions of named persons.
     pub overrides: Arc<Overrides>,
-    kept: Arc<HashMap<String, Arc<ServedShard>>>,
+    shards_by_hash: Arc<HashMap<String, Arc<ServedShard>>>,
     /// The newest changes of statuses.
     changes: Changes,
     /// The parts of the head for readers that know an earlier one, made on request.
@@ -142,7 +142,7 @@ impl Published {
 
     /// The shard with this digest, if it is of this head or of a recent one.
     pub fn shard(&self, hex: &str) -> Option<&Arc<ServedShard>> {
-        self.kept.get(hex)
+        self.shards_by_hash.get(hex)
     }
 }
 
@@ -168,7 +168,7 @@ pub(crate) struct Heads {
     newest: Vec<Arc<ServedShard>>,
     /// Names of those of the heads before, oldest first.
     older: VecDeque<String>,
-    kept: Arc<HashMap<String, Arc<ServedShard>>>,
+    shards_by_hash: Arc<HashMap<String, Arc<ServedShard>>>,
     floors: Option<(Option<u64>, Document)>,
     trust: Option<((usize, usize), Document)>,
 }
@@ -182,7 +182,7 @@ impl Heads {
             named: NamedShards::new(),
             newest: Vec::new(),
             older: VecDeque::new(),
-            kept: Arc::default(),
+            shards_by_hash: Arc::default(),
             floors: None,
             trust: None,
         }
@@ -198,7 +198,7 @@ impl Heads {
         self.named = NamedShards::new();
         self.newest.clear();
         self.older.clear();
-        self.kept = Arc::default();
+        self.shards_by_hash = Arc::default();
     }
 
     /// Time at which the newest head was issued.
@@ -253,7 +253,7 @@ impl Heads {
             listing_bytes: ledger.listing_bytes(),
             listing: OnceCell::new(),
             overrides: Arc::clone(ledger.overrides()),
-            kept: Arc::clone(&self.kept),
+            shards_by_hash: Arc::clone(&self.shards_by_hash),
             changes: replay.changes().clone(),
             parts: OnceLock::new(),
             deltas: Mutex::default(),
@@ -279,13 +279,13 @@ impl Heads {
         if changed.is_empty() && self.named.references().len() == self.newest.len() {
             return;
         }
-        let mut kept = HashMap::clone(&self.kept);
+        let mut by_hash = HashMap::clone(&self.shards_by_hash);
         self.newest.truncate(self.named.references().len());
         for shard in changed {
             let at = usize::try_from(shard.n).unwrap_or(usize::MAX);
             let hex = self.named.references().nth(at).map(ShardRef::hex).unwrap_or_default();
             // Two shards may hold the same list, and a lifted suspension brings an old one back: the same token serves both.
-            let served = kept.entry(hex).or_insert_with_key(|hex| {
+            let served = by_hash.entry(hex).or_insert_with_key(|hex| {
                 let sub = format!("{}/v1/feed/shards/{hex}", self.names.public_url);
                 Arc::new(ServedShard { shard, hex: hex.clone(), sub, iat, token: OnceLock::new() })
             });
@@ -300,10 +300,10 @@ impl Heads {
         while self.older.len() > self.names.kept_shards {
             let Some(oldest) = self.older.pop_front() else { break };
             if !self.older.contains(&oldest) && !self.newest.iter().any(|shard| shard.hex == oldest) {
-                kept.remove(&oldest);
+                by_hash.remove(&oldest);
             }
         }
-        self.kept = Arc::new(kept);
+        self.shards_by_hash = Arc::new(by_hash);
     }
 
     fn trust(&mut self, trust: &Trust) -> Result<Document, SignFault> {

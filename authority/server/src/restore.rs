@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use crate::config::MAX_STATUS_LIFETIME;
 use crate::index::Index;
-use crate::run::{kept, open};
-use crate::store::{Layout, Log, Witness};
+use crate::run::{open, open_pinned_checkpoint};
+use crate::store::{LastSeen, Layout, Log};
 use crate::{Config, RunFault, disk, keys};
 
 /// The result of a restore.
@@ -44,14 +44,14 @@ pub fn restore(config: &Config, from: &mut dyn Fetch) -> Result<Restored, RunFau
     rules.prefix = config.prefix.clone();
     rules.root_threshold = config.root_threshold as u64;
     rules.max_status_age = MAX_STATUS_LIFETIME.as_secs();
-    let mut copy = Copy { from, files: BTreeMap::new() };
+    let mut copy = RecordingFetch { from, files: BTreeMap::new() };
     let report = verify_log_of_its_head(&mut copy, &rules)
         .map_err(|e| RunFault::Stopped(format!("what was fetched does not hold: {e}")))?;
     let files = copy.files;
     let trust = files.get("/v1/trust").map_or(&[][..], Vec::as_slice);
     let trust =
         Trust::read(trust, rules.roots.limits()).map_err(|e| RunFault::damaged(&layout.certificates, e))?;
-    let ever = ever(config, &trust, report.size)?;
+    let ever = every_log_key(config, &trust, report.size)?;
     let tiles: std::collections::HashMap<TilePath, Vec<u8>> =
         files.iter().filter_map(|(path, bytes)| Some((TilePath::parse(path).ok()?, bytes.clone()))).collect();
     let continues = |what: &str, size: u64, root| {
@@ -65,11 +65,12 @@ pub fn restore(config: &Config, from: &mut dyn Fetch) -> Result<Restored, RunFau
             )
         })
     };
-    if let Some((_, last)) = kept(config, &layout)?.map(|kept| kept.checkpoint(&ever)).transpose()?.flatten()
+    if let Some((_, last)) =
+        open_pinned_checkpoint(config, &layout)?.map(|kept| kept.checkpoint(&ever)).transpose()?.flatten()
     {
         continues("the checkpoint that is kept apart", last.size, last.root)?;
     }
-    if let Some(last) = Witness::read(&layout, &rules.roots, &ever, config.limits.batch)?.seen {
+    if let Some(last) = LastSeen::read(&layout, &rules.roots, &ever, config.limits.batch)?.seen {
         continues("the last head that was signed here", last.size, last.root)?;
     }
     let had = match disk::read(&layout.log.join("checkpoint"))? {
@@ -96,7 +97,7 @@ pub fn restore(config: &Config, from: &mut dyn Fetch) -> Result<Restored, RunFau
 }
 
 /// Every key that the log had: the configured ones, and those that the root named in the fetched log.
-fn ever(config: &Config, trust: &Trust, size: u64) -> Result<LogVerifier, RunFault> {
+fn every_log_key(config: &Config, trust: &Trust, size: u64) -> Result<LogVerifier, RunFault> {
     let anchors = keys::configured(config)?.with_entries(trust.root(), size, &config.prefix);
     let anchors = anchors.map_err(|e| RunFault::Stopped(format!("what was fetched does not hold: {e}")))?;
     Ok(anchors.log_ever())
@@ -105,7 +106,7 @@ fn ever(config: &Config, trust: &Trust, size: u64) -> Result<LogVerifier, RunFau
 /// Writes documents, chains and tiles to the paths that a running authority uses.
 fn put(layout: &Layout, trust: &Trust, files: &BTreeMap<String, Vec<u8>>) -> Result<(), RunFault> {
     for (path, bytes) in files {
-        let place = if let Some(digest) = path.strip_prefix("/v1/contexts/by-digest/") {
+        let target = if let Some(digest) = path.strip_prefix("/v1/contexts/by-digest/") {
             let digest = Digest::parse(digest).map_err(|e| RunFault::damaged(&layout.documents, e))?;
             layout.documents.join(format!("{}.json", digest.hex()))
         } else if path.starts_with("/tile/") {
@@ -113,25 +114,25 @@ fn put(layout: &Layout, trust: &Trust, files: &BTreeMap<String, Vec<u8>>) -> Res
         } else {
             continue;
         };
-        disk::make_dir(&disk::parent(&place))?;
-        disk::write(&place, bytes)?;
+        disk::make_dir(&disk::parent(&target))?;
+        disk::write(&target, bytes)?;
     }
     for (thumbprint, chain) in trust.chains() {
-        let place = layout.certificates.join(format!("{thumbprint}.pem"));
-        if !place.exists() {
-            disk::write(&place, chain.to_pem().as_bytes())?;
+        let target = layout.certificates.join(format!("{thumbprint}.pem"));
+        if !target.exists() {
+            disk::write(&target, chain.to_pem().as_bytes())?;
         }
     }
     Ok(())
 }
 
 /// Keeps the fetched files.
-struct Copy<'a> {
+struct RecordingFetch<'a> {
     from: &'a mut dyn Fetch,
     files: BTreeMap<String, Vec<u8>>,
 }
 
-impl Fetch for Copy<'_> {
+impl Fetch for RecordingFetch<'_> {
     fn get(&mut self, path: &str, max_bytes: u64) -> Result<Vec<u8>, FetchFault> {
         let bytes = self.from.get(path, max_bytes)?;
         self.files.insert(path.to_owned(), bytes.clone());

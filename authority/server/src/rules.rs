@@ -21,7 +21,7 @@ pub(crate) struct Rules {
 
 /// A permitted act.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Ruled {
+pub(crate) struct AllowedAct {
     /// True if a second person must agree.
     pub four_eyes: bool,
     /// The policies that decided.
@@ -32,7 +32,7 @@ pub(crate) struct Ruled {
 
 /// A forbidden act: the text for the caller, and the one for the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Unruled {
+pub(crate) struct DeniedAct {
     pub problem: Problem,
     pub policies: Vec<String>,
     pub digest: Option<String>,
@@ -89,30 +89,32 @@ impl Rules {
         act: PublisherAct,
         line: &Line,
         version: Version,
-    ) -> Result<Ruled, Unruled> {
+    ) -> Result<AllowedAct, DeniedAct> {
         let four_eyes = self.four_eyes.contains(&act);
         let Some(live) = self.live() else {
-            return Ok(Ruled { four_eyes, ..Ruled::default() });
+            return Ok(AllowedAct { four_eyes, ..AllowedAct::default() });
         };
         let digest = Some(live.digest().to_string());
         let denied = |what: &str, policies| {
             let detail = format!("{what} to `{}` this version to `{who}`", act.as_str());
-            Unruled { problem: Problem::new(Code::NotPermitted, detail), policies, digest: digest.clone() }
+            DeniedAct { problem: Problem::new(Code::NotPermitted, detail), policies, digest: digest.clone() }
         };
         // a spelling never stops an act that takes something back
         let brings = matches!(act, PublisherAct::Publish | PublisherAct::Override);
         if let Some(named) = live.spelt_otherwise(line).filter(|_| brings) {
             let detail =
                 format!("the policies of this authority have `{named}`, in other letters than this line");
-            return Err(Unruled {
+            return Err(DeniedAct {
                 problem: Problem::new(Code::LineCaseTaken, detail),
                 policies: Vec::new(),
                 digest,
             });
         }
         match live.decide(who, act, line, version) {
-            Ruling::Permitted(policies) => Ok(Ruled { four_eyes, policies, digest: digest.clone() }),
-            Ruling::FourEyes(policies) => Ok(Ruled { four_eyes: true, policies, digest: digest.clone() }),
+            Ruling::Permitted(policies) => Ok(AllowedAct { four_eyes, policies, digest: digest.clone() }),
+            Ruling::FourEyes(policies) => {
+                Ok(AllowedAct { four_eyes: true, policies, digest: digest.clone() })
+            }
             Ruling::Denied(policies) => Err(denied("the policies of this authority do not permit", policies)),
             Ruling::Errored(policies) => {
                 tracing::error!("a policy about publishers could not be evaluated: {}", policies.join(", "));

@@ -12,13 +12,13 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use semgate_contexts::compare::Stop;
+use semgate_contexts::compare::CancelToken;
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Semaphore, oneshot, watch};
 
-pub(crate) use open::{kept, open};
+pub(crate) use open::{open, open_pinned_checkpoint};
 pub(crate) use status::status_of;
 pub use status::{HeadTimes, RoleStatus, Status, status};
 
@@ -59,7 +59,7 @@ pub struct Rebuilt {
 
 /// Findings from opening the state directory.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Found {
+pub(crate) struct OpenReport {
     /// `ready`, or `rebuilt: <why>`.
     pub index: String,
     pub missing_certificates: u64,
@@ -77,8 +77,8 @@ pub async fn run(
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), RunFault> {
     let prepared = away(move || prepare(config)).await??;
-    let Prepared { app, sequencer, asked, recorder, tls, tls_files, submit, lock } = prepared;
-    descriptors::provide(app.config.limits.connections);
+    let Prepared { app, sequencer, jobs, recorder, tls, tls_files, submit, lock } = prepared;
+    descriptors::raise_limit(app.config.limits.connections);
     let public_listener = bind(app.config.listen).await?;
     let admin_listener = bind(app.config.admin).await?;
     let bound = Bound { listen: address(&public_listener)?, admin: address(&admin_listener)? };
@@ -91,7 +91,7 @@ pub async fn run(
     let (stop, stopping) = watch::channel(false);
     let app = Arc::new(App { stopping: stopping.clone(), ..app });
     let comparing = app.comparing.clone();
-    let mut ended = start_sequencer(sequencer, asked, recorder)?;
+    let mut ended = start_sequencer(sequencer, jobs, recorder)?;
     let listening = Listening {
         tls: Arc::clone(&tls),
         router: router(Arc::clone(&app)),
@@ -116,7 +116,7 @@ pub async fn run(
     // Connections first, so that submissions under way are still answered; then the log; the lock last. Running comparisons are dropped:
     // their callers are told to come again.
     let _ = stop.send(true);
-    comparing.ask();
+    comparing.cancel();
     hangups.abort();
     let _ = serving.await;
     let cut = admin.abort_handle();
@@ -138,14 +138,14 @@ pub async fn run(
 /// it.
 fn start_sequencer(
     sequencer: Sequencer,
-    asked: Receiver<Message<Job>>,
+    jobs: Receiver<Message<Job>>,
     recorder: Recorder,
 ) -> Result<oneshot::Receiver<Result<(), RunFault>>, RunFault> {
     let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
     let none = |e| RunFault::Stopped(format!("no thread for the log: {e}"));
     let (to, from) = oneshot::channel();
-    let (next, queue) = submit::recorded(&sequencer.limits);
-    thread("recorder").spawn(move || recorder.run(&asked, &next)).map_err(none)?;
+    let (next, queue) = submit::recorded_queue(&sequencer.limits);
+    thread("recorder").spawn(move || recorder.run(&jobs, &next)).map_err(none)?;
     let run = move || {
         let _ = to.send(sequencer.run(&queue));
     };
@@ -177,7 +177,7 @@ async fn serve_admin(listener: TcpListener, admin: Router, mut stopping: watch::
 struct Prepared {
     app: App,
     sequencer: Sequencer,
-    asked: Receiver<Message<Job>>,
+    jobs: Receiver<Message<Job>>,
     recorder: Recorder,
     tls: Arc<Tls>,
     tls_files: TlsFiles,
@@ -195,14 +195,14 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
     let tls = Arc::new(Tls::new(shown));
     let metrics = Arc::new(Metrics::new());
     let clock = Arc::new(Clock::begin(&config.limits, &layout.state));
-    let (submit, asked) = submit::queue(&config.limits);
+    let (submit, jobs) = submit::queue(&config.limits);
     let reserve = Arc::new(reserve(&config, &layout));
     let opened = reserve.lend(|| open::open(&config, &layout))?;
     keys::warn_of_root_keys(&config, &opened.anchors);
     let keys = Arc::new(keys::Keys::load(&config, &layout, opened.anchors.clone(), clock.now())?);
     let signers = Signers::load(&config, &layout, Arc::clone(&keys))?;
     let audit = Arc::new(Audit::open(&config.audit)?);
-    let (sequencer, found) = open::sequencer(
+    let (sequencer, report) = open::sequencer(
         &config,
         &layout,
         opened,
@@ -226,14 +226,14 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
         cache: Cache::new(config.limits.cache_bytes),
         checks: Arc::new(Semaphore::new(config.limits.checks)),
         comparisons: Arc::new(Semaphore::new(config.limits.comparisons)),
-        comparing: Stop::with_clock(Instant::now),
+        comparing: CancelToken::with_clock(Instant::now),
         tokens: Arc::new(Semaphore::new(config.limits.token_signings)),
         deltas: Arc::new(Semaphore::new(MAX_DELTAS_AT_ONCE)),
         listings: Arc::new(Semaphore::new(1)),
         metrics,
         clock,
         log_key: sequencer.log.verifier().to_string(),
-        found,
+        open_report: report,
         rules: Arc::new(Rules::load(&config)?),
         proposals: Proposals::open(&layout, &config.limits, &config.prefix, Arc::clone(&reserve))?,
         audit,
@@ -247,7 +247,7 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
         layout,
         config,
     };
-    Ok(Prepared { app, sequencer, asked, recorder, tls, tls_files, submit, lock })
+    Ok(Prepared { app, sequencer, jobs, recorder, tls, tls_files, submit, lock })
 }
 
 /// Reserves room on every volume that a revocation writes to.

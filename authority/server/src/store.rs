@@ -1,22 +1,22 @@
 //! The layout of the state directory. `docs/authority-operations.md` tells which files are trusted for what.
 
-mod apart;
 mod documents;
+mod last_seen;
 mod leftovers;
 mod log;
+mod pinned_checkpoint;
 mod source;
-mod witness;
 
 #[cfg(test)]
 mod log_tests;
 
 use std::path::{Path, PathBuf};
 
-pub(crate) use apart::{CheckpointFile, Kept};
 pub(crate) use documents::{Documents, Evidence, NewEvidence};
+pub(crate) use last_seen::LastSeen;
 pub(crate) use leftovers::Leftovers;
-pub(crate) use log::{After, AppendFault, Edge, Log, LogState, Recovery, cut, widest, with_width};
-pub(crate) use witness::Witness;
+pub(crate) use log::{AppendFault, CommitFiles, Edge, Log, LogState, Recovery, cut, widest, with_width};
+pub(crate) use pinned_checkpoint::{CheckpointFile, PinnedCheckpoint};
 
 use crate::{RunFault, disk};
 

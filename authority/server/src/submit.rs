@@ -9,11 +9,11 @@ mod check;
 mod commit;
 mod compiled;
 mod evidence;
+mod follower_capacity;
 mod quota;
 mod record;
 mod recover;
 mod request;
-mod room;
 mod writable;
 
 use std::path::PathBuf;
@@ -35,16 +35,16 @@ use crate::keys::Keys;
 use crate::ledger::Ledger;
 use crate::metrics::Metrics;
 use crate::publish::{Heads, Published};
-use crate::store::{Documents, Evidence, Kept, Leftovers, Log};
+use crate::store::{Documents, Evidence, Leftovers, Log, PinnedCheckpoint};
 use crate::{Limits, RunFault};
 
-pub(crate) use check::{SUSPENSION, Verified, recognised_anew};
+pub(crate) use check::{SUSPENSION, VerifiedLeaves, recognised_again};
 pub(crate) use compiled::Compiled;
+pub(crate) use follower_capacity::FollowerCapacity;
 pub(crate) use quota::{Quota, blocks};
-pub(crate) use record::{OnRecord, Recorder};
-pub(crate) use recover::{reopen, said};
+pub(crate) use record::{RecordedJob, Recorder};
+pub(crate) use recover::{fold_anchors, reopen};
 pub(crate) use request::Request;
-pub(crate) use room::Room;
 
 /// The result of a request, new or repeated.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,12 +141,12 @@ pub(crate) struct Sequencer {
     /// The witnesses that cosign checkpoints.
     pub cosigners: Option<Cosigners>,
     /// The last checkpoint, apart from the state.
-    pub kept: Option<Kept>,
+    pub pinned: Option<PinnedCheckpoint>,
     pub heads: Heads,
     pub public: watch::Sender<Arc<Published>>,
-    pub verified: Verified,
+    pub verified: VerifiedLeaves,
     /// Lengths of the documents that followers read, and the charges of the current batch.
-    pub room: Room,
+    pub room: FollowerCapacity,
     /// Reserved room on the disk that publications leave alone.
     pub reserve: Arc<Reserve>,
     /// The bytes that each publisher has brought to the disk.
@@ -162,7 +162,7 @@ pub(crate) struct Sequencer {
     /// The same for a head to be renewed: a failure that delays submissions must not delay heads.
     pub unrenewed: Option<Instant>,
     /// True if the public head is by another feed key than the one in use: the change was not committed.
-    pub fed_anew: bool,
+    pub feed_changed: bool,
     pub clock: Arc<Clock>,
     /// The last fault of the clock.
     pub misread: Option<ClockFault>,
@@ -176,19 +176,19 @@ pub(crate) fn queue(limits: &Limits) -> (Submit, Receiver<Message<Job>>) {
 }
 
 /// The queue from the recorder to the sequencer: as long as one batch of the sequencer.
-pub(crate) fn recorded(limits: &Limits) -> (SyncSender<Message<OnRecord>>, Queue) {
+pub(crate) fn recorded_queue(limits: &Limits) -> (SyncSender<Message<RecordedJob>>, Queue) {
     let (to, from) = sync_channel(limits.batch);
     (to, Queue(from))
 }
 
 /// The reading end of the recorded jobs.
-pub(crate) struct Queue(Receiver<Message<OnRecord>>);
+pub(crate) struct Queue(Receiver<Message<RecordedJob>>);
 
 impl Sequencer {
     /// Runs until it is asked to stop or the disk fails at the commit point.
     pub fn run(mut self, queue: &Queue) -> Result<(), RunFault> {
         let mut renewed = Instant::now();
-        self.misread();
+        self.check_clock();
         loop {
             match queue.0.recv_timeout(self.nap(renewed)) {
                 Ok(Message::Job(first)) => {
@@ -206,11 +206,11 @@ impl Sequencer {
                 Err(RecvTimeoutError::Timeout) => drop(self.reserve.restore()),
             }
             // while the clock has jumped, nothing is signed and no key made: the public head stays
-            if matches!(self.misread(), Some(ClockFault::Jumped(_))) {
+            if matches!(self.check_clock(), Some(ClockFault::Jumped(_))) {
                 continue;
             }
             // the public head is never signed by a key near its end: a new feed key signs a new head at once
-            let new_feed = self.renewed_feed() | std::mem::take(&mut self.fed_anew);
+            let new_feed = self.renewed_feed() | std::mem::take(&mut self.feed_changed);
             if new_feed {
                 // status tokens are signed by the key of the head
                 self.heads.new_feed();
@@ -228,20 +228,20 @@ impl Sequencer {
     }
 
     /// The fault of the clock now; logged when it begins and when it ends.
-    fn misread(&mut self) -> Option<ClockFault> {
-        let found = self.clock.fault(self.heads.issued_at().max(self.ledger.replay().last_logged_at()));
-        if found.map(ClockFault::kind) != self.misread.map(ClockFault::kind) {
-            match found {
+    fn check_clock(&mut self) -> Option<ClockFault> {
+        let fault = self.clock.fault(self.heads.issued_at().max(self.ledger.replay().last_logged_at()));
+        if fault.map(ClockFault::kind) != self.misread.map(ClockFault::kind) {
+            match fault {
                 Some(fault) => tracing::error!("{fault}: {}", fault.advice()),
                 None => tracing::warn!("the clock fits again what was signed, and writes are taken"),
             }
             for kind in ClockFault::KINDS {
-                let wrong = u64::from(found.is_some_and(|fault| fault.kind() == kind));
+                let wrong = u64::from(fault.is_some_and(|fault| fault.kind() == kind));
                 self.metrics.gauge("semgate_authority_clock_wrong", &[("how", kind.to_owned())], wrong);
             }
         }
-        self.misread = found;
-        found
+        self.misread = fault;
+        fault
     }
 
     /// Renews the keys that are due, at most once a second: each look at them costs as much as a few statements.
@@ -296,7 +296,7 @@ impl Sequencer {
     }
 
     /// All waiting jobs, up to a batch.
-    fn gather(&mut self, first: OnRecord, queue: &Queue) -> (Vec<OnRecord>, bool) {
+    fn gather(&mut self, first: RecordedJob, queue: &Queue) -> (Vec<RecordedJob>, bool) {
         let mut batch = vec![first];
         while batch.len() < self.limits.batch {
             match queue.0.try_recv() {

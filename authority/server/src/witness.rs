@@ -17,13 +17,13 @@ use semgate_statement::{Checkpoint, ContinuationProof, CosignerKey, LogVerifier,
 use crate::{RunFault, disk};
 
 /// The key of a witness, and its memory of the logs.
-pub(crate) struct Memory {
+pub(crate) struct WitnessStore {
     key: CosignerKey,
-    logs: BTreeMap<String, Mutex<Known>>,
+    logs: BTreeMap<String, Mutex<KnownLog>>,
 }
 
 /// One log. The holder of its lock compares, writes and cosigns, in this order, so that no two requests race.
-struct Known {
+struct KnownLog {
     verifier: LogVerifier,
     /// Its keys, each on its own.
     keys: Vec<LogVerifier>,
@@ -42,7 +42,7 @@ pub(crate) enum Refused {
     Disk(RunFault),
 }
 
-impl Memory {
+impl WitnessStore {
     /// Reads the memory of each log. A file that is not a checkpoint of its log stops the start: a forgotten log could be forked.
     pub fn open(key: CosignerKey, state: &Path, logs: Vec<LogVerifier>) -> Result<Self, RunFault> {
         disk::make_dir(state)?;
@@ -54,11 +54,11 @@ impl Memory {
             let file = state.join(format!("{}.checkpoint", name.hex()));
             let keys =
                 verifier.to_string().split(' ').filter_map(|key| LogVerifier::parse(key).ok()).collect();
-            let mut one = Known { verifier, keys, file, last: None, signed: BTreeSet::new() };
+            let mut one = KnownLog { verifier, keys, file, last: None, signed: BTreeSet::new() };
             if let Some(bytes) = disk::read(&one.file)? {
                 let last = Checkpoint::verify(&bytes, &one.verifier, &origin);
                 one.last = Some(last.map_err(|e| RunFault::damaged(&one.file, e))?);
-                one.signed = one.own(&String::from_utf8_lossy(&bytes)).1;
+                one.signed = one.own_signatures(&String::from_utf8_lossy(&bytes)).1;
             }
             known.insert(origin, Mutex::new(one));
         }
@@ -75,7 +75,7 @@ impl Memory {
         let new = judge(&request, &known.verifier, known.last.as_ref()).map_err(Refused::Request)?;
         let (text, _) =
             cosignature::split(&request.checkpoint).map_err(|_| Refused::Request(WitnessFault::Malformed))?;
-        let (note, signed) = known.own(&request.checkpoint);
+        let (note, signed) = known.own_signatures(&request.checkpoint);
         // any reader of a checkpoint may send it again, with fewer lines of its log and more of others
         let more = signed.is_superset(&known.signed) && signed != known.signed;
         if more || known.last.as_ref() != Some(&new) {
@@ -87,16 +87,16 @@ impl Memory {
 
     /// Origin of each log, and the last size seen.
     pub fn seen(&self) -> Vec<(String, Option<u64>)> {
-        let size = |known: &Mutex<Known>| {
+        let size = |known: &Mutex<KnownLog>| {
             known.lock().unwrap_or_else(PoisonError::into_inner).last.as_ref().map(|last| last.size)
         };
         self.logs.iter().map(|(origin, known)| (origin.clone(), size(known))).collect()
     }
 }
 
-impl Known {
+impl KnownLog {
     /// A note with one line of each key of the log that signed it, without lines of others, and these keys.
-    fn own(&self, note: &str) -> (String, BTreeSet<usize>) {
+    fn own_signatures(&self, note: &str) -> (String, BTreeSet<usize>) {
         let (text, lines) = cosignature::split(note).unwrap_or_default();
         let mut own = format!("{text}\n");
         let mut signed = BTreeSet::new();
@@ -131,10 +131,10 @@ mod tests {
         ContinuationProof { old, hashes, checkpoint }.to_text()
     }
 
-    fn open(dir: &Path) -> Memory {
+    fn open(dir: &Path) -> WitnessStore {
         let key = CosignerKey::from_seed("w.example", &[9; 32]).unwrap();
         let log = semgate_statement::LogKey::from_seed(ORIGIN, &[5; 32]).unwrap();
-        Memory::open(key, dir, vec![log.verifier().clone()]).unwrap()
+        WitnessStore::open(key, dir, vec![log.verifier().clone()]).unwrap()
     }
 
     fn status(outcome: Result<String, Refused>) -> u16 {
@@ -166,7 +166,7 @@ mod tests {
         std::fs::write(&file, "scribble").unwrap();
         let key = CosignerKey::from_seed("w.example", &[9; 32]).unwrap();
         let log = semgate_statement::LogKey::from_seed(ORIGIN, &[5; 32]).unwrap();
-        assert!(Memory::open(key, dir.path(), vec![log.verifier().clone()]).is_err());
+        assert!(WitnessStore::open(key, dir.path(), vec![log.verifier().clone()]).is_err());
         std::fs::remove_file(&file).unwrap();
         let witness = open(dir.path());
         std::fs::remove_dir_all(dir.path()).unwrap();
@@ -182,7 +182,7 @@ mod tests {
         let witness = |keys: &[u8]| {
             let own = CosignerKey::from_seed("w.example", &[9; 32]).unwrap();
             let keys = keys.iter().map(|seed| key(*seed).verifier().clone()).collect();
-            Memory::open(own, dir.path(), vec![LogVerifier::any_of(keys).unwrap()])
+            WitnessStore::open(own, dir.path(), vec![LogVerifier::any_of(keys).unwrap()])
         };
         let by = |old: u64, size: u64, log: semgate_statement::LogKey| {
             let mut request = ContinuationProof::read(&request("true", old, size)).unwrap();
@@ -191,7 +191,7 @@ mod tests {
             request.checkpoint = log.sign(size, root).unwrap();
             request.to_text()
         };
-        let both = || key(6).beside(key(5)).unwrap();
+        let both = || key(6).with_second_key(key(5)).unwrap();
         assert_eq!(status(witness(&[5]).unwrap().add(&by(0, 3, key(5)), 100)), 200);
         // an unknown key signs for nobody
         assert_eq!(status(witness(&[5]).unwrap().add(&by(3, 4, key(6)), 100)), 403);
@@ -215,26 +215,27 @@ mod tests {
         let verifiers = [5, 6].map(|seed| key(seed).verifier().clone());
         let own = CosignerKey::from_seed("w.example", &[9; 32]).unwrap();
         let witness =
-            Memory::open(own, dir.path(), vec![LogVerifier::any_of(verifiers.to_vec()).unwrap()]).unwrap();
+            WitnessStore::open(own, dir.path(), vec![LogVerifier::any_of(verifiers.to_vec()).unwrap()])
+                .unwrap();
         let first = ContinuationProof::read(&request("true", 0, 3)).unwrap();
         let root = Checkpoint::verify(first.checkpoint.as_bytes(), &verifiers[0], ORIGIN).unwrap().root;
-        let both = key(5).beside(key(6)).unwrap().sign(3, root).unwrap();
+        let both = key(5).with_second_key(key(6)).unwrap().sign(3, root).unwrap();
         let junk = |note: &str| {
             let stranger = semgate_statement::LogKey::from_seed("stranger.test", &[7; 32]).unwrap();
             let line = stranger.sign(3, root).unwrap().lines().last().unwrap().to_owned();
             format!("{note}{line}\n")
         };
         let file = witness.logs[ORIGIN].lock().unwrap().file.clone();
-        let kept = || (std::fs::metadata(&file).unwrap().ino(), std::fs::read_to_string(&file).unwrap());
+        let stored = || (std::fs::metadata(&file).unwrap().ino(), std::fs::read_to_string(&file).unwrap());
         let send = |old, checkpoint: &str| {
             let request = ContinuationProof { old, checkpoint: checkpoint.to_owned(), ..first.clone() };
             assert_eq!(status(witness.add(&request.to_text(), 100)), 200);
-            kept()
+            stored()
         };
         let again = ContinuationProof::read(&request("true", 3, 3)).unwrap();
         assert_eq!(again.hashes, first.hashes, "there is nothing to prove of either");
         assert_eq!(send(0, &junk(&key(5).sign(3, root).unwrap())).1, key(5).sign(3, root).unwrap());
-        let (before, _) = kept();
+        let (before, _) = stored();
         let (file_of_both, note) = send(3, &junk(&both));
         assert!(before != file_of_both && note == both, "the next key signs it too");
         for one in [junk(&both), key(5).sign(3, root).unwrap(), junk(&key(6).sign(3, root).unwrap())] {

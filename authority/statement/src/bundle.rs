@@ -36,7 +36,7 @@ pub struct Bundle {
 
 /// The rules of a verifier. All of it is configured or remembered; nothing comes from the bundle.
 #[derive(Clone, Copy, Debug)]
-pub struct Rules<'r> {
+pub struct BundleRules<'r> {
     /// Roots of the signers' chains.
     pub roots: &'r Roots,
     /// Accepted signers.
@@ -51,7 +51,7 @@ pub struct Rules<'r> {
 
 /// A verified bundle and its signer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Signed {
+pub struct VerifiedBundle {
     /// The bundle.
     pub bundle: Bundle,
     /// The signer's id.
@@ -236,7 +236,7 @@ pub fn sign(
 ///
 /// # Errors
 /// See [`BundleFault`]; the first in the order of `docs/spec/policy-bundle.md`.
-pub fn verify(bytes: &[u8], rules: &Rules<'_>, at: u64) -> Result<Signed, BundleFault> {
+pub fn verify(bytes: &[u8], rules: &BundleRules<'_>, at: u64) -> Result<VerifiedBundle, BundleFault> {
     let jws = General::read(bytes, TYP, rules.roots, rules.max_bytes)?;
     let key = jws.key();
     let (payload, leaf) = jws.verify(rules.roots, Usage::Policy, at)?;
@@ -255,7 +255,7 @@ pub fn verify(bytes: &[u8], rules: &Rules<'_>, at: u64) -> Result<Signed, Bundle
         Some((newest, digest)) if bundle.version == newest && bundle.digest != digest => {
             Err(BundleFault::VersionReused(newest))
         }
-        _ => Ok(Signed { bundle, signer, key, not_after: leaf.not_after() }),
+        _ => Ok(VerifiedBundle { bundle, signer, key, not_after: leaf.not_after() }),
     }
 }
 

@@ -186,7 +186,7 @@ impl LogKey {
 
     /// Adds another key of the same log that also signs: readers that know either of them accept the checkpoint. Checkpoints that either
     /// signed before belong to this log. [`CheckpointFault::Key`] for a key of another name.
-    pub fn beside(mut self, other: LogKey) -> Result<LogKey, CheckpointFault> {
+    pub fn with_second_key(mut self, other: LogKey) -> Result<LogKey, CheckpointFault> {
         self.verifier =
             LogVerifier::any_of(vec![self.verifier, other.verifier]).ok_or(CheckpointFault::Key)?;
         self.text = None;

@@ -3,7 +3,7 @@
 use crate::jws::{General, JwsFault, SignFault, SigningIdentity};
 use ring::rand::SecureRandom;
 use semgate_certs::{Chain, Roots, SignerId, Thumbprint, Usage};
-use semgate_contexts::{Context, DocumentFault, DocumentLimits, Prefix, Referenced};
+use semgate_contexts::{Context, ContextResolver, DocumentFault, DocumentLimits, Prefix};
 use std::fmt;
 use std::sync::Arc;
 
@@ -118,7 +118,7 @@ pub fn verify_context_among(
     at: u64,
     prefix: &Prefix,
     limits: &DocumentLimits,
-    others: &Referenced<'_>,
+    others: &ContextResolver<'_>,
 ) -> Result<SignedContext, ContextFault> {
     let jws = General::read(bytes, TYPE, roots, MAX_SIGNED_BYTES).map_err(ContextFault::Jws)?;
     let chain = jws.chain().clone();

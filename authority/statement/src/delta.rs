@@ -252,8 +252,8 @@ fn read_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     for (at, byte) in bytes.iter().enumerate().take(MAX_INDEX_BYTES) {
         number |= u64::from(byte & 0x7f) << (7 * at);
         if byte & 0x80 == 0 {
-            let whole = at == 0 || *byte != 0;
-            return whole.then_some((number, bytes.get(at + 1..)?));
+            let minimal = at == 0 || *byte != 0;
+            return minimal.then_some((number, bytes.get(at + 1..)?));
         }
     }
     None

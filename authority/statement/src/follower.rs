@@ -8,33 +8,33 @@ mod config;
 mod delta;
 mod fault;
 mod judge;
-mod looked;
-mod memory;
 mod others;
-mod pace;
-mod position;
+mod persistence;
 mod recover;
 mod reference;
 mod reports;
+mod responses;
 mod root;
 mod round;
+mod saved_scan;
+mod scan;
+mod schedule;
 mod state;
-mod take;
 
 #[cfg(test)]
 mod tests;
 
 pub use config::{FollowerConfig, FollowerLimits, InLines, Lines};
 pub use fault::{FollowFault, ReferenceFault, Report};
-pub use memory::MemoryState;
 pub use others::{Compared, Contradicted};
+pub use persistence::PersistenceState;
 
 use crate::view::View;
-use memory::Memory;
 use others::Others;
-use pace::Pace;
+use persistence::Store;
 use reports::Reports;
-use round::{Round, Want};
+use round::{FetchTarget, Round};
+use schedule::Schedule;
 use state::State;
 use std::path::Path;
 use std::sync::Arc;
@@ -86,11 +86,11 @@ pub enum Progress {
 #[derive(Debug)]
 pub struct Follower {
     config: FollowerConfig,
-    memory: Memory,
+    memory: Store,
     state: State,
     others: Others,
-    pace: Pace,
-    shown: Shown,
+    schedule: Schedule,
+    published: PublishedView,
     reports: Reports,
     round: Option<Round>,
     /// `ETag` of the accepted head.
@@ -99,13 +99,13 @@ pub struct Follower {
 
 /// The published view, and its changes.
 #[derive(Debug)]
-struct Shown {
+struct PublishedView {
     view: Arc<View>,
     /// True if the view changed and no answer reported it yet.
     changed: bool,
 }
 
-impl Shown {
+impl PublishedView {
     fn show(&mut self, view: View) {
         self.view = Arc::new(view);
         self.changed = true;
@@ -121,21 +121,21 @@ impl Follower {
     /// Opens the memory in `dir` (made if missing) and verifies all of it again. Damaged or unverifiable parts are ignored and reported,
     /// never trusted. Errors only if the directory itself cannot be used. One follower at a time may use a directory.
     pub fn open(config: FollowerConfig, dir: &Path, now: u64) -> Result<Follower, FollowFault> {
-        let memory = Memory::open(dir)?;
+        let memory = Store::open(dir)?;
         let mut follower = Follower::with_memory(config, memory);
         follower.recover(now);
         follower.recover_split(now);
         follower.show();
-        follower.shown.changed = false;
+        follower.published.changed = false;
         Ok(follower)
     }
 
     /// A follower that remembers nothing on disk: for tools that follow once.
     pub fn without_memory(config: FollowerConfig) -> Follower {
-        Follower::with_memory(config, Memory::none())
+        Follower::with_memory(config, Store::none())
     }
 
-    fn with_memory(config: FollowerConfig, memory: Memory) -> Follower {
+    fn with_memory(config: FollowerConfig, memory: Store) -> Follower {
         let view = Arc::new(View::empty(&config.authority, config.lines.clone()));
         let state = State::new(&config);
         let reports = Reports::new(config.limits.max_reports);
@@ -144,8 +144,8 @@ impl Follower {
             memory,
             state,
             others: Others::default(),
-            pace: Pace::default(),
-            shown: Shown { view, changed: false },
+            schedule: Schedule::default(),
+            published: PublishedView { view, changed: false },
             reports,
             round: None,
             etag: None,
@@ -159,18 +159,18 @@ impl Follower {
 
     /// The next step. Call it again after every answer; a request stays the same until it is answered.
     pub fn next(&mut self, now: u64) -> Step {
-        if let Some((request, _)) = self.round.as_ref().and_then(|round| round.asked.as_ref()) {
+        if let Some((request, _)) = self.round.as_ref().and_then(|round| round.pending.as_ref()) {
             return Step::Get(request.clone());
         }
-        let due = self.pace.due(now, self.config.poll.max(self.config.limits.max_backoff));
+        let due = self.schedule.due(now, self.config.poll.max(self.config.limits.max_backoff));
         if now < due {
             return Step::Idle { until: due };
         }
-        self.pace.begin();
+        self.schedule.begin();
         let mut round = Round { requests: 1, ..Round::default() };
         let want = self.first_want(now);
         let request = self.request(&round, &want);
-        round.asked = Some((request.clone(), want));
+        round.pending = Some((request.clone(), want));
         self.round = Some(round);
         Step::Get(request)
     }
@@ -182,7 +182,7 @@ impl Follower {
         let mut round = round.again();
         round.requests += 1;
         let want = self.first_want(now);
-        round.asked = Some((self.request(&round, &want), want));
+        round.pending = Some((self.request(&round, &want), want));
         self.round = Some(round);
     }
 
@@ -192,7 +192,7 @@ impl Follower {
     /// If the view changed before an error, the next successful answer returns [`Progress::ViewChanged`]; [`Follower::view`] has it at
     /// once.
     pub fn answer(&mut self, path: &str, answer: Answer, now: u64) -> Result<Progress, FollowFault> {
-        let mut round = self.asked(path)?;
+        let mut round = self.take_pending(path)?;
         let taken = self.take(&mut round, answer, now);
         self.proceed(round, taken, now)
     }
@@ -201,15 +201,15 @@ impl Follower {
     /// useless answer does. If only a document, a bundle or a comparison with another follower is missing, the round goes on. So nobody
     /// ends a round by breaking off one of these. Errors as [`Follower::answer`].
     pub fn unreachable(&mut self, path: &str, now: u64) -> Result<Progress, FollowFault> {
-        let mut round = self.asked(path)?;
+        let mut round = self.take_pending(path)?;
         let taken = self.take_nothing(&mut round, now);
         self.proceed(round, taken, now)
     }
 
     /// The round that asked for `path`.
-    fn asked(&mut self, path: &str) -> Result<Round, FollowFault> {
-        let asked = self.round.as_ref().and_then(|round| round.asked.as_ref());
-        if asked.is_none_or(|(request, _)| request.path != path) {
+    fn take_pending(&mut self, path: &str) -> Result<Round, FollowFault> {
+        let pending = self.round.as_ref().and_then(|round| round.pending.as_ref());
+        if pending.is_none_or(|(request, _)| request.path != path) {
             return Err(FollowFault::Unasked);
         }
         self.round.take().ok_or(FollowFault::Unasked)
@@ -224,13 +224,13 @@ impl Follower {
     ) -> Result<Progress, FollowFault> {
         match taken.and_then(|()| self.go_on(&mut round, now)) {
             Ok(Some((_, want))) if self.interrupts(&mut round, &want, now) => {
-                self.pace.interrupt();
+                self.schedule.interrupt();
                 round.restarts = 0;
                 round.requests = 0;
                 self.restart(round, now);
             }
             Ok(Some(asked)) => {
-                round.asked = Some(asked);
+                round.pending = Some(asked);
                 self.round = Some(round);
             }
             Ok(None) => self.finish(round, now),
@@ -240,32 +240,34 @@ impl Follower {
                 return Err(fault);
             }
         }
-        Ok(self.shown.progress())
+        Ok(self.published.progress())
     }
 
     /// Returns true if a hint ends this round now, so that a revocation does not wait for a long load. That needs an accepted head with
     /// only pages, entries and documents left, and some seconds of loading.
-    fn interrupts(&self, round: &mut Round, want: &Want, now: u64) -> bool {
-        if !round.accepted || !matches!(want, Want::Page(_) | Want::Bundle(_) | Want::Document(_)) {
+    fn interrupts(&self, round: &mut Round, want: &FetchTarget, now: u64) -> bool {
+        if !round.accepted
+            || !matches!(want, FetchTarget::Page(_) | FetchTarget::Bundle(_) | FetchTarget::Document(_))
+        {
             return false;
         }
         let since = *round.loading_since.get_or_insert(now);
-        self.pace.interrupts(since, now)
+        self.schedule.interrupts(since, now)
     }
 
     /// Takes a hint from the stream: poll the head now. After a failed round, polls in a second. During a request, polls after it, if only
     /// pages, entries and documents are left. A hint is never believed.
     pub fn hint(&mut self) {
-        self.pace.hint();
+        self.schedule.hint();
     }
 
     /// The newest verified view.
     pub fn view(&self) -> Arc<View> {
-        Arc::clone(&self.shown.view)
+        Arc::clone(&self.published.view)
     }
 
     /// State of the memory on disk, compared with the view.
-    pub fn memory(&self) -> MemoryState {
+    pub fn memory(&self) -> PersistenceState {
         self.memory.state()
     }
 
@@ -281,7 +283,7 @@ impl Follower {
     }
 
     /// Plans until a request is needed.
-    fn go_on(&mut self, round: &mut Round, now: u64) -> Result<Option<(Request, Want)>, FollowFault> {
+    fn go_on(&mut self, round: &mut Round, now: u64) -> Result<Option<(Request, FetchTarget)>, FollowFault> {
         let Some(want) = self.plan(round, now)? else { return Ok(None) };
         round.requests += 1;
         if round.requests > self.config.limits.max_requests {
@@ -291,17 +293,17 @@ impl Follower {
     }
 
     fn finish(&mut self, mut round: Round, now: u64) {
-        self.keep_looked(&mut round, now);
+        self.keep_scan(&mut round, now);
         let size = self.state.head.as_ref().map(|pinned| pinned.head.head().seq);
         if self.state.partial
             && !round.incomplete
-            && size.is_some_and(|size| self.state.looked.is_whole(size))
+            && size.is_some_and(|size| self.state.scan.is_complete(size))
         {
             self.state.partial = false;
             round.dirty = true;
         }
         self.settle(&mut round, now);
-        self.pace.done(now, self.config.poll);
+        self.schedule.done(now, self.config.poll);
     }
 
     /// Drops certificates of a head that was not accepted: nothing verifies them, and they could grow without a bound.
@@ -320,18 +322,18 @@ impl Follower {
             self.state.tiles.clear();
         }
         if matches!(fault, FollowFault::FloorAboveVersions { .. }) {
-            self.looked_in_vain(now);
+            self.scan_failed(now);
         }
         let evidence = self.evidence(&round, &fault);
         self.reports.add(None, fault, evidence, now);
         self.settle(&mut round, now);
-        self.pace.failed(now, self.config.limits.max_backoff);
+        self.schedule.failed(now, self.config.limits.max_backoff);
     }
 
     fn show(&mut self) {
         self.state.retire();
         let mut view = self.state.view(&self.config);
         view.split = self.others.doubted();
-        self.shown.show(view);
+        self.published.show(view);
     }
 }

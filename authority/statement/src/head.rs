@@ -331,9 +331,9 @@ impl VerifiedHead {
     /// Guarantees that two heads of one size agree in everything but times and signatures. Otherwise they are an equivocation: keep both.
     pub fn agrees_with(&self, other: &VerifiedHead) -> Result<(), Contradiction> {
         let (a, b) = (&self.head, &other.head);
-        let said = |head: &Head| (head.seq, head.floors, head.root_statements);
-        let same = (&a.authority, &a.origin, &a.shards, said(a), self.checkpoint.root)
-            == (&b.authority, &b.origin, &b.shards, said(b), other.checkpoint.root);
+        let counters = |head: &Head| (head.seq, head.floors, head.root_statements);
+        let same = (&a.authority, &a.origin, &a.shards, counters(a), self.checkpoint.root)
+            == (&b.authority, &b.origin, &b.shards, counters(b), other.checkpoint.root);
         if same { Ok(()) } else { Err(Contradiction) }
     }
 }

@@ -1,19 +1,19 @@
 //! The JSON Web Signatures of Semgate (RFC 7515): one signature, one closed protected header.
 //!
 //! Two serialisations. **General JSON** has the chain as `x5c` in the unprotected header (signed contexts, heads). **Compact** (statements,
-//! status tokens) names its signer by thumbprint. Statements of the root carry several signatures ([`Many`]). Flattened JSON is refused.
+//! status tokens) names its signer by thumbprint. Statements of the root carry several signatures ([`MultiJws`]). Flattened JSON is refused.
 //! The protected header has exactly `alg`, `kid`, `typ` and `x5t#S256`; `crit` and any other member are refused.
 
 mod compact;
 mod general;
-mod many;
+mod multi;
 
 #[cfg(test)]
 mod tests;
 
 pub use compact::Compact;
 pub use general::General;
-pub use many::{MAX_SIGNATURES, Many};
+pub use multi::{MAX_SIGNATURES, MultiJws};
 
 use crate::encoding::{from_base64url, to_base64url};
 use crate::format::{FormatFault, Members, limits, write};

@@ -44,21 +44,21 @@ pub use delta::{Delta, HeadParts};
 pub use entry::{Entry, VerifiedEntry};
 pub use floors::FloorsDocument;
 pub use follower::{
-    Answer, Compared, FollowFault, Follower, FollowerConfig, FollowerLimits, Lines, MemoryState, Progress,
-    ReferenceFault, Report, Step,
+    Answer, Compared, FollowFault, Follower, FollowerConfig, FollowerLimits, Lines, PersistenceState,
+    Progress, ReferenceFault, Report, Step,
 };
 pub use format::FormatFault;
 pub use head::{Head, HeadFault, NamedShards, ShardRef, VerifiedHead};
 pub use jws::{JwsFault, SignFault, SigningIdentity};
-pub use listing::{Listed, Listing};
+pub use listing::{ListedContext, Listing};
 pub use permission::{Permission, PermissionFault, SignedPermission};
 pub use proof::{
-    CheckpointRules, ContinuationProof, Heard, ProofRules, Proved, Stapled, TextProofFault, TlogProof,
-    prove_entry,
+    CheckpointRules, ContinuationProof, ProofRules, Proved, RootKnowledge, Stapled, TextProofFault,
+    TlogProof, prove_entry,
 };
 pub use recognition::{
-    NotRecognised, Recognised, Recogniser, Recognition, RecognitionFault, ScopedLine, UnrecognisedLine,
-    Vouched,
+    NotRecognised, Recognised, Recogniser, Recognition, RecognitionFault, RecognitionState, ScopedLine,
+    UnrecognisedLine,
 };
 pub use replay::{Replay, ReplayFault};
 pub use root::{Anchors, KeyList, RootAct, RootFault, RootStatement};

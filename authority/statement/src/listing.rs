@@ -30,7 +30,7 @@ pub fn listing_is_a_file(status: u16) -> bool {
 
 /// One published context in the authority's listing.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Listed {
+pub struct ListedContext {
     /// Its URN.
     pub urn: ContextUrn,
     /// Digest of its document.
@@ -45,7 +45,7 @@ pub struct Listed {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Listing {
     /// Ordered by index.
-    pub contexts: Vec<Listed>,
+    pub contexts: Vec<ListedContext>,
 }
 
 impl Listing {
@@ -77,8 +77,8 @@ impl Listing {
 }
 
 /// Reads a line of a listing or page.
-fn listed(m: &Members<'_, '_>, status: Status, prefix: &Prefix) -> Result<Listed, FormatFault> {
-    Ok(Listed {
+fn listed(m: &Members<'_, '_>, status: Status, prefix: &Prefix) -> Result<ListedContext, FormatFault> {
+    Ok(ListedContext {
         urn: m.parsed("urn", |text| ContextUrn::parse(text, prefix).ok())?,
         digest: m.parsed("digest", |text| Digest::parse(text).ok())?,
         index: m.integer("index")?,

@@ -36,7 +36,7 @@ pub struct Permission {
     pub digest: Digest,
     /// The published versions of its major that the person knew, with their digests. If another one counts at publication, the permission
     /// does not hold.
-    pub beside: BTreeMap<ContextUrn, Digest>,
+    pub siblings: BTreeMap<ContextUrn, Digest>,
     /// Name of the signer, for people; at most [`MAX_NAME_BYTES`], not empty, no control characters. The signing certificate holds the
     /// machine identity.
     pub name: String,
@@ -50,14 +50,14 @@ impl Permission {
     /// # Errors
     /// None in practice: every member has a canonical form.
     pub fn to_bytes(&self) -> Result<Vec<u8>, FormatFault> {
-        let beside: Vec<_> = self
-            .beside
+        let siblings: Vec<_> = self
+            .siblings
             .iter()
             .map(|(urn, digest)| serde_json::json!({"urn": urn.as_str(), "digest": digest.to_string()}))
             .collect();
         write(&serde_json::json!({
             "authority": self.authority, "urn": self.urn.as_str(), "digest": self.digest.to_string(),
-            "beside": beside, "name": self.name, "reason": self.reason,
+            "beside": siblings, "name": self.name, "reason": self.reason,
         }))
     }
 
@@ -75,7 +75,7 @@ impl Permission {
             authority: m.parsed("authority", |text| is_name(text).then(|| text.to_owned()))?,
             urn: m.parsed("urn", |text| ContextUrn::parse(text, prefix).ok())?,
             digest: m.parsed("digest", |text| Digest::parse(text).ok())?,
-            beside: beside(m.list("beside")?, prefix)?,
+            siblings: read_siblings(m.list("beside")?, prefix)?,
             name: m.parsed("name", |text| is_persons_name(text).then(|| text.to_owned()))?,
             reason: check_reason(m.text("reason")?)?.to_owned(),
         };
@@ -105,8 +105,8 @@ impl Permission {
                 && other.line() == self.urn.line()
                 && other.version().major == self.urn.version().major
         };
-        let few = (1..=MAX_COMPARED).contains(&self.beside.len());
-        if few && self.beside.keys().all(of_major) {
+        let few = (1..=MAX_COMPARED).contains(&self.siblings.len());
+        if few && self.siblings.keys().all(of_major) {
             Ok(())
         } else {
             Err(FormatFault::Member("beside").into())
@@ -114,11 +114,11 @@ impl Permission {
     }
 
     /// The first of these versions that the permission does not name with this digest.
-    pub fn lacks<'a>(
+    pub fn unnamed_sibling<'a>(
         &self,
         others: impl IntoIterator<Item = (&'a ContextUrn, &'a Digest)>,
     ) -> Option<&'a ContextUrn> {
-        others.into_iter().find(|(urn, digest)| self.beside.get(*urn) != Some(*digest)).map(|(urn, _)| urn)
+        others.into_iter().find(|(urn, digest)| self.siblings.get(*urn) != Some(*digest)).map(|(urn, _)| urn)
     }
 }
 
@@ -128,14 +128,14 @@ pub fn is_persons_name(text: &str) -> bool {
 }
 
 /// Reads versions in the order of their names, each once.
-fn beside(list: &[Json<'_>], prefix: &Prefix) -> Result<BTreeMap<ContextUrn, Digest>, StatementFault> {
-    let mut beside = BTreeMap::new();
+fn read_siblings(list: &[Json<'_>], prefix: &Prefix) -> Result<BTreeMap<ContextUrn, Digest>, StatementFault> {
+    let mut siblings = BTreeMap::new();
     for item in list {
         let m = Members::closed(item, &["urn", "digest"], &[])?;
         let urn = m.parsed("urn", |text| ContextUrn::parse(text, prefix).ok())?;
-        beside.insert(urn, m.parsed("digest", |text| Digest::parse(text).ok())?);
+        siblings.insert(urn, m.parsed("digest", |text| Digest::parse(text).ok())?);
     }
-    Ok(beside)
+    Ok(siblings)
 }
 
 /// Reason why a permission has no verified signer.

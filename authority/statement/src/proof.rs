@@ -6,7 +6,7 @@ mod published;
 #[cfg(test)]
 mod tests;
 
-pub use published::{Heard, ProofRules, Proved, Stapled, prove_entry};
+pub use published::{ProofRules, Proved, RootKnowledge, Stapled, prove_entry};
 
 use crate::checkpoint::{Checkpoint, CheckpointFault, LogVerifier, MAX_CHECKPOINT_BYTES};
 use crate::cosignature::{CosignatureFault, Quorum};

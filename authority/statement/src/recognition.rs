@@ -6,7 +6,7 @@ mod judge;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use judge::{Foreign, Grants};
+pub(crate) use judge::{Grant, RecognisedView};
 pub use judge::{NotRecognised, Recogniser, UnrecognisedLine};
 
 use crate::encoding::{from_base64, to_base64};
@@ -245,7 +245,7 @@ pub struct Recognised {
 
 /// A recognition in a view, with its status and the roots of its cross-certificates.
 #[derive(Clone, Debug)]
-pub struct Vouched {
+pub struct RecognitionState {
     /// The recognition.
     pub recognised: Recognised,
     /// Its status; none when no list is at hand.

@@ -6,13 +6,13 @@ mod keys;
 
 use crate::entry::Entry;
 use crate::floors::FloorsDocument;
-use crate::listing::{Listed, Listing};
+use crate::listing::{ListedContext, Listing};
 use crate::permission::Permission;
 use crate::recognition::{Recognition, meet};
 use crate::root::{RootAct, RootStatement};
 use crate::statement::{Act, Statement};
 use crate::status::{Changes, Status, StatusList};
-use keys::Signed;
+use keys::SignerHistory;
 use semgate_certs::{Chain, SignerId, Thumbprint};
 use semgate_contexts::{ContextUrn, Digest, Line, Prefix, Version};
 use std::collections::BTreeMap;
@@ -49,16 +49,16 @@ pub struct Replay {
     lines: BTreeMap<String, Line>,
     floors: BTreeMap<Line, Version>,
     /// The signatures of each key, and the compromised keys.
-    signed: Signed,
+    signed: SignerHistory,
     /// Statements of the root so far.
     root_statements: u64,
     /// Recognised authorities by name: log index, lines, and end.
-    recognised: BTreeMap<String, Recognises>,
+    recognised: BTreeMap<String, ActiveRecognition>,
 }
 
 /// A recognition that was not withdrawn.
 #[derive(Clone, PartialEq, Debug)]
-struct Recognises {
+struct ActiveRecognition {
     index: u64,
     lines: Vec<Line>,
     until: u64,
@@ -235,13 +235,13 @@ impl Replay {
         let known = |(urn, digest): (&ContextUrn, &Digest)| {
             self.published.get(urn).is_some_and(|published| published.digest == *digest)
         };
-        if permission.beside.iter().all(known) { Ok(()) } else { Err(ReplayFault::OverrideUnknown) }
+        if permission.siblings.iter().all(known) { Ok(()) } else { Err(ReplayFault::OverrideUnknown) }
     }
 
     /// The recognition in effect at `at` that overlaps a line, except for the authority `but`.
-    fn recognised_for(&self, line: &Line, at: u64, but: Option<&str>) -> Option<&Recognises> {
+    fn recognised_for(&self, line: &Line, at: u64, but: Option<&str>) -> Option<&ActiveRecognition> {
         let others = self.recognised.iter().filter(|(name, _)| but != Some(name.as_str()));
-        let meets = |one: &&Recognises| {
+        let meets = |one: &&ActiveRecognition| {
             one.until > at && one.lines.iter().any(|other| meet(line.as_str(), other.as_str()).is_some())
         };
         others.map(|(_, one)| one).find(meets)
@@ -262,11 +262,11 @@ impl Replay {
         }
     }
 
-    fn check_root(&self, said: &RootStatement, at: u64) -> Result<(), ReplayFault> {
-        if said.number != self.root_statements + 1 {
+    fn check_root(&self, statement: &RootStatement, at: u64) -> Result<(), ReplayFault> {
+        if statement.number != self.root_statements + 1 {
             return Err(ReplayFault::RootNumber);
         }
-        match &said.act {
+        match &statement.act {
             RootAct::Keys(_) => Ok(()),
             RootAct::Compromised { key, spki, from } => {
                 let known = self.signed.is_known(key, spki.as_ref(), *from);
@@ -283,9 +283,9 @@ impl Replay {
     /// Applies a statement of the root. Publications of a compromised key become INVALID, and contexts that it resumed are suspended again.
     /// Its restrictive acts (revoked, suspended, retired, a floor raised) stay until a valid key reverses them. INVALID never returns, and
     /// a mistake must not make anything count.
-    fn root(&mut self, said: &RootStatement, index: u64) {
-        self.root_statements = said.number;
-        match &said.act {
+    fn root(&mut self, statement: &RootStatement, index: u64) {
+        self.root_statements = statement.number;
+        match &statement.act {
             RootAct::Keys(_) => {}
             RootAct::Compromised { key, spki, from } => {
                 let (published, resumed) = self.signed.compromise(*key, *spki, *from);
@@ -303,7 +303,8 @@ impl Replay {
             }
             RootAct::Recognise(recognition) => {
                 let (lines, until) = (recognition.names(), recognition.until);
-                self.recognised.insert(recognition.recognised.clone(), Recognises { index, lines, until });
+                self.recognised
+                    .insert(recognition.recognised.clone(), ActiveRecognition { index, lines, until });
             }
         }
     }
@@ -431,12 +432,12 @@ impl Replay {
 
     /// The listing of this prefix, by index.
     pub fn listing(&self) -> Listing {
-        let mut contexts: Vec<Listed> = self
+        let mut contexts: Vec<ListedContext> = self
             .published
             .iter()
             .filter_map(|(urn, p)| {
                 let status = self.statuses.get(p.index)?;
-                Some(Listed { urn: urn.clone(), digest: p.digest, index: p.index, status })
+                Some(ListedContext { urn: urn.clone(), digest: p.digest, index: p.index, status })
             })
             .collect();
         contexts.sort_by_key(|c| c.index);

@@ -1,7 +1,7 @@
 //! Statements: the acts of an authority, each a compact JWS (`typ` `statement+jws`) by its role's key.
 
 use crate::format::{FormatFault, Members, is_name, limits, write};
-use crate::jws::{Compact, JwsFault, Many, SignFault, SigningIdentity};
+use crate::jws::{Compact, JwsFault, MultiJws, SignFault, SigningIdentity};
 use crate::permission::SignedPermission;
 use crate::recognition::MAX_RECOGNISED_LINES;
 use crate::root::RootStatement;
@@ -296,8 +296,8 @@ impl Statement {
         kind: &str,
         json: &semgate_contexts::json::Json<'_>,
     ) -> Result<Statement, StatementFault> {
-        let said = RootStatement::read(kind, json)?.ok_or(StatementFault::UnknownKind)?;
-        let statement = Statement::Root(Box::new(said));
+        let statement = RootStatement::read(kind, json)?.ok_or(StatementFault::UnknownKind)?;
+        let statement = Statement::Root(Box::new(statement));
         if statement.to_bytes()? != bytes {
             return Err(FormatFault::NotCanonical.into());
         }
@@ -354,7 +354,7 @@ enum Form {
     /// By the key of its role.
     One(Compact),
     /// By root keys.
-    Many(Many),
+    Many(MultiJws),
 }
 
 impl SignedStatement {
@@ -372,7 +372,7 @@ impl SignedStatement {
     }
 
     /// A statement of the root, with its signatures so far.
-    pub fn of_root(jws: Many, prefix: &Prefix) -> Result<SignedStatement, StatementFault> {
+    pub fn of_root(jws: MultiJws, prefix: &Prefix) -> Result<SignedStatement, StatementFault> {
         let statement = Statement::read(jws.unverified_payload(), prefix)?;
         if !matches!(statement, Statement::Root(_)) {
             return Err(StatementFault::UnknownKind);
@@ -383,8 +383,10 @@ impl SignedStatement {
     /// Reads the compact form, or, for a statement of the root, the JSON form with several signatures.
     pub fn read(text: &str, prefix: &Prefix) -> Result<SignedStatement, StatementFault> {
         if text.starts_with('{') {
-            let signed =
-                SignedStatement::of_root(Many::read(text.as_bytes(), TYPE, MAX_STATEMENT_BYTES)?, prefix)?;
+            let signed = SignedStatement::of_root(
+                MultiJws::read(text.as_bytes(), TYPE, MAX_STATEMENT_BYTES)?,
+                prefix,
+            )?;
             let canonical = signed.text == text;
             return if canonical { Ok(signed) } else { Err(FormatFault::NotCanonical.into()) };
         }
@@ -410,7 +412,7 @@ impl SignedStatement {
     }
 
     /// The signatures of root keys; none for other statements.
-    pub fn many(&self) -> Option<&Many> {
+    pub fn multi(&self) -> Option<&MultiJws> {
         match &self.jws {
             Form::One(_) => None,
             Form::Many(jws) => Some(jws),

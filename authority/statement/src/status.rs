@@ -105,7 +105,7 @@ pub fn shard_bytes(entries: u64) -> u64 {
 }
 
 /// The shard and the byte of it that hold the status of an index.
-fn place(index: u64) -> Option<(usize, usize)> {
+fn shard_and_byte(index: u64) -> Option<(usize, usize)> {
     let within = usize::try_from(index % SHARD_ENTRIES / 4).ok()?;
     Some((usize::try_from(index / SHARD_ENTRIES).ok()?, within))
 }
@@ -131,7 +131,7 @@ impl StatusList {
         if index >= self.len {
             return None;
         }
-        let (shard, within) = place(index)?;
+        let (shard, within) = shard_and_byte(index)?;
         let byte = self.shards.get(shard)?.get(within)?;
         Some(Status::from_bits(byte >> (2 * (index % 4))))
     }
@@ -155,7 +155,7 @@ impl StatusList {
         if self.get(index).is_none_or(|before| before == status) {
             return;
         }
-        let Some((shard, within)) = place(index) else { return };
+        let Some((shard, within)) = shard_and_byte(index) else { return };
         let shard = self.shards.get_mut(shard).map(Arc::make_mut);
         if let Some(byte) = shard.and_then(|bytes| bytes.get_mut(within)) {
             let shift = 2 * (index % 4);

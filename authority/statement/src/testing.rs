@@ -9,7 +9,7 @@ use crate::encoding::{sha256, to_hex};
 use crate::entry::Entry;
 use crate::follower::{Answer, FollowFault, Follower, FollowerConfig, Step};
 use crate::head::{Head, ShardRef};
-use crate::jws::{Many, SigningIdentity};
+use crate::jws::{MultiJws, SigningIdentity};
 use crate::listing::{PAGES, Page, Span};
 use crate::recognition::{Recognition, ScopedLine};
 use crate::replay::Replay;
@@ -115,7 +115,7 @@ pub struct MemoryAuthority {
     /// Path prefixes whose requests break off without an answer.
     pub breaks: Vec<String>,
     /// Requested paths.
-    pub asked: Vec<String>,
+    pub requests: Vec<String>,
     /// Signs checkpoints in place of `keys.log`.
     pub new_log: Option<Arc<LogKey>>,
     /// Signs heads in place of `keys.feed`.
@@ -183,7 +183,7 @@ impl MemoryAuthority {
             sent: 0,
             lies: BTreeMap::new(),
             breaks: Vec::new(),
-            asked: Vec::new(),
+            requests: Vec::new(),
             new_log: None,
             new_feed: None,
             signers: BTreeMap::new(),
@@ -308,9 +308,10 @@ impl MemoryAuthority {
     /// The next statement of the root.
     pub fn signed_by_root(&self, act: RootAct, also: &[&Issuer]) -> SignedStatement {
         let number = self.replay.root_statements() + 1;
-        let said = RootStatement { authority: self.name.clone(), number, act, reason: "test".to_owned() };
-        let payload = Statement::Root(Box::new(said)).to_bytes().unwrap();
-        let mut jws = Many::draft(&payload, crate::statement::TYPE);
+        let statement =
+            RootStatement { authority: self.name.clone(), number, act, reason: "test".to_owned() };
+        let payload = Statement::Root(Box::new(statement)).to_bytes().unwrap();
+        let mut jws = MultiJws::draft(&payload, crate::statement::TYPE);
         for root in [&[&self.keys.root_key], also].concat() {
             jws.sign(root.key().as_ref(), &root.chain().thumbprint(), &self.keys.random).unwrap();
         }
@@ -431,13 +432,13 @@ impl MemoryAuthority {
     }
 
     /// Serves this in place of the true answer.
-    pub fn lie(&mut self, path: &str, body: impl Into<Vec<u8>>) {
+    pub fn serve_instead(&mut self, path: &str, body: impl Into<Vec<u8>>) {
         self.lies.insert(path.to_owned(), Answer { status: 200, etag: None, body: body.into() });
     }
 
     /// The served answer of a path.
     pub fn get(&mut self, path: &str, if_none_match: Option<&str>) -> Answer {
-        self.asked.push(path.to_owned());
+        self.requests.push(path.to_owned());
         let answer = self.answer(path, if_none_match);
         self.sent += answer.body.len();
         answer
@@ -447,13 +448,13 @@ impl MemoryAuthority {
         if let Some(lie) = self.lies.get(path) {
             return lie.clone();
         }
-        let found = self.body(path);
+        let body = self.body(path);
         // the ETag of a delta is that of the head that it leads to, as at an authority
-        let etag = found.as_ref().map(|body| {
+        let etag = body.as_ref().map(|body| {
             let named = if path.starts_with(DELTAS) { &self.signed_head } else { body };
             format!("\"{}\"", to_hex(&sha256(named)))
         });
-        match found {
+        match body {
             Some(_) if etag.as_deref() == if_none_match => Answer { status: 304, etag, body: Vec::new() },
             Some(body) => Answer { status: 200, etag, body },
             None => Answer { status: 404, etag: None, body: Vec::new() },
@@ -520,7 +521,7 @@ impl MemoryAuthority {
             match follower.next(now) {
                 Step::Idle { .. } => return Ok(()),
                 Step::Get(request) if self.breaks.iter().any(|start| request.path.starts_with(start)) => {
-                    self.asked.push(request.path.clone());
+                    self.requests.push(request.path.clone());
                     follower.unreachable(&request.path, now)?;
                 }
                 Step::Get(request) => {

@@ -3,10 +3,10 @@
 
 mod deltas;
 mod fault;
-mod later;
 mod pages;
 mod prove;
 mod snapshot;
+mod unanchored;
 mod window;
 
 #[cfg(test)]
@@ -122,7 +122,7 @@ fn fetch_trust(fetch: &mut dyn Fetch, config: &FollowerConfig) -> Result<Trust, 
 }
 
 /// A verified head, with the keys that it was judged by.
-struct Served {
+struct ServedHead {
     head: VerifiedHead,
     /// The keys up to the head.
     anchors: Anchors,
@@ -131,7 +131,7 @@ struct Served {
     trust: Trust,
 }
 
-impl Served {
+impl ServedHead {
     /// The statements of the root up to the head, as in the trust document.
     fn rooted(&self) -> &[RootEntry] {
         let root = self.trust.root();
@@ -142,7 +142,7 @@ impl Served {
 }
 
 /// The head, verified under the configured keys and the root's statements; their presence in the log is checked with its entries.
-fn fetch_head(fetch: &mut dyn Fetch, config: &FollowerConfig, now: u64) -> Result<Served, LogFault> {
+fn fetch_head(fetch: &mut dyn Fetch, config: &FollowerConfig, now: u64) -> Result<ServedHead, LogFault> {
     let bytes = get(fetch, HEAD_PATH, MAX_HEAD_BYTES)?;
     served_head(fetch, &bytes, config, now)
 }
@@ -153,14 +153,14 @@ fn served_head(
     bytes: &[u8],
     config: &FollowerConfig,
     now: u64,
-) -> Result<Served, LogFault> {
+) -> Result<ServedHead, LogFault> {
     let (authority, origin) = (config.authority.as_str(), config.origin.as_str());
     // fetched after the head, so that it has every signer of the head's log; it may be newer, and name more
     let trust = fetch_trust(fetch, config)?;
-    let told = Anchors::new(authority, origin, &config.roots, config.root_threshold, &config.log);
-    let newest = told.with_entries(trust.root(), u64::MAX, &config.prefix).map_err(LogFault::Root)?;
+    let configured = Anchors::new(authority, origin, &config.roots, config.root_threshold, &config.log);
+    let newest = configured.with_entries(trust.root(), u64::MAX, &config.prefix).map_err(LogFault::Root)?;
     let size = read_head(bytes, &config.roots)?.seq;
-    let anchors = told.with_entries(trust.root(), size, &config.prefix).map_err(LogFault::Root)?;
+    let anchors = configured.with_entries(trust.root(), size, &config.prefix).map_err(LogFault::Root)?;
     if let Some(key) = newest.unlisted_log_keys().next() {
         return Err(LogFault::LogKeyUnlisted { key: key.to_owned() });
     }
@@ -172,7 +172,7 @@ fn served_head(
     if newest.compromised(head.leaf().signer_id()).is_some() {
         return Err(LogFault::FeedCompromised);
     }
-    Ok(Served { head, anchors, newest, trust })
+    Ok(ServedHead { head, anchors, newest, trust })
 }
 
 /// Returns true if another head is served by now.
@@ -235,7 +235,7 @@ fn listing(fetch: &mut dyn Fetch) -> Result<Vec<u8>, LogFault> {
 struct Check<'a, 'f> {
     fetch: &'a mut Snapshot<'f>,
     config: &'a FollowerConfig,
-    served: &'a Served,
+    served: &'a ServedHead,
     now: u64,
 }
 
@@ -253,7 +253,7 @@ impl Check<'_, '_> {
         if sha256(&floors) != head.floors {
             return Err(LogFault::HeadFloorsDiffer);
         }
-        self.unnamed(&replay, tree, &floors)?;
+        self.check_unanchored(&replay, tree, &floors)?;
         let pages = self.pages(&entries)?;
         self.needs_listing(&replay, pages)?;
         let documents = self.documents(&replay)?;
@@ -295,8 +295,8 @@ impl Check<'_, '_> {
         let count = files.len() as u64;
         for (path, expected) in files {
             let (bytes, width) = tile(self.fetch, path, u64::from(TILE_WIDTH) * 32)?;
-            let whole = bytes.len() == width as usize * 32;
-            if !whole || bytes.get(..expected.len()) != Some(&expected) {
+            let full = bytes.len() == width as usize * 32;
+            if !full || bytes.get(..expected.len()) != Some(&expected) {
                 return Err(LogFault::TileDiffers { path: path.to_string() });
             }
         }
@@ -400,13 +400,13 @@ impl Check<'_, '_> {
 
 /// The overrides among verified entries.
 fn overrides(entries: &[Vec<u8>], replay: &Replay, prefix: &Prefix) -> Vec<Overridden> {
-    let mut found = Vec::new();
+    let mut overridden = Vec::new();
     for (index, bytes) in (0u64..).zip(entries) {
         let Ok(entry) = Entry::read(bytes, prefix) else { continue };
         let Statement::Override { by, permission } = entry.unverified() else { continue };
         let permission = permission.unverified();
         let published = replay.published(&permission.urn);
-        found.push(Overridden {
+        overridden.push(Overridden {
             index,
             urn: permission.urn.clone(),
             published: published.is_some_and(|published| published.digest == permission.digest),
@@ -415,7 +415,7 @@ fn overrides(entries: &[Vec<u8>], replay: &Replay, prefix: &Prefix) -> Vec<Overr
             reason: permission.reason.clone(),
         });
     }
-    found
+    overridden
 }
 
 /// A status token, with its signature not checked yet.

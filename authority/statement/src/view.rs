@@ -1,7 +1,7 @@
 //! A follower's knowledge of one authority at one moment: cheap to query for every message, swapped as a whole.
 
 use crate::follower::{Contradicted, Lines};
-use crate::recognition::{Foreign, Grants, NotRecognised, Vouched};
+use crate::recognition::{Grant, NotRecognised, RecognisedView, RecognitionState};
 use crate::status::Status;
 use crate::tiles::TreeHash;
 use semgate_certs::{Chain, Thumbprint};
@@ -111,11 +111,11 @@ pub struct View {
     /// Contexts in its log from lines that do not belong to it, to which those above refer.
     pub(crate) references: HashMap<ContextUrn, Arc<LoadedContext>>,
     /// Its recognitions of other authorities, by name.
-    pub(crate) recognitions: Arc<BTreeMap<String, Vouched>>,
+    pub(crate) recognitions: Arc<BTreeMap<String, RecognitionState>>,
     /// The chains of its contexts' signers; only if it depends on a recognition.
     pub(crate) signers: Arc<BTreeMap<Thumbprint, Chain>>,
     /// The state of the recognising authority, if it depends on one.
-    pub(crate) foreign: Option<Arc<Foreign>>,
+    pub(crate) foreign: Option<Arc<RecognisedView>>,
 }
 
 impl View {
@@ -254,9 +254,9 @@ impl View {
             return Standing::Split;
         }
         match self.grants(loaded, now) {
-            Grants::Not(why) => return Standing::Unrecognised(why),
-            Grants::Unknown => return Standing::Stale,
-            Grants::Counts => {}
+            Grant::Not(why) => return Standing::Unrecognised(why),
+            Grant::Unknown => return Standing::Stale,
+            Grant::Counts => {}
         }
         match (loaded.status, self.freshness(now)) {
             (Some(Status::Invalid), _) => Standing::Revoked,

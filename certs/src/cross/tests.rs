@@ -163,8 +163,8 @@ fn openssl_holds_a_signer_of_the_other_to_the_lines_as_we_do() {
         command.args(["verify", "-x509_strict", "-no-CApath", "-no-CAstore", "-attime", &NOW.to_string()]);
         let output =
             command.arg("-CAfile").arg(&roots).arg("-untrusted").arg(&cross).arg(leaf).output().unwrap();
-        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-        assert_eq!(output.status.success(), accepted, "{name}: {said}");
-        assert_eq!(said.contains("permitted subtree violation"), !accepted, "{name}: {said}");
+        let printed = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert_eq!(output.status.success(), accepted, "{name}: {printed}");
+        assert_eq!(printed.contains("permitted subtree violation"), !accepted, "{name}: {printed}");
     }
 }

@@ -5,7 +5,7 @@ use super::{
     MAX_LEAF_LIFETIME, RootProfile,
 };
 use crate::key::signature_der;
-use crate::names::{Within, line_of_dns, within};
+use crate::names::{SubtreeRelation, line_of_dns, relation_to_subtree};
 use crate::read::{Facts, Purpose, Role};
 use crate::{
     CONTEXTS_TREE, Chain, ChainLimits, KeyFault, NameFault, PublicKey, SignatureAlgorithm, SigningKey, Usage,
@@ -180,7 +180,9 @@ impl Issuer {
 
     fn check_delegated(&self, names: &[SanType]) -> Result<(), IssueFault> {
         let Some(permitted) = &self.facts.permitted else { return Ok(()) };
-        let inside = |dns: &str| permitted.iter().any(|tree| within(dns, tree) == Within::Inside);
+        let inside = |dns: &str| {
+            permitted.iter().any(|tree| relation_to_subtree(dns, tree) == SubtreeRelation::Inside)
+        };
         let outside = names.iter().any(|name| match name {
             SanType::DnsName(dns) => !inside(dns.as_str()),
             _ => false,
@@ -336,7 +338,7 @@ fn host_name(host: &str) -> Result<SanType, IssueFault> {
         return Err(IssueFault::Name(NameFault::Wildcard));
     }
     let valid = DnsName::try_from(host).map_err(|_| IssueFault::Name(NameFault::NotAHost))?;
-    if host.ends_with('.') || within(valid.as_ref(), CONTEXTS_TREE) == Within::Inside {
+    if host.ends_with('.') || relation_to_subtree(valid.as_ref(), CONTEXTS_TREE) == SubtreeRelation::Inside {
         return Err(IssueFault::Name(NameFault::NotAHost));
     }
     dns_name(host.to_ascii_lowercase())

@@ -41,10 +41,19 @@ fn names_that_stand_for_no_line_are_refused_with_the_reason() {
 
 #[test]
 fn a_tree_holds_itself_and_what_is_below_it_and_nothing_that_only_ends_alike() {
-    assert_eq!(within("acme.contexts.invalid", "acme.contexts.invalid"), Within::Inside);
-    assert_eq!(within("Logistics.ACME.contexts.invalid", "acme.contexts.invalid"), Within::Inside);
-    assert_eq!(within("notacme.contexts.invalid", "acme.contexts.invalid"), Within::Outside);
-    assert_eq!(within("contexts.invalid", "acme.contexts.invalid"), Within::Outside);
+    assert_eq!(
+        relation_to_subtree("acme.contexts.invalid", "acme.contexts.invalid"),
+        SubtreeRelation::Inside
+    );
+    assert_eq!(
+        relation_to_subtree("Logistics.ACME.contexts.invalid", "acme.contexts.invalid"),
+        SubtreeRelation::Inside
+    );
+    assert_eq!(
+        relation_to_subtree("notacme.contexts.invalid", "acme.contexts.invalid"),
+        SubtreeRelation::Outside
+    );
+    assert_eq!(relation_to_subtree("contexts.invalid", "acme.contexts.invalid"), SubtreeRelation::Outside);
 }
 
 proptest! {
@@ -71,6 +80,6 @@ proptest! {
         if let Ok(line) = line_of_dns(&name) {
             prop_assert_eq!(dns_of_line(&line), name.as_str());
         }
-        let _ = within(&name, &text);
+        let _ = relation_to_subtree(&name, &text);
     }
 }

@@ -39,11 +39,11 @@ impl House {
         format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature))
     }
 
-    fn claims(&self, claims: &str) -> Result<Vouched, TokenFault> {
+    fn claims(&self, claims: &str) -> Result<VerifiedToken, TokenFault> {
         self.check(&self.signed(HEADER, claims))
     }
 
-    fn check(&self, token: &str) -> Result<Vouched, TokenFault> {
+    fn check(&self, token: &str) -> Result<VerifiedToken, TokenFault> {
         self.issuers.check(token, &Bearer { id: ALICE, thumbprint: Some(Thumbprint::of(b"alice")) }, NOW)
     }
 }

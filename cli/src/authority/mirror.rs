@@ -18,7 +18,7 @@ use serde_json::json;
 
 use super::print_members;
 use crate::fault::Fault;
-use crate::log::{Source, Which, copied, fault};
+use crate::log::{LogArgs, Source, copied, fault};
 use crate::system::now;
 
 /// Directory below the mirror for files that are not verified yet.
@@ -55,7 +55,7 @@ pub struct Mirror {
     #[arg(long, value_name = "N", default_value_t = 288, value_parser = clap::value_parser!(u64).range(0..=4096))]
     deltas: u64,
     #[command(flatten)]
-    which: Which,
+    which: LogArgs,
 }
 
 impl Mirror {
@@ -80,7 +80,7 @@ impl Mirror {
     fn once(&self) -> Result<serde_json::Value, Fault> {
         let source = self.which.open(self.from.as_deref())?;
         let staging = self.to.join(STAGING);
-        let (report, copied, kept) = match self.copy(source, true) {
+        let (report, copied, reused) = match self.copy(source, true) {
             // A damaged file of the mirror must not be blamed on the authority.
             Err(fault) if !is_unreachable(&fault) => self.copy(self.which.open(self.from.as_deref())?, false),
             other => other,
@@ -90,7 +90,7 @@ impl Mirror {
             why.into_fault()
         })?;
         Ok(json!({
-            "size": report.size, "root": report.root.to_string(), "copied": copied, "kept": kept,
+            "size": report.size, "root": report.root.to_string(), "copied": copied, "kept": reused,
             "directory": self.to,
         }))
     }
@@ -114,7 +114,7 @@ impl Mirror {
             reuse,
             failed: None,
             copied: Vec::new(),
-            kept: 0,
+            reused: 0,
         };
         let verified = verify_log(&mut copying, &source.config, now());
         if let Some(failed) = copying.failed.take() {
@@ -131,12 +131,12 @@ impl Mirror {
         if let Some(failed) = copying.failed.take() {
             return Err(io(failed));
         }
-        let (copied, kept) = (copying.copied, copying.kept);
+        let (copied, reused) = (copying.copied, copying.reused);
         let deltas =
             deltas::write(&staging, to, usize::try_from(self.deltas).unwrap_or(usize::MAX)).map_err(io)?;
         put(&copied, &deltas, &staging, to).map_err(io)?;
         fs::remove_dir_all(&staging).map_err(io)?;
-        Ok((report, copied.len() as u64, kept))
+        Ok((report, copied.len() as u64, reused))
     }
 
     fn lists(&self) -> Lists<'_> {
@@ -184,7 +184,7 @@ struct Copying<'a> {
     reuse: bool,
     failed: Option<std::io::Error>,
     copied: Vec<String>,
-    kept: u64,
+    reused: u64,
 }
 
 impl Copying<'_> {
@@ -249,7 +249,7 @@ impl Fetch for Copying<'_> {
             && is_immutable(path)
             && let Some(bytes) = read(&below(self.to, path), max_bytes)
         {
-            self.kept += 1;
+            self.reused += 1;
             return Ok(bytes);
         }
         let bytes = self.from.get(path, max_bytes)?;
@@ -331,20 +331,20 @@ fn put(copied: &[String], deltas: &[String], staging: &Path, to: &Path) -> std::
         copied.iter().map(String::as_str).filter(|path| !named(path)).partition(|path| is_by_number(path));
     let log = LOG.into_iter().filter(|path| of_copied(path));
     let last = by_number.into_iter().chain(LAST.into_iter().filter(|path| of_copied(path)));
-    let place = |path: &str| {
-        let place = below(to, path);
-        if let Some(parent) = place.parent() {
+    let move_into = |path: &str| {
+        let target = below(to, path);
+        if let Some(parent) = target.parent() {
             fs::create_dir_all(parent)?;
         }
-        fs::rename(below(staging, path), place)
+        fs::rename(below(staging, path), target)
     };
-    first.into_iter().chain(log).chain(last).try_for_each(place)?;
+    first.into_iter().chain(log).chain(last).try_for_each(move_into)?;
     deltas::forget_others(deltas, to)?;
     // the newest begins at the new head, past the end of the one that it replaces
     let (newest, older) =
         deltas.split_first().map_or((None, deltas), |(newest, older)| (Some(newest), older));
     let head = Some(HEAD).filter(|path| of_copied(path));
-    older.iter().map(String::as_str).chain(head).chain(newest.map(String::as_str)).try_for_each(place)?;
+    older.iter().map(String::as_str).chain(head).chain(newest.map(String::as_str)).try_for_each(move_into)?;
     File::open(to)?.sync_all()?;
     if !of_copied(LISTING_FILE) {
         // the log outgrew it: an old one would describe an older log

@@ -6,18 +6,18 @@ use std::time::Instant;
 
 use clap::Args;
 use semgate_contexts::Context;
-use semgate_contexts::compare::{CompareLimits, Stop, Verdict, compare_as};
+use semgate_contexts::compare::{CancelToken, CompareLimits, Verdict, compare_as};
 use semgate_contexts::lint::lint;
 use semgate_policies::{clashes, untyped};
 use serde_json::json;
 
-use super::counted::Keys;
-use super::{At, Documents, diff};
+use super::trusted_roots::Keys;
+use super::{AuthorityArgs, Documents, diff};
 use crate::fault::Fault;
 
 /// Check context documents, and show every fault with its path
 #[derive(Debug, Args)]
-pub struct Check {
+pub struct CheckContexts {
     /// JSON files; several versions of one line are also compared with each other
     #[arg(required = true)]
     files: Vec<PathBuf>,
@@ -31,7 +31,7 @@ pub struct Check {
     #[arg(long)]
     deny_warnings: bool,
     #[command(flatten)]
-    at: At,
+    at: AuthorityArgs,
     #[command(flatten)]
     keys: Keys,
 }
@@ -43,7 +43,7 @@ struct Warning {
     what: String,
 }
 
-impl Check {
+impl CheckContexts {
     /// Checks each file, reports its content, and warns of future problems.
     ///
     /// # Errors
@@ -62,8 +62,8 @@ impl Check {
         let mut warned = 0;
         for (file, context) in self.files.iter().zip(&checked) {
             let earlier = checked.iter().filter(|other| is_earlier(other, context));
-            let beside: Vec<Arc<Context>> = against.iter().chain(earlier).cloned().collect();
-            let warnings = warnings(context, &beside);
+            let others: Vec<Arc<Context>> = against.iter().chain(earlier).cloned().collect();
+            let warnings = warnings(context, &others);
             warned += warnings.len();
             let terms: Vec<&str> = context.terms().map(|t| t.name()).collect();
             if json {
@@ -90,15 +90,15 @@ fn is_earlier(other: &Context, context: &Context) -> bool {
 }
 
 /// The parts that keep a version from publication beside another of its major: each that breaks, or is not known.
-fn broken(context: &Context, beside: &[Arc<Context>]) -> Vec<Warning> {
-    let (number, stop) = (context.urn().version(), Stop::with_clock(Instant::now));
+fn broken(context: &Context, others: &[Arc<Context>]) -> Vec<Warning> {
+    let (number, stop) = (context.urn().version(), CancelToken::with_clock(Instant::now));
     let mut all = Vec::new();
-    for other in beside.iter().filter(|other| other.urn().line() == context.urn().line()) {
-        let beside = other.urn().version();
-        if beside.major != number.major || beside == number {
+    for other in others.iter().filter(|other| other.urn().line() == context.urn().line()) {
+        let version = other.urn().version();
+        if version.major != number.major || version == number {
             continue;
         }
-        let (old, new) = if beside < number { (&**other, context) } else { (context, &**other) };
+        let (old, new) = if version < number { (&**other, context) } else { (context, &**other) };
         let comparison = compare_as(old, new, None, &CompareLimits::default(), &stop);
         all.extend(comparison.obstacles().map(|part| Warning {
             pointer: part.pointer.clone(),
@@ -109,18 +109,18 @@ fn broken(context: &Context, beside: &[Arc<Context>]) -> Vec<Warning> {
     all
 }
 
-fn warnings(context: &Arc<Context>, beside: &[Arc<Context>]) -> Vec<Warning> {
+fn warnings(context: &Arc<Context>, others: &[Arc<Context>]) -> Vec<Warning> {
     let own = lint(context);
     let mut all: Vec<Warning> = own
         .into_iter()
         .map(|one| Warning { pointer: one.pointer, rule: one.rule, what: one.what.to_owned() })
         .collect();
-    all.extend(broken(context, beside));
+    all.extend(broken(context, others));
     let major = |other: &&Arc<Context>| {
         let (one, other) = (context.urn(), other.urn());
         one != other && one.line() == other.line() && one.version().major == other.version().major
     };
-    for other in beside.iter().filter(major) {
+    for other in others.iter().filter(major) {
         all.extend(clashes(other, context).into_iter().map(|clash| Warning {
             pointer: clash.pointer,
             rule: "untyped",
@@ -131,7 +131,7 @@ fn warnings(context: &Arc<Context>, beside: &[Arc<Context>]) -> Vec<Warning> {
             ),
         }));
     }
-    all.extend(untyped(context, beside).into_iter().map(|left| Warning {
+    all.extend(untyped(context, others).into_iter().map(|left| Warning {
         pointer: String::new(),
         rule: "untyped",
         what: left.to_string(),

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use semgate_contexts::compare::{CompareLimits, Comparison, Part, Stop, Verdict, compare_as};
+use semgate_contexts::compare::{CancelToken, CompareLimits, Comparison, Part, Verdict, compare_as};
 use semgate_contexts::{Context, ContextUrn, Prefix, Version};
 use semgate_policies::{Clash, clashes};
 
-use super::counted::Keys;
-use super::{At, Documents, overriding, remote};
+use super::trusted_roots::Keys;
+use super::{AuthorityArgs, Documents, overrides, remote};
 use crate::fault::{Doing, Fault, REFUSED};
 use crate::names;
 
@@ -34,7 +34,7 @@ pub struct Diff {
     #[arg(long, value_name = "N")]
     max_seconds: Option<u64>,
     #[command(flatten)]
-    at: At,
+    at: AuthorityArgs,
     #[command(flatten)]
     keys: Keys,
 }
@@ -53,7 +53,7 @@ impl Diff {
         let mut limits = CompareLimits::default();
         limits.max_steps = self.max_steps.unwrap_or(limits.max_steps);
         limits.max_time = self.max_seconds.map_or(limits.max_time, Duration::from_secs);
-        let comparison = compare_as(&old, &new, None, &limits, &Stop::with_clock(Instant::now));
+        let comparison = compare_as(&old, &new, None, &limits, &CancelToken::with_clock(Instant::now));
         let overridden = self.overridden(&new).await;
         let untyped = clashes(&old, &new);
         let next = comparison.next;
@@ -61,7 +61,7 @@ impl Diff {
         if json {
             let mut value = comparison.to_value();
             if let (Some(one), Some(members)) = (&overridden, value.as_object_mut()) {
-                members.insert("override".to_owned(), overriding::shown(one));
+                members.insert("override".to_owned(), overrides::shown(one));
             }
             if let Some(members) = value.as_object_mut() {
                 members.insert("next_version".to_owned(), free.unwrap_or(next).to_string().into());
@@ -86,7 +86,7 @@ impl Diff {
                 None => out!("next version: {next}, unless it is taken: no authority was asked"),
             }
             if let Some(one) = &overridden {
-                out!("{}", overriding::line(one));
+                out!("{}", overrides::line(one));
             }
         }
         Ok(match comparison.verdict {
@@ -101,8 +101,8 @@ impl Diff {
         if Path::new(&self.new).is_file() {
             return None;
         }
-        let listed = overriding::listed(&self.at.reach().ok()?).await;
-        overriding::of(&listed, new.urn().as_str(), &new.digest().to_string()).cloned()
+        let listed = overrides::listed(&self.at.reach().ok()?).await;
+        overrides::of(&listed, new.urn().as_str(), &new.digest().to_string()).cloned()
     }
 
     /// The next free number at the authority in reach; none if there is no authority.
@@ -118,7 +118,7 @@ impl Diff {
 pub async fn find(
     name: &str,
     documents: &Documents,
-    (at, keys): (&At, &Keys),
+    (at, keys): (&AuthorityArgs, &Keys),
 ) -> Result<Arc<Context>, Fault> {
     let path = Path::new(name);
     if path.is_file() {
@@ -131,7 +131,7 @@ pub async fn find(
     )?;
     match documents.find(&parsed) {
         Some(found) => Ok(found),
-        None => remote::context(&keys.told(at)?, &urn).await,
+        None => remote::context(&keys.resolve(at)?, &urn).await,
     }
 }
 

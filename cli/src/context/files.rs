@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use semgate_certs::{Chain, ChainLimits, Roots};
-use semgate_contexts::Referenced;
+use semgate_contexts::ContextResolver;
 use semgate_contexts::{DocumentFault, DocumentLimits, Prefix};
 use semgate_statement::context::{ContextFault, verify_context_among};
 use semgate_statement::{
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::Documents;
 use crate::authority::print_members as print;
 use crate::fault::{Doing, Fault};
-use crate::log::{Below, COMPROMISED, Split, log_verifier};
+use crate::log::{COMPROMISED, RootTrust, RootTrustArgs, log_verifier};
 use crate::system::{now, read, read_bytes, read_chain, read_key, read_roots, ring_random, write_new};
 
 /// Sign a document with your own context signer
@@ -69,7 +69,7 @@ fn verifiable(signed: &[u8], chain: &Chain, documents: &Documents) -> Result<(),
 
 /// Verify a signed context under roots; with a log key, also that it was published
 #[derive(Debug, Args)]
-pub struct Verify {
+pub struct VerifyContext {
     /// The signed context, with or without the proof of its publication
     file: PathBuf,
     /// PEM roots
@@ -85,7 +85,7 @@ pub struct Verify {
     #[arg(long)]
     log_key: Option<String>,
     #[command(flatten)]
-    split: Split,
+    split: RootTrustArgs,
     /// The proof, if it did not come with the context
     #[arg(long, value_name = "FILE", requires = "log_key")]
     proof: Option<PathBuf>,
@@ -97,7 +97,7 @@ pub struct Verify {
     quorum: Option<usize>,
 }
 
-impl Verify {
+impl VerifyContext {
     /// Verifies.
     pub fn run(self, json: bool) -> Result<u8, Fault> {
         let bytes = read_bytes(&self.file)?;
@@ -134,14 +134,14 @@ impl Verify {
             Fault::new("no proof of its publication came with it")
                 .hint("fetch it with `context fetch --proof`, or make one with `log proof` and name it with `--proof`")
         })?;
-        let Below { roots, log, heard } = self.split.counted(read_roots(&self.roots)?, &log)?;
+        let RootTrust { roots, log, root_knowledge } = self.split.resolve(read_roots(&self.roots)?, &log)?;
         let latest = now().saturating_add(semgate_statement::head::MAX_AHEAD);
         let rules = ProofRules {
             roots: &roots,
             checkpoint: CheckpointRules { log: &log, quorum: &quorum, latest },
             prefix: &Prefix::default(),
             documents: &DocumentLimits::default(),
-            heard: heard.as_ref(),
+            root_knowledge: root_knowledge.as_ref(),
         };
         let proved = rules.verify(&stapled.signed, &proof, &|urn| documents.find(urn)).map_err(|e| {
             let hint = match e {
@@ -180,7 +180,7 @@ pub fn verified(
     bytes: &[u8],
     roots: &Roots,
     at: u64,
-    others: &Referenced<'_>,
+    others: &ContextResolver<'_>,
 ) -> Result<SignedContext, ContextFault> {
     verify_context_among(bytes, roots, at, &Prefix::default(), &DocumentLimits::default(), others)
 }

@@ -41,15 +41,15 @@ impl Hunt {
         let began = Instant::now();
         // other pairs each time, unless a seed is given
         let seed = self.seed.unwrap_or_else(|| crate::system::now().wrapping_mul(1 << 16) % MAX_SEED);
-        let (mut hunt, mut said) = (Pairs::new(seed, limits), began);
+        let (mut hunt, mut reported) = (Pairs::new(seed, limits), began);
         let mut wrong = None;
         while wrong.is_none()
             && began.elapsed() < Duration::from_secs(self.seconds)
             && self.pairs.is_none_or(|most| hunt.pairs < most)
         {
             wrong = hunt.next_pair();
-            if said.elapsed() >= PROGRESS {
-                said = Instant::now();
+            if reported.elapsed() >= PROGRESS {
+                reported = Instant::now();
                 tell!("{} pairs, {} documents, none wrong", hunt.pairs, hunt.documents);
             }
         }

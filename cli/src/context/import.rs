@@ -4,14 +4,14 @@
 //! it. Otherwise `false`, which accepts nothing, replaces it. Both are reported on stderr.
 
 mod a2a;
-mod ask;
 mod draft;
 mod forms;
+mod http_client;
 mod mcp;
 mod names;
 mod refs;
 mod schema;
-mod unread;
+mod unreadable_tools;
 
 use std::path::{Path, PathBuf};
 
@@ -129,14 +129,14 @@ fn write(out: &Path, number: usize, part: &Part) -> Result<Value, Fault> {
 
 /// All remarks for the reviewer: on the draft as a whole, on each omitted tool, and on each tool of the draft.
 fn remarks(draft: &Draft, parts: &[Part]) -> Vec<Value> {
-    let whole = draft.warnings.iter().map(|what| serde_json::json!({"warnings": [what]}));
+    let document_warnings = draft.warnings.iter().map(|what| serde_json::json!({"warnings": [what]}));
     let left_out = draft.left_out.iter();
     let left_out = left_out.map(|(tool, why)| serde_json::json!({"tool": tool, "left_out": why}));
     let tasks = parts.iter().flat_map(|part| &part.tasks).filter(|drafted| !drafted.warnings.is_empty());
     let tasks = tasks.map(|drafted| {
         serde_json::json!({"tool": drafted.tool, "task": drafted.name, "warnings": drafted.warnings})
     });
-    whole.chain(left_out).chain(tasks).collect()
+    document_warnings.chain(left_out).chain(tasks).collect()
 }
 
 fn tell_remark(remark: &Value) {
@@ -155,7 +155,7 @@ fn tell_remark(remark: &Value) {
 /// A value for a reviewer, as JSON without hidden characters.
 fn readable(value: &Value) -> Result<String, Fault> {
     let text = serde_json::to_string_pretty(value).doing("writing the draft")?;
-    Ok(crate::screen::json(&text) + "\n")
+    Ok(crate::terminal::json(&text) + "\n")
 }
 
 #[cfg(test)]

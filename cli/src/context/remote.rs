@@ -6,15 +6,15 @@ use std::sync::Arc;
 use bytes::Bytes;
 use clap::Args;
 use http::Method;
-use semgate_authority::first_free;
+use semgate_authority::first_free_version;
 use semgate_contexts::{Context, ContextUrn, DocumentFault, Prefix, Version};
 use semgate_statement::context::{ContextFault, STAPLED_MEDIA_TYPE};
 use semgate_statement::{Listing, SignedContext, Stapled, Status, TextProofFault};
 use serde_json::{Value, json};
 
-use super::counted::{Counted, Told};
 use super::files::{tell, untrusted};
-use super::{At, Reach, overriding, paged};
+use super::trusted_roots::{AuthorityKeys, TrustedRoots};
+use super::{AuthorityArgs, AuthorityClient, overrides, paged_listing};
 use crate::authority::print_members as print;
 use crate::client::Reply;
 use crate::fault::{Doing, Fault};
@@ -23,17 +23,17 @@ use crate::system::{read_bytes, write_new};
 
 /// An act on one published version.
 #[derive(Debug, Args)]
-pub struct Act {
+pub struct LifecycleAct {
     /// The URN, or in short `payment:v1.1`
     context: String,
     /// Reason, for the log
     #[arg(long, default_value = "asked for by the operator")]
     reason: String,
     #[command(flatten)]
-    at: At,
+    at: AuthorityArgs,
 }
 
-impl Act {
+impl LifecycleAct {
     /// Requests the act.
     pub async fn run(self, act: &str, json: bool) -> Result<u8, Fault> {
         let reach = self.at.reach()?;
@@ -44,14 +44,14 @@ impl Act {
 }
 
 /// Publishes a file: as signed if it looks like a JWS, else as bare.
-pub async fn publish(reach: &Reach, file: &Path, json: bool) -> Result<u8, Fault> {
+pub async fn publish(reach: &AuthorityClient, file: &Path, json: bool) -> Result<u8, Fault> {
     let bytes = read_bytes(file)?;
     let signed = serde_json::from_slice::<Value>(&bytes).is_ok_and(|v| v.get("signatures").is_some());
     let kind = if signed { "application/jose+json" } else { "application/json" };
     let reply = reach.client.post(&format!("{}/v1/contexts", reach.url), kind, bytes).await?;
-    let said = answer(&reply)?;
-    print(&said, json);
-    for warning in said.get("warnings").and_then(Value::as_array).into_iter().flatten() {
+    let reply_json = answer(&reply)?;
+    print(&reply_json, json);
+    for warning in reply_json.get("warnings").and_then(Value::as_array).into_iter().flatten() {
         let text = |name: &str| warning.get(name).and_then(Value::as_str).unwrap_or_default();
         tell!(
             "warning: beside `{}`, {}: {}; policies do not see it, and a gateway whose policy reads it leaves this version out",
@@ -61,13 +61,13 @@ pub async fn publish(reach: &Reach, file: &Path, json: bool) -> Result<u8, Fault
         );
     }
     if reply.status == 200 {
-        tell_status(reach, &said).await;
+        tell_status(reach, &reply_json).await;
     }
     Ok(0)
 }
 
 /// Reports if an earlier publication no longer counts; silent without a listing, because it is only a remark.
-async fn tell_status(reach: &Reach, published: &Value) {
+async fn tell_status(reach: &AuthorityClient, published: &Value) {
     let urn = published.get("urn").and_then(Value::as_str).unwrap_or_default();
     let Ok(listing) = listing(reach).await else { return };
     let now = match listing.contexts.iter().find(|one| one.urn.as_str() == urn).map(|one| one.status) {
@@ -80,39 +80,40 @@ async fn tell_status(reach: &Reach, published: &Value) {
 
 /// Fetches a signed context, verifies it, and stores it.
 pub async fn fetch(
-    told: &Told,
+    keys: &AuthorityKeys,
     context: &str,
     out: Option<&Path>,
     proof: bool,
     json: bool,
 ) -> Result<u8, Fault> {
-    let (held, served) = served(told, &names::full_urn(context)).await?;
+    let (held, served) = served(keys, &names::full_urn(context)).await?;
     if let Some(out) = out {
-        let kept = if proof { &served.to_bytes().doing("the authority's answer")? } else { &served.signed };
-        write_new(out, kept, 0o644)?;
+        let written =
+            if proof { &served.to_bytes().doing("the authority's answer")? } else { &served.signed };
+        write_new(out, written, 0o644)?;
     }
     tell(&held, json);
     Ok(0)
 }
 
 /// A published context, verified.
-pub async fn context(told: &Told, urn: &str) -> Result<Arc<Context>, Fault> {
-    Ok(Arc::clone(served(told, urn).await?.0.context()))
+pub async fn context(keys: &AuthorityKeys, urn: &str) -> Result<Arc<Context>, Fault> {
+    Ok(Arc::clone(served(keys, urn).await?.0.context()))
 }
 
-async fn served(told: &Told, urn: &str) -> Result<(SignedContext, Stapled), Fault> {
-    let counted = told.counted().await?;
-    let reply = ask(&told.reach, urn).await?;
+async fn served(keys: &AuthorityKeys, urn: &str) -> Result<(SignedContext, Stapled), Fault> {
+    let counted = keys.fetch_trusted_roots().await?;
+    let reply = ask(&keys.reach, urn).await?;
     if reply.status != 200 {
         return Err(refused(&reply));
     }
     let served = read(&reply)?;
-    if counted.proves() && served.proof.is_none() {
+    if counted.checks_proofs() && served.proof.is_none() {
         tell!(
             "not checked: that it was published, since no proof is served here; `semgate log proof` makes one"
         );
     }
-    let others = referred(&told.reach, &counted, &served).await?;
+    let others = fetch_references(&keys.reach, &counted, &served).await?;
     let held = counted.verify(&served, &|urn| find(&others, urn)).map_err(|e| untrusted(&e))?;
     if held.context().urn().as_str() != urn {
         let other = held.context().urn();
@@ -123,7 +124,7 @@ async fn served(told: &Told, urn: &str) -> Result<(SignedContext, Stapled), Faul
 }
 
 /// A signed context, with the proof of its publication if it is served.
-async fn ask(reach: &Reach, urn: &str) -> Result<Reply, Fault> {
+async fn ask(reach: &AuthorityClient, urn: &str) -> Result<Reply, Fault> {
     let url = format!("{}/v1/contexts/{urn}", reach.url);
     reach.client.send(Method::GET, &url, &[("accept", STAPLED_MEDIA_TYPE)], Bytes::new()).await
 }
@@ -140,7 +141,11 @@ fn find(others: &[Arc<Context>], urn: &ContextUrn) -> Option<Arc<Context>> {
 }
 
 /// The contexts to which a signed one refers, each fetched once from the same authority and verified.
-async fn referred(reach: &Reach, counted: &Counted, served: &Stapled) -> Result<Vec<Arc<Context>>, Fault> {
+async fn fetch_references(
+    reach: &AuthorityClient,
+    counted: &TrustedRoots,
+    served: &Stapled,
+) -> Result<Vec<Arc<Context>>, Fault> {
     let mut others: Vec<Arc<Context>> = Vec::new();
     // each refers to the one after it
     let mut waiting: Vec<Stapled> = Vec::new();
@@ -165,7 +170,7 @@ async fn referred(reach: &Reach, counted: &Counted, served: &Stapled) -> Result<
 }
 
 /// The first context to which a signed one refers that is not among `others`.
-fn missing(counted: &Counted, served: &Stapled, others: &[Arc<Context>]) -> Option<ContextUrn> {
+fn missing(counted: &TrustedRoots, served: &Stapled, others: &[Arc<Context>]) -> Option<ContextUrn> {
     match counted.verify(served, &|urn| find(others, urn)) {
         Err(TextProofFault::Context(ContextFault::Document(DocumentFault::ReferenceMissing {
             urn, ..
@@ -175,7 +180,13 @@ fn missing(counted: &Counted, served: &Stapled, others: &[Arc<Context>]) -> Opti
 }
 
 /// Raises a floor.
-pub async fn floor(reach: &Reach, line: &str, version: &str, reason: &str, json: bool) -> Result<u8, Fault> {
+pub async fn floor(
+    reach: &AuthorityClient,
+    line: &str,
+    version: &str,
+    reason: &str,
+    json: bool,
+) -> Result<u8, Fault> {
     let reason = names::reason("--reason", reason)?;
     let body = json!({"line": line, "min": names::version(version), "reason": reason}).to_string();
     let reply =
@@ -187,10 +198,10 @@ pub async fn floor(reach: &Reach, line: &str, version: &str, reason: &str, json:
 ///
 /// # Errors
 /// The authority is unreachable, or its answer is malformed.
-pub async fn listing(reach: &Reach) -> Result<Listing, Fault> {
+pub async fn listing(reach: &AuthorityClient) -> Result<Listing, Fault> {
     let reply = reach.client.get(&format!("{}/v1/contexts", reach.url)).await?;
-    if reply.status == paged::GONE {
-        return paged::listing(reach).await;
+    if reply.status == paged_listing::GONE {
+        return paged_listing::listing(reach).await;
     }
     answer(&reply)?;
     Listing::read(&reply.body, &Prefix::default()).doing("the authority's answer")
@@ -200,20 +211,20 @@ pub async fn listing(reach: &Reach) -> Result<Listing, Fault> {
 ///
 /// # Errors
 /// As [`listing`].
-pub async fn free(reach: &Reach, new: &Context, next: Version) -> Result<Option<Version>, Fault> {
+pub async fn free(reach: &AuthorityClient, new: &Context, next: Version) -> Result<Option<Version>, Fault> {
     let listing = listing(reach).await?;
     let others = listing
         .contexts
         .iter()
         .filter(|one| one.urn.line() == new.urn().line() && one.digest != *new.digest());
-    Ok(first_free(&others.map(|one| one.urn.version()).collect(), next))
+    Ok(first_free_version(&others.map(|one| one.urn.version()).collect(), next))
 }
 
 /// Lists the publications.
-pub async fn list(reach: &Reach, json: bool) -> Result<u8, Fault> {
+pub async fn list(reach: &AuthorityClient, json: bool) -> Result<u8, Fault> {
     let reply = reach.client.get(&format!("{}/v1/contexts", reach.url)).await?;
-    let listed = if reply.status == paged::GONE {
-        let bytes = paged::listing(reach).await?.to_bytes().doing("the listing")?;
+    let listed = if reply.status == paged_listing::GONE {
+        let bytes = paged_listing::listing(reach).await?.to_bytes().doing("the listing")?;
         serde_json::from_slice(&bytes).doing("the listing")?
     } else {
         answer(&reply)?
@@ -222,13 +233,13 @@ pub async fn list(reach: &Reach, json: bool) -> Result<u8, Fault> {
         out!("{listed}");
         return Ok(0);
     }
-    let overrides = overriding::listed(reach).await;
+    let overrides = overrides::listed(reach).await;
     for context in listed.get("contexts").and_then(Value::as_array).into_iter().flatten() {
         let text = |name: &str| context.get(name).and_then(Value::as_str).unwrap_or_default();
         let index = context.get("index").and_then(Value::as_u64).unwrap_or_default();
         out!("{:>6}  {:<10}  {}  {}", index, text("status"), text("urn"), text("digest"));
-        if let Some(one) = overriding::of(&overrides, text("urn"), text("digest")) {
-            out!("{:>8}{}", "", overriding::line(one));
+        if let Some(one) = overrides::of(&overrides, text("urn"), text("digest")) {
+            out!("{:>8}{}", "", overrides::line(one));
         }
     }
     Ok(0)

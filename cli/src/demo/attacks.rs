@@ -5,14 +5,14 @@ use semgate_contexts::{Context, ContextUrn, DocumentLimits, Line, Prefix, librar
 use semgate_statement::{Answer, Follower, FollowerConfig, LogVerifier, SigningIdentity, Step, sign_context};
 use serde_json::Value;
 
-use super::scenes::Act;
-use super::stage::Stage;
-use super::{Expected, Played, Right};
+use super::scenes::SceneFuture;
+use super::stage::DemoStage;
+use super::{Expected, SceneResult, SceneVerdict};
 use crate::client::Client;
 use crate::context::answer;
 use crate::fault::{Doing, Fault};
 use crate::log::followed;
-use crate::say::Outcome;
+use crate::say::SendOutcome;
 use crate::system::{now, read_roots, ring_random};
 
 const PAYMENT: &str = "urn:contexts:payment:v1.1";
@@ -22,7 +22,7 @@ const TRANSFER: &str =
 const TWICE: &str = r#"{"concept":"transfer","sender_id":"acct-1","receiver_id":"acct-2","amount":1,"amount":9000,"currency":"USD"}"#;
 
 /// F0-35: `sender_id` and `receiver_id` swapped in `payment:v1.1`.
-pub fn poison(stage: &Stage) -> Act<'_> {
+pub fn poison(stage: &DemoStage) -> SceneFuture<'_> {
     Box::pin(async move {
         let poisoned = poisoned()?;
         let digest = poisoned.digest().to_string();
@@ -40,7 +40,7 @@ pub fn poison(stage: &Stage) -> Act<'_> {
 }
 
 /// F0-40: a message is forwarded exactly as it was checked, so it must have one reading.
-pub fn forms(stage: &Stage) -> Act<'_> {
+pub fn forms(stage: &DemoStage) -> SceneFuture<'_> {
     Box::pin(async move {
         let twice = stage.say("retailer-7", "REQUEST", PAYMENT, TWICE);
         let refused = Expected::Refused("duplicate_key");
@@ -69,21 +69,21 @@ fn poisoned() -> Result<Context, Fault> {
 
 /// A stranger with its own root signs it, and a mirror serves it to a follower of the real authority. Everything else that the follower
 /// fetches is genuine.
-async fn offered_to_a_follower(stage: &Stage, poisoned: &Context) -> Result<Played, Fault> {
+async fn offered_to_a_follower(stage: &DemoStage, poisoned: &Context) -> Result<SceneResult, Fault> {
     let signed = signed_by_a_stranger(poisoned)?;
-    let place = &stage.place;
-    let followed = followed(place)?;
+    let up_dir = &stage.up_dir;
+    let followed = followed(up_dir)?;
     let (log_key, authority) = (followed.log_key, followed.name);
     let log = LogVerifier::parse(&log_key).doing("log key")?;
-    let roots = read_roots(&place.path(&place.up().roots))?;
+    let roots = read_roots(&up_dir.path(&up_dir.up().roots))?;
     let origin = log.name().to_owned();
     let mut follower = Follower::without_memory(FollowerConfig::new(&authority, &origin, roots, log));
-    let client = Client::anonymous(place)?;
+    let client = Client::anonymous(up_dir)?;
     let urn = ContextUrn::parse(PAYMENT, &Prefix::default()).doing("payment")?;
     let genuine = published_digest(stage, &client).await?;
     let mut reports = Vec::new();
     while let Step::Get(request) = follower.next(now()) {
-        let reply = client.get(&format!("{}{}", place.up().authority_url, request.path)).await?;
+        let reply = client.get(&format!("{}{}", up_dir.up().authority_url, request.path)).await?;
         let swapped = request.path.contains(&genuine);
         let body = if swapped { signed.clone() } else { reply.body.to_vec() };
         let answer = Answer { status: reply.status, etag: reply.etag, body };
@@ -94,12 +94,12 @@ async fn offered_to_a_follower(stage: &Stage, poisoned: &Context) -> Result<Play
     reports.extend(follower.reports().iter().map(ToString::to_string));
     let view = follower.view();
     let right = match (view.context(&urn), view.contexts().next()) {
-        (None, Some(_)) => Right::Yes,
-        (Some(_), _) => Right::No("the follower took a stranger's context".to_owned()),
-        (None, None) => Right::No("the follower took nothing at all".to_owned()),
+        (None, Some(_)) => SceneVerdict::Yes,
+        (Some(_), _) => SceneVerdict::No("the follower took a stranger's context".to_owned()),
+        (None, None) => SceneVerdict::No("the follower took nothing at all".to_owned()),
     };
     let refused = view.context(&urn).is_none();
-    let outcome = Outcome {
+    let outcome = SendOutcome {
         verdict: if refused { "REFUSED" } else { "ALLOWED" },
         status: 0,
         code: refused.then(|| "context_untrusted".to_owned()),
@@ -114,12 +114,12 @@ async fn offered_to_a_follower(stage: &Stage, poisoned: &Context) -> Result<Play
         reply: None,
     };
     let scene = "context poisoning: a stranger signs the swapped `payment:v1.1` for a follower (F0-35)";
-    Ok(Played { scene, outcome, measured: None, right })
+    Ok(SceneResult { scene, outcome, measured: None, right })
 }
 
 /// The digest of the published `payment:v1.1` in the authority's listing.
-async fn published_digest(stage: &Stage, client: &Client) -> Result<String, Fault> {
-    let reply = client.get(&format!("{}/v1/contexts", stage.place.up().authority_url)).await?;
+async fn published_digest(stage: &DemoStage, client: &Client) -> Result<String, Fault> {
+    let reply = client.get(&format!("{}/v1/contexts", stage.up_dir.up().authority_url)).await?;
     let listed = answer(&reply)?;
     let all = listed.get("contexts").and_then(Value::as_array);
     let payment = all.into_iter().flatten().find(|c| c.get("urn").and_then(Value::as_str) == Some(PAYMENT));

@@ -4,30 +4,30 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Expected, Played, Right};
+use super::{Expected, SceneResult, SceneVerdict};
 use crate::client::Client;
 use crate::fault::{Doing, Fault};
-use crate::place::Place;
-use crate::say::{Line, Outcome};
+use crate::say::{Line, SendOutcome};
+use crate::up_directory::UpDirectory;
 
 /// A running `up` with a client for each agent.
-pub struct Stage {
+pub struct DemoStage {
     /// The place of the running `up`.
-    pub place: Place,
+    pub up_dir: UpDirectory,
     clients: BTreeMap<String, Client>,
 }
 
-impl Stage {
+impl DemoStage {
     /// Opens a client for each agent of `up.json`.
     ///
     /// # Errors
     /// A file cannot be read.
-    pub fn open(place: Place) -> Result<Self, Fault> {
+    pub fn open(up_dir: UpDirectory) -> Result<Self, Fault> {
         let mut clients = BTreeMap::new();
-        for name in place.up().agents.keys() {
-            clients.insert(name.clone(), Client::of_agent(&place, name)?);
+        for name in up_dir.up().agents.keys() {
+            clients.insert(name.clone(), Client::of_agent(&up_dir, name)?);
         }
-        Ok(Self { place, clients })
+        Ok(Self { up_dir, clients })
     }
 
     /// The client of an agent.
@@ -48,7 +48,7 @@ impl Stage {
         performative: &str,
         urn: &str,
         content: &str,
-    ) -> Result<Outcome, Fault> {
+    ) -> Result<SendOutcome, Fault> {
         self.say_with_digest(agent, performative, urn, None, content).await
     }
 
@@ -63,13 +63,13 @@ impl Stage {
         urn: &str,
         digest: Option<&str>,
         content: &str,
-    ) -> Result<Outcome, Fault> {
-        let sender = &self.place.agent(agent)?.id;
-        let receiver = &self.place.up().sample_agent.id;
+    ) -> Result<SendOutcome, Fault> {
+        let sender = &self.up_dir.agent(agent)?.id;
+        let receiver = &self.up_dir.up().sample_agent.id;
         let body = Line { performative, sender, receiver, urn, digest }.raw(content)?;
-        let url = &self.place.up().gateway.l8;
+        let url = &self.up_dir.up().gateway.l8;
         let reply = self.client(agent)?.post(url, "application/json", body.into_bytes()).await?;
-        Ok(Outcome::read(&reply))
+        Ok(SendOutcome::read(&reply))
     }
 
     /// Number of messages that reached the agent behind.
@@ -77,7 +77,7 @@ impl Stage {
     /// # Errors
     /// No answer.
     pub async fn received(&self) -> Result<u64, Fault> {
-        let url = format!("{}/received", self.place.up().sample_agent.url);
+        let url = format!("{}/received", self.up_dir.up().sample_agent.url);
         let reply = self.client("operator")?.get(&url).await?;
         let value: Value = serde_json::from_slice(&reply.body).doing("sample agent")?;
         value
@@ -94,28 +94,28 @@ impl Stage {
         &self,
         scene: &'static str,
         expected: Expected,
-        message: impl Future<Output = Result<Outcome, Fault>>,
-    ) -> Result<Played, Fault> {
+        message: impl Future<Output = Result<SendOutcome, Fault>>,
+    ) -> Result<SceneResult, Fault> {
         let before = self.received().await?;
         let outcome = message.await?;
         let arrived = self.received().await? - before;
         let right = judge(&outcome, expected, arrived);
-        Ok(Played { scene, outcome, measured: None, right })
+        Ok(SceneResult { scene, outcome, measured: None, right })
     }
 }
 
 /// Compares an outcome with the expected one; a refused message must not be delivered.
-pub fn judge(outcome: &Outcome, expected: Expected, arrived: u64) -> Right {
+pub fn judge(outcome: &SendOutcome, expected: Expected, arrived: u64) -> SceneVerdict {
     let as_expected = match expected {
         Expected::Allowed => outcome.verdict == "ALLOWED" && arrived == 1,
         Expected::Refused(code) => outcome.code.as_deref() == Some(code) && arrived == 0,
     };
     if as_expected {
-        return Right::Yes;
+        return SceneVerdict::Yes;
     }
     let expected = match expected {
         Expected::Allowed => "ALLOWED, delivered once".to_owned(),
         Expected::Refused(code) => format!("REFUSED {code}, not delivered"),
     };
-    Right::No(format!("expected {expected}; {arrived} message(s) reached the agent"))
+    SceneVerdict::No(format!("expected {expected}; {arrived} message(s) reached the agent"))
 }

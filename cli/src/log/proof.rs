@@ -12,8 +12,8 @@ use semgate_statement::{
 use serde_json::{Value, json};
 
 use super::COMPROMISED;
-use super::source::Which;
-use super::split::{Below, counted, tell_threshold};
+use super::root_trust::{RootTrust, resolve_roots, tell_threshold};
+use super::source::LogArgs;
 use crate::authority::print_members as print;
 use crate::fault::{Doing, Fault};
 use crate::names;
@@ -45,7 +45,7 @@ pub struct Proof {
     #[arg(long, value_name = "FILE", requires = "check")]
     trust: Option<PathBuf>,
     #[command(flatten)]
-    which: Which,
+    which: LogArgs,
 }
 
 impl Proof {
@@ -96,18 +96,21 @@ impl Proof {
 
     fn checked(&self, file: &Path) -> Result<Value, Fault> {
         let text = read(file)?;
-        let by = self.which.told()?;
+        let by = self.which.trust()?;
         let (log, trust) = (&by.log, self.trust.as_deref());
         let quorum = self.which.quorum()?;
         if text.starts_with("old ") {
             return self.checked_continuation(&text, log, &quorum);
         }
         let proof = TlogProof::read(&text).map_err(|e| refused(&e))?;
-        let Below { roots, log, heard } = counted(read_roots(&by.roots)?, log, by.root_threshold, trust)?;
+        let RootTrust { roots, log, root_knowledge } =
+            resolve_roots(read_roots(&by.roots)?, log, by.root_threshold, trust)?;
         let (prefix, documents) = (Prefix::default(), DocumentLimits::default());
         let checkpoint = rules(&log, &quorum);
         let refused = |fault: &TextProofFault| match fault {
-            TextProofFault::Checkpoint(CheckpointFault::Signature) if by_former(&proof, &by.log) => former(),
+            TextProofFault::Checkpoint(CheckpointFault::Signature) if is_by_former_key(&proof, &by.log) => {
+                former_key()
+            }
             fault => refused(fault),
         };
         if let Some(file) = &self.entry_bytes {
@@ -120,14 +123,14 @@ impl Proof {
             checkpoint,
             prefix: &prefix,
             documents: &documents,
-            heard: heard.as_ref(),
+            root_knowledge: root_knowledge.as_ref(),
         };
         if let Some((entry, signed, under)) = rules.verify_root_entry(&proof).map_err(|e| refused(&e))? {
             let more = ("signed_by_roots", signed.into());
-            return Ok(told(&under, proof.index, entry.logged_at(), entry.unverified(), Some(more)));
+            return Ok(proof_json(&under, proof.index, entry.logged_at(), entry.unverified(), Some(more)));
         }
         let (entry, under) = rules.verify_entry(&proof).map_err(|e| refused(&e))?;
-        Ok(told(&under, proof.index, entry.logged_at(), entry.statement(), None))
+        Ok(proof_json(&under, proof.index, entry.logged_at(), entry.statement(), None))
     }
 
     fn checked_continuation(&self, text: &str, log: &LogVerifier, quorum: &Quorum) -> Result<Value, Fault> {
@@ -208,7 +211,7 @@ fn shown(checkpoint: &Checkpoint, index: u64) -> Value {
 }
 
 /// Prints the verified proof, with the content of the entry.
-fn told(
+fn proof_json(
     checkpoint: &Checkpoint,
     index: u64,
     logged_at: u64,
@@ -240,11 +243,11 @@ fn about(statement: &Statement) -> String {
 }
 
 /// Returns true if a given log key signed the checkpoint of a proof: then the trust list no longer names that key.
-fn by_former(proof: &TlogProof, told: &LogVerifier) -> bool {
-    Checkpoint::verify(proof.checkpoint.as_bytes(), told, told.name()).is_ok()
+fn is_by_former_key(proof: &TlogProof, configured: &LogVerifier) -> bool {
+    Checkpoint::verify(proof.checkpoint.as_bytes(), configured, configured.name()).is_ok()
 }
 
-fn former() -> Fault {
+fn former_key() -> Fault {
     Fault::new("the proof does not hold: its checkpoint is signed by a log key that the trust list of `--trust` no longer names")
         .hint("make the proof anew: a checkpoint of now is by a key of the list; without `--trust` the key that was told counts")
 }

@@ -14,12 +14,12 @@ use tokio::runtime::Runtime;
 
 use crate::client::{Client, Session};
 use crate::fault::{Doing, Fault};
-use crate::place::Place;
 use crate::system::{read, read_roots};
+use crate::up_directory::UpDirectory;
 
 /// The log, and the keys that verify it.
 #[derive(Debug, Args)]
-pub struct Which {
+pub struct LogArgs {
     /// The directory of `semgate up`, for options that are not given
     #[arg(long, default_value = "./.semgate")]
     dir: PathBuf,
@@ -48,7 +48,7 @@ pub struct Which {
 }
 
 /// The trust in an authority, from a source other than itself.
-pub struct Told {
+pub struct LogTrust {
     /// PEM roots.
     pub roots: PathBuf,
     /// Number of root keys that spoke for the root before the first trust list.
@@ -69,7 +69,7 @@ pub struct Source {
     pub shown: String,
 }
 
-impl Which {
+impl LogArgs {
     /// Opens a log at an address or in a directory; by default, that of `--dir`.
     ///
     /// # Errors
@@ -80,12 +80,12 @@ impl Which {
                 .hint("an address goes to `log proof` as `--from`, to `log verify` by itself")
                 .status(2));
         }
-        let place = match (at, &self.roots, &self.log_key) {
+        let up_dir = match (at, &self.roots, &self.log_key) {
             (Some(_), Some(_), Some(_)) => None,
-            _ => Some(Place::open(&self.dir)?),
+            _ => Some(UpDirectory::open(&self.dir)?),
         };
-        let Told { roots, root_threshold, log, name: known } = self.keys(place.as_ref())?;
-        let shown = match (at, &place) {
+        let LogTrust { roots, root_threshold, log, name: known } = self.trust_from(up_dir.as_ref())?;
+        let shown = match (at, &up_dir) {
             (Some(at), _) => at.trim_end_matches('/').to_owned(),
             (None, Some(place)) => place.up().authority_url.clone(),
             (None, None) => {
@@ -107,7 +107,7 @@ impl Which {
     }
 
     /// The directory whose keys verify a log at a named address, if not all were given: it may be of another authority.
-    pub fn lends(&self, at: Option<&str>) -> Option<&Path> {
+    pub fn lending_directory(&self, at: Option<&str>) -> Option<&Path> {
         let given = self.roots.is_some() && self.log_key.is_some();
         (at.is_some() && !given).then_some(self.dir.as_path())
     }
@@ -116,32 +116,32 @@ impl Which {
     ///
     /// # Errors
     /// Roots or a log key are neither given nor known.
-    fn keys(&self, place: Option<&Place>) -> Result<Told, Fault> {
+    fn trust_from(&self, up_dir: Option<&UpDirectory>) -> Result<LogTrust, Fault> {
         let missing = |what: &str| {
             Fault::new(format_args!("no {what}: neither given nor known from `--dir`"))
                 .hint("give `--roots` and `--log-key`, as the authority's operator told them")
         };
-        let known = place.map(super::followed).transpose()?;
-        let roots = self.roots.clone().or_else(|| place.map(|p| p.path(&p.up().roots)));
+        let known = up_dir.map(super::followed).transpose()?;
+        let roots = self.roots.clone().or_else(|| up_dir.map(|p| p.path(&p.up().roots)));
         let roots = roots.ok_or_else(|| missing("roots"))?;
         let key = self.log_key.clone().or_else(|| known.as_ref().map(|known| known.log_key.clone()));
         let log = log_verifier(&key.ok_or_else(|| missing("log key"))?)?;
         let of_dir = known.filter(|_| self.roots.is_none());
         let root_threshold = of_dir.as_ref().map_or(1, |known| known.root_threshold);
         let root_threshold = self.root_threshold.unwrap_or(root_threshold);
-        Ok(Told { roots, root_threshold, log, name: of_dir.map(|known| known.name) })
+        Ok(LogTrust { roots, root_threshold, log, name: of_dir.map(|known| known.name) })
     }
 
     /// The same trust, from `--dir` if it is not given.
     ///
     /// # Errors
     /// It is neither given nor known.
-    pub fn told(&self) -> Result<Told, Fault> {
-        let place = match (&self.roots, &self.log_key) {
+    pub fn trust(&self) -> Result<LogTrust, Fault> {
+        let up_dir = match (&self.roots, &self.log_key) {
             (Some(_), Some(_)) => None,
-            _ => Some(Place::open(&self.dir)?),
+            _ => Some(UpDirectory::open(&self.dir)?),
         };
-        self.keys(place.as_ref())
+        self.trust_from(up_dir.as_ref())
     }
 
     /// The witnesses that must have cosigned a checkpoint.
@@ -293,7 +293,7 @@ impl Fetch for InDirectory {
 }
 
 /// The gateway's trust in the one authority that it follows.
-pub struct Followed {
+pub struct FollowedAuthority {
     /// The verifier key of its log.
     pub log_key: String,
     /// Its name.
@@ -306,8 +306,8 @@ pub struct Followed {
 ///
 /// # Errors
 /// The configuration cannot be read.
-pub fn followed(place: &Place) -> Result<Followed, Fault> {
-    let path = place.path(&place.up().firewall_config);
+pub fn followed(up_dir: &UpDirectory) -> Result<FollowedAuthority, Fault> {
+    let path = up_dir.path(&up_dir.up().firewall_config);
     let shown = format!("`{}`", path.display());
     let config: toml::Value = toml::from_str(&read(&path)?)
         .hinted(&shown, format_args!("`semgate firewall check --config {}` says the same", path.display()))?;
@@ -325,7 +325,7 @@ pub fn followed(place: &Place) -> Result<Followed, Fault> {
                 .hint("how many root keys spoke for the root of the authority at first, for instance 2")
         })?,
     };
-    Ok(Followed {
+    Ok(FollowedAuthority {
         log_key: text("log_key").ok_or_else(missing)?,
         name: text("name").ok_or_else(missing)?,
         root_threshold,

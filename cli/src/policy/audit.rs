@@ -35,7 +35,7 @@ impl<'a> Entry<'a> {
     }
 
     /// The request to the policies, if it was kept.
-    pub fn asked(&self) -> Option<&'a Object<'a>> {
+    pub fn question(&self) -> Option<&'a Object<'a>> {
         self.0.get("asked")?.as_object()
     }
 
@@ -126,12 +126,12 @@ mod tests {
             })
             .map(|cut| (cut, numbers))
         };
-        let whole = |n: u32| format!("{{\"time\":1,\"n\":{n}}}\n");
+        let record = |n: u32| format!("{{\"time\":1,\"n\":{n}}}\n");
         let text =
-            whole(1) + "{\"time\":1,\"n\":2,\"deci\n" + &whole(3) + "{\"ti\n" + &whole(5) + "{\"time\":1,";
+            record(1) + "{\"time\":1,\"n\":2,\"deci\n" + &record(3) + "{\"ti\n" + &record(5) + "{\"time\":1,";
         assert_eq!(numbers(&text).ok(), Some((2, vec![1, 3, 5])));
         for other in ["", "no record", "[]", "{\"n\":1"] {
-            assert!(numbers(&(whole(1) + other + "\n")).is_err(), "{other}");
+            assert!(numbers(&(record(1) + other + "\n")).is_err(), "{other}");
         }
     }
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use semgate_certs::SpiffeId;
 use semgate_policies::{Policies, PolicyLimits, PolicySource};
 use semgate_statement::SigningIdentity;
-use semgate_statement::bundle::{self, Rules};
+use semgate_statement::bundle::{self, BundleRules};
 use serde_json::json;
 
 use super::inputs::{self, Contexts};
@@ -120,7 +120,7 @@ impl Bundle {
             })
             .collect::<Result<_, _>>()?;
         let limits = PolicyLimits::default();
-        let rules = Rules {
+        let rules = BundleRules {
             roots: &read_roots(roots)?,
             signers: &signers,
             newest: None,
@@ -142,11 +142,11 @@ impl Bundle {
         }
         let signer = signed.signer.as_str();
         if json {
-            let said = json!({
+            let report = json!({
                 "version": version, "digest": claimed.to_string(), "signer": signer, "files": names,
                 "issued_at": signed.bundle.issued_at, "not_after": signed.not_after,
             });
-            out!("{said}");
+            out!("{report}");
         } else {
             out!("good: version {version}, {claimed}, signed by {signer}");
             for name in names {

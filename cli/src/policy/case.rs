@@ -25,7 +25,7 @@ pub struct Case {
     pub receiver: String,
     /// Direction of the message.
     #[serde(default)]
-    pub direction: Way,
+    pub direction: Exchange,
     /// The binding: `l8`, `a2a` or `mcp`.
     #[serde(default = "l8")]
     pub protocol: String,
@@ -64,7 +64,7 @@ pub struct Case {
 /// The direction of a message, as in policies.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
-pub enum Way {
+pub enum Exchange {
     /// To the agent behind the gateway.
     #[default]
     Request,
@@ -201,7 +201,7 @@ impl Case {
             }
             Some(bytes) => {
                 let answers = self.answers.as_ref().map(|raw| raw.get().as_bytes().to_vec());
-                if answers.is_some() != (self.direction == Way::Reply) {
+                if answers.is_some() != (self.direction == Exchange::Reply) {
                     return Err("a message that is a reply, and no other, has `answers`".to_owned());
                 }
                 Ok(Subject::Message { bytes, answers, pinned: pinned.cloned() })

@@ -14,7 +14,7 @@ use crate::fault::{Doing, Fault};
 
 /// The policies, and the contexts beside them.
 #[derive(Debug, Args)]
-pub struct Check {
+pub struct CheckPolicies {
     /// A directory of `*.cedar` and `entities.json`
     #[arg(default_value = "./.semgate/policies")]
     policies: PathBuf,
@@ -29,7 +29,7 @@ pub struct Check {
     schema: bool,
 }
 
-impl Check {
+impl CheckPolicies {
     /// Checks.
     ///
     /// # Errors
@@ -41,7 +41,7 @@ impl Check {
             out!("{schema}");
         }
         let source = inputs::source(&self.policies)?;
-        let Beside { floors, own, unjudged } = self.beside(&contexts)?;
+        let CheckInputs { floors, own, unjudged } = self.inputs(&contexts)?;
         // the load check of a gateway; the analysis of a set that loads belongs behind it
         let policies = inputs::load(&source, &contexts, &floors, json)?;
         if !policies.warnings().is_empty() {
@@ -61,25 +61,25 @@ impl Check {
     }
 
     /// The floors and issuers of a gateway's configuration; floors of the command line replace its own.
-    fn beside(&self, contexts: &[Arc<Context>]) -> Result<Beside, Fault> {
-        let told = self.contexts.floors();
-        let mut beside = Beside { own: told.clone(), ..Beside::default() };
+    fn inputs(&self, contexts: &[Arc<Context>]) -> Result<CheckInputs, Fault> {
+        let given = self.contexts.floors();
+        let mut inputs = CheckInputs { own: given.clone(), ..CheckInputs::default() };
         if let Some(file) = &self.config {
             let config = crate::firewall::load(file)?;
-            beside.remembered(&config, contexts);
-            beside.own.extend(config.floors.into_iter().filter(|(line, _)| !told.contains_key(line)));
+            inputs.add_remembered_floors(&config, contexts);
+            inputs.own.extend(config.floors.into_iter().filter(|(line, _)| !given.contains_key(line)));
         }
-        for (line, version) in &beside.own {
-            let floor = beside.floors.entry(line.clone()).or_insert(*version);
-            *floor = if told.contains_key(line) { *version } else { (*floor).max(*version) };
+        for (line, version) in &inputs.own {
+            let floor = inputs.floors.entry(line.clone()).or_insert(*version);
+            *floor = if given.contains_key(line) { *version } else { (*floor).max(*version) };
         }
-        Ok(beside)
+        Ok(inputs)
     }
 }
 
 /// The settings that policies are checked against, beside the contexts.
 #[derive(Default)]
-struct Beside {
+struct CheckInputs {
     /// All floors.
     floors: Floors,
     /// The operator's floors, of the configuration and the command line.
@@ -88,9 +88,9 @@ struct Beside {
     unjudged: Vec<String>,
 }
 
-impl Beside {
+impl CheckInputs {
     /// Adds the floors of the authorities that a gateway follows, as it remembers them.
-    fn remembered(&mut self, config: &Config, contexts: &[Arc<Context>]) {
+    fn add_remembered_floors(&mut self, config: &Config, contexts: &[Arc<Context>]) {
         let Remembered { floors, unheard } = match semgate_gateway::remembered(config) {
             Ok(remembered) => remembered,
             Err(why) => {
@@ -145,11 +145,11 @@ fn report(
     let digest = policies.digest().to_string();
     let left_out: Vec<String> = policies.left_out().iter().map(ToString::to_string).collect();
     if json {
-        let said = json!({
+        let report = json!({
             "policies": dir, "digest": digest, "left_out": left_out, "files": counts.files,
             "count": counts.policies, "contexts": counts.contexts, "warnings": counts.warnings,
         });
-        say(said.to_string());
+        say(report.to_string());
     } else {
         for why in &counts.warnings {
             say(format!("warning: {why}"));

@@ -11,9 +11,9 @@ use semgate_inspect::Code;
 use semgate_policies::{Explainer, Parties, Recalled, Recorded};
 
 use super::audit::{self, Entry};
-use super::case::Way;
+use super::case::Exchange;
 use super::inputs::{self, Contexts};
-use super::stage::{PERMITTED, Sent, Stage};
+use super::stage::{CaseMessage, PERMITTED, PolicyStage};
 use crate::fault::{Doing, Fault};
 use crate::system::read_bytes;
 
@@ -66,9 +66,9 @@ const AFTERWARDS: &str = "; policies permitted what was asked and it was refused
 
 /// The explanation of a message, or of one record of a decision.
 #[derive(Default)]
-struct Told {
+struct Explained {
     /// The record of the decision, for a recorded one.
-    of: Option<Of>,
+    of: Option<RecordRef>,
     /// The policy sets of the decision, for a recorded one.
     sets: Option<Sets>,
     headline: String,
@@ -80,7 +80,7 @@ struct Told {
 }
 
 /// A record of a decision: a request and its reply have one each, and so has each event of a stream.
-struct Of {
+struct RecordRef {
     n: i64,
     direction: String,
     verdict: String,
@@ -107,11 +107,11 @@ impl Explain {
     pub fn run(&self, json: bool) -> Result<u8, Fault> {
         let contexts = self.contexts.read()?;
         let explainer = inputs::explainer(&self.policies, &contexts, json)?;
-        let told = match (&self.message, &self.decision, &self.audit) {
+        let explained = match (&self.message, &self.decision, &self.audit) {
             (Some(message), ..) => {
                 let (source, floors) = (inputs::source(&self.policies)?, self.contexts.floors());
                 let policies = inputs::load(&source, &contexts, &floors, json)?;
-                let stage = Stage::new(policies, contexts);
+                let stage = PolicyStage::new(policies, contexts);
                 vec![self.message(message, &stage, &explainer)?]
             }
             (None, Some(id), Some(log)) => decision(id, log, &explainer)?,
@@ -121,8 +121,8 @@ impl Explain {
                     .status(2));
             }
         };
-        let several = told.len() > 1;
-        for (at, one) in told.iter().enumerate() {
+        let several = explained.len() > 1;
+        for (at, one) in explained.iter().enumerate() {
             match (json, several) {
                 (true, _) => out!("{}", one.as_json()),
                 (false, true) => one.show_headed(at == 0),
@@ -132,12 +132,17 @@ impl Explain {
         Ok(0)
     }
 
-    fn message(&self, file: &std::path::Path, stage: &Stage, explainer: &Explainer) -> Result<Told, Fault> {
+    fn message(
+        &self,
+        file: &std::path::Path,
+        stage: &PolicyStage,
+        explainer: &Explainer,
+    ) -> Result<Explained, Fault> {
         let answers = self.answers.as_deref().map(read_bytes).transpose()?;
-        let sent = Sent {
+        let sent = CaseMessage {
             sender: &self.sender.clone().unwrap_or_default(),
             receiver: &self.receiver.clone().unwrap_or_default(),
-            direction: if answers.is_some() { Way::Reply } else { Way::Request },
+            direction: if answers.is_some() { Exchange::Reply } else { Exchange::Request },
             protocol: &self.protocol,
             version: self.binding_version.as_deref(),
             time: self.time.as_deref(),
@@ -148,13 +153,13 @@ impl Explain {
         let why = if outcome.why.is_empty() { String::new() } else { format!(": {}", outcome.why) };
         let headline = format!("{}{why}", outcome.verdict);
         let (sender, receiver) = stage.parties(&sent)?;
-        let Some(asked) = outcome.asked else {
+        let Some(question) = outcome.question else {
             let headline = format!("{headline}{UNCONDITIONED}");
             let urn = outcome.context.filter(|_| outcome.verdict == Code::PolicyDenied.as_str());
             let line = urn.and_then(|urn| ContextUrn::parse(&urn, &Prefix::default()).ok());
             let near = line.map(|urn| explainer.refused_line(&sender, urn.line(), outcome.performative));
             let recalled = near.into_iter().flatten().collect();
-            return Ok(Told { headline, recalled, ..Told::default() });
+            return Ok(Explained { headline, recalled, ..Explained::default() });
         };
         let parties = Parties {
             sender: &sender,
@@ -162,39 +167,39 @@ impl Explain {
             binding: &self.protocol,
             direction: sent.direction.as_str(),
         };
-        let read = json::read(asked.as_bytes(), &audit::LIMITS).doing("the questions of the message")?;
-        let asked = read.as_object().ok_or_else(|| Fault::new("the questions of the message are none"))?;
+        let read = json::read(question.as_bytes(), &audit::LIMITS).doing("the questions of the message")?;
+        let question = read.as_object().ok_or_else(|| Fault::new("the questions of the message are none"))?;
         let redacted: Vec<&str> = outcome.redacted.iter().map(String::as_str).collect();
         let recorded = Recorded { redacted: &redacted, by_these: false };
-        let recalled = explainer.recall(parties, asked, recorded).map_err(Fault::new)?;
-        Ok(Told { headline, recalled, ..Told::default() })
+        let recalled = explainer.recall(parties, question, recorded).map_err(Fault::new)?;
+        Ok(Explained { headline, recalled, ..Explained::default() })
     }
 }
 
 /// Looks a decision up in the log.
-fn decision(id: &str, log: &std::path::Path, explainer: &Explainer) -> Result<Vec<Told>, Fault> {
-    let mut found = Vec::new();
+fn decision(id: &str, log: &std::path::Path, explainer: &Explainer) -> Result<Vec<Explained>, Fault> {
+    let mut records = Vec::new();
     let cut = audit::each(log, |entry| {
         if entry.text("decision_id") == Some(id) {
-            found.push(of_entry(entry, explainer));
+            records.push(of_entry(entry, explainer));
         }
         Ok(())
     })?;
     audit::warn(log, cut);
-    if found.is_empty() {
+    if records.is_empty() {
         return Err(Fault::new(format_args!("`{}` holds no decision of that id", log.display()))
             .hint("logs rotate: look in the older ones too"));
     }
     // a request and its reply are one decision; a record without content must not hide one with it, nor be hidden
-    if found.iter().all(|(_, fault)| fault.is_some()) {
-        let refused = found.iter().position(|(told, _)| told.was_refused());
-        let told = found.into_iter().nth(refused.unwrap_or_default());
-        return Err(told.and_then(|(_, fault)| fault).unwrap_or_else(|| not_asked(None, "")));
+    if records.iter().all(|(_, fault)| fault.is_some()) {
+        let refused = records.iter().position(|(told, _)| told.was_refused());
+        let explained = records.into_iter().nth(refused.unwrap_or_default());
+        return Err(explained.and_then(|(_, fault)| fault).unwrap_or_else(|| not_asked(None, "")));
     }
-    let mut all: Vec<Told> = Vec::new();
-    for (told, _) in found {
+    let mut all: Vec<Explained> = Vec::new();
+    for (told, _) in records {
         match all.last_mut().filter(|last| last.untold.is_some() && last.says_what(&told)) {
-            Some(Told { of: Some(of), .. }) => of.more += 1,
+            Some(Explained { of: Some(of), .. }) => of.more += 1,
             _ => all.push(told),
         }
     }
@@ -222,7 +227,7 @@ fn not_asked(code: Option<&str>, what: &str) -> Fault {
 /// The line of a recorded request that was refused as a whole: its context was not examined, so it has no digest. None for any other
 /// record.
 fn closed_line(entry: &Entry<'_>) -> Option<ContextUrn> {
-    let denied = entry.text("code") == Some(Code::PolicyDenied.as_str()) && entry.asked().is_none();
+    let denied = entry.text("code") == Some(Code::PolicyDenied.as_str()) && entry.question().is_none();
     let context = entry.text("context").filter(|_| denied && entry.text("digest").is_none())?;
     ContextUrn::parse(context, &Prefix::default()).ok()
 }
@@ -243,7 +248,7 @@ fn refused_line(entry: &Entry<'_>, urn: &ContextUrn, explainer: &Explainer) -> R
 }
 
 /// The explanation of a record, and the fault that ends the command if there is no more.
-fn of_entry(entry: &Entry<'_>, explainer: &Explainer) -> (Told, Option<Fault>) {
+fn of_entry(entry: &Entry<'_>, explainer: &Explainer) -> (Explained, Option<Fault>) {
     let text = |name| entry.text(name).map(str::to_owned);
     let (verdict, code) = (text("verdict").unwrap_or_else(|| "?".to_owned()), text("code"));
     let what = match entry.text("direction") {
@@ -260,7 +265,7 @@ fn of_entry(entry: &Entry<'_>, explainer: &Explainer) -> (Told, Option<Fault>) {
     let redacted: Vec<&str> = entry.names("redacted").collect();
     let recorded = Recorded { redacted: &redacted, by_these: sets.same() };
     let closed = closed_line(entry);
-    let recalled = match entry.asked() {
+    let recalled = match entry.question() {
         Some(asked) => explainer.recall(entry.parties(), asked, recorded).map_err(Fault::new),
         None if !limits.is_empty() || sets.stood_in => Ok(Vec::new()),
         None => match &closed {
@@ -269,7 +274,7 @@ fn of_entry(entry: &Entry<'_>, explainer: &Explainer) -> (Told, Option<Fault>) {
         },
     };
     let came = code.as_ref().map_or_else(|| verdict.clone(), |code| format!("{verdict} ({code})"));
-    let of = Of {
+    let of = RecordRef {
         n: entry.number(),
         direction: text("direction").unwrap_or_else(|| "request".to_owned()),
         verdict,
@@ -289,5 +294,5 @@ fn of_entry(entry: &Entry<'_>, explainer: &Explainer) -> (Told, Option<Fault>) {
     };
     let headline = format!("{what}{came}, as it was decided{explained}");
     let untold = fault.as_ref().map(|fault| fault.what().to_owned());
-    (Told { of: Some(of), sets: Some(sets), headline, limits, untold, recalled }, fault)
+    (Explained { of: Some(of), sets: Some(sets), headline, limits, untold, recalled }, fault)
 }

@@ -13,7 +13,7 @@ use crate::system::{read, write};
 
 /// The policies, and the text to write or to compare.
 #[derive(Debug, Args)]
-pub struct Words {
+pub struct MatrixArgs {
     /// A directory of `*.cedar` and `entities.json`
     #[arg(default_value = "./.semgate/policies")]
     policies: PathBuf,
@@ -30,7 +30,7 @@ pub struct Words {
     max_looks: Option<usize>,
 }
 
-impl Words {
+impl MatrixArgs {
     /// Prints, writes or compares the matrix.
     ///
     /// # Errors

@@ -41,14 +41,14 @@ struct Line {
     decision: String,
     sender: String,
     concepts: BTreeSet<String>,
-    then: Came,
-    now: Came,
+    then: ReplayOutcome,
+    now: ReplayOutcome,
     why: String,
 }
 
 /// The recorded or new result of a message.
 #[derive(Default)]
-struct Came {
+struct ReplayOutcome {
     verdict: &'static str,
     by: BTreeSet<String>,
     /// The redacted members.
@@ -76,7 +76,7 @@ impl Replay {
         let mut report = Report::default();
         let own = explainer.policies().digest().to_string();
         let cut = audit::each(&self.log, |entry| {
-            match entry.asked() {
+            match entry.question() {
                 None => report.unasked += 1,
                 // senders choose the size: a record without content says nothing of the candidate
                 Some(asked) if asked.get("too_large").is_some() => report.unasked += 1,
@@ -135,12 +135,17 @@ impl Report {
         };
         line.concepts = all.iter().map(|one| one.concept.clone()).collect();
         let then = together(all.iter().map(|one| Some(one.then.as_str()))).unwrap_or_default();
-        line.then =
-            Came::of(then, all.iter().map(|one| (one.then.as_str(), &one.then_by, &one.then_redacted)));
+        line.then = ReplayOutcome::of(
+            then,
+            all.iter().map(|one| (one.then.as_str(), &one.then_by, &one.then_redacted)),
+        );
         match together(all.iter().map(|one| one.now)) {
             Some(now) => {
                 let now_is = |one: &Recalled| one.now.unwrap_or_default();
-                line.now = Came::of(now, all.iter().map(|one| (now_is(one), &one.now_by, &one.now_redacted)));
+                line.now = ReplayOutcome::of(
+                    now,
+                    all.iter().map(|one| (now_is(one), &one.now_by, &one.now_redacted)),
+                );
                 if let Some(id) = disabled.filter(|_| now == "denied" && line.now.by.is_empty()) {
                     line.why = format!("`{id}` is disabled");
                 }
@@ -213,8 +218,8 @@ impl Line {
 }
 
 /// Returns true for a record of a message without a request to the policies.
-fn asks_nothing(asked: &Object<'_>) -> bool {
-    asked.get("questions").and_then(Json::as_array).is_some_and(|all| all.is_empty())
+fn asks_nothing(question: &Object<'_>) -> bool {
+    question.get("questions").and_then(Json::as_array).is_some_and(|all| all.is_empty())
 }
 
 /// The verdict of a message, from those of its requests; none if it depends on an unknown one.
@@ -235,7 +240,7 @@ fn together<'v>(verdicts: impl Iterator<Item = Option<&'v str>> + Clone) -> Opti
 
 type Answer<'v> = (&'v str, &'v BTreeSet<String>, &'v BTreeSet<String>);
 
-impl Came {
+impl ReplayOutcome {
     /// The verdict of a message, with the policies behind the deciding requests.
     fn of<'v>(verdict: &'static str, all: impl Iterator<Item = Answer<'v>> + Clone) -> Self {
         let by = all.clone().filter(|(own, ..)| *own == verdict).flat_map(|(_, ids, _)| ids.iter().cloned());

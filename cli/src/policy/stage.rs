@@ -14,7 +14,7 @@ use semgate_policies::{Circumstances, Credentials, Keep, Policies, Question, Sco
 use semgate_statement::View;
 use serde_json::Value;
 
-use super::case::{Case, Subject, Way};
+use super::case::{Case, Exchange, Subject};
 use crate::fault::{Doing, Fault};
 use crate::names::full_urn;
 
@@ -22,14 +22,14 @@ use crate::names::full_urn;
 const NOON: u64 = 1_780_315_200;
 
 /// Policies and contexts that judge messages.
-pub struct Stage {
+pub struct PolicyStage {
     policies: Arc<Policies>,
     contexts: Vec<Arc<Context>>,
 }
 
 /// The result of a case.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct CaseOutcome {
     /// `permitted`, or the code of the refusal.
     pub verdict: &'static str,
     /// The policies that decided.
@@ -41,20 +41,20 @@ pub struct Outcome {
     /// Its performative, if known.
     pub performative: Option<Performative>,
     /// The request to the policies, with every value; none if it was not reached.
-    pub asked: Option<Arc<str>>,
+    pub question: Option<Arc<str>>,
     /// The members that policies redacted from the reply.
     pub redacted: Vec<String>,
 }
 
 /// The sender of a message, and its transport.
 #[derive(Debug)]
-pub struct Sent<'a> {
+pub struct CaseMessage<'a> {
     /// Alias or id.
     pub sender: &'a str,
     /// Alias or id.
     pub receiver: &'a str,
     /// Direction of the message.
-    pub direction: Way,
+    pub direction: Exchange,
     /// The binding.
     pub protocol: &'a str,
     /// The version of the binding; default: the newest.
@@ -70,7 +70,7 @@ pub struct Sent<'a> {
 /// The verdict of a permitted message.
 pub const PERMITTED: &str = "permitted";
 
-impl Stage {
+impl PolicyStage {
     /// A stage with these policies and contexts.
     pub fn new(policies: Policies, contexts: Vec<Arc<Context>>) -> Self {
         Self { policies: Arc::new(policies), contexts }
@@ -85,8 +85,8 @@ impl Stage {
     ///
     /// # Errors
     /// A case that cannot be played: an unknown agent, protocol, time, context or concept.
-    pub fn play(&self, case: &Case, subject: &Subject) -> Result<Outcome, Fault> {
-        let sent = Sent {
+    pub fn play(&self, case: &Case, subject: &Subject) -> Result<CaseOutcome, Fault> {
+        let sent = CaseMessage {
             sender: &case.sender,
             receiver: &case.receiver,
             direction: case.direction,
@@ -112,7 +112,7 @@ impl Stage {
     ///
     /// # Errors
     /// A name that is neither an alias nor an id.
-    pub fn parties(&self, sent: &Sent<'_>) -> Result<(String, String), Fault> {
+    pub fn parties(&self, sent: &CaseMessage<'_>) -> Result<(String, String), Fault> {
         Ok((self.agent(sent.sender)?, self.agent(sent.receiver)?))
     }
 
@@ -131,8 +131,13 @@ impl Stage {
     /// Plays a message as sent, or a reply with its request.
     ///
     /// # Errors
-    /// As for [`Stage::play`]; or the request does not pass.
-    pub fn message(&self, case: &Sent<'_>, bytes: &[u8], answers: Option<&[u8]>) -> Result<Outcome, Fault> {
+    /// As for [`PolicyStage::play`]; or the request does not pass.
+    pub fn message(
+        &self,
+        case: &CaseMessage<'_>,
+        bytes: &[u8],
+        answers: Option<&[u8]>,
+    ) -> Result<CaseOutcome, Fault> {
         let (sender, receiver) = &self.parties(case)?;
         let now = Now { unix: instant(case.time)?, monotonic_ms: 0 };
         let binding = binding(case.protocol)?;
@@ -151,16 +156,16 @@ impl Stage {
             Binding::A2a if version == Version::V03.as_str() => Call::a2a(Version::V03, Form::JsonRpc),
             Binding::A2a => Call::a2a(Version::V10, Form::JsonRpc),
             Binding::Mcp => {
-                let told = case.version.map(str::to_owned);
+                let version = case.version.map(str::to_owned);
                 let head = head(bytes);
-                Call::mcp(mcp::Head { version: told.or_else(|| head.version.clone()), ..head })
+                Call::mcp(mcp::Head { version: version.or_else(|| head.version.clone()), ..head })
             }
         };
         let peer = |id: &str, shows: &[String]| Peer::configured(id).showing(shown(shows));
         let [sender, receiver] = [peer(sender, case.shows[0]), peer(receiver, case.shows[1])];
         let (asker, answerer) = match case.direction {
-            Way::Request => (sender, receiver),
-            Way::Reply => (receiver, sender),
+            Exchange::Request => (sender, receiver),
+            Exchange::Reply => (receiver, sender),
         };
         let mut route = route(binding, answerer.id());
         let pinned = case.pinned.map(|name| self.context(name)).transpose()?.map(|one| one.urn().clone());
@@ -175,8 +180,8 @@ impl Stage {
         };
         let Some(answers) = answers else {
             return Ok(match inspect(bytes) {
-                Ok(permit) => Outcome::permitted(permit.facts()),
-                Err(refusal) => Outcome::refused(&refusal),
+                Ok(permit) => CaseOutcome::permitted(permit.facts()),
+                Err(refusal) => CaseOutcome::refused(&refusal),
             });
         };
         let (_, sent) = inspect(answers)
@@ -184,8 +189,8 @@ impl Stage {
             .spend();
         let reply = Bytes::copy_from_slice(bytes);
         Ok(match inspector.inspect_reply(&sent, &answerer, 200, reply, now) {
-            Ok(permit) => Outcome::permitted(permit.facts()),
-            Err(refusal) => Outcome::refused(&refusal),
+            Ok(permit) => CaseOutcome::permitted(permit.facts()),
+            Err(refusal) => CaseOutcome::refused(&refusal),
         })
     }
 
@@ -196,7 +201,7 @@ impl Stage {
         (sender, receiver): &(String, String),
         (context, concept, performative): (&str, &str, &str),
         content: &[u8],
-    ) -> Result<Outcome, Fault> {
+    ) -> Result<CaseOutcome, Fault> {
         let context = self.context(context)?;
         let term = context.term(concept).ok_or_else(|| {
             let known: Vec<String> = context.terms().map(|term| format!("`{}`", term.name())).collect();
@@ -214,22 +219,22 @@ impl Stage {
         let value = read.as_object().ok_or_else(|| Fault::new("`content` is not an object"))?;
         if let Err(fault) = shape.conform(value, None) {
             let why = format!("`{}` does not fit the rule `{}`", fault.path, fault.rule);
-            return Ok(Outcome {
+            return Ok(CaseOutcome {
                 verdict: Code::ContentInvalid.as_str(),
                 policies: BTreeSet::new(),
                 why,
                 context: None,
                 performative: None,
-                asked: None,
+                question: None,
                 redacted: Vec::new(),
             });
         }
         let lock = case.lock_until.as_deref().map(|until| instant(Some(until))).transpose()?;
         let [sender_holds, receiver_holds] = [shown(&case.sender_shows), shown(&case.receiver_shows)];
         let spoken = binding(&case.protocol)?;
-        let beside = if spoken == Binding::Mcp { mcp::prose_beside(value) } else { 0 };
+        let prose = if spoken == Binding::Mcp { mcp::prose_beside(value) } else { 0 };
         let ambiguous = u64::from(asks_ambiguously(&context, term.name()));
-        let scores = Scores { message_bytes: content.len() as u64, concepts: 1, ambiguous, beside };
+        let scores = Scores { message_bytes: content.len() as u64, concepts: 1, ambiguous, beside: prose };
         let circumstances = Circumstances {
             protocol_version: version(spoken, case.binding_version.as_deref())?,
             sender_holds: &sender_holds,
@@ -250,20 +255,20 @@ impl Stage {
             direction: case.direction.as_str(),
             circumstances,
         };
-        Ok(Outcome::of(self.policies.decide(&question)))
+        Ok(CaseOutcome::of(self.policies.decide(&question)))
     }
 
     /// The document with this name, in short or as URN.
     fn context(&self, name: &str) -> Result<Arc<Context>, Fault> {
         let urn = ContextUrn::parse(&full_urn(name), &Prefix::default()).doing(format_args!("`{name}`"))?;
-        let found = self.contexts.iter().find(|context| *context.urn() == urn);
-        found.map(Arc::clone).ok_or_else(|| {
+        let context = self.contexts.iter().find(|context| *context.urn() == urn);
+        context.map(Arc::clone).ok_or_else(|| {
             Fault::new(format_args!("there is no context `{urn}`")).hint("name its file with `--context`")
         })
     }
 }
 
-impl Way {
+impl Exchange {
     /// The direction as policies read it.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -273,7 +278,7 @@ impl Way {
     }
 }
 
-impl Outcome {
+impl CaseOutcome {
     fn permitted(facts: &Facts) -> Self {
         Self {
             verdict: PERMITTED,
@@ -281,7 +286,7 @@ impl Outcome {
             why: String::new(),
             context: facts.context.clone(),
             performative: facts.performative,
-            asked: facts.asked.clone(),
+            question: facts.asked.clone(),
             redacted: facts.redacted.clone(),
         }
     }
@@ -298,7 +303,7 @@ impl Outcome {
             why,
             context: facts.context.clone(),
             performative: facts.performative,
-            asked: facts.asked.clone(),
+            question: facts.asked.clone(),
             redacted: facts.redacted.clone(),
         }
     }
@@ -328,7 +333,7 @@ impl Outcome {
             why,
             context: None,
             performative: None,
-            asked: None,
+            question: None,
             redacted: Vec::new(),
         }
     }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::case::{Case, CaseFile, Subject};
 use super::inputs::{self, Contexts};
-use super::stage::{Outcome, Stage};
+use super::stage::{CaseOutcome, PolicyStage};
 use crate::fault::Fault;
 
 /// The cases, and the policies that judge them.
@@ -29,7 +29,7 @@ pub struct Test {
 
 /// A case with an unexpected result.
 struct Failure {
-    place: String,
+    location: String,
     expected: String,
     got: String,
 }
@@ -49,14 +49,14 @@ impl Test {
         let dir = self.policies.as_deref().unwrap_or(&above);
         let contexts = self.contexts.read()?;
         let policies = inputs::load(&inputs::source(dir)?, &contexts, &self.contexts.floors(), json)?;
-        let stage = Stage::new(policies, contexts);
+        let stage = PolicyStage::new(policies, contexts);
         let files = CaseFile::read_dir(&self.cases)?;
         let (mut decided, mut failures, mut count) = (BTreeSet::new(), Vec::new(), 0_usize);
         for file in &files {
             for (position, (case, subject)) in file.cases.iter().enumerate() {
                 count += 1;
-                let place = format!("{}: case {} `{}`", file.name, position + 1, case.shows);
-                if let Some(failure) = play(&stage, case, subject, place, &mut decided) {
+                let location = format!("{}: case {} `{}`", file.name, position + 1, case.shows);
+                if let Some(failure) = play(&stage, case, subject, location, &mut decided) {
                     failures.push(failure);
                 }
             }
@@ -68,10 +68,10 @@ impl Test {
 }
 
 fn play(
-    stage: &Stage,
+    stage: &PolicyStage,
     case: &Case,
     subject: &Subject,
-    place: String,
+    location: String,
     decided: &mut BTreeSet<String>,
 ) -> Option<Failure> {
     let outcome = match stage.play(case, subject) {
@@ -81,7 +81,7 @@ fn play(
                 "cannot be played: {}",
                 fault.to_string().trim_start_matches("error: ").replace('\n', "; ")
             );
-            return Some(Failure { place, expected: case.expect.clone(), got });
+            return Some(Failure { location, expected: case.expect.clone(), got });
         }
     };
     decided.extend(outcome.policies.iter().cloned());
@@ -96,10 +96,10 @@ fn play(
     if !outcome.why.is_empty() {
         got = format!("{got} ({})", outcome.why);
     }
-    Some(Failure { place, expected, got })
+    Some(Failure { location, expected, got })
 }
 
-impl Outcome {
+impl CaseOutcome {
     fn is(&self, expected: &str) -> bool {
         match expected {
             "denied" => self.verdict == semgate_inspect::Code::PolicyDenied.as_str(),
@@ -126,7 +126,9 @@ fn report(
     if json {
         let failures: Vec<_> = failures
             .iter()
-            .map(|failure| json!({"case": failure.place, "expected": failure.expected, "got": failure.got}))
+            .map(
+                |failure| json!({"case": failure.location, "expected": failure.expected, "got": failure.got}),
+            )
             .collect();
         out!(
             "{}",
@@ -135,7 +137,7 @@ fn report(
         return;
     }
     for failure in failures {
-        out!("{}: expected {}, got {}", failure.place, failure.expected, failure.got);
+        out!("{}: expected {}, got {}", failure.location, failure.expected, failure.got);
     }
     for id in undecided {
         out!("no case decides by: {id}");

@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// A request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum Operation {
     Send,
     Stream,
     Get,
@@ -35,31 +35,31 @@ pub enum Asked {
 }
 
 /// An answer.
-pub enum Said {
+pub enum OperationReply {
     One(Value),
     Events(Vec<Value>),
     /// A JSON-RPC code and an HTTP status.
     Error(i32, u16, &'static str),
 }
 
-const NOT_FOUND: Said = Said::Error(-32001, 404, "TASK_NOT_FOUND");
+const NOT_FOUND: OperationReply = OperationReply::Error(-32001, 404, "TASK_NOT_FOUND");
 
-fn asked(method: &str) -> Option<(Asked, Version)> {
-    let (asked, version) = match method {
-        "SendMessage" => (Asked::Send, Version::V10),
-        "SendStreamingMessage" => (Asked::Stream, Version::V10),
-        "GetTask" => (Asked::Get, Version::V10),
-        "ListTasks" => (Asked::List, Version::V10),
-        "CancelTask" => (Asked::Cancel, Version::V10),
-        "SubscribeToTask" => (Asked::Subscribe, Version::V10),
-        "message/send" => (Asked::Send, Version::V03),
-        "message/stream" => (Asked::Stream, Version::V03),
-        "tasks/get" => (Asked::Get, Version::V03),
-        "tasks/cancel" => (Asked::Cancel, Version::V03),
-        "tasks/resubscribe" => (Asked::Subscribe, Version::V03),
+fn operation_of(method: &str) -> Option<(Operation, Version)> {
+    let (operation, version) = match method {
+        "SendMessage" => (Operation::Send, Version::V10),
+        "SendStreamingMessage" => (Operation::Stream, Version::V10),
+        "GetTask" => (Operation::Get, Version::V10),
+        "ListTasks" => (Operation::List, Version::V10),
+        "CancelTask" => (Operation::Cancel, Version::V10),
+        "SubscribeToTask" => (Operation::Subscribe, Version::V10),
+        "message/send" => (Operation::Send, Version::V03),
+        "message/stream" => (Operation::Stream, Version::V03),
+        "tasks/get" => (Operation::Get, Version::V03),
+        "tasks/cancel" => (Operation::Cancel, Version::V03),
+        "tasks/resubscribe" => (Operation::Subscribe, Version::V03),
         _ => return None,
     };
-    Some((asked, version))
+    Some((operation, version))
 }
 
 /// Takes one JSON-RPC call.
@@ -69,48 +69,51 @@ pub async fn receive(State(agent): State<Arc<Agent>>, Json(call): Json<Value>) -
     let error = |code: i32, message: &str| {
         Json(json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}))
     };
-    let Some((asked, version)) = call.get("method").and_then(Value::as_str).and_then(asked) else {
+    let Some((operation, version)) = call.get("method").and_then(Value::as_str).and_then(operation_of) else {
         return error(-32601, "method not found").into_response();
     };
-    match act(&agent, asked, version, call.get("params").unwrap_or(&Value::Null)) {
-        Said::One(result) => Json(reply(result)).into_response(),
-        Said::Events(events) => stream(events.into_iter().map(reply).collect()),
-        Said::Error(code, _, message) => error(code, message).into_response(),
+    match act(&agent, operation, version, call.get("params").unwrap_or(&Value::Null)) {
+        OperationReply::One(result) => Json(reply(result)).into_response(),
+        OperationReply::Events(events) => stream(events.into_iter().map(reply).collect()),
+        OperationReply::Error(code, _, message) => error(code, message).into_response(),
     }
 }
 
 /// Carries out the request.
-pub fn act(agent: &Agent, asked: Asked, version: Version, params: &Value) -> Said {
+pub fn act(agent: &Agent, operation: Operation, version: Version, params: &Value) -> OperationReply {
     let id = params.get("id").and_then(Value::as_str).unwrap_or_default();
     // a guard in a `match` lives to its end
     let known = agent.tasks().get(id);
-    match asked {
-        Asked::Send => Said::One(send(agent, version, params)),
-        Asked::Stream => {
+    match operation {
+        Operation::Send => OperationReply::One(send(agent, version, params)),
+        Operation::Stream => {
             let task = begin(agent, params, "COMPLETED");
-            Said::Events(events(&task, version))
+            OperationReply::Events(events(&task, version))
         }
-        Asked::Get => known.map_or(NOT_FOUND, |task| Said::One(task.write(version))),
-        Asked::List => {
+        Operation::Get => known.map_or(NOT_FOUND, |task| OperationReply::One(task.write(version))),
+        Operation::List => {
             let tasks = agent.tasks().of(params.get("contextId").and_then(Value::as_str));
             let tasks: Vec<Value> = tasks.iter().map(|task| task.write(version)).collect();
             let size = tasks.len();
-            Said::One(json!({"tasks": tasks, "nextPageToken": "", "pageSize": 50, "totalSize": size}))
+            OperationReply::One(
+                json!({"tasks": tasks, "nextPageToken": "", "pageSize": 50, "totalSize": size}),
+            )
         }
-        Asked::Cancel => match known {
+        Operation::Cancel => match known {
             None => NOT_FOUND,
-            Some(task) if task.done() => Said::Error(-32002, 400, "TASK_NOT_CANCELABLE"),
-            Some(_) => {
-                agent.tasks().change(id, "CANCELED").map_or(NOT_FOUND, |task| Said::One(task.write(version)))
-            }
+            Some(task) if task.done() => OperationReply::Error(-32002, 400, "TASK_NOT_CANCELABLE"),
+            Some(_) => agent
+                .tasks()
+                .change(id, "CANCELED")
+                .map_or(NOT_FOUND, |task| OperationReply::One(task.write(version))),
         },
-        Asked::Subscribe => match known {
+        Operation::Subscribe => match known {
             None => NOT_FOUND,
-            Some(task) if task.done() => Said::Error(-32004, 400, "UNSUPPORTED_OPERATION"),
+            Some(task) if task.done() => OperationReply::Error(-32004, 400, "UNSUPPORTED_OPERATION"),
             Some(_) => agent
                 .tasks()
                 .change(id, "COMPLETED")
-                .map_or(NOT_FOUND, |task| Said::Events(events(&task, version))),
+                .map_or(NOT_FOUND, |task| OperationReply::Events(events(&task, version))),
         },
     }
 }
@@ -173,17 +176,17 @@ fn send(agent: &Agent, version: Version, params: &Value) -> Value {
         let task = begin(agent, params, "WORKING");
         return wrapped(task.write(version), version);
     }
-    let said = message(params);
-    let Answer::Says(performative, content) = answer(said.urn, said.content) else {
+    let message = message(params);
+    let Answer::Says(performative, content) = answer(message.urn, message.content) else {
         return wrapped(begin(agent, params, "COMPLETED").write(version), version);
     };
     agent.count();
     let reply = json!({
-        "messageId": format!("re-{}", said.id),
-        "contextId": in_context(agent, &said),
+        "messageId": format!("re-{}", message.id),
+        "contextId": in_context(agent, &message),
         "role": if version == Version::V10 { "ROLE_AGENT" } else { "agent" },
         "parts": [data(&content, version)],
-        "metadata": {EXTENSION: {"context": said.urn, "performative": performative}},
+        "metadata": {EXTENSION: {"context": message.urn, "performative": performative}},
     });
     match version {
         Version::V10 => json!({"message": reply}),

@@ -65,26 +65,27 @@ mod tests {
 
     #[test]
     fn f0_27_an_ambiguous_destination_is_answered_with_the_papers_options() {
-        let asked = json!({"concept": "ambiguous_parameter", "parameter": "dest_code", "value": "New York"});
-        let said = json!({"concept": "parameter_options", "parameter": "dest_code", "options": ["JFK", "LGA", "EWR"]});
-        assert_eq!(answer("urn:contexts:travel:v2.1", &asked), Answer::Says("INFORM", said));
+        let question =
+            json!({"concept": "ambiguous_parameter", "parameter": "dest_code", "value": "New York"});
+        let options = json!({"concept": "parameter_options", "parameter": "dest_code", "options": ["JFK", "LGA", "EWR"]});
+        assert_eq!(answer("urn:contexts:travel:v2.1", &question), Answer::Says("INFORM", options));
     }
 
     #[test]
     fn a_question_whose_options_it_does_not_know_gets_none() {
-        let asked = json!({"concept": "ambiguous_parameter", "parameter": "date", "value": "next friday"});
-        assert_eq!(answer("urn:contexts:travel:v2.1", &asked), Answer::Has);
+        let question = json!({"concept": "ambiguous_parameter", "parameter": "date", "value": "next friday"});
+        assert_eq!(answer("urn:contexts:travel:v2.1", &question), Answer::Has);
     }
 
     #[test]
     fn a_flight_is_booked_whichever_member_names_the_task() {
         for member in NAMING {
-            let asked =
+            let question =
                 json!({member: "bookFlight", "origin_code": "LAX", "dest_code": "JFK", "date": "2025-11-04"});
-            let Answer::Says("INFORM", said) = answer("urn:contexts:travel:v2.1", &asked) else {
+            let Answer::Says("INFORM", reply) = answer("urn:contexts:travel:v2.1", &question) else {
                 panic!("{member}")
             };
-            assert_eq!(said["status"], "confirmed");
+            assert_eq!(reply["status"], "confirmed");
         }
     }
 

@@ -79,8 +79,8 @@ impl Task {
     /// The task itself.
     pub fn write(&self, version: Version) -> Value {
         let task = json!({"id": self.id, "contextId": self.context_id, "status": self.status(version)});
-        let said = self.state == "COMPLETED" && !self.urn.is_empty();
-        let task = if said { with(task, "artifacts", json!([self.artifact(version)])) } else { task };
+        let has_answer = self.state == "COMPLETED" && !self.urn.is_empty();
+        let task = if has_answer { with(task, "artifacts", json!([self.artifact(version)])) } else { task };
         if version == Version::V03 { with(task, "kind", "task") } else { task }
     }
 

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use clap::Args;
 use semgate_certs::{CertificateDer, ChainLimits, Suspect, Thumbprint};
 use semgate_contexts::{Line, Prefix, Version};
-use semgate_statement::jws::Many;
+use semgate_statement::jws::MultiJws;
 use semgate_statement::statement::TYPE;
 use semgate_statement::{KeyList, LogVerifier, RootAct, RootEntry, RootStatement, Statement, Trust};
 use serde_json::{Value, json};
 
-use super::{said_as, verified};
+use super::{statement_json, verified};
 use crate::authority::print_members as print;
-use crate::context::{At, Reach, answer};
+use crate::context::{AuthorityArgs, AuthorityClient, answer};
 use crate::fault::{Doing, Fault};
 use crate::names;
 use crate::system::{read_chain, read_roots, write_new};
@@ -40,7 +40,7 @@ pub(super) struct Basis {
     #[arg(long, default_value_t = 1)]
     root_threshold: u64,
     #[command(flatten)]
-    at: At,
+    at: AuthorityArgs,
 }
 
 /// Changes of a trust list.
@@ -97,44 +97,44 @@ pub struct LowerArgs {
 }
 
 /// The current statements of an authority's root.
-pub(super) struct Now {
+pub(super) struct RootState {
     pub trust: Trust,
     /// Statements of the root so far.
-    pub said: Vec<RootEntry>,
+    pub statements: Vec<RootEntry>,
     pub list: Option<KeyList>,
     log_keys: Vec<String>,
 }
 
-impl Now {
-    async fn ask(reach: &Reach) -> Result<Now, Fault> {
+impl RootState {
+    async fn ask(reach: &AuthorityClient) -> Result<RootState, Fault> {
         let reply = reach.client.get(&format!("{}/v1/trust", reach.url)).await?;
         answer(&reply)?;
         let trust = Trust::read(&reply.body, &ChainLimits::default()).doing("trust document")?;
         let list = verified::lists(trust.root())?.pop();
-        let said = trust.root().to_vec();
-        Ok(Now { trust, said, list, log_keys: Vec::new() })
+        let statements = trust.root().to_vec();
+        Ok(RootState { trust, statements, list, log_keys: Vec::new() })
     }
 
     /// Fetches and verifies them: see [`verified::root_statements`].
-    async fn verified(reach: &Reach, keys: &[String], threshold: u64) -> Result<Now, Fault> {
-        let mut now = Now::ask(reach).await?;
-        let said = verified::root_statements(reach, &now.trust, keys, threshold).await?;
-        let (_, said) = said.ok_or_else(|| {
+    async fn verified(reach: &AuthorityClient, keys: &[String], threshold: u64) -> Result<RootState, Fault> {
+        let mut now = RootState::ask(reach).await?;
+        let verified_root = verified::root_statements(reach, &now.trust, keys, threshold).await?;
+        let (_, statements) = verified_root.ok_or_else(|| {
             Fault::new("nothing that the authority says can be verified without the key of its log")
                 .hint("name it with `--log-key`, as the authority's operator told you")
         })?;
-        now.list = verified::lists(&said)?.pop();
-        now.said = said;
+        now.list = verified::lists(&statements)?.pop();
+        now.statements = statements;
         Ok(now)
     }
 
     fn number(&self) -> u64 {
-        self.said.len() as u64 + 1
+        self.statements.len() as u64 + 1
     }
 
     /// The list in effect. Before the first one, the keys in use: the configured roots, the issuing certificates of all signers below the
     /// roots, and the given log key.
-    fn list(&self, reach: &Reach) -> Result<KeyList, Fault> {
+    fn list(&self, reach: &AuthorityClient) -> Result<KeyList, Fault> {
         if let Some(list) = &self.list {
             return Ok(list.clone());
         }
@@ -145,13 +145,13 @@ impl Now {
 }
 
 /// Prints the trust list of an authority.
-pub(super) async fn show_authority(reach: &Reach, json: bool) -> Result<(), Fault> {
-    let now = Now::ask(reach).await?;
+pub(super) async fn show_authority(reach: &AuthorityClient, json: bool) -> Result<(), Fault> {
+    let now = RootState::ask(reach).await?;
     let mut statements = Vec::new();
     for entry in now.trust.root() {
         let signed = entry.entry(&Prefix::default()).doing("trust document")?;
-        if let Statement::Root(said) = signed.unverified() {
-            let mut shown = said_as(said);
+        if let Statement::Root(statement) = signed.unverified() {
+            let mut shown = statement_json(statement);
             if let Some(members) = shown.as_object_mut() {
                 members.insert("index".to_owned(), entry.index.into());
             }
@@ -170,7 +170,7 @@ pub(super) async fn show_authority(reach: &Reach, json: bool) -> Result<(), Faul
 
 impl Basis {
     /// The verified statements of the authority's root: see [`verified::root_statements`]. `more` names further log keys.
-    pub(super) async fn verified(&self, more: &[String]) -> Result<(Reach, Now), Fault> {
+    pub(super) async fn verified(&self, more: &[String]) -> Result<(AuthorityClient, RootState), Fault> {
         let reach = self.at.reach()?;
         let known = self.at.log_keys()?;
         let keys = match &self.log_key {
@@ -178,10 +178,10 @@ impl Basis {
             None if known.is_empty() => more.iter().take(1).map(|key| key.trim().to_owned()).collect(),
             None => known.clone(),
         };
-        let listed = !verified::lists(Now::ask(&reach).await?.trust.root())?.is_empty();
+        let listed = !verified::lists(RootState::ask(&reach).await?.trust.root())?.is_empty();
         // once a list names the log keys, a key to be added is not one of the log in use
         let keys = if listed && self.log_key.is_none() && known.is_empty() { Vec::new() } else { keys };
-        let mut now = Now::verified(&reach, &keys, self.root_threshold).await?;
+        let mut now = RootState::verified(&reach, &keys, self.root_threshold).await?;
         // the first list names the key that readers were given
         now.log_keys = match (&self.log_key, listed) {
             (Some(key), false) if known.is_empty() => vec![key.trim().to_owned()],
@@ -192,39 +192,39 @@ impl Basis {
 }
 
 impl Out {
-    pub(super) async fn ask(&self) -> Result<(Reach, Now), Fault> {
+    pub(super) async fn ask(&self) -> Result<(AuthorityClient, RootState), Fault> {
         self.basis.verified(&[]).await
     }
 
     /// Writes the unsigned draft.
-    fn write(&self, now: &Now, act: RootAct, json: bool) -> Result<(), Fault> {
-        let (said, jws) = self.draft(now, act)?;
-        self.store(&said, &jws, json)
+    fn write(&self, now: &RootState, act: RootAct, json: bool) -> Result<(), Fault> {
+        let (statement, jws) = self.draft(now, act)?;
+        self.store(&statement, &jws, json)
     }
 
     /// The next statement of the root, unsigned.
-    pub(super) fn draft(&self, now: &Now, act: RootAct) -> Result<(RootStatement, Many), Fault> {
-        let said = RootStatement {
+    pub(super) fn draft(&self, now: &RootState, act: RootAct) -> Result<(RootStatement, MultiJws), Fault> {
+        let statement = RootStatement {
             authority: now.trust.authority().to_owned(),
             number: now.number(),
             act,
             reason: names::reason("--reason", &self.reason)?.to_owned(),
         };
-        let payload = Statement::Root(Box::new(said.clone())).to_bytes().doing("draft")?;
+        let payload = Statement::Root(Box::new(statement.clone())).to_bytes().doing("draft")?;
         // read back, so that a draft that no reader accepts is never signed
         Statement::read(&payload, &Prefix::default()).doing("draft")?;
-        Ok((said, Many::draft(&payload, TYPE)))
+        Ok((statement, MultiJws::draft(&payload, TYPE)))
     }
 
     /// Writes a draft with its signatures.
-    pub(super) fn store(&self, said: &RootStatement, jws: &Many, json: bool) -> Result<(), Fault> {
+    pub(super) fn store(&self, statement: &RootStatement, jws: &MultiJws, json: bool) -> Result<(), Fault> {
         let text = jws.to_text().doing("draft")?;
         let Some(file) = &self.out else {
             out!("{text}");
             return Ok(());
         };
         write_new(file, text.as_bytes(), 0o644)?;
-        let mut shown = said_as(said);
+        let mut shown = statement_json(statement);
         if let Some(members) = shown.as_object_mut() {
             members.insert("draft".to_owned(), Value::from(file.display().to_string()));
         }
@@ -296,7 +296,7 @@ impl CompromiseArgs {
 
 impl CompromiseArgs {
     /// The certificate itself, which names its key: from its file, or from the authority.
-    fn certificate(&self, now: &Now) -> Result<CertificateDer<'static>, Fault> {
+    fn certificate(&self, now: &RootState) -> Result<CertificateDer<'static>, Fault> {
         let path = std::path::Path::new(&self.signer);
         let thumbprint = match Thumbprint::parse(&self.signer) {
             Some(thumbprint) if !path.exists() => thumbprint,
@@ -307,8 +307,8 @@ impl CompromiseArgs {
             }
         };
         let mut served = now.trust.chains().flat_map(|(_, chain)| chain.certificates());
-        let found = served.find(|der| Thumbprint::of(der) == thumbprint).cloned();
-        found.ok_or_else(|| {
+        let certificate = served.find(|der| Thumbprint::of(der) == thumbprint).cloned();
+        certificate.ok_or_else(|| {
             Fault::new(format_args!("the authority serves no certificate `{}`", self.signer))
                 .hint("name the certificate's file, which says what key it is of")
         })

@@ -8,9 +8,9 @@ use semgate_contexts::{Line, Version};
 use semgate_statement::{Recognition, RootAct, ScopedLine};
 use serde_json::{Value, json};
 
-use super::draft::{Now, Out};
+use super::draft::{Out, RootState};
 use super::{hand_in, root_key};
-use crate::context::{At, done};
+use crate::context::{AuthorityArgs, done};
 use crate::fault::{Doing, Fault};
 use crate::names;
 use crate::system::{now, read_chain, ring_random};
@@ -58,7 +58,7 @@ pub struct WithdrawArgs {
     #[arg(long, default_value = "withdrawn by the operator")]
     reason: String,
     #[command(flatten)]
-    at: At,
+    at: AuthorityArgs,
 }
 
 impl RecogniseArgs {
@@ -67,9 +67,9 @@ impl RecogniseArgs {
     /// # Errors
     /// A key cannot be certified, a file cannot be used, or the authority refuses.
     pub async fn run(self, json: bool) -> Result<(), Fault> {
-        let (reach, asked) = self.out.ask().await?;
+        let (reach, root_state) = self.out.ask().await?;
         let (root, key) = root_key(&self.root_key, self.root_cert.as_deref(), "--root-cert")?;
-        if let Some(list) = &asked.list
+        if let Some(list) = &root_state.list
             && !list.roots.iter().any(|der| Thumbprint::of(der) == root.thumbprint())
         {
             tell!(
@@ -82,7 +82,7 @@ impl RecogniseArgs {
         let issuer = Issuer::from_parts(chain, key).doing("root")?;
         let lines = self.lines.iter().map(|text| scoped(text)).collect::<Result<Vec<_>, Fault>>()?;
         let names: Vec<Line> = lines.iter().map(|scoped| scoped.line.clone()).collect();
-        let own = own_keys(&asked);
+        let own = own_keys(&root_state);
         let cross = self.issuing.iter().map(|file| {
             let theirs = first(file)?;
             if key_of(&theirs).is_some_and(|key| own.contains(&key)) {
@@ -98,10 +98,10 @@ impl RecogniseArgs {
         let cross = cross.collect::<Result<Vec<_>, Fault>>()?;
         let ages = (self.max_status_age, until);
         let recognition = Recognition::new(self.recognised, self.origin, lines, ages, cross);
-        let (said, mut jws) = self.out.draft(&asked, RootAct::Recognise(recognition))?;
+        let (statement, mut jws) = self.out.draft(&root_state, RootAct::Recognise(recognition))?;
         jws.sign(issuer.key().as_ref(), &root.thumbprint(), &ring_random()).doing("signature")?;
         match self.out.out {
-            Some(_) => self.out.store(&said, &jws, json),
+            Some(_) => self.out.store(&statement, &jws, json),
             None => hand_in(&jws, &reach, json).await,
         }
     }
@@ -122,9 +122,9 @@ impl WithdrawArgs {
 }
 
 /// The keys of the trust list: of its roots, and of those issuing certificates with signers.
-fn own_keys(asked: &Now) -> Vec<PublicKey> {
-    let Some(list) = &asked.list else { return Vec::new() };
-    let shown = asked.trust.chains().flat_map(|(_, chain)| chain.certificates());
+fn own_keys(root_state: &RootState) -> Vec<PublicKey> {
+    let Some(list) = &root_state.list else { return Vec::new() };
+    let shown = root_state.trust.chains().flat_map(|(_, chain)| chain.certificates());
     let issuing = shown.filter(|der| list.issuing.contains(&Thumbprint::of(der)));
     list.roots.iter().chain(issuing).filter_map(key_of).collect()
 }

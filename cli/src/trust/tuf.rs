@@ -19,7 +19,7 @@ use crate::authority::print_members as print;
 use crate::fault::{Doing, Fault};
 use crate::system::{now, ring_random};
 use counts::Counts;
-use store::{Draft, Repository};
+use store::{MetadataDraft, Repository};
 
 const DAY: u64 = 86_400;
 
@@ -29,7 +29,7 @@ pub enum TufJob {
     /// Draft `targets` for the root keys to sign, and `root` if its keys changed
     Draft(DraftArgs),
     /// Add the signature of a root key to a draft; offline
-    Sign(SignArgs),
+    Sign(SignMetadata),
     /// Take signed drafts in, and sign `snapshot` and `timestamp`; also without drafts, before the timestamp expires
     Publish(PublishArgs),
 }
@@ -51,7 +51,7 @@ pub struct DraftArgs {
 
 /// A signature.
 #[derive(Debug, Args)]
-pub struct SignArgs {
+pub struct SignMetadata {
     /// The draft; the signature is added to this file
     file: PathBuf,
     /// The root key: a PEM file, or a `pkcs11:` URI (RFC 7512)
@@ -94,8 +94,8 @@ fn in_days(days: u64) -> u64 {
 
 impl DraftArgs {
     async fn run(self, json: bool) -> Result<(), Fault> {
-        let (_, said) = self.basis.verified(&[]).await?;
-        let list = said.list.ok_or_else(|| {
+        let (_, root_state) = self.basis.verified(&[]).await?;
+        let list = root_state.list.ok_or_else(|| {
             Fault::new("the authority has no trust list")
                 .hint("hand in the first one: `semgate trust submit trust-1.json`")
         })?;
@@ -107,7 +107,7 @@ impl DraftArgs {
             online: signing_key(&self.online)?.public().clone(),
         };
         let mut files = Vec::new();
-        for entry in &said.said {
+        for entry in &root_state.statements {
             let signed = entry.entry(&Prefix::default()).doing("trust document")?;
             if let Statement::Root(root) = signed.unverified()
                 && matches!(root.act, RootAct::Keys(_))
@@ -134,7 +134,7 @@ impl DraftArgs {
         };
         let version = repository.targets.as_ref().map_or(Ok(0), Metadata::version).doing("targets")? + 1;
         let targets = Metadata::draft(tuf::targets(&files, version, expires).doing("targets")?);
-        let draft = Draft { root, targets: Some(targets), files };
+        let draft = MetadataDraft { root, targets: Some(targets), files };
         let written = repository.write_draft(&draft)?;
         print(&json!({"drafts": written, "targets": version, "threshold": list.threshold}), json);
         Ok(())
@@ -151,7 +151,7 @@ fn says(root: &Metadata, roles: &Roles) -> Result<bool, Fault> {
     Ok(same && offline.threshold == roles.threshold)
 }
 
-impl SignArgs {
+impl SignMetadata {
     fn run(self, json: bool) -> Result<(), Fault> {
         let mut draft = store::read(&self.file)?;
         let role = draft.role().doing("draft")?.to_owned();
@@ -161,8 +161,8 @@ impl SignArgs {
         }
         let key = signing_key(&self.key)?;
         let counts = Counts::of(key.public(), &draft, &self.file)?;
-        if let Some(told) = counts.warning(&role) {
-            tell!("{told}");
+        if let Some(warning) = counts.warning(&role) {
+            tell!("{warning}");
         }
         draft.sign(key.as_ref(), &ring_random()).doing("signature")?;
         store::write(&self.file, &draft.to_bytes())?;
@@ -223,16 +223,16 @@ impl PublishArgs {
             Some(known) if self.is_good(known, root, version)? => known.clone(),
             known => {
                 let next = known.map_or(Ok(0), Metadata::version).doing("snapshot")? + 1;
-                let said = tuf::snapshot(version, next, in_days(self.snapshot_days)).doing("snapshot")?;
-                let mut made = Metadata::draft(said);
+                let snapshot = tuf::snapshot(version, next, in_days(self.snapshot_days)).doing("snapshot")?;
+                let mut made = Metadata::draft(snapshot);
                 made.sign(key.as_ref(), &random).doing("snapshot")?;
                 made
             }
         };
         let next = repository.timestamp.as_ref().map_or(Ok(0), Metadata::version).doing("timestamp")? + 1;
         let newest = snapshot.version().doing("snapshot")?;
-        let said = tuf::timestamp(newest, next, in_days(self.timestamp_days)).doing("timestamp")?;
-        let mut timestamp = Metadata::draft(said);
+        let timestamp = tuf::timestamp(newest, next, in_days(self.timestamp_days)).doing("timestamp")?;
+        let mut timestamp = Metadata::draft(timestamp);
         timestamp.sign(key.as_ref(), &random).doing("timestamp")?;
         for (what, one) in [("snapshot", &snapshot), ("timestamp", &timestamp)] {
             one.check(root).map_err(|fault| {

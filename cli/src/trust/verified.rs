@@ -11,7 +11,7 @@ use semgate_statement::{
     Statement, Step, Trust,
 };
 
-use crate::context::Reach;
+use crate::context::AuthorityClient;
 use crate::fault::{Doing, Fault};
 use crate::log::{log_verifier, unlisted};
 use crate::system::{now, read_roots};
@@ -25,14 +25,14 @@ const LONGEST_HEAD: u64 = 86_400;
 /// # Errors
 /// The served files are not valid, or too old.
 pub(crate) async fn root_statements(
-    reach: &Reach,
+    reach: &AuthorityClient,
     trust: &Trust,
     keys: &[String],
     threshold: u64,
 ) -> Result<Option<(LogVerifier, Vec<RootEntry>)>, Fault> {
     let listed = lists(trust.root())?.into_iter().next().map(|list| list.log);
-    let told = (!keys.is_empty()).then(|| keys.to_vec());
-    let Some(candidates) = told.clone().or_else(|| listed.clone()) else { return Ok(None) };
+    let given = (!keys.is_empty()).then(|| keys.to_vec());
+    let Some(candidates) = given.clone().or_else(|| listed.clone()) else { return Ok(None) };
     let verifiers = candidates.iter().map(|key| log_verifier(key));
     let log = LogVerifier::any_of(verifiers.collect::<Result<Vec<_>, Fault>>()?).ok_or_else(|| {
         Fault::new("the log keys are of several logs").hint("name a key of this authority's log")
@@ -42,16 +42,16 @@ pub(crate) async fn root_statements(
     config.lines = Lines::parse::<&str>(&[]).doing("lines")?;
     config.root_threshold = threshold;
     config.max_status_age = LONGEST_HEAD;
-    let said = follow(reach, Follower::without_memory(config)).await?;
+    let entries = follow(reach, Follower::without_memory(config)).await?;
     // unknown keys count only because the roots signed the list that names them
-    let signed = lists(&said)?.into_iter().next().map(|list| list.log);
-    if told.is_none() && signed != listed {
+    let signed = lists(&entries)?.into_iter().next().map(|list| list.log);
+    if given.is_none() && signed != listed {
         return Err(evidence("the first trust list is not the one that was served before"));
     }
-    Ok(Some((log, said)))
+    Ok(Some((log, entries)))
 }
 
-async fn follow(reach: &Reach, mut follower: Follower) -> Result<Vec<RootEntry>, Fault> {
+async fn follow(reach: &AuthorityClient, mut follower: Follower) -> Result<Vec<RootEntry>, Fault> {
     while let Step::Get(request) = follower.next(now()) {
         let reply = reach.client.get(&format!("{}{}", reach.url, request.path)).await?;
         let answer = Answer { status: reply.status, etag: None, body: reply.body.to_vec() };
@@ -95,8 +95,8 @@ pub(super) fn lists(entries: &[RootEntry]) -> Result<Vec<KeyList>, Fault> {
     let mut lists = Vec::new();
     for entry in entries {
         let entry = entry.entry(&Prefix::default()).doing("trust document")?;
-        if let Statement::Root(said) = entry.unverified()
-            && let RootAct::Keys(keys) = &said.act
+        if let Statement::Root(statement) = entry.unverified()
+            && let RootAct::Keys(keys) = &statement.act
         {
             lists.push(keys.clone());
         }

@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use super::UpArgs;
 use super::ports::Ports;
 use crate::fault::{Doing, Fault};
-use crate::place::AgentFile;
 use crate::system::{read, ring_random, unwritable};
+use crate::up_directory::AgentFile;
 
 /// The trust domain, and the name of the authority.
 pub const TRUST_DOMAIN: &str = "semgate.test";

@@ -25,10 +25,10 @@ impl Ports {
     /// # Errors
     /// No free port was found.
     pub fn fill<const N: usize>(&mut self, given: [Option<SocketAddr>; N]) -> Result<[SocketAddr; N], Fault> {
-        let mut found = [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)); N];
+        let mut addresses = [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)); N];
         // The start differs from process to process, so that the search is short.
         let mut next = BuildHasher::hash_one(&RandomState::new(), std::process::id());
-        for (slot, given) in found.iter_mut().zip(given) {
+        for (slot, given) in addresses.iter_mut().zip(given) {
             *slot = match given {
                 Some(address) if address.port() != 0 => address,
                 given => {
@@ -36,7 +36,7 @@ impl Ports {
                 }
             };
         }
-        Ok(found)
+        Ok(addresses)
     }
 
     fn free(&mut self, at: IpAddr, next: &mut u64) -> Result<SocketAddr, Fault> {

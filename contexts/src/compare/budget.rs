@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::time::Instant;
 
 use super::CompareLimits;
-use super::stop::Stop;
+use super::cancel::CancelToken;
 
 /// The steps that a question, or all of them, may take are used up.
 const SPENT: &str = "the limit of steps";
@@ -24,7 +24,7 @@ pub(super) struct Budget {
     total: Cell<u64>,
     /// Steps for one question.
     most: u64,
-    stop: Stop,
+    stop: CancelToken,
     until: Option<Instant>,
     unlooked: Cell<u64>,
     /// The reason that no more work is allowed, even with steps left.
@@ -33,7 +33,7 @@ pub(super) struct Budget {
 
 impl Budget {
     /// The budget of a comparison that begins now.
-    pub(super) fn new(limits: &CompareLimits, stop: &Stop) -> Self {
+    pub(super) fn new(limits: &CompareLimits, stop: &CancelToken) -> Self {
         Budget {
             left: Cell::new(limits.max_steps.min(limits.max_total_steps)),
             total: Cell::new(limits.max_total_steps),
@@ -50,11 +50,11 @@ impl Budget {
     #[cfg(test)]
     pub(super) fn of(steps: u64) -> Self {
         let limits = CompareLimits { max_steps: steps, max_total_steps: steps, ..CompareLimits::default() };
-        Budget::new(&limits, &Stop::default())
+        Budget::new(&limits, &CancelToken::default())
     }
 
     /// Other steps, as many as one question has, that end at the same time.
-    pub(super) fn beside(&self) -> Self {
+    pub(super) fn separate(&self) -> Self {
         Budget {
             left: Cell::new(self.most),
             total: Cell::new(self.most),
@@ -71,7 +71,7 @@ impl Budget {
         if self.ended.get().is_some() {
             return false;
         }
-        if self.stop.is_asked() {
+        if self.stop.is_cancelled() {
             self.ended.set(Some(STOPPED));
             return false;
         }
@@ -100,7 +100,7 @@ impl Budget {
     }
 
     /// The bound that stopped the work.
-    pub(super) fn why(&self) -> &'static str {
+    pub(super) fn reason(&self) -> &'static str {
         self.ended.get().unwrap_or(SPENT)
     }
 }

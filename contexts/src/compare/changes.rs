@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::CompareLimits;
 use super::pair::Schema;
-use super::solve::{Found, Solver};
+use super::solve::{Solution, Solver};
 use super::verdict::Change;
 use crate::schema::pointer as pointed;
 
@@ -21,10 +21,17 @@ pub(super) fn changes<'e>(
     new: Schema<'e>,
     limits: &CompareLimits,
 ) -> Vec<Change> {
-    let mut found = Vec::new();
+    let mut changes = Vec::new();
     solver.budget.refill();
-    members(solver, pointer, (old.side, old.root), (new.side, new.root), limits.max_change_depth, &mut found);
-    found
+    members(
+        solver,
+        pointer,
+        (old.side, old.root),
+        (new.side, new.root),
+        limits.max_change_depth,
+        &mut changes,
+    );
+    changes
 }
 
 fn members<'e>(
@@ -33,7 +40,7 @@ fn members<'e>(
     old: Sided<'e>,
     new: Sided<'e>,
     depth: usize,
-    found: &mut Vec<Change>,
+    changes: &mut Vec<Change>,
 ) {
     let properties = |schema: &'e Value| schema.get("properties").and_then(Value::as_object);
     let (Some(before), Some(after)) = (properties(old.1), properties(new.1)) else { return };
@@ -44,7 +51,7 @@ fn members<'e>(
     let (was_required, is_required) = (required(old.1), required(new.1));
     let mut say = |name: &str, what: &str| {
         let pointer = format!("{pointer}{}", pointed(&["properties", name]));
-        found.push(Change { pointer, what: what.to_owned() });
+        changes.push(Change { pointer, what: what.to_owned() });
     };
     for (name, _) in after.iter().filter(|(name, _)| !before.contains_key(*name)) {
         say(
@@ -73,9 +80,9 @@ fn members<'e>(
     }
     for (name, schema, other) in inner {
         let pointer = format!("{pointer}{}", pointed(&["properties", name]));
-        members(solver, &pointer, (old.0, schema), (new.0, other), depth - 1, found);
+        members(solver, &pointer, (old.0, schema), (new.0, other), depth - 1, changes);
         if let (Some(schema), Some(other)) = (schema.get("items"), other.get("items")) {
-            members(solver, &format!("{pointer}/items"), (old.0, schema), (new.0, other), depth - 1, found);
+            members(solver, &format!("{pointer}/items"), (old.0, schema), (new.0, other), depth - 1, changes);
         }
     }
 }
@@ -89,9 +96,9 @@ fn difference<'e>(solver: &mut Solver<'e>, old: Sided<'e>, new: Sided<'e>) -> Op
         return None;
     }
     match (solver.ask(&[old, not_new]), solver.ask(&[new, not_old])) {
-        (Found::Nothing, Found::Nothing) => None,
-        (Found::Nothing, there) if there.is_there() => Some("accepts more than before"),
-        (there, Found::Nothing) if there.is_there() => Some("accepts less than before"),
+        (Solution::Nothing, Solution::Nothing) => None,
+        (Solution::Nothing, there) if there.is_there() => Some("accepts more than before"),
+        (there, Solution::Nothing) if there.is_there() => Some("accepts less than before"),
         (less, more) if less.is_there() && more.is_there() => Some("accepts other values than before"),
         _ => Some("is written differently, and could not be compared by itself"),
     }

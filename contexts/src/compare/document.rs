@@ -6,16 +6,16 @@ use serde_json::Value;
 
 use super::CompareLimits;
 use super::budget::Budget;
+use super::cancel::CancelToken;
 use super::changes::changes;
-use super::marks::{Marks, marks};
+use super::free_text_marks::{FreeTextMarks, free_text_marks};
 use super::pair::{Outcome, Pairs, Schema};
 use super::read::Emitted;
-use super::solve::Found;
-use super::stop::Stop;
+use super::solve::Solution;
 use super::verdict::{Comparison, Part, Role, Verdict, Witness};
 use crate::document::{Context, SchemaLimits};
 use crate::performative::{Performative, PerformativeSet};
-use crate::schema::{self, ContentFault, Parts, Wanted};
+use crate::schema::{self, ContentFault, Parts, SchemaRequest};
 use crate::term::{Shape, Term, TermKind};
 use crate::urn::Version;
 
@@ -25,7 +25,7 @@ const STACK: usize = 64 << 20;
 /// Compares two contexts, each part by its role. The steps alone bound it, so that the same pair has the same answer always.
 #[must_use]
 pub fn compare(old: &Context, new: &Context, limits: &CompareLimits) -> Comparison {
-    compare_as(old, new, None, limits, &Stop::default())
+    compare_as(old, new, None, limits, &CancelToken::default())
 }
 
 /// Compares two contexts, all parts by one role if it is given. Ends when it is asked to stop, or when its time is over by
@@ -36,7 +36,7 @@ pub fn compare_as(
     new: &Context,
     role: Option<Role>,
     limits: &CompareLimits,
-    stop: &Stop,
+    stop: &CancelToken,
 ) -> Comparison {
     let budget = Budget::new(limits, stop);
     let run = || run(old, new, role, limits, budget);
@@ -66,7 +66,7 @@ fn run(
             vec![unknown("", Role::Accepts, "a document that does not compile again")],
         );
     };
-    let marks = budget.beside();
+    let marks = budget.separate();
     let pairs = Pairs::new([&left.emitted, &right.emitted], limits, budget);
     let mut work = Work { pairs, left: &left, right: &right, limits, marks };
     let names: BTreeSet<(u8, &str)> =
@@ -131,12 +131,12 @@ impl Side {
         let mut places = BTreeMap::new();
         for (name, schema) in concepts {
             places.insert((name.clone(), 0), wanted.len());
-            wanted.push(Wanted { path: vec!["concepts", name], schema, concept: true });
+            wanted.push(SchemaRequest { path: vec!["concepts", name], schema, concept: true });
         }
         for (name, task) in tasks {
             for (index, part) in ["parameters", "results"].into_iter().enumerate() {
                 places.insert((name.clone(), index), wanted.len());
-                wanted.push(Wanted {
+                wanted.push(SchemaRequest {
                     path: vec!["tasks", name, part],
                     schema: task.get(part)?,
                     concept: false,
@@ -174,14 +174,14 @@ struct Work<'e> {
 impl<'e> Work<'e> {
     /// The reason that a policy could see less free text in the newer shape.
     fn unmarked(&mut self, pointer: &str, old: &Shape, new: &Shape) -> Option<String> {
-        match marks(old, new, &self.marks) {
-            Marks::Kept => None,
-            Marks::Lost(path) => Some(format!(
+        match free_text_marks(old, new, &self.marks) {
+            FreeTextMarks::Kept => None,
+            FreeTextMarks::Lost(path) => Some(format!(
                 "`{pointer}{path}` is no longer marked as free text, so what policies ask of free text would not see it"
             )),
-            Marks::TooMany => Some(format!(
+            FreeTextMarks::TooMany => Some(format!(
                 "the marks of free text stand in more places than may be looked at: {}",
-                self.marks.why()
+                self.marks.reason()
             )),
         }
     }
@@ -236,15 +236,15 @@ impl<'e> Work<'e> {
             return compatible(pointer, role, "no performative takes it");
         };
         match (role, self.pairs.example(first)) {
-            (_, Found::Nothing) => compatible(pointer, role, "it accepts nothing"),
-            (_, Found::Unclear(why)) => unknown(pointer, role, &why),
-            (Role::Answers, Found::Value(_) | Found::Described(_)) => {
+            (_, Solution::Nothing) => compatible(pointer, role, "it accepts nothing"),
+            (_, Solution::Unclear(why)) => unknown(pointer, role, &why),
+            (Role::Answers, Solution::Value(_) | Solution::Described(_)) => {
                 compatible(pointer, role, "the task is new, and no earlier caller asks for it")
             }
-            (Role::Accepts, Found::Described(what)) => {
+            (Role::Accepts, Solution::Described(what)) => {
                 described(pointer, role, "it is no longer there".to_owned(), what.to_string())
             }
-            (Role::Accepts, Found::Value(content)) => Part {
+            (Role::Accepts, Solution::Value(content)) => Part {
                 pointer: pointer.to_owned(),
                 role,
                 verdict: Verdict::Breaking,
@@ -273,10 +273,10 @@ impl<'e> Work<'e> {
             Role::Answers => format!("it now answers under `{performative}`"),
         };
         let content = match self.pairs.example(first) {
-            Found::Nothing => return compatible(pointer, role, "it accepts nothing"),
-            Found::Unclear(why) => return unknown(pointer, role, &why),
-            Found::Described(what) => return described(pointer, role, reason, what.to_string()),
-            Found::Value(content) => (*content).clone(),
+            Solution::Nothing => return compatible(pointer, role, "it accepts nothing"),
+            Solution::Unclear(why) => return unknown(pointer, role, &why),
+            Solution::Described(what) => return described(pointer, role, reason, what.to_string()),
+            Solution::Value(content) => (*content).clone(),
         };
         let refused = ContentFault { path: String::new(), rule: "x-performatives".to_owned() };
         let witness = Some(Witness { content, performative, refused });

@@ -24,7 +24,7 @@ const IPV6: &str = concat!(
 );
 
 /// A pattern that every text of the format matches.
-pub(super) fn around(format: &str) -> Option<&'static str> {
+pub(super) fn superset_pattern(format: &str) -> Option<&'static str> {
     Some(match format {
         "date" => r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$",
         "time" => {
@@ -51,24 +51,24 @@ pub(super) fn around(format: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns true if the pattern of [`around`] matches nothing but texts of the format.
+/// Returns true if the pattern of [`superset_pattern`] matches nothing but texts of the format.
 pub(super) fn is_exact(format: &str) -> bool {
     matches!(format, "ipv4" | "ipv6" | "uuid")
 }
 
 /// A pattern whose every match has the format; none where none is known. Times have no leap seconds here, since the offset
 /// decides which of them exist.
-pub(super) fn inside(format: &str) -> Option<&'static str> {
+pub(super) fn subset_pattern(format: &str) -> Option<&'static str> {
     match format {
         "time" => Some(
             r"^([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?([zZ]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$",
         ),
-        exact if is_exact(exact) => around(exact),
+        exact if is_exact(exact) => superset_pattern(exact),
         _ => None,
     }
 }
 
-/// The most characters of a text of the format. None where only [`around`] bounds it.
+/// The most characters of a text of the format. None where only [`superset_pattern`] bounds it.
 pub(super) fn longest(format: &str) -> Option<u64> {
     // a local part of 64, and a host name of 253 (RFC 5321 §4.5.3.1, RFC 1035 §2.3.4)
     (format == "email").then_some(64 + 1 + 253)
@@ -88,7 +88,7 @@ pub(super) fn common(format: &str) -> Option<&'static str> {
         "uri-reference" | "iri-reference" | "uri-template" => r"^[A-Za-z0-9._/-]*$",
         "json-pointer" => r"^(/[^~/]*)*$",
         "relative-json-pointer" => r"^(0|[1-9][0-9]*)(#|(/[^~/]*)*)$",
-        other => return inside(other),
+        other => return subset_pattern(other),
     })
 }
 
@@ -162,7 +162,7 @@ impl Formats {
 }
 
 /// A long text of the format, at least so long; none where none is known.
-pub(super) fn long(format: &str, least: usize) -> Option<String> {
+pub(super) fn long_example(format: &str, least: usize) -> Option<String> {
     let fill = |from: usize| "a".repeat(least.saturating_sub(from).max(1));
     Some(match format {
         "email" => {

@@ -12,7 +12,7 @@ pub struct CompareLimits {
     /// Steps for two whole documents: several parts may be hard, not all of them. The worst known pair took 0.6 s with three
     /// times the steps of one pair of schemas, and a second with five times.
     pub max_total_steps: u64,
-    /// The longest time of one comparison from its beginning, by the clock of its [`Stop`](super::Stop), if it has one.
+    /// The longest time of one comparison from its beginning, by the clock of its [`CancelToken`](super::CancelToken), if it has one.
     pub max_time: Duration,
     /// States of one pattern before it is determinised: the validator's own bound on compiled patterns, in states.
     pub max_pattern_states: usize,

@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use super::CompareLimits;
 use super::budget::Budget;
+use super::case_collisions::{Names, no_collisions};
 use super::formats::Formats;
 use super::formula::Id;
-use super::fresh;
+use super::new_names;
 use super::read::{Emitted, Reader};
-use super::solve::{Found, Solver};
-use super::twins::{Names, twins};
+use super::solve::{Solution, Solver};
 use crate::json;
 use crate::schema::{Casing, ContentFault};
 use crate::term::Shape;
@@ -68,7 +68,7 @@ impl<'e> Pairs<'e> {
         let reader = &mut self.solver.reader;
         let (holds, fails) = reader.schema(schema.side, schema.root);
         let Some(names) = self.names.get(schema.side) else { return (vec![holds], fails) };
-        let (none, some) = twins(reader, names, schema.root, casing);
+        let (none, some) = no_collisions(reader, names, schema.root, casing);
         let refuses = reader.arena.or([fails, some]);
         (vec![holds, none], refuses)
     }
@@ -78,17 +78,17 @@ impl<'e> Pairs<'e> {
         self.solver.budget.refill();
         let casing = &second.shape.casing;
         let casing = match first.side {
-            OLDER => fresh::without_new_names(casing, &first.shape.casing, &self.solver.budget),
+            OLDER => new_names::without_new_names(casing, &first.shape.casing, &self.solver.budget),
             _ => casing.clone(),
         };
         let (mut question, _) = self.formulas(first, first.shape.casing.clone());
         let (_, refused) = self.formulas(second, casing);
         question.push(refused);
         match self.solver.ask(&question) {
-            Found::Nothing => Outcome::Within,
-            Found::Unclear(why) => Outcome::Unclear(why.to_string()),
-            Found::Described(what) => Outcome::Described(what.to_string()),
-            Found::Value(value) => match (accepts(first.shape, &value), accepts(second.shape, &value)) {
+            Solution::Nothing => Outcome::Within,
+            Solution::Unclear(why) => Outcome::Unclear(why.to_string()),
+            Solution::Described(what) => Outcome::Described(what.to_string()),
+            Solution::Value(value) => match (accepts(first.shape, &value), accepts(second.shape, &value)) {
                 (Some(Ok(())), Some(Err(fault))) => Outcome::Beyond((*value).clone(), fault),
                 _ => Outcome::Unclear("a document that the validators did not confirm".to_owned()),
             },
@@ -96,12 +96,12 @@ impl<'e> Pairs<'e> {
     }
 
     /// A value that a shape accepts, confirmed by its validator.
-    pub(super) fn example(&mut self, schema: Schema<'e>) -> Found {
+    pub(super) fn example(&mut self, schema: Schema<'e>) -> Solution {
         self.solver.budget.refill();
         let (question, _) = self.formulas(schema, schema.shape.casing.clone());
         match self.solver.ask(&question) {
-            Found::Value(value) if !matches!(accepts(schema.shape, &value), Some(Ok(()))) => {
-                Found::Unclear("a document that the validator did not confirm".into())
+            Solution::Value(value) if !matches!(accepts(schema.shape, &value), Some(Ok(()))) => {
+                Solution::Unclear("a document that the validator did not confirm".into())
             }
             found => found,
         }

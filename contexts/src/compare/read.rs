@@ -1,19 +1,19 @@
 //! Translates compiled schemas (objects closed, references emitted) to formulas, both asserted and denied.
 
-mod listed;
-mod shared;
-mod vouched;
+mod enumerations;
+mod shared_definitions;
+mod unevaluated;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
+use super::automata::Pattern;
 use super::budget::Budget;
+use super::case_collisions;
 use super::decimal::Decimal;
 use super::formula::{Arena, Atom, Bound, FALSE, Formula, Id, Scalar, Scope, TRUE};
-use super::twins;
-use super::words::Pattern;
 use crate::json;
 use crate::schema::{Casing, FORMATS, types};
 
@@ -48,11 +48,11 @@ pub(super) type Pair = (Id, Id);
 
 /// A part that may lead back to itself, so it is referred to by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Called<'e> {
+enum Recursive<'e> {
     /// A definition: side and name.
     Definition(usize, &'e str),
     /// A place under the rule `case`: casing and place.
-    Place(usize, usize),
+    CasingNode(usize, usize),
 }
 
 /// Reads the schemas of two sides into one arena. If the steps run out first, the formulas do not state the schemas. Nothing
@@ -65,13 +65,13 @@ pub(super) struct Reader<'e> {
     /// Definitions that are the same on both sides, with all that they lead to.
     shared: BTreeSet<&'e str>,
     /// The parts that formulas refer to by number.
-    definitions: Vec<Called<'e>>,
+    definitions: Vec<Recursive<'e>>,
     /// Casings by number, those that are equal once.
     casings: Vec<Rc<Casing>>,
     /// The demands of the rule `case` on their places.
     pub(super) cased: HashMap<(usize, usize), Pair>,
     /// The numbers of the parts that formulas refer to.
-    numbers: HashMap<Called<'e>, usize>,
+    numbers: HashMap<Recursive<'e>, usize>,
     read: HashMap<(usize, usize), Pair>,
     pub(super) patterns: Vec<Pattern>,
     known: HashMap<String, usize>,
@@ -85,7 +85,7 @@ impl<'e> Reader<'e> {
             arena: Arena::new(),
             budget,
             sides,
-            shared: shared::of(sides),
+            shared: shared_definitions::of(sides),
             definitions: Vec::new(),
             casings: Vec::new(),
             cased: HashMap::new(),
@@ -131,15 +131,15 @@ impl<'e> Reader<'e> {
     /// The formula of the numbered part, asserted or denied.
     pub(super) fn definition(&mut self, number: usize, holds: bool) -> Id {
         let pair = match self.definitions.get(number) {
-            Some(Called::Definition(side, name)) => {
+            Some(Recursive::Definition(side, name)) => {
                 let side = *side;
                 let schema = self.sides.get(side).and_then(|emitted| emitted.definitions.get(*name));
                 schema.map(|schema| self.schema(side, schema))
             }
-            Some(Called::Place(which, place)) => {
-                let (which, place) = (*which, *place);
+            Some(Recursive::CasingNode(which, place)) => {
+                let (which, node) = (*which, *place);
                 let casing = self.casings.get(which).cloned();
-                casing.map(|casing| twins::of_place(self, which, &casing, place))
+                casing.map(|casing| case_collisions::of_node(self, which, &casing, node))
             }
             None => None,
         };
@@ -157,11 +157,11 @@ impl<'e> Reader<'e> {
     }
 
     /// A place that leads back to itself.
-    pub(super) fn place(&mut self, casing: usize, place: usize) -> Pair {
-        self.called(Called::Place(casing, place))
+    pub(super) fn casing_node(&mut self, casing: usize, node: usize) -> Pair {
+        self.recursive(Recursive::CasingNode(casing, node))
     }
 
-    fn called(&mut self, what: Called<'e>) -> Pair {
+    fn recursive(&mut self, what: Recursive<'e>) -> Pair {
         let fresh = self.definitions.len();
         let number = *self.numbers.entry(what).or_insert(fresh);
         if number == fresh {
@@ -177,7 +177,7 @@ impl<'e> Reader<'e> {
         let Some(sides) = self.sides.get(side) else { return (FALSE, TRUE) };
         let Some((name, _)) = sides.definitions.get_key_value(name) else { return (FALSE, TRUE) };
         let side = if self.shared.contains(name.as_str()) { 0 } else { side };
-        self.called(Called::Definition(side, name))
+        self.recursive(Recursive::Definition(side, name))
     }
 
     /// A schema of one side.

@@ -27,11 +27,11 @@ use super::read::Reader;
 use crate::schema::{pointer, types};
 
 /// The reason that stopped a search, in plain words.
-pub(super) type Why = Rc<str>;
+pub(super) type Reason = Rc<str>;
 
 /// The answer to one question.
 #[derive(Clone, Debug)]
-pub(super) enum Found {
+pub(super) enum Solution {
     /// Such a value.
     Value(Rc<Value>),
     /// A value exists but is too large to be written: its location as a JSON Pointer, and its description.
@@ -39,7 +39,7 @@ pub(super) enum Found {
     /// There is none.
     Nothing,
     /// The search was cut short.
-    Unclear(Why),
+    Unclear(Reason),
 }
 
 /// Characters, items or members that a message can hold, however a gateway is configured.
@@ -52,23 +52,23 @@ pub(super) struct Described {
     pub(super) what: String,
 }
 
-impl Found {
+impl Solution {
     /// A value of so many parts that it is not written; unclear past the size of any message.
-    fn described_of(count: u64, what: impl Fn(u64) -> String) -> Found {
+    fn described_of(count: u64, what: impl Fn(u64) -> String) -> Solution {
         match count {
-            0..=MOST_IN_A_MESSAGE => Found::described(what(count)),
-            _ => Found::Unclear("a bound past every message".into()),
+            0..=MOST_IN_A_MESSAGE => Solution::described(what(count)),
+            _ => Solution::Unclear("a bound past every message".into()),
         }
     }
 
     /// A value that is proved to exist but is not written.
-    fn described(what: String) -> Found {
-        Found::Described(Rc::new(Described { path: String::new(), what }))
+    fn described(what: String) -> Solution {
+        Solution::Described(Rc::new(Described { path: String::new(), what }))
     }
 
     /// Returns true if there is such a value, written or not.
     pub(super) fn is_there(&self) -> bool {
-        matches!(self, Found::Value(_) | Found::Described(_))
+        matches!(self, Solution::Value(_) | Solution::Described(_))
     }
 }
 
@@ -83,42 +83,42 @@ impl std::fmt::Display for Described {
 
 impl Described {
     /// The same, seen from around the member or item.
-    fn inside(&self, segment: &str) -> Found {
+    fn inside(&self, segment: &str) -> Solution {
         let path = pointer(&[segment]) + &self.path;
-        Found::Described(Rc::new(Described { path, what: self.what.clone() }))
+        Solution::Described(Rc::new(Described { path, what: self.what.clone() }))
     }
 }
 
 /// Alternatives tried in turn. The result is the first value, else a described one, else the first unclear answer, else
 /// nothing.
 #[derive(Default)]
-pub(super) struct Ways {
+pub(super) struct Alternatives {
     described: Option<Rc<Described>>,
-    unclear: Option<Why>,
+    unclear: Option<Reason>,
 }
 
-impl Ways {
+impl Alternatives {
     /// Takes the answer of one alternative; returns the value if there is one.
-    pub(super) fn take(&mut self, found: Found) -> Option<Found> {
-        match found {
-            Found::Value(_) => Some(found),
-            Found::Described(described) => {
+    pub(super) fn take(&mut self, solution: Solution) -> Option<Solution> {
+        match solution {
+            Solution::Value(_) => Some(solution),
+            Solution::Described(described) => {
                 self.described.get_or_insert(described);
                 None
             }
-            Found::Nothing => None,
-            Found::Unclear(why) => {
+            Solution::Nothing => None,
+            Solution::Unclear(why) => {
                 self.unclear.get_or_insert(why);
                 None
             }
         }
     }
 
-    pub(super) fn end(self) -> Found {
+    pub(super) fn end(self) -> Solution {
         match (self.described, self.unclear) {
-            (Some(described), _) => Found::Described(described),
-            (None, Some(why)) => Found::Unclear(why),
-            (None, None) => Found::Nothing,
+            (Some(described), _) => Solution::Described(described),
+            (None, Some(why)) => Solution::Unclear(why),
+            (None, None) => Solution::Nothing,
         }
     }
 }
@@ -140,7 +140,7 @@ pub(super) struct Solver<'e> {
     pub(super) budget: Rc<Budget>,
     formats: Rc<Formats>,
     limits: CompareLimits,
-    known: HashMap<Vec<Id>, Found>,
+    known: HashMap<Vec<Id>, Solution>,
     /// Questions that are being answered, outermost first.
     open: Vec<Vec<Id>>,
     /// The outermost open question on which the answer in work depends.
@@ -176,20 +176,20 @@ impl<'e> Solver<'e> {
 
     /// The answer to a whole question. It never answers "nothing" once the steps ran out, since unread or untried parts may
     /// say otherwise.
-    pub(super) fn ask(&mut self, formulas: &[Id]) -> Found {
+    pub(super) fn ask(&mut self, formulas: &[Id]) -> Solution {
         match self.find(formulas) {
-            Found::Nothing | Found::Described(_) if self.budget.spent_out() => self.spent(),
+            Solution::Nothing | Solution::Described(_) if self.budget.spent_out() => self.spent(),
             found => found,
         }
     }
 
     /// The answer once the steps or the time are used up.
-    fn spent(&self) -> Found {
-        Found::Unclear(self.budget.why().into())
+    fn spent(&self) -> Solution {
+        Solution::Unclear(self.budget.reason().into())
     }
 
     /// Takes steps. Returns the final answer as an error if none are left.
-    fn charge(&self, steps: u64) -> Result<(), Found> {
+    fn charge(&self, steps: u64) -> Result<(), Solution> {
         if self.budget.spend(steps) { Ok(()) } else { Err(self.spent()) }
     }
 
@@ -209,7 +209,7 @@ impl<'e> Solver<'e> {
     }
 
     /// A copy of a value for a witness. It takes one step for each value in it. Refuses a witness larger than a message.
-    fn copied(&self, value: &Value, room: &mut u64) -> Result<Value, Found> {
+    fn copied(&self, value: &Value, room: &mut u64) -> Result<Value, Solution> {
         let mut size = 0;
         let mut open = vec![value];
         while let Some(value) = open.pop() {
@@ -226,13 +226,13 @@ impl<'e> Solver<'e> {
         self.charge(size)?;
         match room.checked_sub(size) {
             Some(left) => *room = left,
-            None => return Err(Found::described(format!("more than {} values", self.limits.max_values))),
+            None => return Err(Solution::described(format!("more than {} values", self.limits.max_values))),
         }
         Ok(value.clone())
     }
 
     /// A value that fits all of these.
-    pub(super) fn find(&mut self, formulas: &[Id]) -> Found {
+    pub(super) fn find(&mut self, formulas: &[Id]) -> Solution {
         // also for known answers: the same question recurs at every choice
         if let Err(spent) = self.charge(1 + formulas.len() as u64 / ASKED_A_STEP) {
             return spent;
@@ -240,7 +240,7 @@ impl<'e> Solver<'e> {
         let question: BTreeSet<Id> = formulas.iter().copied().filter(|id| *id != TRUE).collect();
         let clash = |id: &Id| self.reader.arena.opposite(*id).is_some_and(|other| question.contains(&other));
         if question.contains(&FALSE) || question.iter().any(clash) {
-            return Found::Nothing;
+            return Solution::Nothing;
         }
         let question: Vec<Id> = question.into_iter().collect();
         if let Some(known) = self.known.get(&question) {
@@ -248,39 +248,39 @@ impl<'e> Solver<'e> {
         }
         if let Some(depth) = self.open.iter().position(|open| *open == question) {
             self.rests_on = self.rests_on.min(depth);
-            return Found::Nothing;
+            return Solution::Nothing;
         }
         if let Err(spent) = self.charge(1 + question.len() as u64) {
             return spent;
         }
         if self.open.len() >= self.limits.max_depth {
-            return Found::Unclear("values nested deeper than a message".into());
+            return Solution::Unclear("values nested deeper than a message".into());
         }
         self.answer(question)
     }
 
-    fn answer(&mut self, question: Vec<Id>) -> Found {
+    fn answer(&mut self, question: Vec<Id>) -> Solution {
         let depth = self.open.len();
         let before = std::mem::replace(&mut self.rests_on, usize::MAX);
         self.open.push(question.clone());
-        let mut ways = Ways::default();
-        let found = TYPES.iter().find_map(|kind| {
-            let found = self.of_type(&question, *kind);
-            ways.take(found)
+        let mut ways = Alternatives::default();
+        let solution = TYPES.iter().find_map(|kind| {
+            let solution = self.of_type(&question, *kind);
+            ways.take(solution)
         });
-        let found = found.unwrap_or_else(|| ways.end());
+        let solution = solution.unwrap_or_else(|| ways.end());
         self.open.pop();
         // an answer of "nothing" that depends on an open outer question holds only inside that question
-        let alone = self.rests_on >= depth || found.is_there();
+        let alone = self.rests_on >= depth || solution.is_there();
         if alone && !self.budget.spent_out() {
-            self.known.insert(question, found.clone());
+            self.known.insert(question, solution.clone());
         }
         self.rests_on = if alone { before } else { before.min(self.rests_on) };
-        found
+        solution
     }
 
     /// Decides the atoms of a branch.
-    fn decide(&mut self, kind: u8, atoms: &[Rc<Formula>]) -> Found {
+    fn decide(&mut self, kind: u8, atoms: &[Rc<Formula>]) -> Solution {
         let atoms: Vec<&Atom> = atoms
             .iter()
             .filter_map(|formula| match &**formula {
@@ -300,24 +300,24 @@ impl<'e> Solver<'e> {
 }
 
 /// The value of a formula under one type.
-enum Under {
+enum Truth {
     True,
     False,
     Open,
 }
 
-fn under(formula: &Formula, kind: u8) -> Under {
+fn truth_for(formula: &Formula, kind: u8) -> Truth {
     match formula {
-        Formula::True => Under::True,
-        Formula::False => Under::False,
+        Formula::True => Truth::True,
+        Formula::False => Truth::False,
         Formula::Atom(Atom::Types(mask), _) => match mask & kind {
-            0 => Under::False,
+            0 => Truth::False,
             // of the numbers, perhaps integers alone
-            some if some == kind => Under::True,
-            _ => Under::Open,
+            some if some == kind => Truth::True,
+            _ => Truth::Open,
         },
-        Formula::Atom(Atom::In(values), _) if !scalars::has_of(values, kind) => Under::False,
-        Formula::Atom(Atom::NotIn(values), _) if !scalars::has_of(values, kind) => Under::True,
+        Formula::Atom(Atom::In(values), _) if !scalars::has_of(values, kind) => Truth::False,
+        Formula::Atom(Atom::NotIn(values), _) if !scalars::has_of(values, kind) => Truth::True,
         Formula::Atom(atom, otherwise) => {
             let speaks = match atom.kind() {
                 Kind::Any => true,
@@ -327,26 +327,26 @@ fn under(formula: &Formula, kind: u8) -> Under {
                 Kind::Object => kind == types::OBJECT,
             };
             match (speaks, otherwise) {
-                (true, _) => Under::Open,
-                (false, true) => Under::True,
-                (false, false) => Under::False,
+                (true, _) => Truth::Open,
+                (false, true) => Truth::True,
+                (false, false) => Truth::False,
             }
         }
         // all members of a value that has none; some member of a value that has none
         Formula::Unevaluated(_, _, all) if kind != types::OBJECT => {
             if *all {
-                Under::True
+                Truth::True
             } else {
-                Under::False
+                Truth::False
             }
         }
-        _ => Under::Open,
+        _ => Truth::Open,
     }
 }
 
 /// Undecided members for which parts vouch.
 #[derive(Clone)]
-struct Rest {
+struct UnevaluatedRest {
     vouched: Vouched,
     is: Id,
     all: bool,

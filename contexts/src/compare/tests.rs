@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
+mod case_collisions;
+mod cost;
 mod described;
 mod endless;
 mod few;
 mod natural;
 mod second;
-mod twins;
-mod work;
 
 use super::*;
 use crate::document::{Context, DocumentLimits};
@@ -42,7 +42,7 @@ fn concept_as(old: &Value, new: &Value, role: Role) -> Part {
                 "deep": { "type": "object", "properties": { "left": { "$ref": "#/$defs/deep" }, "value": { "type": "integer", "maximum": 9 } } } } })
     };
     let (old, new) = (context(&of(old, 0)), context(&of(new, 1)));
-    compare_as(&old, &new, Some(role), &CompareLimits::default(), &Stop::default()).parts.remove(0)
+    compare_as(&old, &new, Some(role), &CompareLimits::default(), &CancelToken::default()).parts.remove(0)
 }
 
 #[track_caller]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::{Context, DocumentFault, DocumentLimits, Referenced};
+use super::{Context, ContextResolver, DocumentFault, DocumentLimits};
 use crate::digest::Digest;
 use crate::schema::{SchemaFault, each_schema, pointer};
 use crate::urn::{ContextUrn, Prefix};
@@ -28,7 +28,7 @@ pub(super) fn bundle(
     own: &ContextUrn,
     prefix: &Prefix,
     limits: &DocumentLimits,
-    others: &Referenced<'_>,
+    others: &ContextResolver<'_>,
 ) -> Result<Option<Bundle>, DocumentFault> {
     let mut bundled = document.clone();
     let mut borrower = Borrower {
@@ -36,12 +36,12 @@ pub(super) fn bundle(
         prefix,
         limit: limits.max_references,
         others,
-        found: Vec::new(),
+        contexts: Vec::new(),
         wanted: Vec::new(),
         known: BTreeSet::new(),
     };
     borrower.rewrite_own(&mut bundled)?;
-    if borrower.found.is_empty() {
+    if borrower.contexts.is_empty() {
         return Ok(None);
     }
     let (borrowed, codes) = borrower.collect()?;
@@ -50,7 +50,7 @@ pub(super) fn bundle(
     {
         defs.extend(borrowed);
     }
-    Ok(Some(Bundle { document: bundled, codes, references: borrower.found }))
+    Ok(Some(Bundle { document: bundled, codes, references: borrower.contexts }))
 }
 
 /// One schema of another context: the index of the context, its section, and its name.
@@ -60,8 +60,8 @@ struct Borrower<'a, 'o> {
     own: &'a ContextUrn,
     prefix: &'a Prefix,
     limit: usize,
-    others: &'a Referenced<'o>,
-    found: Vec<Arc<Context>>,
+    others: &'a ContextResolver<'o>,
+    contexts: Vec<Arc<Context>>,
     wanted: Vec<Part>,
     known: BTreeSet<Part>,
 }
@@ -133,7 +133,7 @@ impl Borrower<'_, '_> {
     /// Adds a context and all that it refers to; returns its index.
     fn add(&mut self, context: &Arc<Context>, path: &[String]) -> Result<usize, DocumentFault> {
         for one in std::iter::once(context).chain(&context.references) {
-            match self.found.iter().find(|known| known.urn == one.urn) {
+            match self.contexts.iter().find(|known| known.urn == one.urn) {
                 Some(known) if known.digest != one.digest => {
                     return Err(DocumentFault::ReferenceDigest { urn: one.urn.clone() });
                 }
@@ -142,19 +142,19 @@ impl Borrower<'_, '_> {
                     let what = "leads back to this context";
                     return Err(DocumentFault::Reference { path: pointer(path), what });
                 }
-                None if self.found.len() == self.limit => {
+                None if self.contexts.len() == self.limit => {
                     let what = "contexts referred to";
                     return Err(DocumentFault::TooMany { path: pointer(path), what, limit: self.limit });
                 }
-                None => self.found.push(Arc::clone(one)),
+                None => self.contexts.push(Arc::clone(one)),
             }
         }
-        self.place(context.urn())
+        self.index_of(context.urn())
     }
 
-    fn place(&self, urn: &ContextUrn) -> Result<usize, DocumentFault> {
-        let place = self.found.iter().position(|known| known.urn == *urn);
-        place.ok_or_else(|| DocumentFault::Reference { path: String::new(), what: FORM })
+    fn index_of(&self, urn: &ContextUrn) -> Result<usize, DocumentFault> {
+        let index = self.contexts.iter().position(|known| known.urn == *urn);
+        index.ok_or_else(|| DocumentFault::Reference { path: String::new(), what: FORM })
     }
 
     fn want(&mut self, part: Part) {
@@ -173,7 +173,7 @@ impl Borrower<'_, '_> {
         let (mut borrowed, mut codes) = (Map::new(), BTreeMap::new());
         while let Some(part) = self.wanted.pop() {
             let (which, section, name) = &part;
-            let Some(context) = self.found.get(*which).map(Arc::clone) else { continue };
+            let Some(context) = self.contexts.get(*which).map(Arc::clone) else { continue };
             let document = documents.entry(*which).or_insert_with(|| original(&context));
             let schema = document.get(*section).and_then(|schemas| schemas.get(name));
             let mut schema = schema.cloned().ok_or(DocumentFault::Reference {
@@ -209,7 +209,7 @@ impl Borrower<'_, '_> {
             let split = reference.split_once("#/concepts/");
             let (urn, name) = split.ok_or(DocumentFault::Reference { path: String::new(), what: FORM })?;
             let urn = ContextUrn::parse(urn, self.prefix).map_err(DocumentFault::Urn)?;
-            (self.place(&urn)?, "concepts", name.to_owned())
+            (self.index_of(&urn)?, "concepts", name.to_owned())
         };
         map.insert("$ref".to_owned(), Value::String(format!("#/$defs/{}", local(&part))));
         map.remove("x-digest");

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::envelope::{Envelope, Task};
 use super::{DocumentFault, DocumentLimits};
 use crate::performative::{Performative, PerformativeSet};
-use crate::schema::{self, Compiled, Located, Parts, SchemaFault, Wanted};
+use crate::schema::{self, CompiledSchema, LocatedFault, Parts, SchemaFault, SchemaRequest};
 use crate::term::{Shape, Term, TermKind};
 
 /// A planned shape: its schema and its properties.
@@ -16,7 +16,7 @@ struct Plan<'d> {
     kind: TermKind,
     name: String,
     performatives: PerformativeSet,
-    wanted: Wanted<'d>,
+    wanted: SchemaRequest<'d>,
 }
 
 /// Compiles every term of a document; also returns their estimated bytes.
@@ -33,7 +33,8 @@ pub(super) fn compile(
 
     let mut terms = BTreeMap::new();
     let bytes = compiled.bytes;
-    for ((want, compiled), (term, kind, name, performatives)) in wanted.iter().zip(compiled.each).zip(rest) {
+    for ((want, compiled), (term, kind, name, performatives)) in wanted.iter().zip(compiled.schemas).zip(rest)
+    {
         let shape = shape(want, compiled, name, performatives);
         let entry = terms.entry(term.to_owned());
         entry.or_insert_with(|| Term { name: term.to_owned(), kind, shapes: Vec::new() }).shapes.push(shape);
@@ -53,7 +54,7 @@ pub(super) fn faults(envelope: &Envelope<'_>, limits: &DocumentLimits) -> Vec<Do
     }
 }
 
-fn of_schema(located: Located) -> DocumentFault {
+fn of_schema(located: LocatedFault) -> DocumentFault {
     DocumentFault::Schema { path: located.path, fault: located.fault }
 }
 
@@ -65,7 +66,7 @@ fn plans<'d>(envelope: &'d Envelope<'d>) -> Result<Vec<Plan<'d>>, DocumentFault>
             None => PerformativeSet::ALL,
             Some(list) => performatives(list, &["concepts", name, "x-performatives"])?,
         };
-        let wanted = Wanted { path: vec!["concepts", name], schema, concept: true };
+        let wanted = SchemaRequest { path: vec!["concepts", name], schema, concept: true };
         plans.push(Plan { term: name, kind: TermKind::Concept, name: name.clone(), performatives, wanted });
     }
     for (name, task) in &envelope.tasks {
@@ -86,7 +87,7 @@ fn task_plans<'d>(name: &'d str, task: &Task<'d>) -> Result<[Plan<'d>; 2], Docum
             kind: TermKind::Task,
             name: type_name,
             performatives,
-            wanted: Wanted { path: vec!["tasks", name, part], schema, concept: false },
+            wanted: SchemaRequest { path: vec!["tasks", name, part], schema, concept: false },
         };
     Ok([
         plan("parameters", task.parameters, name.to_owned(), side(true)),
@@ -109,8 +110,13 @@ fn performatives(list: &Value, path: &[&str]) -> Result<PerformativeSet, Documen
     Ok(set)
 }
 
-fn shape(want: &Wanted<'_>, compiled: Compiled, name: String, performatives: PerformativeSet) -> Shape {
-    let Compiled { validator, fields, casing, free_text, never_null } = compiled;
+fn shape(
+    want: &SchemaRequest<'_>,
+    compiled: CompiledSchema,
+    name: String,
+    performatives: PerformativeSet,
+) -> Shape {
+    let CompiledSchema { validator, fields, casing, free_text, never_null } = compiled;
     let schema = want.schema.clone();
     Shape { name, schema, performatives, fields, casing, free_text, never_null, validator }
 }

@@ -21,14 +21,14 @@ pub fn read<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Json<'a>, Fault> {
         return Err(Fault::Malformed { offset: 0, what: "byte-order mark" });
     }
     // A text that stops being UTF-8 is read up to there, so that a limit or a duplicate before that point still answers.
-    let (text, whole) = match std::str::from_utf8(bytes) {
+    let (text, complete) = match std::str::from_utf8(bytes) {
         Ok(text) => (text, true),
         Err(fault) => {
             let valid = bytes.get(..fault.valid_up_to()).unwrap_or_default();
             (std::str::from_utf8(valid).unwrap_or_default(), false)
         }
     };
-    let mut reader = Reader::new(text, whole, limits);
+    let mut reader = Reader::new(text, complete, limits);
     let outcome = reader.text();
     reader.conclude(outcome)
 }
@@ -54,7 +54,7 @@ struct Reader<'a, 'l> {
     text: &'a str,
     bytes: &'a [u8],
     /// False if the input goes on behind `text` with a byte that is not UTF-8.
-    whole: bool,
+    complete: bool,
     at: usize,
     nodes_left: usize,
     max_depth: usize,
@@ -70,11 +70,11 @@ struct Reader<'a, 'l> {
 }
 
 impl<'a, 'l> Reader<'a, 'l> {
-    fn new(text: &'a str, whole: bool, limits: &'l Limits) -> Self {
+    fn new(text: &'a str, complete: bool, limits: &'l Limits) -> Self {
         Self {
             text,
             bytes: text.as_bytes(),
-            whole,
+            complete,
             at: 0,
             nodes_left: limits.max_nodes,
             max_depth: limits.max_depth.min(DEPTH_CEILING),
@@ -99,7 +99,7 @@ impl<'a, 'l> Reader<'a, 'l> {
         let outcome = match outcome {
             Err(Stop::Limit(fault)) => return Err(fault),
             Err(Stop::Grammar { offset, what }) => Err((offset, what)),
-            Ok(_) if !self.whole => Err((self.bytes.len(), "not utf-8")),
+            Ok(_) if !self.complete => Err((self.bytes.len(), "not utf-8")),
             Ok(value) => Ok(value),
         };
         if let Some(offset) = self.duplicate {
@@ -107,7 +107,7 @@ impl<'a, 'l> Reader<'a, 'l> {
         }
         match self.malformed.map_or(outcome, Err) {
             // If the text breaks off, the byte that broke it off is the fault.
-            Err((offset, _)) if !self.whole && offset >= self.bytes.len() => {
+            Err((offset, _)) if !self.complete && offset >= self.bytes.len() => {
                 Err(Fault::Malformed { offset, what: "not utf-8" })
             }
             Err((offset, what)) => Err(Fault::Malformed { offset, what }),

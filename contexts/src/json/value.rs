@@ -139,11 +139,11 @@ impl<'a> Object<'a> {
     /// sign (U+212A) to `k`. `known` holds ASCII names.
     #[must_use]
     pub fn case_variant_of<'k>(&self, known: &[&'k str]) -> Option<(&str, &'k str)> {
-        let found = |key: &str| known.iter().copied().find(|name| equal_but_for_case(key, name));
+        let matching = |key: &str| known.iter().copied().find(|name| equal_but_for_case(key, name));
         self.0
             .iter()
             .filter(|(key, _)| !known.contains(&key.as_ref()))
-            .find_map(|(key, _)| found(key).map(|name| (key.as_ref(), name)))
+            .find_map(|(key, _)| matching(key).map(|name| (key.as_ref(), name)))
     }
 
     /// The same object, with this text as the value of the named member, if it has one.
@@ -159,8 +159,8 @@ impl<'a> Object<'a> {
     /// The object as `serde_json` holds it, without the member of the given name if there is one.
     #[must_use]
     pub fn to_value_without(&self, name: Option<&str>) -> serde_json::Value {
-        let kept = self.0.iter().filter(|(key, _)| name != Some(key.as_ref()));
-        serde_json::Value::Object(kept.map(|(key, value)| (key.to_string(), value.to_value())).collect())
+        let members = self.0.iter().filter(|(key, _)| name != Some(key.as_ref()));
+        serde_json::Value::Object(members.map(|(key, value)| (key.to_string(), value.to_value())).collect())
     }
 }
 

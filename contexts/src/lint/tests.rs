@@ -69,7 +69,7 @@ fn verdict(old: &Value, new: &Value) -> Verdict {
 const RESULTS: &str = "/tasks/t/results";
 
 /// What is said of a member of results, beside that the results are a closed object.
-fn said(document: &Value) -> Vec<(String, &'static str)> {
+fn warnings_of(document: &Value) -> Vec<(String, &'static str)> {
     let mut all = rules(document);
     let closed = all.iter().position(|one| *one == (RESULTS.to_owned(), "closed-answer")).unwrap();
     all.remove(closed);
@@ -91,7 +91,7 @@ fn what_was_said_of_results_was_false() {
         ),
     ] {
         let (old, new) = (answer(0, &before, &json!({})), answer(1, &after, &json!({})));
-        assert_eq!((said(&old), verdict(&old, &new)), (vec![], Verdict::Compatible), "{before}");
+        assert_eq!((warnings_of(&old), verdict(&old, &new)), (vec![], Verdict::Compatible), "{before}");
         let (old, new) = (concept(before.clone()), concept(after));
         assert_eq!((rules(&old).len(), verdict(&old, &new)), (1, Verdict::Breaking), "{before}");
     }
@@ -182,7 +182,7 @@ fn each_rule_of_what_is_answered_speaks_of_a_step_that_breaks() {
         ),
     ] {
         let old = answer(0, &before, &beside);
-        assert_eq!(said(&old), [(place.to_owned(), rule)], "{before}");
+        assert_eq!(warnings_of(&old), [(place.to_owned(), rule)], "{before}");
         assert_eq!(verdict(&old, &answer(1, &after, &beside_after)), Verdict::Breaking, "{before}");
     }
 }

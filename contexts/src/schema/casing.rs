@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::fields::carries;
 use super::meter::charge_text;
-use super::pattern::words;
+use super::pattern::literal_texts;
 use super::source::{Source, branches, named, types};
 use super::{ContentFault, SchemaFault, SchemaLimits, pointer};
 use crate::case;
@@ -28,13 +28,13 @@ const TESTED: u8 = 2;
 /// is declared and all objects are open. Two equal casings refuse the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Casing {
-    places: Vec<Place>,
+    nodes: Vec<CasingNode>,
 }
 
 /// One place of an instance, with the numbers of the places inside. None where no name is declared further inside and all
 /// objects are open.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct CasingNode {
     /// The declared names, sorted, with the place inside each.
     names: Vec<(String, Option<usize>)>,
     /// The same names folded, sorted, with their index among the names.
@@ -59,7 +59,7 @@ struct Openness {
     listed: bool,
 }
 
-impl Place {
+impl CasingNode {
     /// The declared names with the place inside each.
     pub(crate) fn names(&self) -> impl Iterator<Item = (&str, Option<usize>)> {
         self.names.iter().map(|(name, inside)| (name.as_str(), *inside))
@@ -104,7 +104,7 @@ impl Place {
     }
 
     /// The declared name that is this one but for case.
-    fn twin(&self, name: &str) -> Option<&str> {
+    fn collision(&self, name: &str) -> Option<&str> {
         let folded = || name.chars().map(case::fold);
         let at = self.folded.binary_search_by(|(known, _)| known.chars().cmp(folded())).ok()?;
         let (_, which) = self.folded.get(at)?;
@@ -112,12 +112,12 @@ impl Place {
     }
 
     /// The places inside this one.
-    pub(crate) fn all_inside(&self) -> impl Iterator<Item = Option<usize>> {
+    pub(crate) fn children(&self) -> impl Iterator<Item = Option<usize>> {
         let names = self.names.iter().map(|(_, inside)| *inside);
         names.chain(self.prefix.iter().copied()).chain([self.rest, self.items])
     }
 
-    fn inside_mut(&mut self) -> impl Iterator<Item = &mut Option<usize>> {
+    fn children_mut(&mut self) -> impl Iterator<Item = &mut Option<usize>> {
         let names = self.names.iter_mut().map(|(_, inside)| inside);
         names.chain(&mut self.prefix).chain([&mut self.rest, &mut self.items])
     }
@@ -126,14 +126,14 @@ impl Place {
 impl Casing {
     /// Keeps only the twins for which `keep` holds, given the number of their place and the folded name.
     pub(crate) fn retain_watched(&mut self, mut keep: impl FnMut(usize, &str) -> bool) {
-        for (number, place) in self.places.iter_mut().enumerate() {
-            place.folded.retain(|(folded, _)| keep(number, folded));
+        for (number, node) in self.nodes.iter_mut().enumerate() {
+            node.folded.retain(|(folded, _)| keep(number, folded));
         }
     }
 
     /// A place by its number.
-    pub(crate) fn place(&self, number: usize) -> Option<&Place> {
-        self.places.get(number)
+    pub(crate) fn node(&self, number: usize) -> Option<&CasingNode> {
+        self.nodes.get(number)
     }
 
     /// Refuses, at every depth, a member whose name is not declared in its place and differs from one that is only in case (`docs/design/firewall.md` §1):
@@ -142,22 +142,27 @@ impl Casing {
     /// # Errors
     /// [`ContentFault`] with the rule `case` and the path of the declared name; items have no segment in it.
     pub(crate) fn conform(&self, object: &Object<'_>, without: Option<&str>) -> Result<(), ContentFault> {
-        self.place(0).map_or(Ok(()), |place| self.object(place, object, without))
+        self.node(0).map_or(Ok(()), |node| self.object(node, object, without))
     }
 
-    fn object(&self, place: &Place, object: &Object<'_>, without: Option<&str>) -> Result<(), ContentFault> {
+    fn object(
+        &self,
+        node: &CasingNode,
+        object: &Object<'_>,
+        without: Option<&str>,
+    ) -> Result<(), ContentFault> {
         for (name, value) in object.iter().filter(|(name, _)| Some(*name) != without) {
             if !charge_text(name) {
                 return Ok(());
             }
-            let known = place.names.binary_search_by(|(known, _)| known.as_str().cmp(name)).ok();
-            let inside = match known.and_then(|at| place.names.get(at)) {
+            let known = node.names.binary_search_by(|(known, _)| known.as_str().cmp(name)).ok();
+            let inside = match known.and_then(|at| node.names.get(at)) {
                 Some((_, inside)) => *inside,
-                None => match place.twin(name) {
+                None => match node.collision(name) {
                     Some(declared) => {
                         return Err(ContentFault { path: pointer(&[declared]), rule: "case".to_owned() });
                     }
-                    None => place.rest,
+                    None => node.rest,
                 },
             };
             self.value(inside, value).map_err(|mut fault| {
@@ -170,12 +175,12 @@ impl Casing {
     }
 
     fn value(&self, number: Option<usize>, value: &Json<'_>) -> Result<(), ContentFault> {
-        let place = number.and_then(|number| self.place(number)).filter(|place| place.leads);
-        let Some(place) = place else { return Ok(()) };
+        let node = number.and_then(|number| self.node(number)).filter(|node| node.leads);
+        let Some(node) = node else { return Ok(()) };
         match value {
-            Json::Object(object) => self.object(place, object, None),
+            Json::Object(object) => self.object(node, object, None),
             Json::Array(values) => values.iter().enumerate().try_for_each(|(index, value)| {
-                self.value(place.prefix.get(index).copied().unwrap_or(place.items), value)
+                self.value(node.prefix.get(index).copied().unwrap_or(node.items), value)
             }),
             _ => Ok(()),
         }
@@ -195,7 +200,7 @@ struct Looking<'d> {
 }
 
 /// Reads the casing of the shapes of one document, within one bound for all.
-pub(super) struct Places<'s, 'd> {
+pub(super) struct CasingReader<'s, 'd> {
     source: &'s Source<'d>,
     left: usize,
     limit: usize,
@@ -228,10 +233,10 @@ impl<'d> Shape<'d> {
     }
 }
 
-impl<'s, 'd> Places<'s, 'd> {
+impl<'s, 'd> CasingReader<'s, 'd> {
     pub(super) fn new(source: &'s Source<'d>, limits: &SchemaLimits) -> Self {
         let limit = limits.max_case_names;
-        Places { source, left: limit, limit, words: HashMap::new(), taking: HashMap::new() }
+        CasingReader { source, left: limit, limit, words: HashMap::new(), taking: HashMap::new() }
     }
 
     /// Names read so far, in all shapes, counted as often as schemas lead to them.
@@ -245,14 +250,14 @@ impl<'s, 'd> Places<'s, 'd> {
     /// [`SchemaFault::Limit`] if the document has more places, with the names in them, than allowed.
     pub(super) fn read(&mut self, schema: &'d Value) -> Result<Casing, SchemaFault> {
         let mut shape = Shape::default();
-        let mut whole = Looking::default();
-        self.enter(schema, HELD, &mut whole)?;
-        shape.number(whole);
-        let mut places = Vec::new();
-        while let Some(looking) = shape.waiting.get_mut(places.len()).map(std::mem::take) {
-            places.push(self.place(looking, &mut shape)?);
+        let mut root = Looking::default();
+        self.enter(schema, HELD, &mut root)?;
+        shape.number(root);
+        let mut nodes = Vec::new();
+        while let Some(looking) = shape.waiting.get_mut(nodes.len()).map(std::mem::take) {
+            nodes.push(self.node(looking, &mut shape)?);
         }
-        Ok(Casing { places: pruned(places) })
+        Ok(Casing { nodes: pruned(nodes) })
     }
 
     fn spend(&mut self, steps: usize) -> Result<(), SchemaFault> {
@@ -323,27 +328,27 @@ impl<'s, 'd> Places<'s, 'd> {
             .try_for_each(|part| self.look(part, TESTED, looking))
     }
 
-    fn place(&mut self, looking: Looking<'d>, shape: &mut Shape<'d>) -> Result<Place, SchemaFault> {
-        let mut place = Place { openness: openness(&looking), ..Place::default() };
+    fn node(&mut self, looking: Looking<'d>, shape: &mut Shape<'d>) -> Result<CasingNode, SchemaFault> {
+        let mut node = CasingNode { openness: openness(&looking), ..CasingNode::default() };
         let looking = looking.schemas;
         for name in self.declared(&looking)? {
             let inside = self.member(&looking, Some(&name))?;
-            place.names.push((name, shape.number(inside)));
+            node.names.push((name, shape.number(inside)));
         }
-        let folded = place.names.iter().enumerate().map(|(at, (name, _))| (case::folded(name), at));
-        place.folded = folded.collect();
-        place.folded.sort_unstable();
-        place.folded.dedup_by(|later, before| later.0 == before.0);
+        let folded = node.names.iter().enumerate().map(|(at, (name, _))| (case::folded(name), at));
+        node.folded = folded.collect();
+        node.folded.sort_unstable();
+        node.folded.dedup_by(|later, before| later.0 == before.0);
         let rest = self.member(&looking, None)?;
-        place.rest = shape.number(rest);
+        node.rest = shape.number(rest);
         let long = looking.values().map(|(map, _)| branches(map, "prefixItems").count()).max().unwrap_or(0);
         for index in 0..long {
             let item = self.item(&looking, Some(index))?;
-            place.prefix.push(shape.number(item));
+            node.prefix.push(shape.number(item));
         }
         let items = self.item(&looking, None)?;
-        place.items = shape.number(items);
-        Ok(place)
+        node.items = shape.number(items);
+        Ok(node)
     }
 
     /// The names that these schemas declare. Where other members may come, a name from a branch does not count beside a twin
@@ -357,14 +362,14 @@ impl<'s, 'd> Places<'s, 'd> {
             };
             named(map, "properties").for_each(|(name, _)| add(name, *firm));
             for (pattern, _) in named(map, "patternProperties") {
-                self.words(pattern).iter().for_each(|name| add(name, BRANCH.max(*firm)));
+                self.literal_names(pattern).iter().for_each(|name| add(name, BRANCH.max(*firm)));
             }
             for keyword in ["dependentRequired", "dependentSchemas"] {
                 named(map, keyword).for_each(|(name, _)| add(name, TESTED));
             }
             let depending = named(map, "dependentRequired").filter_map(|(_, list)| list.as_array()).flatten();
-            let asked = branches(map, "required").chain(depending).filter_map(Value::as_str);
-            asked.for_each(|name| add(name, TESTED));
+            let required = branches(map, "required").chain(depending).filter_map(Value::as_str);
+            required.for_each(|name| add(name, TESTED));
         }
         self.spend(names.len())?;
         if looking.values().any(|(map, _)| carries(map)) {
@@ -388,7 +393,7 @@ impl<'s, 'd> Places<'s, 'd> {
                 self.enter(schema, *firm, &mut inside)?;
             }
             for (pattern, schema) in named(map, "patternProperties") {
-                let words = self.words(pattern);
+                let words = self.literal_names(pattern);
                 let fits = name.is_some_and(|name| words.iter().any(|word| word == name));
                 let open = words.is_empty();
                 listed |= fits;
@@ -420,32 +425,32 @@ impl<'s, 'd> Places<'s, 'd> {
     }
 
     /// The names that a pattern spells out; none if it fits others too.
-    fn words(&mut self, pattern: &'d str) -> &[String] {
-        self.words.entry(pattern).or_insert_with(|| words(pattern))
+    fn literal_names(&mut self, pattern: &'d str) -> &[String] {
+        self.words.entry(pattern).or_insert_with(|| literal_texts(pattern))
     }
 }
 
 /// The places without edges to places where no name is declared further inside and every object is open.
-fn pruned(mut places: Vec<Place>) -> Vec<Place> {
-    let leads = leading(&places, |place| !place.names.is_empty());
-    let kept = leading(&places, |place| !place.names.is_empty() || place.openness.bounded);
-    if kept.first() != Some(&true) {
+fn pruned(mut nodes: Vec<CasingNode>) -> Vec<CasingNode> {
+    let leads = leading(&nodes, |node| !node.names.is_empty());
+    let retained = leading(&nodes, |node| !node.names.is_empty() || node.openness.bounded);
+    if retained.first() != Some(&true) {
         return Vec::new();
     }
-    for (place, leads) in places.iter_mut().zip(leads) {
-        place.leads = leads;
-        place.inside_mut().for_each(|inside| *inside = inside.filter(|to| kept.get(*to) == Some(&true)));
+    for (node, leads) in nodes.iter_mut().zip(leads) {
+        node.leads = leads;
+        node.children_mut().for_each(|inside| *inside = inside.filter(|to| retained.get(*to) == Some(&true)));
     }
-    places
+    nodes
 }
 
 /// The places for which `is` holds, or that lead to such a place.
-fn leading(places: &[Place], is: impl Fn(&Place) -> bool) -> Vec<bool> {
-    let mut leads: Vec<bool> = places.iter().map(is).collect();
+fn leading(nodes: &[CasingNode], is: impl Fn(&CasingNode) -> bool) -> Vec<bool> {
+    let mut leads: Vec<bool> = nodes.iter().map(is).collect();
     loop {
         let mut changed = false;
-        for (number, place) in places.iter().enumerate().rev() {
-            let inside = place.all_inside().flatten().any(|to| leads.get(to) == Some(&true));
+        for (number, node) in nodes.iter().enumerate().rev() {
+            let inside = node.children().flatten().any(|to| leads.get(to) == Some(&true));
             if let Some(known) = leads.get_mut(number).filter(|known| inside && !**known) {
                 *known = true;
                 changed = true;

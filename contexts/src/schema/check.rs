@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::fault::Located;
+use super::fault::LocatedFault;
 use super::matcher::Matchers;
 use super::source::{Source, in_place};
 use super::vocabulary::{FORMATS, Holds, demand, is_test, keyword};
@@ -23,7 +23,7 @@ pub(super) const MAX_FAULTS: usize = 256;
 
 /// The position of a schema.
 #[derive(Clone, Copy)]
-struct Place {
+struct SchemaPosition {
     /// The schema of a concept: the only one with `x-performatives`.
     concept: bool,
     /// Inside `not`, `if`, `contains` or `propertyNames`: it tests, and its demands need not hold of content.
@@ -38,10 +38,10 @@ pub(super) struct Checker<'s, 'd> {
     path: Vec<String>,
     patterns: usize,
     depths: HashMap<String, usize>,
-    faults: Vec<Located>,
+    faults: Vec<LocatedFault>,
 }
 
-type Checked = Result<(), Located>;
+type Checked = Result<(), LocatedFault>;
 
 impl<'s, 'd> Checker<'s, 'd> {
     pub(super) fn new(source: &'s Source<'d>, matchers: &'s Matchers) -> Self {
@@ -53,11 +53,11 @@ impl<'s, 'd> Checker<'s, 'd> {
     /// Checks the schema at `path`, with all below it; `concept` if it is the schema of a concept.
     pub(super) fn schema(&mut self, schema: &Value, path: &[&str], concept: bool) {
         self.path = path.iter().map(|segment| (*segment).to_owned()).collect();
-        self.visit(schema, Place { concept, test: false });
+        self.visit(schema, SchemaPosition { concept, test: false });
     }
 
     /// Every fault of the schemas checked so far, in their order, at most [`MAX_FAULTS`].
-    pub(super) fn faults(self) -> Vec<Located> {
+    pub(super) fn faults(self) -> Vec<LocatedFault> {
         self.faults
     }
 
@@ -69,11 +69,11 @@ impl<'s, 'd> Checker<'s, 'd> {
         }
     }
 
-    fn fail<T>(&self, fault: SchemaFault) -> Result<T, Located> {
-        Err(Located { path: pointer(&self.path), fault })
+    fn fail<T>(&self, fault: SchemaFault) -> Result<T, LocatedFault> {
+        Err(LocatedFault { path: pointer(&self.path), fault })
     }
 
-    fn must<T>(&self, keyword: &str, must: &'static str) -> Result<T, Located> {
+    fn must<T>(&self, keyword: &str, must: &'static str) -> Result<T, LocatedFault> {
         self.fail(SchemaFault::KeywordValue { keyword: keyword.to_owned(), must })
     }
 
@@ -81,19 +81,19 @@ impl<'s, 'd> Checker<'s, 'd> {
         if count > limit { self.fail(SchemaFault::Limit { what, limit: limit as u64 }) } else { Ok(()) }
     }
 
-    fn below(&mut self, segments: &[&str], schema: &Value, place: Place) {
+    fn below(&mut self, segments: &[&str], schema: &Value, position: SchemaPosition) {
         self.path.extend(segments.iter().map(|segment| (*segment).to_owned()));
-        self.visit(schema, place);
+        self.visit(schema, position);
         self.path.truncate(self.path.len().saturating_sub(segments.len()));
     }
 
-    fn visit(&mut self, schema: &Value, place: Place) {
+    fn visit(&mut self, schema: &Value, position: SchemaPosition) {
         let (depth, before) = (self.path.len(), self.faults.len());
         let checked = match schema {
             Value::Bool(_) => Ok(()),
             Value::Object(map) => {
                 for (name, value) in map {
-                    let checked = self.keyword(map, name, value, place);
+                    let checked = self.keyword(map, name, value, position);
                     self.note(checked);
                     self.path.truncate(depth);
                 }
@@ -109,8 +109,14 @@ impl<'s, 'd> Checker<'s, 'd> {
         }
     }
 
-    fn keyword(&mut self, map: &Map<String, Value>, name: &str, value: &Value, place: Place) -> Checked {
-        let below = Place { concept: false, test: place.test || is_test(name) };
+    fn keyword(
+        &mut self,
+        map: &Map<String, Value>,
+        name: &str,
+        value: &Value,
+        position: SchemaPosition,
+    ) -> Checked {
+        let below = SchemaPosition { concept: false, test: position.test || is_test(name) };
         match keyword(name) {
             None => {
                 let keyword = name.chars().take(64).collect();
@@ -130,16 +136,18 @@ impl<'s, 'd> Checker<'s, 'd> {
                 Some(Err(fault)) => self.fail(fault),
                 None => self.must(name, "a string"),
             },
-            Some(Holds::FreeText | Holds::CodeList) if place.test => self.fail(SchemaFault::RefusedKeyword {
-                keyword: name.to_owned(),
-                why: "inside `not`, `if`, `contains` and `propertyNames` it has no meaning",
-            }),
+            Some(Holds::FreeText | Holds::CodeList) if position.test => {
+                self.fail(SchemaFault::RefusedKeyword {
+                    keyword: name.to_owned(),
+                    why: "inside `not`, `if`, `contains` and `propertyNames` it has no meaning",
+                })
+            }
             Some(Holds::FreeText) => self.free_text(map, value),
             Some(Holds::CodeList) => match value.as_str() {
                 Some(list) if self.source.codes.contains_key(list) => self.string_only(map, name),
                 _ => self.fail(SchemaFault::UnknownCodeList),
             },
-            Some(Holds::Performatives) if !place.concept => self.fail(SchemaFault::RefusedKeyword {
+            Some(Holds::Performatives) if !position.concept => self.fail(SchemaFault::RefusedKeyword {
                 keyword: name.to_owned(),
                 why: "it stands on the schema of a concept; a task has `performatives`",
             }),
@@ -147,17 +155,17 @@ impl<'s, 'd> Checker<'s, 'd> {
         }
     }
 
-    fn schemas(&mut self, name: &str, value: &Value, place: Place) -> Checked {
+    fn schemas(&mut self, name: &str, value: &Value, position: SchemaPosition) -> Checked {
         let Some(list) = value.as_array().filter(|list| !list.is_empty()) else {
             return self.must(name, "a list of schemas, not empty");
         };
         for (index, schema) in list.iter().enumerate() {
-            self.below(&[name, &index.to_string()], schema, place);
+            self.below(&[name, &index.to_string()], schema, position);
         }
         Ok(())
     }
 
-    fn named_schemas(&mut self, name: &str, value: &Value, place: Place) -> Checked {
+    fn named_schemas(&mut self, name: &str, value: &Value, position: SchemaPosition) -> Checked {
         let Some(map) = value.as_object() else {
             return self.must(name, "an object of schemas");
         };
@@ -169,7 +177,7 @@ impl<'s, 'd> Checker<'s, 'd> {
             if name == "patternProperties" {
                 self.pattern(name, key)?;
             }
-            self.below(&[name, key], schema, place);
+            self.below(&[name, key], schema, position);
         }
         Ok(())
     }
@@ -184,7 +192,7 @@ impl<'s, 'd> Checker<'s, 'd> {
             if keyword == "patternProperties" {
                 path.extend([keyword.to_owned(), pattern.to_owned()]);
             }
-            Located { path: pointer(&path), fault }
+            LocatedFault { path: pointer(&path), fault }
         })
     }
 

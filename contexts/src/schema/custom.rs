@@ -12,7 +12,7 @@ use super::node::{Node, Tree};
 use super::source::count;
 use crate::json::Number;
 
-type Made<'a> = Result<Box<dyn for<'i> Keyword<'i, Tree>>, ValidationError<'a>>;
+type KeywordResult<'a> = Result<Box<dyn for<'i> Keyword<'i, Tree>>, ValidationError<'a>>;
 
 /// A keyword that is a predicate. Its error is empty: path and name of the keyword are added around it.
 struct Rule<P>(P);
@@ -31,14 +31,18 @@ where
 }
 
 /// `x-free-text: true`.
-pub(super) fn free_text<'a>(_: &'a Map<String, Value>, _: &'a Value, _: Location) -> Made<'a> {
+pub(super) fn free_text<'a>(_: &'a Map<String, Value>, _: &'a Value, _: Location) -> KeywordResult<'a> {
     Ok(Box::new(Rule(|node: Node<'_>| {
         node.str().is_none_or(|text| charge_text(text) && !text.chars().any(is_refused))
     })))
 }
 
 /// `pattern`. Skips a text that `maxLength` refuses anyway, so that a match costs no more than the document's bound.
-pub(super) fn pattern<'a>(matchers: &Matchers, schema: &'a Map<String, Value>, value: &'a Value) -> Made<'a> {
+pub(super) fn pattern<'a>(
+    matchers: &Matchers,
+    schema: &'a Map<String, Value>,
+    value: &'a Value,
+) -> KeywordResult<'a> {
     let matcher = value.as_str().and_then(|pattern| matchers.get(pattern));
     let matcher = matcher.ok_or_else(|| ValidationError::custom("no pattern"))?;
     let most = most_bytes(schema).and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
@@ -90,7 +94,7 @@ impl Codes {
 const LOOKS_A_CODE: u64 = 100;
 
 /// `x-code-list`, by its name.
-pub(super) fn code_list<'a>(lists: &Codes, name: &'a Value) -> Made<'a> {
+pub(super) fn code_list<'a>(lists: &Codes, name: &'a Value) -> KeywordResult<'a> {
     let codes = name.as_str().and_then(|name| lists.0.get(name)).map(Arc::clone);
     let codes = codes.ok_or_else(|| ValidationError::custom("names no code list"))?;
     Ok(Box::new(Rule(move |node: Node<'_>| {
@@ -101,7 +105,7 @@ pub(super) fn code_list<'a>(lists: &Codes, name: &'a Value) -> Made<'a> {
 }
 
 /// `multipleOf`.
-pub(super) fn multiple_of<'a>(_: &'a Map<String, Value>, value: &'a Value, _: Location) -> Made<'a> {
+pub(super) fn multiple_of<'a>(_: &'a Map<String, Value>, value: &'a Value, _: Location) -> KeywordResult<'a> {
     let text = value.to_string();
     let Some((digits, exponent)) = Number::parse(&text).ok().map(|number| number.significand()) else {
         return Err(ValidationError::custom("not a number within bounds"));

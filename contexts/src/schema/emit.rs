@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::fault::Located;
+use super::fault::LocatedFault;
 use super::pattern::dots_spelt_out;
 use super::source::{Source, branches, count, named, types};
 use super::{SchemaFault, SchemaLimits, check::pointer};
@@ -64,7 +64,7 @@ impl Mode {
     }
 }
 
-type Emitted = Result<Value, Located>;
+type Emitted = Result<Value, LocatedFault>;
 
 /// Emits the schemas of one document; definitions are emitted when they are first referred to.
 pub(super) struct Emitter<'s, 'd> {
@@ -77,23 +77,23 @@ pub(super) struct Emitter<'s, 'd> {
     /// True inside `if`, which may test for an object that no value fits.
     testing: bool,
     /// Faults of closing, where they are kept instead of ending the work.
-    kept: Option<Vec<Located>>,
+    collected: Option<Vec<LocatedFault>>,
 }
 
 impl<'s, 'd> Emitter<'s, 'd> {
     pub(super) fn new(source: &'s Source<'d>, limits: &'s SchemaLimits) -> Self {
         let (done, wanted, path) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Emitter { source, limits, done, wanted, path, nodes: 0, testing: false, kept: None }
+        Emitter { source, limits, done, wanted, path, nodes: 0, testing: false, collected: None }
     }
 
     /// The same, which goes on after a fault of closing.
     pub(super) fn keeping_faults(self) -> Self {
-        Emitter { kept: Some(Vec::new()), ..self }
+        Emitter { collected: Some(Vec::new()), ..self }
     }
 
     /// The faults that were kept.
-    pub(super) fn faults(self) -> Vec<Located> {
-        self.kept.unwrap_or_default()
+    pub(super) fn faults(self) -> Vec<LocatedFault> {
+        self.collected.unwrap_or_default()
     }
 
     /// The closed form of the schema at `path`.
@@ -104,7 +104,7 @@ impl<'s, 'd> Emitter<'s, 'd> {
             let target = self
                 .source
                 .resolve(&reference)
-                .map_err(|fault| Located { path: pointer(&self.path), fault })?;
+                .map_err(|fault| LocatedFault { path: pointer(&self.path), fault })?;
             self.path = reference.trim_start_matches("#/").split('/').map(str::to_owned).collect();
             self.testing = testing;
             let emitted = self.emit(target, mode)?;
@@ -119,8 +119,8 @@ impl<'s, 'd> Emitter<'s, 'd> {
         self.done
     }
 
-    fn fail<T>(&self, fault: SchemaFault) -> Result<T, Located> {
-        Err(Located { path: pointer(&self.path), fault })
+    fn fail<T>(&self, fault: SchemaFault) -> Result<T, LocatedFault> {
+        Err(LocatedFault { path: pointer(&self.path), fault })
     }
 
     fn emit(&mut self, schema: &Value, mode: Mode) -> Emitted {
@@ -167,7 +167,7 @@ impl<'s, 'd> Emitter<'s, 'd> {
                 return Ok(Value::Bool(true));
             }
             let closed = self.close(schema, map, &mut out);
-            match (closed, &mut self.kept) {
+            match (closed, &mut self.collected) {
                 (Err(fault), Some(kept)) => kept.push(fault),
                 (closed, _) => closed?,
             }
@@ -182,7 +182,7 @@ impl<'s, 'd> Emitter<'s, 'd> {
         mode: Mode,
         out: &mut Map<String, Value>,
         besides: &mut Vec<Value>,
-    ) -> Result<(), Located> {
+    ) -> Result<(), LocatedFault> {
         let emitted = match name {
             "properties" => self.named(value, mode.inside())?,
             "patternProperties" => by_patterns(self.named(value, mode.inside())?),
@@ -237,7 +237,7 @@ impl<'s, 'd> Emitter<'s, 'd> {
         map: &Map<String, Value>,
         mode: Mode,
         out: &mut Map<String, Value>,
-    ) -> Result<(), Located> {
+    ) -> Result<(), LocatedFault> {
         let Some(condition) = map.get("if") else { return Ok(()) };
         let plain = self.emit(condition, Mode::Plain)?;
         let mut then = map.get("then").map(|schema| self.emit(schema, mode.part())).transpose()?;
@@ -275,7 +275,7 @@ impl<'s, 'd> Emitter<'s, 'd> {
     }
 
     /// Refuses a closed object that requires a member without naming it: no value would fit.
-    fn declared(&self, map: &Map<String, Value>, out: &Map<String, Value>) -> Result<(), Located> {
+    fn declared(&self, map: &Map<String, Value>, out: &Map<String, Value>) -> Result<(), LocatedFault> {
         let mut required = branches(map, "required").filter_map(Value::as_str);
         match required.find(|name| named(out, "properties").all(|(known, _)| known != name)) {
             Some(name) if is_closed(map) => {
@@ -305,7 +305,7 @@ impl<'s, 'd> Emitter<'s, 'd> {
         schema: &Value,
         map: &Map<String, Value>,
         out: &mut Map<String, Value>,
-    ) -> Result<(), Located> {
+    ) -> Result<(), LocatedFault> {
         let taken = self.source.types(schema);
         if taken & types::ARRAY != 0 && !self.source.guards_arrays(schema) {
             out.insert("items".to_owned(), Value::Bool(true));

@@ -128,7 +128,7 @@ impl std::error::Error for SchemaFault {}
 
 /// A fault and its location in the document.
 #[derive(Debug)]
-pub(crate) struct Located {
+pub(crate) struct LocatedFault {
     pub(crate) path: String,
     pub(crate) fault: SchemaFault,
 }

@@ -21,8 +21,8 @@ const CARRIERS: [&str; 5] = ["patternProperties", "if", "then", "else", "depende
 /// The values that a schema takes, in terms that a policy can use.
 pub(super) fn describe(source: &Source<'_>, schema: &Value) -> FieldType {
     let mut unfolding = Unfolding::new(source);
-    let found = unfolding.kind(schema, types::ALL);
-    if unfolding.budget == 0 { FieldType::Opaque } else { found }
+    let kind = unfolding.kind(schema, types::ALL);
+    if unfolding.budget == 0 { FieldType::Opaque } else { kind }
 }
 
 /// The members that the schema names, demands in no instance without a condition, and takes with some value but never with
@@ -102,7 +102,7 @@ impl<'v> Unfolding<'_, 'v> {
         let Some(facts) = self.facts(schema) else { return FieldType::Opaque };
         let taken = self.source.types(schema) & limit;
         let present = taken & !types::NULL;
-        let found = match present {
+        let field_type = match present {
             types::OBJECT => match self.members(facts) {
                 Some(members) if !members.is_empty() => FieldType::Record(members),
                 _ => FieldType::Opaque,
@@ -110,10 +110,10 @@ impl<'v> Unfolding<'_, 'v> {
             0 => FieldType::Opaque,
             _ => self.value(facts, present),
         };
-        if taken == present || found == FieldType::Opaque {
-            found
+        if taken == present || field_type == FieldType::Opaque {
+            field_type
         } else {
-            FieldType::Nullable(Box::new(found))
+            FieldType::Nullable(Box::new(field_type))
         }
     }
 
@@ -253,9 +253,9 @@ impl<'v> Unfolding<'_, 'v> {
         }
         let before = self.targets.len();
         self.targets.extend(references.iter().cloned());
-        let found = self.facts(branch).and_then(|facts| self.members(facts));
+        let members = self.facts(branch).and_then(|facts| self.members(facts));
         self.targets.truncate(before);
-        found
+        members
     }
 
     fn inside(&mut self, references: &[String], schema: &'v Value, limit: u8) -> FieldType {

@@ -10,7 +10,7 @@ use crate::json::{Json, Object};
 
 /// Places of one subschema, by indices.
 #[derive(Debug, Default)]
-struct Place {
+struct TextNode {
     text: bool,
     takes: Takes,
     in_place: Vec<usize>,
@@ -46,7 +46,7 @@ struct Merged {
 /// All places of a document.
 #[derive(Debug)]
 pub(super) struct FreeTextMap {
-    places: Vec<Merged>,
+    nodes: Vec<Merged>,
 }
 
 /// Free text of one shape.
@@ -62,7 +62,7 @@ impl FreeText {
     }
 
     /// True if a string that is not empty stands where the schema has free text, or if telling takes too many looks.
-    pub(crate) fn found_in(&self, instance: &Object<'_>) -> bool {
+    pub(crate) fn is_in(&self, instance: &Object<'_>) -> bool {
         let mut search = Search { map: &self.map, looks: LOOKS, sum: None };
         search.object(&[self.root], instance) || search.looks == 0
     }
@@ -84,7 +84,7 @@ impl FreeText {
 
     /// The view of a whole instance.
     pub(crate) fn view(&self) -> View<'_> {
-        View { map: &self.map, places: BTreeSet::from([self.root]), open: false }
+        View { map: &self.map, nodes: BTreeSet::from([self.root]), open: false }
     }
 }
 
@@ -92,66 +92,66 @@ impl FreeText {
 #[derive(Debug, Clone)]
 pub(crate) struct View<'m> {
     map: &'m FreeTextMap,
-    places: BTreeSet<usize>,
+    nodes: BTreeSet<usize>,
     /// A schema around it takes any value.
     open: bool,
 }
 
 impl<'m> View<'m> {
     fn merged(&self) -> impl Iterator<Item = &'m Merged> {
-        self.places.iter().filter_map(|place| self.map.places.get(*place))
+        self.nodes.iter().filter_map(|node| self.map.nodes.get(*node))
     }
 
     /// The key that identifies it within the document.
     pub(crate) fn key(&self) -> (BTreeSet<usize>, bool) {
-        (self.places.clone(), self.open)
+        (self.nodes.clone(), self.open)
     }
 
     /// Returns true if a string is free text here.
     pub(crate) fn is_text(&self) -> bool {
-        self.merged().any(|place| place.text)
+        self.merged().any(|node| node.text)
     }
 
     /// Returns true if free text may stand here or further inside.
     pub(crate) fn leads(&self) -> bool {
-        self.merged().any(|place| place.leads)
+        self.merged().any(|node| node.leads)
     }
 
     /// Returns true if no value can stand here.
     pub(crate) fn is_nothing(&self) -> bool {
-        !self.open && self.merged().all(|place| place.never)
+        !self.open && self.merged().all(|node| node.never)
     }
 
     /// The members that are named here.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'m str> {
-        self.merged().flat_map(|place| place.properties.keys().map(String::as_str))
+        self.merged().flat_map(|node| node.properties.keys().map(String::as_str))
     }
 
     /// The view of a member; without a name, of a member that no schema names.
     pub(crate) fn member(&self, name: Option<&str>) -> Self {
-        let of = |place: &'m Merged| {
-            let named = name.and_then(|name| place.properties.get(name)).into_iter().flatten();
-            named.chain(&place.others).copied()
+        let of = |node: &'m Merged| {
+            let named = name.and_then(|name| node.properties.get(name)).into_iter().flatten();
+            named.chain(&node.others).copied()
         };
         self.inside(self.merged().flat_map(of).collect(), false)
     }
 
     /// The view of any item. A schema without a demand on items takes all.
     pub(crate) fn item(&self) -> Self {
-        let places: BTreeSet<usize> = self.merged().flat_map(|place| place.items.iter().copied()).collect();
-        let free = places.is_empty();
-        self.inside(places, free)
+        let nodes: BTreeSet<usize> = self.merged().flat_map(|node| node.items.iter().copied()).collect();
+        let free = nodes.is_empty();
+        self.inside(nodes, free)
     }
 
-    fn inside(&self, places: BTreeSet<usize>, free: bool) -> Self {
-        let open = free || self.open || self.merged().any(|place| place.open);
-        Self { map: self.map, places, open }
+    fn inside(&self, nodes: BTreeSet<usize>, free: bool) -> Self {
+        let open = free || self.open || self.merged().any(|node| node.open);
+        Self { map: self.map, nodes, open }
     }
 }
 
 impl FreeTextMap {
-    fn leading<'m, 'p>(&'m self, places: &'p [usize]) -> impl Iterator<Item = &'m Merged> + use<'m, 'p> {
-        places.iter().filter_map(|place| self.places.get(*place)).filter(|place| place.leads)
+    fn leading<'m, 'p>(&'m self, nodes: &'p [usize]) -> impl Iterator<Item = &'m Merged> + use<'m, 'p> {
+        nodes.iter().filter_map(|node| self.nodes.get(*node)).filter(|node| node.leads)
     }
 }
 
@@ -168,38 +168,38 @@ struct Search<'m> {
 
 impl<'m> Search<'m> {
     /// Returns true when the search may end.
-    fn object(&mut self, places: &[usize], object: &Object<'_>) -> bool {
+    fn object(&mut self, nodes: &[usize], object: &Object<'_>) -> bool {
         let map = self.map;
-        let leading: Vec<&'m Merged> = map.leading(places).collect();
+        let leading: Vec<&'m Merged> = map.leading(nodes).collect();
         !leading.is_empty()
             && object.iter().any(|(name, value)| {
-                let inside = |place: &'m Merged| {
-                    place.properties.get(name).into_iter().flatten().chain(&place.others).copied()
+                let inside = |node: &'m Merged| {
+                    node.properties.get(name).into_iter().flatten().chain(&node.others).copied()
                 };
-                self.value(once_each(leading.iter().flat_map(|place| inside(place))), value)
+                self.value(once_each(leading.iter().flat_map(|node| inside(node))), value)
             })
     }
 
-    fn value(&mut self, places: Vec<usize>, value: &Json<'_>) -> bool {
-        if places.is_empty() {
+    fn value(&mut self, nodes: Vec<usize>, value: &Json<'_>) -> bool {
+        if nodes.is_empty() {
             return false;
         }
-        self.looks = self.looks.saturating_add(LOOKS_A_VALUE).saturating_sub(places.len());
+        self.looks = self.looks.saturating_add(LOOKS_A_VALUE).saturating_sub(nodes.len());
         if self.looks == 0 {
             return true;
         }
         let map = self.map;
         match value {
-            Json::String(text) if map.leading(&places).any(|place| place.text) => match &mut self.sum {
+            Json::String(text) if map.leading(&nodes).any(|node| node.text) => match &mut self.sum {
                 None => !text.is_empty(),
                 Some(sum) => {
                     *sum = sum.saturating_add(text.chars().count() as u64);
                     false
                 }
             },
-            Json::Object(object) => self.object(&places, object),
+            Json::Object(object) => self.object(&nodes, object),
             Json::Array(items) => {
-                let inside = once_each(map.leading(&places).flat_map(|place| place.items.iter().copied()));
+                let inside = once_each(map.leading(&nodes).flat_map(|node| node.items.iter().copied()));
                 items.iter().any(|item| self.value(inside.clone(), item))
             }
             _ => false,
@@ -211,11 +211,11 @@ impl<'m> Search<'m> {
 const LOOKS_A_VALUE: usize = 8;
 
 /// The places in order, each once.
-fn once_each(places: impl Iterator<Item = usize>) -> Vec<usize> {
-    let mut places: Vec<usize> = places.collect();
-    places.sort_unstable();
-    places.dedup();
-    places
+fn once_each(nodes: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut nodes: Vec<usize> = nodes.collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    nodes
 }
 
 fn characters_of_members(object: &Object<'_>) -> u64 {
@@ -232,37 +232,37 @@ fn characters(value: &Json<'_>) -> u64 {
 }
 
 /// Collects the places of a document, shape by shape.
-pub(super) struct Places<'s, 'd> {
+pub(super) struct FreeTextReader<'s, 'd> {
     source: &'s Source<'d>,
-    places: Vec<Place>,
+    nodes: Vec<TextNode>,
     known: HashMap<String, usize>,
     waiting: Vec<(usize, &'d Value)>,
 }
 
-impl<'s, 'd> Places<'s, 'd> {
+impl<'s, 'd> FreeTextReader<'s, 'd> {
     pub(super) fn new(source: &'s Source<'d>) -> Self {
-        Places { source, places: Vec::new(), known: HashMap::new(), waiting: Vec::new() }
+        FreeTextReader { source, nodes: Vec::new(), known: HashMap::new(), waiting: Vec::new() }
     }
 
     /// Adds the schema of a shape and answers its place.
     pub(super) fn add(&mut self, schema: &'d Value) -> usize {
-        let root = self.place(schema);
+        let root = self.add_node(schema);
         while let Some((index, schema)) = self.waiting.pop() {
-            let place = match schema {
+            let node = match schema {
                 Value::Object(map) => self.read(schema, map),
-                Value::Bool(false) => Place { takes: Takes::Nothing, ..Place::default() },
-                _ => Place { takes: Takes::Anything, ..Place::default() },
+                Value::Bool(false) => TextNode { takes: Takes::Nothing, ..TextNode::default() },
+                _ => TextNode { takes: Takes::Anything, ..TextNode::default() },
             };
-            if let Some(slot) = self.places.get_mut(index) {
-                *slot = place;
+            if let Some(slot) = self.nodes.get_mut(index) {
+                *slot = node;
             }
         }
         root
     }
 
-    fn place(&mut self, schema: &'d Value) -> usize {
-        let index = self.places.len();
-        self.places.push(Place::default());
+    fn add_node(&mut self, schema: &'d Value) -> usize {
+        let index = self.nodes.len();
+        self.nodes.push(TextNode::default());
         self.waiting.push((index, schema));
         index
     }
@@ -272,47 +272,47 @@ impl<'s, 'd> Places<'s, 'd> {
             return Some(*known);
         }
         let schema = self.source.resolve(reference).ok()?;
-        let index = self.place(schema);
+        let index = self.add_node(schema);
         self.known.insert(reference.to_owned(), index);
         Some(index)
     }
 
-    fn read(&mut self, schema: &Value, map: &'d Map<String, Value>) -> Place {
+    fn read(&mut self, schema: &Value, map: &'d Map<String, Value>) -> TextNode {
         let takes = if self.source.opens(schema) { Takes::Anything } else { Takes::Some };
         let text = map.get("x-free-text") == Some(&Value::Bool(true));
-        let mut place = Place { text, takes, ..Place::default() };
-        place.in_place = in_place(map).map(|schema| self.place(schema)).collect();
+        let mut node = TextNode { text, takes, ..TextNode::default() };
+        node.in_place = in_place(map).map(|schema| self.add_node(schema)).collect();
         if let Some(Value::String(reference)) = map.get("$ref") {
-            place.in_place.extend(self.target(reference));
+            node.in_place.extend(self.target(reference));
         }
-        place.properties =
-            named(map, "properties").map(|(name, schema)| (name.clone(), self.place(schema))).collect();
-        place.others = named(map, "patternProperties").map(|(_, schema)| self.place(schema)).collect();
+        node.properties =
+            named(map, "properties").map(|(name, schema)| (name.clone(), self.add_node(schema))).collect();
+        node.others = named(map, "patternProperties").map(|(_, schema)| self.add_node(schema)).collect();
         for keyword in ["additionalProperties", "unevaluatedProperties"] {
-            place.others.extend(map.get(keyword).map(|schema| self.place(schema)));
+            node.others.extend(map.get(keyword).map(|schema| self.add_node(schema)));
         }
-        place.items = branches(map, "prefixItems").map(|schema| self.place(schema)).collect();
-        place.items.extend(map.get("items").map(|schema| self.place(schema)));
-        place
+        node.items = branches(map, "prefixItems").map(|schema| self.add_node(schema)).collect();
+        node.items.extend(map.get("items").map(|schema| self.add_node(schema)));
+        node
     }
 
     /// Merges the places of each value and marks those that lead to text.
     pub(super) fn finish(self) -> FreeTextMap {
-        let mut places: Vec<Merged> = (0..self.places.len()).map(|index| self.merged(index)).collect();
+        let mut nodes: Vec<Merged> = (0..self.nodes.len()).map(|index| self.merged(index)).collect();
         loop {
-            let leading: Vec<bool> = places.iter().map(|place| place.leads).collect();
+            let leading: Vec<bool> = nodes.iter().map(|node| node.leads).collect();
             let leads = |indices: &[usize]| indices.iter().any(|index| leading.get(*index) == Some(&true));
             let mut changed = false;
-            for place in &mut places {
-                let now = place.leads
-                    || leads(&place.others)
-                    || leads(&place.items)
-                    || place.properties.values().any(|inside| leads(inside));
-                changed |= now != place.leads;
-                place.leads = now;
+            for node in &mut nodes {
+                let now = node.leads
+                    || leads(&node.others)
+                    || leads(&node.items)
+                    || node.properties.values().any(|inside| leads(inside));
+                changed |= now != node.leads;
+                node.leads = now;
             }
             if !changed {
-                return FreeTextMap { places };
+                return FreeTextMap { nodes };
             }
         }
     }
@@ -322,17 +322,17 @@ impl<'s, 'd> Places<'s, 'd> {
         let mut seen = Vec::new();
         let mut open = vec![index];
         while let Some(index) = open.pop() {
-            let Some(place) = self.places.get(index).filter(|_| !seen.contains(&index)) else { continue };
+            let Some(node) = self.nodes.get(index).filter(|_| !seen.contains(&index)) else { continue };
             seen.push(index);
-            merged.text |= place.text;
-            merged.open |= place.takes == Takes::Anything;
-            merged.never |= place.takes == Takes::Nothing && seen.len() == 1;
-            for (name, inside) in &place.properties {
+            merged.text |= node.text;
+            merged.open |= node.takes == Takes::Anything;
+            merged.never |= node.takes == Takes::Nothing && seen.len() == 1;
+            for (name, inside) in &node.properties {
                 merged.properties.entry(name.clone()).or_default().push(*inside);
             }
-            merged.others.extend(&place.others);
-            merged.items.extend(&place.items);
-            open.extend(&place.in_place);
+            merged.others.extend(&node.others);
+            merged.items.extend(&node.items);
+            open.extend(&node.in_place);
         }
         merged.leads = merged.text;
         merged

@@ -111,11 +111,11 @@ fn table(nfa: &NFA, bytes: usize) -> Option<dense::DFA<Vec<u32>>> {
 /// The patterns of one document by their text, dots spelt out, each compiled at its first use.
 #[derive(Debug, Clone)]
 pub(crate) struct Matchers {
-    known: Arc<Mutex<Known>>,
+    known: Arc<Mutex<MatcherCache>>,
     limits: SchemaLimits,
 }
 
-type Known = BTreeMap<String, Option<Arc<Matcher>>>;
+type MatcherCache = BTreeMap<String, Option<Arc<Matcher>>>;
 
 impl Matchers {
     /// None yet; each is compiled within these limits.

@@ -51,7 +51,7 @@ pub struct WorkBudget {
 
 /// The budget is spent: the content was not judged to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Spent;
+pub struct BudgetExhausted;
 
 impl WorkBudget {
     /// Steps of one message, all its concepts together. One takes 0.2 to 1.6 ns, so that 3,000,000 take less than five
@@ -79,13 +79,17 @@ impl WorkBudget {
     /// Runs work that charges this budget, with the members' cost under the document.
     ///
     /// # Errors
-    /// [`Spent`] if the budget was spent, for any result of the work.
-    pub(crate) fn run<T>(&self, members: MemberSteps, work: impl FnOnce() -> T) -> Result<T, Spent> {
+    /// [`BudgetExhausted`] if the budget was spent, for any result of the work.
+    pub(crate) fn run<T>(
+        &self,
+        members: MemberSteps,
+        work: impl FnOnce() -> T,
+    ) -> Result<T, BudgetExhausted> {
         let outer = (LEFT.replace(self.left.get()), MEMBERS.replace(members));
         let answer = work();
         self.left.set(LEFT.replace(outer.0));
         MEMBERS.set(outer.1);
-        if self.left.get() == 0 { Err(Spent) } else { Ok(answer) }
+        if self.left.get() == 0 { Err(BudgetExhausted) } else { Ok(answer) }
     }
 }
 
@@ -137,8 +141,8 @@ mod tests {
     fn a_budget_ends_where_its_steps_end_and_gives_the_thread_back() {
         let budget = WorkBudget::of_message();
         assert_eq!(budget.run(MemberSteps::default(), || charge(WorkBudget::MESSAGE - 1)), Ok(true));
-        assert_eq!(budget.run(MemberSteps::default(), || charge(1)), Err(Spent));
-        assert_eq!(budget.run(MemberSteps::default(), || true), Err(Spent));
+        assert_eq!(budget.run(MemberSteps::default(), || charge(1)), Err(BudgetExhausted));
+        assert_eq!(budget.run(MemberSteps::default(), || true), Err(BudgetExhausted));
         assert_eq!(WorkBudget::of_message().run(MemberSteps::default(), || charge(1)), Ok(true));
         assert!(charge(WorkBudget::MESSAGE), "outside of a run nothing is bounded");
     }

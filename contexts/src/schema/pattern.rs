@@ -90,14 +90,15 @@ fn has_flags(rest: &str) -> bool {
 }
 
 /// The whole texts that a pattern spells out (`^amount$`, `^(net|gross)$`). None if it fits any other text.
-pub(super) fn words(pattern: &str) -> Vec<String> {
+pub(super) fn literal_texts(pattern: &str) -> Vec<String> {
     let spelt = |hir: &Hir| {
-        let told = hir.properties();
-        let whole =
-            told.look_set_prefix().contains(Look::Start) && told.look_set_suffix().contains(Look::End);
-        let ends = told.look_set().iter().all(|look| matches!(look, Look::Start | Look::End));
+        let properties = hir.properties();
+        let anchored = properties.look_set_prefix().contains(Look::Start)
+            && properties.look_set_suffix().contains(Look::End);
+        let ends = properties.look_set().iter().all(|look| matches!(look, Look::Start | Look::End));
         let texts = Extractor::new().extract(hir);
-        let texts = texts.literals().filter(|texts| whole && ends && texts.iter().all(Literal::is_exact))?;
+        let texts =
+            texts.literals().filter(|texts| anchored && ends && texts.iter().all(Literal::is_exact))?;
         texts.iter().map(|text| String::from_utf8(text.as_bytes().to_vec()).ok()).collect()
     };
     let hir = regex_syntax::Parser::new().parse(pattern).ok();

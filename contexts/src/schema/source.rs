@@ -85,14 +85,14 @@ impl<'d> Source<'d> {
     /// The schema that a reference names. Targets are `#/$defs/NAME` and `#/concepts/NAME` of the same document; a schema of
     /// another context is a definition here (`borrow`).
     pub(super) fn resolve(&self, reference: &str) -> Result<&'d Value, SchemaFault> {
-        let found = if let Some(name) = reference.strip_prefix("#/$defs/") {
+        let target = if let Some(name) = reference.strip_prefix("#/$defs/") {
             self.defs.get(name)
         } else if let Some(name) = reference.strip_prefix("#/concepts/") {
             self.concepts.get(name)
         } else {
             return Err(SchemaFault::Reference { why: "must be `#/$defs/NAME` or `#/concepts/NAME`" });
         };
-        found.ok_or(SchemaFault::Reference { why: "names nothing in this document" })
+        target.ok_or(SchemaFault::Reference { why: "names nothing in this document" })
     }
 
     /// The types that a schema can take at most. References in place must not form cycles.
@@ -100,40 +100,40 @@ impl<'d> Source<'d> {
         let Value::Object(map) = schema else {
             return if schema == &Value::Bool(false) { 0 } else { types::ALL };
         };
-        let mut found = types::ALL;
+        let mut mask = types::ALL;
         if let Some(wanted) = map.get("type") {
-            found &= type_keyword(wanted);
+            mask &= type_keyword(wanted);
         }
         if let Some(Value::Array(values)) = map.get("enum") {
-            found &= values.iter().fold(0, |all, value| all | type_of(value));
+            mask &= values.iter().fold(0, |all, value| all | type_of(value));
         }
         if let Some(value) = map.get("const") {
-            found &= type_of(value);
+            mask &= type_of(value);
         }
         if map.contains_key("x-code-list") {
-            found &= types::STRING;
+            mask &= types::STRING;
         }
         if let Some(Value::String(reference)) = map.get("$ref") {
-            found &= self.types_of_reference(reference);
+            mask &= self.types_of_reference(reference);
         }
         for branch in branches(map, "allOf") {
-            found &= self.types(branch);
+            mask &= self.types(branch);
         }
         for union in ["anyOf", "oneOf"] {
             if map.contains_key(union) {
-                found &= branches(map, union).fold(0, |all, branch| all | self.types(branch));
+                mask &= branches(map, union).fold(0, |all, branch| all | self.types(branch));
             }
         }
-        found
+        mask
     }
 
     fn types_of_reference(&self, reference: &str) -> u8 {
         if let Some(known) = self.types.borrow().get(reference) {
             return *known;
         }
-        let found = self.resolve(reference).map_or(types::ALL, |target| self.types(target));
-        self.types.borrow_mut().insert(reference.to_owned(), found);
-        found
+        let mask = self.resolve(reference).map_or(types::ALL, |target| self.types(target));
+        self.types.borrow_mut().insert(reference.to_owned(), mask);
+        mask
     }
 
     /// Returns true if a schema that alone looks at its value takes objects with any members, as the schema `true` does. It
@@ -157,9 +157,9 @@ impl<'d> Source<'d> {
         if let Some(known) = self.declaring.borrow().get(reference) {
             return *known;
         }
-        let found = self.resolve(reference).is_ok_and(|target| self.declares(target));
-        self.declaring.borrow_mut().insert(reference.to_owned(), found);
-        found
+        let declares = self.resolve(reference).is_ok_and(|target| self.declares(target));
+        self.declaring.borrow_mut().insert(reference.to_owned(), declares);
+        declares
     }
 
     /// The members that closing declares for objects listed in `enum` and `const`, in the schema and in every part that may
@@ -219,9 +219,9 @@ impl<'d> Source<'d> {
         if let Some(known) = self.guards.borrow().get(reference) {
             return *known;
         }
-        let found = self.resolve(reference).is_ok_and(|target| self.guards_arrays(target));
-        self.guards.borrow_mut().insert(reference.to_owned(), found);
-        found
+        let guards = self.resolve(reference).is_ok_and(|target| self.guards_arrays(target));
+        self.guards.borrow_mut().insert(reference.to_owned(), guards);
+        guards
     }
 }
 

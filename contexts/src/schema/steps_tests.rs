@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::tests::{compile_schema, member};
 use super::*;
 use crate::document::{Context, DocumentLimits};
-use crate::term::Unfit;
+use crate::term::InstanceFault;
 use crate::urn::Prefix;
 use crate::{DocumentFault, json};
 
@@ -24,7 +24,7 @@ fn document(concepts: &Value, defs: &Value) -> Vec<u8> {
     json!({ "context": "urn:contexts:t:v1.0", "concepts": concepts, "$defs": defs }).to_string().into_bytes()
 }
 
-fn within(context: &Context, content: &Value) -> (Result<(), Unfit>, u64) {
+fn within(context: &Context, content: &Value) -> (Result<(), InstanceFault>, u64) {
     let (text, budget) = (content.to_string(), WorkBudget::of_message());
     let read = json::read(text.as_bytes(), &json::Limits::default()).unwrap();
     let shape = context.term("c").unwrap().shapes().next().unwrap();
@@ -106,7 +106,7 @@ fn attack_a_message_of_many_heavy_values_ends_at_its_budget() {
     let (judged, spent) = within(&context, &json!({ "m": [fits] }));
     assert!(judged == Ok(()) && spent > 50_000, "{judged:?} {spent}");
     let (judged, spent) = within(&context, &json!({ "m": vec![fits; 1_000] }));
-    assert_eq!((judged, spent), (Err(Unfit::Spent), WorkBudget::MESSAGE));
+    assert_eq!((judged, spent), (Err(InstanceFault::Spent), WorkBudget::MESSAGE));
 }
 
 /// Each of these took more than five milliseconds with no pattern in it.
@@ -129,7 +129,7 @@ fn attack_wide_schemas_end_at_the_budget_too() {
     ] {
         let bytes = document(&json!({ "c": schema }), &json!({}));
         let context = Context::check(&bytes, &Prefix::default(), &DocumentLimits::default()).unwrap();
-        assert_eq!(within(&context, &content), (Err(Unfit::Spent), WorkBudget::MESSAGE));
+        assert_eq!(within(&context, &content), (Err(InstanceFault::Spent), WorkBudget::MESSAGE));
     }
 }
 

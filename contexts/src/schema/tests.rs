@@ -9,22 +9,22 @@ fn compile_one(
     schema: &Value,
     defs: &Value,
     limits: &SchemaLimits,
-) -> Result<Compiled, (String, SchemaFault)> {
+) -> Result<CompiledSchema, (String, SchemaFault)> {
     let codes = BTreeMap::from([("colours".to_owned(), vec!["red".to_owned(), "blue".to_owned()])]);
     let concepts = json!({ "c": schema });
     let parts =
         Parts { defs: defs.as_object().unwrap(), concepts: concepts.as_object().unwrap(), codes: &codes };
-    let wanted = [Wanted { path: vec!["concepts", "c"], schema, concept: true }];
+    let wanted = [SchemaRequest { path: vec!["concepts", "c"], schema, concept: true }];
     compile(&parts, &wanted, limits)
-        .map(|mut all| all.each.pop().unwrap())
+        .map(|mut all| all.schemas.pop().unwrap())
         .map_err(|located| (located.path, located.fault))
 }
 
-fn with_defs(schema: Value, defs: Value) -> Result<Compiled, (String, SchemaFault)> {
+fn with_defs(schema: Value, defs: Value) -> Result<CompiledSchema, (String, SchemaFault)> {
     compile_one(&schema, &defs, &SchemaLimits::default())
 }
 
-pub(super) fn compile_schema(schema: Value) -> Result<Compiled, (String, SchemaFault)> {
+pub(super) fn compile_schema(schema: Value) -> Result<CompiledSchema, (String, SchemaFault)> {
     with_defs(schema, json!({}))
 }
 
@@ -33,7 +33,7 @@ pub(super) fn member(schema: Value) -> Value {
     json!({ "type": "object", "properties": { "m": schema } })
 }
 
-pub(super) fn fits(compiled: &Compiled, instance: Value) -> Result<(), String> {
+pub(super) fn fits(compiled: &CompiledSchema, instance: Value) -> Result<(), String> {
     let text = instance.to_string();
     let read = json::read(text.as_bytes(), &json::Limits::default()).unwrap();
     let verdict = compiled.validator.conform(read.as_object().unwrap(), None);
@@ -348,7 +348,7 @@ fn recursive_schemas_compile_and_hold_at_every_depth() {
     let text = |value: Value| {
         let text = value.to_string();
         let read = json::read(text.as_bytes(), &json::Limits::default()).unwrap();
-        compiled.free_text.found_in(read.as_object().unwrap())
+        compiled.free_text.is_in(read.as_object().unwrap())
     };
     assert!(text(instance(json!({ "name": "x" }))));
     assert!(!text(instance(json!({ "name": "" }))));

@@ -3,19 +3,19 @@
 use serde_json::{Value, json};
 
 use super::tests::{compile_schema, fits, member};
-use super::{Compiled, SchemaFault};
+use super::{CompiledSchema, SchemaFault};
 
-fn compiled(schema: Value) -> Compiled {
+fn compiled(schema: Value) -> CompiledSchema {
     compile_schema(member(schema)).unwrap()
 }
 
-fn takes(compiled: &Compiled, values: &[Value]) {
+fn takes(compiled: &CompiledSchema, values: &[Value]) {
     for value in values {
         assert_eq!(fits(compiled, json!({ "m": value })), Ok(()), "{value}");
     }
 }
 
-fn refuses(compiled: &Compiled, values: &[Value], rule: &str) {
+fn refuses(compiled: &CompiledSchema, values: &[Value], rule: &str) {
     for value in values {
         let fault = fits(compiled, json!({ "m": value })).unwrap_err();
         assert!(fault.ends_with(rule), "{value}: {fault}");

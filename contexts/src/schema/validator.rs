@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::matcher::{Matchers, SPELT_OUT};
 use super::meter::MemberSteps;
 use super::node::{Members, Node, Tree};
-use super::{ContentFault, SchemaFault, SchemaLimits, custom, moment};
+use super::{ContentFault, SchemaFault, SchemaLimits, custom, datetime};
 use crate::json::Object;
 
 /// The schemas of one document, compiled together: shared definitions and patterns exist once.
@@ -156,9 +156,9 @@ fn options(keywords: &Keywords<'_>) -> ValidationOptions<'static, Arc<dyn jsonsc
         .should_ignore_unknown_formats(false)
         .with_pattern_options(patterns)
         .with_email_options(EmailOptions::default().without_display_text())
-        .with_format("date", moment::date)
-        .with_format("time", moment::time)
-        .with_format("date-time", moment::date_time)
+        .with_format("date", datetime::date)
+        .with_format("time", datetime::time)
+        .with_format("date-time", datetime::date_time)
         .with_keyword("pattern", move |schema, value, _| custom::pattern(&matchers, schema, value))
         .with_keyword("x-free-text", custom::free_text)
         .with_keyword("x-code-list", move |_, name, _| custom::code_list(&codes, name))

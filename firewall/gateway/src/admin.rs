@@ -12,7 +12,7 @@ use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Json, Response};
 use axum::routing::get;
 use semgate_statement::view::{Freshness, LoadedContext};
-use semgate_statement::{MemoryState, NotRecognised, View};
+use semgate_statement::{NotRecognised, PersistenceState, View};
 use serde_json::{Value, json};
 
 use crate::admit::host::Names;
@@ -69,7 +69,7 @@ impl Admin {
                 let what = if view.size() == 0 { "has never been heard" } else { "has a stale status" };
                 obstacles.push(format!("authority `{}` {what}", view.authority()));
             }
-            if let Some(MemoryState { whole: false, fault: Some(why), .. }) =
+            if let Some(PersistenceState { complete: false, fault: Some(why), .. }) =
                 self.exchange.memory(view.authority())
             {
                 let what = "is ahead of its memory on disk, so a restart would begin stale";
@@ -159,7 +159,7 @@ fn left_out(view: &View) -> Vec<String> {
     all
 }
 
-fn authority(view: &View, memory: Option<MemoryState>, now: u64) -> Value {
+fn authority(view: &View, memory: Option<PersistenceState>, now: u64) -> Value {
     let floors: serde_json::Map<String, Value> = view
         .floors()
         .iter()
@@ -188,7 +188,7 @@ fn authority(view: &View, memory: Option<MemoryState>, now: u64) -> Value {
         "contexts_left_out": left_out(view),
         "floors": floors,
         "memory": memory.map(|memory| json!({
-            "whole": memory.whole, "reserve": memory.reserve,
+            "whole": memory.complete, "reserve": memory.reserve,
             "fault": memory.fault.map(|why| why.to_string()),
         })),
     })

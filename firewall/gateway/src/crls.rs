@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use semgate_certs::{CrlFault, CrlLimits, CrlStore, CrlTaken, KeptCrls, KeyId, MAX_CRL_BYTES, Roots};
+use semgate_certs::{CrlFault, CrlLimits, CrlOutcome, CrlStore, KeyId, MAX_CRL_BYTES, Roots, VerifiedCrls};
 
 use crate::clock::unix_now;
 use crate::config::{Config, TrustDomain};
@@ -21,7 +21,7 @@ pub(crate) struct Lists {
     store: Arc<CrlStore>,
     roots: Roots,
     limits: CrlLimits,
-    kept: KeptCrls,
+    kept: VerifiedCrls,
 }
 
 /// Lists for certificate verification, for each trust domain that has them. They survive a reload of keys and roots.
@@ -41,7 +41,7 @@ impl Lists {
     }
 
     fn new(dir: PathBuf, roots: Roots, limits: CrlLimits) -> Lists {
-        Lists { dir, store: Arc::default(), roots, limits, kept: KeptCrls::new(limits) }
+        Lists { dir, store: Arc::default(), roots, limits, kept: VerifiedCrls::new(limits) }
     }
 
     /// Restores issuers and their lists. If the issuers' file is unreadable, their lists stay on disk until an issuer is
@@ -78,7 +78,7 @@ impl Lists {
     /// Deletes lists that do not count now, oldest file first, only if the counting ones need the room. Replaced editions are
     /// gone already, since the newer one takes their name.
     fn sweep(&self) {
-        let held: BTreeSet<PathBuf> = self.kept.places().map(|place| self.dir.join(file(place))).collect();
+        let held: BTreeSet<PathBuf> = self.kept.slot_ids().map(|place| self.dir.join(file(place))).collect();
         let mut files: Vec<_> =
             self.files().into_iter().filter_map(|file| Some((age(&file)?, file))).collect();
         files.sort();
@@ -119,11 +119,11 @@ impl Lists {
     /// Takes a list signed by its issuer, unless the held one is as new.
     ///
     /// # Errors
-    /// Same as [`KeptCrls::offer`]; the held lists stay unchanged then.
-    pub(crate) fn offer(&mut self, der: &[u8], at: u64) -> Result<CrlTaken, CrlFault> {
+    /// Same as [`VerifiedCrls::offer`]; the held lists stay unchanged then.
+    pub(crate) fn offer(&mut self, der: &[u8], at: u64) -> Result<CrlOutcome, CrlFault> {
         let dropped = self.kept.dropped();
         let taken = self.kept.offer(der, at);
-        if let Ok(CrlTaken::Newer(place)) = taken {
+        if let Ok(CrlOutcome::Newer(place)) = taken {
             self.keep(&file(place), der);
             self.show();
         }

@@ -178,14 +178,15 @@ fn shaker(
         let why =
             format!("it names the receiver `{receiver}`, which negotiates by itself: use the gateway's own");
         let relay = Relay::new(me, agent).map_err(|_| refused(&why))?;
-        let relay = if let Some(Shaker::Relays(before)) = before { relay.after(before) } else { relay };
+        let relay = if let Some(Shaker::Relays(before)) = before { relay.continuing(before) } else { relay };
         return Ok(Shaker::Relays(Arc::new(relay)));
     }
     if me.id().as_str() != receiver {
         return Err(refused(&format!("it does not name the receiver `{receiver}`")));
     }
-    let endpoint = Endpoint::new(me).in_place();
-    let endpoint = if let Some(Shaker::Answers(before)) = before { endpoint.after(before) } else { endpoint };
+    let endpoint = Endpoint::new(me).standing_in();
+    let endpoint =
+        if let Some(Shaker::Answers(before)) = before { endpoint.continuing(before) } else { endpoint };
     Ok(Shaker::Answers(Arc::new(endpoint)))
 }
 

@@ -10,7 +10,7 @@ use crate::{
     shadow::beside_unfit,
     tools,
 };
-use semgate_contexts::{Context, NAMING_MEMBERS, Shape, Term, Unfit, WorkBudget, json::Json};
+use semgate_contexts::{Context, InstanceFault, NAMING_MEMBERS, Shape, Term, WorkBudget, json::Json};
 use semgate_message::{Binding, Instance, Unadmitted, Vocabulary};
 
 /// Maximum number of concept names in a hint.
@@ -189,7 +189,9 @@ fn fit<'c>(terms: &[Defined<'c>], resolved: &Resolved<'c, '_>) -> Result<Fit<'c>
         let said = Said { context, term, shape, origin: *origin };
         unambiguous(shape, instance)?;
         shape.conform_within(instance.object, without(instance), &work).map_err(|unfit| {
-            let Unfit::Content(fault) = unfit else { return too_complex(&instance.pointer.to_string()) };
+            let InstanceFault::Content(fault) = unfit else {
+                return too_complex(&instance.pointer.to_string());
+            };
             let gaps = gaps::all(terms.iter().map(|(_, term, _)| *term), message);
             let fit = format!("fit the schema of `{}` in {}", term.name(), context.urn());
             let fit = if is_null(shape, instance, &fault.path) {

@@ -9,7 +9,7 @@ use crate::{
     shadow::{Differs, beside, cut_of},
     together, tools,
 };
-use semgate_contexts::{Unfit, WorkBudget, json};
+use semgate_contexts::{InstanceFault, WorkBudget, json};
 use semgate_message::Instance;
 use semgate_policies::{
     Circumstances, Keeper, Obligation, Obligations, Policies, Question, Scores, Session, Texts, Verdict,
@@ -313,8 +313,8 @@ pub(crate) fn again(
         None => Err(unfit("type")),
         Some(object) => {
             said.shape.conform_within(object, without(instance), &work).map_err(|why| match why {
-                Unfit::Content(fault) => unfit(&fault.rule),
-                Unfit::Spent => too_complex(&instance.pointer.to_string()),
+                InstanceFault::Content(fault) => unfit(&fault.rule),
+                InstanceFault::Spent => too_complex(&instance.pointer.to_string()),
             })
         }
     };

@@ -5,7 +5,7 @@ use crate::resolve::no_policy;
 use crate::{Code, Generation, LineScope, Refusal, Route, RouteOptions, TextParts};
 use semgate_contexts::{ContextUrn, Line};
 use semgate_message::Binding;
-use semgate_negotiation::{Answering, Features, Floors, HandshakeFault, Offer, Spoken};
+use semgate_negotiation::{Features, Floors, HandshakeFault, Offer, ResponderConfig, SupportedContext};
 use semgate_statement::Standing;
 
 impl Generation {
@@ -15,8 +15,8 @@ impl Generation {
     /// references, and not deprecated: no new handshake selects a deprecated one.
     ///
     /// The floors are those of authority and operator. Lines that the sender may not use are absent (F0-47).
-    pub fn answering(&self, route: &Route, sender: &str, now: u64) -> Answering {
-        let mut answering = Answering::default();
+    pub fn answering(&self, route: &Route, sender: &str, now: u64) -> ResponderConfig {
+        let mut answering = ResponderConfig::default();
         for view in self.views() {
             for loaded in view.contexts() {
                 let Some(named) = self.named(loaded.urn.as_str()) else { continue };
@@ -30,7 +30,7 @@ impl Generation {
                 if !may || !stands || route.understands(&loaded.urn).is_err() || line == self.control_line() {
                     continue;
                 }
-                answering.contexts.push(Spoken {
+                answering.contexts.push(SupportedContext {
                     offer: Offer {
                         urn: loaded.urn.clone(),
                         digest: loaded.digest,

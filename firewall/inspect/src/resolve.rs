@@ -455,7 +455,7 @@ fn lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Option<
             digest: named.context().digest(),
             now: case.now.unix,
         };
-        let held = case.sessions.locks.held(&question).map_err(|fault| {
+        let held = case.sessions.locks.verify(&question).map_err(|fault| {
             Refusal::new(
                 Code::LockMismatch,
                 "the lock does not hold between these two agents for this context",

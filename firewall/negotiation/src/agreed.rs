@@ -6,7 +6,7 @@ use semgate_certs::SpiffeId;
 use semgate_contexts::{ContextUrn, Digest};
 
 /// Proof that two agents agreed on one context: both signed, and each signed the other's message. Only
-/// [`crate::responder::Waiting::lock`] makes one:
+/// [`crate::responder::PendingLock::lock`] makes one:
 ///
 /// ```compile_fail,E0451
 /// # fn forge(urn: semgate_contexts::ContextUrn, digest: semgate_contexts::Digest) {

@@ -4,20 +4,20 @@
 //! that sent SELECT. The resulting lock holds everywhere in the fleet.
 
 use crate::HandshakeFault;
-use crate::carry::{Carried, Kind, signed};
 use crate::encoding::to_base64url;
 use crate::envelope::{Envelope, read_message, write_message};
+use crate::handshake_memory::HandshakeMemory;
 use crate::initiator::nonce;
+use crate::last_offers::ShrunkOffer;
 use crate::limits::{MAX_MESSAGE_BYTES, MAX_SEALING_KEY_SECONDS};
 use crate::lock::LockFault;
 use crate::member::{Members, read};
-use crate::memory::Memory;
-use crate::offered::Shrunk;
 use crate::pending::Pending;
-use crate::responder::{Answering, Between, Heard, HeardLock};
+use crate::responder::{HandshakeParties, ReceivedHello, ReceivedLock, ResponderConfig};
 use crate::seal::{PeerKey, state};
 use crate::sessions::Sessions;
 use crate::signed::{Identity, Signed, Trust};
+use crate::wire::{Carried, Kind, signed};
 use semgate_certs::{SecureRandom, SpiffeId};
 use semgate_contexts::{ContextUrn, Digest, Performative};
 use serde_json::{Value, json};
@@ -27,21 +27,21 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Endpoint {
     me: Identity,
-    in_place: bool,
+    stands_in: bool,
     gateways: Vec<SpiffeId>,
-    memory: Arc<Memory>,
+    memory: Arc<HandshakeMemory>,
     waiting: Pending,
 }
 
 /// One request to an endpoint, with all external inputs.
 #[derive(Clone, Copy)]
-pub struct Asked<'a> {
+pub struct HandshakeRequest<'a> {
     /// The verified peer of the connection.
     pub peer: &'a SpiffeId,
     /// The route's name, to which locks are bound.
     pub route: &'a str,
     /// The offers and floors for this peer now.
-    pub answering: &'a Answering,
+    pub answering: &'a ResponderConfig,
     /// The roots for signatures.
     pub trust: Trust<'a>,
     /// The source of locks and the store of minimums.
@@ -54,7 +54,7 @@ pub struct Asked<'a> {
     pub now: u64,
 }
 
-impl std::fmt::Debug for Asked<'_> {
+impl std::fmt::Debug for HandshakeRequest<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Asked by {} on {}", self.peer, self.route)
     }
@@ -62,7 +62,7 @@ impl std::fmt::Debug for Asked<'_> {
 
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answered {
+pub struct HandshakeReply {
     /// The native L8 message to send back.
     pub body: Vec<u8>,
     /// SELECT, or LOCK for the answer to a LOCK.
@@ -77,7 +77,7 @@ pub struct Answered {
     /// front made the lock ([`crate::session_of`]).
     pub session: Option<[u8; 32]>,
     /// Lines that the peer offered last time and no longer offers: an alarm for the operator (F0-37).
-    pub shrunk: Vec<Shrunk>,
+    pub shrunk: Vec<ShrunkOffer>,
 }
 
 impl Endpoint {
@@ -85,7 +85,7 @@ impl Endpoint {
     pub fn new(me: Identity) -> Self {
         Self {
             me,
-            in_place: false,
+            stands_in: false,
             gateways: Vec::new(),
             memory: Arc::default(),
             waiting: Pending::default(),
@@ -96,15 +96,15 @@ impl Endpoint {
     /// in the agent's name, and no minimum is learnt from them. So an older SELECT cannot take back a later statement of the
     /// agent (F0-39).
     #[must_use]
-    pub fn in_place(self) -> Self {
-        Self { in_place: true, ..self }
+    pub fn standing_in(self) -> Self {
+        Self { stands_in: true, ..self }
     }
 
     /// Takes over from an earlier endpoint of the same agent. Messages that it took are not taken again, and offers are
     /// compared with those that it met. Handshakes that wait for their LOCK there end. An endpoint of another agent has no
     /// effect.
     #[must_use]
-    pub fn after(self, before: &Self) -> Self {
+    pub fn continuing(self, before: &Self) -> Self {
         let memory = if self.id() == before.id() { &before.memory } else { &self.memory };
         Self { memory: Arc::clone(memory), ..self }
     }
@@ -112,7 +112,7 @@ impl Endpoint {
     /// Stands behind these gateways ([`crate::Relay`]), which open the messages that callers seal, and seal them again. Only
     /// these gateways may state a key to answer to, or a key that callers take for the agent's own.
     #[must_use]
-    pub fn behind(self, gateways: Vec<SpiffeId>) -> Self {
+    pub fn with_gateways(self, gateways: Vec<SpiffeId>) -> Self {
         Self { gateways, ..self }
     }
 
@@ -145,7 +145,7 @@ impl Endpoint {
     /// answer is no secret.
     ///
     /// # Errors
-    /// [`HandshakeFault::UnknownGateway`] unless this agent is [`Endpoint::behind`] the gateway; [`HandshakeFault::Lock`]
+    /// [`HandshakeFault::UnknownGateway`] unless this agent is [`Endpoint::with_gateways`] the gateway; [`HandshakeFault::Lock`]
     /// without lock keys, which its own key comes from; else as for a HELLO.
     pub fn appoint(
         &self,
@@ -158,14 +158,14 @@ impl Endpoint {
         let json = read(body, MAX_MESSAGE_BYTES)?;
         let asks = signed(&Members::of(&json, "gateway", &["jws", "x5c"], &[])?)?;
         // the gateway speaks for itself, over any connection
-        let between = Between { peer: self.me.id(), me: self.me.id(), gateways: &self.gateways };
+        let between = HandshakeParties { peer: self.me.id(), me: self.me.id(), gateways: &self.gateways };
         let asks = between.gateway_key(&asks, trust, now)?;
-        if asks.said.hello.is_some() {
+        if asks.payload.hello.is_some() {
             return Err(HandshakeFault::Member("hello"));
         }
         let own = sessions.locks.sealing_keys(self.me.id(), now);
         let own = own.first().ok_or(HandshakeFault::Lock(LockFault::NoKeys))?;
-        let point = PeerKey::of_point(asks.said.from, asks.said.key)?.point();
+        let point = PeerKey::of_point(asks.payload.from, asks.payload.key)?.point();
         let life = MAX_SEALING_KEY_SECONDS / 2;
         let gateway = state(point, &self.me, life, random, now)?;
         let agent = own.state(&self.me, life, random, now)?;
@@ -177,68 +177,87 @@ impl Endpoint {
     /// # Errors
     /// [`HandshakeFault`], whose code is all that the peer may learn. Nothing is remembered of a message that is refused
     /// before its signature was verified.
-    pub fn answer(&self, body: &[u8], asked: &Asked<'_>) -> Result<Answered, HandshakeFault> {
-        let Envelope { kind, carried } = read_message(body, asked.context)?;
+    pub fn answer(
+        &self,
+        body: &[u8],
+        request: &HandshakeRequest<'_>,
+    ) -> Result<HandshakeReply, HandshakeFault> {
+        let Envelope { kind, carried } = read_message(body, request.context)?;
         match kind {
-            Kind::Hello => self.select(&carried, asked),
-            Kind::Lock => self.lock(&carried, asked),
+            Kind::Hello => self.select(&carried, request),
+            Kind::Lock => self.lock(&carried, request),
             Kind::Select => Err(HandshakeFault::Member("content")),
         }
     }
 
-    fn between<'b>(&'b self, asked: &'b Asked<'_>) -> Between<'b> {
-        Between { peer: asked.peer, me: self.me.id(), gateways: &self.gateways }
+    fn parties<'b>(&'b self, request: &'b HandshakeRequest<'_>) -> HandshakeParties<'b> {
+        HandshakeParties { peer: request.peer, me: self.me.id(), gateways: &self.gateways }
     }
 
-    fn select(&self, carried: &Carried, asked: &Asked<'_>) -> Result<Answered, HandshakeFault> {
+    fn select(
+        &self,
+        carried: &Carried,
+        request: &HandshakeRequest<'_>,
+    ) -> Result<HandshakeReply, HandshakeFault> {
         let keys = match carried {
-            Carried::Sealed(_) => asked.sessions.locks.sealing_keys(self.me.id(), asked.now),
+            Carried::Sealed(_) => request.sessions.locks.sealing_keys(self.me.id(), request.now),
             _ => Vec::new(),
         };
-        let between = self.between(asked);
-        let heard = Heard::hello(carried, &between, &keys, &asked.trust, &self.memory.replay, asked.now)?;
-        let (from, offers) = (heard.from().clone(), heard.offers().to_vec());
-        let again = self.in_place.then(|| {
-            let minimums = asked.sessions.minimums.stated_by(self.me.id().as_str(), from.as_str());
-            Answering { minimums, ..asked.answering.clone() }
+        let between = self.parties(request);
+        let received =
+            ReceivedHello::hello(carried, &between, &keys, &request.trust, &self.memory.replay, request.now)?;
+        let (from, offers) = (received.from().clone(), received.offers().to_vec());
+        let again = self.stands_in.then(|| {
+            let minimums = request.sessions.minimums.stated_by(self.me.id().as_str(), from.as_str());
+            ResponderConfig { minimums, ..request.answering.clone() }
         });
-        let answering = again.as_ref().unwrap_or(asked.answering);
-        let (waiting, select) = heard.select(answering, &self.me, asked.random, asked.now)?;
+        let answering = again.as_ref().unwrap_or(request.answering);
+        let (waiting, select) = received.select(answering, &self.me, request.random, request.now)?;
         let (urn, digest) = (waiting.urn().clone(), *waiting.digest());
-        self.waiting.wait(waiting, asked.now)?;
-        let body = self.write(Kind::Select, &select, asked)?;
+        self.waiting.wait(waiting, request.now)?;
+        let body = self.write(Kind::Select, &select, request)?;
         // only for a HELLO that is answered: otherwise a refused one would hide the loss from the next comparison
         let shrunk = self.memory.offers.note(from.as_str(), &offers);
-        Ok(Answered { body, kind: Kind::Select, urn, digest, expires_at: None, session: None, shrunk })
+        Ok(HandshakeReply { body, kind: Kind::Select, urn, digest, expires_at: None, session: None, shrunk })
     }
 
-    fn lock(&self, carried: &Carried, asked: &Asked<'_>) -> Result<Answered, HandshakeFault> {
-        let between = self.between(asked);
-        let heard = HeardLock::lock(carried, &between, &asked.trust, &self.memory.replay, asked.now)?;
-        let waiting = self.waiting.take(heard.select(), asked.peer)?;
-        let mut agreement = waiting.lock(&heard, asked.now)?;
-        if self.in_place {
+    fn lock(
+        &self,
+        carried: &Carried,
+        request: &HandshakeRequest<'_>,
+    ) -> Result<HandshakeReply, HandshakeFault> {
+        let between = self.parties(request);
+        let received =
+            ReceivedLock::lock(carried, &between, &request.trust, &self.memory.replay, request.now)?;
+        let waiting = self.waiting.take(received.select(), request.peer)?;
+        let mut agreement = waiting.lock(&received, request.now)?;
+        if self.stands_in {
             agreement.stated_at[1] = None;
         }
         // the offer of a moment ago must still count
-        let spoken = asked.answering.spoken(agreement.urn(), agreement.digest());
+        let spoken = request.answering.supported(agreement.urn(), agreement.digest());
         let spoken = spoken.ok_or(HandshakeFault::NotOffered)?;
-        let locks = &asked.sessions.locks;
-        let granted = locks.grant(&agreement, asked.route, &spoken.authority, asked.now)?;
-        let floors = asked.answering.floors_now(agreement.urn().line());
-        asked.sessions.minimums.learn(&agreement, floors, asked.now)?;
+        let locks = &request.sessions.locks;
+        let granted = locks.grant(&agreement, request.route, &spoken.authority, request.now)?;
+        let floors = request.answering.floors_now(agreement.urn().line());
+        request.sessions.minimums.record(&agreement, floors, request.now)?;
         let expires_at = granted.expires_at;
-        let body = self.write(Kind::Lock, &Carried::Granted(granted), asked)?;
+        let body = self.write(Kind::Lock, &Carried::Granted(granted), request)?;
         let (urn, digest) = (agreement.urn().clone(), *agreement.digest());
         let session = Some(agreement.session());
         let expires_at = Some(expires_at);
-        Ok(Answered { body, kind: Kind::Lock, urn, digest, expires_at, session, shrunk: Vec::new() })
+        Ok(HandshakeReply { body, kind: Kind::Lock, urn, digest, expires_at, session, shrunk: Vec::new() })
     }
 
-    fn write(&self, kind: Kind, carried: &Carried, asked: &Asked<'_>) -> Result<Vec<u8>, HandshakeFault> {
-        let id = to_base64url(&nonce(asked.random)?);
-        let parties = (self.me.id(), asked.peer);
-        write_message(kind, carried, Performative::Agree, parties, asked.context, &id)
+    fn write(
+        &self,
+        kind: Kind,
+        carried: &Carried,
+        request: &HandshakeRequest<'_>,
+    ) -> Result<Vec<u8>, HandshakeFault> {
+        let id = to_base64url(&nonce(request.random)?);
+        let parties = (self.me.id(), request.peer);
+        write_message(kind, carried, Performative::Agree, parties, request.context, &id)
     }
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::initiator::Greeted;
+use crate::initiator::HelloSent;
 use crate::limits::{MAX_WAITING_OF_ONE, WINDOW_SECONDS};
 use crate::testing::*;
 use crate::{FleetSecret, LockFault, LockKeys, LockQuestion, Session, write_message};
@@ -13,7 +13,7 @@ struct Stage {
     a: Identity,
     endpoint: Endpoint,
     sessions: Sessions,
-    answering: Answering,
+    answering: ResponderConfig,
 }
 
 fn stage() -> Stage {
@@ -25,8 +25,13 @@ fn stage() -> Stage {
 }
 
 impl Stage {
-    fn ask(&self, body: &[u8], answering: &Answering, now: u64) -> Result<Answered, HandshakeFault> {
-        let asked = Asked {
+    fn ask(
+        &self,
+        body: &[u8],
+        answering: &ResponderConfig,
+        now: u64,
+    ) -> Result<HandshakeReply, HandshakeFault> {
+        let request = HandshakeRequest {
             peer: self.a.id(),
             route: "orders",
             answering,
@@ -36,7 +41,7 @@ impl Stage {
             random: &self.world.random,
             now,
         };
-        self.endpoint.answer(body, &asked)
+        self.endpoint.answer(body, &request)
     }
 
     fn say(&self, kind: Kind, carried: &Carried) -> Vec<u8> {
@@ -44,14 +49,14 @@ impl Stage {
         write_message(kind, carried, Performative::Request, parties, CONTEXT, "m-1").unwrap()
     }
 
-    fn greet(&self) -> (Greeted, Vec<u8>) {
+    fn greet(&self) -> (HelloSent, Vec<u8>) {
         let open = opening(&["payment:v1.0", "payment:v1.1", "payment:v2.0"]);
-        let (greeted, hello) = Greeted::hello(open, &self.a, &self.world.random, NOW).unwrap();
+        let (greeted, hello) = HelloSent::hello(open, &self.a, &self.world.random, NOW).unwrap();
         (greeted, self.say(Kind::Hello, &hello))
     }
 
     /// A LOCK that closes a handshake with this endpoint.
-    fn close(&self) -> (crate::initiator::Closing, Vec<u8>) {
+    fn close(&self) -> (crate::initiator::LockSent, Vec<u8>) {
         let (greeted, hello) = self.greet();
         let answered = self.ask(&hello, &self.answering, NOW).unwrap();
         let select = read_message(&answered.body, CONTEXT).unwrap();
@@ -78,7 +83,7 @@ impl Stage {
             digest: &session.choice.digest,
             now,
         };
-        self.sessions.locks.held(&question).map(drop)
+        self.sessions.locks.verify(&question).map(drop)
     }
 }
 
@@ -113,8 +118,8 @@ fn what_is_said_fits_the_schemas_of_the_control_vocabulary() {
     let granted = stage.ask(&lock, &stage.answering, NOW).unwrap().body;
     let sealing = stage.sessions.locks.sealing_keys(stage.endpoint.id(), NOW).remove(0);
     let key = crate::PeerKey::of_point(stage.endpoint.id().clone(), sealing.point()).unwrap();
-    let open = crate::Opening { seal_to: Some(key), ..opening(&["payment:v2.0"]) };
-    let (_, sealed) = Greeted::hello(open, &stage.a, &stage.world.random, NOW).unwrap();
+    let open = crate::InitiatorConfig { seal_to: Some(key), ..opening(&["payment:v2.0"]) };
+    let (_, sealed) = HelloSent::hello(open, &stage.a, &stage.world.random, NOW).unwrap();
     let sealed = stage.say(Kind::Hello, &sealed);
     let sealed_select = stage.ask(&sealed, &stage.answering, NOW).unwrap().body;
     for bytes in [hello, select, lock, granted, sealed, sealed_select] {
@@ -139,7 +144,7 @@ fn a_replayed_lock_is_refused_here_and_closes_nothing_elsewhere() {
     assert_eq!(refused, HandshakeFault::TooOld);
     // another gateway of the fleet answers as the same agent and never said that SELECT
     let elsewhere = Endpoint::new(stage.world.agent(B));
-    let asked = Asked {
+    let request = HandshakeRequest {
         peer: stage.a.id(),
         route: "orders",
         answering: &stage.answering,
@@ -149,7 +154,7 @@ fn a_replayed_lock_is_refused_here_and_closes_nothing_elsewhere() {
         random: &stage.world.random,
         now: NOW,
     };
-    let refused = elsewhere.answer(&lock, &asked).unwrap_err();
+    let refused = elsewhere.answer(&lock, &request).unwrap_err();
     assert_eq!((refused, refused.code()), (HandshakeFault::NotOpen, "lock_mismatch"));
 }
 
@@ -163,32 +168,40 @@ fn what_no_longer_counts_between_select_and_lock_is_not_locked() {
 
 /// A handshake that B opens with A, in whose place the same gateway answers: B states this.
 fn stated_on_the_way_back(stage: &Stage, minimums: Vec<crate::Minimum>, now: u64) {
-    let (back, b) = (Endpoint::new(stage.world.agent(A)).in_place(), stage.world.agent(B));
+    let (back, b) = (Endpoint::new(stage.world.agent(A)).standing_in(), stage.world.agent(B));
     let (answering, trust) = (answering(&["travel:v2.1"]), stage.world.trust());
     let sessions = &stage.sessions;
     let (random, peer) = (&stage.world.random, b.id());
-    let asked =
-        Asked { peer, route: "back", answering: &answering, trust, sessions, context: CONTEXT, random, now };
+    let request = HandshakeRequest {
+        peer,
+        route: "back",
+        answering: &answering,
+        trust,
+        sessions,
+        context: CONTEXT,
+        random,
+        now,
+    };
     let say = |kind, carried: &Carried| {
         write_message(kind, carried, Performative::Request, (b.id(), back.id()), CONTEXT, "m-1").unwrap()
     };
-    let open = crate::Opening { to: spiffe(A), minimums, ..opening(&["travel:v2.1"]) };
-    let (greeted, hello) = Greeted::hello(open, &b, random, now).unwrap();
-    let select = back.answer(&say(Kind::Hello, &hello), &asked).unwrap().body;
+    let open = crate::InitiatorConfig { to: spiffe(A), minimums, ..opening(&["travel:v2.1"]) };
+    let (greeted, hello) = HelloSent::hello(open, &b, random, now).unwrap();
+    let select = back.answer(&say(Kind::Hello, &hello), &request).unwrap().body;
     let chosen = greeted.select(&read_message(&select, CONTEXT).unwrap().carried, &trust, now).unwrap();
     let (_, lock) = chosen.lock(&b, 60, random, now).unwrap();
-    back.answer(&say(Kind::Lock, &lock), &asked).unwrap();
+    back.answer(&say(Kind::Lock, &lock), &request).unwrap();
 }
 
 #[test]
 fn f0_39_attack_a_lock_that_is_held_back_erases_what_the_other_stated_since() {
     let stage = stage();
-    let endpoint = Endpoint::new(stage.world.agent(B)).in_place();
+    let endpoint = Endpoint::new(stage.world.agent(B)).standing_in();
     let spoken = answering(&["payment:v2.0", "travel:v2.1"]);
     let stage = Stage { endpoint, answering: spoken, ..stage };
     let (_, held_back) = stage.close();
     let open = opening(&["travel:v2.1"]);
-    let (greeted, hello) = Greeted::hello(open, &stage.a, &stage.world.random, NOW).unwrap();
+    let (greeted, hello) = HelloSent::hello(open, &stage.a, &stage.world.random, NOW).unwrap();
     let select = stage.ask(&stage.say(Kind::Hello, &hello), &stage.answering, NOW).unwrap().body;
     let select = read_message(&select, CONTEXT).unwrap().carried;
     let chosen = greeted.select(&select, &stage.world.trust(), NOW).unwrap();
@@ -231,14 +244,14 @@ fn attack_a_hello_or_lock_is_taken_again_once_the_keys_were_read_again() {
     stage.ask(&hello, &stage.answering, NOW).unwrap();
     let (_, lock) = stage.close();
     stage.ask(&lock, &stage.answering, NOW).unwrap();
-    let endpoint = Endpoint::new(stage.world.agent(B)).after(&stage.endpoint);
+    let endpoint = Endpoint::new(stage.world.agent(B)).continuing(&stage.endpoint);
     let stage = Stage { endpoint, ..stage };
     for again in [hello, lock] {
         let refused = stage.ask(&again, &stage.answering, NOW + 1).unwrap_err();
         assert_eq!((refused, refused.code()), (HandshakeFault::Replayed, "replayed"));
     }
     // what another agent took is its own
-    let other = Endpoint::new(stage.world.agent(A)).after(&stage.endpoint);
+    let other = Endpoint::new(stage.world.agent(A)).continuing(&stage.endpoint);
     assert!(!Arc::ptr_eq(&other.memory, &stage.endpoint.memory));
 }
 
@@ -248,7 +261,7 @@ fn a_lock_of_another_agent_leaves_a_handshake_open() {
     let (_, lock) = stage.close();
     let (select, hello) = { stage.endpoint.waiting.only() };
     let stranger = Stage { a: stage.world.agent("spiffe://semgate.test/agent/public-3"), ..stage };
-    let foreign = crate::said::Lock {
+    let foreign = crate::payloads::Lock {
         from: stranger.a.id().clone(),
         to: stranger.endpoint.id().clone(),
         issued_at: NOW,
@@ -257,8 +270,8 @@ fn a_lock_of_another_agent_leaves_a_handshake_open() {
         expires_at: NOW + 60,
     };
     let signed = stranger.a.sign(&foreign, &stranger.world.random).unwrap();
-    let said = stranger.say(Kind::Lock, &Carried::Signed(signed));
-    assert_eq!(stranger.ask(&said, &stranger.answering, NOW).unwrap_err(), HandshakeFault::NotOpen);
+    let message = stranger.say(Kind::Lock, &Carried::Signed(signed));
+    assert_eq!(stranger.ask(&message, &stranger.answering, NOW).unwrap_err(), HandshakeFault::NotOpen);
     let stage = Stage { a: stranger.world.agent(A), ..stranger };
     assert!(stage.ask(&lock, &stage.answering, NOW).is_ok());
 }

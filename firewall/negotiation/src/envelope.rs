@@ -1,9 +1,9 @@
 //! The native L8 message around a concept object of the handshake, for speakers over HTTP.
 
 use crate::HandshakeFault;
-use crate::carry::{Carried, Kind};
 use crate::limits::MAX_MESSAGE_BYTES;
 use crate::member::read;
+use crate::wire::{Carried, Kind};
 use semgate_certs::SpiffeId;
 use semgate_contexts::{Performative, canonical};
 use semgate_message::{MetaKeys, Reading, TextParts, native};

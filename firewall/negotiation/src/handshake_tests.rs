@@ -1,7 +1,7 @@
 //! Both sides together, and everything that may happen to what they say.
 
-use crate::initiator::{Chosen, Greeted};
-use crate::responder::{Heard, HeardLock, Waiting};
+use crate::initiator::{HelloSent, SelectReceived};
+use crate::responder::{PendingLock, ReceivedHello, ReceivedLock};
 use crate::testing::*;
 use crate::*;
 use semgate_certs::LeafProfile;
@@ -21,26 +21,30 @@ fn pair() -> Pair {
 }
 
 impl Pair {
-    fn hello(&self, opening: Opening) -> (Greeted, Carried) {
-        Greeted::hello(opening, &self.a, &self.world.random, NOW).unwrap()
+    fn hello(&self, opening: InitiatorConfig) -> (HelloSent, Carried) {
+        HelloSent::hello(opening, &self.a, &self.world.random, NOW).unwrap()
     }
 
-    fn hear(&self, hello: &Carried) -> Result<Heard, HandshakeFault> {
-        let between = Between { peer: self.a.id(), me: self.b.id(), gateways: &[] };
-        Heard::hello(hello, &between, &[], &self.world.trust(), &self.replay, NOW)
+    fn hear(&self, hello: &Carried) -> Result<ReceivedHello, HandshakeFault> {
+        let between = HandshakeParties { peer: self.a.id(), me: self.b.id(), gateways: &[] };
+        ReceivedHello::hello(hello, &between, &[], &self.world.trust(), &self.replay, NOW)
     }
 
-    fn select(&self, hello: &Carried, answering: &Answering) -> Result<(Waiting, Carried), HandshakeFault> {
+    fn select(
+        &self,
+        hello: &Carried,
+        answering: &ResponderConfig,
+    ) -> Result<(PendingLock, Carried), HandshakeFault> {
         self.hear(hello)?.select(answering, &self.b, &self.world.random, NOW)
     }
 
-    fn lock(&self, chosen: Chosen) -> (initiator::Closing, Carried) {
+    fn lock(&self, chosen: SelectReceived) -> (initiator::LockSent, Carried) {
         chosen.lock(&self.a, 3_600, &self.world.random, NOW).unwrap()
     }
 
-    fn hear_lock(&self, lock: &Carried) -> Result<HeardLock, HandshakeFault> {
-        let between = Between { peer: self.a.id(), me: self.b.id(), gateways: &[] };
-        HeardLock::lock(lock, &between, &self.world.trust(), &self.replay, NOW)
+    fn hear_lock(&self, lock: &Carried) -> Result<ReceivedLock, HandshakeFault> {
+        let between = HandshakeParties { peer: self.a.id(), me: self.b.id(), gateways: &[] };
+        ReceivedLock::lock(lock, &between, &self.world.trust(), &self.replay, NOW)
     }
 }
 
@@ -150,9 +154,9 @@ fn a_select_below_the_minimum_is_refused() {
     let (_, select) = pair.select(&hello2, &ours).unwrap();
     let signing = pair.world.signing(&LeafProfile::agent(spiffe(B), NOW - 60));
     let by = SigningOf { typ: "snl-select+jws", signing: &signing, world: &pair.world };
-    let Carried::Signed(said) = &hello else { panic!("signed") };
+    let Carried::Signed(signed) = &hello else { panic!("signed") };
     let select = altered(&select, &by, |select| {
-        select["hello"] = said.digest().to_string().into();
+        select["hello"] = signed.digest().to_string().into();
         select["choice"]["urn"] = "urn:contexts:payment:v1.0".into();
         select["choice"]["digest"] = offer("payment:v1.0").digest.to_string().into();
     });
@@ -196,10 +200,10 @@ fn a_replayed_hello_and_a_replayed_lock_are_refused() {
 fn what_is_signed_is_taken_within_its_window_only() {
     let pair = pair();
     let (_, hello) = pair.hello(opening(&["payment:v2.0"]));
-    let between = Between { peer: pair.a.id(), me: pair.b.id(), gateways: &[] };
+    let between = HandshakeParties { peer: pair.a.id(), me: pair.b.id(), gateways: &[] };
     let at = |now| {
         let replay = ReplayMemory::new();
-        Heard::hello(&hello, &between, &[], &pair.world.trust(), &replay, now).map(drop)
+        ReceivedHello::hello(&hello, &between, &[], &pair.world.trust(), &replay, now).map(drop)
     };
     assert_eq!(at(NOW - limits::CLOCK_SKEW_SECONDS), Ok(()));
     assert_eq!(at(NOW - limits::CLOCK_SKEW_SECONDS - 1), Err(HandshakeFault::FromTheFuture));
@@ -215,11 +219,11 @@ fn a_lock_that_comes_after_the_window_or_for_another_select_is_refused() {
     let (greeted, hello) = pair.hello(opening(&["payment:v2.0"]));
     let (waiting, select) = pair.select(&hello, &ours).unwrap();
     let (_, lock) = pair.lock(greeted.select(&select, &pair.world.trust(), NOW).unwrap());
-    let heard = pair.hear_lock(&lock).unwrap();
+    let received = pair.hear_lock(&lock).unwrap();
     let (_, other) = pair.hello(opening(&["payment:v2.0"]));
     let (others, _) = pair.select(&other, &ours).unwrap();
-    assert_eq!(fault(others.lock(&heard, NOW)), HandshakeFault::OtherSelect);
-    assert_eq!(fault(waiting.lock(&heard, NOW + 61)), HandshakeFault::TooOld);
+    assert_eq!(fault(others.lock(&received, NOW)), HandshakeFault::OtherSelect);
+    assert_eq!(fault(waiting.lock(&received, NOW + 61)), HandshakeFault::TooOld);
 }
 
 #[test]
@@ -228,9 +232,9 @@ fn who_signs_must_be_who_speaks_and_who_is_spoken_to_must_be_us() {
     let (_, hello) = pair.hello(opening(&["payment:v2.0"]));
     let stranger = spiffe("spiffe://semgate.test/agent/stranger");
     let hear = |carried: &Carried, peer, me| {
-        let between = Between { peer, me, gateways: &[] };
+        let between = HandshakeParties { peer, me, gateways: &[] };
         let replay = ReplayMemory::new();
-        fault(Heard::hello(carried, &between, &[], &pair.world.trust(), &replay, NOW))
+        fault(ReceivedHello::hello(carried, &between, &[], &pair.world.trust(), &replay, NOW))
     };
     assert_eq!(hear(&hello, &stranger, pair.b.id()), HandshakeFault::SenderMismatch);
     assert_eq!(hear(&hello, pair.a.id(), &stranger), HandshakeFault::ReceiverMismatch);
@@ -260,14 +264,14 @@ fn a_server_certificate_selects_but_says_no_hello() {
     let world = World::new();
     let (a, b) = (world.agent(A), world.server(B));
     let replay = ReplayMemory::new();
-    let between = Between { peer: a.id(), me: b.id(), gateways: &[] };
-    let (greeted, hello) = Greeted::hello(opening(&["payment:v2.0"]), &a, &world.random, NOW).unwrap();
-    let heard = Heard::hello(&hello, &between, &[], &world.trust(), &replay, NOW).unwrap();
-    let (_, select) = heard.select(&answering(&["payment:v2.0"]), &b, &world.random, NOW).unwrap();
+    let between = HandshakeParties { peer: a.id(), me: b.id(), gateways: &[] };
+    let (greeted, hello) = HelloSent::hello(opening(&["payment:v2.0"]), &a, &world.random, NOW).unwrap();
+    let received = ReceivedHello::hello(&hello, &between, &[], &world.trust(), &replay, NOW).unwrap();
+    let (_, select) = received.select(&answering(&["payment:v2.0"]), &b, &world.random, NOW).unwrap();
     greeted.select(&select, &world.trust(), NOW).unwrap();
     let server = world.server(A);
-    let (_, hello) = Greeted::hello(opening(&["payment:v2.0"]), &server, &world.random, NOW).unwrap();
-    let refused = fault(Heard::hello(&hello, &between, &[], &world.trust(), &replay, NOW));
+    let (_, hello) = HelloSent::hello(opening(&["payment:v2.0"]), &server, &world.random, NOW).unwrap();
+    let refused = fault(ReceivedHello::hello(&hello, &between, &[], &world.trust(), &replay, NOW));
     assert!(matches!(refused, HandshakeFault::Signature(_)), "{refused:?}");
 }
 

@@ -4,19 +4,19 @@
 //!
 //! ```compile_fail,E0451
 //! # fn skip(urn: semgate_contexts::ContextUrn) {
-//! let chosen = semgate_negotiation::initiator::Chosen { urn };
+//! let chosen = semgate_negotiation::initiator::SelectReceived { urn };
 //! # }
 //! ```
 //!
 //! ```compile_fail,E0599
-//! # fn skip(greeted: semgate_negotiation::initiator::Greeted, me: &semgate_negotiation::Identity,
+//! # fn skip(greeted: semgate_negotiation::initiator::HelloSent, me: &semgate_negotiation::Identity,
 //! #         random: &dyn semgate_certs::SecureRandom) {
 //! greeted.lock(me, 3600, random, 0);
 //! # }
 //! ```
 //!
 //! ```compile_fail,E0382
-//! # fn twice(greeted: semgate_negotiation::initiator::Greeted, select: &semgate_negotiation::Carried,
+//! # fn twice(greeted: semgate_negotiation::initiator::HelloSent, select: &semgate_negotiation::Carried,
 //! #          trust: &semgate_negotiation::Trust<'_>) {
 //! let first = greeted.select(select, trust, 0);
 //! let second = greeted.select(select, trust, 0);
@@ -25,22 +25,22 @@
 
 use crate::HandshakeFault;
 use crate::agreed::{session, transcript};
-use crate::carry::{Carried, Kind};
 use crate::floor::Floors;
 use crate::limits::{CLOCK_SKEW_SECONDS, MAX_LOCK_SECONDS};
 use crate::lock::{Granted, end_of, session_of};
-use crate::said::{Hello, Lock, NONCE_BYTES, Select};
+use crate::payloads::{Hello, Lock, NONCE_BYTES, Select};
 use crate::seal::{PeerKey, SealingKey};
-use crate::select::answers;
-use crate::signed::{Identity, Signed, Trust, Verified};
+use crate::select::answers_offer;
+use crate::signed::{Identity, Signed, Trust, VerifiedPayload};
 use crate::terms::{Minimum, Offer};
+use crate::wire::{Carried, Kind};
 use semgate_certs::{KeyFault, SecureRandom, SpiffeId, Usage};
 use semgate_contexts::{ContextUrn, Digest};
 
 /// The contexts that the initiator can speak, and the agent it greets. Offers are contexts that count now, in the order of
 /// preference.
 #[derive(Clone, Debug)]
-pub struct Opening {
+pub struct InitiatorConfig {
     /// The agent that is greeted.
     pub to: SpiffeId,
     /// At least one, no URN twice.
@@ -53,7 +53,7 @@ pub struct Opening {
 
 /// A HELLO was sent; its SELECT is awaited. A step that fails ends the handshake: begin another.
 #[derive(Debug)]
-pub struct Greeted {
+pub struct HelloSent {
     pub(crate) hello: Hello,
     pub(crate) signed: Signed,
     pub(crate) key: Option<SealingKey>,
@@ -61,18 +61,18 @@ pub struct Greeted {
 
 /// A SELECT was verified: it answers this HELLO, and chose one of its offers.
 #[derive(Debug)]
-pub struct Chosen {
+pub struct SelectReceived {
     hello: Hello,
     signed_hello: Signed,
     signed_select: Signed,
-    select: Verified<Select>,
+    select: VerifiedPayload<Select>,
 }
 
 /// A LOCK was sent; its answer is awaited.
 #[derive(Debug)]
-pub struct Closing {
-    chosen: Chosen,
-    asked: u64,
+pub struct LockSent {
+    chosen: SelectReceived,
+    requested_end: u64,
     transcript: Digest,
 }
 
@@ -97,18 +97,18 @@ pub(crate) fn nonce(random: &dyn SecureRandom) -> Result<[u8; NONCE_BYTES], Hand
     Ok(nonce)
 }
 
-impl Greeted {
+impl HelloSent {
     /// Makes the HELLO.
     ///
     /// # Errors
     /// [`HandshakeFault::Member`] for an opening that its receiver would refuse; [`HandshakeFault::Key`].
     pub fn hello(
-        opening: Opening,
+        opening: InitiatorConfig,
         me: &Identity,
         random: &dyn SecureRandom,
         now: u64,
     ) -> Result<(Self, Carried), HandshakeFault> {
-        let Opening { to, contexts, minimums, seal_to } = opening;
+        let InitiatorConfig { to, contexts, minimums, seal_to } = opening;
         let key = seal_to.as_ref().map(|_| SealingKey::generate(random)).transpose()?;
         let hello = Hello {
             nonce: nonce(random)?,
@@ -136,7 +136,12 @@ impl Greeted {
     /// # Errors
     /// [`HandshakeFault::OtherHello`] if the other side answers another HELLO than this side's (F0-37); any other
     /// [`HandshakeFault`].
-    pub fn select(self, carried: &Carried, trust: &Trust<'_>, now: u64) -> Result<Chosen, HandshakeFault> {
+    pub fn select(
+        self,
+        carried: &Carried,
+        trust: &Trust<'_>,
+        now: u64,
+    ) -> Result<SelectReceived, HandshakeFault> {
         let signed = match (carried, &self.key) {
             (Carried::Signed(signed), None) => signed.clone(),
             (Carried::Sealed(sealed), Some(key)) => key.open(Kind::Select, sealed)?.signed,
@@ -144,20 +149,20 @@ impl Greeted {
             _ => return Err(HandshakeFault::Sealing),
         };
         let select = signed.verify::<Select>(trust, &[Usage::Agent, Usage::Server], now)?;
-        answers(&select.said, &self.hello, &self.signed.digest(), Floors::default())?;
-        Ok(Chosen { hello: self.hello, signed_hello: self.signed, signed_select: signed, select })
+        answers_offer(&select.payload, &self.hello, &self.signed.digest(), Floors::default())?;
+        Ok(SelectReceived { hello: self.hello, signed_hello: self.signed, signed_select: signed, select })
     }
 }
 
-impl Chosen {
+impl SelectReceived {
     /// The context that was chosen.
     pub fn urn(&self) -> &ContextUrn {
-        &self.select.said.choice.urn
+        &self.select.payload.choice.urn
     }
 
     /// An address where a person may read about it, in the other side's words. Never fetch it (F0-20).
     pub fn hint(&self) -> Option<&str> {
-        self.select.said.hint.as_deref()
+        self.select.payload.hint.as_deref()
     }
 
     /// Makes the LOCK, for a session of this many seconds, at most [`MAX_LOCK_SECONDS`].
@@ -170,7 +175,7 @@ impl Chosen {
         seconds: u64,
         random: &dyn SecureRandom,
         now: u64,
-    ) -> Result<(Closing, Carried), HandshakeFault> {
+    ) -> Result<(LockSent, Carried), HandshakeFault> {
         let lock = Lock {
             from: self.hello.from.clone(),
             to: self.hello.to.clone(),
@@ -181,12 +186,12 @@ impl Chosen {
         };
         let signed = me.sign(&lock, random)?;
         let transcript = transcript(&self.signed_hello.jws, &self.signed_select.jws, &signed.jws);
-        let closing = Closing { chosen: self, asked: lock.expires_at, transcript };
+        let closing = LockSent { chosen: self, requested_end: lock.expires_at, transcript };
         Ok((closing, Carried::Signed(signed)))
     }
 }
 
-impl Closing {
+impl LockSent {
     /// Takes the answer to LOCK.
     ///
     /// # Errors
@@ -197,19 +202,19 @@ impl Closing {
             return Err(HandshakeFault::Member("lock"));
         };
         // the other side's clock may be behind, so a lock may seem to end a little early; never later than asked
-        if *expires_at > self.asked || expires_at.saturating_add(CLOCK_SKEW_SECONDS) <= now {
+        if *expires_at > self.requested_end || expires_at.saturating_add(CLOCK_SKEW_SECONDS) <= now {
             return Err(HandshakeFault::Expiry);
         }
-        let said = &self.chosen.select.said;
-        let minimums = [self.chosen.hello.minimums.as_slice(), said.minimums.as_slice()];
-        if session_of(lock) != Some(session(&said.choice.features, minimums, &self.transcript)) {
+        let select = &self.chosen.select.payload;
+        let minimums = [self.chosen.hello.minimums.as_slice(), select.minimums.as_slice()];
+        if session_of(lock) != Some(session(&select.choice.features, minimums, &self.transcript)) {
             return Err(HandshakeFault::OtherSession);
         }
         // the end in the lock is the one that gateways use
         if end_of(lock) != Some(*expires_at) {
             return Err(HandshakeFault::Expiry);
         }
-        let Select { choice, minimums, .. } = self.chosen.select.said;
+        let Select { choice, minimums, .. } = self.chosen.select.payload;
         Ok(Session {
             lock: lock.clone(),
             expires_at: *expires_at,

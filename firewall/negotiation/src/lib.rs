@@ -6,7 +6,7 @@
 //!
 //! # Two agents, from HELLO to the lock
 //!
-//! An agent that links the crate carries these values over its own protocol ([`carry`], [`envelope`]). The certificates are
+//! An agent that links the crate carries these values over its own protocol ([`wire`], [`envelope`]). The certificates are
 //! its own, from `semgate cert` or another issuer of its trust domain.
 //!
 //! ```
@@ -15,10 +15,10 @@
 //!     ChainLimits, Family, Issuer, IssuingProfile, KeyPair, LeafProfile, PeerRoots, RootProfile, Roots, SpiffeId, TrustDomain,
 //! };
 //! use semgate_contexts::{ContextUrn, Digest, Prefix};
-//! use semgate_negotiation::initiator::Greeted;
-//! use semgate_negotiation::responder::{Heard, HeardLock};
+//! use semgate_negotiation::initiator::HelloSent;
+//! use semgate_negotiation::responder::{ReceivedHello, ReceivedLock};
 //! use semgate_negotiation::{
-//!     Answering, Between, Carried, Features, FleetSecret, HandshakeFault, Identity, LockKeys, Offer, Opening, ReplayMemory, Spoken, Trust,
+//!     ResponderConfig, HandshakeParties, Carried, Features, FleetSecret, HandshakeFault, Identity, LockKeys, Offer, InitiatorConfig, ReplayMemory, SupportedContext, Trust,
 //! };
 //! use semgate_statement::SigningIdentity;
 //!
@@ -43,24 +43,24 @@
 //!     let urn = ContextUrn::parse_short(short, &prefix)?;
 //!     Ok(Offer { urn, digest: Digest::of(short.as_bytes()), features: Features::none() })
 //! };
-//! let opening = |contexts: Vec<Offer>| Opening { to: wholesaler.id().clone(), contexts, minimums: vec![], seal_to: None };
-//! let between = Between { peer: retailer.id(), me: wholesaler.id(), gateways: &[] };
-//! let spoken = |offer: Offer| Spoken { offer, authority: "authority.test".to_owned() };
+//! let opening = |contexts: Vec<Offer>| InitiatorConfig { to: wholesaler.id().clone(), contexts, minimums: vec![], seal_to: None };
+//! let between = HandshakeParties { peer: retailer.id(), me: wholesaler.id(), gateways: &[] };
+//! let spoken = |offer: Offer| SupportedContext { offer, authority: "authority.test".to_owned() };
 //! let contexts = vec![spoken(offer("payment:v1.1")?), spoken(offer("payment:v2.0")?)];
-//! let answering = Answering { contexts, ..Answering::default() };
+//! let answering = ResponderConfig { contexts, ..ResponderConfig::default() };
 //! let replay = ReplayMemory::new();
 //!
 //! // HELLO: the retailer says what it speaks; SELECT: the wholesaler chooses the newest that both speak
 //! let both = vec![offer("payment:v1.1")?, offer("payment:v2.0")?];
-//! let (greeted, hello) = Greeted::hello(opening(both.clone()), &retailer, &random, now)?;
-//! let heard = Heard::hello(&hello, &between, &[], &trust, &replay, now)?;
+//! let (greeted, hello) = HelloSent::hello(opening(both.clone()), &retailer, &random, now)?;
+//! let heard = ReceivedHello::hello(&hello, &between, &[], &trust, &replay, now)?;
 //! let (waiting, select) = heard.select(&answering, &wholesaler, &random, now)?;
 //! let chosen = greeted.select(&select, &trust, now)?;
 //! assert_eq!(chosen.urn().as_str(), "urn:contexts:payment:v2.0");
 //!
 //! // LOCK: the session is about exactly these three messages, and the lock goes with every message of it
 //! let (closing, lock) = chosen.lock(&retailer, 3_600, &random, now)?;
-//! let agreement = waiting.lock(&HeardLock::lock(&lock, &between, &trust, &replay, now)?, now)?;
+//! let agreement = waiting.lock(&ReceivedLock::lock(&lock, &between, &trust, &replay, now)?, now)?;
 //! let keys = LockKeys::new(vec![FleetSecret::new(&[7; 32])?]);
 //! let granted = keys.grant(&agreement, "orders", "authority.test", now)?;
 //! let session = closing.granted(&Carried::Granted(granted), now)?;
@@ -68,9 +68,9 @@
 //! assert_eq!(session.expires_at, now + 3_600);
 //!
 //! // a HELLO from which a version was stripped: another one of the retailer's own, that offers less, is put in its place
-//! let (greeted, _kept_back) = Greeted::hello(opening(both), &retailer, &random, now)?;
-//! let (_, stripped) = Greeted::hello(opening(vec![offer("payment:v1.1")?]), &retailer, &random, now)?;
-//! let heard = Heard::hello(&stripped, &between, &[], &trust, &replay, now)?;
+//! let (greeted, _kept_back) = HelloSent::hello(opening(both), &retailer, &random, now)?;
+//! let (_, stripped) = HelloSent::hello(opening(vec![offer("payment:v1.1")?]), &retailer, &random, now)?;
+//! let heard = ReceivedHello::hello(&stripped, &between, &[], &trust, &replay, now)?;
 //! let (_, select) = heard.select(&answering, &wholesaler, &random, now)?;
 //! let refused = greeted.select(&select, &trust, now).unwrap_err();
 //! assert!(matches!(refused, HandshakeFault::OtherHello));
@@ -81,30 +81,30 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod encoding;
+mod handshake_memory;
 mod member;
-mod memory;
 mod pending;
 
 pub mod agreed;
-pub mod carry;
 pub mod endpoint;
 pub mod envelope;
 pub mod fault;
 pub mod floor;
 pub mod initiator;
+pub mod last_offers;
 pub mod limits;
 pub mod lock;
 pub mod minimums;
-pub mod offered;
+pub mod payloads;
 pub mod relay;
 pub mod replay;
 pub mod responder;
-pub mod said;
 pub mod seal;
 pub mod select;
 pub mod sessions;
 pub mod signed;
 pub mod terms;
+pub mod wire;
 
 #[cfg(test)]
 mod handshake_tests;
@@ -114,21 +114,23 @@ mod testing;
 mod vector_tests;
 
 pub use agreed::Agreement;
-pub use carry::{Carried, Kind};
-pub use endpoint::{Answered, Asked, Endpoint};
+pub use endpoint::{Endpoint, HandshakeReply, HandshakeRequest};
 pub use envelope::{Envelope, read_message, write_message};
 pub use fault::HandshakeFault;
 pub use floor::{BelowFloor, Floors, Source};
-pub use initiator::{Opening, Session};
-pub use lock::{FleetSecret, Granted, Held, LockFault, LockKeys, LockQuestion, SecretFault, session_of};
+pub use initiator::{InitiatorConfig, Session};
+pub use last_offers::ShrunkOffer;
+pub use lock::{
+    FleetSecret, Granted, LockFault, LockKeys, LockQuestion, SecretFault, VerifiedLock, session_of,
+};
 pub use minimums::{PairMinimums, Stated, StatedFault};
-pub use offered::Shrunk;
-pub use relay::{Appointed, Greeting, Locking, Passing, Relay, Taken};
+pub use payloads::{Hello, KeyStatement, Lock, Select};
+pub use relay::{Appointed, AwaitingSelect, Relay, RelayedHello, RelayedLock, RelayedMessage};
 pub use replay::ReplayMemory;
-pub use responder::{Answering, Between, Spoken};
-pub use said::{Hello, KeyStatement, Lock, Select};
+pub use responder::{HandshakeParties, ResponderConfig, SupportedContext};
 pub use seal::{PeerKey, Sealed, SealingKey};
 pub use select::{NoCommonVersion, newest_common};
 pub use sessions::Sessions;
 pub use signed::{Identity, Signed, Trust};
 pub use terms::{Features, FeaturesFault, Minimum, Offer};
+pub use wire::{Carried, Kind};

@@ -43,12 +43,12 @@ pub struct LockQuestion<'q> {
 /// Proof that a lock holds between these two peers, on this route, for this context, now. It replaces no check of status,
 /// floor, route or policy.
 #[derive(Clone, Copy, Debug)]
-pub struct Held {
+pub struct VerifiedLock {
     expires_at: u64,
     session: [u8; 32],
 }
 
-impl Held {
+impl VerifiedLock {
     /// The second at which the lock ends; it no longer holds at that second.
     pub fn expires_at(&self) -> u64 {
         self.expires_at
@@ -60,7 +60,7 @@ impl Held {
     }
 }
 
-/// The session that a lock names, which both agents computed by themselves ([`crate::Answered::session`]). It proves nothing:
+/// The session that a lock names, which both agents computed by themselves ([`crate::HandshakeReply::session`]). It proves nothing:
 /// only a holder of the fleet's secret can verify a lock. An agent behind a gateway, which has verified it, uses it to tell
 /// sessions apart. `None` for a text that is no lock in its one form.
 pub fn session_of(lock: &str) -> Option<[u8; 32]> {
@@ -198,7 +198,7 @@ impl LockKeys {
     ///
     /// # Errors
     /// [`LockFault`].
-    pub fn held(&self, question: &LockQuestion<'_>) -> Result<Held, LockFault> {
+    pub fn verify(&self, question: &LockQuestion<'_>) -> Result<VerifiedLock, LockFault> {
         if self.secrets.is_empty() {
             return Err(LockFault::NoKeys);
         }
@@ -223,15 +223,15 @@ impl LockKeys {
             expires_at: text.expires_at,
         };
         let known = self.derived.load();
-        let found = known.iter().find(|key| key.is(text.epoch, text.fingerprint));
-        match found {
+        let known_key = known.iter().find(|key| key.is(text.epoch, text.fingerprint));
+        match known_key {
             Some(key) => key.verify(&claim, &text.tag)?,
             None => self.derive(&text)?.verify(&claim, &text.tag)?,
         }
         if text.expires_at <= now {
             return Err(LockFault::Expired);
         }
-        Ok(Held { expires_at: text.expires_at, session: text.session })
+        Ok(VerifiedLock { expires_at: text.expires_at, session: text.session })
     }
 
     /// The key of a lock whose epoch is new here.
@@ -247,11 +247,11 @@ impl LockKeys {
         }
         let key = secret.epoch_key(epoch);
         // kept: the two newest epochs of each secret; two threads that derive at once lose nothing but time
-        let mut kept: Vec<EpochKey> =
+        let mut newest: Vec<EpochKey> =
             known.iter().filter(|old| old.epoch().saturating_add(1) >= epoch).cloned().collect();
-        kept.push(key.clone());
-        if kept.len() <= 3 * self.secrets.len().max(1) {
-            self.derived.store(Arc::new(kept));
+        newest.push(key.clone());
+        if newest.len() <= 3 * self.secrets.len().max(1) {
+            self.derived.store(Arc::new(newest));
         }
         key
     }

@@ -18,7 +18,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 /// The minimums of pairs of agents: those that each of the two signed last, in whatever order their handshakes ended. Past
 /// [`MAX_PAIRS`] pairs, the pair with the oldest handshake is forgotten, pairs without minimums first. Floors of authority
-/// and operator hold regardless. The owner decides which records survive a restart ([`PairMinimums::tell`]).
+/// and operator hold regardless. The owner decides which records survive a restart ([`PairMinimums::set_journal`]).
 #[derive(Default)]
 pub struct PairMinimums {
     pairs: RwLock<Pairs>,
@@ -55,7 +55,7 @@ impl PairMinimums {
     ///
     /// # Errors
     /// As [`PairMinimums::admits`]. Then nothing is remembered.
-    pub fn learn(&self, agreement: &Agreement, floors: Floors, now: u64) -> Result<(), HandshakeFault> {
+    pub fn record(&self, agreement: &Agreement, floors: Floors, now: u64) -> Result<(), HandshakeFault> {
         let mut pairs = self.pairs.write().unwrap_or_else(PoisonError::into_inner);
         let (pair, sides) = pairs.admitted(agreement, floors, now)?;
         pairs.put(pair, sides, self.journal.get());
@@ -76,7 +76,7 @@ impl PairMinimums {
     ///
     /// # Errors
     /// The second journal, given back.
-    pub fn tell(&self, journal: Journal) -> Result<(), Journal> {
+    pub fn set_journal(&self, journal: Journal) -> Result<(), Journal> {
         self.journal.set(journal)
     }
 
@@ -152,7 +152,7 @@ impl Pairs {
         {
             // minimums that a gateway repeats in an agent's place are no statement of the agent
             let (Some(stated_at), Some(side)) = (stated_at, sides.get_mut(place)) else { continue };
-            *side = side.after(Side { minimums: minimums.as_slice().into(), stated_at }, now)?;
+            *side = side.merged_with(Side { minimums: minimums.as_slice().into(), stated_at }, now)?;
         }
         let (line, version) = (agreement.urn().line(), agreement.urn().version());
         let peers = Floors { peers: floors_of(&sides, line), ..Floors::default() };

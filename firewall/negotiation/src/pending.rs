@@ -2,7 +2,7 @@
 
 use crate::HandshakeFault;
 use crate::limits::{MAX_WAITING, MAX_WAITING_OF_ONE};
-use crate::responder::Waiting;
+use crate::responder::PendingLock;
 use semgate_certs::SpiffeId;
 use semgate_contexts::Digest;
 use std::collections::HashMap;
@@ -11,13 +11,13 @@ use std::sync::{Mutex, PoisonError};
 /// Waiting handshakes by the digest of the SELECT. Bounded, for one peer and in all.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
-    all: Mutex<HashMap<Digest, Waiting>>,
+    all: Mutex<HashMap<Digest, PendingLock>>,
 }
 
 impl Pending {
     /// Remembers a handshake until its LOCK comes. A peer that opens many loses its own oldest; those of other peers are
     /// never dropped for it.
-    pub(crate) fn wait(&self, waiting: Waiting, now: u64) -> Result<(), HandshakeFault> {
+    pub(crate) fn wait(&self, waiting: PendingLock, now: u64) -> Result<(), HandshakeFault> {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let of_peer = all.values().filter(|other| other.from() == waiting.from()).count();
         if of_peer >= MAX_WAITING_OF_ONE || all.len() >= MAX_WAITING {
@@ -37,7 +37,7 @@ impl Pending {
 
     /// The handshake with this SELECT. One that waits for another agent counts as none and stays: a stranger's LOCK ends no
     /// handshake.
-    pub(crate) fn take(&self, select: &Digest, peer: &SpiffeId) -> Result<Waiting, HandshakeFault> {
+    pub(crate) fn take(&self, select: &Digest, peer: &SpiffeId) -> Result<PendingLock, HandshakeFault> {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let waits = all.get(select).is_some_and(|waiting| waiting.from() == peer);
         waits.then(|| all.remove(select)).flatten().ok_or(HandshakeFault::NotOpen)

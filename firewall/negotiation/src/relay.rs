@@ -12,21 +12,21 @@ pub use appointed::Appointed;
 
 use crate::HandshakeFault;
 use crate::agreed::Agreement;
-use crate::carry::{Carried, Kind};
 use crate::encoding::to_base64url;
-use crate::endpoint::{Answered, Asked};
+use crate::endpoint::{HandshakeReply, HandshakeRequest};
 use crate::envelope::{Envelope, read_message, write_message};
+use crate::handshake_memory::HandshakeMemory;
 use crate::initiator::nonce;
+use crate::last_offers::ShrunkOffer;
 use crate::lock::session_of;
-use crate::memory::Memory;
-use crate::offered::Shrunk;
+use crate::payloads::{GatewayKey, Select};
 use crate::pending::Pending;
-use crate::responder::{Answering, Between, Heard, HeardLock, Spoken};
-use crate::said::{GatewayKey, Select};
+use crate::responder::{HandshakeParties, ReceivedHello, ReceivedLock, ResponderConfig, SupportedContext};
 use crate::seal::SealingKey;
-use crate::select::answers;
+use crate::select::answers_offer;
 use crate::signed::Identity;
 use crate::terms::Offer;
+use crate::wire::{Carried, Kind};
 use appointed::Appointment;
 use semgate_certs::{SpiffeId, Usage};
 use semgate_contexts::{ContextUrn, Digest, Performative};
@@ -37,54 +37,54 @@ use std::sync::Arc;
 pub struct Relay {
     me: Identity,
     agent: SpiffeId,
-    memory: Arc<Memory>,
+    memory: Arc<HandshakeMemory>,
     pending: Pending,
     appointment: Appointment,
 }
 
 /// A verified message of a caller: signed by it, for the agent behind, and taken for the first time.
 #[derive(Debug)]
-pub enum Taken {
-    /// To be passed on by [`Relay::pass`].
-    Hello(Box<Greeting>),
+pub enum RelayedMessage {
+    /// To be passed on by [`Relay::pass_hello`].
+    Hello(Box<RelayedHello>),
     /// To be passed on as it is.
-    Lock(Box<Locking>),
+    Lock(Box<RelayedLock>),
 }
 
 /// A HELLO with at least one offer that may be chosen now.
 #[derive(Debug)]
-pub struct Greeting {
-    heard: Heard,
-    shrunk: Vec<Shrunk>,
+pub struct RelayedHello {
+    received: ReceivedHello,
+    shrunk: Vec<ShrunkOffer>,
 }
 
 /// A HELLO is on its way to the agent behind; its SELECT is awaited.
 #[derive(Debug)]
-pub struct Passing {
-    heard: Heard,
+pub struct AwaitingSelect {
+    received: ReceivedHello,
     /// The key that the SELECT is sealed to, if the HELLO was sealed.
     key: Option<SealingKey>,
 }
 
 /// A LOCK that closes a handshake which passed here, on its way to the agent behind; the answer is awaited.
 #[derive(Debug)]
-pub struct Locking {
+pub struct RelayedLock {
     agreement: Agreement,
 }
 
-impl Greeting {
+impl RelayedHello {
     /// Returns true if it came sealed; it is then sealed again.
     pub fn sealed(&self) -> bool {
-        self.heard.sealed
+        self.received.sealed
     }
 
     /// Its offers, in its order of preference.
     pub fn offers(&self) -> &[Offer] {
-        self.heard.offers()
+        self.received.offers()
     }
 
     /// Lines that the peer offered last time and no longer offers: an alarm for the operator (F0-37).
-    pub fn shrunk(&self) -> &[Shrunk] {
+    pub fn shrunk(&self) -> &[ShrunkOffer] {
         &self.shrunk
     }
 }
@@ -108,9 +108,9 @@ impl Relay {
         })
     }
 
-    /// Takes over from an earlier relay before the same agent, as [`crate::Endpoint::after`].
+    /// Takes over from an earlier relay before the same agent, as [`crate::Endpoint::continuing`].
     #[must_use]
-    pub fn after(self, before: &Self) -> Self {
+    pub fn continuing(self, before: &Self) -> Self {
         let memory = if self.agent == before.agent { &before.memory } else { &self.memory };
         Self { memory: Arc::clone(memory), ..self }
     }
@@ -127,32 +127,37 @@ impl Relay {
     ///
     /// # Errors
     /// [`HandshakeFault`], as [`crate::Endpoint::answer`] has them.
-    pub fn take(&self, body: &[u8], asked: &Asked<'_>) -> Result<Taken, HandshakeFault> {
-        let Envelope { kind, carried } = read_message(body, asked.context)?;
+    pub fn receive(
+        &self,
+        body: &[u8],
+        request: &HandshakeRequest<'_>,
+    ) -> Result<RelayedMessage, HandshakeFault> {
+        let Envelope { kind, carried } = read_message(body, request.context)?;
         // no gateway stands before this one, so a sealed message with a key to answer to is refused
-        let between = Between { peer: asked.peer, me: &self.agent, gateways: &[] };
+        let between = HandshakeParties { peer: request.peer, me: &self.agent, gateways: &[] };
         match kind {
             Kind::Hello => {
                 let keys = match carried {
-                    Carried::Sealed(_) => asked.sessions.locks.sealing_keys(&self.agent, asked.now),
+                    Carried::Sealed(_) => request.sessions.locks.sealing_keys(&self.agent, request.now),
                     _ => Vec::new(),
                 };
                 let replay = &self.memory.replay;
-                let heard = Heard::hello(&carried, &between, &keys, &asked.trust, replay, asked.now)?;
-                asked.answering.choose(&heard.hello.said)?;
+                let received =
+                    ReceivedHello::hello(&carried, &between, &keys, &request.trust, replay, request.now)?;
+                request.answering.choose(&received.hello.payload)?;
                 // only for a HELLO that goes on: otherwise a refused one would hide the loss from the next comparison
-                let shrunk = self.memory.offers.note(heard.from().as_str(), heard.offers());
-                Ok(Taken::Hello(Box::new(Greeting { heard, shrunk })))
+                let shrunk = self.memory.offers.note(received.from().as_str(), received.offers());
+                Ok(RelayedMessage::Hello(Box::new(RelayedHello { received, shrunk })))
             }
             Kind::Lock => {
                 let replay = &self.memory.replay;
-                let heard = HeardLock::lock(&carried, &between, &asked.trust, replay, asked.now)?;
-                let waiting = self.pending.take(heard.select(), asked.peer)?;
-                let agreement = waiting.lock(&heard, asked.now)?;
-                spoken(asked.answering, agreement.urn(), agreement.digest())?;
-                let floors = asked.answering.floors_now(agreement.urn().line());
-                asked.sessions.minimums.admits(&agreement, floors, asked.now)?;
-                Ok(Taken::Lock(Box::new(Locking { agreement })))
+                let received = ReceivedLock::lock(&carried, &between, &request.trust, replay, request.now)?;
+                let waiting = self.pending.take(received.select(), request.peer)?;
+                let agreement = waiting.lock(&received, request.now)?;
+                supported(request.answering, agreement.urn(), agreement.digest())?;
+                let floors = request.answering.floors_now(agreement.urn().line());
+                request.sessions.minimums.admits(&agreement, floors, request.now)?;
+                Ok(RelayedMessage::Lock(Box::new(RelayedLock { agreement })))
             }
             Kind::Select => Err(HandshakeFault::Member("content")),
         }
@@ -164,33 +169,39 @@ impl Relay {
     /// # Errors
     /// [`HandshakeFault::UnknownSealingKey`] for a sealed HELLO while the agent has appointed no gateway;
     /// [`HandshakeFault::Key`].
-    pub fn pass(
+    pub fn pass_hello(
         &self,
-        greeting: Box<Greeting>,
+        greeting: Box<RelayedHello>,
         appointed: Option<&Appointed>,
-        asked: &Asked<'_>,
-    ) -> Result<(Passing, Option<Vec<u8>>), HandshakeFault> {
-        let heard = greeting.heard;
-        if !heard.sealed {
-            return Ok((Passing { heard, key: None }, None));
+        request: &HandshakeRequest<'_>,
+    ) -> Result<(AwaitingSelect, Option<Vec<u8>>), HandshakeFault> {
+        let received = greeting.received;
+        if !received.sealed {
+            return Ok((AwaitingSelect { received, key: None }, None));
         }
         let agent = appointed.ok_or(HandshakeFault::UnknownSealingKey)?.agent();
-        let key = SealingKey::generate(asked.random)?;
+        let key = SealingKey::generate(request.random)?;
         let reply = GatewayKey {
             from: self.me.id().clone(),
             to: self.agent.clone(),
-            issued_at: asked.now,
+            issued_at: request.now,
             key: key.point(),
-            hello: Some(heard.hello.digest),
+            hello: Some(received.hello.digest),
         };
-        let reply = self.me.sign(&reply, asked.random)?;
-        let sealed = agent.seal(Kind::Hello, &heard.signed, Some(&reply), asked.random)?;
-        let parties = (asked.peer, &self.agent);
-        let id = to_base64url(&nonce(asked.random)?);
-        let request = Performative::Request;
-        let body =
-            write_message(Kind::Hello, &Carried::Sealed(sealed), request, parties, asked.context, &id)?;
-        Ok((Passing { heard, key: Some(key) }, Some(body)))
+        let reply = self.me.sign(&reply, request.random)?;
+        let sealed = agent.seal(Kind::Hello, &received.signed, Some(&reply), request.random)?;
+        let parties = (request.peer, &self.agent);
+        let id = to_base64url(&nonce(request.random)?);
+        let performative = Performative::Request;
+        let body = write_message(
+            Kind::Hello,
+            &Carried::Sealed(sealed),
+            performative,
+            parties,
+            request.context,
+            &id,
+        )?;
+        Ok((AwaitingSelect { received, key: Some(key) }, Some(body)))
     }
 
     /// Takes the SELECT of the agent behind: signed by it, about the HELLO that was passed on. Its choice must be offered,
@@ -199,14 +210,14 @@ impl Relay {
     ///
     /// # Errors
     /// [`HandshakeFault`]: [`HandshakeFault::OtherHello`] for a SELECT about another HELLO, [`HandshakeFault::NotCurrent`],
-    /// [`HandshakeFault::BelowMinimum`] and those of [`crate::initiator::Greeted::select`].
+    /// [`HandshakeFault::BelowMinimum`] and those of [`crate::initiator::HelloSent::select`].
     pub fn select(
         &self,
-        passing: Passing,
+        passing: AwaitingSelect,
         body: &[u8],
-        asked: &Asked<'_>,
-    ) -> Result<Answered, HandshakeFault> {
-        let Envelope { kind: Kind::Select, carried } = read_message(body, asked.context)? else {
+        request: &HandshakeRequest<'_>,
+    ) -> Result<HandshakeReply, HandshakeFault> {
+        let Envelope { kind: Kind::Select, carried } = read_message(body, request.context)? else {
             return Err(HandshakeFault::Member("content"));
         };
         let signed = match (&carried, &passing.key) {
@@ -215,20 +226,24 @@ impl Relay {
             (Carried::Granted(_), _) => return Err(HandshakeFault::Member("jws")),
             _ => return Err(HandshakeFault::Sealing),
         };
-        let select = signed.verify::<Select>(&asked.trust, &[Usage::Agent, Usage::Server], asked.now)?;
-        let hello = &passing.heard.hello;
-        let floors = asked.answering.floors_of(select.said.choice.urn.line(), &hello.said);
-        answers(&select.said, &hello.said, &hello.digest, floors)?;
-        let (urn, digest) = (select.said.choice.urn.clone(), select.said.choice.digest);
-        spoken(asked.answering, &urn, &digest)?;
+        let select = signed.verify::<Select>(&request.trust, &[Usage::Agent, Usage::Server], request.now)?;
+        let hello = &passing.received.hello;
+        let floors = request.answering.floors_of(select.payload.choice.urn.line(), &hello.payload);
+        answers_offer(&select.payload, &hello.payload, &hello.digest, floors)?;
+        let (urn, digest) = (select.payload.choice.urn.clone(), select.payload.choice.digest);
+        supported(request.answering, &urn, &digest)?;
         let body = match passing.key {
             None => body.to_vec(),
-            Some(_) => self.write(Kind::Select, &passing.heard.sealed_back(&signed, asked.random)?, asked)?,
+            Some(_) => self.write(
+                Kind::Select,
+                &passing.received.seal_like_hello(&signed, request.random)?,
+                request,
+            )?,
         };
-        let waiting = passing.heard.waiting(select.said, signed.jws, select.not_after);
-        self.pending.wait(waiting, asked.now)?;
+        let waiting = passing.received.into_pending(select.payload, signed.jws, select.not_after);
+        self.pending.wait(waiting, request.now)?;
         let (session, shrunk) = (None, Vec::new());
-        Ok(Answered { body, kind: Kind::Select, urn, digest, expires_at: None, session, shrunk })
+        Ok(HandshakeReply { body, kind: Kind::Select, urn, digest, expires_at: None, session, shrunk })
     }
 
     /// Takes the answer of the agent behind to a LOCK, makes the lock for messages, and learns the minimums of both. The
@@ -239,12 +254,12 @@ impl Relay {
     /// [`HandshakeFault::BelowMinimum`] if it is below a floor or minimum by now; [`HandshakeFault::Lock`].
     pub fn granted(
         &self,
-        locking: Box<Locking>,
+        locking: Box<RelayedLock>,
         body: &[u8],
-        asked: &Asked<'_>,
-    ) -> Result<Answered, HandshakeFault> {
+        request: &HandshakeRequest<'_>,
+    ) -> Result<HandshakeReply, HandshakeFault> {
         let Envelope { kind: Kind::Lock, carried: Carried::Granted(theirs) } =
-            read_message(body, asked.context)?
+            read_message(body, request.context)?
         else {
             return Err(HandshakeFault::Member("content"));
         };
@@ -254,31 +269,37 @@ impl Relay {
         }
         // the sooner end holds
         agreement.expires_at = agreement.expires_at.min(theirs.expires_at);
-        let spoken = spoken(asked.answering, agreement.urn(), agreement.digest())?;
-        let granted = asked.sessions.locks.grant(&agreement, asked.route, &spoken.authority, asked.now)?;
-        let floors = asked.answering.floors_now(agreement.urn().line());
-        asked.sessions.minimums.learn(&agreement, floors, asked.now)?;
+        let spoken = supported(request.answering, agreement.urn(), agreement.digest())?;
+        let granted =
+            request.sessions.locks.grant(&agreement, request.route, &spoken.authority, request.now)?;
+        let floors = request.answering.floors_now(agreement.urn().line());
+        request.sessions.minimums.record(&agreement, floors, request.now)?;
         let expires_at = Some(granted.expires_at);
-        let body = self.write(Kind::Lock, &Carried::Granted(granted), asked)?;
+        let body = self.write(Kind::Lock, &Carried::Granted(granted), request)?;
         let (urn, digest) = (agreement.urn().clone(), *agreement.digest());
         let (session, shrunk) = (Some(agreement.session()), Vec::new());
-        Ok(Answered { body, kind: Kind::Lock, urn, digest, expires_at, session, shrunk })
+        Ok(HandshakeReply { body, kind: Kind::Lock, urn, digest, expires_at, session, shrunk })
     }
 
     /// A message to the caller, from the agent behind.
-    fn write(&self, kind: Kind, carried: &Carried, asked: &Asked<'_>) -> Result<Vec<u8>, HandshakeFault> {
-        let id = to_base64url(&nonce(asked.random)?);
-        write_message(kind, carried, Performative::Agree, (&self.agent, asked.peer), asked.context, &id)
+    fn write(
+        &self,
+        kind: Kind,
+        carried: &Carried,
+        request: &HandshakeRequest<'_>,
+    ) -> Result<Vec<u8>, HandshakeFault> {
+        let id = to_base64url(&nonce(request.random)?);
+        write_message(kind, carried, Performative::Agree, (&self.agent, request.peer), request.context, &id)
     }
 }
 
 /// The chosen context, which must count now, and which the initiator must be permitted to use.
-fn spoken<'a>(
-    answering: &'a Answering,
+fn supported<'a>(
+    answering: &'a ResponderConfig,
     urn: &ContextUrn,
     digest: &Digest,
-) -> Result<&'a Spoken, HandshakeFault> {
-    answering.spoken(urn, digest).ok_or(HandshakeFault::NotCurrent)
+) -> Result<&'a SupportedContext, HandshakeFault> {
+    answering.supported(urn, digest).ok_or(HandshakeFault::NotCurrent)
 }
 
 #[cfg(test)]

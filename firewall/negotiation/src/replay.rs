@@ -10,11 +10,11 @@ use std::sync::{Mutex, PoisonError};
 /// more is taken, since forgetting would let a replay pass.
 #[derive(Debug, Default)]
 pub struct ReplayMemory {
-    taken: Mutex<Taken>,
+    taken: Mutex<TakenSignatures>,
 }
 
 #[derive(Debug, Default)]
-struct Taken {
+struct TakenSignatures {
     /// In the order of taking; forgotten from the front.
     order: VecDeque<(u64, Digest, Box<str>)>,
     known: HashSet<Digest>,
@@ -51,7 +51,7 @@ impl ReplayMemory {
     }
 }
 
-impl Taken {
+impl TakenSignatures {
     fn forget(&mut self, now: u64) {
         while self.order.front().is_some_and(|(until, ..)| *until < now) {
             let Some((_, once, signer)) = self.order.pop_front() else { return };

@@ -4,19 +4,19 @@
 //!
 //! ```compile_fail,E0423
 //! # fn skip(hello: semgate_negotiation::Hello) {
-//! let heard = semgate_negotiation::responder::Heard(hello);
+//! let heard = semgate_negotiation::responder::ReceivedHello(hello);
 //! # }
 //! ```
 //!
 //! ```compile_fail,E0599
-//! # fn skip(heard: semgate_negotiation::responder::Heard, lock: &semgate_negotiation::Carried,
+//! # fn skip(heard: semgate_negotiation::responder::ReceivedHello, lock: &semgate_negotiation::Carried,
 //! #         trust: &semgate_negotiation::Trust<'_>, replay: &semgate_negotiation::ReplayMemory) {
 //! let agreement = heard.lock(lock, trust, replay, 0);
 //! # }
 //! ```
 //!
 //! ```compile_fail,E0382
-//! # fn twice(waiting: semgate_negotiation::responder::Waiting, lock: semgate_negotiation::responder::HeardLock) {
+//! # fn twice(waiting: semgate_negotiation::responder::PendingLock, lock: semgate_negotiation::responder::ReceivedLock) {
 //! let first = waiting.lock(&lock, 0);
 //! let second = waiting.lock(&lock, 0);
 //! # }
@@ -24,25 +24,25 @@
 
 use crate::HandshakeFault;
 use crate::agreed::{Agreement, transcript};
-use crate::carry::{Carried, Kind};
 use crate::floor::Floors;
 use crate::initiator::nonce;
 use crate::limits::WINDOW_SECONDS;
+use crate::payloads::{GatewayKey, Hello, Lock, Select};
 use crate::replay::ReplayMemory;
-use crate::said::{GatewayKey, Hello, Lock, Select};
 use crate::seal::{PeerKey, SealingKey};
 use crate::select::choose;
-use crate::signed::{Identity, Signed, Trust, Verified};
+use crate::signed::{Identity, Signed, Trust, VerifiedPayload};
 use crate::terms::{Minimum, Offer, minimum_of};
+use crate::wire::{Carried, Kind};
 use semgate_certs::{SecureRandom, SpiffeId, Usage};
 use semgate_contexts::{ContextUrn, Digest, Line};
 
 /// The contexts that the responder can speak. Offers are contexts that count now, that the peer may use, and that are not
 /// deprecated.
 #[derive(Clone, Debug, Default)]
-pub struct Answering {
+pub struct ResponderConfig {
     /// In no order.
-    pub contexts: Vec<Spoken>,
+    pub contexts: Vec<SupportedContext>,
     /// The minimums of this side; no line twice.
     pub minimums: Vec<Minimum>,
     /// Floors of authority and operator, by line. A line that is not listed has none.
@@ -53,7 +53,7 @@ pub struct Answering {
 
 /// A context that can be spoken, and the authority of its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spoken {
+pub struct SupportedContext {
     /// URN, digest, features.
     pub offer: Offer,
     /// The authority's id.
@@ -62,8 +62,8 @@ pub struct Spoken {
 
 /// A HELLO that was verified, for us and taken for the first time.
 #[derive(Debug)]
-pub struct Heard {
-    pub(crate) hello: Verified<Hello>,
+pub struct ReceivedHello {
+    pub(crate) hello: VerifiedPayload<Hello>,
     pub(crate) signed: Signed,
     pub(crate) sealed: bool,
     /// The key of the gateway that passed it on: the SELECT is sealed to it instead of the HELLO's own key.
@@ -72,8 +72,8 @@ pub struct Heard {
 
 /// A SELECT was sent; its LOCK is awaited.
 #[derive(Debug)]
-pub struct Waiting {
-    pub(crate) hello: Verified<Hello>,
+pub struct PendingLock {
+    pub(crate) hello: VerifiedPayload<Hello>,
     pub(crate) hello_jws: String,
     pub(crate) select: Select,
     pub(crate) select_jws: String,
@@ -82,14 +82,14 @@ pub struct Waiting {
 
 /// A LOCK that was verified, for us and taken for the first time. The next step finds its handshake.
 #[derive(Debug)]
-pub struct HeardLock {
-    lock: Verified<Lock>,
+pub struct ReceivedLock {
+    lock: VerifiedPayload<Lock>,
     jws: String,
 }
 
 /// The peer of the connection, and our identity.
 #[derive(Clone, Copy, Debug)]
-pub struct Between<'b> {
+pub struct HandshakeParties<'b> {
     /// The verified peer.
     pub peer: &'b SpiffeId,
     /// The id that answers carry.
@@ -98,7 +98,7 @@ pub struct Between<'b> {
     pub gateways: &'b [SpiffeId],
 }
 
-impl Between<'_> {
+impl HandshakeParties<'_> {
     fn holds(&self, from: &SpiffeId, to: &SpiffeId) -> Result<(), HandshakeFault> {
         if from != self.peer {
             return Err(HandshakeFault::SenderMismatch);
@@ -114,11 +114,11 @@ impl Between<'_> {
         trust: &Trust<'_>,
         now: u64,
     ) -> Result<PeerKey, HandshakeFault> {
-        let said = self.gateway_key(statement, trust, now)?.said;
-        if said.hello != Some(*hello) {
+        let gateway_key = self.gateway_key(statement, trust, now)?.payload;
+        if gateway_key.hello != Some(*hello) {
             return Err(HandshakeFault::OtherHello);
         }
-        PeerKey::of_point(said.from, said.key)
+        PeerKey::of_point(gateway_key.from, gateway_key.key)
     }
 
     /// The key that one of the gateways states to us; refuses all other parties.
@@ -127,19 +127,19 @@ impl Between<'_> {
         statement: &Signed,
         trust: &Trust<'_>,
         now: u64,
-    ) -> Result<Verified<GatewayKey>, HandshakeFault> {
+    ) -> Result<VerifiedPayload<GatewayKey>, HandshakeFault> {
         let verified = statement.verify::<GatewayKey>(trust, &[Usage::Agent, Usage::Server], now)?;
-        if !self.gateways.contains(&verified.said.from) {
+        if !self.gateways.contains(&verified.payload.from) {
             return Err(HandshakeFault::UnknownGateway);
         }
-        if verified.said.to != *self.me {
+        if verified.payload.to != *self.me {
             return Err(HandshakeFault::ReceiverMismatch);
         }
         Ok(verified)
     }
 }
 
-impl Answering {
+impl ResponderConfig {
     /// Every floor of a line between the two, with the minimums that both state.
     pub(crate) fn floors_of(&self, line: &Line, hello: &Hello) -> Floors {
         let peers = [minimum_of(&hello.minimums, line), minimum_of(&self.minimums, line)];
@@ -153,7 +153,7 @@ impl Answering {
     }
 
     /// The context of this name and digest, if it can be spoken now.
-    pub(crate) fn spoken(&self, urn: &ContextUrn, digest: &Digest) -> Option<&Spoken> {
+    pub(crate) fn supported(&self, urn: &ContextUrn, digest: &Digest) -> Option<&SupportedContext> {
         self.contexts.iter().find(|spoken| spoken.offer.urn == *urn && spoken.offer.digest == *digest)
     }
 
@@ -164,14 +164,14 @@ impl Answering {
     }
 }
 
-impl Heard {
+impl ReceivedHello {
     /// Takes a HELLO: signed by the peer itself, for us, within its window, for the first time. `keys` open sealed ones.
     ///
     /// # Errors
     /// [`HandshakeFault`] of the first check that fails.
     pub fn hello(
         carried: &Carried,
-        between: &Between<'_>,
+        between: &HandshakeParties<'_>,
         keys: &[SealingKey],
         trust: &Trust<'_>,
         replay: &ReplayMemory,
@@ -188,26 +188,26 @@ impl Heard {
             Carried::Granted(_) => return Err(HandshakeFault::Member("jws")),
         };
         let hello = signed.verify::<Hello>(trust, &[Usage::Agent], now)?;
-        between.holds(&hello.said.from, &hello.said.to)?;
+        between.holds(&hello.payload.from, &hello.payload.to)?;
         // a sealed HELLO holds a key for the SELECT, and an open one does not: else one of the two would lie open
-        if sealed != hello.said.key.is_some() {
+        if sealed != hello.payload.key.is_some() {
             return Err(HandshakeFault::Sealing);
         }
         // refuses an invalid point before anything is sealed to it
-        hello.said.key.map(|point| PeerKey::of_point(hello.said.from.clone(), point)).transpose()?;
+        hello.payload.key.map(|point| PeerKey::of_point(hello.payload.from.clone(), point)).transpose()?;
         let reply = reply.map(|reply| between.reply_key(&reply, &hello.digest, trust, now)).transpose()?;
-        replay.take(hello.once, hello.said.from.as_str(), now)?;
+        replay.take(hello.once, hello.payload.from.as_str(), now)?;
         Ok(Self { hello, signed, sealed, reply })
     }
 
     /// The sender.
     pub fn from(&self) -> &SpiffeId {
-        &self.hello.said.from
+        &self.hello.payload.from
     }
 
     /// Its offers, in its order of preference.
     pub fn offers(&self) -> &[Offer] {
-        &self.hello.said.contexts
+        &self.hello.payload.contexts
     }
 
     /// Makes the SELECT: the newest version that both support and no floor forbids.
@@ -216,12 +216,12 @@ impl Heard {
     /// [`HandshakeFault::NoCommon`], [`HandshakeFault::DigestDiffers`], [`HandshakeFault::Key`].
     pub fn select(
         self,
-        answering: &Answering,
+        answering: &ResponderConfig,
         me: &Identity,
         random: &dyn SecureRandom,
         now: u64,
-    ) -> Result<(Waiting, Carried), HandshakeFault> {
-        let hello = &self.hello.said;
+    ) -> Result<(PendingLock, Carried), HandshakeFault> {
+        let hello = &self.hello.payload;
         let choice = answering.choose(hello)?;
         let select = Select {
             nonce: nonce(random)?,
@@ -236,18 +236,18 @@ impl Heard {
         let signed = me.sign(&select, random)?;
         let carried = match &self.reply {
             Some(gateway) => Carried::Sealed(gateway.seal(Kind::Select, &signed, None, random)?),
-            None => self.sealed_back(&signed, random)?,
+            None => self.seal_like_hello(&signed, random)?,
         };
-        Ok((self.waiting(select, signed.jws, me.not_after()), carried))
+        Ok((self.into_pending(select, signed.jws, me.not_after()), carried))
     }
 
     /// A SELECT in the form of the HELLO: sealed to the key in it, or open.
-    pub(crate) fn sealed_back(
+    pub(crate) fn seal_like_hello(
         &self,
         select: &Signed,
         random: &dyn SecureRandom,
     ) -> Result<Carried, HandshakeFault> {
-        let hello = &self.hello.said;
+        let hello = &self.hello.payload;
         Ok(match hello.key.filter(|_| self.sealed) {
             Some(point) => {
                 let key = PeerKey::of_point(hello.from.clone(), point)?;
@@ -258,8 +258,8 @@ impl Heard {
     }
 
     /// From here on its LOCK is awaited. `not_after` is the last second of the chain that signed the SELECT.
-    pub(crate) fn waiting(self, select: Select, select_jws: String, not_after: u64) -> Waiting {
-        Waiting {
+    pub(crate) fn into_pending(self, select: Select, select_jws: String, not_after: u64) -> PendingLock {
+        PendingLock {
             not_after: self.hello.not_after.min(not_after),
             hello: self.hello,
             hello_jws: self.signed.jws,
@@ -269,32 +269,32 @@ impl Heard {
     }
 }
 
-impl HeardLock {
+impl ReceivedLock {
     /// Takes a LOCK: signed by the peer itself, for us, within its window, for the first time.
     ///
     /// # Errors
     /// [`HandshakeFault`] of the first check that fails.
     pub fn lock(
         carried: &Carried,
-        between: &Between<'_>,
+        between: &HandshakeParties<'_>,
         trust: &Trust<'_>,
         replay: &ReplayMemory,
         now: u64,
     ) -> Result<Self, HandshakeFault> {
         let Carried::Signed(signed) = carried else { return Err(HandshakeFault::Member("jws")) };
         let lock = signed.verify::<Lock>(trust, &[Usage::Agent], now)?;
-        between.holds(&lock.said.from, &lock.said.to)?;
-        replay.take(lock.once, lock.said.from.as_str(), now)?;
+        between.holds(&lock.payload.from, &lock.payload.to)?;
+        replay.take(lock.once, lock.payload.from.as_str(), now)?;
         Ok(Self { lock, jws: signed.jws.clone() })
     }
 
     /// Digest of the SELECT that it closes.
     pub fn select(&self) -> &Digest {
-        &self.lock.said.select
+        &self.lock.payload.select
     }
 }
 
-impl Waiting {
+impl PendingLock {
     /// Digest of the SELECT that was sent.
     pub fn id(&self) -> Digest {
         Digest::of(self.select_jws.as_bytes())
@@ -312,7 +312,7 @@ impl Waiting {
 
     /// The peer that is waited for.
     pub fn from(&self) -> &SpiffeId {
-        &self.hello.said.from
+        &self.hello.payload.from
     }
 
     /// The last second at which its LOCK is taken.
@@ -326,12 +326,12 @@ impl Waiting {
     /// # Errors
     /// [`HandshakeFault::OtherHello`], [`HandshakeFault::OtherSelect`], [`HandshakeFault::SenderMismatch`], [`HandshakeFault::TooOld`],
     /// [`HandshakeFault::Expiry`].
-    pub fn lock(self, heard: &HeardLock, now: u64) -> Result<Agreement, HandshakeFault> {
-        let lock = &heard.lock.said;
+    pub fn lock(self, received: &ReceivedLock, now: u64) -> Result<Agreement, HandshakeFault> {
+        let lock = &received.lock.payload;
         if now > self.until() {
             return Err(HandshakeFault::TooOld);
         }
-        if lock.from != self.hello.said.from {
+        if lock.from != self.hello.payload.from {
             return Err(HandshakeFault::SenderMismatch);
         }
         if lock.to != self.select.from {
@@ -344,12 +344,12 @@ impl Waiting {
             return Err(HandshakeFault::OtherHello);
         }
         // not_after is the last second of the certificates; the session ends before the next
-        let longest = self.not_after.min(heard.lock.not_after).saturating_add(1);
+        let longest = self.not_after.min(received.lock.not_after).saturating_add(1);
         let expires_at = lock.expires_at.min(longest);
         if expires_at <= now {
             return Err(HandshakeFault::Expiry);
         }
-        let transcript = transcript(&self.hello_jws, &self.select_jws, &heard.jws);
+        let transcript = transcript(&self.hello_jws, &self.select_jws, &received.jws);
         let Select { from: responder, to: initiator, issued_at, choice, minimums, .. } = self.select;
         Ok(Agreement {
             initiator,
@@ -357,8 +357,8 @@ impl Waiting {
             urn: choice.urn,
             digest: choice.digest,
             features: choice.features,
-            minimums: [self.hello.said.minimums, minimums],
-            stated_at: [Some(self.hello.said.issued_at), Some(issued_at)],
+            minimums: [self.hello.payload.minimums, minimums],
+            stated_at: [Some(self.hello.payload.issued_at), Some(issued_at)],
             transcript,
             expires_at,
         })

@@ -4,15 +4,15 @@
 //! ring offers no static ECDH, so this is the one module that uses RustCrypto's crates.
 
 use crate::HandshakeFault;
-use crate::carry::{Kind, signed};
 use crate::encoding::{from_base64url, to_base64url};
 use crate::limits::{
     CLOCK_SKEW_SECONDS, EPOCH_SECONDS, MAX_BOX_CHARS, MAX_MESSAGE_BYTES, MAX_SEALING_KEY_SECONDS,
 };
 use crate::lock::FleetSecret;
 use crate::member::{Members, read};
-use crate::said::{KeyStatement, POINT_BYTES};
+use crate::payloads::{KeyStatement, POINT_BYTES};
 use crate::signed::{Identity, Signed, Trust};
+use crate::wire::{Kind, signed};
 use hpke::aead::AesGcm128;
 use hpke::kdf::HkdfSha256;
 use hpke::kem::DhP256HkdfSha256;
@@ -189,7 +189,7 @@ impl PeerKey {
     /// [`MAX_SEALING_KEY_SECONDS`]; else as for a HELLO.
     pub fn stated(signed: &Signed, trust: &Trust<'_>, now: u64) -> Result<Self, HandshakeFault> {
         let usages = [Usage::Agent, Usage::Server];
-        let statement = signed.verify_at_any_time::<KeyStatement>(trust, &usages, now)?.said;
+        let statement = signed.verify_at_any_time::<KeyStatement>(trust, &usages, now)?.payload;
         if statement.issued_at > now.saturating_add(CLOCK_SKEW_SECONDS) {
             return Err(HandshakeFault::FromTheFuture);
         }
@@ -243,7 +243,7 @@ impl PeerKey {
         let mut plain = plain.to_string().into_bytes();
         let padded = plain.len().next_multiple_of(PADDING);
         plain.resize(padded, b' ');
-        let mut drawn = Drawn { random, failed: None };
+        let mut drawn = InjectedRandom { random, failed: None };
         let made = single_shot_seal_with_rng::<AesGcm128, HkdfSha256, DhP256HkdfSha256>(
             &OpModeS::Base,
             &self.key,
@@ -268,12 +268,12 @@ impl PeerKey {
 
 /// The caller's randomness in the form that RustCrypto expects. Errors are impossible there, so a failure is noted and
 /// reported afterwards.
-struct Drawn<'r> {
+struct InjectedRandom<'r> {
     random: &'r dyn SecureRandom,
     failed: Option<KeyFault>,
 }
 
-impl TryRng for Drawn<'_> {
+impl TryRng for InjectedRandom<'_> {
     type Error = Infallible;
 
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
@@ -296,7 +296,7 @@ impl TryRng for Drawn<'_> {
     }
 }
 
-impl TryCryptoRng for Drawn<'_> {}
+impl TryCryptoRng for InjectedRandom<'_> {}
 
 #[cfg(test)]
 #[path = "seal_tests.rs"]

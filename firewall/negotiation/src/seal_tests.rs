@@ -1,8 +1,8 @@
 use super::*;
-use crate::initiator::Greeted;
-use crate::responder::Heard;
+use crate::initiator::HelloSent;
+use crate::responder::ReceivedHello;
 use crate::testing::*;
-use crate::{Between, Carried, FleetSecret, HandshakeFault, LockKeys, ReplayMemory};
+use crate::{Carried, FleetSecret, HandshakeFault, HandshakeParties, LockKeys, ReplayMemory};
 
 /// RFC 9180, appendix A.3.1: DHKEM(P-256, HKDF-SHA256), HKDF-SHA256, AES-128-GCM, base mode, first message.
 #[test]
@@ -53,15 +53,15 @@ impl Sides {
         PeerKey::stated(&stated, &self.world.trust(), now).unwrap()
     }
 
-    fn hello(&self) -> (Greeted, Carried) {
-        let open = crate::Opening { seal_to: Some(self.peer_key(NOW)), ..opening(&["payment:v2.0"]) };
-        Greeted::hello(open, &self.a, &self.world.random, NOW).unwrap()
+    fn hello(&self) -> (HelloSent, Carried) {
+        let open = crate::InitiatorConfig { seal_to: Some(self.peer_key(NOW)), ..opening(&["payment:v2.0"]) };
+        HelloSent::hello(open, &self.a, &self.world.random, NOW).unwrap()
     }
 
-    fn hear(&self, hello: &Carried, now: u64) -> Result<Heard, HandshakeFault> {
-        let between = Between { peer: self.a.id(), me: self.b.id(), gateways: &[] };
+    fn hear(&self, hello: &Carried, now: u64) -> Result<ReceivedHello, HandshakeFault> {
+        let between = HandshakeParties { peer: self.a.id(), me: self.b.id(), gateways: &[] };
         let keys = self.keys.sealing_keys(self.b.id(), now);
-        Heard::hello(hello, &between, &keys, &self.world.trust(), &ReplayMemory::new(), NOW)
+        ReceivedHello::hello(hello, &between, &keys, &self.world.trust(), &ReplayMemory::new(), NOW)
     }
 }
 
@@ -71,9 +71,9 @@ fn f0_47_hello_and_select_pass_sealed_and_show_nothing_of_what_is_offered() {
     let (greeted, hello) = sides.hello();
     let Carried::Sealed(sealed) = &hello else { panic!("sealed") };
     assert_eq!((sealed.to_text().len() * 3 / 4 - POINT_BYTES - 16) % PADDING, 0, "padded");
-    let heard = sides.hear(&hello, NOW).unwrap();
+    let received = sides.hear(&hello, NOW).unwrap();
     let (_, select) =
-        heard.select(&answering(&["payment:v2.0"]), &sides.b, &sides.world.random, NOW).unwrap();
+        received.select(&answering(&["payment:v2.0"]), &sides.b, &sides.world.random, NOW).unwrap();
     assert!(matches!(select, Carried::Sealed(_)));
     let chosen = greeted.select(&select, &sides.world.trust(), NOW).unwrap();
     assert_eq!(*chosen.urn(), urn("payment:v2.0"));
@@ -83,11 +83,11 @@ fn f0_47_hello_and_select_pass_sealed_and_show_nothing_of_what_is_offered() {
 fn an_open_answer_to_a_sealed_hello_and_a_sealed_one_to_an_open_hello_are_refused() {
     let sides = sides();
     let (greeted, hello) = sides.hello();
-    let heard = sides.hear(&hello, NOW).unwrap();
+    let received = sides.hear(&hello, NOW).unwrap();
     let (_, sealed) =
-        heard.select(&answering(&["payment:v2.0"]), &sides.b, &sides.world.random, NOW).unwrap();
+        received.select(&answering(&["payment:v2.0"]), &sides.b, &sides.world.random, NOW).unwrap();
     let (open, plain) =
-        Greeted::hello(opening(&["payment:v2.0"]), &sides.a, &sides.world.random, NOW).unwrap();
+        HelloSent::hello(opening(&["payment:v2.0"]), &sides.a, &sides.world.random, NOW).unwrap();
     let trust = sides.world.trust();
     assert_eq!(open.select(&sealed, &trust, NOW).unwrap_err(), HandshakeFault::Sealing);
     let (_, select) = sides
@@ -156,8 +156,8 @@ fn a_key_statement_that_is_over_too_long_or_not_by_its_agent_is_refused() {
     let of_another = sides.a.sign(&of_another, &sides.world.random).unwrap();
     assert_eq!(taken(&of_another, NOW), Err(HandshakeFault::SignerMismatch));
     // the key of one agent is no key for another
-    let to_a = crate::Opening { to: sides.a.id().clone(), ..opening(&["payment:v2.0"]) };
-    let open = crate::Opening { seal_to: Some(sides.peer_key(NOW)), ..to_a };
-    let refused = Greeted::hello(open, &sides.a, &sides.world.random, NOW).unwrap_err();
+    let to_a = crate::InitiatorConfig { to: sides.a.id().clone(), ..opening(&["payment:v2.0"]) };
+    let open = crate::InitiatorConfig { seal_to: Some(sides.peer_key(NOW)), ..to_a };
+    let refused = HelloSent::hello(open, &sides.a, &sides.world.random, NOW).unwrap_err();
     assert_eq!(refused, HandshakeFault::ReceiverMismatch);
 }

@@ -2,7 +2,7 @@
 
 use crate::HandshakeFault;
 use crate::floor::Floors;
-use crate::said::{Hello, Select};
+use crate::payloads::{Hello, Select};
 use crate::terms::{Offer, minimum_of};
 use semgate_contexts::{Digest, Line, Version};
 use std::fmt;
@@ -58,7 +58,7 @@ pub fn newest_common(
 /// # Errors
 /// [`HandshakeFault::SenderMismatch`], [`HandshakeFault::ReceiverMismatch`], [`HandshakeFault::OtherHello`], [`HandshakeFault::NotOffered`],
 /// [`HandshakeFault::BelowMinimum`].
-pub(crate) fn answers(
+pub(crate) fn answers_offer(
     select: &Select,
     hello: &Hello,
     hello_digest: &Digest,
@@ -111,8 +111,9 @@ pub(crate) fn choose(
             Err(fault @ HandshakeFault::DigestDiffers) => return Err(fault),
             Err(fault) => {
                 // a floor explains more than a line that is not spoken here
-                let told = matches!(first, None | Some(HandshakeFault::NoCommon(NoCommonVersion::Disjoint)));
-                first = if told { Some(fault) } else { first };
+                let less_specific =
+                    matches!(first, None | Some(HandshakeFault::NoCommon(NoCommonVersion::Disjoint)));
+                first = if less_specific { Some(fault) } else { first };
             }
         }
     }
@@ -130,8 +131,8 @@ fn choose_in(
     };
     let version = newest_common(&of_line(ours), &of_line(theirs), floors)?;
     let of = |offers: &[&Offer]| {
-        let found = offers.iter().find(|o| o.urn.line() == line && o.urn.version() == version);
-        found.map(|offer| (*offer).clone())
+        let offer = offers.iter().find(|o| o.urn.line() == line && o.urn.version() == version);
+        offer.map(|offer| (*offer).clone())
     };
     let (Some(our), Some(their)) = (of(ours), of(theirs)) else {
         return Err(NoCommonVersion::Disjoint.into());

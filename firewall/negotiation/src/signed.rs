@@ -2,7 +2,7 @@
 
 use crate::HandshakeFault;
 use crate::limits::{CLOCK_SKEW_SECONDS, MAX_JWS_BYTES, WINDOW_SECONDS};
-use crate::said::Said;
+use crate::payloads::Payload;
 use semgate_certs::{Chain, PeerRoots, Roots, SecureRandom, SpiffeId, Usage, VerifiedLeaf};
 use semgate_contexts::{Digest, Prefix};
 use semgate_statement::SigningIdentity;
@@ -69,12 +69,12 @@ impl Identity {
         self.not_after
     }
 
-    pub(crate) fn sign<T: Said>(
+    pub(crate) fn sign<T: Payload>(
         &self,
-        said: &T,
+        payload: &T,
         random: &dyn SecureRandom,
     ) -> Result<Signed, HandshakeFault> {
-        let jws = Compact::sign(&said.to_bytes()?, T::TYP, &self.signing, random)?;
+        let jws = Compact::sign(&payload.to_bytes()?, T::TYP, &self.signing, random)?;
         if jws.len() > MAX_JWS_BYTES {
             return Err(HandshakeFault::TooLarge);
         }
@@ -94,8 +94,8 @@ pub struct Signed {
 
 /// A payload, with the proof of its signer.
 #[derive(Clone, Debug)]
-pub(crate) struct Verified<T> {
-    pub(crate) said: T,
+pub(crate) struct VerifiedPayload<T> {
+    pub(crate) payload: T,
     /// Digest of the ASCII of the compact JWS.
     pub(crate) digest: Digest,
     /// Digest of typ and payload, for the memory against replays. One payload has two ECDSA signatures, so the signature is
@@ -112,39 +112,44 @@ impl Signed {
     }
 
     /// Checks form, time, signer and signature, in this order. `usages` are those that the signer's leaf may have.
-    pub(crate) fn verify<T: Said>(
+    pub(crate) fn verify<T: Payload>(
         &self,
         trust: &Trust<'_>,
         usages: &[Usage],
         now: u64,
-    ) -> Result<Verified<T>, HandshakeFault> {
+    ) -> Result<VerifiedPayload<T>, HandshakeFault> {
         let verified = self.verify_at_any_time::<T>(trust, usages, now)?;
-        fresh(verified.said.issued_at(), now)?;
+        fresh(verified.payload.issued_at(), now)?;
         Ok(verified)
     }
 
     /// The same for statements that live longer than a window.
-    pub(crate) fn verify_at_any_time<T: Said>(
+    pub(crate) fn verify_at_any_time<T: Payload>(
         &self,
         trust: &Trust<'_>,
         usages: &[Usage],
         now: u64,
-    ) -> Result<Verified<T>, HandshakeFault> {
+    ) -> Result<VerifiedPayload<T>, HandshakeFault> {
         let compact = Compact::read(&self.jws, T::TYP, MAX_JWS_BYTES)?;
-        let said = T::parse(compact.unverified_payload(), trust.prefix)?;
-        let domain = said.from().trust_domain();
+        let payload = T::parse(compact.unverified_payload(), trust.prefix)?;
+        let domain = payload.from().trust_domain();
         let roots = trust.roots.roots_of(domain).ok_or(HandshakeFault::UnknownTrustDomain)?;
         let chain = Chain::from_x5c(self.x5c.iter().map(String::as_str), roots.limits());
         let chain = chain.map_err(JwsFault::Certificates)?;
         let leaf = verify_as(&compact, &chain, roots, usages, now)?;
         let signer = leaf.spiffe().map_err(|_| HandshakeFault::SignerMismatch)?;
-        if signer != *said.from() {
+        if signer != *payload.from() {
             return Err(HandshakeFault::SignerMismatch);
         }
         let mut once = Vec::new();
         crate::encoding::part(&mut once, T::TYP.as_bytes());
         crate::encoding::part(&mut once, compact.unverified_payload());
-        Ok(Verified { said, digest: self.digest(), once: Digest::of(&once), not_after: leaf.not_after() })
+        Ok(VerifiedPayload {
+            payload,
+            digest: self.digest(),
+            once: Digest::of(&once),
+            not_after: leaf.not_after(),
+        })
     }
 }
 

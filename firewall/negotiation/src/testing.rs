@@ -1,7 +1,7 @@
 //! Agents with certificates of one throw-away root, for the tests of this crate.
 
-use crate::responder::Spoken;
-use crate::{Answering, Features, Floors, Identity, Minimum, Offer, Opening, Trust};
+use crate::responder::SupportedContext;
+use crate::{Features, Floors, Identity, InitiatorConfig, Minimum, Offer, ResponderConfig, Trust};
 use ring::rand::SystemRandom;
 use semgate_certs::{
     ChainLimits, Family, Issuer, IssuingProfile, KeyPair, LeafProfile, PeerRoots, RootProfile, Roots,
@@ -81,14 +81,14 @@ pub(crate) fn minimum(line: &str, min: &str) -> Minimum {
     Minimum { line: Line::parse(line).unwrap(), min: Version::parse(min).unwrap() }
 }
 
-pub(crate) fn opening(contexts: &[&str]) -> Opening {
+pub(crate) fn opening(contexts: &[&str]) -> InitiatorConfig {
     let contexts = contexts.iter().map(|short| offer(short)).collect();
-    Opening { to: spiffe(B), contexts, minimums: Vec::new(), seal_to: None }
+    InitiatorConfig { to: spiffe(B), contexts, minimums: Vec::new(), seal_to: None }
 }
 
-pub(crate) fn answering(contexts: &[&str]) -> Answering {
-    let spoken = |short: &&str| Spoken { offer: offer(short), authority: AUTHORITY.to_owned() };
-    Answering { contexts: contexts.iter().map(spoken).collect(), ..Answering::default() }
+pub(crate) fn answering(contexts: &[&str]) -> ResponderConfig {
+    let spoken = |short: &&str| SupportedContext { offer: offer(short), authority: AUTHORITY.to_owned() };
+    ResponderConfig { contexts: contexts.iter().map(spoken).collect(), ..ResponderConfig::default() }
 }
 
 pub(crate) fn floor_of_authority(line: &str, min: &str) -> (Line, Floors) {

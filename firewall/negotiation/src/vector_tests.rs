@@ -3,10 +3,10 @@
 //! An ECDSA signature differs each time, so the file is verified, not made again. `SEMGATE_WRITE_VECTORS=1` writes a new one.
 
 use crate::encoding::{from_base64url, to_base64url};
-use crate::initiator::Greeted;
+use crate::initiator::HelloSent;
 use crate::limits::WINDOW_SECONDS;
-use crate::responder::{Heard, HeardLock, Waiting};
-use crate::said::{Hello, Lock, Said, Select};
+use crate::payloads::{Hello, Lock, Payload, Select};
+use crate::responder::{PendingLock, ReceivedHello, ReceivedLock};
 use crate::testing::*;
 use crate::*;
 use semgate_certs::{
@@ -66,7 +66,7 @@ struct Made {
     lock: Carried,
 }
 
-fn said() -> (Opening, Answering) {
+fn configs() -> (InitiatorConfig, ResponderConfig) {
     let mut open = opening(&["payment:v1.0", "payment:v1.1", "payment:v2.0"]);
     open.contexts[1] = with_features("payment:v1.1", &["batch", "iban"]);
     open.minimums = vec![minimum("payment", "v1.1")];
@@ -85,24 +85,24 @@ fn make() -> Value {
     let (a, b) = (leaf(A), leaf(B));
     let stranger = leaf("spiffe://semgate.test/agent/stranger");
     let (me, them) = (identity(&a, &world), identity(&b, &world));
-    let (open, ours) = said();
-    let (greeted, hello) = Greeted::hello(open, &me, &world.random, NOW).unwrap();
-    let between = Between { peer: me.id(), me: them.id(), gateways: &[] };
+    let (open, ours) = configs();
+    let (greeted, hello) = HelloSent::hello(open, &me, &world.random, NOW).unwrap();
+    let between = HandshakeParties { peer: me.id(), me: them.id(), gateways: &[] };
     let replay = ReplayMemory::new();
-    let heard = Heard::hello(&hello, &between, &[], &world.trust(), &replay, NOW).unwrap();
-    let (waiting, select) = heard.select(&ours, &them, &world.random, NOW + 1).unwrap();
+    let received = ReceivedHello::hello(&hello, &between, &[], &world.trust(), &replay, NOW).unwrap();
+    let (waiting, select) = received.select(&ours, &them, &world.random, NOW + 1).unwrap();
     let chosen = greeted.select(&select, &world.trust(), NOW + 1).unwrap();
     let (closing, lock) = chosen.lock(&me, 3_600, &world.random, NOW + 2).unwrap();
-    let heard = HeardLock::lock(&lock, &between, &world.trust(), &replay, NOW + 2).unwrap();
-    let agreement = waiting.lock(&heard, NOW + 2).unwrap();
+    let received = ReceivedLock::lock(&lock, &between, &world.trust(), &replay, NOW + 2).unwrap();
+    let agreement = waiting.lock(&received, NOW + 2).unwrap();
     let keys = LockKeys::new(vec![FleetSecret::new(&SECRET).unwrap()]);
     let granted = keys.grant(&agreement, ROUTE, AUTHORITY, NOW + 2).unwrap();
     let session = closing.granted(&Carried::Granted(granted.clone()), NOW + 2).unwrap();
     let key = SealingKey::derive(&SEED);
     let stated = key.state(&them, 86_400, &world.random, NOW).unwrap();
     let peer_key = PeerKey::stated(&stated, &world.trust(), NOW).unwrap();
-    let sealed_open = Opening { seal_to: Some(peer_key), ..said().0 };
-    let (_, sealed) = Greeted::hello(sealed_open, &me, &world.random, NOW).unwrap();
+    let sealed_open = InitiatorConfig { seal_to: Some(peer_key), ..configs().0 };
+    let (_, sealed) = HelloSent::hello(sealed_open, &me, &world.random, NOW).unwrap();
     let mut file = json!({
         "now": NOW, "roots": world.root_pem, "trust_domain": "semgate.test", "context": CONTEXT,
         "initiator": party(A, &a), "responder": party(B, &b),
@@ -222,12 +222,15 @@ impl Made {
 
     /// The HELLO without its newest version, under the signature that it had.
     fn stripped(&self) -> Carried {
-        let Carried::Signed(said) = &self.hello else { panic!("signed") };
+        let Carried::Signed(signed) = &self.hello else { panic!("signed") };
         let mut value = payload(&self.hello);
         value["contexts"].as_array_mut().unwrap().pop();
-        let parts: Vec<&str> = said.jws.split('.').collect();
+        let parts: Vec<&str> = signed.jws.split('.').collect();
         let middle = to_base64url(&canonical::jcs(&value).unwrap());
-        Carried::Signed(Signed { jws: format!("{}.{middle}.{}", parts[0], parts[2]), x5c: said.x5c.clone() })
+        Carried::Signed(Signed {
+            jws: format!("{}.{middle}.{}", parts[0], parts[2]),
+            x5c: signed.x5c.clone(),
+        })
     }
 }
 
@@ -270,34 +273,36 @@ impl Read {
     }
 
     /// The responder after its SELECT, as the file has it.
-    fn waiting(&self) -> Waiting {
+    fn waiting(&self) -> PendingLock {
         let (hello, select) = (self.signed("hello"), self.signed("select"));
         let usages = [Usage::Agent];
-        Waiting {
+        PendingLock {
             hello: hello.verify::<Hello>(&self.trust(), &usages, NOW).unwrap(),
             hello_jws: hello.jws,
-            select: select.verify::<Select>(&self.trust(), &usages, NOW + 1).unwrap().said,
+            select: select.verify::<Select>(&self.trust(), &usages, NOW + 1).unwrap().payload,
             select_jws: select.jws,
             not_after: NOW + 86_400,
         }
     }
 
-    fn greeted(&self) -> Greeted {
+    fn greeted(&self) -> HelloSent {
         let signed = self.signed("hello");
-        let hello = signed.verify::<Hello>(&self.trust(), &[Usage::Agent], NOW).unwrap().said;
-        Greeted { hello, signed, key: None }
+        let hello = signed.verify::<Hello>(&self.trust(), &[Usage::Agent], NOW).unwrap().payload;
+        HelloSent { hello, signed, key: None }
     }
 
     fn judge(&self, kind: Kind, carried: &Carried, now: u64) -> Result<(), HandshakeFault> {
         let (a, b) = (spiffe(A), spiffe(B));
-        let between = Between { peer: &a, me: &b, gateways: &[] };
+        let between = HandshakeParties { peer: &a, me: &b, gateways: &[] };
         let replay = ReplayMemory::new();
         match kind {
-            Kind::Hello => Heard::hello(carried, &between, &[], &self.trust(), &replay, now).map(drop),
+            Kind::Hello => {
+                ReceivedHello::hello(carried, &between, &[], &self.trust(), &replay, now).map(drop)
+            }
             Kind::Select => self.greeted().select(carried, &self.trust(), now).map(drop),
             Kind::Lock => {
-                let heard = HeardLock::lock(carried, &between, &self.trust(), &replay, now)?;
-                self.waiting().lock(&heard, now).map(drop)
+                let received = ReceivedLock::lock(carried, &between, &self.trust(), &replay, now)?;
+                self.waiting().lock(&received, now).map(drop)
             }
         }
     }
@@ -312,9 +317,10 @@ fn the_handshake_of_the_vectors_verifies_and_gives_its_lock() {
         assert_eq!(read.judge(kind, &read.of(name), NOW + 2), Ok(()), "{name}");
     }
     let (a, b) = (spiffe(A), spiffe(B));
-    let between = Between { peer: &a, me: &b, gateways: &[] };
-    let heard = HeardLock::lock(&read.of("lock"), &between, &read.trust(), &ReplayMemory::new(), NOW + 2);
-    let agreement = read.waiting().lock(&heard.unwrap(), NOW + 2).unwrap();
+    let between = HandshakeParties { peer: &a, me: &b, gateways: &[] };
+    let received =
+        ReceivedLock::lock(&read.of("lock"), &between, &read.trust(), &ReplayMemory::new(), NOW + 2);
+    let agreement = read.waiting().lock(&received.unwrap(), NOW + 2).unwrap();
     assert_eq!(read.file["transcript"], agreement.transcript().to_string());
     assert_eq!(read.file["session"], to_base64url(&agreement.session()));
     let keys = LockKeys::new(vec![FleetSecret::new(&SECRET).unwrap()]);
@@ -344,13 +350,13 @@ fn the_sealed_hello_of_the_vectors_opens() {
     let text = sealed["statement"].to_string();
     let json = json::read(text.as_bytes(), &json::Limits::default()).unwrap();
     let members = crate::member::Members::of(&json, "key", &["jws", "x5c"], &[]).unwrap();
-    let stated = crate::carry::signed(&members).unwrap();
+    let stated = crate::wire::signed(&members).unwrap();
     let stated = PeerKey::stated(&stated, &read.trust(), NOW).unwrap();
     assert_eq!(stated.agent().as_str(), B);
     let (a, b) = (spiffe(A), spiffe(B));
-    let between = Between { peer: &a, me: &b, gateways: &[] };
+    let between = HandshakeParties { peer: &a, me: &b, gateways: &[] };
     let hello = Read::carried(&sealed["hello"]);
-    Heard::hello(&hello, &between, &[key], &read.trust(), &ReplayMemory::new(), NOW).unwrap();
+    ReceivedHello::hello(&hello, &between, &[key], &read.trust(), &ReplayMemory::new(), NOW).unwrap();
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use super::{Accounts, Charge, Excess, Network, Owner, Scarce};
+use super::{Accounts, Charge, Excess, Network, Owner, ScarceResource};
 
 /// Divisor for the part of the handshakes that one network may have under way. A fleet that reconnects through one NAT finishes a quarter
 /// of the default, 512, in less than a second.
@@ -69,7 +69,7 @@ impl Accounts {
     /// Begins a handshake with a peer at this address.
     pub fn begin(self: &Arc<Self>, address: IpAddr) -> Handshake {
         let network = Network::of(address);
-        let mut books = self.books();
+        let mut books = self.balances();
         let under_way = &mut books.handshakes;
         if let Some(oldest) = under_way.oldest(network, self.handshakes)
             && let Some(open) = under_way.remove(oldest)
@@ -100,12 +100,12 @@ impl Handshake {
     /// The bound that was reached.
     pub fn finish(self, verified: Option<&str>) -> Result<Charge, Excess> {
         let owner = verified.map_or(Owner::Stranger(self.network), Owner::verified);
-        self.accounts.charge(&owner, Scarce::Connection)
+        self.accounts.charge(&owner, ScarceResource::Connection)
     }
 }
 
 impl Drop for Handshake {
     fn drop(&mut self) {
-        self.accounts.books().handshakes.remove(self.number);
+        self.accounts.balances().handshakes.remove(self.number);
     }
 }

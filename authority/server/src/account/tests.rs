@@ -37,8 +37,8 @@ fn attack_strangers_from_many_networks_leave_a_share_of_the_connections_to_verif
     }
     assert_eq!(accounts.begin(address(0)).finish(Some("spiffe://a.test/9")).unwrap_err(), Excess::All);
     drop(held);
-    assert!(accounts.books().accounts.is_empty(), "what was given back leaves no account");
-    assert!(accounts.books().held.iter().all(|held| held.all == 0 && held.strangers == 0));
+    assert!(accounts.balances().accounts.is_empty(), "what was given back leaves no account");
+    assert!(accounts.balances().held.iter().all(|held| held.all == 0 && held.strangers == 0));
 }
 
 #[test]
@@ -48,21 +48,21 @@ fn an_account_holds_its_share_and_no_more() {
     assert_eq!(of_address.iter().filter(|one| one.is_ok()).count(), 4);
     assert_eq!(of_address[5].as_ref().unwrap_err(), &Excess::Account);
     let peer = Owner::verified("spiffe://a.test/ada");
-    let submissions: Vec<_> = (0..3).map(|_| accounts.charge(&peer, Scarce::Submission)).collect();
+    let submissions: Vec<_> = (0..3).map(|_| accounts.charge(&peer, ScarceResource::Submission)).collect();
     assert_eq!(submissions[2].as_ref().unwrap_err(), &Excess::Account, "an eighth of 16");
     let other = Owner::verified("spiffe://a.test/grace");
-    assert!(accounts.charge(&other, Scarce::Submission).is_ok(), "another account has its own share");
-    assert_eq!(accounts.charge(&stranger(1), Scarce::Submission).unwrap_err(), Excess::Account);
+    assert!(accounts.charge(&other, ScarceResource::Submission).is_ok(), "another account has its own share");
+    assert_eq!(accounts.charge(&stranger(1), ScarceResource::Submission).unwrap_err(), Excess::Account);
 }
 
 #[test]
 fn attack_anonymous_streams_displace_no_verified_one() {
     let accounts = accounts(|_| {});
-    let anonymous: Vec<_> = (0..9).map(|n| accounts.charge(&stranger(n), Scarce::Stream)).collect();
+    let anonymous: Vec<_> = (0..9).map(|n| accounts.charge(&stranger(n), ScarceResource::Stream)).collect();
     assert_eq!(anonymous.iter().filter(|one| one.is_ok()).count(), 6);
     assert_eq!(anonymous[8].as_ref().unwrap_err(), &Excess::Strangers);
     let peer = Owner::verified("spiffe://a.test/gateway");
-    let verified: Vec<_> = (0..3).map(|_| accounts.charge(&peer, Scarce::Stream)).collect();
+    let verified: Vec<_> = (0..3).map(|_| accounts.charge(&peer, ScarceResource::Stream)).collect();
     assert_eq!(verified.iter().filter(|one| one.is_ok()).count(), 2);
 }
 
@@ -73,12 +73,12 @@ async fn attack_handshakes_that_never_end_give_way_to_new_ones() {
     let mut slow: Vec<_> = (0..8).map(|n| accounts.begin(address(n))).collect();
     let gateway = accounts.begin(address(100));
     slow[0].displaced().await;
-    assert_eq!(accounts.books().handshakes.len(), 8);
+    assert_eq!(accounts.balances().handshakes.len(), 8);
     assert!(gateway.finish(Some("spiffe://a.test/gateway")).is_ok());
     let mut same: Vec<_> = (0..3).map(|_| accounts.begin(address(200))).collect();
     same[0].displaced().await;
     drop((slow, same));
-    assert_eq!(accounts.books().handshakes.len(), 0);
+    assert_eq!(accounts.balances().handshakes.len(), 0);
 }
 
 #[test]

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::pkcs11::{Pkcs11Uri, names_device};
 
-use super::span::Span;
+use super::duration::ConfigDuration;
 use super::witness;
-use super::{Config, KeyFiles, Keys, Limits, LinePattern, Publisher, Tls};
+use super::{Config, KeyFiles, KeysConfig, Limits, LinePattern, Publisher, TlsConfig};
 use super::{MAX_ROLE_LIFETIME, MIN_ROLE_LIFETIME, ROLE_LIFETIME};
 use super::{MAX_STATUS_LIFETIME, MIN_STATUS_LIFETIME, STATUS_LIFETIME};
 
@@ -30,7 +30,7 @@ pub(super) struct File {
     last_checkpoint: Option<PathBuf>,
     crls: Option<PathBuf>,
     witness_quorum: Option<usize>,
-    status_lifetime: Option<Span>,
+    status_lifetime: Option<ConfigDuration>,
     roots: PathBuf,
     root_threshold: Option<usize>,
     policies: Option<PathBuf>,
@@ -65,7 +65,7 @@ struct RawKeys {
     feed: RawPair,
     log: RawLog,
     renew: Option<bool>,
-    role_lifetime: Option<Span>,
+    role_lifetime: Option<ConfigDuration>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -118,9 +118,9 @@ macro_rules! limits {
         }
     };
     (@type count) => { usize };
-    (@type span) => { Span };
+    (@type span) => { ConfigDuration };
     (@raw count, $value:expr) => { $value };
-    (@raw span, $value:expr) => { Span($value) };
+    (@raw span, $value:expr) => { ConfigDuration($value) };
     (@take count, $name:expr, $value:expr, $low:expr, $high:expr) => { count($name, $value, $low, $high) };
     (@take span, $name:expr, $value:expr, $low:expr, $high:expr) => { span($name, $value, $low, $high) };
 }
@@ -176,7 +176,7 @@ fn count(name: &str, value: usize, low: usize, high: usize) -> Result<usize, Str
     count_of(&format!("limits.{name}"), value, low, high)
 }
 
-fn span(name: &str, value: Span, low: u64, high: u64) -> Result<std::time::Duration, String> {
+fn span(name: &str, value: ConfigDuration, low: u64, high: u64) -> Result<std::time::Duration, String> {
     let ms = value.0.as_millis();
     if ms < u128::from(low) || ms > u128::from(high) {
         return Err(format!("`limits.{name}` is {value}; it is at least {low}ms and at most {high}ms"));
@@ -190,7 +190,7 @@ impl File {
         if lifetime < MIN_STATUS_LIFETIME || lifetime > MAX_STATUS_LIFETIME || lifetime.subsec_nanos() != 0 {
             return Err(format!(
                 "`status_lifetime` is {}; it is whole seconds, at least 2s and at most 1d",
-                Span(lifetime)
+                ConfigDuration(lifetime)
             ));
         }
         name("authority", &self.authority)?;
@@ -219,7 +219,7 @@ impl File {
             prefix,
             listen: self.listen,
             admin: self.admin,
-            last_checkpoint: apart(self.last_checkpoint.map(at), &at(self.state.clone()))?,
+            last_checkpoint: check_last_checkpoint(self.last_checkpoint.map(at), &at(self.state.clone()))?,
             audit: at(self.audit.unwrap_or_else(|| self.state.join("audit.jsonl"))),
             policies: self.policies.map(at),
             four_eyes: four_eyes(&self.four_eyes)?,
@@ -230,13 +230,13 @@ impl File {
             status_lifetime: lifetime,
             roots: at(self.roots),
             root_threshold,
-            tls: Tls {
+            tls: TlsConfig {
                 server: KeyFiles { certificate: at(self.tls.certificate), key: at(self.tls.key) },
                 client_roots: at(self.tls.client_roots),
                 client_crls: self.tls.client_crls.map(at),
                 trust_domains: domains,
             },
-            keys: Keys {
+            keys: KeysConfig {
                 context_issuing: pair(self.keys.context_issuing)?,
                 status: pair(self.keys.status)?,
                 feed: pair(self.keys.feed)?,
@@ -264,7 +264,7 @@ impl File {
             crls: config.crls.clone(),
             witness_quorum: Some(config.witness_quorum),
             witness: config.witnesses.iter().map(witness::RawWitness::of).collect(),
-            status_lifetime: Some(Span(config.status_lifetime)),
+            status_lifetime: Some(ConfigDuration(config.status_lifetime)),
             roots: config.roots.clone(),
             root_threshold: Some(config.root_threshold),
             policies: config.policies.clone(),
@@ -283,7 +283,7 @@ impl File {
                 feed: pair(&config.keys.feed),
                 log: RawLog { key: config.keys.log.clone(), also: config.keys.log_also.clone() },
                 renew: Some(config.keys.role_lifetime.is_some()),
-                role_lifetime: config.keys.role_lifetime.map(Span),
+                role_lifetime: config.keys.role_lifetime.map(ConfigDuration),
             },
             publisher: config
                 .publishers
@@ -315,7 +315,7 @@ fn key_at(base: &Path, key: PathBuf) -> Result<PathBuf, String> {
 }
 
 /// A checkpoint restored together with the state would protect against nothing.
-fn apart(file: Option<PathBuf>, state: &Path) -> Result<Option<PathBuf>, String> {
+fn check_last_checkpoint(file: Option<PathBuf>, state: &Path) -> Result<Option<PathBuf>, String> {
     match file {
         Some(file) if file.starts_with(state) => {
             Err("`last_checkpoint` is below `state`: a restored backup would bring it back too".to_owned())
@@ -334,11 +334,11 @@ impl RawKeys {
             (Some(false), None) => Ok(None),
             (_, given) => {
                 let lifetime = given.map_or(ROLE_LIFETIME, |span| span.0);
-                let whole = lifetime.subsec_nanos() == 0;
-                if !whole || lifetime < MIN_ROLE_LIFETIME || lifetime > MAX_ROLE_LIFETIME {
+                let in_seconds = lifetime.subsec_nanos() == 0;
+                if !in_seconds || lifetime < MIN_ROLE_LIFETIME || lifetime > MAX_ROLE_LIFETIME {
                     return Err(format!(
                         "`keys.role_lifetime` is {}; it is whole seconds, at least 6s and at most 90d",
-                        Span(lifetime)
+                        ConfigDuration(lifetime)
                     ));
                 }
                 Ok(Some(lifetime))

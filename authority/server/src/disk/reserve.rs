@@ -21,7 +21,7 @@ const STEP: u64 = 512 * 1024;
 pub(crate) struct Reserve {
     files: Vec<PathBuf>,
     bytes: u64,
-    whole: AtomicBool,
+    complete: AtomicBool,
     changing: Mutex<()>,
 }
 
@@ -40,7 +40,7 @@ impl Reserve {
                 files.push(dir.join("reserve"));
             }
         }
-        let reserve = Self { files, bytes, whole: AtomicBool::new(false), changing: Mutex::default() };
+        let reserve = Self { files, bytes, complete: AtomicBool::new(false), changing: Mutex::default() };
         if let Err(fault) = reserve.restore() {
             tracing::warn!("nothing is published until there is room again for revocations: {fault}");
         }
@@ -48,8 +48,8 @@ impl Reserve {
     }
 
     /// Returns `true` while all of it is there.
-    pub fn is_whole(&self) -> bool {
-        self.whole.load(Ordering::Acquire)
+    pub fn is_complete(&self) -> bool {
+        self.complete.load(Ordering::Acquire)
     }
 
     /// Grows the files to their full size, step by step; steps that the disk took stay. Costs nothing while all is there.
@@ -57,14 +57,14 @@ impl Reserve {
     /// # Errors
     /// The disk does not take all of it.
     pub fn restore(&self) -> Result<(), RunFault> {
-        if self.is_whole() {
+        if self.is_complete() {
             return Ok(());
         }
         let _changing = self.changing();
         self.files.iter().try_for_each(|path| {
             lengthen(path, self.bytes).map_err(RunFault::io("reserving room in", path))
         })?;
-        self.whole.store(true, Ordering::Release);
+        self.complete.store(true, Ordering::Release);
         Ok(())
     }
 
@@ -84,7 +84,7 @@ impl Reserve {
     /// Gives up one step of each file; `false` if nothing was left.
     fn shorten(&self) -> bool {
         let _changing = self.changing();
-        self.whole.store(false, Ordering::Release);
+        self.complete.store(false, Ordering::Release);
         let mut given = false;
         for path in &self.files {
             match shorten(path) {
@@ -158,7 +158,7 @@ mod tests {
         let path = dir.path().join("reserve");
         let length = || std::fs::metadata(&path).unwrap().len();
         let reserve = Reserve::open(&[dir.path(), &dir.path().join("audit.jsonl")], 3 * STEP);
-        assert!(reserve.is_whole());
+        assert!(reserve.is_complete());
         assert_eq!((length(), reserve.files.len()), (3 * STEP, 1), "one file on one volume");
         let mut tries = 0;
         let done = reserve.lend(|| {
@@ -166,16 +166,16 @@ mod tests {
             if tries < 3 { Err(full()) } else { Ok(tries) }
         });
         assert_eq!((done.unwrap(), length()), (3, STEP));
-        assert!(!reserve.is_whole());
+        assert!(!reserve.is_complete());
         let other = || RunFault::Stopped("another reason".to_owned());
         assert!(reserve.lend(|| Err::<(), _>(other())).is_err());
         assert_eq!(length(), STEP, "only missing room takes it");
         assert!(reserve.lend(|| Err::<(), _>(full())).is_err(), "nothing is left at the end");
         assert_eq!(length(), 0);
         reserve.restore().unwrap();
-        assert!(reserve.is_whole() && length() == 3 * STEP);
+        assert!(reserve.is_complete() && length() == 3 * STEP);
         // another configuration needs less
-        assert!(Reserve::open(&[dir.path()], STEP).is_whole());
+        assert!(Reserve::open(&[dir.path()], STEP).is_complete());
         assert_eq!(length(), STEP);
     }
 }

@@ -11,20 +11,20 @@ use http::{HeaderValue, StatusCode, header};
 
 use super::App;
 use super::answer;
-use super::called::by_own_names;
+use super::host_check::only_own_hosts;
 use super::problem::{Code, Problem};
 use crate::run::status_of;
 
 /// The router of the admin address `bound`; answers only to its own names.
 pub(crate) fn admin(app: Arc<App>, bound: SocketAddr) -> Router {
-    let told = Router::new()
+    let routes = Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
         .route("/status", get(status))
         .fallback(|| async { Problem::from(Code::NotFound) })
         .with_state(app);
-    by_own_names(told, bound)
+    only_own_hosts(routes, bound)
 }
 
 /// Ready: the clock is plausible, the head is current, and the authority is not stopping. Missing or damaged documents are reported, but do
@@ -45,7 +45,7 @@ async fn ready(State(app): State<Arc<App>>) -> Response {
         let what = format!("no head counts: the feed certificate: {fault}\n");
         return (StatusCode::SERVICE_UNAVAILABLE, what).into_response();
     }
-    if !app.reserve.is_whole() {
+    if !app.reserve.is_complete() {
         let what = "ok, but nothing is published until the disk has room again for revocations\n";
         return (StatusCode::OK, what).into_response();
     }
@@ -56,7 +56,7 @@ async fn ready(State(app): State<Arc<App>>) -> Response {
 }
 
 async fn metrics(State(app): State<Arc<App>>) -> Response {
-    app.metrics.gauge("semgate_authority_reserve_whole", &[], u64::from(app.reserve.is_whole()));
+    app.metrics.gauge("semgate_authority_reserve_whole", &[], u64::from(app.reserve.is_complete()));
     let mut answer = app.metrics.render().into_response();
     let text = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     answer.headers_mut().insert(header::CONTENT_TYPE, text);

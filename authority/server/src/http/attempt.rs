@@ -158,7 +158,7 @@ fn record(app: &App, entry: &Entry, end: End) {
 }
 
 /// Applies the policies to a caller who holds the right, and notes the result in the record.
-pub(super) fn ruled(
+pub(super) fn apply_rules(
     app: &App,
     entry: &mut Entry,
     who: &str,

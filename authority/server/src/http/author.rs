@@ -79,7 +79,7 @@ impl Author {
         let held = |publisher: &Publisher| rights.iter().find(|right| !right.lines(publisher).is_empty());
         match publisher.and_then(|publisher| Some((publisher, *held(publisher)?))) {
             Some((publisher, right)) => Ok(Self { peer, publisher: publisher.clone(), right }),
-            None => Err(Problem::new(Code::NotPermitted, nowhere(rights, peer.id().as_str()))),
+            None => Err(Problem::new(Code::NotPermitted, no_right_detail(rights, peer.id().as_str()))),
         }
     }
 
@@ -105,7 +105,7 @@ pub(super) fn holds(app: &App, id: &str, right: Right, line: &Line) -> Result<()
 }
 
 /// The missing right, in words, for a caller who named no line yet.
-fn nowhere(rights: &[Right], id: &str) -> String {
+fn no_right_detail(rights: &[Right], id: &str) -> String {
     match rights {
         [right] => format!("`{id}` has the right `{}` on no line", right.as_str()),
         _ => format!("`{id}` has no right on any line"),

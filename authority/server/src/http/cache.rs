@@ -48,8 +48,8 @@ impl Stamp {
 }
 
 #[derive(Debug, Default)]
-struct Kept {
-    found: HashMap<Key, (Document, Option<Stamp>)>,
+struct Entries {
+    answers: HashMap<Key, (Document, Option<Stamp>)>,
     order: VecDeque<Key>,
     bytes: usize,
 }
@@ -58,7 +58,7 @@ struct Kept {
 #[derive(Debug)]
 pub(crate) struct Cache {
     max: usize,
-    kept: Mutex<Kept>,
+    entries: Mutex<Entries>,
 }
 
 /// Bytes that an answer costs beside its body: keys, ETag, places in two tables.
@@ -67,12 +67,12 @@ const OVERHEAD: usize = 512;
 impl Cache {
     /// An empty one.
     pub fn new(max: usize) -> Self {
-        Self { max, kept: Mutex::default() }
+        Self { max, entries: Mutex::default() }
     }
 
     /// The answer, if it is cached and its file is unchanged.
     pub fn get(&self, key: &Key) -> Option<Document> {
-        let (document, stamp) = self.lock().found.get(key).cloned()?;
+        let (document, stamp) = self.lock().answers.get(key).cloned()?;
         match stamp {
             Some(stamp) if !stamp.holds() => {
                 self.forget(key);
@@ -88,30 +88,30 @@ impl Cache {
         if size > self.max / 8 {
             return;
         }
-        let mut kept = self.lock();
-        match kept.found.insert(key.clone(), (document.clone(), stamp)) {
-            Some((before, _)) => kept.bytes -= before.bytes.len() + OVERHEAD,
-            None => kept.order.push_back(key),
+        let mut entries = self.lock();
+        match entries.answers.insert(key.clone(), (document.clone(), stamp)) {
+            Some((before, _)) => entries.bytes -= before.bytes.len() + OVERHEAD,
+            None => entries.order.push_back(key),
         }
-        kept.bytes += size;
-        while kept.bytes > self.max {
-            let Some(oldest) = kept.order.pop_front() else { break };
-            if let Some((before, _)) = kept.found.remove(&oldest) {
-                kept.bytes -= before.bytes.len() + OVERHEAD;
+        entries.bytes += size;
+        while entries.bytes > self.max {
+            let Some(oldest) = entries.order.pop_front() else { break };
+            if let Some((before, _)) = entries.answers.remove(&oldest) {
+                entries.bytes -= before.bytes.len() + OVERHEAD;
             }
         }
     }
 
     fn forget(&self, key: &Key) {
-        let mut kept = self.lock();
-        if let Some((before, _)) = kept.found.remove(key) {
-            kept.bytes -= before.bytes.len() + OVERHEAD;
-            kept.order.retain(|known| known != key);
+        let mut entries = self.lock();
+        if let Some((before, _)) = entries.answers.remove(key) {
+            entries.bytes -= before.bytes.len() + OVERHEAD;
+            entries.order.retain(|known| known != key);
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, Entries> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -134,8 +134,8 @@ mod tests {
         assert!(here.iter().all(|n| cache.get(&tile(*n)).unwrap().bytes[0] == *n as u8));
         cache.keep(tile(99), &Document::new(vec![0; 4000]), None);
         assert!(cache.get(&tile(99)).is_none());
-        let kept = cache.lock();
-        assert_eq!(kept.found.len(), kept.order.len());
+        let entries = cache.lock();
+        assert_eq!(entries.answers.len(), entries.order.len());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::Request as HttpRequest;
 use axum::response::Response;
 use http::StatusCode;
-use semgate_contexts::compare::{Comparison, Role, Stop, Verdict, compare_as};
+use semgate_contexts::compare::{CancelToken, Comparison, Role, Verdict, compare_as};
 use semgate_contexts::json::{self, Json, Object};
 use semgate_contexts::{Context, ContextUrn, Digest, DocumentFault, Version};
 use semgate_statement::Status;
@@ -18,11 +18,11 @@ use super::answer;
 use super::body;
 use super::overrides;
 use super::problem::{Code, Problem};
-use super::referred::{Referred, document_code};
-use super::stored::{away, broken};
-use super::typed;
-use crate::numbers::first_free;
+use super::references::{References, document_code};
+use super::storage::{broken, run_blocking};
+use super::type_conflicts;
 use crate::submit::index_of;
+use crate::version_numbers::first_free_version;
 
 /// Compares a new document with every published version of its major that is not revoked. It must accept what earlier ones accept, and
 /// later ones must accept what it accepts. No other line may have its namespace in policies. A named person may permit this exact document
@@ -32,11 +32,11 @@ use crate::submit::index_of;
 /// `version_breaks` with the comparison and a document that shows it; `version_unproven` if compatibility is not known. `version_untyped`
 /// if it is compatible, but gateways would refuse its messages or those of another version because of it. `stopping` if the authority stops
 /// before all was compared.
-pub(super) fn proven(
+pub(super) fn prove_compatible(
     app: &App,
-    referred: &Referred<'_>,
+    referred: &References<'_>,
     document: &Arc<Context>,
-    stop: &Stop,
+    stop: &CancelToken,
 ) -> Result<Vec<Value>, Problem> {
     let urn = document.urn();
     let all = index_of(&app.index).of_major(urn).map_err(|fault| broken(app, &fault))?;
@@ -47,28 +47,28 @@ pub(super) fn proven(
         others.into_iter().map(|(other, record)| (other, record.digest)).collect();
     let most = app.config.limits.compared_versions;
     let mut warnings = Vec::new();
-    let mut found = match others.len() > most {
+    let mut obstacle = match others.len() > most {
         true => Some(Obstacle::too_many(most)),
         false => obstacle(app, referred, document, &others, stop)?,
     };
-    if found.is_none() {
+    if obstacle.is_none() {
         // gateways type revoked versions too, since policies may name them; the newest of these, as many as may be read
         revoked.sort_by_key(|(other, _)| std::cmp::Reverse(other.version()));
         let revoked = revoked.iter().map(|(other, _)| other).take(most.saturating_sub(others.len()));
         let all: Vec<&ContextUrn> = others.iter().map(|(other, _)| other).chain(revoked).collect();
-        warnings = typed::warnings(referred, document, all.iter().copied())?;
-        found = untyped(app, referred, document, all.into_iter(), stop)?;
+        warnings = type_conflicts::warnings(referred, document, all.iter().copied())?;
+        obstacle = type_conflict(app, referred, document, all.into_iter(), stop)?;
     }
-    if found.is_none() {
-        let all = typed::namesakes(app, document)?;
-        found = untyped(app, referred, document, all.iter(), stop)?;
+    if obstacle.is_none() {
+        let all = type_conflicts::namesakes(app, document)?;
+        obstacle = type_conflict(app, referred, document, all.iter(), stop)?;
     }
     // the result would reach nobody by then
-    waited_for(stop)?;
-    let Some(found) = found else { return Ok(warnings) };
+    check_caller_waits(stop)?;
+    let Some(obstacle) = obstacle else { return Ok(warnings) };
     match overrides::permitted(app, urn, document.digest(), &others) {
         Ok(()) => Ok(warnings),
-        Err(why) => Err(found.refused(why)),
+        Err(why) => Err(obstacle.refused(why)),
     }
 }
 
@@ -115,13 +115,13 @@ impl<'a> Pair<'a> {
         }
     }
 
-    fn compare(&self, app: &App, stop: &Stop) -> Comparison {
+    fn compare(&self, app: &App, stop: &CancelToken) -> Comparison {
         compare_as(self.old, self.new, None, &app.config.limits.compare(), stop)
     }
 
     /// The comparison as JSON: the parts that stand in the way, and the number to use.
-    fn told(&self, app: &App, urn: &ContextUrn, comparison: &Comparison) -> Value {
-        let mut value = typed::shown(comparison, self.old, self.new);
+    fn report(&self, app: &App, urn: &ContextUrn, comparison: &Comparison) -> Value {
+        let mut value = type_conflicts::comparison_json(comparison, self.old, self.new);
         if let Some(map) = value.as_object_mut() {
             if let Some(next) = next_major(app, urn) {
                 map.insert("next_version".to_owned(), next.into());
@@ -141,15 +141,15 @@ const PARTS_TOLD: usize = 16;
 /// The parts of versions that stand in the way, in words.
 #[derive(Default)]
 struct Parts {
-    told: Vec<String>,
+    named: Vec<String>,
     more: usize,
 }
 
 impl Parts {
     fn add(&mut self, other: &ContextUrn, comparison: &Comparison) {
         for part in comparison.obstacles() {
-            if self.told.len() < PARTS_TOLD {
-                self.told.push(format!("beside `{other}`, `{}`: {}", part.pointer, part.reason));
+            if self.named.len() < PARTS_TOLD {
+                self.named.push(format!("beside `{other}`, `{}`: {}", part.pointer, part.reason));
             } else {
                 self.more += 1;
             }
@@ -157,7 +157,7 @@ impl Parts {
     }
 
     fn detail(&self) -> String {
-        let all = self.told.join("; ");
+        let all = self.named.join("; ");
         if self.more == 0 { all } else { format!("{all}; and {} more", self.more) }
     }
 }
@@ -165,14 +165,14 @@ impl Parts {
 /// The first version that it breaks, with all parts in its way; else all versions beside which compatibility is not known.
 fn obstacle(
     app: &App,
-    referred: &Referred<'_>,
+    referred: &References<'_>,
     document: &Context,
     others: &[(ContextUrn, Digest)],
-    stop: &Stop,
+    stop: &CancelToken,
 ) -> Result<Option<Obstacle>, Problem> {
     let (mut unknown, mut parts) = (None, Parts::default());
     for (other, _) in others {
-        waited_for(stop)?;
+        check_caller_waits(stop)?;
         let context = referred.published(other)?;
         let pair = Pair::of(document, &context);
         let comparison = pair.compare(app, stop);
@@ -184,11 +184,11 @@ fn obstacle(
         if code == Code::VersionBreaks {
             let mut parts = Parts::default();
             parts.add(other, &comparison);
-            let comparison = Some(pair.told(app, document.urn(), &comparison));
+            let comparison = Some(pair.report(app, document.urn(), &comparison));
             return Ok(Some(Obstacle { code, detail: parts.detail(), comparison }));
         }
         parts.add(other, &comparison);
-        unknown.get_or_insert_with(|| pair.told(app, document.urn(), &comparison));
+        unknown.get_or_insert_with(|| pair.report(app, document.urn(), &comparison));
     }
     Ok(unknown.map(|comparison| Obstacle {
         code: Code::VersionUnproven,
@@ -198,19 +198,19 @@ fn obstacle(
 }
 
 /// Checks that gateways can type it beside these versions, and these beside it.
-fn untyped<'u>(
+fn type_conflict<'u>(
     app: &App,
-    referred: &Referred<'_>,
+    referred: &References<'_>,
     document: &Arc<Context>,
     others: impl Iterator<Item = &'u ContextUrn>,
-    stop: &Stop,
+    stop: &CancelToken,
 ) -> Result<Option<Obstacle>, Problem> {
-    let Some(found) = typed::beside(referred, document, others)? else { return Ok(None) };
-    let comparison = found.with.map(|other| {
+    let Some(conflict) = type_conflicts::first_conflict(referred, document, others)? else { return Ok(None) };
+    let comparison = conflict.with.map(|other| {
         let pair = Pair::of(document, &other);
-        pair.told(app, document.urn(), &pair.compare(app, stop))
+        pair.report(app, document.urn(), &pair.compare(app, stop))
     });
-    let detail = format!("gateways would refuse every message of a version: {}", found.why);
+    let detail = format!("gateways would refuse every message of a version: {}", conflict.why);
     Ok(Some(Obstacle { code: Code::VersionUntyped, detail, comparison }))
 }
 
@@ -232,28 +232,28 @@ pub(super) async fn route(
     let most = limits.context_bytes.saturating_mul(2);
     let bytes = body::read(request.into_body(), most, limits.body_timeout).await?;
     // anybody may ask, so a bounded number of comparisons runs at once, and none queues
-    let place = Arc::clone(&app.comparisons)
+    let permit = Arc::clone(&app.comparisons)
         .try_acquire_owned()
         .map_err(|_| Problem::new(Code::Busy, "too many comparisons at once"))?;
     let work = Arc::clone(&app);
-    let stop = app.comparing.within();
-    let _waits = stop.when_dropped();
-    let comparison = away(move || {
+    let stop = app.comparing.child();
+    let _waits = stop.cancel_on_drop();
+    let comparison = run_blocking(move || {
         // the permit belongs to the work: it is free when the work has ended, also if the caller went away
-        let _place = place;
-        asked(&work, &bytes, &stop)
+        let _place = permit;
+        run_comparison(&work, &bytes, &stop)
     });
     let comparison = comparison.await?;
     Ok(answer::json(StatusCode::OK, &comparison))
 }
 
 /// Checks that a caller still waits for the comparison.
-fn waited_for(stop: &Stop) -> Result<(), Problem> {
-    if stop.is_asked() { Err(Code::Stopping.into()) } else { Ok(()) }
+fn check_caller_waits(stop: &CancelToken) -> Result<(), Problem> {
+    if stop.is_cancelled() { Err(Code::Stopping.into()) } else { Ok(()) }
 }
 
-fn asked(app: &App, bytes: &[u8], stop: &Stop) -> Result<Value, Problem> {
-    waited_for(stop)?;
+fn run_comparison(app: &App, bytes: &[u8], stop: &CancelToken) -> Result<Value, Problem> {
+    check_caller_waits(stop)?;
     let limits = json::Limits {
         max_bytes: bytes.len(),
         max_depth: app.document_limits.max_depth.saturating_add(2),
@@ -265,12 +265,12 @@ fn asked(app: &App, bytes: &[u8], stop: &Stop) -> Result<Value, Problem> {
     let read = body::read_json(bytes, &limits)?;
     let object = body::closed(&read, &["old", "new", "role"])?;
     let role = role(object)?;
-    let referred = Referred::new(app);
+    let referred = References::new(app);
     let old = side(app, &referred, object, "old", role)?;
     let new = side(app, &referred, object, "new", role)?;
     let comparison = compare_as(&old, &new, role, &app.config.limits.compare(), stop);
-    waited_for(stop)?;
-    let (mut value, next) = (typed::shown(&comparison, &old, &new), comparison.next);
+    check_caller_waits(stop)?;
+    let (mut value, next) = (type_conflicts::comparison_json(&comparison, &old, &new), comparison.next);
     // a bare schema belongs to no line
     let of_line = match object.get("new") {
         Some(Json::Object(document)) => document.get("context").is_some(),
@@ -288,7 +288,7 @@ fn asked(app: &App, bytes: &[u8], stop: &Stop) -> Result<Value, Problem> {
 fn free(app: &App, new: &Context, next: Version) -> Result<Option<Version>, Problem> {
     let line = index_of(&app.index).of_line(new.urn()).map_err(|fault| broken(app, &fault))?;
     let others = line.into_iter().filter(|(_, record)| record.digest != *new.digest());
-    Ok(first_free(&others.map(|(urn, _)| urn.version()).collect(), next))
+    Ok(first_free_version(&others.map(|(urn, _)| urn.version()).collect(), next))
 }
 
 /// The side that must go on understanding it; without it each part decides by its own role.
@@ -307,7 +307,7 @@ fn role(object: &Object<'_>) -> Result<Option<Role>, Problem> {
 /// A published context by its URN, a document, or a schema alone.
 fn side(
     app: &App,
-    referred: &Referred<'_>,
+    referred: &References<'_>,
     object: &Object<'_>,
     name: &'static str,
     role: Option<Role>,
@@ -323,7 +323,7 @@ fn side(
         Some(Json::Object(_)) if role.is_none() => {
             return Err(Problem::new(Code::ParameterInvalid, "schemas alone are compared under a `role`"));
         }
-        Some(schema @ Json::Object(_)) => Some(around(app, name, schema.to_value())),
+        Some(schema @ Json::Object(_)) => Some(wrap_schema(app, name, schema.to_value())),
         _ => None,
     };
     let wrong = || {
@@ -341,7 +341,7 @@ fn side(
 }
 
 /// Wraps a schema in a document with one concept, `value`; its definitions become those of the document.
-fn around(app: &App, name: &str, mut schema: Value) -> Value {
+fn wrap_schema(app: &App, name: &str, mut schema: Value) -> Value {
     let defs = schema.as_object_mut().and_then(|map| map.remove("$defs"));
     let minor = u8::from(name == "new");
     let mut document = json!({

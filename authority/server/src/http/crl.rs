@@ -13,7 +13,7 @@ use super::App;
 use super::answer::{REVALIDATE, document};
 use super::problem::{Code, Problem};
 use super::segment::Segment;
-use super::stored::away;
+use super::storage::run_blocking;
 use crate::publish::Document;
 
 /// RFC 5280 §4.2.1.13 and RFC 2585 §4.2.
@@ -42,7 +42,7 @@ pub(super) async fn list(
             (dir.join(shards.to_string()).join(format!("{shard}.crl")), PKIX_CRL)
         }
     };
-    let bytes = away(move || {
+    let bytes = run_blocking(move || {
         let mut bytes = Vec::new();
         let file = std::fs::File::open(file).map_err(|_| Code::CrlUnknown)?;
         file.take(MAX_CRL_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|_| Code::CrlUnknown)?;

@@ -12,13 +12,13 @@ use semgate_statement::permission::MAX_SIGNED_BYTES;
 use semgate_statement::{SignedPermission, StatementFault, context};
 use serde_json::{Value, json};
 
-use super::acts::carry_out;
 use super::answer::{REVALIDATE, document};
-use super::asked::submission;
 use super::attempt::Attempt;
 use super::author::{Author, Right, holds};
+use super::lifecycle_handlers::carry_out;
 use super::problem::{Code, Problem};
-use super::stored::away;
+use super::sequencer_client::charge_submission;
+use super::storage::run_blocking;
 use super::{App, body};
 use crate::clock::now;
 use crate::ledger::{Override, Overrides};
@@ -39,7 +39,7 @@ pub(super) async fn submit(
 async fn permit(app: &App, attempt: &mut Attempt, request: HttpRequest<Body>) -> Result<Response, Problem> {
     let author = Author::of_any_right(app, &request)?;
     attempt.ready()?;
-    let _waiting = submission(app, &author)?;
+    let _waiting = charge_submission(app, &author)?;
     if body::media_type(request.headers())? != context::MEDIA_TYPE {
         return Err(Code::MediaTypeUnsupported.into());
     }
@@ -73,23 +73,23 @@ fn read(app: &App, bytes: &[u8]) -> Result<SignedPermission, Problem> {
 /// `GET /v1/overrides`: a hint, as every listing; the log holds the statements.
 pub(super) async fn list(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, Problem> {
     let overrides = Arc::clone(&app.public().overrides);
-    let made = away(move || Ok(overrides.listing(listing).clone())).await?;
+    let made = run_blocking(move || Ok(overrides.listing(listing).clone())).await?;
     Ok(document(&headers, &made, "application/json", REVALIDATE))
 }
 
 fn listing(overrides: &Overrides) -> Document {
     let mut all: Vec<&Override> = overrides.all().values().flatten().collect();
     all.sort_by_key(|one| one.index);
-    let listed = json!({ "overrides": all.into_iter().map(shown).collect::<Vec<Value>>() });
+    let listed = json!({ "overrides": all.into_iter().map(override_json).collect::<Vec<Value>>() });
     Document::new(listed.to_string())
 }
 
-fn shown(one: &Override) -> Value {
+fn override_json(one: &Override) -> Value {
     let permitted = one.permission.unverified();
-    let beside = permitted.beside.keys().map(ContextUrn::as_str).collect::<Vec<_>>();
+    let siblings = permitted.siblings.keys().map(ContextUrn::as_str).collect::<Vec<_>>();
     json!({
         "urn": permitted.urn.as_str(), "digest": permitted.digest.to_string(), "by": one.by, "name": permitted.name,
-        "reason": permitted.reason, "beside": beside, "index": one.index, "logged_at": one.logged_at,
+        "reason": permitted.reason, "beside": siblings, "index": one.index, "logged_at": one.logged_at,
     })
 }
 
@@ -101,7 +101,7 @@ pub(super) fn permitted(
     app: &App,
     urn: &ContextUrn,
     digest: &Digest,
-    beside: &[(ContextUrn, Digest)],
+    siblings: &[(ContextUrn, Digest)],
 ) -> Result<(), Option<String>> {
     let public = app.public();
     let key = (urn.clone(), *digest);
@@ -111,8 +111,8 @@ pub(super) fn permitted(
     };
     let mut lacking = None;
     for one in logged {
-        let beside = beside.iter().map(|(urn, digest)| (urn, digest));
-        match one.permission.unverified().lacks(beside) {
+        let siblings = siblings.iter().map(|(urn, digest)| (urn, digest));
+        match one.permission.unverified().unnamed_sibling(siblings) {
             None => return Ok(()),
             Some(urn) => lacking = Some(format!("the permission does not name `{urn}`, which counts by now")),
         }

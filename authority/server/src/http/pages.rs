@@ -13,7 +13,7 @@ use super::answer::{IMMUTABLE, document};
 use super::cache::Key;
 use super::problem::{Code, Problem};
 use super::segment::Segment;
-use super::stored::{PublicTiles, away};
+use super::storage::{PublicTiles, run_blocking};
 use crate::publish::{Document, Published};
 
 /// `GET /v1/contexts/published/{span}`: the publications in the entries of the span. Each page has one name; an equivalent path, such as
@@ -38,7 +38,7 @@ pub(super) async fn page(
         return served(&known);
     }
     let work = Arc::clone(&app);
-    let made = away(move || {
+    let made = run_blocking(move || {
         let _turn = turn;
         work.metrics.count("semgate_authority_pages_total", &[]);
         let page = Document::new(made(&work, &public, span)?);

@@ -17,9 +17,9 @@ use super::cache::{Key, Stamp};
 use super::problem::{Code, Problem};
 use super::segment::Segment;
 use super::serve::Caller;
-use super::stored::{away, broken, full_tile, read_document, read_full_tile};
+use super::storage::{broken, full_tile, read_document, read_full_tile, run_blocking};
 use super::{App, staple, stream};
-use crate::account::Scarce;
+use crate::account::ScarceResource;
 use crate::keys::Role;
 use crate::publish::{Document, newest_token, signed_token};
 use crate::store::{cut, widest, with_width};
@@ -45,7 +45,7 @@ pub(super) async fn head(State(app): Shared, headers: HeaderMap) -> Answer {
 
 /// `GET /v1/feed/stream`
 pub(super) async fn feed(State(app): Shared, caller: Extension<Caller>, headers: HeaderMap) -> Answer {
-    let charge = app.accounts.charge(&caller.owner, Scarce::Stream).map_err(|excess| {
+    let charge = app.accounts.charge(&caller.owner, ScarceResource::Stream).map_err(|excess| {
         app.metrics
             .count("semgate_authority_streams_refused_total", &[("reason", excess.as_str().to_owned())]);
         Problem::new(Code::Busy, "there are too many followers; poll the head instead")
@@ -73,8 +73,8 @@ pub(super) async fn shard(State(app): Shared, Segment(name): Segment, headers: H
         if let Some(token) = shard.signed() {
             return Ok(document(&headers, &token, token::MEDIA_TYPE, IMMUTABLE));
         }
-        let (feed, keys, turn) = (feed_of(&app)?, Arc::clone(&app.keys), turn(&app).await?);
-        let token = away(move || {
+        let (feed, keys, turn) = (feed_of(&app)?, Arc::clone(&app.keys), delta_permit(&app).await?);
+        let token = run_blocking(move || {
             let _turn = turn;
             shard.token(&feed.identity, &keys.random).map_err(|fault| Problem::unsigned(&fault))
         });
@@ -89,8 +89,8 @@ pub(super) async fn shard(State(app): Shared, Segment(name): Segment, headers: H
         return Ok(document(&headers, &newest, token::MEDIA_TYPE, REVALIDATE));
     }
     // a key in a device may take a while
-    let (feed, work, turn) = (feed_of(&app)?, Arc::clone(&app), turn(&app).await?);
-    let newest = away(move || {
+    let (feed, work, turn) = (feed_of(&app)?, Arc::clone(&app), delta_permit(&app).await?);
+    let newest = run_blocking(move || {
         let _turn = turn;
         let random = &work.keys.random;
         let newest = newest_token(&public, n, &work.config.public_url, &feed.identity, random);
@@ -114,7 +114,7 @@ pub(super) async fn delta(State(app): Shared, Segment(from): Segment, headers: H
         return Ok(document(&headers, &made, JSON, REVALIDATE));
     }
     let turn = Arc::clone(&app.deltas).acquire_owned().await.map_err(|_| Code::Stopping)?;
-    let delta = away(move || {
+    let delta = run_blocking(move || {
         let _turn = turn;
         // a caller that waited mostly finds it made
         if let Some(made) = public.made_delta(size) {
@@ -128,7 +128,7 @@ pub(super) async fn delta(State(app): Shared, Segment(from): Segment, headers: H
 }
 
 /// A permit to sign one of the few tokens at a time; a caller that waits for one mostly finds its token signed.
-async fn turn(app: &App) -> Result<OwnedSemaphorePermit, Problem> {
+async fn delta_permit(app: &App) -> Result<OwnedSemaphorePermit, Problem> {
     Arc::clone(&app.tokens).acquire_owned().await.map_err(|_| Code::Stopping.into())
 }
 
@@ -169,7 +169,7 @@ pub(super) async fn contexts(State(app): Shared, headers: HeaderMap) -> Answer {
 /// The listing from the index, made one at a time, even if heads change faster.
 async fn listed(app: Arc<App>) -> Result<Document, Problem> {
     let turn = Arc::clone(&app.listings).acquire_owned().await.map_err(|_| Code::Stopping)?;
-    away(move || {
+    run_blocking(move || {
         let _turn = turn;
         app.metrics.count("semgate_authority_listings_total", &[]);
         let contexts = index_of(&app.index).all().map_err(|fault| broken(&app, &fault))?;
@@ -197,7 +197,7 @@ pub(super) async fn context(State(app): Shared, Segment(urn): Segment, headers: 
     };
     // A proof refers to the newest checkpoint, so a stapled context is never cached.
     let (signed, media_type) = if with_proof {
-        (Document::new(away(find).await?.0), context::STAPLED_MEDIA_TYPE)
+        (Document::new(run_blocking(find).await?.0), context::STAPLED_MEDIA_TYPE)
     } else {
         (cached(&app, key, find).await?, context::MEDIA_TYPE)
     };
@@ -225,7 +225,7 @@ pub(super) async fn tile(State(app): Shared, Segment(rest): Segment, headers: He
     let public = app.public();
     let width = widest(&tile, public.size).filter(|width| tile.width() <= *width).ok_or(Code::TileUnknown)?;
     let work = Arc::clone(&app);
-    let found = cached(&app, Key::Tile(tile), move || {
+    let answer = cached(&app, Key::Tile(tile), move || {
         let bytes = if width == TILE_WIDTH {
             read_full_tile(&full_tile(&work, &tile))?
         } else {
@@ -237,7 +237,7 @@ pub(super) async fn tile(State(app): Shared, Segment(rest): Segment, headers: He
         };
         Ok((bytes.ok_or(Code::Internal)?, None))
     });
-    Ok(document(&headers, &found.await?, BYTES, IMMUTABLE))
+    Ok(document(&headers, &answer.await?, BYTES, IMMUTABLE))
 }
 
 /// `GET /openapi.json`
@@ -255,7 +255,8 @@ async fn cached(
     if let Some(known) = app.cache.get(&key) {
         return Ok(known);
     }
-    let (document, stamp) = away(move || read().map(|(bytes, stamp)| (Document::new(bytes), stamp))).await?;
+    let (document, stamp) =
+        run_blocking(move || read().map(|(bytes, stamp)| (Document::new(bytes), stamp))).await?;
     app.cache.keep(key, &document, stamp);
     Ok(document)
 }

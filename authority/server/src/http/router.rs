@@ -10,7 +10,7 @@ use axum::routing::{MethodRouter, get, post};
 
 use super::problem::{Code, Problem};
 use super::{App, Bounds};
-use super::{acts, compare, crl, overrides, pages, read, trust, write};
+use super::{compare, crl, lifecycle_handlers, overrides, pages, read, trust, write};
 
 /// The router of the public address.
 pub(crate) fn router(app: Arc<App>) -> Router {
@@ -24,7 +24,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .fallback(|| async { Problem::from(Code::NotFound) })
         .with_state(Arc::clone(&app))
         // Counting and draining only: no check rests on a layer, since routes merged after one would escape it.
-        .layer(middleware::from_fn_with_state(rest, super::rest))
+        .layer(middleware::from_fn_with_state(rest, super::drain_body))
         .layer(middleware::from_fn_with_state(app, count))
 }
 
@@ -45,8 +45,8 @@ pub(super) fn table() -> Vec<Row> {
         ("/v1/floors", get(read::floors).post(write::floor), "GET, HEAD, POST"),
         ("/v1/recognitions/{authority}/withdraw", post(write::withdraw), "POST"),
         ("/v1/overrides", get(overrides::list).post(overrides::submit), "GET, HEAD, POST"),
-        ("/v1/proposals", get(acts::list), GET),
-        ("/v1/proposals/{id}/approve", post(acts::approve), "POST"),
+        ("/v1/proposals", get(lifecycle_handlers::list), GET),
+        ("/v1/proposals/{id}/approve", post(lifecycle_handlers::approve), "POST"),
         ("/v1/compare", post(compare::route), "POST"),
         ("/v1/feed/head", get(read::head), GET),
         ("/v1/feed/stream", get(read::feed).head(read::no_head), "GET"),

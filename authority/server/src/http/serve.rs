@@ -17,8 +17,8 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_rustls::server::TlsStream;
 
-use super::patient::Patient;
-use super::tls::{Shown, Tls};
+use super::tls::{ServerIdentity, Tls};
+use super::write_timeout::WriteTimeout;
 use crate::Limits;
 use crate::account::{Accounts, Charge, Handshake, Owner};
 use crate::clock::now;
@@ -78,7 +78,7 @@ async fn connection(
     mut handshake: Handshake,
     watcher: Watcher,
 ) {
-    let shown = listening.tls.now();
+    let shown = listening.tls.current();
     let secured = tokio::select! {
         secured = secure(&listening, &shown, socket) => secured,
         () = handshake.displaced() => return listening.refused("handshakes"),
@@ -99,12 +99,12 @@ async fn connection(
 /// The TLS handshake within its time. A failed one is counted by its reason, because operators are asked about refused certificates.
 async fn secure(
     listening: &Listening,
-    shown: &Shown,
+    shown: &ServerIdentity,
     socket: TcpStream,
-) -> Option<TlsStream<Patient<TcpStream>>> {
+) -> Option<TlsStream<WriteTimeout<TcpStream>>> {
     let limits = &listening.limits;
     let _ = socket.set_nodelay(true);
-    let socket = Patient::new(socket, limits.write_timeout);
+    let socket = WriteTimeout::new(socket, limits.write_timeout);
     let reason = match timeout(limits.handshake_timeout, shown.acceptor.accept(socket)).await {
         Ok(Ok(stream)) => return Some(stream),
         Ok(Err(why)) => why.get_ref().and_then(|why| why.downcast_ref()).map_or("closed", reason),
@@ -119,7 +119,7 @@ async fn secure(
 struct Known {
     certificates: Vec<CertificateDer<'static>>,
     peer: Option<Arc<Peer>>,
-    shown: Arc<Shown>,
+    shown: Arc<ServerIdentity>,
 }
 
 fn identify(certificates: &[CertificateDer<'_>], peers: Option<&PeerRoots>) -> Option<Arc<Peer>> {
@@ -130,7 +130,7 @@ fn identify(certificates: &[CertificateDer<'_>], peers: Option<&PeerRoots>) -> O
 /// Answers the requests of one connection, and holds its charge meanwhile.
 async fn respond(
     listening: &Listening,
-    stream: TlsStream<Patient<TcpStream>>,
+    stream: TlsStream<WriteTimeout<TcpStream>>,
     known: Known,
     charge: Charge,
     watcher: Watcher,
@@ -142,7 +142,7 @@ async fn respond(
     let service = hyper::service::service_fn(move |mut request: Request<Incoming>| {
         // the certificate may have been revoked since the connection began
         let peer = if known.shown.looked_up && known.peer.is_some() {
-            identify(&known.certificates, tls.now().peers.as_deref())
+            identify(&known.certificates, tls.current().peers.as_deref())
         } else {
             known.peer.clone()
         };

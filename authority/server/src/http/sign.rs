@@ -6,8 +6,8 @@ use semgate_statement::{OwnStatement, Statement, Status};
 
 use super::App;
 use super::problem::{Code, Problem};
-use super::referred::Referred;
-use super::stored::broken;
+use super::references::References;
+use super::storage::broken;
 use crate::clock::now;
 use crate::keys::{Signer, SignerFault};
 use crate::submit::{Request, index_of};
@@ -28,7 +28,7 @@ pub(super) fn compiled(app: &App, document: &Context) -> Result<u64, Problem> {
         let count = versions.into_iter().filter(|(_, record)| record.status != Status::Invalid);
         // one at a time, so that only one is in memory
         let sizes = count.filter_map(|(urn, record)| {
-            Some((record.digest, Referred::new(app).find(&urn)?.compiled_bytes()))
+            Some((record.digest, References::new(app).find(&urn)?.compiled_bytes()))
         });
         app.compiled.take_line(line, sizes.collect());
     }

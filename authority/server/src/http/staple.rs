@@ -6,7 +6,7 @@ use semgate_statement::{Checkpoint, Entry, LogVerifier, Stapled, context, prove_
 
 use super::App;
 use super::problem::{Code, Problem};
-use super::stored::PublicTiles;
+use super::storage::PublicTiles;
 
 /// Returns true if `Accept` names the media type of stapled contexts with a weight above 0. The weight 0 means "not acceptable" (RFC 9110
 /// §12.4.2); other weights do not matter.

@@ -53,7 +53,7 @@ pub(super) fn look_back(headers: &HeaderMap, size: u64, metrics: &Metrics) {
 /// Answers with the stream.
 pub(super) fn follow(follower: Follower) -> Response {
     let (to, from) = mpsc::channel(1);
-    tokio::spawn(tell(follower, to));
+    tokio::spawn(send_events(follower, to));
     let mut answer = Response::new(Body::new(Events(from)));
     let headers = answer.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -61,7 +61,7 @@ pub(super) fn follow(follower: Follower) -> Response {
     answer
 }
 
-async fn tell(follower: Follower, to: mpsc::Sender<Bytes>) {
+async fn send_events(follower: Follower, to: mpsc::Sender<Bytes>) {
     let Follower { mut heads, mut stopping, heartbeat, charge: _charge, number } = follower;
     let (least, spread) = COME_BACK;
     let wait = least + number.wrapping_mul(0x9e37_79b9) % spread;

@@ -23,7 +23,7 @@ use crls::ClientCrls;
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// The TLS identity shown on one connection.
-pub(crate) struct Shown {
+pub(crate) struct ServerIdentity {
     pub acceptor: TlsAcceptor,
     /// Verifies client certificates; without it every peer is anonymous.
     pub peers: Option<Arc<PeerRoots>>,
@@ -32,20 +32,20 @@ pub(crate) struct Shown {
 }
 
 /// The current identity.
-pub(crate) struct Tls(RwLock<Arc<Shown>>);
+pub(crate) struct Tls(RwLock<Arc<ServerIdentity>>);
 
 impl Tls {
     /// Begins with this identity.
-    pub fn new(shown: Shown) -> Self {
+    pub fn new(shown: ServerIdentity) -> Self {
         Self(RwLock::new(Arc::new(shown)))
     }
 
     /// The identity for a new connection.
-    pub fn now(&self) -> Arc<Shown> {
+    pub fn current(&self) -> Arc<ServerIdentity> {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn set(&self, shown: Shown) {
+    fn set(&self, shown: ServerIdentity) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(shown);
     }
 }
@@ -62,11 +62,11 @@ pub(crate) struct Files {
 }
 
 /// The result of a look at the files.
-enum Looked {
+enum FileChange {
     /// Nothing new.
     Same,
     /// The new identity for connections.
-    Taken(Shown),
+    Taken(ServerIdentity),
     /// The files changed, and cannot be used.
     Refused(RunFault),
 }
@@ -76,42 +76,42 @@ impl Files {
     ///
     /// # Errors
     /// A file cannot be read, a pair does not belong together, or a directory of lists cannot be listed.
-    pub fn open(config: &Config) -> Result<(Self, Shown), RunFault> {
+    pub fn open(config: &Config) -> Result<(Self, ServerIdentity), RunFault> {
         let mut crls = ClientCrls::of(config)?;
         let seen = marks(config);
         let (shown, roots) = load(config, crls.as_ref())?;
         if let Some(crls) = &mut crls {
-            crls.look(&roots, true, now(), None);
+            crls.refresh(&roots, true, now(), None);
         }
         Ok((Self { config: config.clone(), crls, roots, seen, again: false }, shown))
     }
 
     /// Looks for changes since the last look. Revocation lists take effect at once, under new roots once these are taken; a new identity is
     /// returned. A file that could not be used is tried again each time, and reported once.
-    fn look(&mut self, metrics: &Metrics) -> Looked {
+    fn check(&mut self, metrics: &Metrics) -> FileChange {
         let marks = marks(&self.config);
         let changed = marks != self.seen;
         self.seen = marks;
         let loaded = (changed || self.again).then(|| load(&self.config, self.crls.as_ref()));
         let looked = match loaded {
-            None => Looked::Same,
+            None => FileChange::Same,
             Some(Ok((shown, roots))) => {
                 (self.roots, self.again) = (roots, false);
-                Looked::Taken(shown)
+                FileChange::Taken(shown)
             }
             Some(Err(fault)) => {
                 self.again = true;
-                if changed { Looked::Refused(fault) } else { Looked::Same }
+                if changed { FileChange::Refused(fault) } else { FileChange::Same }
             }
         };
         if let Some(crls) = &mut self.crls {
-            crls.look(&self.roots, matches!(looked, Looked::Taken(_)), now(), Some(metrics));
+            crls.refresh(&self.roots, matches!(looked, FileChange::Taken(_)), now(), Some(metrics));
         }
         looked
     }
 }
 
-fn load(config: &Config, crls: Option<&ClientCrls>) -> Result<(Shown, Roots), RunFault> {
+fn load(config: &Config, crls: Option<&ClientCrls>) -> Result<(ServerIdentity, Roots), RunFault> {
     let (chain, key) = keys::pair(&config.tls.server)?;
     let roots = keys::client_roots(config)?;
     let peers = Arc::new(keys::peers(config, roots.clone(), crls.map(ClientCrls::store)));
@@ -120,7 +120,7 @@ fn load(config: &Config, crls: Option<&ClientCrls>) -> Result<(Shown, Roots), Ru
     let made = semgate_certs::tls::server_config(&chain, &key, clients, clock)
         .map_err(|e| RunFault::keys(&config.tls.server.certificate, e))?;
     let acceptor = TlsAcceptor::from(Arc::new(made));
-    Ok((Shown { acceptor, peers: Some(peers), looked_up: crls.is_some() }, roots))
+    Ok((ServerIdentity { acceptor, peers: Some(peers), looked_up: crls.is_some() }, roots))
 }
 
 /// The mark by which a written or replaced file is noticed.
@@ -128,8 +128,8 @@ type Mark = Option<(u64, u64, SystemTime)>;
 
 fn mark(path: &Path) -> Mark {
     use std::os::unix::fs::MetadataExt;
-    let found = std::fs::metadata(path).ok()?;
-    Some((found.ino(), found.len(), found.modified().ok()?))
+    let metadata = std::fs::metadata(path).ok()?;
+    Some((metadata.ino(), metadata.len(), metadata.modified().ok()?))
 }
 
 fn marks(config: &Config) -> Vec<(PathBuf, Mark)> {
@@ -151,7 +151,7 @@ pub(crate) async fn renew(
         }
         let counted = Arc::clone(&metrics);
         let looked = tokio::task::spawn_blocking(move || {
-            let looked = files.look(&counted);
+            let looked = files.check(&counted);
             (files, looked)
         });
         let Ok((back, looked)) = looked.await else {
@@ -163,13 +163,13 @@ pub(crate) async fn renew(
             metrics.count("semgate_authority_tls_reloads_total", &[("result", result.to_owned())]);
         };
         match looked {
-            Looked::Same => {}
-            Looked::Taken(shown) => {
+            FileChange::Same => {}
+            FileChange::Taken(shown) => {
                 tls.set(shown);
                 count("taken");
                 tracing::info!("took up the changed tls files for new connections");
             }
-            Looked::Refused(fault) => {
+            FileChange::Refused(fault) => {
                 count("refused");
                 tracing::error!("the changed tls files are not taken up, the ones before go on: {fault}");
             }

@@ -6,16 +6,16 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::Request as HttpRequest;
 use axum::response::Response;
-use semgate_statement::jws::Many;
+use semgate_statement::jws::MultiJws;
 use semgate_statement::statement::{MAX_STATEMENT_BYTES, TYPE};
 use semgate_statement::{RootAct, SignedStatement, Statement, context};
 use serde_json::json;
 
-use super::acts::withdrawable;
-use super::asked::{ask, status_of, submission};
 use super::attempt::Attempt;
 use super::author::Author;
+use super::lifecycle_handlers::check_withdrawable;
 use super::problem::{Code, Problem};
+use super::sequencer_client::{charge_submission, status_of, submit_and_wait};
 use super::{App, answer, body};
 use crate::submit::{Consent, Request};
 
@@ -36,25 +36,26 @@ async fn submitted(
 ) -> Result<Response, Problem> {
     let author = Author::of_any_right(app, &request)?;
     attempt.ready()?;
-    let _waiting = submission(app, &author)?;
+    let _waiting = charge_submission(app, &author)?;
     if body::media_type(request.headers())? != context::MEDIA_TYPE {
         return Err(Code::MediaTypeUnsupported.into());
     }
     let bytes = body::read(request.into_body(), MAX_STATEMENT_BYTES, app.config.limits.body_timeout).await?;
-    let jws = Many::read(&bytes, TYPE, MAX_STATEMENT_BYTES)
+    let jws = MultiJws::read(&bytes, TYPE, MAX_STATEMENT_BYTES)
         .map_err(|fault| Problem::new(Code::SignatureInvalid, fault))?;
     let signed = SignedStatement::of_root(jws, &app.config.prefix)
         .map_err(|fault| Problem::new(Code::ParameterInvalid, fault))?;
-    let Statement::Root(said) = signed.unverified().clone() else {
+    let Statement::Root(statement) = signed.unverified().clone() else {
         return Err(Code::ParameterInvalid.into());
     };
-    if let RootAct::Recognise(recognition) = &said.act {
-        withdrawable(app, recognition)?;
+    if let RootAct::Recognise(recognition) = &statement.act {
+        check_withdrawable(app, recognition)?;
     }
     let by = author.id().to_owned();
-    attempt.entry.on = Some(format!("{} {}", said.kind(), said.number));
-    let done = ask(app, attempt, Request::Root(Box::new(signed)), by, Consent::Enough).await?;
+    attempt.entry.on = Some(format!("{} {}", statement.kind(), statement.number));
+    let done = submit_and_wait(app, attempt, Request::Root(Box::new(signed)), by, Consent::Enough).await?;
     attempt.entry.index = Some(done.index);
-    let body = json!({"kind": said.kind(), "number": said.number, "index": done.index, "seq": done.seq});
+    let body =
+        json!({"kind": statement.kind(), "number": statement.number, "index": done.index, "seq": done.seq});
     Ok(answer::json(status_of(&done), &body))
 }

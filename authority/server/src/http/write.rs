@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::Request as HttpRequest;
 use axum::response::Response;
 use bytes::Bytes;
-use semgate_contexts::compare::Stop;
+use semgate_contexts::compare::CancelToken;
 use semgate_contexts::{Context, ContextUrn, Line, Version};
 use semgate_policies::PublisherAct;
 use semgate_statement::context::{ContextFault, verify_context_among};
@@ -17,17 +17,17 @@ use semgate_statement::{Act, context, sign_context};
 use serde_json::{Value, json};
 
 use super::App;
-use super::acts::{carry_out, withdrawal};
 use super::answer;
-use super::asked::{ask, covered, status_of, submission};
-use super::attempt::{Attempt, ruled};
+use super::attempt::{Attempt, apply_rules};
 use super::author::{Author, Right};
 use super::body;
+use super::lifecycle_handlers::{carry_out, withdrawal};
 use super::problem::{Code, Problem};
-use super::referred::{Referred, document_code};
+use super::references::{References, document_code};
 use super::segment::Segment;
+use super::sequencer_client::{charge_submission, status_of, submit_and_wait, wait_until_covered};
 use super::sign::{SignedDocument, compiled, publish_request, signer};
-use super::stored::{away, broken};
+use super::storage::{broken, run_blocking};
 use crate::account::Charge;
 use crate::audit::Entry;
 use crate::clock::now;
@@ -47,7 +47,7 @@ pub(super) async fn publish(State(app): Shared, request: HttpRequest<Body>) -> A
 async fn published(app: &Arc<App>, attempt: &mut Attempt, request: HttpRequest<Body>) -> Answer {
     let author = Author::of(app, &request, Right::Publish)?;
     attempt.ready()?;
-    let _waiting = submission(app, &author)?;
+    let _waiting = charge_submission(app, &author)?;
     let signed = match body::media_type(request.headers())?.as_str() {
         "application/json" => false,
         context::MEDIA_TYPE => true,
@@ -55,15 +55,15 @@ async fn published(app: &Arc<App>, attempt: &mut Attempt, request: HttpRequest<B
     };
     let limits = &app.config.limits;
     let bytes = body::read(request.into_body(), limits.context_bytes, limits.body_timeout).await?;
-    let place = Arc::clone(&app.checks).acquire_owned().await.map_err(|_| Code::Stopping)?;
+    let permit = Arc::clone(&app.checks).acquire_owned().await.map_err(|_| Code::Stopping)?;
     let work = Arc::clone(app);
     let by = author.id().to_owned();
     let mut entry = attempt.entry.clone();
-    let stop = app.comparing.within();
-    let _waits = stop.when_dropped();
-    let prepared = away(move || {
+    let stop = app.comparing.child();
+    let _waits = stop.cancel_on_drop();
+    let prepared = run_blocking(move || {
         // the permit belongs to the work: it is free when the work has ended, also if the caller went away
-        let _place = place;
+        let _place = permit;
         let room = work.reserve.restore();
         room.map_err(|fault| {
             Problem::new(Code::of_write(&fault), "what room there is on the disk is kept for revocations")
@@ -76,9 +76,11 @@ async fn published(app: &Arc<App>, attempt: &mut Attempt, request: HttpRequest<B
     attempt.entry = entry;
     let (urn, digest, prepared) = prepared?;
     let (done, warnings) = match prepared {
-        Prepared::Known(index) => (Done { fresh: false, index, seq: covered(app, index).await? }, Vec::new()),
+        Prepared::Known(index) => {
+            (Done { fresh: false, index, seq: wait_until_covered(app, index).await? }, Vec::new())
+        }
         Prepared::Ask(request, warnings) => {
-            (ask(app, attempt, request, by, Consent::Enough).await?, warnings)
+            (submit_and_wait(app, attempt, request, by, Consent::Enough).await?, warnings)
         }
     };
     attempt.entry.index = Some(done.index);
@@ -103,19 +105,19 @@ fn prepare(
     author: &Author,
     bytes: &Bytes,
     entry: &mut Entry,
-    stop: &Stop,
+    stop: &CancelToken,
 ) -> Result<(String, String, Prepared), Problem> {
     let seen = app.public().size;
-    let referred = Referred::new(app);
+    let referred = References::new(app);
     let document =
         Context::check_among(bytes, &app.config.prefix, &app.document_limits, &|urn| referred.find(urn))
             .map(Arc::new)
             .map_err(|fault| referred.problem(document_code(&fault), &fault))?;
     may_publish(app, author, &document, entry)?;
     let names = (document.urn().as_str().to_owned(), document.digest().to_string());
-    let warnings = match known(app, &referred, &document, document.bytes(), stop)? {
-        Known::No(warnings) => warnings,
-        Known::Already(known) => return Ok((names.0, names.1, known)),
+    let warnings = match urn_state(app, &referred, &document, document.bytes(), stop)? {
+        UrnState::No(warnings) => warnings,
+        UrnState::Already(known) => return Ok((names.0, names.1, known)),
     };
     let compiled = compiled(app, &document)?;
     let signer = signer(app, document.urn().line())?;
@@ -133,12 +135,12 @@ fn prepare_signed(
     author: &Author,
     bytes: &Bytes,
     entry: &mut Entry,
-    stop: &Stop,
+    stop: &CancelToken,
 ) -> Result<(String, String, Prepared), Problem> {
     let seen = app.public().size;
     let anchors = app.keys.anchors();
     let roots = anchors.roots();
-    let referred = Referred::new(app);
+    let referred = References::new(app);
     let (prefix, limits) = (&app.config.prefix, &app.document_limits);
     let checked = verify_context_among(bytes, roots, now(), prefix, limits, &|urn| referred.find(urn))
         .map_err(|fault| match fault {
@@ -150,9 +152,9 @@ fn prepare_signed(
     let document = checked.context();
     may_publish(app, author, document, entry)?;
     let names = (document.urn().as_str().to_owned(), document.digest().to_string());
-    let warnings = match known(app, &referred, document, bytes, stop)? {
-        Known::No(warnings) => warnings,
-        Known::Already(known) => return Ok((names.0, names.1, known)),
+    let warnings = match urn_state(app, &referred, document, bytes, stop)? {
+        UrnState::No(warnings) => warnings,
+        UrnState::Already(known) => return Ok((names.0, names.1, known)),
     };
     let jws = General::read(bytes, context::TYPE, roots, context::MAX_SIGNED_BYTES)
         .map_err(|fault| Problem::new(Code::SignatureInvalid, fault))?;
@@ -168,11 +170,11 @@ fn may_publish(app: &App, author: &Author, document: &Context, entry: &mut Entry
     (entry.on, entry.digest) = (Some(urn.as_str().to_owned()), Some(document.digest().to_string()));
     author.may(urn.line())?;
     // publishing never needs four eyes: see `Rules` and the configuration
-    ruled(app, entry, author.id(), PublisherAct::Publish, (urn.line(), urn.version())).map(drop)
+    apply_rules(app, entry, author.id(), PublisherAct::Publish, (urn.line(), urn.version())).map(drop)
 }
 
 /// The state of a URN at the authority: published or free.
-enum Known {
+enum UrnState {
     /// Free, or published without a good file; with the warnings for the publisher.
     No(Vec<Value>),
     /// Published; with the result for the submission.
@@ -181,29 +183,29 @@ enum Known {
 
 /// Looks a URN up in the index: the same digest, another one, or nothing. The same digest without a good file is submitted again, so that
 /// the file is rewritten. A new document may refer only to contexts that count.
-fn known(
+fn urn_state(
     app: &App,
-    referred: &Referred<'_>,
+    referred: &References<'_>,
     document: &Arc<Context>,
     offered: &[u8],
-    stop: &Stop,
-) -> Result<Known, Problem> {
+    stop: &CancelToken,
+) -> Result<UrnState, Problem> {
     let record = index_of(&app.index).get(document.urn()).map_err(|fault| broken(app, &fault))?;
     let Some(record) = record else {
         referred.count(document)?;
-        return super::compare::proven(app, referred, document, stop).map(Known::No);
+        return super::compare::prove_compatible(app, referred, document, stop).map(UrnState::No);
     };
     if record.digest == *document.digest() {
         let good = matches!(app.documents.read(&record.digest), Ok(Some(_)));
-        let known = Known::Already(Prepared::Known(record.index));
-        return Ok(if good { known } else { Known::No(Vec::new()) });
+        let known = UrnState::Already(Prepared::Known(record.index));
+        return Ok(if good { known } else { UrnState::No(Vec::new()) });
     }
     let conflict = Request::Conflict {
         urn: document.urn().clone(),
         digest: *document.digest(),
         document: offered.to_vec(),
     };
-    Ok(Known::Already(Prepared::Ask(conflict, Vec::new())))
+    Ok(UrnState::Already(Prepared::Ask(conflict, Vec::new())))
 }
 
 /// `POST /v1/contexts/{urn}/{act}`
@@ -225,7 +227,7 @@ async fn changed(
     urn: Result<Segment, Problem>,
     request: HttpRequest<Body>,
 ) -> Answer {
-    let (author, _waiting) = heard(app, attempt, &request, Right::Revoke)?;
+    let (author, _waiting) = begin_request(app, attempt, &request, Right::Revoke)?;
     let [reason] = small(app, request, ["reason"]).await?;
     let Segment(urn) = urn?;
     let urn = ContextUrn::parse(&urn, &app.config.prefix)
@@ -280,7 +282,7 @@ pub(super) async fn floor(State(app): Shared, request: HttpRequest<Body>) -> Ans
 }
 
 async fn raised(app: &App, attempt: &mut Attempt, request: HttpRequest<Body>) -> Answer {
-    let (author, _waiting) = heard(app, attempt, &request, Right::Floor)?;
+    let (author, _waiting) = begin_request(app, attempt, &request, Right::Floor)?;
     let [line, min, reason] = small(app, request, ["line", "min", "reason"]).await?;
     let line = Line::parse(&line).map_err(|fault| Problem::new(Code::ParameterInvalid, fault))?;
     attempt.entry.on = Some(line.as_str().to_owned());
@@ -307,7 +309,7 @@ async fn withdrawn(
     recognised: Result<Segment, Problem>,
     request: HttpRequest<Body>,
 ) -> Answer {
-    let (author, _waiting) = heard(app, attempt, &request, Right::Revoke)?;
+    let (author, _waiting) = begin_request(app, attempt, &request, Right::Revoke)?;
     let [reason] = small(app, request, ["reason"]).await?;
     let Segment(recognised) = recognised?;
     // the newest recognition of that authority, whatever its state
@@ -344,7 +346,7 @@ fn checked(app: &App, reason: String) -> Result<String, Problem> {
 }
 
 /// Begins every small JSON request: the author, the check that the attempt can be recorded, and the charge to the author's account.
-fn heard(
+fn begin_request(
     app: &App,
     attempt: &mut Attempt,
     request: &HttpRequest<Body>,
@@ -352,7 +354,7 @@ fn heard(
 ) -> Result<(Author, Charge), Problem> {
     let author = Author::of(app, request, right)?;
     attempt.ready()?;
-    let waiting = submission(app, &author)?;
+    let waiting = charge_submission(app, &author)?;
     body::only_json(request.headers())?;
     Ok((author, waiting))
 }

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 
-fn listed(n: u64) -> Vec<Listed> {
+fn listed(n: u64) -> Vec<ListedContext> {
     (0..n)
-        .map(|i| Listed {
+        .map(|i| ListedContext {
             urn: ContextUrn::parse(&format!("urn:contexts:line{i}:v1.0"), &Prefix::default()).unwrap(),
             digest: Digest::of(&i.to_be_bytes()),
             index: i,
@@ -164,9 +164,9 @@ fn majors_that_name_lines_are_found_among_lines_that_only_look_like_it() {
         "shop.w6:v1.0",
         "shopping.v7:v1.0",
     ];
-    let listed: Vec<Listed> = (0..)
+    let listed: Vec<ListedContext> = (0..)
         .zip(published)
-        .map(|(index, name)| Listed {
+        .map(|(index, name)| ListedContext {
             urn: ContextUrn::parse(&format!("urn:contexts:{name}"), &Prefix::default()).unwrap(),
             digest: Digest::of(name.as_bytes()),
             index,
@@ -176,7 +176,7 @@ fn majors_that_name_lines_are_found_among_lines_that_only_look_like_it() {
     let (index, _) = Index::open(&dir.path().join("index"), &Prefix::default(), at(12), &listed).unwrap();
     let majors = |name: &str| {
         let urn = ContextUrn::parse(&format!("urn:contexts:{name}"), &Prefix::default()).unwrap();
-        index.majors_that_name_lines(&urn).unwrap().into_iter().collect::<Vec<_>>()
+        index.majors_followed_by_lines(&urn).unwrap().into_iter().collect::<Vec<_>>()
     };
     assert_eq!(majors("shop:v1.0"), [2, 20]);
     assert_eq!(majors("shop.visa:v1.0"), [5]);

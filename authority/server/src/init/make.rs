@@ -13,7 +13,7 @@ use semgate_certs::{
 };
 
 use semgate_contexts::Line;
-use semgate_statement::jws::Many;
+use semgate_statement::jws::MultiJws;
 use semgate_statement::root::MAX_ROOT_KEYS;
 use semgate_statement::{KeyList, LogKey, RootAct, RootStatement, Statement};
 
@@ -45,7 +45,7 @@ const OFFLINE: &str = "offline";
 /// A file to be written exists, and then nothing is written; or no certificate can hold an option.
 pub fn init(dir: &Path, options: &InitOptions) -> Result<Initialised, InitFault> {
     let origin = options.origin.clone().unwrap_or_else(|| format!("{}/log", options.authority));
-    let made = Made::new(options, &origin)?;
+    let made = Generated::new(options, &origin)?;
     let (skey, vkey) = log_key(&origin)?;
     let config = config_text(options, &origin);
     let mut files: Vec<(String, String)> = vec![
@@ -90,7 +90,7 @@ pub fn init(dir: &Path, options: &InitOptions) -> Result<Initialised, InitFault>
     })
 }
 
-struct Made {
+struct Generated {
     roots: Vec<Issuer>,
     contexts: Issuer,
     tls: Issuer,
@@ -99,7 +99,7 @@ struct Made {
     server: (Chain, KeyPair),
 }
 
-impl Made {
+impl Generated {
     fn new(options: &InitOptions, origin: &str) -> Result<Self, InitFault> {
         if origin.is_empty() || options.authority.is_empty() {
             return Err(InitFault::Option("the authority and its origin need a name".to_owned()));
@@ -151,15 +151,15 @@ impl Made {
             vec![self.contexts.chain().thumbprint()],
             vec![vkey.to_owned()],
         );
-        let said = RootStatement {
+        let statement = RootStatement {
             authority: options.authority.clone(),
             number: 1,
             act: RootAct::Keys(list),
             reason: "the first trust list".to_owned(),
         };
         let wrong = |what: &dyn std::fmt::Display| InitFault::Option(format!("trust list: {what}"));
-        let payload = Statement::Root(Box::new(said)).to_bytes().map_err(|e| wrong(&e))?;
-        let mut jws = Many::draft(&payload, semgate_statement::statement::TYPE);
+        let payload = Statement::Root(Box::new(statement)).to_bytes().map_err(|e| wrong(&e))?;
+        let mut jws = MultiJws::draft(&payload, semgate_statement::statement::TYPE);
         for root in &self.roots {
             jws.sign(root.key().as_ref(), &root.chain().thumbprint(), random).map_err(|e| wrong(&e))?;
         }

@@ -37,7 +37,7 @@ pub(super) struct Renewal {
 
 /// The possible files of a role's key.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct KeyLocations {
     usage: Usage,
     given: KeyFiles,
     renewed: KeyFiles,
@@ -59,7 +59,7 @@ impl Renewal {
     }
 
     /// Makes a new key and leaf, stored before use; a key in a device stays, and gets a new leaf.
-    fn make(&self, places: &Places, now: u64) -> Result<(Chain, Arc<dyn SigningKey>), RunFault> {
+    fn make(&self, places: &KeyLocations, now: u64) -> Result<(Chain, Arc<dyn SigningKey>), RunFault> {
         let refused =
             |what: &dyn std::fmt::Display| RunFault::keys(&places.renewed.certificate, what.to_string());
         let random = &SystemRandom::new();
@@ -92,7 +92,7 @@ impl Renewal {
     }
 }
 
-impl Places {
+impl KeyLocations {
     pub fn new(usage: Usage, given: &KeyFiles, dir: PathBuf, limit: Duration) -> Self {
         let file = |end: &str| dir.join(format!("{usage}.{end}"));
         let key = if names_device(&given.key).is_some() { given.key.clone() } else { file("key") };
@@ -114,9 +114,10 @@ impl Places {
             // not a key of this role at all: a mistake, which a renewal must not hide
             return Err(RunFault::keys(&self.given.certificate, fault));
         }
-        let kept = self.renewed.certificate.is_file() && (self.is_in_device() || self.renewed.key.is_file());
+        let stored =
+            self.renewed.certificate.is_file() && (self.is_in_device() || self.renewed.key.is_file());
         let renewed =
-            if kept { role(&self.renewed, anchors, self.usage, now, self.limit).ok() } else { None };
+            if stored { role(&self.renewed, anchors, self.usage, now, self.limit).ok() } else { None };
         Ok(match (given, renewed) {
             (Ok(given), Some(Ok(renewed))) if renewed.leaf.not_before() > given.leaf.not_before() => {
                 Ok(renewed)

@@ -48,7 +48,7 @@ pub(crate) struct Signers {
     issuer: Issuer,
     keys: Arc<Keys>,
     prefix: Prefix,
-    known: Mutex<HashMap<Line, Known>>,
+    known: Mutex<HashMap<Line, CachedSigner>>,
     /// Signers with a publication under way; each lives as long as a request names it.
     minted: Mutex<HashMap<Line, Weak<Minted>>>,
 }
@@ -84,13 +84,13 @@ impl fmt::Debug for Minted {
 }
 
 /// A signer that counts, with the second of the check and the trust state.
-struct Known {
+struct CachedSigner {
     identity: Arc<SigningIdentity>,
     until: u64,
     seen: (u64, Arc<Anchors>),
 }
 
-impl Known {
+impl CachedSigner {
     /// Returns true if the verdict still counts. A new one costs five signature checks, and the same few signers are used again and again.
     fn counts_still(&self, now: u64, anchors: &Arc<Anchors>) -> bool {
         self.seen.0 == now && Arc::ptr_eq(&self.seen.1, anchors)
@@ -126,14 +126,17 @@ impl Signers {
             return Ok(Signer { identity: Arc::clone(&one.identity), minted: None });
         }
         let Some((identity, until)) = self.stored(line, &anchors, now) else {
-            return self.under_way(line, &anchors, now);
+            return self.mint_once(line, &anchors, now);
         };
-        known.insert(line.clone(), Known { identity: Arc::clone(&identity), until, seen: (now, anchors) });
+        known.insert(
+            line.clone(),
+            CachedSigner { identity: Arc::clone(&identity), until, seen: (now, anchors) },
+        );
         Ok(Signer { identity, minted: None })
     }
 
     /// The new signer of a line with a publication under way, or another new one.
-    fn under_way(&self, line: &Line, anchors: &Anchors, now: u64) -> Result<Signer, SignerFault> {
+    fn mint_once(&self, line: &Line, anchors: &Anchors, now: u64) -> Result<Signer, SignerFault> {
         let mut minted = self.minted.lock().unwrap_or_else(PoisonError::into_inner);
         minted.retain(|_, one| one.strong_count() > 0);
         let good = minted.get(line).and_then(Weak::upgrade).filter(|one| {

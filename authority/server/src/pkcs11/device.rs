@@ -113,7 +113,7 @@ impl Device {
 }
 
 /// Ends a module so that it can begin again. Only if no other token of it is in use, because their sessions would end too.
-pub(super) fn begin_anew(path: &Path, module: &Pkcs11) -> bool {
+pub(super) fn restart(path: &Path, module: &Pkcs11) -> bool {
     let tokens = module_at(path);
     let tokens = tokens.lock().unwrap_or_else(PoisonError::into_inner);
     tokens.len() <= 1 && module.clone().finalize().is_ok()

@@ -27,7 +27,7 @@ const ED25519: [&[u8]; 2] = [&[0x06, 0x03, 0x2b, 0x65, 0x70], b"\x13\x0cedwards2
 
 /// A key found in the token.
 #[derive(Clone)]
-struct Found {
+struct DeviceKeyHandle {
     handle: ObjectHandle,
     public: PublicKey,
 }
@@ -37,7 +37,7 @@ pub(super) struct Token {
     uri: Pkcs11Uri,
     module: Option<Pkcs11>,
     session: Option<Session>,
-    found: BTreeMap<Pkcs11Uri, Found>,
+    keys: BTreeMap<Pkcs11Uri, DeviceKeyHandle>,
     /// The fault of a wrong PIN, which is not tried again: tokens lock after a few.
     refused: Option<DeviceFault>,
     /// True if this PIN was accepted before.
@@ -47,31 +47,31 @@ pub(super) struct Token {
 impl Token {
     /// The token of a URI; opens nothing yet.
     pub fn new(uri: &Pkcs11Uri) -> Token {
-        let (uri, found) = (uri.clone(), BTreeMap::new());
-        Token { uri, module: None, session: None, found, refused: None, right: false }
+        let (uri, keys) = (uri.clone(), BTreeMap::new());
+        Token { uri, module: None, session: None, keys, refused: None, right: false }
     }
 
     /// The public half of a key.
     pub fn public(&mut self, uri: &Pkcs11Uri) -> Result<PublicKey, DeviceFault> {
         // looked up again: a key replaced under its name is another key
-        self.found.remove(uri);
-        self.twice(|token| token.find(uri).map(|found| found.public))
+        self.keys.remove(uri);
+        self.with_retry(|token| token.find(uri).map(|found| found.public))
     }
 
     /// Signs by the key's one algorithm.
     pub fn sign(&mut self, uri: &Pkcs11Uri, message: &[u8]) -> Result<[u8; 64], DeviceFault> {
-        self.twice(|token| {
-            let found = token.find(uri)?;
+        self.with_retry(|token| {
+            let key = token.find(uri)?;
             let session = token.session()?;
-            let signature = match found.public.algorithm() {
+            let signature = match key.public.algorithm() {
                 // the token is handed the hash, and answers `r || s`
                 SignatureAlgorithm::Es256 => {
                     let hash = digest(&SHA256, message);
-                    session.sign(&Mechanism::Ecdsa, found.handle, hash.as_ref())
+                    session.sign(&Mechanism::Ecdsa, key.handle, hash.as_ref())
                 }
                 SignatureAlgorithm::Ed25519 => {
                     let pure = EddsaParams::new(EddsaSignatureScheme::Pure);
-                    session.sign(&Mechanism::Eddsa(pure), found.handle, message)
+                    session.sign(&Mechanism::Eddsa(pure), key.handle, message)
                 }
             };
             signature.map_err(failed)?.try_into().map_err(|_| DeviceFault::WrongSignature)
@@ -79,11 +79,14 @@ impl Token {
     }
 
     /// Repeats the work with a new session if something was lost: a token taken out and put back, a module that began again.
-    fn twice<T>(&mut self, work: impl Fn(&mut Token) -> Result<T, DeviceFault>) -> Result<T, DeviceFault> {
+    fn with_retry<T>(
+        &mut self,
+        work: impl Fn(&mut Token) -> Result<T, DeviceFault>,
+    ) -> Result<T, DeviceFault> {
         match work(self) {
             Err(fault @ (DeviceFault::Failed(_) | DeviceFault::KeyAbsent | DeviceFault::WrongSignature)) => {
                 let had_session = self.session.take().is_some();
-                self.found.clear();
+                self.keys.clear();
                 if had_session { work(self) } else { Err(fault) }
             }
             done => done,
@@ -109,7 +112,7 @@ impl Token {
         self.module = Some(module.clone());
         let slot = match self.slot(&module) {
             // some modules see a token that was put back only after they begin again
-            Err(DeviceFault::TokenAbsent) if device::begin_anew(&self.uri.module, &module) => {
+            Err(DeviceFault::TokenAbsent) if device::restart(&self.uri.module, &module) => {
                 begin(&module)?;
                 self.slot(&module)?
             }
@@ -166,9 +169,9 @@ impl Token {
         }
     }
 
-    fn find(&mut self, uri: &Pkcs11Uri) -> Result<Found, DeviceFault> {
-        if let Some(found) = self.found.get(uri) {
-            return Ok(found.clone());
+    fn find(&mut self, uri: &Pkcs11Uri) -> Result<DeviceKeyHandle, DeviceFault> {
+        if let Some(key) = self.keys.get(uri) {
+            return Ok(key.clone());
         }
         let session = self.session()?;
         let named = |class: ObjectClass| {
@@ -182,9 +185,9 @@ impl Token {
         let [object] = public.as_slice() else { return Err(DeviceFault::PublicKey) };
         let kinds = [AttributeType::KeyType, AttributeType::EcParams, AttributeType::EcPoint];
         let public = public_key(&session.get_attributes(*object, &kinds).map_err(failed)?)?;
-        let found = Found { handle: *handle, public };
-        self.found.insert(uri.clone(), found.clone());
-        Ok(found)
+        let key = DeviceKeyHandle { handle: *handle, public };
+        self.keys.insert(uri.clone(), key.clone());
+        Ok(key)
     }
 }
 

@@ -88,7 +88,7 @@ struct Attributes {
 impl Attributes {
     fn take(&mut self, pair: &str, in_query: bool) -> Result<(), UriFault> {
         let (name, value) = pair.split_once('=').ok_or(UriFault::Attribute)?;
-        let place = match (in_query, name) {
+        let attribute = match (in_query, name) {
             (true, "pin-value") => return Err(UriFault::PinValue),
             (false, "token") => &mut self.token,
             (false, "serial") => &mut self.serial,
@@ -100,7 +100,7 @@ impl Attributes {
             _ => return Err(UriFault::Attribute),
         };
         let value = decoded(value)?;
-        if value.is_empty() || place.replace(value).is_some() {
+        if value.is_empty() || attribute.replace(value).is_some() {
             return Err(UriFault::Attribute);
         }
         Ok(())
@@ -118,30 +118,39 @@ impl Pkcs11Uri {
             return Err(UriFault::Syntax);
         }
         let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let mut found = Attributes::default();
+        let mut attributes = Attributes::default();
         for pair in path.split(';').filter(|pair| !pair.is_empty()) {
-            found.take(pair, false)?;
+            attributes.take(pair, false)?;
         }
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            found.take(pair, true)?;
+            attributes.take(pair, true)?;
         }
-        if found.kind.is_some_and(|kind| kind != b"private") {
+        if attributes.kind.is_some_and(|kind| kind != b"private") {
             return Err(UriFault::Attribute);
         }
         let string = |bytes: Vec<u8>| String::from_utf8(bytes).map_err(|_| UriFault::Syntax);
-        let (token, serial) = (found.token.map(string).transpose()?, found.serial.map(string).transpose()?);
+        let (token, serial) =
+            (attributes.token.map(string).transpose()?, attributes.serial.map(string).transpose()?);
         if token.is_none() && serial.is_none() {
             return Err(UriFault::Token);
         }
-        if found.object.is_none() && found.id.is_none() {
+        if attributes.object.is_none() && attributes.id.is_none() {
             return Err(UriFault::Object);
         }
-        let module = found.module.ok_or(UriFault::Module).and_then(string).map(PathBuf::from)?;
+        let module = attributes.module.ok_or(UriFault::Module).and_then(string).map(PathBuf::from)?;
         if !module.is_absolute() {
             return Err(UriFault::Module);
         }
-        let pin = pin_source(&found.pin.ok_or(UriFault::Pin).and_then(string)?)?;
-        Ok(Pkcs11Uri { text: text.to_owned(), module, token, serial, label: found.object, id: found.id, pin })
+        let pin = pin_source(&attributes.pin.ok_or(UriFault::Pin).and_then(string)?)?;
+        Ok(Pkcs11Uri {
+            text: text.to_owned(),
+            module,
+            token,
+            serial,
+            label: attributes.object,
+            id: attributes.id,
+            pin,
+        })
     }
 }
 

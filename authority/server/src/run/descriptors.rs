@@ -6,14 +6,14 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 const OTHERS: u64 = 256;
 
 /// Asks the system for as many descriptors as the configured connections may take, and warns if it grants fewer.
-pub(super) fn provide(connections: usize) {
+pub(super) fn raise_limit(connections: usize) {
     let wanted = (connections as u64).saturating_add(OTHERS);
     let now = getrlimit(Resource::Nofile);
     // None means no limit.
     let Some(current) = now.current.filter(|current| *current < wanted) else { return };
     let most = now.maximum.map_or(wanted, |maximum| maximum.min(wanted));
-    let asked = setrlimit(Resource::Nofile, Rlimit { current: Some(most), maximum: now.maximum });
-    let granted = if asked.is_ok() { most } else { current };
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: Some(most), maximum: now.maximum });
+    let granted = if raised.is_ok() { most } else { current };
     if granted < wanted {
         tracing::warn!(
             "the system grants {granted} open files, and `limits.connections` may take {wanted}: raise the limit of the process or lower that one"

@@ -9,7 +9,7 @@ use semgate_statement::head::HeadRules;
 use semgate_statement::{Anchors, HeadFault, LogVerifier, Trust, VerifiedHead};
 use tokio::sync::watch;
 
-use super::Found;
+use super::OpenReport;
 use crate::clock::{Clock, ClockFault, now};
 use crate::cosign::Cosigners;
 use crate::disk::Reserve;
@@ -19,9 +19,12 @@ use crate::ledger::Ledger;
 use crate::metrics::Metrics;
 use crate::publish::{HeadNames, Heads};
 use crate::store::{
-    CheckpointFile, Documents, Evidence, Kept, Layout, Leftovers, Log, LogState, Recovery, Witness,
+    CheckpointFile, Documents, Evidence, LastSeen, Layout, Leftovers, Log, LogState, PinnedCheckpoint,
+    Recovery,
 };
-use crate::submit::{Compiled, Quota, Room, Sequencer, Verified, blocks, reopen, said};
+use crate::submit::{
+    Compiled, FollowerCapacity, Quota, Sequencer, VerifiedLeaves, blocks, fold_anchors, reopen,
+};
 use crate::{Config, RunFault, disk};
 
 /// An opened log with the parts needed to serve it.
@@ -33,7 +36,7 @@ pub(crate) struct Opened {
     pub configured: Anchors,
     pub anchors: Anchors,
     pub missing_certificates: u64,
-    pub kept: Option<Kept>,
+    pub pinned: Option<PinnedCheckpoint>,
     /// Bytes that each publisher has brought to the disk, evidence apart.
     pub quota: Quota,
 }
@@ -49,16 +52,16 @@ pub(crate) fn open(config: &Config, layout: &Layout) -> Result<Opened, RunFault>
     let configured = keys::configured(config)?;
     let roots = configured.roots();
     let key = keys::log_key(config)?;
-    let kept = kept(config, layout)?;
-    let last = kept.as_ref().map(|kept| kept.checkpoint(key.verifier())).transpose()?.flatten();
-    let witness = Witness::read(layout, roots, key.verifier(), config.limits.batch)?.with(last);
+    let pinned = open_pinned_checkpoint(config, layout)?;
+    let last = pinned.as_ref().map(|kept| kept.checkpoint(key.verifier())).transpose()?.flatten();
+    let witness = LastSeen::read(layout, roots, key.verifier(), config.limits.batch)?.with_pinned(last);
     let leftovers = Leftovers::new(layout, config.limits.leftover_files);
     let documents = Documents::new(layout, roots.clone());
     let fold = (documents.clone(), &config.prefix);
     let (mut log, ledger, recovery) = reopen(&layout.log, key, fold, &witness, &leftovers)?;
     report(config, &log, &recovery);
-    let anchors = said(&configured, &ledger, &config.prefix, &layout.log)?;
-    if !log.sign_anew(anchors.log())? {
+    let anchors = fold_anchors(&configured, &ledger, &config.prefix, &layout.log)?;
+    if !log.resign(anchors.log())? {
         return Err(RunFault::keys(
             &config.keys.log,
             "no log key that signs is in the trust list in effect, so nobody would follow: let one that is listed sign beside it (`also`) until a list with the new one (`semgate trust draft --add-log`) was submitted",
@@ -85,15 +88,18 @@ pub(crate) fn open(config: &Config, layout: &Layout) -> Result<Opened, RunFault>
         leftovers.take(&orphans.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
         tracing::warn!("set {} documents aside whose statements never reached the log", orphans.len());
     }
-    Ok(Opened { log, ledger, documents, trust, configured, anchors, missing_certificates, kept, quota })
+    Ok(Opened { log, ledger, documents, trust, configured, anchors, missing_certificates, pinned, quota })
 }
 
 /// The store of the last checkpoint, if one is configured. Refuses to go on if one was kept for this state and is missing now, or is no
 /// longer configured. An older configuration is as suspect as a volume that is not mounted.
-pub(crate) fn kept(config: &Config, layout: &Layout) -> Result<Option<Kept>, RunFault> {
+pub(crate) fn open_pinned_checkpoint(
+    config: &Config,
+    layout: &Layout,
+) -> Result<Option<PinnedCheckpoint>, RunFault> {
     let mark = &layout.kept_apart;
     match config.last_checkpoint.clone() {
-        Some(file) => Kept::open(Box::new(CheckpointFile(file)), mark).map(Some),
+        Some(file) => PinnedCheckpoint::open(Box::new(CheckpointFile(file)), mark).map(Some),
         None if mark.exists() => Err(RunFault::Config(format!(
             "`last_checkpoint` is not set, but a checkpoint of this log was kept apart (`{}`), so nothing is signed without it; set it to \
              where that is, or see Restore in docs/how-to/run-an-authority.md before removing the mark",
@@ -161,26 +167,27 @@ pub(super) fn sequencer(
     mut opened: Opened,
     keys: Arc<Keys>,
     shared: Shared,
-) -> Result<(Sequencer, Found), RunFault> {
+) -> Result<(Sequencer, OpenReport), RunFault> {
     let Shared { metrics, clock, reserve } = shared;
     // After a crash between the two, the checkpoint kept apart is behind; it catches up before anything is served.
-    if let Some(kept) = &mut opened.kept {
+    if let Some(pinned) = &mut opened.pinned {
         reserve.lend(|| {
-            kept.advance(opened.log.checkpoint())?;
-            kept.mark(&layout.kept_apart)
+            pinned.advance(opened.log.checkpoint())?;
+            pinned.mark(&layout.kept_apart)
         })?;
     }
     let listed = opened.ledger.replay().listing().contexts;
     let (index, reason) =
         reserve.lend(|| Index::open(&layout.index, &config.prefix, opened.position(), &listed))?;
-    let mut found = Found { index: "ready".to_owned(), missing_certificates: opened.missing_certificates };
+    let mut report =
+        OpenReport { index: "ready".to_owned(), missing_certificates: opened.missing_certificates };
     match reason {
         // A new log has no index yet, which needs no warning.
         Some(_) if opened.log.size() == 0 => {}
         Some(reason) => {
             metrics.count("semgate_authority_index_rebuilt_total", &[]);
             tracing::warn!("the index was {reason}; rebuilt from the log: {} contexts", listed.len());
-            found.index = format!("rebuilt: {reason}");
+            report.index = format!("rebuilt: {reason}");
         }
         None => {}
     }
@@ -233,12 +240,12 @@ pub(super) fn sequencer(
         index: Arc::new(RwLock::new(index)),
         index_dir: layout.index.clone(),
         head_file: layout.head.clone(),
-        kept: opened.kept,
+        pinned: opened.pinned,
         cosigners,
         heads,
         public,
-        verified: Verified::default(),
-        room: Room::default(),
+        verified: VerifiedLeaves::default(),
+        room: FollowerCapacity::default(),
         reserve,
         quota: opened.quota,
         compiled: Arc::new(Compiled::default()),
@@ -246,12 +253,12 @@ pub(super) fn sequencer(
         looked: 0,
         unsigned: None,
         unrenewed: None,
-        fed_anew: false,
+        feed_changed: false,
         misread: None,
         clock,
         metrics,
     };
-    Ok((sequencer, found))
+    Ok((sequencer, report))
 }
 
 /// The kept evidence, charged to the publishers of its lines.

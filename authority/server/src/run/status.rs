@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::indexed;
-use super::open::{kept, verify_head};
+use super::open::{open_pinned_checkpoint, verify_head};
 use crate::http::App;
 use crate::keys::{self, Keys};
 use crate::ledger::Ledger;
-use crate::store::{Documents, Layout, Log, Witness};
-use crate::submit::said;
+use crate::store::{Documents, LastSeen, Layout, Log};
+use crate::submit::fold_anchors;
 use crate::{Config, RunFault, disk};
 
 /// Issue and expiry of a head, in seconds since the Unix epoch.
@@ -67,7 +67,7 @@ pub struct Status {
 pub(crate) fn status_of(app: &App) -> Status {
     let public = app.public();
     let index = match indexed(app) {
-        Some(_) => app.found.index.clone(),
+        Some(_) => app.open_report.index.clone(),
         None => "unreadable".to_owned(),
     };
     Status {
@@ -82,7 +82,7 @@ pub(crate) fn status_of(app: &App) -> Status {
         evidence: disk::list(&app.layout.evidence).map_or(0, |names| names.len() as u64),
         index,
         missing_documents: app.documents.missing(),
-        missing_certificates: app.found.missing_certificates,
+        missing_certificates: app.open_report.missing_certificates,
         roles: roles(&app.keys),
         policies: app.rules.digest().map(|digest| digest.to_string()),
     }
@@ -117,8 +117,11 @@ pub fn status(config: &Config) -> Result<Status, RunFault> {
 fn look(config: &Config, layout: &Layout, key: &semgate_statement::LogKey) -> Result<Status, RunFault> {
     // Read before the checkpoint, so that it never covers a larger log, also beside a running authority.
     let roots = keys::roots(&config.roots, &config.prefix)?;
-    let kept = kept(config, layout)?.map(|kept| kept.checkpoint(key.verifier())).transpose()?.flatten();
-    let witness = Witness::read(layout, &roots, key.verifier(), config.limits.batch)?.with(kept);
+    let pinned = open_pinned_checkpoint(config, layout)?
+        .map(|kept| kept.checkpoint(key.verifier()))
+        .transpose()?
+        .flatten();
+    let witness = LastSeen::read(layout, &roots, key.verifier(), config.limits.batch)?.with_pinned(pinned);
     let path = layout.log.join("checkpoint");
     if disk::read(&path)?.is_none() {
         // a missing log is not the same as a new one
@@ -131,7 +134,7 @@ fn look(config: &Config, layout: &Layout, key: &semgate_statement::LogKey) -> Re
             RunFault::damaged(&layout.log, format_args!("entry {index}: {what}"))
         };
         let entry = semgate_statement::Entry::read(bytes, &config.prefix).map_err(|e| damaged(&e))?;
-        ledger.apply(&entry).map_err(|e| damaged(&e))
+        ledger.apply_entry(&entry).map_err(|e| damaged(&e))
     })?;
     witness.judge(&path, Some(&checkpoint))?;
     let replay = ledger.replay();
@@ -143,8 +146,8 @@ fn look(config: &Config, layout: &Layout, key: &semgate_statement::LogKey) -> Re
         .iter()
         .filter(|thumbprint| !layout.certificates.join(format!("{thumbprint}.pem")).is_file())
         .count() as u64;
-    let anchors = said(&keys::configured(config)?, &ledger, &config.prefix, &layout.log)?;
-    let keys = keys::Keys::look(config, layout, anchors, crate::clock::now());
+    let anchors = fold_anchors(&keys::configured(config)?, &ledger, &config.prefix, &layout.log)?;
+    let keys = keys::Keys::reload(config, layout, anchors, crate::clock::now());
     let head = match (&keys, disk::read(&layout.head)?) {
         (Some(keys), Some(bytes)) => verify_head(config, keys, key.verifier(), &bytes).ok(),
         _ => None,

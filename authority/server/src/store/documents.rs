@@ -108,15 +108,15 @@ impl Documents {
 
     /// The documents whose statement is not in the log.
     pub fn unpublished(&self, published: &dyn Fn(&Digest) -> bool) -> Result<Vec<PathBuf>, RunFault> {
-        let mut found = Vec::new();
+        let mut unpublished = Vec::new();
         for name in disk::list(&self.documents)? {
             let digest =
                 name.strip_suffix(".json").and_then(|hex| Digest::parse(&format!("sha-256:{hex}")).ok());
             if digest.is_some_and(|d| !published(&d)) {
-                found.push(self.documents.join(&name));
+                unpublished.push(self.documents.join(&name));
             }
         }
-        Ok(found)
+        Ok(unpublished)
     }
 }
 
@@ -127,7 +127,7 @@ pub(crate) struct Evidence {
     max: usize,
     /// The most files of one account.
     share: usize,
-    kept: usize,
+    count: usize,
     /// The files of each SPIFFE id that offered them.
     of: HashMap<String, usize>,
 }
@@ -145,7 +145,7 @@ pub(crate) enum NewEvidence {
 
 /// The members of a record that name the account and the line that it is charged to.
 #[derive(Debug, Deserialize)]
-struct Charged {
+struct EvidenceOwner {
     by: String,
     urn: String,
 }
@@ -159,21 +159,21 @@ impl Evidence {
         shares: usize,
         mut charge: impl FnMut(&str, usize),
     ) -> Result<Self, RunFault> {
-        let (mut kept, mut of) = (0, HashMap::new());
+        let (mut count, mut of) = (0, HashMap::new());
         for name in disk::list(&layout.evidence)? {
-            kept += 1;
+            count += 1;
             let bytes = disk::read(&layout.evidence.join(name))?.unwrap_or_default();
-            let Ok(charged) = serde_json::from_slice::<Charged>(&bytes) else { continue };
+            let Ok(charged) = serde_json::from_slice::<EvidenceOwner>(&bytes) else { continue };
             charge(&charged.urn, bytes.len());
             *of.entry(charged.by).or_default() += 1;
         }
         let share = max.div_ceil(shares.max(1));
-        Ok(Self { dir: layout.evidence.clone(), max, share, kept, of })
+        Ok(Self { dir: layout.evidence.clone(), max, share, count, of })
     }
 
     /// Number of files.
     pub fn len(&self) -> usize {
-        self.kept
+        self.count
     }
 
     /// Stores one record of an offer by `by`, under the digest of the refused payload. Past a bound it writes nothing.
@@ -182,11 +182,11 @@ impl Evidence {
         if path.exists() {
             return Ok(NewEvidence::Known);
         }
-        if self.kept >= self.max || self.of.get(by).is_some_and(|own| *own >= self.share) {
+        if self.count >= self.max || self.of.get(by).is_some_and(|own| *own >= self.share) {
             return Ok(NewEvidence::Full);
         }
         disk::write(&path, record)?;
-        self.kept += 1;
+        self.count += 1;
         *self.of.entry(by.to_owned()).or_default() += 1;
         Ok(NewEvidence::New)
     }

@@ -14,22 +14,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
-use super::apart::Kept;
 use super::leftovers::Leftovers;
+use super::pinned_checkpoint::PinnedCheckpoint;
 use super::source::Repaired;
 
 use semgate_statement::checkpoint::{Checkpoint, CheckpointFault, LogKey, LogVerifier};
 use semgate_statement::tiles::{TILE_WIDTH, TilePath, Tree, TreeHash, decode_bundle, encode_bundle};
 
-use super::witness::{TO_DO, Witness};
-use crate::disk::{Beside, Reserve};
+use super::last_seen::{LastSeen, TO_DO};
+use crate::disk::{Reserve, TempFile};
 use crate::{RunFault, disk};
 
 /// The incomplete tiles at the end of a tree, each by the name of its full tile.
 pub(crate) type Edge = BTreeMap<TilePath, (u32, Arc<[u8]>)>;
 
 /// Callback for index and bytes of each entry, in order.
-pub(crate) type Each<'a> = &'a mut dyn FnMut(u64, &[u8]) -> Result<(), RunFault>;
+pub(crate) type EntryVisitor<'a> = &'a mut dyn FnMut(u64, &[u8]) -> Result<(), RunFault>;
 
 /// A file outside the tree that the checkpoint covers.
 struct Stray {
@@ -94,12 +94,12 @@ pub(crate) struct Recovery {
 
 /// Work after the checkpoint is durable, and before any answer.
 #[derive(Default)]
-pub(crate) struct After<'a> {
+pub(crate) struct CommitFiles<'a> {
     /// Files to put into their places.
     pub files: Vec<(PathBuf, Vec<u8>)>,
     /// The store of the checkpoint kept apart. If it fails, this process must end: a published state that is not kept could be forked by
     /// the next restore.
-    pub kept: Option<&'a mut Kept>,
+    pub pinned: Option<&'a mut PinnedCheckpoint>,
     /// Reserved room for the checkpoint kept apart: past the commit point nothing can be refused.
     pub reserve: Option<&'a Reserve>,
 }
@@ -119,15 +119,15 @@ impl Log {
     pub fn open(
         dir: &Path,
         key: LogKey,
-        witness: &Witness,
+        witness: &LastSeen,
         leftovers: &Leftovers,
-        each: Each<'_>,
+        each: EntryVisitor<'_>,
     ) -> Result<(Self, Recovery), RunFault> {
         let mut recovery = Recovery::default();
         let path = dir.join("checkpoint");
-        let found = read_checkpoint(&path, key.verifier())?;
-        witness.judge(&path, found.as_ref().map(|(checkpoint, _)| checkpoint))?;
-        let (checkpoint, note) = match found {
+        let stored = read_checkpoint(&path, key.verifier())?;
+        witness.judge(&path, stored.as_ref().map(|(checkpoint, _)| checkpoint))?;
+        let (checkpoint, note) = match stored {
             Some(found) => {
                 // A process killed between the rename and the end of the commit leaves a name that is visible but not durable.
                 disk::sync_dir(dir)?;
@@ -155,7 +155,7 @@ impl Log {
         }
         let repaired = Repaired { log: &log, wrong: &wrong };
         witness.is_continued_by(&path, checkpoint.size, checkpoint.root, &repaired)?;
-        let past = log.past_the_checkpoint(witness)?;
+        let past = log.beyond_checkpoint(witness)?;
         for (tile, bytes) in &wrong {
             let path = log.path(tile);
             disk::make_dir(&disk::parent(&path))?;
@@ -168,7 +168,7 @@ impl Log {
 
     /// Signs the checkpoint again if the log changed its key: same size and root. Returns true if one of the signing keys is among those
     /// that count; if not, writes nothing.
-    pub fn sign_anew(&mut self, counting: &LogVerifier) -> Result<bool, RunFault> {
+    pub fn resign(&mut self, counting: &LogVerifier) -> Result<bool, RunFault> {
         let note = self.key.sign(self.size(), self.root()).map_err(|e| unsigned(&self.dir, e))?;
         if Checkpoint::verify(note.as_bytes(), counting, counting.name()).is_err() {
             return Ok(false);
@@ -182,7 +182,7 @@ impl Log {
     }
 
     /// Reads a log without changing anything: every entry in order, checked against the checkpoint.
-    pub fn peek(dir: &Path, key: &LogVerifier, each: Each<'_>) -> Result<Checkpoint, RunFault> {
+    pub fn peek(dir: &Path, key: &LogVerifier, each: EntryVisitor<'_>) -> Result<Checkpoint, RunFault> {
         let path = dir.join("checkpoint");
         let (checkpoint, _) = read_checkpoint(&path, key)?.ok_or_else(|| RunFault::Missing {
             path: path.clone(),
@@ -192,7 +192,7 @@ impl Log {
         let mut index = 0;
         while let Some(bundle) = TilePath::entries_holding(index, checkpoint.size) {
             let bytes = read_bundle(dir, &bundle)?;
-            let damaged = |e| RunFault::damaged(&place(dir, &bundle), e);
+            let damaged = |e| RunFault::damaged(&tile_file(dir, &bundle), e);
             let entries = decode_bundle(&bytes, bundle.width()).map_err(damaged)?;
             tree.append(&entries).map_err(damaged)?;
             for entry in entries {
@@ -267,7 +267,7 @@ impl Log {
     }
 
     /// Repeats the last signature of the log key, to test that it signs.
-    pub fn sign_again(&self) -> Result<(), RunFault> {
+    pub fn check_key_signs(&self) -> Result<(), RunFault> {
         self.key.sign(self.size(), self.root()).map(drop).map_err(|e| unsigned(&self.dir, e))
     }
 
@@ -276,9 +276,9 @@ impl Log {
     pub fn commit(
         &mut self,
         append: Append,
-        begun: Vec<Beside>,
+        begun: Vec<TempFile>,
         mut first: Vec<(PathBuf, Vec<u8>)>,
-        after: After<'_>,
+        after: CommitFiles<'_>,
     ) -> Result<(), AppendFault> {
         let Append { tree, checkpoint, edge, tiles, superseded } = append;
         for (path, bytes) in tiles {
@@ -288,17 +288,17 @@ impl Log {
         let record = [(self.dir.join("checkpoint"), checkpoint.clone().into_bytes())];
         let groups = [first.as_slice(), record.as_slice(), after.files.as_slice()];
         let [first, record, last] = disk::stage(groups).map_err(AppendFault::Before)?;
-        first.with(begun).place().map_err(AppendFault::Before)?;
+        first.with(begun).install().map_err(AppendFault::Before)?;
         record.rename().map_err(AppendFault::Before)?.sync().map_err(AppendFault::Commit)?;
-        let placed = match after.kept {
-            None => last.place(),
+        let placed = match after.pinned {
+            None => last.install(),
             // the two writes do not wait for each other's disk
             Some(kept) => thread::scope(|scope| {
                 let keeping = scope.spawn(|| match after.reserve {
                     Some(reserve) => reserve.lend(|| kept.advance(&checkpoint)),
                     None => kept.advance(&checkpoint),
                 });
-                let placed = last.place();
+                let placed = last.install();
                 let died = || RunFault::Stopped("a thread died while a checkpoint was kept apart".to_owned());
                 placed.and(keeping.join().unwrap_or_else(|_| Err(died())))
             }),
@@ -317,11 +317,11 @@ impl Log {
     }
 
     pub(super) fn path(&self, tile: &TilePath) -> PathBuf {
-        place(&self.dir, tile)
+        tile_file(&self.dir, tile)
     }
 
     /// Reads the bundles and rebuilds the tree; returns the files that are missing or wrong on disk.
-    fn replay(&mut self, size: u64, each: Each<'_>) -> Result<Vec<(TilePath, Vec<u8>)>, RunFault> {
+    fn replay(&mut self, size: u64, each: EntryVisitor<'_>) -> Result<Vec<(TilePath, Vec<u8>)>, RunFault> {
         let mut wrong = Vec::new();
         let mut index = 0;
         while let Some(bundle) = TilePath::entries_holding(index, size) {
@@ -357,7 +357,7 @@ impl Log {
     }
 
     /// Every file below `tile/` outside this tree. Refuses if they are more than one cut-short append.
-    fn past_the_checkpoint(&self, witness: &Witness) -> Result<Vec<Stray>, RunFault> {
+    fn beyond_checkpoint(&self, witness: &LastSeen) -> Result<Vec<Stray>, RunFault> {
         let mut past = Vec::new();
         let mut dirs = vec![self.dir.join("tile")];
         while let Some(dir) = dirs.pop() {
@@ -412,7 +412,7 @@ impl Log {
     }
 }
 
-fn place(dir: &Path, tile: &TilePath) -> PathBuf {
+fn tile_file(dir: &Path, tile: &TilePath) -> PathBuf {
     dir.join(tile.to_string().trim_start_matches('/'))
 }
 
@@ -432,13 +432,13 @@ fn without_its_bundle(dir: &Path, bundle: &TilePath) -> RunFault {
 
 /// The bundle of this exact width, or the beginning of a wider one.
 fn read_bundle(dir: &Path, bundle: &TilePath) -> Result<Vec<u8>, RunFault> {
-    let path = place(dir, bundle);
+    let path = tile_file(dir, bundle);
     if let Some(bytes) = disk::read(&path)? {
         return Ok(bytes);
     }
     for width in (bundle.width() + 1..=TILE_WIDTH).rev() {
         let wider = with_width(bundle.full(), width);
-        if let Some(bytes) = disk::read(&place(dir, &wider))? {
+        if let Some(bytes) = disk::read(&tile_file(dir, &wider))? {
             return cut(&wider, &bytes, bundle.width())
                 .ok_or_else(|| RunFault::damaged(&path, "it is missing"));
         }
@@ -448,11 +448,11 @@ fn read_bundle(dir: &Path, bundle: &TilePath) -> Result<Vec<u8>, RunFault> {
 
 /// Width of the named tile in a tree of `size`; none if the tree has no such tile.
 pub(crate) fn widest(tile: &TilePath, size: u64) -> Option<u32> {
-    let found = match *tile {
+    let widest = match *tile {
         TilePath::Hashes { level, n, .. } => TilePath::hashes_in(level, n, size),
         TilePath::Entries { n, .. } => TilePath::entries_holding(n.checked_mul(u64::from(TILE_WIDTH))?, size),
     };
-    found.map(|tile| tile.width())
+    widest.map(|tile| tile.width())
 }
 
 /// The first `width` items of a tile; none if it is not a tile of at least that width.

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use semgate_statement::tiles::{TilePath, TileSource, check_consistency, encode_bundle};
 use semgate_statement::{Checkpoint, LogKey, TreeHash};
 
-use super::log::{After, AppendFault, Log, Recovery};
-use super::{Layout, Leftovers, Witness};
+use super::log::{AppendFault, CommitFiles, Log, Recovery};
+use super::{LastSeen, Layout, Leftovers};
 use crate::RunFault;
 
 const ORIGIN: &str = "semgate.test/log";
@@ -34,7 +34,7 @@ fn empty() -> Vec<u8> {
 fn open_seen(dir: &Path, seen: Option<Checkpoint>) -> Result<(Log, Recovery, Vec<Vec<u8>>), RunFault> {
     let mut seen_entries = Vec::new();
     let leftovers = Leftovers::new(&Layout::new(dir), 600);
-    let witness = Witness { seen, append: 256, kept: None };
+    let witness = LastSeen { seen, append: 256, pinned: None };
     let (log, recovery) = Log::open(dir, key(), &witness, &leftovers, &mut |index, bytes| {
         assert_eq!(index, seen_entries.len() as u64);
         seen_entries.push(bytes.to_vec());
@@ -46,7 +46,7 @@ fn open_seen(dir: &Path, seen: Option<Checkpoint>) -> Result<(Log, Recovery, Vec
 impl Log {
     fn append(&mut self, entries: &[Vec<u8>]) -> Result<(), AppendFault> {
         let append = self.extend(entries).map_err(AppendFault::Before)?;
-        self.commit(append, Vec::new(), Vec::new(), After::default())
+        self.commit(append, Vec::new(), Vec::new(), CommitFiles::default())
     }
 }
 

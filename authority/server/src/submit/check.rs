@@ -16,7 +16,7 @@ use super::{Consent, Request, Sequencer};
 use crate::http::problem::{Code, Problem, reference_counts};
 
 /// The verdict on a request.
-pub(super) enum Judged {
+pub(super) enum Judgement {
     /// An entry is to be appended.
     New(Box<Entry>),
     /// It was logged before, at this index.
@@ -25,12 +25,12 @@ pub(super) enum Judged {
 
 /// Chains verified within this second: a batch uses the same few again and again, and each costs three signature checks.
 #[derive(Default)]
-pub(crate) struct Verified {
+pub(crate) struct VerifiedLeaves {
     at: u64,
     leaves: HashMap<(Thumbprint, Usage), (Chain, Arc<VerifiedLeaf>)>,
 }
 
-impl Verified {
+impl VerifiedLeaves {
     /// The result of [`verify_chain`], cached for the second.
     fn leaf(
         &mut self,
@@ -55,7 +55,7 @@ impl Verified {
 
 impl Sequencer {
     /// Judges a request and signs its statement. Writes nothing and does not change the ledger.
-    pub(super) fn judge(&mut self, request: &Request, consent: Consent) -> Result<Judged, Problem> {
+    pub(super) fn judge(&mut self, request: &Request, consent: Consent) -> Result<Judgement, Problem> {
         let judged = match request {
             Request::Publish { statement, chains, seen, references, .. } => {
                 self.judge_publish(statement, chains, *seen, references)
@@ -71,8 +71,8 @@ impl Sequencer {
             Request::Override { by, permission } => self.judge_override(by, permission, consent),
             Request::Root(signed) => self.judge_root(signed),
         }?;
-        if let Judged::New(entry) = &judged {
-            self.has_room(request, entry.bytes().len())?;
+        if let Judgement::New(entry) = &judged {
+            self.check_capacity(request, entry.bytes().len())?;
         }
         Ok(judged)
     }
@@ -83,7 +83,7 @@ impl Sequencer {
         chains: &[Chain],
         seen: u64,
         references: &[ContextUrn],
-    ) -> Result<Judged, Problem> {
+    ) -> Result<Judgement, Problem> {
         let at = self.time();
         let signed = own.signed();
         match self.ledger.replay().check_by(at, signed.unverified(), signed.key()) {
@@ -104,7 +104,7 @@ impl Sequencer {
                 }
                 self.entry(at, own, chains)
             }
-            Err(ReplayFault::PublishedTwice { index }) => Ok(Judged::Known(index)),
+            Err(ReplayFault::PublishedTwice { index }) => Ok(Judgement::Known(index)),
             Err(fault @ ReplayFault::SecondDigest) => Err(Problem::new(Code::UrnTaken, fault)),
             Err(fault @ ReplayFault::SignerCompromised) => Err(Problem::new(Code::SignatureInvalid, fault)),
             Err(fault @ ReplayFault::LineDiffersInCase) => Err(Problem::new(Code::LineCaseTaken, fault)),
@@ -127,7 +127,7 @@ impl Sequencer {
         urn: &ContextUrn,
         reason: &str,
         consent: Consent,
-    ) -> Result<Judged, Problem> {
+    ) -> Result<Judgement, Problem> {
         let replay = self.ledger.replay();
         let index = replay.published(urn).ok_or(Code::ContextUnknown)?.index;
         let at = self.time();
@@ -153,7 +153,7 @@ impl Sequencer {
             Err(fault) => return Err(Problem::new(Code::TransitionRefused, fault)),
         };
         match (done_before, self.ledger.act_at(index, act), replay.check(at, &statement)) {
-            (true, Some(known), _) => Ok(Judged::Known(known)),
+            (true, Some(known), _) => Ok(Judgement::Known(known)),
             (_, _, Err(fault)) => Err(Problem::new(Code::TransitionRefused, fault)),
             (_, _, Ok(())) => Err(Code::Internal.into()),
         }
@@ -164,7 +164,7 @@ impl Sequencer {
         (line, min): (&Line, Version),
         reason: &str,
         consent: Consent,
-    ) -> Result<Judged, Problem> {
+    ) -> Result<Judgement, Problem> {
         let replay = self.ledger.replay();
         let at = self.time();
         let statement = Statement::Floor { line: line.clone(), min, reason: reason.to_owned() };
@@ -172,7 +172,7 @@ impl Sequencer {
             Ok(()) => self.by_status_key(at, statement, consent),
             Err(fault @ ReplayFault::FloorNotRaised) => {
                 match (replay.floors().get(line), self.ledger.floor_at(line)) {
-                    (Some(floor), Some(known)) if *floor == min => Ok(Judged::Known(known)),
+                    (Some(floor), Some(known)) if *floor == min => Ok(Judgement::Known(known)),
                     _ => Err(Problem::new(Code::FloorLowered, fault)),
                 }
             }
@@ -187,15 +187,15 @@ impl Sequencer {
         (recognised, meant, lines): (&str, u64, &[Line]),
         reason: &str,
         consent: Consent,
-    ) -> Result<Judged, Problem> {
+    ) -> Result<Judgement, Problem> {
         if let Some(known) = self.ledger.withdrawn_at(recognised) {
-            return Ok(Judged::Known(known));
+            return Ok(Judgement::Known(known));
         }
         let at = self.time();
         let known = self.ledger.replay().recognition(recognised);
         let (index, known) = known.ok_or(Code::RecognitionUnknown)?;
         if index != meant || known != lines {
-            return Err(recognised_anew());
+            return Err(recognised_again());
         }
         let lines = lines.to_vec();
         let (recognised, reason) = (recognised.to_owned(), reason.to_owned());
@@ -211,9 +211,9 @@ impl Sequencer {
         by: &SpiffeId,
         permission: &SignedPermission,
         consent: Consent,
-    ) -> Result<Judged, Problem> {
+    ) -> Result<Judgement, Problem> {
         if let Some(known) = self.ledger.override_at(by.as_str(), permission) {
-            return Ok(Judged::Known(known));
+            return Ok(Judgement::Known(known));
         }
         if self.ledger.override_count() >= self.limits.overrides {
             let detail = format!("{} permissions are logged", self.limits.overrides);
@@ -234,14 +234,14 @@ impl Sequencer {
 
     /// A statement of the root: the next by its number, signed by enough root keys. This authority's own keys must still count after it, so
     /// that there is always a head that verifies.
-    fn judge_root(&self, signed: &SignedStatement) -> Result<Judged, Problem> {
+    fn judge_root(&self, signed: &SignedStatement) -> Result<Judgement, Problem> {
         let at = self.time();
         let refused = |fault: &dyn std::fmt::Display| Problem::new(Code::TrustRefused, fault);
-        if let Some(known) = self.said_before(signed) {
-            return Ok(Judged::Known(known));
+        if let Some(known) = self.already_logged_at(signed) {
+            return Ok(Judgement::Known(known));
         }
-        if let Statement::Root(said) = signed.unverified()
-            && said.authority != self.anchors.authority()
+        if let Statement::Root(statement) = signed.unverified()
+            && statement.authority != self.anchors.authority()
         {
             return Err(refused(&semgate_statement::root::RootFault::Authority));
         }
@@ -252,13 +252,13 @@ impl Sequencer {
         let mut next = self.anchors.clone();
         next.accept(self.ledger.replay().size(), &entry).map_err(|fault| refused(&fault))?;
         self.still_counts(&next, at)?;
-        Ok(Judged::New(Box::new(entry)))
+        Ok(Judgement::New(Box::new(entry)))
     }
 
     /// Refuses a recognition whose end the status key could not sign.
     fn can_withdraw(&self, statement: &Statement) -> Result<(), Problem> {
-        let Statement::Root(said) = statement else { return Ok(()) };
-        let RootAct::Recognise(recognition) = &said.act else { return Ok(()) };
+        let Statement::Root(root) = statement else { return Ok(()) };
+        let RootAct::Recognise(recognition) = &root.act else { return Ok(()) };
         let refused = |what: String| Problem::new(Code::WithdrawalImpossible, what);
         let role =
             self.keys.status().ok_or_else(|| refused("there is no status key that counts".to_owned()))?;
@@ -270,14 +270,14 @@ impl Sequencer {
     }
 
     fn names_a_key(&self, statement: &Statement, at: u64) -> Result<(), &'static str> {
-        let Statement::Root(said) = statement else { return Ok(()) };
+        let Statement::Root(root) = statement else { return Ok(()) };
         let chains = self.trust.chains().flat_map(|(_, chain)| chain.named_keys());
         let ours = self.keys.chains();
         let known: Vec<_> = chains.chain(ours.iter().flat_map(|chain| chain.named_keys())).collect();
-        names_a_key(&said.act, &self.anchors, self.ledger.replay(), &known, at)
+        names_a_key(&root.act, &self.anchors, self.ledger.replay(), &known, at)
     }
 
-    fn said_before(&self, signed: &SignedStatement) -> Option<u64> {
+    fn already_logged_at(&self, signed: &SignedStatement) -> Option<u64> {
         let before = self.ledger.root().iter().find(|before| {
             let entry = before.entry(&self.prefix);
             entry.is_ok_and(|entry| entry.unverified() == signed.unverified())
@@ -311,7 +311,12 @@ impl Sequencer {
     }
 
     /// Signs an act with all required consents. One that waits for a second person is not signed: nobody can take a signature back.
-    fn by_status_key(&mut self, at: u64, statement: Statement, consent: Consent) -> Result<Judged, Problem> {
+    fn by_status_key(
+        &mut self,
+        at: u64,
+        statement: Statement,
+        consent: Consent,
+    ) -> Result<Judgement, Problem> {
         let role = self.keys.status().filter(|role| at <= role.leaf.not_after());
         let role = role.ok_or_else(|| {
             Problem::new(Code::SignerUnavailable, "the status key has no valid certificate")
@@ -332,14 +337,14 @@ impl Sequencer {
     }
 
     /// An entry that every follower accepts: it is verified by their rules before it is appended.
-    fn entry(&mut self, at: u64, own: &OwnStatement, chains: &[Chain]) -> Result<Judged, Problem> {
+    fn entry(&mut self, at: u64, own: &OwnStatement, chains: &[Chain]) -> Result<Judgement, Problem> {
         self.as_followers(at, own, chains).map_err(|fault| {
             tracing::error!("an entry that followers would refuse was not appended: {fault}");
             Problem::new(Code::LineNotDelegated, fault)
         })?;
         let entry =
             Entry::new(at, own.signed().clone()).map_err(|fault| Problem::new(Code::Internal, fault))?;
-        Ok(Judged::New(Box::new(entry)))
+        Ok(Judgement::New(Box::new(entry)))
     }
 
     fn as_followers(
@@ -365,7 +370,7 @@ impl Sequencer {
 pub(crate) const SUSPENSION: &str = "suspension";
 
 /// The problem for a withdrawal of an older recognition.
-pub(crate) fn recognised_anew() -> Problem {
+pub(crate) fn recognised_again() -> Problem {
     Problem::new(Code::RecognitionReplaced, "it was recognised anew since the withdrawal was asked for")
 }
 

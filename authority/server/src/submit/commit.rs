@@ -7,16 +7,16 @@ use std::time::Instant;
 
 use semgate_certs::{Chain, KeyFault, Usage};
 use semgate_contexts::{ContextUrn, Digest};
-use semgate_statement::{Entry, Listed, SignFault, Statement, Trust};
+use semgate_statement::{Entry, ListedContext, SignFault, Statement, Trust};
 
-use super::check::Judged;
-use super::{Done, Job, OnRecord, Request, Sequencer, Verified, index_of};
+use super::check::Judgement;
+use super::{Done, Job, RecordedJob, Request, Sequencer, VerifiedLeaves, index_of};
 use crate::http::problem::{Code, Problem};
 use crate::index::Reason;
 use crate::keys::{Keys, Role};
 use crate::ledger::Ledger;
 use crate::publish::{Heads, Published};
-use crate::store::{After, AppendFault, LogState};
+use crate::store::{AppendFault, CommitFiles, LogState};
 use crate::{RunFault, disk};
 
 /// The least bytes of a trial write after the disk failed: a few entries with their tiles.
@@ -27,16 +27,16 @@ enum Committed {
     /// Every request was answered; `published` is true if there is a new head.
     Answered { published: bool },
     /// The disk has no room. Requests with reserved room should be tried once more.
-    NoRoom { reserved: Vec<OnRecord> },
+    NoRoom { reserved: Vec<RecordedJob> },
 }
 
 /// A judged request, waiting for its head.
-struct Waiting {
-    one: OnRecord,
+struct PendingJob {
+    one: RecordedJob,
     verdict: Result<(bool, u64), Problem>,
 }
 
-impl Waiting {
+impl PendingJob {
     /// Returns true if an entry is appended for it.
     fn is_fresh(&self) -> bool {
         matches!(self.verdict, Ok((true, _)))
@@ -53,7 +53,7 @@ impl Waiting {
 impl Sequencer {
     /// Commits a batch and answers it. Returns `true` if a new head was published. If the disk has no room for all of it, commits only the
     /// requests with reserved room.
-    pub(super) fn commit(&mut self, batch: Vec<OnRecord>) -> Result<bool, RunFault> {
+    pub(super) fn commit(&mut self, batch: Vec<RecordedJob>) -> Result<bool, RunFault> {
         let reserved = match self.try_commit(batch)? {
             Committed::Answered { published } => return Ok(published),
             Committed::NoRoom { reserved } => reserved,
@@ -67,7 +67,7 @@ impl Sequencer {
         }
     }
 
-    fn try_commit(&mut self, batch: Vec<OnRecord>) -> Result<Committed, RunFault> {
+    fn try_commit(&mut self, batch: Vec<RecordedJob>) -> Result<Committed, RunFault> {
         const NOTHING: Committed = Committed::Answered { published: false };
         let began = Instant::now();
         let batch = self.writable(batch);
@@ -82,8 +82,8 @@ impl Sequencer {
         for one in batch {
             let job = &one.job;
             let verdict = self.judge(&job.request, job.consent).and_then(|judged| match judged {
-                Judged::Known(index) => self.restore(&job.request).map(|()| (false, index)),
-                Judged::New(entry) => {
+                Judgement::Known(index) => self.restore(&job.request).map(|()| (false, index)),
+                Judgement::New(entry) => {
                     self.introduce(&job.request);
                     let index = before + entries.len() as u64;
                     changed.extend(self.take(index, &entry)?);
@@ -92,7 +92,7 @@ impl Sequencer {
                 }
             });
             self.keep_evidence(job, &verdict);
-            waiting.push(Waiting { one, verdict });
+            waiting.push(PendingJob { one, verdict });
         }
         if entries.is_empty() {
             self.answer(waiting);
@@ -106,7 +106,7 @@ impl Sequencer {
                     self.metrics.count("semgate_authority_unsigned_total", &[]);
                     self.unsigned = Some(Instant::now());
                 } else {
-                    let documents = waiting.iter().map(Waiting::document_bytes);
+                    let documents = waiting.iter().map(PendingJob::document_bytes);
                     let bytes: usize = entries.iter().map(Vec::len).chain(documents).sum();
                     self.doubt = bytes + self.log.edge_bytes() + MIN_PROBE;
                 }
@@ -123,7 +123,7 @@ impl Sequencer {
         self.room.charge(&self.quota);
         self.index(&changed);
         if self.cosigners.is_none() {
-            self.show(made);
+            self.make_public(made);
         } else {
             // Witnesses cosign the durable checkpoint: the published head has their lines, the one on the disk until then has none.
             match self.renew_if_signed() {
@@ -150,16 +150,16 @@ impl Sequencer {
     fn take(&mut self, index: u64, entry: &Entry) -> Result<Vec<ContextUrn>, Problem> {
         let internal = |fault: &dyn std::fmt::Display| Problem::new(Code::Internal, fault);
         if !matches!(entry.unverified(), Statement::Root(_)) {
-            self.ledger.apply(entry).map_err(|fault| internal(&fault))?;
+            self.ledger.apply_entry(entry).map_err(|fault| internal(&fault))?;
             return Ok(urn_of(entry).into_iter().collect());
         }
         let mut anchors = self.anchors.clone();
         anchors.accept(index, entry).map_err(|fault| internal(&fault))?;
         let before = self.ledger.replay().statuses().clone();
-        self.ledger.apply(entry).map_err(|fault| internal(&fault))?;
+        self.ledger.apply_entry(entry).map_err(|fault| internal(&fault))?;
         self.anchors = anchors;
         // chains verified under the root's earlier statements
-        self.verified = Verified::default();
+        self.verified = VerifiedLeaves::default();
         let replay = self.ledger.replay();
         let differs = |index: u64| before.get(index) != replay.statuses().get(index);
         let changed = replay.contexts().filter(|(_, published)| differs(published.index));
@@ -167,15 +167,15 @@ impl Sequencer {
     }
 
     /// Takes up the root's statements of this batch from the next head on; keys that count under them sign that head.
-    pub(super) fn believe(&mut self) {
+    pub(super) fn adopt_anchors(&mut self) {
         if self.anchors.number() == self.keys.anchors().number() {
             return;
         }
         self.trust.set_root(self.ledger.root().to_vec());
-        if self.keys.believe(self.anchors.clone(), self.clock.now()).contains(&Usage::Feed) {
+        if self.keys.adopt_anchors(self.anchors.clone(), self.clock.now()).contains(&Usage::Feed) {
             // status tokens are signed by the key of the head
             self.heads.new_feed();
-            self.fed_anew = true;
+            self.feed_changed = true;
         }
     }
 
@@ -248,11 +248,11 @@ impl Sequencer {
     /// Brings a batch to disk: documents and chains before their statements, tiles, checkpoint, head, and the checkpoint to its store
     /// apart. The head is signed first, so that it lies on the disk before anything changes there. Nobody sees it before the checkpoint is
     /// durable.
-    fn append(&mut self, entries: &[Vec<u8>], waiting: &mut [Waiting]) -> Result<Published, AppendFault> {
+    fn append(&mut self, entries: &[Vec<u8>], waiting: &mut [PendingJob]) -> Result<Published, AppendFault> {
         for one in waiting.iter().filter(|one| one.is_fresh()) {
             self.take_chains(&one.one.job.request);
         }
-        self.believe();
+        self.adopt_anchors();
         let append = self.log.extend(entries).map_err(AppendFault::Before)?;
         let made =
             make(&mut self.heads, append.state(), &self.ledger, &self.trust, &self.keys, self.clock.now());
@@ -264,18 +264,18 @@ impl Sequencer {
         let published: Vec<(Digest, u64)> = fresh().filter_map(published).collect();
         let begun = waiting.iter_mut().filter(|one| one.is_fresh()).filter_map(|one| one.one.begun.take());
         let files = vec![(self.head_file.clone(), made.head.bytes.to_vec())];
-        let after = After { files, kept: self.kept.as_mut(), reserve: Some(&self.reserve) };
+        let after = CommitFiles { files, pinned: self.pinned.as_mut(), reserve: Some(&self.reserve) };
         self.log.commit(append, begun.collect(), first, after)?;
         self.documents.written(published.iter().map(|(digest, _)| digest));
         published.into_iter().for_each(|(digest, bytes)| self.compiled.take(digest, bytes));
-        self.fed_anew = false;
+        self.feed_changed = false;
         Ok(made)
     }
 
     /// The chains behind the statements.
-    fn signers<'a>(said: impl Iterator<Item = &'a Request>, status: Option<&'a Role>) -> Vec<&'a Chain> {
+    fn signers<'a>(requests: impl Iterator<Item = &'a Request>, status: Option<&'a Role>) -> Vec<&'a Chain> {
         let mut signers = Vec::new();
-        for request in said {
+        for request in requests {
             match request {
                 Request::Publish { chains, .. } => signers.extend(chains),
                 Request::Change { .. }
@@ -301,19 +301,19 @@ impl Sequencer {
         if let Err(fault) = self.reserve.lend(|| disk::write(&self.head_file, &made.head.bytes)) {
             tracing::warn!("{fault}");
         }
-        self.show(made);
+        self.make_public(made);
         Ok(())
     }
 
     /// Brings the index up to date, or rebuilds it if that fails.
     fn index(&mut self, changed: &[ContextUrn]) {
         let replay = self.ledger.replay();
-        let listed: Vec<Listed> = changed
+        let listed: Vec<ListedContext> = changed
             .iter()
             .filter_map(|urn| {
                 let p = replay.published(urn)?;
                 let status = replay.statuses().get(p.index)?;
-                Some(Listed { urn: urn.clone(), digest: p.digest, index: p.index, status })
+                Some(ListedContext { urn: urn.clone(), digest: p.digest, index: p.index, status })
             })
             .collect();
         if let Err(fault) = index_of(&self.index).update(self.position(), &listed) {
@@ -322,7 +322,7 @@ impl Sequencer {
     }
 
     /// Makes a head public.
-    fn show(&self, made: Published) {
+    fn make_public(&self, made: Published) {
         for (name, value) in [
             ("semgate_authority_log_size", made.size),
             ("semgate_authority_contexts", made.contexts),
@@ -334,9 +334,9 @@ impl Sequencer {
         self.public.send_replace(Arc::new(made));
     }
 
-    fn answer(&self, waiting: Vec<Waiting>) {
+    fn answer(&self, waiting: Vec<PendingJob>) {
         let seq = self.log.size();
-        for Waiting { one, verdict } in waiting {
+        for PendingJob { one, verdict } in waiting {
             // The caller may have gone away; its act is done all the same.
             let _ = one.job.answer.send(verdict.map(|(fresh, index)| Done { fresh, index, seq }));
         }
@@ -350,9 +350,9 @@ pub(super) fn refuse_batch(batch: impl IntoIterator<Item = Job>, code: Code) {
 }
 
 /// Answers an uncommitted batch. If room was missing, returns the requests with reserved room instead.
-fn refuse(waiting: Vec<Waiting>, fault: &RunFault) -> Vec<OnRecord> {
+fn refuse(waiting: Vec<PendingJob>, fault: &RunFault) -> Vec<RecordedJob> {
     let mut reserved = Vec::new();
-    for Waiting { one, verdict } in waiting {
+    for PendingJob { one, verdict } in waiting {
         let problem = match verdict {
             Err(problem) => problem,
             Ok(_) if fault.is_no_room() && one.job.request.is_reserved() => {
@@ -397,8 +397,8 @@ fn make(
     })
 }
 
-fn refuse_unknown(waiting: Vec<Waiting>) {
-    for Waiting { one, .. } in waiting {
+fn refuse_unknown(waiting: Vec<PendingJob>) {
+    for PendingJob { one, .. } in waiting {
         let _ = one.job.answer.send(Err(Code::Unfinished.into()));
     }
 }

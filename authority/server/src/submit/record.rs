@@ -9,17 +9,17 @@ use std::time::Duration;
 use super::commit::refuse_batch;
 use super::{Job, Message};
 use crate::audit::Audit;
-use crate::disk::Beside;
+use crate::disk::TempFile;
 use crate::http::problem::Code;
 use crate::store::Documents;
 use crate::{Limits, RunFault};
 
 /// A job with its line on the disk, or one that needs none. Only [`Recorder`] makes one, and the sequencer takes nothing else.
-pub(crate) struct OnRecord {
+pub(crate) struct RecordedJob {
     /// The job.
     pub job: Job,
     /// Its document, beside its place until published; removed if it is not.
-    pub begun: Option<Beside>,
+    pub begun: Option<TempFile>,
     _recorded: Recorded,
 }
 
@@ -46,17 +46,17 @@ impl Recorder {
     }
 
     /// Runs until it is asked to stop or the sequencer ends. Jobs without an answer by then hear that the authority stops.
-    pub fn run(mut self, asked: &Receiver<Message<Job>>, to: &SyncSender<Message<OnRecord>>) {
+    pub fn run(mut self, jobs: &Receiver<Message<Job>>, to: &SyncSender<Message<RecordedJob>>) {
         loop {
             let mut batch = Vec::new();
             let mut other = None;
-            match asked.recv() {
+            match jobs.recv() {
                 Ok(Message::Job(job)) => batch.push(*job),
                 Ok(Message::Reindex) => other = Some(Message::Reindex),
                 Ok(Message::Stop) | Err(_) => other = Some(Message::Stop),
             }
             while other.is_none() && batch.len() < self.batch {
-                match asked.try_recv() {
+                match jobs.try_recv() {
                     Ok(Message::Job(job)) => batch.push(*job),
                     Ok(Message::Reindex) => other = Some(Message::Reindex),
                     Ok(Message::Stop) => other = Some(Message::Stop),
@@ -73,8 +73,8 @@ impl Recorder {
 
     /// The jobs of a batch that are on record, with their documents beside their places. If the lines fail, all jobs are refused; if the
     /// documents fail, the publications are.
-    fn recorded(&mut self, batch: Vec<Job>) -> Vec<OnRecord> {
-        let begun = match self.begun(&batch) {
+    fn recorded(&mut self, batch: Vec<Job>) -> Vec<RecordedJob> {
+        let begun = match self.stage_documents(&batch) {
             Ok(begun) => begun,
             Err(fault) => {
                 tracing::error!("nothing of a batch was committed: {fault}");
@@ -85,14 +85,14 @@ impl Recorder {
         match begun {
             Ok(begun) => {
                 let both = batch.into_iter().zip(begun);
-                both.map(|(job, begun)| OnRecord { job, begun, _recorded: Recorded }).collect()
+                both.map(|(job, begun)| RecordedJob { job, begun, _recorded: Recorded }).collect()
             }
             Err(fault) => {
                 tracing::error!("nothing of a batch was published: {fault}");
                 let (publications, others): (Vec<_>, Vec<_>) =
                     batch.into_iter().partition(|job| job.request.published().is_some());
                 refuse_batch(publications, Code::of_write(&fault));
-                others.into_iter().map(|job| OnRecord { job, begun: None, _recorded: Recorded }).collect()
+                others.into_iter().map(|job| RecordedJob { job, begun: None, _recorded: Recorded }).collect()
             }
         }
     }
@@ -101,7 +101,10 @@ impl Recorder {
     ///
     /// # Errors
     /// The lines are not on the disk. The inner error: the documents are not.
-    fn begun(&mut self, batch: &[Job]) -> Result<Result<Vec<Option<Beside>>, RunFault>, RunFault> {
+    fn stage_documents(
+        &mut self,
+        batch: &[Job],
+    ) -> Result<Result<Vec<Option<TempFile>>, RunFault>, RunFault> {
         let lines = || batch.iter().filter_map(|job| job.intended);
         let forcing = match (lines().min(), lines().max()) {
             (Some(first), Some(last)) => Some(self.force(first, last)?),
@@ -110,7 +113,7 @@ impl Recorder {
         let published = batch.iter().filter_map(|job| job.request.published());
         let files: Vec<_> =
             published.map(|(digest, document)| (self.documents.path(&digest), document)).collect();
-        let begun = Beside::write_all(&files);
+        let begun = TempFile::write_all(&files);
         if let Some(forcing) = forcing {
             self.forced(forcing)?;
         }

@@ -5,10 +5,10 @@ use std::path::Path;
 use semgate_contexts::Prefix;
 use semgate_statement::{Anchors, Checkpoint, Entry, LogKey, StatementFault};
 
-use super::{Sequencer, Verified};
+use super::{Sequencer, VerifiedLeaves};
 use crate::RunFault;
 use crate::ledger::Ledger;
-use crate::store::{Documents, Leftovers, Log, Recovery, Witness};
+use crate::store::{Documents, LastSeen, Leftovers, Log, Recovery};
 
 impl Sequencer {
     /// Goes back to the state on disk after a write that failed before the commit point. If the disk cannot even set the leftovers aside,
@@ -23,10 +23,10 @@ impl Sequencer {
             self.ledger = ledger;
         }
         // statements of the root in the failed batch do not count
-        self.anchors = said(&self.configured, &self.ledger, &self.prefix, self.log.dir())?;
+        self.anchors = fold_anchors(&self.configured, &self.ledger, &self.prefix, self.log.dir())?;
         // nor do chains verified under them
-        self.verified = Verified::default();
-        self.believe();
+        self.verified = VerifiedLeaves::default();
+        self.adopt_anchors();
         Ok(())
     }
 
@@ -37,7 +37,7 @@ impl Sequencer {
             self.log.verifier().name(),
         );
         let seen = seen.map_err(|e| RunFault::damaged(self.log.dir(), e))?;
-        let witness = Witness { seen: Some(seen), append: self.limits.batch as u64, kept: None };
+        let witness = LastSeen { seen: Some(seen), append: self.limits.batch as u64, pinned: None };
         let key = self.log.key_again();
         let fold = (self.documents.clone(), &self.prefix);
         let (log, ledger, _) = reopen(self.log.dir(), key, fold, &witness, &self.leftovers)?;
@@ -48,7 +48,7 @@ impl Sequencer {
 }
 
 /// The statements of a log's root, each verified under those before it.
-pub(crate) fn said(
+pub(crate) fn fold_anchors(
     configured: &Anchors,
     ledger: &Ledger,
     prefix: &Prefix,
@@ -62,7 +62,7 @@ pub(crate) fn reopen(
     dir: &Path,
     key: LogKey,
     (documents, prefix): (Documents, &Prefix),
-    witness: &Witness,
+    witness: &LastSeen,
     leftovers: &Leftovers,
 ) -> Result<(Log, Ledger, Recovery), RunFault> {
     let mut ledger = Ledger::new(documents);
@@ -80,6 +80,6 @@ fn fold<'a>(
         let damaged =
             |what: &dyn std::fmt::Display| RunFault::damaged(dir, format_args!("entry {index}: {what}"));
         let entry = Entry::read(bytes, prefix).map_err(|e: StatementFault| damaged(&e))?;
-        ledger.apply(&entry).map_err(|e| damaged(&e))
+        ledger.apply_entry(&entry).map_err(|e| damaged(&e))
     }
 }

@@ -19,10 +19,10 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
-use super::{Memory, Refused, WitnessSettings};
+use super::{Refused, WitnessSettings, WitnessStore};
 use crate::account::Accounts;
 use crate::clock::now;
-use crate::http::{Bounds, Listening, Shown, Tls, by_own_names, rest, serve};
+use crate::http::{Bounds, Listening, ServerIdentity, Tls, drain_body, only_own_hosts, serve};
 use crate::metrics::Metrics;
 use crate::{Limits, RunFault, disk, keys};
 
@@ -38,7 +38,7 @@ pub struct WitnessBound {
 }
 
 struct App {
-    memory: Memory,
+    memory: WitnessStore,
     metrics: Metrics,
 }
 
@@ -58,7 +58,7 @@ pub async fn run_witness(
     let key = CosignerKey::from_text(&String::from_utf8_lossy(&text))
         .map_err(|e| RunFault::keys(&settings.key, e))?;
     let vkey = key.verifier().to_string();
-    let memory = Memory::open(key, &settings.state, settings.logs.clone())?;
+    let memory = WitnessStore::open(key, &settings.state, settings.logs.clone())?;
     let app = Arc::new(App { memory, metrics: Metrics::new() });
     let bind = |address: SocketAddr| async move {
         TcpListener::bind(address).await.map_err(|source| RunFault::Bind { address, source })
@@ -72,7 +72,7 @@ pub async fn run_witness(
     let router = Router::new()
         .route("/add-checkpoint", post(add))
         .with_state(Arc::clone(&app))
-        .layer(middleware::from_fn_with_state(Bounds::of(&Limits::default()), rest));
+        .layer(middleware::from_fn_with_state(Bounds::of(&Limits::default()), drain_body));
     let serving = match &settings.tls {
         Some(files) => {
             let (chain, key) = keys::pair(files)?;
@@ -81,7 +81,7 @@ pub async fn run_witness(
             // a witness asks nobody for a certificate: all are strangers, each network within its bound
             let limits = Limits::default();
             let listening = Listening {
-                tls: Arc::new(Tls::new(Shown {
+                tls: Arc::new(Tls::new(ServerIdentity {
                     acceptor: TlsAcceptor::from(Arc::new(made)),
                     peers: None,
                     looked_up: false,
@@ -95,13 +95,13 @@ pub async fn run_witness(
         }
         None => tokio::spawn(plain(public, router, stopping.clone())),
     };
-    let told = Router::new()
+    let routes = Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(|| async { "ok\n" }))
         .route("/metrics", get(metrics))
         .route("/status", get(status))
         .with_state(app);
-    let admin = tokio::spawn(plain(admin, by_own_names(told, bound.admin), stopping));
+    let admin = tokio::spawn(plain(admin, only_own_hosts(routes, bound.admin), stopping));
     tracing::info!("the witness `{}` listens on {}, admin http://{}", bound.key, bound.listen, bound.admin);
     ready(bound);
     shutdown.await;

@@ -23,7 +23,7 @@ fn version(minor: u8) -> Value {
     json!({ "context": format!("urn:contexts:stock.test:v1.{minor}"), "concepts": { "c": concept } })
 }
 
-fn asked() -> String {
+fn request_body() -> String {
     json!({ "old": version(0), "new": version(1) }).to_string()
 }
 
@@ -50,7 +50,7 @@ async fn attack_a_caller_that_leaves_its_comparison_frees_the_place() {
     let running = patient(&place).await;
     let stranger = running.client_of(&place, None);
     let mut line = stranger.raw().await;
-    line.write_all(head("/v1/compare", &asked()).as_bytes()).await.unwrap();
+    line.write_all(head("/v1/compare", &request_body()).as_bytes()).await.unwrap();
     line.flush().await.unwrap();
     // the place is its own before others ask for it
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -91,7 +91,7 @@ async fn attack_a_comparison_does_not_hold_up_the_end() {
     let place = Place::new();
     let running = patient(&place).await;
     let mut line = running.client_of(&place, None).raw().await;
-    line.write_all(head("/v1/compare", &asked()).as_bytes()).await.unwrap();
+    line.write_all(head("/v1/compare", &request_body()).as_bytes()).await.unwrap();
     line.flush().await.unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
     let began = Instant::now();
@@ -111,7 +111,7 @@ async fn attack_a_comparison_ends_by_the_time_whatever_it_counted() {
     config.limits.compare_time = Duration::from_millis(300);
     let running = place.start_with(config).await;
     let began = Instant::now();
-    let got = running.client_of(&place, None).post("/v1/compare", JSON, &asked()).await;
+    let got = running.client_of(&place, None).post("/v1/compare", JSON, &request_body()).await;
     assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
     let got = got.json();
     assert_eq!(

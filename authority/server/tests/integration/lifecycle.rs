@@ -8,7 +8,7 @@ use std::path::Path;
 use http::StatusCode;
 use ring::rand::SystemRandom;
 use semgate_certs::{Chain, ChainLimits, Family, Issuer, IssuingProfile, KeyPair, Suspect};
-use semgate_statement::jws::Many;
+use semgate_statement::jws::MultiJws;
 use semgate_statement::{RootAct, RootStatement, Statement, verify_log};
 use support::*;
 
@@ -419,7 +419,7 @@ fn stolen(place: &Place, old: &Chain) -> String {
     let said =
         RootStatement { authority: "semgate.test".to_owned(), number: 1, act, reason: "stolen".to_owned() };
     let payload = Statement::Root(Box::new(said)).to_bytes().unwrap();
-    let mut jws = Many::draft(&payload, semgate_statement::statement::TYPE);
+    let mut jws = MultiJws::draft(&payload, semgate_statement::statement::TYPE);
     let (root, key) = pem_pair(&place.path().join("offline/root"));
     jws.sign(&key, &root.thumbprint(), &SystemRandom::new()).unwrap();
     jws.to_text().unwrap()

@@ -28,14 +28,14 @@ async fn filled() -> Place {
     place
 }
 
-async fn told(running: &Running) -> Status {
+async fn status_of(running: &Running) -> Status {
     serde_json::from_str(&running.admin("/status").await.1).unwrap()
 }
 
 /// Starts, holds what is served against the log, publishes one more, and answers what the index was.
 async fn starts_whole(place: &Place) -> String {
     let running = place.start().await;
-    let before = told(&running).await;
+    let before = status_of(&running).await;
     let anyone = running.client_of(place, None);
     verify_log(&mut anyone.clone(), &place.follower_config(), now()).unwrap();
     let urn = format!("urn:contexts:more{}:v1.0", before.size);
@@ -118,7 +118,7 @@ async fn a_document_that_no_statement_names_is_set_aside_and_a_missing_one_is_sa
     fs::remove_file(&lost).unwrap();
     let running = place.start().await;
     assert!(!orphan.exists());
-    assert_eq!(told(&running).await.missing_documents, 1);
+    assert_eq!(status_of(&running).await.missing_documents, 1);
     let digest = format!("sha-256:{}", lost.file_stem().unwrap().to_str().unwrap());
     let got = running.client.get(&format!("/v1/contexts/by-digest/{digest}")).await;
     assert_eq!(got.code(), "internal");
@@ -176,7 +176,7 @@ async fn a_damaged_document_is_not_served_and_the_same_publish_writes_it_again()
         assert_eq!(status(&place.config()).unwrap().missing_documents, 1);
         assert_eq!(rebuild_index(&place.config()).unwrap().missing_documents, 1);
         let running = place.start().await;
-        assert_eq!(told(&running).await.missing_documents, 1);
+        assert_eq!(status_of(&running).await.missing_documents, 1);
         let ready = running.admin("/readyz").await;
         assert_eq!((ready.0, ready.1.contains("1 documents are missing or damaged")), (StatusCode::OK, true));
         for path in [format!("/v1/contexts/{urn}"), format!("/v1/contexts/by-digest/{digest}")] {
@@ -187,7 +187,7 @@ async fn a_damaged_document_is_not_served_and_the_same_publish_writes_it_again()
         assert_eq!((restored.status, restored.json()), (StatusCode::OK, again.json()));
         running.client.ok(&format!("/v1/contexts/by-digest/{digest}")).await;
         assert_eq!(running.admin("/readyz").await.1, "ok\n");
-        assert_eq!(told(&running).await.missing_documents, 0);
+        assert_eq!(status_of(&running).await.missing_documents, 0);
         verify_log(&mut running.client.clone(), &place.follower_config(), now()).unwrap();
         running.stop().await;
     }
@@ -303,7 +303,7 @@ async fn without_renewal_an_expired_status_certificate_stops_acts_but_not_heads_
     assert_eq!(running.client.floor("line2", "v1.0").await.code(), "signer_unavailable");
     let got = running.client.publish(&document("urn:contexts:line2:v1.1", "")).await;
     assert_eq!(got.status, StatusCode::CREATED);
-    let roles = told(&running).await.roles;
+    let roles = status_of(&running).await.roles;
     assert!(roles.iter().any(|role| role.role == "status" && role.not_after.is_none()), "{roles:?}");
     running.stop().await;
     let (chain, key) = expired(&place, Usage::Feed);
@@ -324,7 +324,7 @@ async fn expired_role_certificates_are_replaced_by_the_authority_itself() {
     let running = place.start().await;
     let got = running.client.act("urn:contexts:line2:v1.0", "revoke").await;
     assert_eq!(got.status, StatusCode::CREATED);
-    assert!(told(&running).await.roles.iter().all(|role| role.not_after.is_some()));
+    assert!(status_of(&running).await.roles.iter().all(|role| role.not_after.is_some()));
     let mut follower = Follower::without_memory(place.follower_config());
     assert_eq!(running.client.follow(&mut follower).await, Ok(()));
     running.stop().await;

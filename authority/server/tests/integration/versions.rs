@@ -153,7 +153,7 @@ fn permission_as(name: &str, place: &Place, by: &str, document: &str, beside: &[
     let (urn, digest) = read(document);
     let permission = Permission {
         authority: "semgate.test".to_owned(),
-        beside: beside.iter().map(|document| read(document)).collect(),
+        siblings: beside.iter().map(|document| read(document)).collect(),
         name: name.to_owned(),
         reason: "nobody moves more than ten".to_owned(),
         urn,

@@ -39,8 +39,8 @@ impl Stage {
         Self { keys: Keys::new(START - 3600), signers, newest: None }
     }
 
-    fn verify(&self, bytes: &[u8], at: u64) -> Result<Signed, BundleFault> {
-        let rules = Rules {
+    fn verify(&self, bytes: &[u8], at: u64) -> Result<VerifiedBundle, BundleFault> {
+        let rules = BundleRules {
             roots: &self.keys.roots,
             signers: &self.signers,
             newest: self.newest,

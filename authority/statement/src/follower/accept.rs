@@ -1,6 +1,6 @@
 //! Accepts a head, publishes the resulting view, and writes it to disk.
 
-use super::memory::Part;
+use super::persistence::Part;
 use super::round::Overlay;
 use super::state::{Document, Pinned, Tiles};
 use super::{FollowFault, Follower, Round, judge};
@@ -31,21 +31,21 @@ impl Follower {
         if self.takes_away(&candidate, &list, &floors) {
             self.memory.spend_reserve();
         }
-        self.believe(round, now);
+        self.adopt_anchors(round, now);
         self.state.shards = std::mem::take(&mut round.shards);
         self.state.shards.retain(|sha256, _| named.contains(sha256));
         self.state.statuses = list;
         self.state.floors = floors;
         self.settle_invalid(now);
-        self.state.known.append(&mut round.found);
+        self.state.known.append(&mut round.published);
         let seen = candidate.head.checkpoint();
         self.others.agree(seen.size, seen.root);
         self.state.head = Some(candidate);
         self.state.complete = true;
         self.etag = round.etag.take();
         round.accepted = true;
-        self.keep_looked(round, now);
-        self.state.looked.in_vain = false;
+        self.keep_scan(round, now);
+        self.state.scan.version_missing = false;
         round.dirty = false;
         self.show();
         // the chains of unlisted signers were dropped, and may be asked for once more
@@ -93,13 +93,13 @@ impl Follower {
         if newly.is_empty() {
             return;
         }
-        let whole = self.memory.begin();
+        let complete = self.memory.begin();
         self.memory.spend_reserve();
         self.state.invalid.extend(newly);
         self.show();
         // only `remember` writes a memory that lacks more than this
         let written =
-            self.write_invalid().and_then(|()| if whole { Ok(self.memory.done()?) } else { Ok(()) });
+            self.write_invalid().and_then(|()| if complete { Ok(self.memory.done()?) } else { Ok(()) });
         if let Err(fault) = written {
             round.incomplete = true;
             self.unwritten(fault, now);
@@ -120,13 +120,13 @@ impl Follower {
             self.memory.begin();
             self.show();
         }
-        let failed = self.state.complete && !self.memory.is_whole();
+        let failed = self.state.complete && !self.memory.is_complete();
         self.save(round, changed || failed, now);
     }
 
     /// Writes the state, or only the position if nothing else changed.
     fn save(&mut self, round: &mut Round, changed: bool, now: u64) {
-        let saved = if changed { self.remember(round) } else { self.remember_looked() };
+        let saved = if changed { self.remember(round) } else { self.remember_scan() };
         if let Err(fault) = saved {
             self.unwritten(fault, now);
         }
@@ -156,7 +156,7 @@ impl Follower {
             keep.push((part, names));
         }
         // Certificates that no known statement needs are not stored, so that no authority can make this grow.
-        let known = self.state.known.values().chain(round.found.values());
+        let known = self.state.known.values().chain(round.published.values());
         let signers = known.flat_map(|k| [k.entry.signed().key(), Some(k.signer)]).flatten();
         self.state.trust.keep_only(&signers.collect());
         let trust = self.state.trust.to_bytes().map_err(FollowFault::Trust)?;
@@ -175,7 +175,7 @@ impl Follower {
         let documents =
             self.state.known.values().filter(|known| matches!(known.document, Document::Loaded(_)));
         self.memory.keep_only(Part::Contexts, &documents.map(|known| known.digest.hex()).collect());
-        self.remember_looked()
+        self.remember_scan()
     }
 
     /// All files that the accepted head needs, by kind.
@@ -209,14 +209,14 @@ impl Follower {
             return;
         }
         let used = tiles.used.into_inner();
-        let kept: Tiles = used
+        let retained: Tiles = used
             .into_iter()
             .filter_map(|path| {
                 let bytes = round.tiles.get(&path).or_else(|| self.state.tiles.get(&path))?;
                 Some((path, bytes.clone()))
             })
             .collect();
-        self.state.tiles = kept;
+        self.state.tiles = retained;
     }
 
     /// Stores the two contradicting heads.

@@ -1,7 +1,7 @@
 //! Fetches a delta since the accepted head in place of the whole head. The resulting head is judged like any other; on any irregularity the
 //! whole head is fetched.
 
-use super::round::Want;
+use super::round::FetchTarget;
 use super::{Answer, FollowFault, Follower, Request, Round};
 use crate::delta::Delta;
 use crate::format::FormatFault;
@@ -10,12 +10,12 @@ use crate::jws::General;
 
 impl Follower {
     /// The first request of a round.
-    pub(super) fn first_want(&self, now: u64) -> Want {
+    pub(super) fn first_want(&self, now: u64) -> FetchTarget {
         match &self.state.head {
-            Some(pinned) if self.state.complete && self.pace.asks_for_deltas(now) => {
-                Want::Delta(pinned.head.head().seq)
+            Some(pinned) if self.state.complete && self.schedule.asks_for_deltas(now) => {
+                FetchTarget::Delta(pinned.head.head().seq)
             }
-            _ => Want::Head,
+            _ => FetchTarget::Head,
         }
     }
 
@@ -33,13 +33,13 @@ impl Follower {
             (200, false) => Err(FollowFault::TooLarge { what: "delta" }),
             // an authority without deltas, a mirror, a log that changed too much
             _ => {
-                self.pace.without_deltas(now);
+                self.schedule.without_deltas(now);
                 return Ok(());
             }
         };
         match led {
             Err(fault @ (FollowFault::Delta(_) | FollowFault::TooLarge { .. } | FollowFault::Head(_))) => {
-                self.pace.without_deltas(now);
+                self.schedule.without_deltas(now);
                 round.refused_head = None;
                 self.reports.add(None, fault, None, now);
                 Ok(())

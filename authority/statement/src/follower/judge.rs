@@ -1,12 +1,12 @@
 //! The judgements of a follower: functions of the new bytes and of the verified state.
 
-use super::state::{Document, Known, Pinned, Published, State};
+use super::state::{Document, KnownContext, Pinned, PublishedContexts, State};
 use super::{FollowFault, FollowerConfig};
 use crate::context::{ContextFault, MAX_SIGNED_BYTES, TYPE, verify_context_among};
 use crate::entry::Entry;
 use crate::head::{HeadFault, HeadRules, VerifiedHead};
 use crate::jws::General;
-use crate::listing::Listed;
+use crate::listing::ListedContext;
 use crate::root::Anchors;
 use crate::statement::Statement;
 use crate::status::{Shard, StatusList};
@@ -102,13 +102,14 @@ pub(super) fn floors_not_lowered(
 pub(super) fn floors_have_versions(
     new: &BTreeMap<Line, Version>,
     config: &FollowerConfig,
-    known: &Published,
-    found: &Published,
+    known: &PublishedContexts,
+    published: &PublishedContexts,
 ) -> Result<(), FollowFault> {
     for (line, min) in new {
-        let reached =
-            |published: &Published| published.keys().any(|urn| urn.line() == line && urn.version() >= *min);
-        if config.lines.holds(line).is_some() && !reached(known) && !reached(found) {
+        let reached = |published: &PublishedContexts| {
+            published.keys().any(|urn| urn.line() == line && urn.version() >= *min)
+        };
+        if config.lines.holds(line).is_some() && !reached(known) && !reached(published) {
             return Err(FollowFault::FloorAboveVersions { line: line.clone() });
         }
     }
@@ -117,13 +118,13 @@ pub(super) fn floors_have_versions(
 
 /// Compares a listed context with the entry at its index; the leaf hash was already proved to be in the log.
 pub(super) fn entry(
-    listed: &Listed,
+    listed: &ListedContext,
     bytes: &[u8],
     proved: TreeHash,
     trust: &Trust,
     anchors: &Anchors,
     config: &FollowerConfig,
-) -> Result<Known, FollowFault> {
+) -> Result<KnownContext, FollowFault> {
     if TreeHash::of_leaf(bytes) != proved {
         return Err(FollowFault::NotInLog);
     }
@@ -139,22 +140,22 @@ pub(super) fn entry(
     // the thumbprint vouches for the signer's own key; its issuers come with the verified document
     let own = trust.chain(&signer).and_then(|chain| chain.named_keys().next());
     keys.extend(own.filter(|(named, _)| *named == signer).map(|(_, key)| key));
-    Ok(Known { index: listed.index, entry, digest, signer, keys, document: Document::Wanted })
+    Ok(KnownContext { index: listed.index, entry, digest, signer, keys, document: Document::Wanted })
 }
 
 /// Compares a verified entry with known ones: one digest and one index a URN, and time that never goes back.
 pub(super) fn fits_known(
     urn: &ContextUrn,
-    new: &Known,
-    known: &Published,
-    found: &Published,
+    new: &KnownContext,
+    known: &PublishedContexts,
+    published: &PublishedContexts,
 ) -> Result<(), FollowFault> {
-    let before = known.get(urn).or_else(|| found.get(urn));
+    let before = known.get(urn).or_else(|| published.get(urn));
     if before.is_some_and(|before| before.index != new.index || before.digest != new.digest) {
         return Err(FollowFault::SecondDigest);
     }
     let time = new.entry.logged_at();
-    for other in known.values().chain(found.values()) {
+    for other in known.values().chain(published.values()) {
         let back = (other.index < new.index && other.entry.logged_at() > time)
             || (other.index > new.index && other.entry.logged_at() < time);
         if back {
@@ -166,7 +167,7 @@ pub(super) fn fits_known(
 
 /// Judges a known statement and its document again under changed keys. Different issuing certificates may stand above the two signers, and
 /// each must count. A document without the chain of its signer at hand is fetched again.
-pub(super) fn under(known: &Known, trust: &Trust, roots: &Roots, retry_at: u64) -> Document {
+pub(super) fn under(known: &KnownContext, trust: &Trust, roots: &Roots, retry_at: u64) -> Document {
     if let Err(fault) = known.entry.verify(trust, roots) {
         return Document::Refused { why: Arc::from(fault.to_string()) };
     }
@@ -182,7 +183,7 @@ pub(super) fn under(known: &Known, trust: &Trust, roots: &Roots, retry_at: u64) 
 }
 
 /// The verdict on a document.
-pub(super) enum Judged {
+pub(super) enum JudgedDocument {
     /// It is valid; with the names of its signer along the verified path, and the chain.
     Good(Arc<Context>, SignerId, Chain),
     /// It is the published one and refers to this context, which is not loaded yet.
@@ -194,11 +195,11 @@ pub(super) enum Judged {
 pub(super) fn document(
     bytes: &[u8],
     urn: &ContextUrn,
-    known: &Known,
-    published: &Published,
+    known: &KnownContext,
+    published: &PublishedContexts,
     roots: &Roots,
     config: &FollowerConfig,
-) -> Result<Judged, FollowFault> {
+) -> Result<JudgedDocument, FollowFault> {
     if let Document::Refused { why } = &known.document {
         return Err(FollowFault::StatementRefused { why: Arc::clone(why) });
     }
@@ -216,7 +217,7 @@ pub(super) fn document(
             // nothing is fetched for a document that is not the published one
             let jws = General::read(bytes, TYPE, roots, MAX_SIGNED_BYTES);
             let published = jws.is_ok_and(|jws| Digest::of(jws.unverified_payload()) == known.digest);
-            return if published { Ok(Judged::Needs(urn, digest)) } else { Err(FollowFault::Digest) };
+            return if published { Ok(JudgedDocument::Needs(urn, digest)) } else { Err(FollowFault::Digest) };
         }
         verified => verified.map_err(FollowFault::Document)?,
     };
@@ -229,5 +230,5 @@ pub(super) fn document(
     if signed.signer() != known.signer {
         return Err(FollowFault::Signer);
     }
-    Ok(Judged::Good(Arc::clone(signed.context()), signed.signer_id().clone(), signed.chain().clone()))
+    Ok(JudgedDocument::Good(Arc::clone(signed.context()), signed.signer_id().clone(), signed.chain().clone()))
 }

@@ -5,7 +5,7 @@
 //! one or is continued by it, which tiles prove; else it contradicts it, and from then on nothing of this authority counts.
 
 use super::accept::HEAD;
-use super::round::Want;
+use super::round::FetchTarget;
 use super::state::Tiles;
 use super::{FollowFault, Follower};
 use crate::checkpoint::{Checkpoint, CheckpointFault};
@@ -36,7 +36,7 @@ const LONGEST_LOOK: u64 = 60;
 
 /// A checkpoint that waits for its proof.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct WaitingCheckpoint {
     note: String,
     checkpoint: Checkpoint,
     from: String,
@@ -57,7 +57,7 @@ pub(super) struct Waiting {
 /// What is known of others.
 #[derive(Debug, Default)]
 pub(super) struct Others {
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<WaitingCheckpoint>,
     agreed: VecDeque<(u64, TreeHash)>,
     /// Whether the authority contradicted itself.
     pub(super) split: bool,
@@ -100,7 +100,7 @@ impl Follower {
             return Ok(Compared::Agrees);
         }
         let known = self.others.waiting.iter().any(|w| w.checkpoint == checkpoint);
-        let waiting = Waiting {
+        let waiting = WaitingCheckpoint {
             note: note.to_owned(),
             checkpoint,
             from: from.to_owned(),
@@ -118,7 +118,7 @@ impl Follower {
         }
         if !known && self.others.waiting.len() < MAX_WAITING {
             self.others.waiting.push_back(waiting);
-            self.pace.hint();
+            self.schedule.hint();
         }
         Ok(Compared::Waits)
     }
@@ -134,7 +134,7 @@ impl Follower {
     }
 
     /// The next tile that a comparison needs; none when all that can be told now is told.
-    pub(super) fn plan_others(&mut self, now: u64) -> Option<Want> {
+    pub(super) fn plan_others(&mut self, now: u64) -> Option<FetchTarget> {
         let mine = self.state.head.as_ref()?.head.checkpoint().clone();
         let mut at = 0;
         while let Some(mut waiting) = self.others.waiting.remove(at) {
@@ -147,7 +147,7 @@ impl Follower {
                 Verdict::Needs(path) => {
                     let note = waiting.note.clone();
                     self.others.waiting.insert(at, waiting);
-                    return Some(Want::Other(note, path));
+                    return Some(FetchTarget::Other(note, path));
                 }
                 Verdict::Later => {
                     waiting.look(now);
@@ -186,13 +186,13 @@ impl Follower {
         let retry_at = now.saturating_add(self.config.poll);
         let Some(waiting) = self.others.waiting.iter_mut().find(|w| w.note == note) else { return };
         let (status, body) = answer;
-        let asked = if waiting.full.contains(&path) { path.full() } else { path };
+        let requested = if waiting.full.contains(&path) { path.full() } else { path };
         let wanted = path.width() as usize * 32;
         match status {
-            200 if body.len() == asked.width() as usize * 32 => {
+            200 if body.len() == requested.width() as usize * 32 => {
                 waiting.tiles.insert(path, body.get(..wanted).unwrap_or_default().to_vec());
             }
-            404 | 410 if asked != path.full() => {
+            404 | 410 if requested != path.full() => {
                 waiting.full.insert(path);
             }
             _ => waiting.retry_at = retry_at,
@@ -209,7 +209,7 @@ impl Follower {
     }
 
     /// Keeps both checkpoints as evidence and lets nothing of this authority count from now on, also after a restart.
-    fn split(&mut self, other: &Waiting, now: u64) {
+    fn split(&mut self, other: &WaitingCheckpoint, now: u64) {
         let Some(had) = self.state.head.clone() else { return };
         let (size, theirs) = (had.head.checkpoint().size, other.checkpoint.size);
         let fault = FollowFault::SplitView { had: size, other: theirs };
@@ -222,14 +222,14 @@ impl Follower {
         let marker = serde_json::json!({
             "at": now, "from": other.from, "accepted": had.head.head().checkpoint, "other": other.note,
         });
-        let whole = self.memory.begin();
+        let complete = self.memory.begin();
         self.memory.spend_reserve();
         self.others.split = true;
         self.others.unwritten = crate::format::write(&marker).ok();
         self.others.waiting.clear();
         self.reports.add(None, fault, evidence, now);
         let written =
-            self.remember_split().and_then(|()| if whole { Ok(self.memory.done()?) } else { Ok(()) });
+            self.remember_split().and_then(|()| if complete { Ok(self.memory.done()?) } else { Ok(()) });
         if let Err(fault) = written {
             self.unwritten(fault, now);
         }
@@ -272,7 +272,7 @@ enum Verdict {
     Later,
 }
 
-impl Waiting {
+impl WaitingCheckpoint {
     /// Counts the time since the last look, which was a round that reached the authority, as one in which it could have been proved.
     fn look(&mut self, now: u64) -> u64 {
         let since = now.saturating_sub(self.looked_at).min(LONGEST_LOOK);

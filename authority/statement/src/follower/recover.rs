@@ -1,9 +1,9 @@
 //! Starts from disk: verifies everything again, as if fetched. Leaves out and reports failures.
 
 use super::accept::{HEAD, INVALID, TRUST, tile_name, tile_of_name};
-use super::memory::{Part, TEMPORARY};
+use super::persistence::{Part, TEMPORARY};
 use super::round::Overlay;
-use super::state::{Document, Pinned, Published, Tiles};
+use super::state::{Document, Pinned, PublishedContexts, Tiles};
 use super::{FollowFault, Follower, judge};
 use crate::encoding::{sha256, to_hex};
 use crate::entry::Entry;
@@ -11,7 +11,7 @@ use crate::floors::{FloorsDocument, MAX_FLOORS_BYTES};
 use crate::format::{Members, limits};
 use crate::head::{Head, MAX_AHEAD, MAX_HEAD_BYTES, TYPE, VerifiedHead};
 use crate::jws::General;
-use crate::listing::Listed;
+use crate::listing::ListedContext;
 use crate::root::Anchors;
 use crate::statement::Statement;
 use crate::tiles::{MAX_ENTRY_BYTES, ProofFault, TreeHash, leaf_hashes};
@@ -54,17 +54,17 @@ impl Follower {
         if !complete {
             self.damaged("shards or floors", now);
         }
-        let whole = self.memory.is_whole();
-        if !whole {
+        let memory_complete = self.memory.is_complete();
+        if !memory_complete {
             self.reports.add(None, FollowFault::NotWhole, None, now);
         }
-        self.state.complete = keys && complete && self.recover_quorum(now).is_some() && whole;
+        self.state.complete = keys && complete && self.recover_quorum(now).is_some() && memory_complete;
         self.recover_tiles();
         self.recover_entries(now);
         self.recover_documents(now);
         self.forget_foreign();
         self.recover_invalid(now);
-        self.recover_looked(now);
+        self.recover_scan(now);
     }
 
     pub(super) fn damaged(&mut self, part: &'static str, now: u64) {
@@ -158,7 +158,7 @@ impl Follower {
             self.lost("tiles", now);
             return;
         };
-        let mut known = Published::new();
+        let mut known = PublishedContexts::new();
         for ((index, bytes), leaf) in read.into_iter().zip(proved) {
             let entry = Entry::read(&bytes, &self.config.prefix).ok();
             let listed = entry.as_ref().and_then(|entry| listed_as(entry, index));
@@ -166,7 +166,7 @@ impl Follower {
                 let new =
                     judge::entry(listed, &bytes, leaf, &self.state.trust, &self.state.anchors, &self.config)
                         .ok()?;
-                judge::fits_known(&listed.urn, &new, &known, &Published::new()).ok()?;
+                judge::fits_known(&listed.urn, &new, &known, &PublishedContexts::new()).ok()?;
                 Some(new)
             });
             match (listed, judged) {
@@ -250,7 +250,7 @@ impl Follower {
         let judged =
             judge::document(&bytes, urn, known, &self.state.known, self.state.anchors.roots(), &self.config)
                 .map_err(drop)?;
-        if let judge::Judged::Good(context, signer, chain) = judged
+        if let judge::JudgedDocument::Good(context, signer, chain) = judged
             && self.has_room(urn, &context)
             && let Some(known) = self.state.known.get_mut(urn)
         {
@@ -313,11 +313,14 @@ impl Follower {
 }
 
 /// The listing line of a publish statement.
-fn listed_as(entry: &Entry, index: u64) -> Option<Listed> {
+fn listed_as(entry: &Entry, index: u64) -> Option<ListedContext> {
     match entry.unverified() {
-        Statement::Publish { urn, digest, .. } => {
-            Some(Listed { urn: urn.clone(), digest: *digest, index, status: crate::status::Status::Valid })
-        }
+        Statement::Publish { urn, digest, .. } => Some(ListedContext {
+            urn: urn.clone(),
+            digest: *digest,
+            index,
+            status: crate::status::Status::Valid,
+        }),
         _ => None,
     }
 }

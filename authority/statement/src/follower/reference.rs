@@ -3,18 +3,18 @@
 //! Nothing is fetched from an address in a document. A reference is looked up in the authority's own listing, and its publish statement is
 //! proved from the log. A reference leads to an earlier publication, so no chain of references is circular.
 
-use super::looked::LookedUp;
-use super::round::Want;
+use super::round::FetchTarget;
+use super::scan::Lookup;
 use super::state::Document;
 use super::{FollowFault, Follower, ReferenceFault, Round};
 use crate::context::ContextFault;
-use crate::listing::Listed;
+use crate::listing::ListedContext;
 use semgate_contexts::{ContextUrn, Digest, DocumentFault};
 use std::sync::Arc;
 
 /// A published document that cannot be judged before another one is loaded.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct WaitingDocument {
     pub(super) urn: ContextUrn,
     pub(super) bytes: Vec<u8>,
     /// The referenced context and its digest.
@@ -26,9 +26,9 @@ pub(super) struct Waiting {
 pub(super) enum Needs {
     /// None waits.
     Nothing,
-    Fetch(Want),
+    Fetch(FetchTarget),
     /// The publish statement of a referenced context in a line that is not followed.
-    Entry(Listed),
+    Entry(ListedContext),
 }
 
 /// The progress of a reference.
@@ -67,7 +67,7 @@ impl Follower {
         Needs::Nothing
     }
 
-    fn reference(&self, round: &mut Round, waiting: &Waiting, now: u64) -> Reference {
+    fn reference(&self, round: &mut Round, waiting: &WaitingDocument, now: u64) -> Reference {
         let index = self.state.known.get(&waiting.urn).map_or(0, |known| known.index);
         if let Some(known) = self.state.known.get(&waiting.needs) {
             if let Err(fault) = fits(waiting, index, known.index, &known.digest) {
@@ -75,9 +75,11 @@ impl Follower {
             }
             return match &known.document {
                 Document::Loaded(_) => Reference::Loaded,
-                Document::Wanted => Reference::Needs(Needs::Fetch(Want::Document(waiting.needs.clone()))),
+                Document::Wanted => {
+                    Reference::Needs(Needs::Fetch(FetchTarget::Document(waiting.needs.clone())))
+                }
                 Document::Failed { retry_at, .. } if *retry_at <= now => {
-                    Reference::Needs(Needs::Fetch(Want::Document(waiting.needs.clone())))
+                    Reference::Needs(Needs::Fetch(FetchTarget::Document(waiting.needs.clone())))
                 }
                 Document::Failed { why, .. } | Document::NoRoom { why } | Document::Refused { why } => {
                     Reference::Broken(ReferenceFault::Failed(Arc::clone(why)))
@@ -85,10 +87,10 @@ impl Follower {
             };
         }
         let listed = match self.look_up(round, &waiting.needs, index, now) {
-            LookedUp::Listed(listed) => listed,
-            LookedUp::Fetch(want) => return Reference::Needs(Needs::Fetch(want)),
-            LookedUp::Unlisted => return Reference::Broken(ReferenceFault::Unpublished),
-            LookedUp::TooMany => return Reference::Broken(ReferenceFault::TooMany),
+            Lookup::Listed(listed) => listed,
+            Lookup::Fetch(want) => return Reference::Needs(Needs::Fetch(want)),
+            Lookup::Unlisted => return Reference::Broken(ReferenceFault::Unpublished),
+            Lookup::TooMany => return Reference::Broken(ReferenceFault::TooMany),
         };
         match fits(waiting, index, listed.index, &listed.digest) {
             Ok(()) => Reference::Needs(Needs::Entry(listed)),
@@ -98,7 +100,7 @@ impl Follower {
 }
 
 /// Checks that a reference leads to the published digest, and to an earlier publication.
-fn fits(waiting: &Waiting, index: u64, other: u64, digest: &Digest) -> Result<(), ReferenceFault> {
+fn fits(waiting: &WaitingDocument, index: u64, other: u64, digest: &Digest) -> Result<(), ReferenceFault> {
     if *digest != waiting.digest {
         return Err(ReferenceFault::Digest);
     }

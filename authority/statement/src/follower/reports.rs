@@ -7,14 +7,14 @@ use std::path::PathBuf;
 /// The first faults since the last call of `take`.
 #[derive(Debug)]
 pub(super) struct Reports {
-    kept: Vec<Report>,
+    reports: Vec<Report>,
     most: usize,
 }
 
 impl Reports {
     /// Keeps at most `most`.
     pub(super) fn new(most: usize) -> Reports {
-        Reports { kept: Vec::new(), most }
+        Reports { reports: Vec::new(), most }
     }
 
     /// Keeps one more, if there is room.
@@ -25,13 +25,13 @@ impl Reports {
         evidence: Option<PathBuf>,
         at: u64,
     ) {
-        if self.kept.len() < self.most {
-            self.kept.push(Report { at, urn, fault, evidence });
+        if self.reports.len() < self.most {
+            self.reports.push(Report { at, urn, fault, evidence });
         }
     }
 
     /// All kept faults, oldest first.
     pub(super) fn take(&mut self) -> Vec<Report> {
-        std::mem::take(&mut self.kept)
+        std::mem::take(&mut self.reports)
     }
 }

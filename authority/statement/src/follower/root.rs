@@ -4,7 +4,7 @@
 use super::judge;
 use super::round::Overlay;
 use super::state::{Document, Pinned};
-use super::{FollowFault, Follower, Round, Want};
+use super::{FetchTarget, FollowFault, Follower, Round};
 use crate::checkpoint::CheckpointFault;
 use crate::head::HeadFault;
 use crate::jws::JwsFault;
@@ -16,7 +16,7 @@ use std::cell::RefCell;
 
 /// Statements of the root that a round verified and did not accept yet.
 #[derive(Clone, Debug)]
-pub(super) struct Learnt {
+pub(super) struct NewAnchors {
     anchors: Anchors,
     entries: Vec<RootEntry>,
 }
@@ -24,7 +24,7 @@ pub(super) struct Learnt {
 impl Follower {
     /// The anchors that judge this round.
     pub(super) fn anchors<'a>(&'a self, round: &'a Round) -> &'a Anchors {
-        round.learnt.as_ref().map_or(&self.state.anchors, |learnt| &learnt.anchors)
+        round.new_anchors.as_ref().map_or(&self.state.anchors, |learnt| &learnt.anchors)
     }
 
     /// Returns true if a head that fails under the known keys may verify under newer ones from the root.
@@ -42,7 +42,12 @@ impl Follower {
     }
 
     /// Verifies the statements of the root in a trust document, and judges the head again under them.
-    pub(super) fn learn(&mut self, round: &mut Round, trust: &Trust, now: u64) -> Result<(), FollowFault> {
+    pub(super) fn verify_root_statements(
+        &mut self,
+        round: &mut Round,
+        trust: &Trust,
+        now: u64,
+    ) -> Result<(), FollowFault> {
         round.root_fetched = true;
         let size = round.candidate.as_ref().map_or(u64::MAX, |candidate| candidate.head.head().seq);
         let anchors = self.state.anchors.with_entries(trust.root(), size, &self.config.prefix);
@@ -52,7 +57,7 @@ impl Follower {
             let taken = usize::try_from(anchors.number()).unwrap_or(usize::MAX);
             let new = trust.root().iter().take(taken).skip(known.len());
             let entries = known.iter().chain(new).cloned().collect();
-            round.learnt = Some(Learnt { anchors, entries });
+            round.new_anchors = Some(NewAnchors { anchors, entries });
         }
         if let Some(candidate) = round.candidate.take() {
             let head = self.judge_head(round, &candidate.bytes, now)?;
@@ -67,14 +72,14 @@ impl Follower {
         &self,
         round: &mut Round,
         candidate: &Pinned,
-    ) -> Result<Option<Want>, FollowFault> {
+    ) -> Result<Option<FetchTarget>, FollowFault> {
         let (named, known) = (candidate.head.head().root_statements, self.anchors(round).number());
-        let here = round.learnt.as_ref().map_or(self.state.trust.root(), |learnt| &learnt.entries).len();
+        let here = round.new_anchors.as_ref().map_or(self.state.trust.root(), |learnt| &learnt.entries).len();
         if named < self.state.anchors.number() {
             return Err(FollowFault::RootWithdrawn { had: self.state.anchors.number(), offered: named });
         }
         if named > known && !round.root_fetched {
-            return Ok(Some(Want::Trust));
+            return Ok(Some(FetchTarget::Trust));
         }
         if named != known {
             round.may_restart();
@@ -83,7 +88,7 @@ impl Follower {
         if named != here as u64 {
             return Err(FollowFault::RootMissing { named, known: here as u64 });
         }
-        let Some(learnt) = &round.learnt else { return Ok(None) };
+        let Some(learnt) = &round.new_anchors else { return Ok(None) };
         let indexes: Vec<u64> = learnt.entries.iter().map(|entry| entry.index).collect();
         let checkpoint = candidate.head.checkpoint();
         let tiles = Overlay { fresh: &round.tiles, old: &self.state.tiles, used: RefCell::default() };
@@ -102,8 +107,8 @@ impl Follower {
     }
 
     /// Accepts the verified statements. If an issuing certificate left the list, or an awaited one joined it, judges everything again.
-    pub(super) fn believe(&mut self, round: &mut Round, now: u64) {
-        let Some(Learnt { anchors, entries }) = round.learnt.take() else { return };
+    pub(super) fn adopt_anchors(&mut self, round: &mut Round, now: u64) {
+        let Some(NewAnchors { anchors, entries }) = round.new_anchors.take() else { return };
         let waits = self.state.known.values().any(|known| matches!(known.document, Document::Refused { .. }));
         let again = waits || anchors.narrows(&self.state.anchors);
         self.state.anchors = anchors;
@@ -123,12 +128,12 @@ impl Follower {
     /// Errors: the keys that identify the remembered head, if there are any. An earlier version stored statements with a gap before the
     /// list that it began at; all of them must be fetched again.
     pub(super) fn recover_root(&mut self, trust: &Trust, size: u64) -> Result<(), Box<Anchors>> {
-        let told = &self.state.anchors;
-        let Ok(anchors) = told.with_entries(trust.root(), size, &self.config.prefix) else {
+        let configured = &self.state.anchors;
+        let Ok(anchors) = configured.with_entries(trust.root(), size, &self.config.prefix) else {
             let within: Vec<RootEntry> =
                 trust.root().iter().filter(|entry| entry.index < size).cloned().collect();
             return Err(Box::new(
-                told.past_a_gap(&within, &self.config.prefix).unwrap_or_else(|| told.clone()),
+                configured.past_a_gap(&within, &self.config.prefix).unwrap_or_else(|| configured.clone()),
             ));
         };
         self.state.anchors = anchors;

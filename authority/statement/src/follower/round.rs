@@ -3,12 +3,12 @@
 //! [`Follower::plan`] examines the state and names the first missing part; each answer adds one part and plans again. So the order of the
 //! judgements is the order of the steps in `plan`, and nothing is judged twice with different bytes.
 
-use super::looked::Listings;
-use super::reference::{Needs, Waiting};
-use super::state::{Document, Pinned, Published, Tiles};
+use super::reference::{Needs, WaitingDocument};
+use super::scan::Listings;
+use super::state::{Document, Pinned, PublishedContexts, Tiles};
 use super::{FollowFault, Follower, Request, judge};
 use crate::head::MAX_AHEAD;
-use crate::listing::{Listed, Span};
+use crate::listing::{ListedContext, Span};
 use crate::tiles::{ProofFault, TilePath, TileSource, check_consistency, leaf_hashes};
 use crate::trust::Trust;
 use semgate_contexts::{ContextUrn, Line, Version};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// The purpose of a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Want {
+pub(super) enum FetchTarget {
     Head,
     /// The delta since the accepted head, from a log of this size, in place of the newest head.
     Delta(u64),
@@ -35,20 +35,20 @@ pub(super) enum Want {
     Other(String, TilePath),
 }
 
-impl Want {
+impl FetchTarget {
     /// Its name in faults.
     pub(super) fn what(&self) -> &'static str {
         match self {
-            Want::Head => "head",
-            Want::Delta(_) => "delta",
-            Want::Tile(_) | Want::Other(..) => "tile",
-            Want::Shard(_) => "status shard",
-            Want::Floors => "floors",
-            Want::Page(_) => "page of the listing",
-            Want::Listing => "listing",
-            Want::Trust => "trust document",
-            Want::Bundle(_) => "entry bundle",
-            Want::Document(_) => "signed context",
+            FetchTarget::Head => "head",
+            FetchTarget::Delta(_) => "delta",
+            FetchTarget::Tile(_) | FetchTarget::Other(..) => "tile",
+            FetchTarget::Shard(_) => "status shard",
+            FetchTarget::Floors => "floors",
+            FetchTarget::Page(_) => "page of the listing",
+            FetchTarget::Listing => "listing",
+            FetchTarget::Trust => "trust document",
+            FetchTarget::Bundle(_) => "entry bundle",
+            FetchTarget::Document(_) => "signed context",
         }
     }
 }
@@ -57,7 +57,7 @@ impl Want {
 #[derive(Debug, Default)]
 pub(super) struct Round {
     /// The request that waits for its answer.
-    pub(super) asked: Option<(Request, Want)>,
+    pub(super) pending: Option<(Request, FetchTarget)>,
     pub(super) requests: u64,
     /// Consecutive documents and bundles without an answer.
     pub(super) unanswered: u32,
@@ -80,7 +80,7 @@ pub(super) struct Round {
     pub(super) floors: Option<BTreeMap<Line, Version>>,
     pub(super) listings: Listings,
     /// Waiting documents; each for the one after it, the last for one that is being fetched.
-    pub(super) waiting: Vec<Waiting>,
+    pub(super) waiting: Vec<WaitingDocument>,
     pub(super) trust_fetched: bool,
     /// True if the head did not verify under the known keys: statements of the root are fetched first.
     pub(super) keys_first: bool,
@@ -90,11 +90,11 @@ pub(super) struct Round {
     pub(super) compared: bool,
     /// True once the statements of the root were fetched in this round.
     pub(super) root_fetched: bool,
-    pub(super) learnt: Option<super::root::Learnt>,
+    pub(super) new_anchors: Option<super::root::NewAnchors>,
     /// Entries of wanted bundles, by index.
     pub(super) entries: HashMap<u64, Vec<u8>>,
     /// Verified publish statements that wait for the acceptance of the head.
-    pub(super) found: Published,
+    pub(super) published: PublishedContexts,
     /// Start of loading pages, entries and documents of the accepted head.
     pub(super) loading_since: Option<u64>,
     /// True if the state changed and the view does not show it yet.
@@ -113,9 +113,9 @@ impl Round {
     }
 
     /// The first of some missing tiles; the others follow.
-    pub(super) fn fetch(&mut self, tiles: Vec<TilePath>) -> Option<Want> {
+    pub(super) fn fetch(&mut self, tiles: Vec<TilePath>) -> Option<FetchTarget> {
         self.missing = tiles;
-        self.missing.pop().map(Want::Tile)
+        self.missing.pop().map(FetchTarget::Tile)
     }
 
     /// The restarted round, with the parts that do not depend on the head. Waiting documents are judged again like new ones.
@@ -125,7 +125,7 @@ impl Round {
             restarts: self.restarts + 1,
             tiles: self.tiles,
             shards: self.shards,
-            listings: self.listings.again(),
+            listings: self.listings.for_retry(),
             waiting: self.waiting,
             ..Round::default()
         }
@@ -148,13 +148,13 @@ impl TileSource for Overlay<'_> {
 
 impl Follower {
     /// The next request of this round; none when it is done.
-    pub(super) fn plan(&mut self, round: &mut Round, now: u64) -> Result<Option<Want>, FollowFault> {
+    pub(super) fn plan(&mut self, round: &mut Round, now: u64) -> Result<Option<FetchTarget>, FollowFault> {
         if round.candidate.is_none() {
             let keys_first = round.keys_first && !round.root_fetched;
-            return Ok(Some(if keys_first { Want::Trust } else { self.first_want(now) }));
+            return Ok(Some(if keys_first { FetchTarget::Trust } else { self.first_want(now) }));
         }
         if let Some(tile) = round.missing.pop() {
-            return Ok(Some(Want::Tile(tile)));
+            return Ok(Some(FetchTarget::Tile(tile)));
         }
         if !round.accepted
             && let Some(want) = self.plan_head(round, now)?
@@ -175,7 +175,7 @@ impl Follower {
             if !round.accepted {
                 // The floors waited for versions that a listing might show, and none did.
                 match self.judge_floors(round) {
-                    Err(fault) if may_heal(&fault) && self.look_anew(round, now) => continue,
+                    Err(fault) if may_heal(&fault) && self.rescan(round, now) => continue,
                     judged => judged?,
                 }
                 self.accept(round, now)?;
@@ -183,7 +183,7 @@ impl Follower {
             }
             match self.plan_waiting(round, now) {
                 Needs::Nothing => {
-                    return Ok(self.plan_documents(now).or_else(|| self.plan_turn(round, now)));
+                    return Ok(self.plan_documents(now).or_else(|| self.plan_refresh(round, now)));
                 }
                 Needs::Fetch(want) => return Ok(Some(want)),
                 Needs::Entry(listed) => round.listings.lines.push(listed),
@@ -192,7 +192,7 @@ impl Follower {
     }
 
     /// Consistency, statuses and floors of a head that is not accepted yet.
-    fn plan_head(&mut self, round: &mut Round, now: u64) -> Result<Option<Want>, FollowFault> {
+    fn plan_head(&mut self, round: &mut Round, now: u64) -> Result<Option<FetchTarget>, FollowFault> {
         let Some(candidate) = round.candidate.clone() else { return Ok(None) };
         match self.prove_prefix(round, &candidate) {
             Ok(()) => {}
@@ -210,7 +210,7 @@ impl Follower {
         let shards = &candidate.head.head().shards;
         let missing = shards.iter().position(|s| !round.shards.contains_key(&s.sha256));
         if let Some(missing) = missing {
-            return Ok(Some(Want::Shard(missing)));
+            return Ok(Some(FetchTarget::Shard(missing)));
         }
         let list = judge::statuses(&candidate.head, |sha256| round.shards.get(sha256).cloned(), &self.state)?;
         if let Err(fault) = self.judge_cosignatures(&candidate, now) {
@@ -221,7 +221,7 @@ impl Follower {
         if round.floors.is_none() {
             // Revocations never wait for anything else.
             self.revoke_now(round, &list, now);
-            return Ok(Some(Want::Floors));
+            return Ok(Some(FetchTarget::Floors));
         }
         if self.judge_floors(round).is_err_and(|f| may_heal(&f)) {
             self.revoke_now(round, &list, now);
@@ -262,11 +262,11 @@ impl Follower {
         let floors = round.floors.as_ref().ok_or(FollowFault::FloorsSwapped)?;
         let since = self.state.head.as_ref().map_or(0, |pinned| pinned.head.head().seq);
         judge::floors_not_lowered(floors, &self.state.floors, self.anchors(round), since)?;
-        judge::floors_have_versions(floors, &self.config, &self.state.known, &round.found)
+        judge::floors_have_versions(floors, &self.config, &self.state.known, &round.published)
     }
 
     /// Plans the listings of a grown log, page by page, and the proof of each wanted line from the log itself.
-    fn plan_entries(&mut self, round: &mut Round, now: u64) -> Result<Option<Want>, FollowFault> {
+    fn plan_entries(&mut self, round: &mut Round, now: u64) -> Result<Option<FetchTarget>, FollowFault> {
         let Some(candidate) = round.candidate.clone() else { return Ok(None) };
         let size = candidate.head.head().seq;
         while let Some(listed) = round.listings.lines.last().cloned() {
@@ -278,7 +278,7 @@ impl Follower {
                 }
             }
         }
-        self.looked_through(round, now);
+        self.scan_complete(round, now);
         if !round.accepted && self.judge_floors(round).is_ok() {
             // the awaited version was listed: a head does not wait for the rest
             return Ok(None);
@@ -291,13 +291,13 @@ impl Follower {
         &mut self,
         round: &mut Round,
         candidate: &Pinned,
-        listed: &Listed,
+        listed: &ListedContext,
         now: u64,
-    ) -> Result<Option<Want>, FollowFault> {
+    ) -> Result<Option<FetchTarget>, FollowFault> {
         let checkpoint = candidate.head.checkpoint();
         let Some(bytes) = round.entries.get(&listed.index).cloned() else {
             let path = TilePath::entries_holding(listed.index, checkpoint.size);
-            return Ok(path.map(Want::Bundle));
+            return Ok(path.map(FetchTarget::Bundle));
         };
         let tiles = Overlay { fresh: &round.tiles, old: &self.state.tiles, used: RefCell::default() };
         let proved = match leaf_hashes(&[listed.index], checkpoint.size, checkpoint.root, &tiles) {
@@ -307,27 +307,28 @@ impl Follower {
         };
         let proved = proved.first().copied().ok_or(FollowFault::Tiles(ProofFault::OutOfRange))?;
         if self.needs_trust(round, &bytes) {
-            return Ok(Some(Want::Trust));
+            return Ok(Some(FetchTarget::Trust));
         }
         let judged =
             judge::entry(listed, &bytes, proved, &self.state.trust, self.anchors(round), &self.config)
                 .and_then(|known| {
-                    judge::fits_known(&listed.urn, &known, &self.state.known, &round.found).map(|()| known)
+                    judge::fits_known(&listed.urn, &known, &self.state.known, &round.published)
+                        .map(|()| known)
                 });
         match judged {
             Ok(known) => {
                 let known_already =
-                    self.state.known.contains_key(&listed.urn) || round.found.contains_key(&listed.urn);
+                    self.state.known.contains_key(&listed.urn) || round.published.contains_key(&listed.urn);
                 if !known_already
-                    && self.state.known.len() + round.found.len() >= self.config.limits.max_contexts
+                    && self.state.known.len() + round.published.len() >= self.config.limits.max_contexts
                 {
                     return Err(FollowFault::TooManyContexts);
                 }
                 if !known_already {
-                    round.found.insert(listed.urn.clone(), known);
+                    round.published.insert(listed.urn.clone(), known);
                 }
                 if round.accepted {
-                    self.state.known.append(&mut round.found);
+                    self.state.known.append(&mut round.published);
                     round.dirty = true;
                 }
             }
@@ -347,7 +348,7 @@ impl Follower {
 
     /// The next document to fetch, in log order, because references lead to earlier documents. Failed ones come after untried ones, so that
     /// none blocks another. Includes revoked contexts: they let nothing pass, but policies that name their line need their types.
-    fn plan_documents(&self, now: u64) -> Option<Want> {
+    fn plan_documents(&self, now: u64) -> Option<FetchTarget> {
         let wanted = self.state.known.iter().filter_map(|(urn, known)| match &known.document {
             Document::Wanted => Some(((false, known.index), urn)),
             Document::Failed { retry_at, .. } if *retry_at <= now => Some(((true, known.index), urn)),
@@ -356,7 +357,7 @@ impl Follower {
             | Document::Refused { .. }
             | Document::Failed { .. } => None,
         });
-        wanted.min().map(|(_, urn)| Want::Document(urn.clone()))
+        wanted.min().map(|(_, urn)| FetchTarget::Document(urn.clone()))
     }
 }
 

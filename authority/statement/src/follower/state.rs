@@ -1,10 +1,10 @@
 //! The verified state of a follower, and the view computed from it.
 
-use super::looked::Looked;
+use super::scan::LogScan;
 use super::{FollowFault, FollowerConfig};
 use crate::entry::Entry;
 use crate::head::VerifiedHead;
-use crate::recognition::Vouched;
+use crate::recognition::RecognitionState;
 use crate::root::Anchors;
 use crate::status::{Status, StatusList};
 use crate::tiles::TilePath;
@@ -24,7 +24,7 @@ pub(super) struct Pinned {
 
 /// A publish statement, verified and proved to be in the log, and the progress of its document.
 #[derive(Clone, Debug)]
-pub(super) struct Known {
+pub(super) struct KnownContext {
     pub(super) index: u64,
     pub(super) entry: Entry,
     pub(super) digest: Digest,
@@ -34,7 +34,7 @@ pub(super) struct Known {
     pub(super) document: Document,
 }
 
-impl Known {
+impl KnownContext {
     /// Records a verified document and its signer.
     pub(super) fn load(&mut self, context: Arc<Context>, signer: &SignerId) {
         for key in signer.keys() {
@@ -68,7 +68,7 @@ pub(super) enum Document {
 /// Number of lines whose documents may fill the whole room: one line takes no more than a quarter, whoever publishes it.
 const LINE_SHARE: u64 = 4;
 
-pub(super) type Published = BTreeMap<ContextUrn, Known>;
+pub(super) type PublishedContexts = BTreeMap<ContextUrn, KnownContext>;
 pub(super) type Tiles = HashMap<TilePath, Vec<u8>>;
 
 /// All verified state.
@@ -90,11 +90,11 @@ pub(super) struct State {
     /// Indexes seen INVALID in heads refused for another reason: they stay INVALID too.
     pub(super) invalid: BTreeSet<u64>,
     /// Publications in the configured lines, and those in others to which they refer.
-    pub(super) known: Published,
+    pub(super) known: PublishedContexts,
     pub(super) tiles: Tiles,
     pub(super) trust: Trust,
     /// How far the log was searched for publications.
-    pub(super) looked: Looked,
+    pub(super) scan: LogScan,
 }
 
 impl State {
@@ -110,15 +110,15 @@ impl State {
             shards: HashMap::new(),
             floors: BTreeMap::new(),
             invalid: BTreeSet::new(),
-            known: Published::new(),
+            known: PublishedContexts::new(),
             tiles: Tiles::new(),
             trust: Trust::new(config.authority.clone()),
-            looked: Looked::default(),
+            scan: LogScan::default(),
         }
     }
 
     /// Returns `Some` if a key that signed a publish statement, or its document, is compromised since then or before.
-    fn is_by_compromised(&self, known: &Known) -> Option<()> {
+    fn is_by_compromised(&self, known: &KnownContext) -> Option<()> {
         let by = known.entry.signed().key().unwrap_or(known.signer);
         let since = self.anchors.compromised_among(&[known.signer, by], &known.keys)?;
         (known.index >= since).then_some(())
@@ -220,9 +220,9 @@ impl State {
     }
 
     /// The root's recognitions of other authorities, with the status of each.
-    fn recognitions(&self) -> BTreeMap<String, Vouched> {
+    fn recognitions(&self) -> BTreeMap<String, RecognitionState> {
         let each = self.anchors.recognised().map(|recognised| {
-            let vouched = Vouched {
+            let vouched = RecognitionState {
                 recognised: recognised.clone(),
                 status: self.status(recognised.index),
                 roots: self.anchors.roots().clone(),
@@ -232,7 +232,7 @@ impl State {
         each.collect()
     }
 
-    fn loaded(&self, urn: &ContextUrn, known: &Known) -> LoadedContext {
+    fn loaded(&self, urn: &ContextUrn, known: &KnownContext) -> LoadedContext {
         let left_out = matches!(known.document, Document::NoRoom { .. });
         let (context, fault) = match &known.document {
             Document::Wanted => (None, None),

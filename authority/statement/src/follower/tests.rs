@@ -16,13 +16,13 @@ mod delta;
 mod disk;
 mod fuzz;
 mod later;
-mod looked;
+mod memory_bounds;
 mod others;
 mod poison;
-mod position;
 mod references;
-mod room;
 mod root;
+mod saved_scan;
+mod scan;
 mod unlisted;
 
 /// Contexts of the shipped library, which the log of [`followed`] begins with.
@@ -107,10 +107,10 @@ fn a_poll_that_finds_nothing_new_costs_one_304() {
     authority.deltas = true;
     let mut follower = authority.follower();
     let before = follower.view();
-    authority.asked.clear();
+    authority.requests.clear();
     authority.now += 5;
     authority.follow(&mut follower).unwrap();
-    assert_eq!(authority.asked, [format!("/v1/feed/deltas/{}", authority.tree.size())]);
+    assert_eq!(authority.requests, [format!("/v1/feed/deltas/{}", authority.tree.size())]);
     assert!(Arc::ptr_eq(&before, &follower.view()));
 }
 
@@ -119,11 +119,11 @@ fn a_renewed_head_costs_one_request_and_moves_the_time_only() {
     let mut authority = MemoryAuthority::with_library(START);
     authority.deltas = true;
     let mut follower = authority.follower();
-    authority.asked.clear();
+    authority.requests.clear();
     authority.now += 300;
     authority.renew();
     authority.follow(&mut follower).unwrap();
-    assert_eq!(authority.asked, [format!("/v1/feed/deltas/{}", authority.tree.size())]);
+    assert_eq!(authority.requests, [format!("/v1/feed/deltas/{}", authority.tree.size())]);
     assert_eq!(follower.view().next_update(), START + 900);
     assert_eq!(standing(&follower, "travel:v2.1", START + 899), Standing::Valid);
 }
@@ -135,7 +135,7 @@ fn a_revocation_is_seen_before_anything_else_is_fetched() {
     authority.now += 1;
     authority.change(Act::Revoke, "travel:v2.1");
     follower.hint();
-    authority.asked.clear();
+    authority.requests.clear();
     for _ in 0..10 {
         let Step::Get(request) = follower.next(authority.now) else { break };
         let answer = authority.get(&request.path, request.if_none_match.as_deref());
@@ -146,7 +146,7 @@ fn a_revocation_is_seen_before_anything_else_is_fetched() {
         }
     }
     assert_eq!(standing(&follower, "travel:v2.1", authority.now), Standing::Revoked);
-    assert!(authority.asked.iter().all(|path| path != "/v1/contexts" && path != "/v1/floors"));
+    assert!(authority.requests.iter().all(|path| path != "/v1/contexts" && path != "/v1/floors"));
 }
 
 #[test]
@@ -190,8 +190,8 @@ fn a_partial_tile_that_is_gone_is_taken_from_the_full_one() {
     for n in 200..256 {
         authority.publish(&MemoryAuthority::document(&format!("other:v1.{n}"), "thing"));
     }
-    authority.lie("/v1/feed/head", head);
-    authority.lie("/v1/floors", floors);
+    authority.serve_instead("/v1/feed/head", head);
+    authority.serve_instead("/v1/floors", floors);
     authority.shards.extend(shards);
     authority.tiles.retain(|path, _| path.width() == 256);
     let follower = authority.follower();
@@ -325,7 +325,7 @@ fn an_authority_that_speaks_all_the_time_keeps_no_load_from_its_end() {
         asked += 1;
         // it never rests, so neither does the follower: the load is over when every document is here
         if follower.view().contexts().filter(|l| l.context.is_some()).count() == 60 {
-            follower.pace.begin();
+            follower.schedule.begin();
         }
     });
     assert!(asked < 400, "{asked} requests for 60 documents");

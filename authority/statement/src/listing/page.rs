@@ -1,7 +1,7 @@
 //! Pages of publications: the contexts with publish statements within a span of log entries. A page is a pure function of these entries, so
 //! it never changes. It names no status, because statuses change.
 
-use super::Listed;
+use super::ListedContext;
 use crate::entry::Entry;
 use crate::format::{FormatFault, Members, limits, write};
 use crate::statement::Statement;
@@ -87,7 +87,7 @@ pub struct Page {
     /// The span of entries.
     pub span: Span,
     /// Ordered by index. A page holds no status: each is VALID here.
-    pub contexts: Vec<Listed>,
+    pub contexts: Vec<ListedContext>,
 }
 
 impl Page {
@@ -103,7 +103,12 @@ impl Page {
         let mut contexts = Vec::new();
         for (index, bytes) in (span.from..span.to).zip(entries) {
             if let Statement::Publish { urn, digest, .. } = Entry::read(bytes, prefix)?.unverified() {
-                contexts.push(Listed { urn: urn.clone(), digest: *digest, index, status: Status::Valid });
+                contexts.push(ListedContext {
+                    urn: urn.clone(),
+                    digest: *digest,
+                    index,
+                    status: Status::Valid,
+                });
             }
         }
         Ok(Page { span, contexts })
@@ -114,7 +119,7 @@ impl Page {
     /// # Errors
     /// A number has no canonical form.
     pub fn to_bytes(&self) -> Result<Vec<u8>, FormatFault> {
-        let line = |c: &Listed| serde_json::json!({"digest": c.digest.to_string(), "index": c.index, "urn": c.urn.as_str()});
+        let line = |c: &ListedContext| serde_json::json!({"digest": c.digest.to_string(), "index": c.index, "urn": c.urn.as_str()});
         let contexts: Vec<_> = self.contexts.iter().map(line).collect();
         write(&serde_json::json!({"contexts": contexts, "from": self.span.from, "to": self.span.to}))
     }
@@ -131,7 +136,7 @@ impl Page {
                 return Err(FormatFault::Member(name));
             }
         }
-        let mut contexts: Vec<Listed> = Vec::new();
+        let mut contexts: Vec<ListedContext> = Vec::new();
         for item in members.list("contexts")? {
             let m = Members::closed(item, &["urn", "digest", "index"], &[])?;
             let listed = super::listed(&m, Status::Valid, prefix)?;
@@ -187,14 +192,14 @@ mod tests {
         assert_eq!(Page::read(&bytes, shorter, &prefix), Err(FormatFault::Member("to")));
         let later = Span { from: 1, to: size };
         assert_eq!(Page::read(&bytes, later, &prefix), Err(FormatFault::Member("from")));
-        let refused = |contexts: Vec<Listed>| {
+        let refused = |contexts: Vec<ListedContext>| {
             let bytes = Page { span, contexts }.to_bytes().unwrap();
             assert_eq!(Page::read(&bytes, span, &prefix), Err(FormatFault::Member("index")));
         };
         let [one, two, ..] = &listing[..] else { panic!("the library has more") };
         refused(vec![two.clone(), one.clone()]);
         refused(vec![one.clone(), one.clone()]);
-        refused(vec![Listed { index: size, ..one.clone() }]);
+        refused(vec![ListedContext { index: size, ..one.clone() }]);
         let text = String::from_utf8(bytes).unwrap();
         let more = text.replacen("{\"digest\"", "{\"status\":\"valid\",\"digest\"", 1);
         assert_eq!(Page::read(more.as_bytes(), span, &prefix), Err(FormatFault::UnknownMember));
@@ -206,7 +211,7 @@ mod tests {
         let label = "l".repeat(58);
         let line = [label.as_str(); 4].join(".");
         let from = (1 << 53) - 1 - PAGE_ENTRIES;
-        let contexts = (0..PAGE_ENTRIES).map(|n| Listed {
+        let contexts = (0..PAGE_ENTRIES).map(|n| ListedContext {
             urn: ContextUrn::parse(
                 &format!("{}:{line}:v4294967295.{}", prefix.as_str(), 4_294_967_295 - n),
                 &prefix,

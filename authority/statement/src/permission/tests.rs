@@ -43,7 +43,7 @@ fn permission() -> Permission {
         authority: "semgate.test".to_owned(),
         urn: MemoryAuthority::urn("payment:v1.2"),
         digest: Digest::of(b"draft"),
-        beside: BTreeMap::from([(MemoryAuthority::urn("payment:v1.1"), Digest::of(b"b"))]),
+        siblings: BTreeMap::from([(MemoryAuthority::urn("payment:v1.1"), Digest::of(b"b"))]),
         name: "Grace Hopper".to_owned(),
         reason: "nobody sends amounts above a million".to_owned(),
     }
@@ -104,15 +104,15 @@ fn names_reasons_and_versions_are_bounded() {
     let hidden = changed(&|p| p.reason = "a\u{200b}b".to_owned()).unwrap();
     assert_eq!(hidden.check_new(), Err(StatementFault::Unseen));
     assert_eq!(permission().check_new(), Ok(()));
-    assert_eq!(changed(&|p| p.beside.clear()), member("beside"));
+    assert_eq!(changed(&|p| p.siblings.clear()), member("beside"));
     for other in ["payment:v2.0", "travel:v1.0", "payment:v1.2"] {
         let urn = MemoryAuthority::urn(other);
-        let wrong = changed(&|p| p.beside.extend([(urn.clone(), Digest::of(b"x"))]));
+        let wrong = changed(&|p| p.siblings.extend([(urn.clone(), Digest::of(b"x"))]));
         assert_eq!(wrong, member("beside"), "{other}");
     }
     let many = |p: &mut Permission| {
         for minor in 10..10 + MAX_COMPARED {
-            p.beside.insert(MemoryAuthority::urn(&format!("payment:v1.{minor}")), Digest::of(b"x"));
+            p.siblings.insert(MemoryAuthority::urn(&format!("payment:v1.{minor}")), Digest::of(b"x"));
         }
     };
     assert_eq!(changed(&many), member("beside"));
@@ -123,10 +123,10 @@ fn a_permission_covers_the_versions_that_it_names_with_their_digests_only() {
     let permission = permission();
     let (named, other) = (MemoryAuthority::urn("payment:v1.1"), MemoryAuthority::urn("payment:v1.0"));
     let (digest, another) = (Digest::of(b"b"), Digest::of(b"c"));
-    assert_eq!(permission.lacks([]), None);
-    assert_eq!(permission.lacks([(&named, &digest)]), None);
-    assert_eq!(permission.lacks([(&named, &another)]), Some(&named));
-    assert_eq!(permission.lacks([(&named, &digest), (&other, &digest)]), Some(&other));
+    assert_eq!(permission.unnamed_sibling([]), None);
+    assert_eq!(permission.unnamed_sibling([(&named, &digest)]), None);
+    assert_eq!(permission.unnamed_sibling([(&named, &another)]), Some(&named));
+    assert_eq!(permission.unnamed_sibling([(&named, &digest), (&other, &digest)]), Some(&other));
 }
 
 fn publish(short: &str, digest: &[u8]) -> Statement {

@@ -11,7 +11,7 @@ use crate::statement::{Act, Statement};
 use crate::tiles::{TileSource, TreeHash, inclusion_proof};
 use crate::trust::Trust;
 use semgate_certs::{Chain, RootKey, Roots, SignerId, Thumbprint};
-use semgate_contexts::{DocumentLimits, Prefix, Referenced};
+use semgate_contexts::{ContextResolver, DocumentLimits, Prefix};
 use serde_json::Value;
 
 /// The member of the unprotected header that holds the text of the proof.
@@ -74,16 +74,16 @@ impl Stapled {
 
 /// The root's statements known to a reader: as new as the trust document that they come from.
 #[derive(Clone, Debug)]
-pub struct Heard {
+pub struct RootKnowledge {
     /// The verified statements of the root, folded.
     pub anchors: Anchors,
     /// Certificates beside them, for signers that a proof names without a chain. Not trusted by themselves.
     pub trust: Trust,
 }
 
-impl Heard {
+impl RootKnowledge {
     /// Refuses an entry at `index` if a `signer_compromised` covers any name of its signers.
-    fn count(&self, index: u64, signers: &[&SignerId]) -> Result<(), TextProofFault> {
+    fn check_uncompromised(&self, index: u64, signers: &[&SignerId]) -> Result<(), TextProofFault> {
         match signers.iter().filter_map(|signer| self.anchors.compromised(signer)).min() {
             Some(from) if index >= from => Err(TextProofFault::SignerCompromised { from }),
             _ => Ok(()),
@@ -91,13 +91,18 @@ impl Heard {
     }
 
     /// Does the same if only the certificate of the document's signer is known.
-    fn count_named(&self, index: u64, by: &SignerId, signer: &Thumbprint) -> Result<(), TextProofFault> {
-        self.count(index, &[by])?;
+    fn check_named_uncompromised(
+        &self,
+        index: u64,
+        by: &SignerId,
+        signer: &Thumbprint,
+    ) -> Result<(), TextProofFault> {
+        self.check_uncompromised(index, &[by])?;
         if by.certificates().contains(signer) {
             return Ok(());
         }
         match self.trust.chain(signer) {
-            Some(chain) => self.count(index, &[&chain.signer_id()]),
+            Some(chain) => self.check_uncompromised(index, &[&chain.signer_id()]),
             None if self.anchors.has_compromised() => Err(TextProofFault::SignerUnknown),
             None => Ok(()),
         }
@@ -116,7 +121,7 @@ pub struct ProofRules<'a> {
     /// Bounds of documents.
     pub documents: &'a DocumentLimits,
     /// The root's statements. Refuses publications and resumptions by compromised keys; without them such keys go unnoticed.
-    pub heard: Option<&'a Heard>,
+    pub root_knowledge: Option<&'a RootKnowledge>,
 }
 
 /// A proved publication: the statement is in the log, and it names the document.
@@ -139,7 +144,7 @@ impl ProofRules<'_> {
         &self,
         signed: &[u8],
         proof: &TlogProof,
-        others: &Referenced<'_>,
+        others: &ContextResolver<'_>,
     ) -> Result<Proved, TextProofFault> {
         let (verified, checkpoint) = self.verify_signed(proof)?;
         let Statement::Publish { urn, digest, signer } = verified.statement() else {
@@ -152,8 +157,8 @@ impl ProofRules<'_> {
         if document.urn() != urn || document.digest() != digest || context.signer() != *signer {
             return Err(TextProofFault::OfAnother);
         }
-        if let Some(heard) = self.heard {
-            heard.count(proof.index, &[verified.signer_id(), context.signer_id()])?;
+        if let Some(root) = self.root_knowledge {
+            root.check_uncompromised(proof.index, &[verified.signer_id(), context.signer_id()])?;
         }
         Ok(Proved { context, index: proof.index, logged_at: at, checkpoint })
     }
@@ -162,13 +167,13 @@ impl ProofRules<'_> {
     /// publications and resumptions by a compromised key; its other acts stay.
     pub fn verify_entry(&self, proof: &TlogProof) -> Result<(VerifiedEntry, Checkpoint), TextProofFault> {
         let (verified, checkpoint) = self.verify_signed(proof)?;
-        if let Some(heard) = self.heard {
+        if let Some(root) = self.root_knowledge {
             match verified.statement() {
                 Statement::Publish { signer, .. } => {
-                    heard.count_named(proof.index, verified.signer_id(), signer)?;
+                    root.check_named_uncompromised(proof.index, verified.signer_id(), signer)?;
                 }
                 Statement::Change { act: Act::Resume, .. } => {
-                    heard.count(proof.index, &[verified.signer_id()])?;
+                    root.check_uncompromised(proof.index, &[verified.signer_id()])?;
                 }
                 _ => {}
             }
@@ -191,7 +196,7 @@ impl ProofRules<'_> {
         proof: &TlogProof,
     ) -> Result<Option<(Entry, u64, Checkpoint)>, TextProofFault> {
         let (entry, _) = self.extra(proof)?;
-        let Some(jws) = entry.signed().many() else { return Ok(None) };
+        let Some(jws) = entry.signed().multi() else { return Ok(None) };
         let checkpoint = proof.verify(TreeHash::of_leaf(entry.bytes()), &self.checkpoint)?;
         let roots = self.roots.certificates().map(|der| RootKey::of(der, self.roots.limits()));
         let keys: Vec<RootKey> = roots.filter_map(Result::ok).collect();
@@ -211,7 +216,7 @@ impl ProofRules<'_> {
         let texts: Option<Vec<&str>> =
             members.list("x5c").map_err(wrong)?.iter().map(|c| c.as_str()).collect();
         let texts = texts.ok_or(TextProofFault::Extra)?;
-        if entry.signed().many().is_some() {
+        if entry.signed().multi().is_some() {
             return if texts.is_empty() { Ok((entry, None)) } else { Err(TextProofFault::Extra) };
         }
         let chain = Chain::from_x5c(texts, self.roots.limits()).map_err(|_| TextProofFault::Extra)?;

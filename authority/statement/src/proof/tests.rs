@@ -110,7 +110,7 @@ fn judged(authority: &MemoryAuthority, bytes: &[u8], quorum: &Quorum) -> Result<
         checkpoint,
         prefix: &prefix,
         documents: &documents,
-        heard: None,
+        root_knowledge: None,
     };
     let stapled = Stapled::read(bytes)?;
     rules.verify(&stapled.signed, stapled.proof.as_ref().ok_or(TextProofFault::Extra)?, &|_| None)
@@ -190,13 +190,19 @@ fn said_compromised(authority: &mut MemoryAuthority, signer: &SigningIdentity, f
 fn with_heard(authority: &MemoryAuthority, short: &str, trust: Trust) -> [Option<TextProofFault>; 2] {
     let served = stapled(authority, short);
     let config = authority.config();
-    let told = Anchors::new(&config.authority, &config.origin, &config.roots, 1, &config.log);
-    let anchors = told.with_entries(authority.trust.root(), u64::MAX, &Prefix::default()).unwrap();
-    let heard = Heard { anchors, trust };
+    let configured = Anchors::new(&config.authority, &config.origin, &config.roots, 1, &config.log);
+    let anchors = configured.with_entries(authority.trust.root(), u64::MAX, &Prefix::default()).unwrap();
+    let heard = RootKnowledge { anchors, trust };
     let (nobody, prefix, documents) = (Quorum::default(), Prefix::default(), DocumentLimits::default());
     let checkpoint = CheckpointRules { log: &config.log, quorum: &nobody, latest: authority.now };
     let roots = &config.roots;
-    let rules = ProofRules { roots, checkpoint, prefix: &prefix, documents: &documents, heard: Some(&heard) };
+    let rules = ProofRules {
+        roots,
+        checkpoint,
+        prefix: &prefix,
+        documents: &documents,
+        root_knowledge: Some(&heard),
+    };
     let proof = served.proof.unwrap();
     [rules.verify(&served.signed, &proof, &|_| None).err(), rules.verify_entry(&proof).err()]
 }

@@ -1,7 +1,7 @@
 //! Judges one authority's view by another's recognition. A foreign context counts only while both feeds are fresh and the recognition
 //! holds. Its line must be in the scope, and its signers below a cross-certificate.
 
-use super::{Recognition, Vouched};
+use super::{Recognition, RecognitionState};
 use crate::follower::Lines;
 use crate::status::Status;
 use crate::view::{LoadedContext, View};
@@ -79,15 +79,15 @@ impl fmt::Display for NotRecognised {
 
 /// The state of the recognising authority by which a view is judged.
 #[derive(Clone, Debug)]
-pub(crate) struct Foreign {
+pub(crate) struct RecognisedView {
     by: Arc<str>,
     /// Time at which the feed of the recognising authority turns stale.
-    heard_until: u64,
-    granted: Result<Granted, NotRecognised>,
+    fresh_until: u64,
+    granted: Result<GrantedRecognition, NotRecognised>,
 }
 
 #[derive(Clone, Debug)]
-struct Granted {
+struct GrantedRecognition {
     recognition: Arc<Recognition>,
     /// Lines of the recognising authority.
     own: Lines,
@@ -104,24 +104,24 @@ pub struct UnrecognisedLine {
 }
 
 /// The effect of the recognition on one context.
-pub(crate) enum Grants {
+pub(crate) enum Grant {
     Counts,
     /// Unknown: the feed of the recognising authority is stale.
     Unknown,
     Not(NotRecognised),
 }
 
-impl Foreign {
-    pub(crate) fn judge(&self, loaded: &LoadedContext, now: u64) -> Grants {
+impl RecognisedView {
+    pub(crate) fn judge(&self, loaded: &LoadedContext, now: u64) -> Grant {
         let granted = match &self.granted {
             Ok(granted) => granted,
             // a recognition may have been logged since the last fresh head
-            Err(NotRecognised::Absent) if now >= self.heard_until => return Grants::Unknown,
-            Err(why) => return Grants::Not(*why),
+            Err(NotRecognised::Absent) if now >= self.fresh_until => return Grant::Unknown,
+            Err(why) => return Grant::Not(*why),
         };
         match granted.judge(loaded, now) {
-            Ok(()) => Grants::Counts,
-            Err(why) => Grants::Not(why),
+            Ok(()) => Grant::Counts,
+            Err(why) => Grant::Not(why),
         }
     }
 
@@ -135,7 +135,7 @@ impl Foreign {
     }
 }
 
-impl Granted {
+impl GrantedRecognition {
     fn judge(&self, loaded: &LoadedContext, now: u64) -> Result<(), NotRecognised> {
         if now >= self.recognition.until {
             return Err(NotRecognised::Ended);
@@ -179,12 +179,15 @@ impl Recogniser {
             judged.next_update = judged.next_update.min(oldest);
             judged.floors = Arc::new(floors(view, &granted.recognition));
         }
-        judged.foreign =
-            Some(Arc::new(Foreign { by: Arc::clone(&by.authority), heard_until: by.next_update, granted }));
+        judged.foreign = Some(Arc::new(RecognisedView {
+            by: Arc::clone(&by.authority),
+            fresh_until: by.next_update,
+            granted,
+        }));
         judged
     }
 
-    fn granted(&mut self, view: &View, by: &View) -> Result<Granted, NotRecognised> {
+    fn granted(&mut self, view: &View, by: &View) -> Result<GrantedRecognition, NotRecognised> {
         if by.distrusted {
             return Err(NotRecognised::Distrusted);
         }
@@ -209,12 +212,12 @@ impl Recogniser {
             self.verdicts.entry(*signer).or_insert_with(|| counts(chain, vouched));
         }
         let (recognition, signers) = (Arc::clone(recognition), self.verdicts.clone());
-        Ok(Granted { recognition, own: by.lines.clone(), signers })
+        Ok(GrantedRecognition { recognition, own: by.lines.clone(), signers })
     }
 }
 
 /// Checks that a signer stands below one of the cross-certificates; returns the fault of the last one tried.
-fn counts(chain: &Chain, vouched: &Vouched) -> Result<(), ChainFault> {
+fn counts(chain: &Chain, vouched: &RecognitionState) -> Result<(), ChainFault> {
     let mut judged = Err(ChainFault::UnknownIssuer);
     for cross in vouched.recognised.cross.iter() {
         judged = cross.leaf(chain, &vouched.roots).map(drop);
@@ -240,7 +243,7 @@ fn floors(view: &View, recognition: &Recognition) -> BTreeMap<Line, Version> {
 
 impl View {
     /// The recognitions by this authority, by name. They count only for readers configured to ask this authority.
-    pub fn recognitions(&self) -> impl Iterator<Item = (&str, &Vouched)> {
+    pub fn recognitions(&self) -> impl Iterator<Item = (&str, &RecognitionState)> {
         self.recognitions.iter().map(|(name, vouched)| (name.as_str(), vouched))
     }
 
@@ -276,8 +279,8 @@ impl View {
     fn unrecognised(&self, now: u64) -> impl Iterator<Item = (&LoadedContext, NotRecognised)> {
         let loaded = self.contexts.values().filter(|_| !self.distrusted);
         loaded.filter_map(move |loaded| match self.grants(loaded, now) {
-            Grants::Not(why) => Some((loaded.as_ref(), why)),
-            Grants::Counts | Grants::Unknown => None,
+            Grant::Not(why) => Some((loaded.as_ref(), why)),
+            Grant::Counts | Grant::Unknown => None,
         })
     }
 
@@ -290,10 +293,10 @@ impl View {
         self.next_update.min(ends)
     }
 
-    pub(crate) fn grants(&self, loaded: &LoadedContext, now: u64) -> Grants {
+    pub(crate) fn grants(&self, loaded: &LoadedContext, now: u64) -> Grant {
         match &self.foreign {
             Some(foreign) => foreign.judge(loaded, now.max(self.issued_at)),
-            None => Grants::Counts,
+            None => Grant::Counts,
         }
     }
 }

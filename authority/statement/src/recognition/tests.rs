@@ -134,7 +134,7 @@ fn a_withdrawal_in_a_head_that_is_refused_for_its_floors_counts_all_the_same() {
     side.follow(&mut ours, &mut theirs);
     ours.now += 10;
     ours.withdraw("theirs.test");
-    ours.lie("/v1/floors", b"not the floors".to_vec());
+    ours.serve_instead("/v1/floors", b"not the floors".to_vec());
     ours.head.floors = [7; 32];
     ours.sign_head();
     assert_eq!(ours.follow(&mut side.ours), Err(FollowFault::FloorsSwapped));
@@ -243,8 +243,8 @@ fn a_public_authority_signs_no_private_line_with_whatever_certificates() {
     // no recognition gives it away
     for line in ["house", "house.cellar", "HOUSE"] {
         let given = RootAct::Recognise(ours.recognition(&theirs, &[(line, None)], UNTIL));
-        let said = ours.signed_by_root(given, &[]);
-        assert_eq!(ours.replay.check(START, said.unverified()), Err(ReplayFault::LineTaken), "{line}");
+        let statement = ours.signed_by_root(given, &[]);
+        assert_eq!(ours.replay.check(START, statement.unverified()), Err(ReplayFault::LineTaken), "{line}");
     }
 }
 
@@ -468,13 +468,13 @@ fn what_is_remembered_counts_after_a_start_and_a_withdrawal_is_not_forgotten() {
 }
 
 fn act(recognition: Recognition) -> Vec<u8> {
-    let said = RootStatement {
+    let statement = RootStatement {
         authority: "ours.test".to_owned(),
         number: 2,
         act: RootAct::Recognise(recognition),
         reason: "test".to_owned(),
     };
-    Statement::Root(Box::new(said)).to_bytes().unwrap()
+    Statement::Root(Box::new(statement)).to_bytes().unwrap()
 }
 
 fn read(bytes: &[u8]) -> Result<Statement, StatementFault> {

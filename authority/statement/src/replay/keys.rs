@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Signers of a log prefix. Eight bytes for each publish statement of a key (sixteen if document and statement have two keys).
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(super) struct Signed {
+pub(super) struct SignerHistory {
     /// Publish statements whose document or statement the key signed, in rising order.
     published: BTreeMap<Thumbprint, Vec<u64>>,
     /// The last resume of each context that was not suspended since: its log index and key.
@@ -18,7 +18,7 @@ pub(super) struct Signed {
     suspects: Suspects,
 }
 
-impl Signed {
+impl SignerHistory {
     pub(super) fn published(&mut self, index: u64, keys: [Option<Thumbprint>; 2]) {
         for key in keys.into_iter().flatten() {
             let all = self.published.entry(key).or_default();

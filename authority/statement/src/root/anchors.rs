@@ -3,7 +3,7 @@
 use super::{KeyList, MAX_ROOT_STATEMENTS, RootAct, RootStatement, Suspects};
 use crate::checkpoint::LogVerifier;
 use crate::entry::Entry;
-use crate::jws::{JwsFault, Many};
+use crate::jws::{JwsFault, MultiJws};
 use crate::recognition::{MAX_RECOGNISED, Recognised, Recognition, RecognitionFault};
 use crate::statement::Statement;
 use crate::trust::RootEntry;
@@ -87,7 +87,7 @@ pub struct Anchors {
     roots: Roots,
     log: LogVerifier,
     /// The configured log key.
-    told: LogVerifier,
+    configured_log: LogVerifier,
     /// Every log key that a trust list named so far.
     named: BTreeSet<String>,
     list: Option<KeyList>,
@@ -114,7 +114,7 @@ impl Anchors {
             keys,
             roots: if threshold > 1 { roots.clone().with_only([]) } else { roots.clone() },
             log: log.clone(),
-            told: log.clone(),
+            configured_log: log.clone(),
             named: BTreeSet::new(),
             list: None,
             number: 0,
@@ -180,8 +180,8 @@ impl Anchors {
         let read = in_order.into_iter().map(|(index, root)| Some((index, root.entry(prefix).ok()?)));
         let read = read.collect::<Option<Vec<_>>>()?;
         let rest = read.get(self.own_list(&read)?..)?;
-        let Statement::Root(said) = rest.first()?.1.unverified() else { return None };
-        Anchors { number: said.number.checked_sub(1)?, ..self.clone() }.accept_all(rest).ok()
+        let Statement::Root(statement) = rest.first()?.1.unverified() else { return None };
+        Anchors { number: statement.number.checked_sub(1)?, ..self.clone() }.accept_all(rest).ok()
     }
 
     /// Position of the first trust list that names exactly the configured roots and threshold.
@@ -202,11 +202,11 @@ impl Anchors {
 
     /// Passes a statement before the list at which this reader begins: its keys are unknown, but its place is checked.
     fn pass(&mut self, index: u64, entry: &Entry) -> Result<(), RootFault> {
-        let Statement::Root(said) = entry.unverified() else { return Err(RootFault::OtherKind) };
+        let Statement::Root(statement) = entry.unverified() else { return Err(RootFault::OtherKind) };
         let at = entry.logged_at();
         self.follows(index, at)?;
-        self.is_next(said)?;
-        match &said.act {
+        self.is_next(statement)?;
+        match &statement.act {
             RootAct::Compromised { key, spki, from } => self.compromised.insert(*key, *spki, *from),
             // a reader with an earlier log key goes on, though the list itself counts for nothing here
             RootAct::Keys(list) => {
@@ -216,7 +216,7 @@ impl Anchors {
             }
             RootAct::LowerFloor { .. } | RootAct::Recognise(_) => {}
         }
-        self.number = said.number;
+        self.number = statement.number;
         self.last = Some((index, at));
         Ok(())
     }
@@ -230,14 +230,14 @@ impl Anchors {
     }
 
     /// Checks that it is of this authority, and the next one.
-    fn is_next(&self, said: &RootStatement) -> Result<(), RootFault> {
-        if said.authority != self.authority {
+    fn is_next(&self, statement: &RootStatement) -> Result<(), RootFault> {
+        if statement.authority != self.authority {
             return Err(RootFault::Authority);
         }
-        if said.number != self.number + 1 {
+        if statement.number != self.number + 1 {
             return Err(RootFault::Number);
         }
-        if said.number > MAX_ROOT_STATEMENTS as u64 {
+        if statement.number > MAX_ROOT_STATEMENTS as u64 {
             return Err(RootFault::TooMany);
         }
         Ok(())
@@ -246,13 +246,13 @@ impl Anchors {
     /// Takes the next root statement, at log index `index` (proved elsewhere). The threshold of the previous root keys must have signed it;
     /// for a trust list, also its own threshold of its own keys (TUF §5.3.4).
     pub fn accept(&mut self, index: u64, entry: &Entry) -> Result<(), RootFault> {
-        let (Statement::Root(said), Some(jws)) = (entry.unverified(), entry.signed().many()) else {
+        let (Statement::Root(statement), Some(jws)) = (entry.unverified(), entry.signed().multi()) else {
             return Err(RootFault::OtherKind);
         };
         let at = entry.logged_at();
         self.follows(index, at)?;
-        self.judge(said, jws, at)?;
-        match &said.act {
+        self.judge(statement, jws, at)?;
+        match &statement.act {
             RootAct::Keys(list) => self.take_list(list)?,
             RootAct::Compromised { key, spki, from } => self.compromised.insert(*key, *spki, *from),
             RootAct::LowerFloor { line, min } => {
@@ -268,19 +268,19 @@ impl Anchors {
                 self.recognised.insert(name, Recognised { index, recognition, cross: cross.into() });
             }
         }
-        self.number = said.number;
+        self.number = statement.number;
         self.last = Some((index, at));
         Ok(())
     }
 
     /// Checks that a statement would be accepted at `at`; changes nothing. The fault tells collectors of signatures how many are missing.
-    pub fn judge(&self, said: &RootStatement, jws: &Many, at: u64) -> Result<(), RootFault> {
-        self.is_next(said)?;
+    pub fn judge(&self, statement: &RootStatement, jws: &MultiJws, at: u64) -> Result<(), RootFault> {
+        self.is_next(statement)?;
         let signed = jws.signers(&self.keys, at);
         if signed < self.threshold {
             return Err(RootFault::Threshold { signed, needed: self.threshold });
         }
-        match &said.act {
+        match &statement.act {
             RootAct::Keys(list) => {
                 let signed = jws.signers(&self.keys_of(list)?, at);
                 if signed < list.threshold {
@@ -371,15 +371,15 @@ impl Anchors {
     /// that the reader itself signed; for others only [`Anchors::log`] counts.
     pub fn log_ever(&self) -> LogVerifier {
         let named = self.named.iter().filter_map(|text| LogVerifier::parse(text).ok());
-        let all = std::iter::once(self.told.clone()).chain(named).collect();
-        LogVerifier::any_of(all).unwrap_or_else(|| self.told.clone())
+        let all = std::iter::once(self.configured_log.clone()).chain(named).collect();
+        LogVerifier::any_of(all).unwrap_or_else(|| self.configured_log.clone())
     }
 
     /// The configured log keys that no trust list of this log named, although there is one. They do not count: mistyped, of another log, or
     /// missing from the first list. Empty before the first list; a rotated key was named once.
     pub fn unlisted_log_keys(&self) -> impl Iterator<Item = &str> {
         let listed = self.list.is_some();
-        self.told.keys().filter(move |key| listed && !self.named.contains(*key))
+        self.configured_log.keys().filter(move |key| listed && !self.named.contains(*key))
     }
 
     /// Number of root statements so far, which is the number of the last one.

@@ -35,11 +35,11 @@ impl Suspects {
 
     /// Returns true if this is known already, from this index or an earlier one.
     pub(crate) fn covers(&self, certificate: &Thumbprint, key: Option<&KeyId>, from: u64) -> bool {
-        let said = match key {
+        let since = match key {
             Some(key) => self.keys.get(key),
             None => self.certificates.get(certificate),
         };
-        said.is_some_and(|since| *since <= from)
+        since.is_some_and(|since| *since <= from)
     }
 
     /// Returns true if anything is named.

@@ -2,7 +2,7 @@ use super::*;
 use crate::checkpoint::LogKey;
 use crate::entry::Entry;
 use crate::format::FormatFault;
-use crate::jws::Many;
+use crate::jws::MultiJws;
 use crate::statement::{SignedStatement, Statement, StatementFault, TYPE};
 use crate::testing::{AUTHORITY, ORIGIN, START};
 use crate::trust::RootEntry;
@@ -47,9 +47,9 @@ impl Ceremony {
     }
 
     fn signed(&self, number: u64, act: RootAct, by: &[usize]) -> SignedStatement {
-        let said = RootStatement { authority: AUTHORITY.to_owned(), number, act, reason: String::new() };
-        let payload = Statement::Root(Box::new(said)).to_bytes().unwrap();
-        let mut jws = Many::draft(&payload, TYPE);
+        let statement = RootStatement { authority: AUTHORITY.to_owned(), number, act, reason: String::new() };
+        let payload = Statement::Root(Box::new(statement)).to_bytes().unwrap();
+        let mut jws = MultiJws::draft(&payload, TYPE);
         for n in by {
             let root = &self.roots[*n];
             jws.sign(root.key().as_ref(), &root.chain().thumbprint(), &SystemRandom::new()).unwrap();
@@ -74,12 +74,12 @@ fn compromised(from: u64) -> RootAct {
 fn it_takes_the_threshold_of_different_root_keys() {
     let ceremony = Ceremony::of(4);
     let anchors = ceremony.anchors(&[0, 1, 2], 2);
-    let told = |by: &[usize]| anchors.clone().accept(0, &ceremony.entry(1, compromised(0), by));
-    assert_eq!(told(&[0, 2]), Ok(()));
-    assert_eq!(told(&[0, 1, 2]), Ok(()));
+    let accepted = |by: &[usize]| anchors.clone().accept(0, &ceremony.entry(1, compromised(0), by));
+    assert_eq!(accepted(&[0, 2]), Ok(()));
+    assert_eq!(accepted(&[0, 1, 2]), Ok(()));
     for by in [&[][..], &[1], &[1, 3], &[1, 1]] {
         let signed = u64::from(!by.is_empty());
-        assert_eq!(told(by), Err(RootFault::Threshold { signed, needed: 2 }), "{by:?}");
+        assert_eq!(accepted(by), Err(RootFault::Threshold { signed, needed: 2 }), "{by:?}");
     }
 }
 
@@ -92,7 +92,7 @@ fn two_certificates_over_one_key_are_one_signer() {
     let both = [ceremony.certificates(&[0])[0].clone(), twin.chain().certificates()[0].clone()];
     let keys: Vec<RootKey> =
         both.iter().map(|der| RootKey::of(der, &ChainLimits::default()).unwrap()).collect();
-    let mut jws = Many::draft(b"{}", TYPE);
+    let mut jws = MultiJws::draft(b"{}", TYPE);
     for issuer in [&ceremony.roots[0], &twin] {
         jws.sign(issuer.key().as_ref(), &issuer.chain().thumbprint(), &random).unwrap();
     }
@@ -105,7 +105,7 @@ fn a_signature_by_an_expired_root_key_does_not_count() {
     let ceremony = Ceremony::of(1);
     let keys = [RootKey::of(&ceremony.certificates(&[0])[0], &ChainLimits::default()).unwrap()];
     let signed = ceremony.signed(1, compromised(0), &[0]);
-    let signers = |at| signed.many().unwrap().signers(&keys, at);
+    let signers = |at| signed.multi().unwrap().signers(&keys, at);
     let (first, last) = keys[0].validity();
     assert_eq!([signers(first - 1), signers(first), signers(last), signers(last + 1)], [0, 1, 1, 0]);
 }
@@ -115,14 +115,14 @@ fn a_change_of_the_root_takes_the_threshold_of_the_old_and_of_the_new() {
     let ceremony = Ceremony::of(5);
     let anchors = ceremony.anchors(&[0, 1, 2], 2);
     // 0, 1, 2 by two become 2, 3, 4 by three
-    let told = |by: &[usize]| {
+    let accepted = |by: &[usize]| {
         let mut anchors = anchors.clone();
         anchors.accept(0, &ceremony.entry(1, ceremony.list(3, &[2, 3, 4]), by)).map(|()| anchors)
     };
-    assert_eq!(told(&[2, 3, 4]).unwrap_err(), RootFault::Threshold { signed: 1, needed: 2 });
-    assert_eq!(told(&[0, 1]).unwrap_err(), RootFault::OwnThreshold { signed: 0, needed: 3 });
-    assert_eq!(told(&[0, 1, 2, 3]).unwrap_err(), RootFault::OwnThreshold { signed: 2, needed: 3 });
-    let after = told(&[0, 2, 3, 4]).unwrap();
+    assert_eq!(accepted(&[2, 3, 4]).unwrap_err(), RootFault::Threshold { signed: 1, needed: 2 });
+    assert_eq!(accepted(&[0, 1]).unwrap_err(), RootFault::OwnThreshold { signed: 0, needed: 3 });
+    assert_eq!(accepted(&[0, 1, 2, 3]).unwrap_err(), RootFault::OwnThreshold { signed: 2, needed: 3 });
+    let after = accepted(&[0, 2, 3, 4]).unwrap();
     assert_eq!((after.number(), after.threshold(), after.keys().len()), (1, 3, 3));
     let next = |by: &[usize]| after.clone().accept(1, &ceremony.entry(2, compromised(0), by));
     assert_eq!(next(&[0, 1, 2]), Err(RootFault::Threshold { signed: 1, needed: 3 }), "the old keys are out");
@@ -147,7 +147,7 @@ fn root_statements_count_once_in_their_order_and_for_their_authority() {
         act: compromised(0),
         reason: String::new(),
     };
-    let mut jws = Many::draft(&Statement::Root(Box::new(other)).to_bytes().unwrap(), TYPE);
+    let mut jws = MultiJws::draft(&Statement::Root(Box::new(other)).to_bytes().unwrap(), TYPE);
     let root = &ceremony.roots[0];
     jws.sign(root.key().as_ref(), &root.chain().thumbprint(), &SystemRandom::new()).unwrap();
     let entry = Entry::new(START, SignedStatement::of_root(jws, &Prefix::default()).unwrap()).unwrap();
@@ -234,7 +234,7 @@ fn a_statement_that_is_left_out_before_the_list_that_a_reader_begins_at_is_refus
         act: compromised(9),
         reason: String::new(),
     };
-    let mut jws = Many::draft(&Statement::Root(Box::new(foreign)).to_bytes().unwrap(), TYPE);
+    let mut jws = MultiJws::draft(&Statement::Root(Box::new(foreign)).to_bytes().unwrap(), TYPE);
     let root = &ceremony.roots[0];
     jws.sign(root.key().as_ref(), &root.chain().thumbprint(), &SystemRandom::new()).unwrap();
     let foreign = SignedStatement::of_root(jws, &Prefix::default()).unwrap();

@@ -69,11 +69,11 @@ mod tests {
         ] {
             changes.note(size, index, status);
         }
-        let told = |size| changes.after(size).unwrap().into_iter().collect::<Vec<_>>();
-        assert_eq!(told(0), [(1, Status::Valid), (2, Status::Invalid), (3, Status::Invalid)]);
-        assert_eq!(told(6), [(1, Status::Valid), (3, Status::Invalid)]);
-        assert_eq!(told(7), []);
-        let kept = changes.clone();
+        let changed = |size| changes.after(size).unwrap().into_iter().collect::<Vec<_>>();
+        assert_eq!(changed(0), [(1, Status::Valid), (2, Status::Invalid), (3, Status::Invalid)]);
+        assert_eq!(changed(6), [(1, Status::Valid), (3, Status::Invalid)]);
+        assert_eq!(changed(7), []);
+        let copy = changes.clone();
         for n in 0..MAX_CHANGES as u64 {
             changes.note(10 + n, n, Status::Invalid);
         }
@@ -81,6 +81,6 @@ mod tests {
         let since = changes.since;
         assert_eq!(changes.after(since - 1), None);
         assert_eq!(changes.after(since).unwrap().len() as u64, MAX_CHANGES as u64 + 9 - since);
-        assert_eq!(kept.after(0).unwrap().len(), 3, "a clone stays what it was");
+        assert_eq!(copy.after(0).unwrap().len(), 3, "a clone stays what it was");
     }
 }

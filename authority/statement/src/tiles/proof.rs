@@ -132,7 +132,7 @@ fn inclusion_ranges(index: u64, size: u64) -> Vec<Range> {
 fn consistency_ranges(old: u64, size: u64) -> Vec<Range> {
     let (mut low, mut high, mut ranges) = (0, size, Vec::new());
     // SUBPROOF's flag: true while the current part begins where the older tree does.
-    let mut whole = true;
+    let mut at_old_start = true;
     while old != high {
         let middle = low + split(high - low);
         if old <= middle {
@@ -141,10 +141,10 @@ fn consistency_ranges(old: u64, size: u64) -> Vec<Range> {
         } else {
             ranges.push((low, middle));
             low = middle;
-            whole = false;
+            at_old_start = false;
         }
     }
-    if !whole {
+    if !at_old_start {
         ranges.push((low, high));
     }
     ranges.reverse();

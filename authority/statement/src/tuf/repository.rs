@@ -107,10 +107,11 @@ impl Role {
         if root.role()? != "root" {
             return Err(TufFault::Member("_type"));
         }
-        let said = root.signed.get("roles").and_then(|roles| roles.get(role));
-        let said = said.ok_or(TufFault::Member("roles"))?;
-        let threshold = said.get("threshold").and_then(Value::as_u64).filter(|threshold| *threshold > 0);
-        let ids = said.get("keyids").and_then(Value::as_array).ok_or(TufFault::Member("keyids"))?;
+        let definition = root.signed.get("roles").and_then(|roles| roles.get(role));
+        let definition = definition.ok_or(TufFault::Member("roles"))?;
+        let threshold =
+            definition.get("threshold").and_then(Value::as_u64).filter(|threshold| *threshold > 0);
+        let ids = definition.get("keyids").and_then(Value::as_array).ok_or(TufFault::Member("keyids"))?;
         let all = root.signed.get("keys").and_then(Value::as_object).ok_or(TufFault::Member("keys"))?;
         let mut keys = Vec::new();
         for id in ids.iter().filter_map(Value::as_str) {

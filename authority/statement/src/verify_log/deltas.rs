@@ -56,7 +56,7 @@ impl Check<'_, '_> {
         for (_, chain) in self.served.trust.chains() {
             replay.introduce(chain);
         }
-        let (mut found, mut entries) = (0, (0u64..).zip(entries));
+        let (mut checked, mut entries) = (0, (0u64..).zip(entries));
         for from in sizes {
             for (index, bytes) in
                 entries.by_ref().take(usize::try_from(from - replay.size()).unwrap_or(usize::MAX))
@@ -65,9 +65,9 @@ impl Check<'_, '_> {
                     .map_err(|fault| LogFault::Statement { index, fault })?;
                 replay.apply(&entry).map_err(|fault| LogFault::Replay { index, fault })?;
             }
-            found += u64::from(self.delta(from, replay.statuses())?);
+            checked += u64::from(self.delta(from, replay.statuses())?);
         }
-        Ok(found)
+        Ok(checked)
     }
 
     /// Returns true if there is a valid delta from this size, with the statuses that the log has then.

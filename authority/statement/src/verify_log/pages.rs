@@ -17,7 +17,7 @@ fn get(fetch: &mut dyn Fetch, span: Span) -> Result<Vec<u8>, LogFault> {
 impl Check<'_, '_> {
     /// Checks every page of the head, up to the first absent one: a source without pages is not at fault.
     pub(super) fn pages(&mut self, entries: &[Vec<u8>]) -> Result<u64, LogFault> {
-        let mut found = 0;
+        let mut checked = 0;
         let mut rest = entries.iter().map(Vec::as_slice);
         for span in Span::pages(self.served.head.head().seq) {
             let index = span.first();
@@ -25,22 +25,22 @@ impl Check<'_, '_> {
             let count = usize::try_from(span.end() - index).unwrap_or(usize::MAX);
             let ours = Page::of(span, rest.by_ref().take(count), &self.config.prefix).map_err(wrong)?;
             match get(self.fetch, span) {
-                Ok(bytes) if Ok(&bytes) == ours.to_bytes().as_ref() => found += 1,
+                Ok(bytes) if Ok(&bytes) == ours.to_bytes().as_ref() => checked += 1,
                 Ok(_) => return Err(LogFault::PageDiffers { path: span.path() }),
                 Err(fault) if is_absent(&fault) => break,
                 Err(fault) => return Err(fault),
             }
         }
-        Ok(found)
+        Ok(checked)
     }
 
     /// Checks that all pages were there if there is no listing: the log outgrew it, or its authority claims so.
     pub(super) fn needs_listing(&mut self, replay: &Replay, pages: u64) -> Result<(), LogFault> {
         let Err(fault) = listing(self.fetch) else { return Ok(()) };
         let bytes = replay.listing().to_bytes().map_err(|_| LogFault::ListingDiffers)?;
-        let said = matches!(fault, LogFault::Fetch { fault: FetchFault::HttpStatus(410), .. });
+        let gone = matches!(fault, LogFault::Fetch { fault: FetchFault::HttpStatus(410), .. });
         let all = pages == Span::pages(self.served.head.head().seq).count() as u64;
-        if all && (said || bytes.len() > MAX_LISTING_BYTES) { Ok(()) } else { Err(fault) }
+        if all && (gone || bytes.len() > MAX_LISTING_BYTES) { Ok(()) } else { Err(fault) }
     }
 }
 

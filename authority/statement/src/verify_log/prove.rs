@@ -1,6 +1,6 @@
 //! Makes proofs from served files: fetches tiles, authenticates them against the head's checkpoint, and turns them into lists of hashes.
 
-use super::{Fetch, LogFault, Served, fetch_head, get, pages, tile};
+use super::{Fetch, LogFault, ServedHead, fetch_head, get, pages, tile};
 use crate::follower::FollowerConfig;
 use crate::head::VerifiedHead;
 use crate::proof::{ContinuationProof, TextProofFault, TlogProof, prove_entry};
@@ -28,7 +28,7 @@ impl<'a> Prover<'a> {
         config: &'a FollowerConfig,
         now: u64,
     ) -> Result<Prover<'a>, LogFault> {
-        let Served { head, anchors, .. } = fetch_head(fetch, config, now)?;
+        let ServedHead { head, anchors, .. } = fetch_head(fetch, config, now)?;
         Ok(Prover { fetch, config, head, root_threshold: anchors.threshold(), tiles: HashMap::new() })
     }
 

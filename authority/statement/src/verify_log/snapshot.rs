@@ -3,7 +3,7 @@
 
 use super::{
     Fetch, FetchFault, HEAD_PATH, LogFault, MAX_CHECKPOINT_BYTES, MAX_FLOORS_BYTES, MAX_HEAD_BYTES,
-    MAX_TOKEN_BYTES, Served, fetch_head, listing, moved,
+    MAX_TOKEN_BYTES, ServedHead, fetch_head, listing, moved,
 };
 use crate::follower::FollowerConfig;
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ impl<'a> Snapshot<'a> {
         fetch: &'a mut dyn Fetch,
         config: &FollowerConfig,
         now: u64,
-    ) -> Result<(Snapshot<'a>, Served), LogFault> {
+    ) -> Result<(Snapshot<'a>, ServedHead), LogFault> {
         let mut snapshot = Snapshot { fetch, held: BTreeMap::new(), taking: false, after: None };
         for _ in 0..TAKES {
             snapshot.held.clear();
@@ -101,9 +101,9 @@ impl Fetch for Snapshot<'_> {
 }
 
 /// A source without storage.
-pub(super) struct Looking<'a>(pub(super) &'a mut dyn Fetch);
+pub(super) struct UncachedFetch<'a>(pub(super) &'a mut dyn Fetch);
 
-impl Fetch for Looking<'_> {
+impl Fetch for UncachedFetch<'_> {
     fn get(&mut self, path: &str, max_bytes: u64) -> Result<Vec<u8>, FetchFault> {
         self.0.look(path, max_bytes)
     }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::jws::JwsFault;
-use crate::listing::{Listed, Listing};
+use crate::listing::{ListedContext, Listing};
 use crate::proof::TextProofFault;
 use crate::replay::ReplayFault;
 use crate::statement::{Act, Statement};
@@ -46,7 +46,7 @@ fn every_served_file_is_held_against_the_replayed_log() {
     let authority = MemoryAuthority::with_library(START);
     let lied = |path: &str, body: Vec<u8>| {
         let mut authority = authority.clone();
-        authority.lie(path, body);
+        authority.serve_instead(path, body);
         verify(&mut authority).unwrap_err()
     };
     assert_eq!(lied("/v1/floors", floors), LogFault::FloorsDiffer);
@@ -85,7 +85,7 @@ fn what_is_served_by_number_and_by_name_is_held_against_the_log_too() {
     authority.change(Act::Revoke, "travel:v2.1");
     let lied = |path: &str, body: Vec<u8>| {
         let mut authority = authority.clone();
-        authority.lie(path, body);
+        authority.serve_instead(path, body);
         verify(&mut authority).unwrap_err()
     };
     assert_eq!(lied("/v1/feed/shards/0", before), LogFault::Shard { n: 0 }, "as before the revocation");
@@ -120,13 +120,13 @@ fn a_log_whose_head_has_expired_holds_as_of_that_head_and_a_forged_one_does_not(
     assert!(report.next_update <= later);
     let now = authority.now;
     assert!(verify_log_or_expired(&mut authority, &config, now).unwrap().next_update > now);
-    authority.lie("/v1/floors", b"{\"authority\":\"semgate.test\",\"floors\":[]}".to_vec());
+    authority.serve_instead("/v1/floors", b"{\"authority\":\"semgate.test\",\"floors\":[]}".to_vec());
     // nor is a log excused by the age of its head: both are told, and what is changed first
     let fault = verify_log_or_expired(&mut authority, &config, later).unwrap_err();
     assert_eq!(fault, LogFault::Expired(Box::new(LogFault::FloorsDiffer)));
     assert_eq!(fault.to_string(), "the floors differ from the replayed log; and its head has expired");
     let other = MemoryAuthority::named("other.test", "other.test/log", START).signed_head.clone();
-    authority.lie("/v1/feed/head", other);
+    authority.serve_instead("/v1/feed/head", other);
     let fault = verify_log_or_expired(&mut authority, &config, later).unwrap_err();
     assert!(matches!(fault, LogFault::Head(_)), "{fault}");
 }
@@ -179,7 +179,7 @@ fn an_authority_that_publishes_without_a_pause_is_verified_as_of_one_head_and_on
                 authority.publish(&MemoryAuthority::document(&format!("busy:v1.{published}"), "thing"));
             }
         });
-        liar.0.lie(path, body.to_vec());
+        liar.0.serve_instead(path, body.to_vec());
         verify_log(&mut liar, &config, now).unwrap_err()
     };
     let floors = b"{\"authority\":\"semgate.test\",\"floors\":[]}";
@@ -194,7 +194,7 @@ fn an_authority_that_publishes_without_a_pause_is_verified_as_of_one_head_and_on
     let last = listing.contexts.last().unwrap().clone();
     assert_eq!(of(&|listing| drop(listing.contexts.pop())), LogFault::ListingDiffers);
     assert_eq!(of(&|listing| listing.contexts[0].status = Status::Invalid), LogFault::ListingDiffers);
-    let never = |index: u64| Listed { index, urn: MemoryAuthority::urn("never:v1.0"), ..last.clone() };
+    let never = |index: u64| ListedContext { index, urn: MemoryAuthority::urn("never:v1.0"), ..last.clone() };
     assert_eq!(of(&|listing| listing.contexts.push(never(size))), LogFault::ListingDiffers);
     assert_eq!(of(&|listing| listing.contexts.push(never(1 << 30))), LogFault::ListingDiffers);
     assert_eq!(lied("/v1/feed/shards/0", &before), LogFault::Shard { n: 0 }, "as before the suspension");
@@ -210,11 +210,11 @@ fn a_later_head_or_checkpoint_of_another_history_is_evidence_and_one_that_contin
     // tiles of the newer log are there before the head that covers them
     let ahead = newer.head.checkpoint.clone();
     let mut early = authority.clone();
-    early.lie("/checkpoint", ahead.clone().into_bytes());
+    early.serve_instead("/checkpoint", ahead.clone().into_bytes());
     early.tiles.extend(newer.tiles.clone());
     assert_eq!(verify(&mut early).unwrap().size, size);
     let forged = authority.keys.log.sign(size + 1, TreeHash::of_leaf(b"x")).unwrap();
-    early.lie("/checkpoint", forged.into_bytes());
+    early.serve_instead("/checkpoint", forged.into_bytes());
     assert_eq!(verify(&mut early), Err(LogFault::CheckpointDiffers));
 
     // two histories that part behind the first head's beginning
@@ -258,13 +258,13 @@ fn attack_a_copy_that_was_cut_short_between_two_files_is_no_evidence_and_a_damag
     let mut cut = older.clone();
     cut.tiles.extend(newer.tiles.clone());
     for (path, bytes) in &files {
-        cut.lie(path, bytes.clone());
+        cut.serve_instead(path, bytes.clone());
         assert_eq!(verify_log(&mut cut, &config, now).unwrap().size, size, "{path}");
     }
     // nor does a newer log excuse what is of none of its sizes
     let lied = |path: &str, bytes: &[u8]| {
         let mut cut = cut.clone();
-        cut.lie(path, bytes.to_vec());
+        cut.serve_instead(path, bytes.to_vec());
         verify_log(&mut cut, &config, now).unwrap_err()
     };
     assert_eq!(lied("/v1/contexts", b"{\"contexts\":[]}"), LogFault::ListingDiffers);
@@ -274,7 +274,7 @@ fn attack_a_copy_that_was_cut_short_between_two_files_is_no_evidence_and_a_damag
     let of = |paths: &[usize]| {
         let mut mixed = older.clone();
         for (path, bytes) in paths.iter().filter_map(|at| files.get(*at)) {
-            mixed.lie(path, bytes.clone());
+            mixed.serve_instead(path, bytes.clone());
         }
         verify_log(&mut mixed, &config, now).unwrap_err()
     };
@@ -297,7 +297,7 @@ fn attack_a_newer_token_that_takes_a_revocation_back_is_evidence() {
     unrevoked.now += 10;
     unrevoked.publish(&MemoryAuthority::document("busy:v1.0", "thing"));
     let (config, now) = (authority.config(), unrevoked.now);
-    authority.lie("/v1/feed/shards/0", unrevoked.shards["0"].clone());
+    authority.serve_instead("/v1/feed/shards/0", unrevoked.shards["0"].clone());
     assert_eq!(verify_log(&mut authority, &config, now), Err(LogFault::Shard { n: 0 }));
 }
 
@@ -315,7 +315,7 @@ fn every_entry_is_proved_and_a_position_past_the_end_is_no_fault_of_the_log() {
         checkpoint,
         prefix: &prefix,
         documents: &documents,
-        heard: None,
+        root_knowledge: None,
     };
     let mut prover = Prover::new(&mut authority, &config, now).unwrap();
     let (_, root) = prover.inclusion(0).unwrap();

@@ -1,7 +1,7 @@
 //! Files served after the verified head that name no head: floors, listing, status tokens by number, statements of the root. Each must
 //! match the log at a size from that head to a later one. The entries between are fetched, hashed to the later root, and replayed.
 
-use super::{Fetch, LogFault, Served, Tree, entries_from};
+use super::{Fetch, LogFault, ServedHead, Tree, entries_from};
 use crate::checkpoint::Checkpoint;
 use crate::entry::Entry;
 use crate::follower::FollowerConfig;
@@ -49,7 +49,7 @@ pub(super) struct Window {
 impl Window {
     /// A window with the verified head alone.
     pub(super) fn new(
-        served: &Served,
+        served: &ServedHead,
         replay: Replay,
         tree: Tree,
         config: &FollowerConfig,
@@ -82,7 +82,7 @@ impl Window {
         &mut self,
         fetch: &mut dyn Fetch,
         config: &FollowerConfig,
-        later: &Served,
+        later: &ServedHead,
     ) -> Result<(), LogFault> {
         if later.head.checkpoint().size < self.size() {
             return Ok(());
@@ -103,7 +103,7 @@ impl Window {
         fetch: &mut dyn Fetch,
         config: &FollowerConfig,
         checkpoint: &Checkpoint,
-        by: &Served,
+        by: &ServedHead,
     ) -> Result<(), LogFault> {
         let from = self.size();
         let differs = LogFault::LaterDiffers { size: checkpoint.size };
@@ -168,7 +168,7 @@ impl Window {
         if known != self.published || !rising {
             return Fit::Never;
         }
-        let fits = |one: &crate::listing::Listed| {
+        let fits = |one: &crate::listing::ListedContext| {
             let published = self.replay.published(&one.urn);
             published.is_some_and(|it| it.index == one.index && it.digest == one.digest)
                 && self.had(one.index, one.status)
@@ -204,12 +204,12 @@ impl Window {
     /// Returns true if a token was signed after every known head, or in the second of the newest, and lifts no permanent status. Its list
     /// may then belong to a log that goes on.
     pub(super) fn is_before(&self, token: &Token, n: u64) -> bool {
-        let told: BTreeMap<u64, Status> = statuses(n, token.list()).collect();
+        let statuses_by_index: BTreeMap<u64, Status> = statuses(n, token.list()).collect();
         let first = n.saturating_mul(SHARD_ENTRIES);
         let mut revoked = (first..self.size().min(first.saturating_add(SHARD_ENTRIES)))
             .filter(|index| self.replay.statuses().get(*index) == Some(Status::Invalid));
-        let kept = revoked.all(|index| told.get(&index) == Some(&Status::Invalid));
-        token.claims().iat >= self.issued_at && kept
+        let all_revoked = revoked.all(|index| statuses_by_index.get(&index) == Some(&Status::Invalid));
+        token.claims().iat >= self.issued_at && all_revoked
     }
 
     /// Judges statements of the root, in order: all up to the verified head, and some later ones.

@@ -44,7 +44,7 @@ fn write() {
         authority: AUTHORITY.to_owned(),
         urn: urn("payment:v1.2"),
         digest: Digest::of(b"the document that is permitted"),
-        beside: [beside("payment:v1.0"), beside("payment:v1.1")].into(),
+        siblings: [beside("payment:v1.0"), beside("payment:v1.1")].into(),
         name: "Grace Hopper".to_owned(),
         reason: "nobody sends amounts above a million".to_owned(),
     };

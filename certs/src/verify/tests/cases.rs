@@ -38,8 +38,8 @@ pub(super) fn good(world: &World) -> Vec<Case> {
     let leaf = world.contexts.issue(&leaf_params(Usage::Context, lines));
     all.push(Case::new("a context leaf for three lines", world, Usage::Context, &leaf, &world.contexts));
     let leaf = world.contexts.issue(&leaf_params(Usage::Context, both("payment")));
-    let whole = [&leaf.der, &world.contexts.der, &world.root.der];
-    all.push(Case::new("with the root in the chain", world, Usage::Context, &leaf, &leaf).chain(&whole));
+    let full = [&leaf.der, &world.contexts.der, &world.root.der];
+    all.push(Case::new("with the root in the chain", world, Usage::Context, &leaf, &leaf).chain(&full));
     let turned = [&leaf.der, &world.root.der, &world.tls.der, &world.contexts.der];
     all.push(
         Case::new("with others, out of order, in the chain", world, Usage::Context, &leaf, &leaf)

@@ -70,6 +70,6 @@ pub(super) fn verify(case: &Case) -> Theirs {
     let output = command.output().unwrap_or_else(|error| {
         panic!("this test needs certtool and faketime, which `apt-get install gnutls-bin faketime` brings: {error}")
     });
-    let said = [output.stdout, output.stderr].concat();
-    Theirs { accepted: output.status.success(), output: String::from_utf8_lossy(&said).into_owned() }
+    let printed = [output.stdout, output.stderr].concat();
+    Theirs { accepted: output.status.success(), output: String::from_utf8_lossy(&printed).into_owned() }
 }

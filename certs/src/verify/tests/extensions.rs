@@ -50,8 +50,8 @@ fn unconstrained() -> CertificateParams {
 /// The value of an extension that a certificate has.
 fn value_of(from: &Forged, oid: &str) -> Vec<u8> {
     let (_, certificate) = X509Certificate::from_der(&from.der).unwrap();
-    let found = certificate.extensions().iter().find(|one| one.oid.to_id_string() == oid);
-    found.unwrap().value.to_vec()
+    let extension = certificate.extensions().iter().find(|one| one.oid.to_id_string() == oid);
+    extension.unwrap().value.to_vec()
 }
 
 fn of_leaf(name: &'static str, world: &World, params: &CertificateParams) -> Case {

@@ -65,7 +65,7 @@ fn subtrees(world: &World) -> Vec<Case> {
             let leaf = issuing.issue(&leaf_params(Usage::Context, both(line)));
             let may = permitted.iter().any(|tree| within(line, tree))
                 && !excluded.iter().any(|tree| within(line, tree));
-            let (all_of, none_of) = (told(permitted), told(excluded));
+            let (all_of, none_of) = (described(permitted), described(excluded));
             let name = format!("`{line}` under an issuer of {all_of} but {none_of}");
             let case = Case::new(name.leak(), world, Usage::Context, &leaf, &issuing);
             all.push(if may { case } else { case.refused("name_constraints") });
@@ -74,7 +74,7 @@ fn subtrees(world: &World) -> Vec<Case> {
     all
 }
 
-fn told(lines: &[&str]) -> String {
+fn described(lines: &[&str]) -> String {
     match lines {
         [] => "nothing".to_owned(),
         [""] => "all lines".to_owned(),
@@ -99,8 +99,8 @@ fn levels(world: &World) -> Vec<Case> {
         world.root.issue(&params)
     };
     for length in [Some(0), Some(1), Some(2), Some(3), None] {
-        let told = length.map_or_else(|| "any".to_owned(), |length| length.to_string());
-        let name = format!("two issuers, the upper one of path length {told}");
+        let described = length.map_or_else(|| "any".to_owned(), |length| length.to_string());
+        let name = format!("two issuers, the upper one of path length {described}");
         let case = chained(name, &above(&[""], &[], length), "acme");
         all.push(if length == Some(0) { case.refused("path_length") } else { case });
     }
@@ -109,7 +109,7 @@ fn levels(world: &World) -> Vec<Case> {
         for line in ["acme.logistics", "travel"] {
             let may = permitted.iter().any(|tree| within(line, tree))
                 && !excluded.iter().any(|tree| within(line, tree));
-            let (all_of, none_of) = (told(permitted), told(excluded));
+            let (all_of, none_of) = (described(permitted), described(excluded));
             let name = format!("`{line}` below two issuers, the upper one of {all_of} but {none_of}");
             let case = chained(name, &between, line);
             all.push(if may { case } else { case.refused("name_constraints") });

@@ -35,8 +35,8 @@ pub(super) fn write(staging: &Path, to: &Path, most: usize) -> io::Result<Vec<St
 /// Removes every other delta: it leads to a replaced head.
 pub(super) fn forget_others(deltas: &[String], to: &Path) -> io::Result<()> {
     for file in files(to) {
-        let kept = deltas.iter().any(|path| below(to, path) == file);
-        if !kept {
+        let is_current = deltas.iter().any(|path| below(to, path) == file);
+        if !is_current {
             fs::remove_file(file)?;
         }
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use semgate_contexts::Prefix;
 use semgate_statement::listing::{LISTING_FILE, MAX_LISTING_BYTES, MAX_PAGE_BYTES, PAGES, Page, Span};
-use semgate_statement::{Listed, Listing, LogFault};
+use semgate_statement::{ListedContext, Listing, LogFault};
 
 use super::{below, read};
 
@@ -18,7 +18,7 @@ pub(super) fn published(
     to: &Path,
     size: u64,
     prefix: &Prefix,
-) -> Result<Vec<Listed>, LogFault> {
+) -> Result<Vec<ListedContext>, LogFault> {
     if let Some(bytes) = read(&below(staging, LISTING_FILE), MAX_LISTING_BYTES as u64) {
         return Ok(Listing::read(&bytes, prefix).map_err(|_| LogFault::ListingDiffers)?.contexts);
     }

@@ -7,8 +7,8 @@ use http::Method;
 use semgate_contexts::json;
 use serde_json::{Value, json};
 
-use super::ask::Place;
 use super::draft::{Draft, Drafted};
+use super::http_client::HttpEndpoint;
 use super::{From, names, schema::legible};
 use crate::fault::Fault;
 
@@ -20,17 +20,17 @@ const MAX_TEXT: usize = 2_000;
 
 /// Fetches the card and drafts from it.
 pub(super) async fn draft(from: &From) -> Result<(Draft, String), Fault> {
-    let place = Place::new(&from.url, from.roots.as_deref())?;
+    let endpoint = HttpEndpoint::new(&from.url, from.roots.as_deref())?;
     let path = (!from.url.ends_with(".json")).then_some(CARD);
-    let said = place.ask(Method::GET, path, &[("accept", "application/json")], Vec::new()).await?;
+    let reply = endpoint.ask(Method::GET, path, &[("accept", "application/json")], Vec::new()).await?;
     let none = |why: String| {
         Fault::new(format_args!("`{}` shows no agent card: {why}", from.url))
             .hint("name the agent as `https://host`, or its card")
     };
-    if said.status != 200 {
-        return Err(none(format!("status {}", said.status)));
+    if reply.status != 200 {
+        return Err(none(format!("status {}", reply.status)));
     }
-    let card = json::read(&said.body, &json::Limits::default());
+    let card = json::read(&reply.body, &json::Limits::default());
     let card = card.map_err(|fault| none(format!("what it answers cannot be read ({fault})")))?;
     Ok(drafted(&card.to_value()))
 }

@@ -131,10 +131,10 @@ impl Draft {
         let mut waiting = vec![sound];
         while let Some(mut tasks) = waiting.pop() {
             let document = naming.document(parts.len(), tasks.iter());
-            let whole = tasks.len();
+            let task_count = tasks.len();
             match checked(&document)? {
                 Ok(context) => parts.push(Part { urn: naming.urn(parts.len()), context, document, tasks }),
-                Err(_) if whole > 1 => {
+                Err(_) if task_count > 1 => {
                     let rest = tasks.split_off(fitting(&tasks));
                     waiting.push(rest);
                     waiting.push(tasks);
@@ -218,19 +218,19 @@ fn replaceable(fault: &DocumentFault, document: &Value) -> Option<String> {
     if within == 3 && turns(document) {
         return None;
     }
-    let (mut kept, mut named) = (within, false);
+    let (mut nearest, mut named) = (within, false);
     for (at, piece) in pieces.iter().enumerate().skip(within) {
         if !named && TURNING.contains(piece) {
             break;
         }
         // names stand below these, and no keywords
         named = !named && matches!(*piece, "properties" | "patternProperties" | "dependentSchemas");
-        kept = at.saturating_add(1);
+        nearest = at.saturating_add(1);
     }
-    let path = pieces.get(..kept)?.join("/");
+    let path = pieces.get(..nearest)?.join("/");
     let can_stand = |schema: &Value| schema.is_object() || schema.is_boolean() || schema.is_null();
     let is_schema = document.pointer(&path).is_some_and(can_stand);
-    (is_schema && !(within == 4 && kept <= 4)).then_some(path)
+    (is_schema && !(within == 4 && nearest <= 4)).then_some(path)
 }
 
 /// True if the draft accepts more when a definition accepts less.

@@ -100,8 +100,8 @@ fn differing(one: &Value, other: &Value) -> Vec<String> {
 fn common(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
-            let kept = map.iter().filter(|(name, _)| !OF_ONE_VERSION.contains(&name.as_str()));
-            Value::Object(kept.map(|(name, value)| (name.clone(), common(value))).collect())
+            let shared = map.iter().filter(|(name, _)| !OF_ONE_VERSION.contains(&name.as_str()));
+            Value::Object(shared.map(|(name, value)| (name.clone(), common(value))).collect())
         }
         Value::Array(items) => items.iter().map(common).collect(),
         other => other.clone(),

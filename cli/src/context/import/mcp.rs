@@ -11,10 +11,10 @@ use semgate_inspect::tools::{BadHeader, comment, digest_of, headers};
 use semgate_message::mcp::Version;
 use serde_json::{Map, Value, json};
 
-use super::ask::{self, Place, Said};
 use super::draft::{Draft, Drafted};
 use super::forms::{Gathered, Tool, gather, newest};
-use super::unread::UnreadList;
+use super::http_client::{self, HttpEndpoint, HttpReply};
+use super::unreadable_tools::UnreadList;
 use super::{From, names, schema};
 use crate::fault::Fault;
 
@@ -28,7 +28,7 @@ const VERSIONS: [&str; Version::ALL.len()] =
 
 /// Bounds of one answer: servers with hundreds of tools list them in a page of a megabyte or two.
 const READER: json::Limits = json::Limits {
-    max_bytes: ask::MAX_ANSWER_BYTES,
+    max_bytes: http_client::MAX_ANSWER_BYTES,
     max_depth: 96,
     max_nodes: 400_000,
     max_string_bytes: 256 << 10,
@@ -55,7 +55,7 @@ pub struct FromServer {
 
 /// Reason why a server gave no list in a version.
 #[derive(Debug)]
-pub(super) enum Unheard {
+pub(super) enum ServerFault {
     /// It asks for authorization, with this status.
     Demands(u16),
     /// It lists tools that the strict reader refuses.
@@ -63,7 +63,7 @@ pub(super) enum Unheard {
     Other(String),
 }
 
-impl fmt::Display for Unheard {
+impl fmt::Display for ServerFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Demands(status) => write!(f, "it asks for authorization (status {status})"),
@@ -73,35 +73,36 @@ impl fmt::Display for Unheard {
     }
 }
 
-impl std::convert::From<Fault> for Unheard {
+impl std::convert::From<Fault> for ServerFault {
     fn from(fault: Fault) -> Self {
         Self::Other(fault.what().to_owned())
     }
 }
 
 /// Fetches the tools and drafts from them.
-pub(super) async fn draft(asked: &FromServer) -> Result<(Draft, String), Fault> {
-    let from = &asked.from;
-    let place = Place::new(&from.url, from.roots.as_deref())?.with_token(asked.token_file.as_deref())?;
+pub(super) async fn draft(source: &FromServer) -> Result<(Draft, String), Fault> {
+    let from = &source.from;
+    let endpoint =
+        HttpEndpoint::new(&from.url, from.roots.as_deref())?.with_token(source.token_file.as_deref())?;
     let mut draft = Draft::default();
     let (mut lists, mut name, mut demanded) = (Vec::new(), None, false);
     let mut unread = None;
-    let mut unheard = |version: &str, why: Unheard| {
-        demanded |= matches!(why, Unheard::Demands(_));
+    let mut unheard = |version: &str, why: ServerFault| {
+        demanded |= matches!(why, ServerFault::Demands(_));
         draft.warn(format!("the server was not heard in {version}: {why}"));
-        if let Unheard::Unread(list) = why {
+        if let ServerFault::Unread(list) = why {
             unread = Some(list);
         }
     };
-    let only = asked.protocol.as_deref().and_then(Version::parse);
+    let only = source.protocol.as_deref().and_then(Version::parse);
     if only.is_none_or(|only| !only.has_sessions()) {
-        match stateless(&place).await {
+        match stateless(&endpoint).await {
             Ok(found) => lists.push((STATELESS, found)),
             Err(why) => unheard(STATELESS, why),
         }
     }
     if only.is_none_or(Version::has_sessions) {
-        match session(&place, only).await {
+        match session(&endpoint, only).await {
             Ok((settled, found, server)) => {
                 lists.push((settled.as_str(), found));
                 name = server;
@@ -115,12 +116,12 @@ pub(super) async fn draft(asked: &FromServer) -> Result<(Draft, String), Fault> 
         }
         let why = draft.warnings.join("; ");
         return Err(Fault::new(format_args!("the server lists no tools: {why}")).hint(match demanded {
-            true if place.shows_token() => "is the token for this server, and does it still hold?",
+            true if endpoint.shows_token() => "is the token for this server, and does it still hold?",
             true => "give a file with a token for this server with `--token-file`",
             false => "is this its MCP endpoint?",
         }));
     }
-    keep_named(&mut lists, &asked.tools)?;
+    keep_named(&mut lists, &source.tools)?;
     tasks(&mut draft, gather(lists));
     Ok((draft, name.unwrap_or_default()))
 }
@@ -177,7 +178,7 @@ fn task(
     let mirrored = headers(newest.get("inputSchema").unwrap_or(&Value::Null))
         .map_err(|BadHeader| "it asks for a header of an argument that cannot have one")?;
     let digests: Vec<_> = forms.iter().filter_map(|form| digest_of(&form.definition)).collect();
-    let mut parameters = schema::keep(drafted, "parameters", newest.get("inputSchema"), used)?;
+    let mut parameters = schema::translate(drafted, "parameters", newest.get("inputSchema"), used)?;
     if let Value::Object(map) = &mut parameters {
         if let Some(Value::String(text)) = newest.get("description") {
             let shown = schema::legible(text);
@@ -190,7 +191,7 @@ fn task(
         }
         map.insert("$comment".to_owned(), Value::from(comment(&tool, &digests, &mirrored)));
     }
-    let results = schema::keep(drafted, "results", newest.get("outputSchema"), used)?;
+    let results = schema::translate(drafted, "results", newest.get("outputSchema"), used)?;
     if newest.get("outputSchema").is_none() {
         drafted.warn(
             "it states no output schema: its results are taken to be empty, and text needs a route that admits it"
@@ -219,48 +220,52 @@ fn capabilities() -> Value {
     })
 }
 
-async fn stateless(place: &Place) -> Result<Vec<Value>, Unheard> {
+async fn stateless(endpoint: &HttpEndpoint) -> Result<Vec<Value>, ServerFault> {
     let headers = [ACCEPT, JSON, ("mcp-protocol-version", STATELESS), ("mcp-method", "tools/list")];
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": STATELESS,
         "io.modelcontextprotocol/clientCapabilities": capabilities(),
         "io.modelcontextprotocol/clientInfo": {"name": "semgate", "version": env!("CARGO_PKG_VERSION")},
     });
-    pages(place, &headers, Some(meta)).await
+    pages(endpoint, &headers, Some(meta)).await
 }
 
 /// The tools as a session lists them, in the version `only` or in the negotiated one, which is returned too.
 async fn session(
-    place: &Place,
+    endpoint: &HttpEndpoint,
     only: Option<Version>,
-) -> Result<(Version, Vec<Value>, Option<String>), Unheard> {
+) -> Result<(Version, Vec<Value>, Option<String>), ServerFault> {
     let wanted = only.unwrap_or(Version::NEWEST_WITH_SESSIONS);
     let params = json!({
         "protocolVersion": wanted.as_str(), "capabilities": capabilities(),
         "clientInfo": {"name": "semgate", "version": env!("CARGO_PKG_VERSION")},
     });
-    let (result, session) = call(place, &[ACCEPT, JSON], "initialize", params).await?;
+    let (result, session) = call(endpoint, &[ACCEPT, JSON], "initialize", params).await?;
     let server = result.pointer("/serverInfo/name").and_then(Value::as_str).map(str::to_owned);
     let named = result.get("protocolVersion").unwrap_or(&Value::Null);
     let settled = named.as_str().and_then(Version::parse).filter(|version| version.has_sessions());
     let Some(settled) = settled.filter(|settled| only.is_none_or(|only| only == *settled)) else {
-        return Err(Unheard::Other(format!("it settles on the version {named}")));
+        return Err(ServerFault::Other(format!("it settles on the version {named}")));
     };
     let mut headers = vec![ACCEPT, JSON, ("mcp-protocol-version", settled.as_str())];
     if let Some(session) = &session {
         headers.push(("mcp-session-id", session));
     }
     let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
-    place.ask(Method::POST, None, &headers, initialized.into_bytes()).await?;
-    let tools = pages(place, &headers, None).await?;
+    endpoint.ask(Method::POST, None, &headers, initialized.into_bytes()).await?;
+    let tools = pages(endpoint, &headers, None).await?;
     if session.is_some() {
         // the server may keep the session, which then expires by itself
-        let _ = place.ask(Method::DELETE, None, &headers, Vec::new()).await;
+        let _ = endpoint.ask(Method::DELETE, None, &headers, Vec::new()).await;
     }
     Ok((settled, tools, server))
 }
 
-async fn pages(place: &Place, headers: &[(&str, &str)], meta: Option<Value>) -> Result<Vec<Value>, Unheard> {
+async fn pages(
+    endpoint: &HttpEndpoint,
+    headers: &[(&str, &str)],
+    meta: Option<Value>,
+) -> Result<Vec<Value>, ServerFault> {
     let (mut tools, mut cursor) = (Vec::new(), None);
     for _ in 0..MAX_PAGES {
         let mut params = Map::new();
@@ -270,7 +275,7 @@ async fn pages(place: &Place, headers: &[(&str, &str)], meta: Option<Value>) -> 
         if let Some(cursor) = cursor.take() {
             params.insert("cursor".to_owned(), cursor);
         }
-        let (mut result, _) = call(place, headers, "tools/list", Value::Object(params)).await?;
+        let (mut result, _) = call(endpoint, headers, "tools/list", Value::Object(params)).await?;
         if let Some(Value::Array(page)) = result.get_mut("tools").map(Value::take) {
             tools.extend(page);
         }
@@ -279,24 +284,25 @@ async fn pages(place: &Place, headers: &[(&str, &str)], meta: Option<Value>) -> 
             return Ok(tools);
         }
     }
-    Err(Unheard::Other("its list of tools has no end".to_owned()))
+    Err(ServerFault::Other("its list of tools has no end".to_owned()))
 }
 
 async fn call(
-    place: &Place,
+    endpoint: &HttpEndpoint,
     headers: &[(&str, &str)],
     method: &str,
     params: Value,
-) -> Result<(Value, Option<String>), Unheard> {
+) -> Result<(Value, Option<String>), ServerFault> {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
-    let said = place.ask(Method::POST, None, headers, body.into_bytes()).await?;
-    if matches!(said.status, 401 | 403) {
-        return Err(Unheard::Demands(said.status));
+    let reply = endpoint.ask(Method::POST, None, headers, body.into_bytes()).await?;
+    if matches!(reply.status, 401 | 403) {
+        return Err(ServerFault::Demands(reply.status));
     }
-    let session = said.session.clone();
-    let without = |what: &str| Unheard::Other(format!("status {} and {what} to `{method}`", said.status));
-    let message = message(&said).map_err(|why| match why {
-        Unheard::Other(what) => without(&what),
+    let session = reply.session.clone();
+    let without =
+        |what: &str| ServerFault::Other(format!("status {} and {what} to `{method}`", reply.status));
+    let message = message(&reply).map_err(|why| match why {
+        ServerFault::Other(what) => without(&what),
         why => why,
     })?;
     match message.get("result") {
@@ -309,21 +315,21 @@ async fn call(
 ///
 /// # Errors
 /// The other answer.
-pub(super) fn message(said: &Said) -> Result<Value, Unheard> {
+pub(super) fn message(reply: &HttpReply) -> Result<Value, ServerFault> {
     let read = |bytes: &[u8]| {
         json::read(bytes, &READER).map(|json| json.to_value()).map_err(|fault| {
-            let other = || Unheard::Other(format!("no answer that can be read ({fault})"));
-            UnreadList::new(bytes, &READER, fault).map_or_else(other, Unheard::Unread)
+            let other = || ServerFault::Other(format!("no answer that can be read ({fault})"));
+            UnreadList::new(bytes, &READER, fault).map_or_else(other, ServerFault::Unread)
         })
     };
-    let nothing = || Unheard::Other("no answer".to_owned());
-    if said.body.is_empty() {
+    let nothing = || ServerFault::Other("no answer".to_owned());
+    if reply.body.is_empty() {
         return Err(nothing());
     }
-    if !said.events {
-        return read(&said.body);
+    if !reply.events {
+        return read(&reply.body);
     }
-    let text = std::str::from_utf8(&said.body).map_err(|_| nothing())?.replace("\r\n", "\n");
+    let text = std::str::from_utf8(&reply.body).map_err(|_| nothing())?.replace("\r\n", "\n");
     let mut unread = None;
     for event in text.split("\n\n") {
         let data: Vec<&str> = event.lines().filter_map(|line| line.strip_prefix("data:")).collect();

@@ -21,8 +21,8 @@ fn marked(name: &str, of: &str, is_free: impl Fn(&str) -> bool) -> String {
     let mut digest = Digest::of(of.as_bytes()).to_string();
     loop {
         let mark: String = digest.rsplit(':').next().unwrap_or_default().chars().take(8).collect();
-        let kept: String = name.chars().take(MAX_NAME - 1 - mark.len()).collect();
-        let marked = format!("{kept}_{mark}");
+        let prefix: String = name.chars().take(MAX_NAME - 1 - mark.len()).collect();
+        let marked = format!("{prefix}_{mark}");
         if is_free(&marked) {
             return marked;
         }

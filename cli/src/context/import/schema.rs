@@ -98,7 +98,7 @@ const NOWHERE: &str = "#/$defs/";
 pub(super) type Used = BTreeSet<String>;
 
 /// One schema on its way into the profile.
-struct Keep<'d> {
+struct Translator<'d> {
     drafted: &'d mut Drafted,
     root: &'d Value,
     side: &'static str,
@@ -114,7 +114,7 @@ struct Keep<'d> {
 ///
 /// # Errors
 /// A keyword with an assertion that the profile cannot express.
-pub(super) fn keep(
+pub(super) fn translate(
     drafted: &mut Drafted,
     side: &'static str,
     given: Option<&Value>,
@@ -128,28 +128,28 @@ pub(super) fn keep(
     }
     let dialect = map.get("$schema").and_then(Value::as_str).unwrap_or_default();
     let alone = ["draft-03", "draft-04", "draft-06", "draft-07"].iter().any(|old| dialect.contains(old));
-    let mut keep = Keep { drafted, root, side, targets, at: String::new(), alone };
+    let mut keep = Translator { drafted, root, side, targets, at: String::new(), alone };
     let places: Vec<_> = keep.targets.iter().map(|(at, name)| (at.to_owned(), name.to_owned())).collect();
     for (pointer, name) in places {
         let Some(target) = root.pointer(&pointer) else { continue };
         keep.at = pointer;
-        let kept = keep.schema(target)?;
-        keep.drafted.definitions.insert(name, kept);
+        let translated = keep.schema(target)?;
+        keep.drafted.definitions.insert(name, translated);
     }
     keep.at = String::new();
-    let mut kept = keep.schema(root)?;
+    let mut translated = keep.schema(root)?;
     // MCP: arguments and structured content are objects, even if the schema does not say so
-    if let Value::Object(kept) = &mut kept
-        && !kept.contains_key("$ref")
+    if let Value::Object(members) = &mut translated
+        && !members.contains_key("$ref")
     {
-        kept.entry("type").or_insert_with(|| Value::from("object"));
+        members.entry("type").or_insert_with(|| Value::from("object"));
     }
-    Ok(kept)
+    Ok(translated)
 }
 
-type Kept<T = ()> = Result<T, String>;
+type Translated<T = ()> = Result<T, String>;
 
-impl Keep<'_> {
+impl Translator<'_> {
     fn here(&self) -> String {
         format!("{}/{}{}", self.drafted.name, self.side, self.at)
     }
@@ -160,20 +160,20 @@ impl Keep<'_> {
     }
 
     /// The schema below the current one; a reference if it is the target of one.
-    fn below(&mut self, segments: &[&str], schema: &Value) -> Kept<Value> {
+    fn below(&mut self, segments: &[&str], schema: &Value) -> Translated<Value> {
         let before = self.at.clone();
         for segment in segments {
             self.at = format!("{}/{}", self.at, segment.replace('~', "~0").replace('/', "~1"));
         }
-        let kept = match self.targets.at(&self.at) {
+        let translated = match self.targets.at(&self.at) {
             Some(name) => Ok(json!({ "$ref": format!("#/$defs/{name}") })),
             None => self.schema(schema),
         };
         self.at = before;
-        kept
+        translated
     }
 
-    fn schema(&mut self, schema: &Value) -> Kept<Value> {
+    fn schema(&mut self, schema: &Value) -> Translated<Value> {
         let map = match schema {
             Value::Object(map) => map,
             Value::Bool(_) => return Ok(schema.clone()),
@@ -232,7 +232,7 @@ impl Keep<'_> {
         map: &Map<String, Value>,
         (name, value): (&str, &Value),
         out: &mut Map<String, Value>,
-    ) -> Kept {
+    ) -> Translated {
         match (name, value) {
             ("$defs" | "definitions" | "$schema", _) => {}
             ("$ref", Value::String(to)) => self.reference(to, out),
@@ -263,15 +263,15 @@ impl Keep<'_> {
             }
             _ if SAYS_NOTHING.contains(&name) => self.warn(&format!("`{}` is left out", shown(name))),
             ("properties" | "patternProperties" | "dependentSchemas", Value::Object(members)) => {
-                let kept =
+                let translated =
                     members.iter().map(|(key, schema)| Ok((key.clone(), self.below(&[name, key], schema)?)));
-                let kept = kept.collect::<Kept<Map<String, Value>>>()?;
-                merge(out, name, kept);
+                let translated = translated.collect::<Translated<Map<String, Value>>>()?;
+                merge(out, name, translated);
             }
             ("dependentRequired", Value::Object(members)) => merge(out, name, members.clone()),
             ("allOf" | "anyOf" | "oneOf" | "prefixItems", Value::Array(parts)) => {
-                let kept = self.list(name, parts)?;
-                out.insert(name.to_owned(), kept);
+                let translated = self.list(name, parts)?;
+                out.insert(name.to_owned(), translated);
             }
             (
                 "additionalProperties"
@@ -285,8 +285,8 @@ impl Keep<'_> {
                 | "else",
                 schema,
             ) => {
-                let kept = self.below(&[name], schema)?;
-                out.insert(name.to_owned(), kept);
+                let translated = self.below(&[name], schema)?;
+                out.insert(name.to_owned(), translated);
             }
             ("title" | "description" | "$comment", Value::String(text)) => {
                 let shown = legible(text);
@@ -309,16 +309,21 @@ impl Keep<'_> {
         }
     }
 
-    fn list(&mut self, name: &str, parts: &[Value]) -> Kept<Value> {
+    fn list(&mut self, name: &str, parts: &[Value]) -> Translated<Value> {
         let parts = parts.iter().enumerate();
         parts.map(|(n, schema)| self.below(&[name, &n.to_string()], schema)).collect()
     }
 
     /// An array of schemas under `items`: the tuple of drafts before 2020-12. `additionalItems` applies to the rest; by default anything.
-    fn tuple(&mut self, map: &Map<String, Value>, items: &[Value], out: &mut Map<String, Value>) -> Kept {
+    fn tuple(
+        &mut self,
+        map: &Map<String, Value>,
+        items: &[Value],
+        out: &mut Map<String, Value>,
+    ) -> Translated {
         if !items.is_empty() {
-            let kept = self.list("items", items)?;
-            out.insert("prefixItems".to_owned(), kept);
+            let translated = self.list("items", items)?;
+            out.insert("prefixItems".to_owned(), translated);
         }
         let rest = match map.get("additionalItems") {
             Some(schema) => self.below(&["additionalItems"], schema)?,
@@ -332,7 +337,7 @@ impl Keep<'_> {
     }
 
     /// `dependencies` of drafts before 2019-09: names, or a schema.
-    fn dependencies(&mut self, members: &Map<String, Value>, out: &mut Map<String, Value>) -> Kept {
+    fn dependencies(&mut self, members: &Map<String, Value>, out: &mut Map<String, Value>) -> Translated {
         let (mut required, mut schemas) = (Map::new(), Map::new());
         for (member, needs) in members {
             if needs.is_array() {

@@ -222,7 +222,8 @@ fn a_schema_that_is_too_deep_was_told_as_no_answer() {
     let events = format!("data: {deep}\n\ndata: {{\"jsonrpc\":\"2.0\",\"method\":\"x\"}}\n\n");
     for (body, events) in [(deep, false), (events, true)] {
         let why =
-            mcp::message(&ask::Said { status: 200, body: body.into(), events, session: None }).unwrap_err();
+            mcp::message(&http_client::HttpReply { status: 200, body: body.into(), events, session: None })
+                .unwrap_err();
         let why = why.to_string();
         assert!(why.starts_with("no answer that can be read (json is nested deeper"), "{why}");
     }
@@ -283,10 +284,10 @@ fn what_the_protocol_has_in_one_version_alone_is_pinned_for_both_and_told() {
     new["inputSchema"]["properties"]["n"]["x-mcp-header"] = json!("Number");
     let draft = drafted(vec![(NEW, vec![new.clone()]), (OLD, vec![old.clone()])]);
     let digests = [&new, &old].map(|tool| semgate_inspect::tools::digest_of(tool).unwrap().to_string());
-    let beside = forms::pinned(&draft.tasks).unwrap();
+    let pinned = forms::pinned(&draft.tasks).unwrap();
     for (n, (version, definition)) in [(NEW, new), (OLD, old)].into_iter().enumerate() {
         let form = json!({"digest": digests[n], "protocol": [version], "definition": definition});
-        assert_eq!(beside["look"][n], form);
+        assert_eq!(pinned["look"][n], form);
     }
     let comment = format!("mcp-tool look {} header:Number=/n", digests.join(" "));
     assert_eq!(draft.tasks[0].task["parameters"]["$comment"], comment);
@@ -325,27 +326,27 @@ fn every_word_that_is_pinned_stands_in_the_draft_or_is_told() {
     });
     let draft = drafted(vec![(OLD, vec![tool])]);
     let document = draft.document.to_string();
-    let told = forms::unseen(&draft.tasks[0]).join("\n");
+    let remarks = forms::unseen(&draft.tasks[0]).join("\n");
     for said in "123456789abcdefghijk".chars().map(|n| format!("SAID-{n}")) {
-        assert!(document.contains(&said) || told.contains(&said), "{said}: {document}\n{told}");
+        assert!(document.contains(&said) || remarks.contains(&said), "{said}: {document}\n{remarks}");
     }
-    assert!(told.contains("it pins \"annotations\", which the draft does not show: {\"title\":\"SAID-4\",\"destructiveHint\":false}"), "{told}");
-    assert!(!told.contains("Point") && !told.contains("SAID-2"), "{told}");
+    assert!(remarks.contains("it pins \"annotations\", which the draft does not show: {\"title\":\"SAID-4\",\"destructiveHint\":false}"), "{remarks}");
+    assert!(!remarks.contains("Point") && !remarks.contains("SAID-2"), "{remarks}");
 }
 
 #[test]
 fn a_token_is_one_of_a_file_and_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
-    let place = |text: &str| {
+    let line_of = |text: &str| {
         let file = dir.path().join("token");
         std::fs::write(&file, text).unwrap();
-        ask::Place::new("http://127.0.0.1:1/mcp", None)
+        http_client::HttpEndpoint::new("http://127.0.0.1:1/mcp", None)
             .unwrap()
             .with_token(Some(&file))
             .map(|place| place.shows_token())
     };
-    assert!(place("abc.DEF-1_~+/=\n").unwrap());
+    assert!(line_of("abc.DEF-1_~+/=\n").unwrap());
     for bad in ["", "two words", "a\r\nx: y", "\u{e9}"] {
-        assert!(place(bad).unwrap_err().to_string().contains("holds no token"), "{bad:?}");
+        assert!(line_of(bad).unwrap_err().to_string().contains("holds no token"), "{bad:?}");
     }
 }

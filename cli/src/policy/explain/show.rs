@@ -3,9 +3,9 @@
 use semgate_policies::{Explanation, Holds, Part, Recalled, Weighed};
 use serde_json::{Value, json};
 
-use super::{Of, Sets, Told};
+use super::{Explained, RecordRef, Sets};
 
-impl Told {
+impl Explained {
     /// Prints it below a heading, as one of several records.
     pub(super) fn show_headed(&self, first: bool) {
         if !first {
@@ -32,14 +32,15 @@ impl Told {
     /// Its JSON form.
     pub(super) fn as_json(&self) -> Value {
         let questions: Vec<Value> = self.recalled.iter().map(as_json).collect();
-        let mut told = json!({"verdict": self.headline, "limits": self.limits, "questions": questions});
-        let Some(members) = told.as_object_mut() else { return told };
+        let mut explanation =
+            json!({"verdict": self.headline, "limits": self.limits, "questions": questions});
+        let Some(members) = explanation.as_object_mut() else { return explanation };
         let mut add = |name: &str, value: Value| drop(members.insert(name.to_owned(), value));
         if let Some(sets) = &self.sets {
             let (Sets { decided, explains, .. }, same) = (sets, sets.same());
             add("sets", json!({"decided": decided, "explains": explains, "same": same}));
         }
-        if let Some(Of { n, direction, verdict, code, more }) = &self.of {
+        if let Some(RecordRef { n, direction, verdict, code, more }) = &self.of {
             let of =
                 json!({"n": n, "direction": direction, "verdict": verdict, "code": code, "more_alike": more});
             add("record", of);
@@ -47,7 +48,7 @@ impl Told {
         if let Some(why) = &self.untold {
             add("untold", json!(why));
         }
-        told
+        explanation
     }
 
     /// Returns true if the record was refused.
@@ -62,7 +63,7 @@ impl Told {
     }
 }
 
-impl Of {
+impl RecordRef {
     /// The heading of the record.
     fn heading(&self) -> String {
         let more = match self.more {
@@ -184,8 +185,8 @@ fn show_policies(same: &[&&Weighed]) {
     }
     for condition in &policy.conditions {
         // of several, each has a place of its own
-        let place = if same.len() == 1 { format!("{} ", condition.location) } else { String::new() };
-        out!("      {place}{} {}: {}", condition.clause, condition.text, holds(&condition.holds));
+        let location = if same.len() == 1 { format!("{} ", condition.location) } else { String::new() };
+        out!("      {location}{} {}: {}", condition.clause, condition.text, holds(&condition.holds));
     }
 }
 

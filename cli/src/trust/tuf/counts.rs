@@ -37,8 +37,8 @@ impl Counts {
                 (false, _) => Counts::No,
             });
         }
-        let beside = file.with_file_name("root.json");
-        let root = if beside.exists() { Some(read(&beside)?) } else { published };
+        let root_file = file.with_file_name("root.json");
+        let root = if root_file.exists() { Some(read(&root_file)?) } else { published };
         Ok(match root.map(|root| names(&root, role, key)).transpose()? {
             Some(true) => Counts::Yes,
             Some(false) => Counts::No,
@@ -120,8 +120,11 @@ mod tests {
         assert_eq!(of(&new, &targets, "carried/targets.json"), Counts::Yes);
         assert_eq!(of(&old, &targets, "carried/targets.json"), Counts::No);
         assert_eq!(of(&online, &targets, "carried/targets.json"), Counts::No, "it signs other roles");
-        let told = Counts::No.warning("targets").unwrap();
-        assert!(told.contains("it left the trust list") && told.contains("counts for nothing"), "{told}");
+        let warning = Counts::No.warning("targets").unwrap();
+        assert!(
+            warning.contains("it left the trust list") && warning.contains("counts for nothing"),
+            "{warning}"
+        );
         assert_eq!(Counts::Yes.warning("root"), None);
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct Repository {
 
 /// The files that wait for signatures.
 #[derive(Default)]
-pub(super) struct Draft {
+pub(super) struct MetadataDraft {
     pub root: Option<Metadata>,
     pub targets: Option<Metadata>,
     /// The target files.
@@ -113,7 +113,7 @@ impl Repository {
     }
 
     /// Replaces the drafts; returns the files for root keys to sign.
-    pub fn write_draft(&self, draft: &Draft) -> Result<Vec<PathBuf>, Fault> {
+    pub fn write_draft(&self, draft: &MetadataDraft) -> Result<Vec<PathBuf>, Fault> {
         self.clear_draft()?;
         let mut written = Vec::new();
         let both = [("root.json", &draft.root), ("targets.json", &draft.targets)];
@@ -131,7 +131,7 @@ impl Repository {
     }
 
     /// The drafts, with their target files: each with the signed length and hash.
-    pub fn read_draft(&self) -> Result<Draft, Fault> {
+    pub fn read_draft(&self) -> Result<MetadataDraft, Fault> {
         let root = read_if_there(&self.at("draft", "root.json"))?;
         let targets = read_if_there(&self.at("draft", "targets.json"))?;
         let mut files = Vec::new();
@@ -151,7 +151,7 @@ impl Repository {
             }
             files.push((name.clone(), bytes));
         }
-        Ok(Draft { root, targets, files })
+        Ok(MetadataDraft { root, targets, files })
     }
 
     fn clear_draft(&self) -> Result<(), Fault> {
@@ -165,7 +165,12 @@ impl Repository {
     ///
     /// # Errors
     /// Another file of the same version exists. Then nothing is written, because clients that have it would refuse another.
-    pub fn publish(&self, draft: &Draft, snapshot: &Metadata, timestamp: &Metadata) -> Result<(), Fault> {
+    pub fn publish(
+        &self,
+        draft: &MetadataDraft,
+        snapshot: &Metadata,
+        timestamp: &Metadata,
+    ) -> Result<(), Fault> {
         let mut new = Vec::new();
         for (role, metadata) in
             [("targets", draft.targets.as_ref()), ("snapshot", Some(snapshot)), ("root", draft.root.as_ref())]
@@ -196,10 +201,10 @@ mod tests {
     use super::*;
     use semgate_statement::tuf;
 
-    fn targets(text: &str) -> Draft {
+    fn targets(text: &str) -> MetadataDraft {
         let files = vec![("trust-list.json".to_owned(), text.as_bytes().to_vec())];
         let targets = Some(Metadata::draft(tuf::targets(&files, 1, 2_000_000_000).unwrap()));
-        Draft { root: None, targets, files }
+        MetadataDraft { root: None, targets, files }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What is assumed of formats, held against the validator.
 
+use super::super::automata::Pattern;
 use super::super::budget::Budget;
-use super::super::words::Pattern;
 use super::*;
 use crate::compare::hunt::random::Random;
 
@@ -10,7 +10,8 @@ fn texts() -> Vec<String> {
     let mut random = Random::new(7);
     let mut texts: Vec<String> = SAMPLES.iter().map(|text| (*text).to_owned()).collect();
     for format in FORMATS {
-        texts.extend([1, 10, 40, 120, 253, 300].into_iter().filter_map(|length| long(format, length)));
+        texts
+            .extend([1, 10, 40, 120, 253, 300].into_iter().filter_map(|length| long_example(format, length)));
     }
     texts.extend(
         [
@@ -95,8 +96,8 @@ fn every_text_of_a_format_lies_in_the_pattern_around_it_and_in_the_formats_that_
     let formats = Formats::default();
     let (mut held, texts) = (0, texts());
     for (number, format) in FORMATS.iter().enumerate() {
-        let pattern = around(format).map(|pattern| Pattern::of(pattern, 100_000));
-        let within = inside(format).map(|pattern| Pattern::of(pattern, 100_000));
+        let pattern = superset_pattern(format).map(|pattern| Pattern::of(pattern, 100_000));
+        let within = subset_pattern(format).map(|pattern| Pattern::of(pattern, 100_000));
         for text in &texts {
             let is = formats.holds(number, text).unwrap();
             held += usize::from(is);

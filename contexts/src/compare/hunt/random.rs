@@ -296,9 +296,9 @@ fn changed(schema: &Value, random: &mut Random) -> Value {
     let mut places = Vec::new();
     pointers(&copy, "", &mut places);
     for _ in 0..1 + random.below(2) {
-        let place = random.of(&places);
+        let pointer = random.of(&places);
         let fresh = self::schema(random, 1);
-        let Some(here) = copy.pointer_mut(&place) else { continue };
+        let Some(here) = copy.pointer_mut(&pointer) else { continue };
         let Some(map) = here.as_object_mut() else { continue };
         match random.below(6) {
             0 => {
@@ -333,7 +333,7 @@ fn changed(schema: &Value, random: &mut Random) -> Value {
             4 => {
                 map.insert("title".to_owned(), json!("changed"));
             }
-            _ if place.is_empty() => {}
+            _ if pointer.is_empty() => {}
             _ => *here = json!({ "anyOf": [here.clone(), fresh] }),
         }
     }

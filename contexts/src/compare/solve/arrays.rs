@@ -6,11 +6,11 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::super::formula::{Atom, Formula, Id, Scalar};
-use super::{COPIED_A_STEP, Found, MOST_NESTED, Solver, Ways};
+use super::{Alternatives, COPIED_A_STEP, MOST_NESTED, Solution, Solver};
 
 /// The demands of one branch on an array.
 #[derive(Default)]
-struct Asked {
+struct ArrayConstraints {
     least: u64,
     most: Option<u64>,
     /// Demands on the item at one index.
@@ -28,35 +28,37 @@ struct Asked {
     alike: u64,
 }
 
-impl Asked {
+impl ArrayConstraints {
     fn of(atoms: &[&Atom]) -> Self {
-        let mut asked = Asked::default();
+        let mut constraints = ArrayConstraints::default();
         for atom in atoms {
             match atom {
-                Atom::MinItems(least) => asked.least = asked.least.max(*least),
-                Atom::MaxItems(most) => asked.most = Some(asked.most.map_or(*most, |known| known.min(*most))),
-                Atom::Item(at, is) => asked.at.push((*at, *is)),
-                Atom::HasItem(at, is) => {
-                    asked.at.push((*at, *is));
-                    asked.least = asked.least.max(at + 1);
+                Atom::MinItems(least) => constraints.least = constraints.least.max(*least),
+                Atom::MaxItems(most) => {
+                    constraints.most = Some(constraints.most.map_or(*most, |known| known.min(*most)))
                 }
-                Atom::Items(from, is) => asked.from.push((*from, *is)),
-                Atom::SomeItem(from, is) => asked.some.push((*from, *is)),
-                Atom::AtLeast(count, is) => asked.groups.push((*count, *is)),
-                Atom::AtMost(count, is, is_not) => asked.at_most.push((*count, *is, *is_not)),
-                Atom::Unique(true) => asked.unique = true,
-                Atom::Unique(false) => asked.repeats = true,
+                Atom::Item(at, is) => constraints.at.push((*at, *is)),
+                Atom::HasItem(at, is) => {
+                    constraints.at.push((*at, *is));
+                    constraints.least = constraints.least.max(at + 1);
+                }
+                Atom::Items(from, is) => constraints.from.push((*from, *is)),
+                Atom::SomeItem(from, is) => constraints.some.push((*from, *is)),
+                Atom::AtLeast(count, is) => constraints.groups.push((*count, *is)),
+                Atom::AtMost(count, is, is_not) => constraints.at_most.push((*count, *is, *is_not)),
+                Atom::Unique(true) => constraints.unique = true,
+                Atom::Unique(false) => constraints.repeats = true,
                 _ => {}
             }
         }
-        let at = asked.at.iter().map(|(at, _)| at.saturating_add(1));
-        let from = asked.from.iter().chain(&asked.some).map(|(from, _)| *from);
-        asked.groups =
-            strictest(&asked.groups, |group| group.1, |known, group| known.0 = known.0.max(group.0));
-        asked.at_most =
-            strictest(&asked.at_most, |bound| bound.1, |known, bound| known.0 = known.0.min(bound.0));
-        asked.alike = at.chain(from).max().unwrap_or(0);
-        asked
+        let at = constraints.at.iter().map(|(at, _)| at.saturating_add(1));
+        let from = constraints.from.iter().chain(&constraints.some).map(|(from, _)| *from);
+        constraints.groups =
+            strictest(&constraints.groups, |group| group.1, |known, group| known.0 = known.0.max(group.0));
+        constraints.at_most =
+            strictest(&constraints.at_most, |bound| bound.1, |known, bound| known.0 = known.0.min(bound.0));
+        constraints.alike = at.chain(from).max().unwrap_or(0);
+        constraints
     }
 
     /// The demands that hold of the item at an index in any case.
@@ -74,8 +76,8 @@ const COMPARED_A_STEP: u64 = 32;
 
 /// Steps that a copy of the items takes.
 fn copies(items: &[Vec<Id>]) -> u64 {
-    let asked = items.iter().map(|item| item.len() as u64).sum::<u64>();
-    items.len() as u64 / ITEMS_A_STEP + asked / (4 * ITEMS_A_STEP)
+    let total = items.iter().map(|item| item.len() as u64).sum::<u64>();
+    items.len() as u64 / ITEMS_A_STEP + total / (4 * ITEMS_A_STEP)
 }
 
 /// Bounds of different kinds among which items are dealt out; each choice examines every item.
@@ -85,27 +87,27 @@ const SHARED: usize = 3;
 const COUNTED_OUT: usize = 256;
 
 /// The answer for items that are not written: no search can tell if they differ.
-fn large_and_different(found: Found) -> Found {
-    match found {
-        Found::Described(_) => Found::Unclear("`uniqueItems` of large items".into()),
+fn large_and_different(solution: Solution) -> Solution {
+    match solution {
+        Solution::Described(_) => Solution::Unclear("`uniqueItems` of large items".into()),
         other => other,
     }
 }
 
 /// The strictest of several demands on one kind of item.
-fn strictest<T: Clone>(said: &[T], kind: impl Fn(&T) -> Id, tighten: impl Fn(&mut T, &T)) -> Vec<T> {
-    let mut kept: Vec<T> = Vec::new();
-    for one in said {
-        match kept.iter_mut().find(|known| kind(known) == kind(one)) {
+fn strictest<T: Clone>(constraints: &[T], kind: impl Fn(&T) -> Id, tighten: impl Fn(&mut T, &T)) -> Vec<T> {
+    let mut tightest: Vec<T> = Vec::new();
+    for one in constraints {
+        match tightest.iter_mut().find(|known| kind(known) == kind(one)) {
             Some(known) => tighten(known, one),
-            None => kept.push(one.clone()),
+            None => tightest.push(one.clone()),
         }
     }
-    kept
+    tightest
 }
 
 impl Solver<'_> {
-    pub(super) fn array(&mut self, atoms: &[&Atom]) -> Found {
+    pub(super) fn array(&mut self, atoms: &[&Atom]) -> Solution {
         // bounds of one kind are compared with one another
         let counted =
             atoms.iter().filter(|atom| matches!(atom, Atom::AtLeast(..) | Atom::AtMost(..))).count();
@@ -113,96 +115,101 @@ impl Solver<'_> {
         if let Err(spent) = self.charge((atoms.len() as u64).saturating_add(counted) / COPIED_A_STEP) {
             return spent;
         }
-        let asked = Asked::of(atoms);
-        let grouped = asked.groups.iter().map(|(count, _)| *count).fold(0, u64::saturating_add);
-        let wishes = asked.some.len() as u64 + grouped + if asked.repeats { 2 } else { 0 };
+        let constraints = ArrayConstraints::of(atoms);
+        let grouped = constraints.groups.iter().map(|(count, _)| *count).fold(0, u64::saturating_add);
+        let wishes = constraints.some.len() as u64 + grouped + if constraints.repeats { 2 } else { 0 };
         // each of a group has a place of its own
-        let widest = asked.groups.iter().map(|(count, _)| *count).max().unwrap_or(0);
-        let shortest = asked.least.max(widest);
-        let longest = shortest.max(asked.alike.saturating_add(wishes));
-        if shortest > asked.most.unwrap_or(u64::MAX) || self.too_many(&asked) {
-            return Found::Nothing;
+        let widest = constraints.groups.iter().map(|(count, _)| *count).max().unwrap_or(0);
+        let shortest = constraints.least.max(widest);
+        let longest = shortest.max(constraints.alike.saturating_add(wishes));
+        if shortest > constraints.most.unwrap_or(u64::MAX) || self.too_many(&constraints) {
+            return Solution::Nothing;
         }
         if longest > self.limits.max_size || grouped > self.limits.max_counted {
-            return self.long_array(&asked, wishes);
+            return self.long_array(&constraints, wishes);
         }
-        let mut ways = Ways::default();
+        let mut ways = Alternatives::default();
         let mut lengths: Vec<u64> = (shortest..=longest).collect();
-        if asked.some.is_empty() && asked.groups.is_empty() && !asked.repeats {
+        if constraints.some.is_empty() && constraints.groups.is_empty() && !constraints.repeats {
             lengths.truncate(1);
         }
         for length in lengths {
-            if asked.most.is_some_and(|most| length > most) {
+            if constraints.most.is_some_and(|most| length > most) {
                 break;
             }
-            let looked = (asked.at.len() + asked.from.len()) as u64 / COPIED_A_STEP;
+            let looked = (constraints.at.len() + constraints.from.len()) as u64 / COPIED_A_STEP;
             if let Err(spent) = self.charge(1 + length.saturating_mul(1 + looked)) {
                 return spent;
             }
-            let items: Vec<Vec<Id>> = (0..length).map(|at| asked.item(at)).collect();
-            let found = self.place_groups(&asked, items);
-            if let Some(found) = ways.take(found) {
-                return found;
+            let items: Vec<Vec<Id>> = (0..length).map(|at| constraints.item(at)).collect();
+            let solution = self.assign_groups(&constraints, items);
+            if let Some(solution) = ways.take(solution) {
+                return solution;
             }
         }
         ways.end()
     }
 
     /// An array of more items than a witness may have, where all are alike from some place on: it is described.
-    fn long_array(&mut self, asked: &Asked, wishes: u64) -> Found {
-        let unclear = || Found::Unclear("more items than a witness may have".into());
-        let counted = asked.unique || asked.repeats || !asked.groups.is_empty() || !asked.at_most.is_empty();
-        let short = asked.alike.saturating_add(wishes);
-        if counted || short > self.limits.max_size || short >= asked.least {
+    fn long_array(&mut self, constraints: &ArrayConstraints, wishes: u64) -> Solution {
+        let unclear = || Solution::Unclear("more items than a witness may have".into());
+        let counted = constraints.unique
+            || constraints.repeats
+            || !constraints.groups.is_empty()
+            || !constraints.at_most.is_empty();
+        let short = constraints.alike.saturating_add(wishes);
+        if counted || short > self.limits.max_size || short >= constraints.least {
             return unclear();
         }
-        let behind = self.find(&asked.item(asked.alike));
-        if !behind.is_there() {
-            return behind;
+        let tail = self.find(&constraints.item(constraints.alike));
+        if !tail.is_there() {
+            return tail;
         }
-        let items: Vec<Vec<Id>> = (0..short).map(|at| asked.item(at)).collect();
-        match self.place_groups(asked, items) {
+        let items: Vec<Vec<Id>> = (0..short).map(|at| constraints.item(at)).collect();
+        match self.assign_groups(constraints, items) {
             found if found.is_there() => {
-                Found::described_of(asked.least, |least| format!("an array of {least} items"))
+                Solution::described_of(constraints.least, |least| format!("an array of {least} items"))
             }
             other => other,
         }
     }
 
     /// Returns true if more items must be of a kind than may be. A group counts whole where none of it can be anything else.
-    fn too_many(&mut self, asked: &Asked) -> bool {
-        let everywhere = asked.from.iter().filter(|(from, _)| *from == 0).map(|(_, is)| *is);
+    fn too_many(&mut self, constraints: &ArrayConstraints) -> bool {
+        let everywhere = constraints.from.iter().filter(|(from, _)| *from == 0).map(|(_, is)| *is);
         let everywhere: Vec<Id> = everywhere.collect();
-        asked.groups.iter().any(|(count, is)| {
-            asked.at_most.iter().filter(|(most, ..)| count > most).any(|(_, holds, is_not)| {
+        constraints.groups.iter().any(|(count, is)| {
+            constraints.at_most.iter().filter(|(most, ..)| count > most).any(|(_, holds, is_not)| {
                 let other: Vec<Id> = everywhere.iter().copied().chain([*is, *is_not]).collect();
-                is == holds || matches!(self.find(&other), Found::Nothing)
+                is == holds || matches!(self.find(&other), Solution::Nothing)
             })
         })
     }
 
     /// Chooses the places of items that must be there.
-    fn place_groups(&mut self, asked: &Asked, items: Vec<Vec<Id>>) -> Found {
+    fn assign_groups(&mut self, constraints: &ArrayConstraints, items: Vec<Vec<Id>>) -> Solution {
         let mut wishes: Vec<(u64, Id, Option<usize>)> =
-            asked.some.iter().map(|(from, is)| (*from, *is, None)).collect();
-        for (group, (count, is)) in asked.groups.iter().enumerate() {
+            constraints.some.iter().map(|(from, is)| (*from, *is, None)).collect();
+        for (group, (count, is)) in constraints.groups.iter().enumerate() {
             wishes.extend((0..*count).map(|_| (0, *is, Some(group))));
         }
-        self.place_items(asked, &wishes, items, &[])
+        self.assign_items(constraints, &wishes, items, &[])
     }
 
-    fn place_items(
+    fn assign_items(
         &mut self,
-        asked: &Asked,
+        constraints: &ArrayConstraints,
         wishes: &[(u64, Id, Option<usize>)],
         items: Vec<Vec<Id>>,
         used: &[(usize, usize)],
-    ) -> Found {
+    ) -> Solution {
         if let Err(spent) = self.charge(2 + copies(&items)) {
             return spent;
         }
-        let Some(((from, is, group), rest)) = wishes.split_first() else { return self.repeat(asked, items) };
-        let mut ways = Ways::default();
+        let Some(((from, is, group), rest)) = wishes.split_first() else {
+            return self.repeat(constraints, items);
+        };
+        let mut ways = Alternatives::default();
         let mut seen: HashSet<(Vec<Id>, usize)> = HashSet::new();
         let furthest = wishes.iter().map(|(from, _, _)| *from).max().unwrap_or(0);
         let furthest = usize::try_from(furthest).unwrap_or(usize::MAX);
@@ -211,8 +218,8 @@ impl Solver<'_> {
             .and_then(|group| used.iter().filter(|(known, _)| *known == group).map(|(_, at)| at + 1).max());
         let first = after.unwrap_or(0).max(usize::try_from(*from).unwrap_or(usize::MAX));
         // the rest of the group needs room behind it
-        let behind = rest.iter().filter(|(_, _, other)| group.is_some() && other == group).count();
-        for at in first..items.len().saturating_sub(behind) {
+        let following = rest.iter().filter(|(_, _, other)| group.is_some() && other == group).count();
+        for at in first..items.len().saturating_sub(following) {
             let Some(here) = items.get(at) else { break };
             if let Err(spent) = self.charge(1 + here.len() as u64 / COPIED_A_STEP) {
                 return spent;
@@ -222,14 +229,14 @@ impl Solver<'_> {
             here.dedup();
             // alike places are one choice, unless a group needs the room behind them. A place that a wish demands anyway
             // differs from one that it makes so: the wish binds nothing there
-            let place = (here.clone(), at.min(furthest));
+            let choice = (here.clone(), at.min(furthest));
             here.push(*is);
             here.sort_unstable();
             here.dedup();
-            if group.is_none() && seen.contains(&place) {
+            if group.is_none() && seen.contains(&choice) {
                 continue;
             }
-            seen.insert(place);
+            seen.insert(choice);
             match self.find(&here) {
                 found if found.is_there() => {}
                 other => {
@@ -246,20 +253,20 @@ impl Solver<'_> {
             }
             let used: Vec<(usize, usize)> =
                 used.iter().copied().chain(group.map(|group| (group, at))).collect();
-            let found = self.place_items(asked, rest, items, &used);
-            if let Some(found) = ways.take(found) {
-                return found;
+            let solution = self.assign_items(constraints, rest, items, &used);
+            if let Some(solution) = ways.take(solution) {
+                return solution;
             }
         }
         ways.end()
     }
 
     /// Two equal items, if the branch demands them.
-    fn repeat(&mut self, asked: &Asked, items: Vec<Vec<Id>>) -> Found {
-        if !asked.repeats {
-            return self.limit(asked, items, None);
+    fn repeat(&mut self, constraints: &ArrayConstraints, items: Vec<Vec<Id>>) -> Solution {
+        if !constraints.repeats {
+            return self.limit(constraints, items, None);
         }
-        let mut ways = Ways::default();
+        let mut ways = Alternatives::default();
         for second in 0..items.len() {
             for first in 0..second {
                 let (Some(left), Some(right)) = (items.get(first), items.get(second)) else { continue };
@@ -283,9 +290,9 @@ impl Solver<'_> {
                         slot.clone_from(&both);
                     }
                 }
-                let found = self.limit(asked, items, Some((first, second)));
-                if let Some(found) = ways.take(found) {
-                    return found;
+                let solution = self.limit(constraints, items, Some((first, second)));
+                if let Some(solution) = ways.take(solution) {
+                    return solution;
                 }
             }
         }
@@ -293,10 +300,15 @@ impl Solver<'_> {
     }
 
     /// Keeps the number of items of a kind within its bound, with as few items of that kind as possible.
-    fn limit(&mut self, asked: &Asked, mut items: Vec<Vec<Id>>, equal: Option<(usize, usize)>) -> Found {
-        let mut exact = asked.at_most.len() <= 1 && equal.is_none();
+    fn limit(
+        &mut self,
+        constraints: &ArrayConstraints,
+        mut items: Vec<Vec<Id>>,
+        equal: Option<(usize, usize)>,
+    ) -> Solution {
+        let mut exact = constraints.at_most.len() <= 1 && equal.is_none();
         let asked_for = items.clone();
-        for (most, _, is_not) in &asked.at_most {
+        for (most, _, is_not) in &constraints.at_most {
             let (mut count, mut forced) = (0, 0);
             if let Err(spent) = self.charge(4 * items.len() as u64) {
                 return spent;
@@ -305,17 +317,17 @@ impl Solver<'_> {
                 // of this kind under any form of the other bounds
                 let alone = asked_for.get(at).into_iter().flatten().copied().chain([*is_not]);
                 let alone: Vec<Id> = alone.collect();
-                forced += u64::from(matches!(self.find(&alone), Found::Nothing));
+                forced += u64::from(matches!(self.find(&alone), Solution::Nothing));
                 let mut here = items.get(at).cloned().unwrap_or_default();
                 here.push(*is_not);
                 match self.find(&here) {
-                    Found::Value(_) | Found::Described(_) => {
+                    Solution::Value(_) | Solution::Described(_) => {
                         if let Some(slot) = items.get_mut(at) {
                             *slot = here;
                         }
                     }
-                    Found::Nothing => count += 1,
-                    Found::Unclear(_) => {
+                    Solution::Nothing => count += 1,
+                    Solution::Unclear(_) => {
                         count += 1;
                         exact = false;
                     }
@@ -323,16 +335,16 @@ impl Solver<'_> {
             }
             if count > *most {
                 if exact || forced > *most {
-                    return Found::Nothing;
+                    return Solution::Nothing;
                 }
-                if equal.is_some() || asked.at_most.len() > SHARED {
-                    return Found::Unclear("`contains` beside other rules".into());
+                if equal.is_some() || constraints.at_most.len() > SHARED {
+                    return Solution::Unclear("`contains` beside other rules".into());
                 }
-                let left: Vec<u64> = asked.at_most.iter().map(|(most, ..)| *most).collect();
-                return self.share(asked, asked_for, 0, (left, &mut HashSet::new()));
+                let left: Vec<u64> = constraints.at_most.iter().map(|(most, ..)| *most).collect();
+                return self.share(constraints, asked_for, 0, (left, &mut HashSet::new()));
             }
         }
-        self.write(asked, &items, equal)
+        self.write(constraints, &items, equal)
     }
 
     /// Deals the items out among several bounds, from an index on. Each item is of some of the kinds, as often as `left`
@@ -341,20 +353,20 @@ impl Solver<'_> {
     /// differ. For those, `write` never answers "none" if anything is bounded.
     fn share(
         &mut self,
-        asked: &Asked,
+        constraints: &ArrayConstraints,
         items: Vec<Vec<Id>>,
         at: usize,
         (left, dead): (Vec<u64>, &mut HashSet<(usize, Vec<u64>)>),
-    ) -> Found {
-        let Some(here) = items.get(at).cloned() else { return self.write(asked, &items, None) };
+    ) -> Solution {
+        let Some(here) = items.get(at).cloned() else { return self.write(constraints, &items, None) };
         if dead.contains(&(at, left.clone())) {
-            return Found::Nothing;
+            return Solution::Nothing;
         }
         if self.nested >= MOST_NESTED {
-            return Found::Unclear("choices too deep inside one another".into());
+            return Solution::Unclear("choices too deep inside one another".into());
         }
-        let mut ways = Ways::default();
-        for kinds in 0..1_u32 << asked.at_most.len() {
+        let mut ways = Alternatives::default();
+        for kinds in 0..1_u32 << constraints.at_most.len() {
             if let Err(spent) = self.charge(2 + copies(&items)) {
                 return spent;
             }
@@ -362,7 +374,7 @@ impl Solver<'_> {
             if left.iter().enumerate().any(|(number, left)| may(number) && *left == 0) {
                 continue;
             }
-            let others = asked.at_most.iter().enumerate().filter(|(number, _)| !may(*number));
+            let others = constraints.at_most.iter().enumerate().filter(|(number, _)| !may(*number));
             let item: Vec<Id> = here.iter().copied().chain(others.map(|(_, (.., is_not))| *is_not)).collect();
             match self.find(&item) {
                 found if found.is_there() => {}
@@ -377,10 +389,10 @@ impl Solver<'_> {
                 *slot = item;
             }
             self.nested += 1;
-            let found = self.share(asked, items, at + 1, (left, &mut *dead));
+            let solution = self.share(constraints, items, at + 1, (left, &mut *dead));
             self.nested -= 1;
-            if let Some(found) = ways.take(found) {
-                return found;
+            if let Some(solution) = ways.take(solution) {
+                return solution;
             }
         }
         // an unclear answer here is reported once, and counts for the whole
@@ -388,40 +400,47 @@ impl Solver<'_> {
         ways.end()
     }
 
-    fn write(&mut self, asked: &Asked, items: &[Vec<Id>], equal: Option<(usize, usize)>) -> Found {
+    fn write(
+        &mut self,
+        constraints: &ArrayConstraints,
+        items: &[Vec<Id>],
+        equal: Option<(usize, usize)>,
+    ) -> Solution {
         let mut array: Vec<Value> = Vec::new();
         let mut room = self.limits.max_values;
         let mut described = None;
         for (at, is) in items.iter().enumerate() {
             // each is compared with those before it
-            let compared = if asked.unique { array.len() as u64 / COMPARED_A_STEP } else { 0 };
+            let compared = if constraints.unique { array.len() as u64 / COMPARED_A_STEP } else { 0 };
             if let Err(spent) = self.charge(1 + compared) {
                 return spent;
             }
-            let found = match self.find(is) {
-                Found::Value(value) if asked.unique && array.contains(&value) => self.another(is, &array),
+            let solution = match self.find(is) {
+                Solution::Value(value) if constraints.unique && array.contains(&value) => {
+                    self.another(is, &array)
+                }
                 found => found,
             };
-            match found {
-                Found::Value(value) => match self.copied(&value, &mut room) {
+            match solution {
+                Solution::Value(value) => match self.copied(&value, &mut room) {
                     Ok(value) => array.push(value),
-                    Err(Found::Described(what)) if !asked.unique => {
-                        described.get_or_insert(Found::Described(what));
+                    Err(Solution::Described(what)) if !constraints.unique => {
+                        described.get_or_insert(Solution::Described(what));
                         array.push(Value::Null);
                     }
                     Err(other) => return large_and_different(other),
                 },
-                Found::Described(what) if !asked.unique => {
+                Solution::Described(what) if !constraints.unique => {
                     described.get_or_insert_with(|| what.inside(&at.to_string()));
                     array.push(Value::Null);
                 }
-                Found::Described(what) => return large_and_different(Found::Described(what)),
-                Found::Nothing if asked.unique && at > 0 => {
-                    let narrowed = !asked.at_most.is_empty() || equal.is_some();
+                Solution::Described(what) => return large_and_different(Solution::Described(what)),
+                Solution::Nothing if constraints.unique && at > 0 => {
+                    let narrowed = !constraints.at_most.is_empty() || equal.is_some();
                     return if !narrowed && self.crowded(items) {
-                        Found::Nothing
+                        Solution::Nothing
                     } else {
-                        Found::Unclear("`uniqueItems` beside few possible items".into())
+                        Solution::Unclear("`uniqueItems` beside few possible items".into())
                     };
                 }
                 other => return other,
@@ -436,7 +455,7 @@ impl Solver<'_> {
         {
             *slot = value;
         }
-        Found::Value(Rc::new(Value::Array(array)))
+        Solution::Value(Rc::new(Value::Array(array)))
     }
 
     /// Returns true if there are fewer values than items, which must all differ. It counts the values of one item, where they
@@ -450,18 +469,20 @@ impl Solver<'_> {
         let mut values: Vec<Value> = Vec::new();
         while values.len() < items.len() {
             match self.another(widest, &values) {
-                Found::Value(value) if matches!(*value, Value::Null | Value::Bool(_) | Value::String(_)) => {
+                Solution::Value(value)
+                    if matches!(*value, Value::Null | Value::Bool(_) | Value::String(_)) =>
+                {
                     values.push(Value::clone(&value));
                 }
-                Found::Nothing => return true,
-                Found::Value(_) | Found::Described(_) | Found::Unclear(_) => return false,
+                Solution::Nothing => return true,
+                Solution::Value(_) | Solution::Described(_) | Solution::Unclear(_) => return false,
             }
         }
         false
     }
 
     /// A scalar that differs from those that are there.
-    fn another(&mut self, is: &[Id], there: &[Value]) -> Found {
+    fn another(&mut self, is: &[Id], there: &[Value]) -> Solution {
         if let Err(spent) = self.charge(there.len() as u64 / COPIED_A_STEP) {
             return spent;
         }
@@ -478,8 +499,8 @@ impl Solver<'_> {
         let not = self.reader.arena.add(Formula::Atom(not, false));
         let question: Vec<Id> = is.iter().copied().chain([not]).collect();
         match self.find(&question) {
-            Found::Value(value) if there.contains(&value) => {
-                Found::Unclear("`uniqueItems` of objects or arrays".into())
+            Solution::Value(value) if there.contains(&value) => {
+                Solution::Unclear("`uniqueItems` of objects or arrays".into())
             }
             found => found,
         }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::super::formula::{Atom, Formula, Id, Part, Scope};
-use super::{Found, MOST_NESTED, Rest, Solver, Under, Ways, under};
+use super::{Alternatives, MOST_NESTED, Solution, Solver, Truth, UnevaluatedRest, truth_for};
 use crate::schema::types;
 
 /// One branch: the formulas taken to hold so far, and those still to be split.
@@ -13,7 +13,7 @@ struct Branch {
     taken: HashSet<Id>,
     atoms: Vec<Rc<Formula>>,
     choices: Vec<Rc<Formula>>,
-    rests: Vec<Rest>,
+    rests: Vec<UnevaluatedRest>,
 }
 
 /// Parts of a choice that are looked at within one step: each is a look into two tables.
@@ -39,10 +39,10 @@ fn width(choice: &Formula) -> u64 {
 
 impl Solver<'_> {
     /// A value of one type that fits all of these.
-    pub(super) fn of_type(&mut self, formulas: &[Id], kind: u8) -> Found {
+    pub(super) fn of_type(&mut self, formulas: &[Id], kind: u8) -> Solution {
         let mut branch = Branch::default();
         if !self.take(&mut branch, formulas.to_vec(), kind) {
-            return Found::Nothing;
+            return Solution::Nothing;
         }
         self.explore(branch, kind)
     }
@@ -61,19 +61,19 @@ impl Solver<'_> {
                 return false;
             }
             let formula = self.reader.arena.get(id);
-            match (under(&formula, kind), &*formula) {
-                (Under::True, _) => {}
-                (Under::False, _) => return false,
-                (Under::Open, Formula::And(parts)) => open.extend(parts),
-                (Under::Open, Formula::Or(_)) => branch.choices.push(formula),
-                (Under::Open, Formula::Definition(number, holds)) => {
+            match (truth_for(&formula, kind), &*formula) {
+                (Truth::True, _) => {}
+                (Truth::False, _) => return false,
+                (Truth::Open, Formula::And(parts)) => open.extend(parts),
+                (Truth::Open, Formula::Or(_)) => branch.choices.push(formula),
+                (Truth::Open, Formula::Definition(number, holds)) => {
                     open.push(self.reader.definition(*number, *holds));
                 }
-                (Under::Open, Formula::Unevaluated(vouched, is, all)) => {
+                (Truth::Open, Formula::Unevaluated(vouched, is, all)) => {
                     self.budget.spend(vouched.size());
-                    branch.rests.push(Rest { vouched: (**vouched).clone(), is: *is, all: *all });
+                    branch.rests.push(UnevaluatedRest { vouched: (**vouched).clone(), is: *is, all: *all });
                 }
-                (Under::Open, _) => branch.atoms.push(formula),
+                (Truth::Open, _) => branch.atoms.push(formula),
             }
         }
         true
@@ -94,11 +94,11 @@ impl Solver<'_> {
             if let Formula::And(_) = &*formula {
                 self.budget.spend(width(&formula) / PARTS_A_STEP);
             }
-            match under(&formula, kind) {
-                Under::True => return None,
-                Under::False => {}
-                Under::Open if self.is_out(branch, &formula, kind) => {}
-                Under::Open => left.push(*part),
+            match truth_for(&formula, kind) {
+                Truth::True => return None,
+                Truth::False => {}
+                Truth::Open if self.is_out(branch, &formula, kind) => {}
+                Truth::Open => left.push(*part),
             }
         }
         Some(left)
@@ -108,22 +108,22 @@ impl Solver<'_> {
     fn is_out(&self, branch: &Branch, formula: &Formula, kind: u8) -> bool {
         let Formula::And(parts) = formula else { return false };
         parts.iter().any(|part| {
-            matches!(under(&self.reader.arena.get(*part), kind), Under::False)
+            matches!(truth_for(&self.reader.arena.get(*part), kind), Truth::False)
                 || self.reader.arena.opposite(*part).is_some_and(|other| branch.taken.contains(&other))
         })
     }
 
-    fn explore(&mut self, branch: Branch, kind: u8) -> Found {
+    fn explore(&mut self, branch: Branch, kind: u8) -> Solution {
         if self.nested >= MOST_NESTED {
-            return Found::Unclear("choices too deep inside one another".into());
+            return Solution::Unclear("choices too deep inside one another".into());
         }
         self.nested += 1;
-        let found = self.explore_on(branch, kind);
+        let solution = self.explore_on(branch, kind);
         self.nested -= 1;
-        found
+        solution
     }
 
-    fn explore_on(&mut self, mut branch: Branch, kind: u8) -> Found {
+    fn explore_on(&mut self, mut branch: Branch, kind: u8) -> Solution {
         loop {
             if let Err(spent) = self.charge(1 + branch.choices.len() as u64) {
                 return spent;
@@ -135,7 +135,7 @@ impl Solver<'_> {
                 self.budget.spend(1 + width(&choice) / PARTS_A_STEP);
                 let Some(ways) = self.ways(&branch, &choice, kind) else { continue };
                 match ways.as_slice() {
-                    [] => return Found::Nothing,
+                    [] => return Solution::Nothing,
                     [only] => forced.push(*only),
                     _ => {
                         if narrowest.as_ref().is_none_or(|known| ways.len() < known.len()) {
@@ -148,7 +148,7 @@ impl Solver<'_> {
             branch.choices = choices;
             if !forced.is_empty() {
                 if !self.take(&mut branch, forced, kind) {
-                    return Found::Nothing;
+                    return Solution::Nothing;
                 }
                 continue;
             }
@@ -159,33 +159,33 @@ impl Solver<'_> {
         }
     }
 
-    fn choose(&mut self, branch: &Branch, ways: &[Id], kind: u8) -> Found {
+    fn choose(&mut self, branch: &Branch, ways: &[Id], kind: u8) -> Solution {
         // a branch that contradicts itself already is not split further
         if kind == types::OBJECT
             && branch.choices.len() > 1
-            && matches!(self.decide(kind, &branch.atoms), Found::Nothing)
+            && matches!(self.decide(kind, &branch.atoms), Solution::Nothing)
         {
-            return Found::Nothing;
+            return Solution::Nothing;
         }
-        let mut tried = Ways::default();
-        for way in ways {
+        let mut tried = Alternatives::default();
+        for choice in ways {
             if let Err(spent) = self.charge(branch.size()) {
                 return spent;
             }
             let mut branch = branch.clone();
-            if !self.take(&mut branch, vec![*way], kind) {
+            if !self.take(&mut branch, vec![*choice], kind) {
                 continue;
             }
-            let found = self.explore(branch, kind);
-            if let Some(found) = tried.take(found) {
-                return found;
+            let solution = self.explore(branch, kind);
+            if let Some(solution) = tried.take(solution) {
+                return solution;
             }
         }
         tried.end()
     }
 
     /// Decides a branch whose only open choices are the parts that vouch for members.
-    fn settle(&mut self, mut branch: Branch, kind: u8) -> Found {
+    fn settle(&mut self, mut branch: Branch, kind: u8) -> Solution {
         let Some(mut rest) = branch.rests.pop() else { return self.decide(kind, &branch.atoms) };
         while let Some(part) = rest.vouched.parts.pop() {
             if let Err(spent) = self.charge(1 + part.vouched.size()) {
@@ -199,7 +199,7 @@ impl Solver<'_> {
         let scope = Scope { within: None, names: rest.vouched.names, patterns: rest.vouched.patterns };
         match (rest.vouched.all, rest.all) {
             (true, true) => {}
-            (true, false) => return Found::Nothing,
+            (true, false) => return Solution::Nothing,
             (false, true) => branch.atoms.push(Rc::new(Formula::Atom(Atom::Every(scope, rest.is), true))),
             (false, false) => {
                 branch.atoms.push(Rc::new(Formula::Atom(Atom::SomeMember(scope, rest.is), false)))
@@ -209,7 +209,7 @@ impl Solver<'_> {
     }
 
     /// Returns true if it is already known if a part holds.
-    fn is_settled(&self, branch: &Branch, part: &Part, rest: &mut Rest) -> bool {
+    fn is_settled(&self, branch: &Branch, part: &Part, rest: &mut UnevaluatedRest) -> bool {
         if branch.taken.contains(&part.holds) {
             rest.vouched.take(part.vouched.clone());
             return true;
@@ -217,8 +217,8 @@ impl Solver<'_> {
         branch.taken.contains(&part.fails)
     }
 
-    fn split(&mut self, branch: &Branch, rest: Rest, part: Part, kind: u8) -> Found {
-        let mut tried = Ways::default();
+    fn split(&mut self, branch: &Branch, rest: UnevaluatedRest, part: Part, kind: u8) -> Solution {
+        let mut tried = Alternatives::default();
         for holds in [true, false] {
             if let Err(spent) = self.charge(8 + branch.size() + rest.vouched.size() + part.vouched.size()) {
                 return spent;
@@ -234,12 +234,12 @@ impl Solver<'_> {
             if !self.take(&mut branch, vec![taken], kind) {
                 continue;
             }
-            if matches!(self.decide(kind, &branch.atoms), Found::Nothing) {
+            if matches!(self.decide(kind, &branch.atoms), Solution::Nothing) {
                 continue;
             }
-            let found = self.explore(branch, kind);
-            if let Some(found) = tried.take(found) {
-                return found;
+            let solution = self.explore(branch, kind);
+            if let Some(solution) = tried.take(solution) {
+                return solution;
             }
         }
         tried.end()

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::super::formula::{Atom, Formula, Id, Scalar, Scope};
-use super::{COPIED_A_STEP, Found, Solver, Why};
+use super::{COPIED_A_STEP, Reason, Solution, Solver};
 
 /// A set of names by the patterns that they match or do not match.
 pub(super) type Region = Vec<(usize, bool)>;
@@ -21,8 +21,8 @@ impl Solver<'_> {
             return Some(false);
         }
         let mut unclear = false;
-        let asked = scope.within.iter().map(|number| (*number, true));
-        for (number, wanted) in asked.chain(scope.patterns.iter().map(|number| (*number, false))) {
+        let required = scope.within.iter().map(|number| (*number, true));
+        for (number, wanted) in required.chain(scope.patterns.iter().map(|number| (*number, false))) {
             match self.matches(number, name) {
                 Some(found) if found != wanted => return Some(false),
                 Some(_) => {}
@@ -60,15 +60,15 @@ impl Solver<'_> {
     }
 
     /// A name of a region that fits the formulas and is not in `not`: a string value.
-    pub(super) fn fresh_name(&mut self, region: &Region, names: &[Id], not: &BTreeSet<&str>) -> Found {
+    pub(super) fn fresh_name(&mut self, region: &Region, names: &[Id], not: &BTreeSet<&str>) -> Solution {
         match self.any_name(region, names, not) {
             // a name has to be written
-            Found::Described(_) => Found::Unclear("a name longer than a witness may have".into()),
+            Solution::Described(_) => Solution::Unclear("a name longer than a witness may have".into()),
             found => found,
         }
     }
 
-    fn any_name(&mut self, region: &Region, names: &[Id], not: &BTreeSet<&str>) -> Found {
+    fn any_name(&mut self, region: &Region, names: &[Id], not: &BTreeSet<&str>) -> Solution {
         if let Err(spent) = self.charge(not.len() as u64 / COPIED_A_STEP) {
             return spent;
         }
@@ -79,20 +79,20 @@ impl Solver<'_> {
             return self.friendly_name(&atoms, &not);
         }
         let not = not.iter().map(|name| Scalar::Text((*name).to_owned())).collect();
-        let mut asked: Vec<Id> = names.to_vec();
+        let mut formulas: Vec<Id> = names.to_vec();
         for atom in atoms.into_iter().chain([Atom::NotIn(Rc::new(not))]) {
-            asked.push(self.reader.arena.add(Formula::Atom(atom, false)));
+            formulas.push(self.reader.arena.add(Formula::Atom(atom, false)));
         }
         let string = Atom::Types(crate::schema::types::STRING);
-        asked.push(self.reader.arena.add(Formula::Atom(string, false)));
-        self.find(&asked)
+        formulas.push(self.reader.arena.add(Formula::Atom(string, false)));
+        self.find(&formulas)
     }
 
     /// The name `other`, if it fits: people read the names in witnesses.
-    fn friendly_name(&mut self, atoms: &[&Atom], not: &[&str]) -> Found {
+    fn friendly_name(&mut self, atoms: &[&Atom], not: &[&str]) -> Solution {
         for name in ["other", "another", "x_other"] {
             if !not.contains(&name) && atoms.iter().all(|atom| self.text_fits(atom, name) == Some(true)) {
-                return Found::Value(Rc::new(Value::String(name.to_owned())));
+                return Solution::Value(Rc::new(Value::String(name.to_owned())));
             }
         }
         self.text(atoms, not)
@@ -100,6 +100,6 @@ impl Solver<'_> {
 }
 
 /// The text of a string value.
-pub(super) fn text(value: &Value) -> Result<&str, Why> {
+pub(super) fn text(value: &Value) -> Result<&str, Reason> {
     value.as_str().ok_or_else(|| "a name that is no string".into())
 }

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::super::decimal::Decimal;
 use super::super::formula::{Atom, Scalar};
-use super::scalars::Seen;
-use super::{COPIED_A_STEP, Found, Solver};
+use super::scalars::ExactNumber;
+use super::{COPIED_A_STEP, Solution, Solver};
 use crate::json::MAX_INTEGER;
 use crate::schema::types;
 
@@ -55,19 +55,21 @@ impl Window {
 }
 
 impl Solver<'_> {
-    pub(super) fn number(&mut self, atoms: &[&Atom]) -> Found {
+    pub(super) fn number(&mut self, atoms: &[&Atom]) -> Solution {
         let window = Window::of(atoms);
         if window.is_empty() {
-            return Found::Nothing;
+            return Solution::Nothing;
         }
-        let Ok(grid) = grid(atoms) else { return Found::Unclear("`multipleOf` of too many digits".into()) };
+        let Ok(grid) = grid(atoms) else {
+            return Solution::Unclear("`multipleOf` of too many digits".into());
+        };
         let off = |step: &Decimal| grid.is_some_and(|grid| grid.is_multiple_of(*step));
         if atoms.iter().any(|atom| match atom {
             Atom::NotMultiple(step) => off(step),
             Atom::Types(mask) => mask & types::INTEGER == 0 && off(&Decimal::ONE),
             _ => false,
         }) {
-            return Found::Nothing;
+            return Solution::Nothing;
         }
         if let Some(values) = listed(atoms) {
             return self.among(&values, grid, atoms);
@@ -79,48 +81,48 @@ impl Solver<'_> {
         }
     }
 
-    fn try_number(&mut self, text: &str, atoms: &[&Atom]) -> Option<Found> {
+    fn try_number(&mut self, text: &str, atoms: &[&Atom]) -> Option<Solution> {
         if !self.budget.spend(TRY + atoms.len() as u64 / COPIED_A_STEP) {
             return Some(self.spent());
         }
         let value: Value = serde_json::from_str(text).ok()?;
-        let seen = Seen::of(&value)?;
+        let seen = ExactNumber::of(&value)?;
         let value = if value.is_f64() && seen.double.fract() == 0.0 {
             Value::from(seen.double as i64)
         } else {
             value
         };
-        atoms.iter().all(|atom| seen.fits(atom)).then(|| Found::Value(Rc::new(value)))
+        atoms.iter().all(|atom| seen.fits(atom)).then(|| Solution::Value(Rc::new(value)))
     }
 
     /// One of a few doubles. Several decimals may be one double; the validator treats them as equal unless a grid tells them
     /// apart.
-    fn among(&mut self, values: &[f64], grid: Option<Decimal>, atoms: &[&Atom]) -> Found {
+    fn among(&mut self, values: &[f64], grid: Option<Decimal>, atoms: &[&Atom]) -> Solution {
         if let Err(spent) = self.charge(values.len() as u64 * (TRY + atoms.len() as u64 / COPIED_A_STEP)) {
             return spent;
         }
         let values: Vec<f64> = values.iter().copied().filter(|value| by_double(*value, atoms)).collect();
         for value in &values {
             let text = text_of(*value);
-            if let Some(found) = self.try_number(&text, atoms) {
-                return found;
+            if let Some(solution) = self.try_number(&text, atoms) {
+                return solution;
             }
         }
         if values.is_empty() {
-            return Found::Nothing;
+            return Solution::Nothing;
         }
         match grid {
             // a grid of at most 15 digits has one point for each double
-            Some(grid) if values.iter().all(|value| is_coarse(grid, *value)) => Found::Nothing,
+            Some(grid) if values.iter().all(|value| is_coarse(grid, *value)) => Solution::Nothing,
             None if !atoms.iter().any(|atom| matches!(atom, Atom::NotMultiple(_) | Atom::Types(_))) => {
-                Found::Nothing
+                Solution::Nothing
             }
-            _ => Found::Unclear("decimals that one double cannot tell apart".into()),
+            _ => Solution::Unclear("decimals that one double cannot tell apart".into()),
         }
     }
 
-    fn on_grid(&mut self, least: f64, most: f64, grid: Decimal, atoms: &[&Atom]) -> Found {
-        let too_fine = || Found::Unclear("`multipleOf` too fine for its bounds".into());
+    fn on_grid(&mut self, least: f64, most: f64, grid: Decimal, atoms: &[&Atom]) -> Solution {
+        let too_fine = || Solution::Unclear("`multipleOf` too fine for its bounds".into());
         let (Some(first), Some(last)) = (grid.below(least), grid.above(most)) else { return too_fine() };
         let near_zero = 0.clamp(first, last);
         let mut order: Vec<i128> = Vec::new();
@@ -138,16 +140,16 @@ impl Solver<'_> {
         let mut lost = false;
         for k in order {
             let Some(text) = grid.times(k) else { return too_fine() };
-            if let Some(found) = self.try_number(&text, atoms) {
-                return found;
+            if let Some(solution) = self.try_number(&text, atoms) {
+                return solution;
             }
             lost |= !is_coarse(grid, grid_point(&text));
         }
-        if tried == count && !lost { Found::Nothing } else { too_fine() }
+        if tried == count && !lost { Solution::Nothing } else { too_fine() }
     }
 
     /// No grid: some numbers with few digits, and some with more, which another grid excludes.
-    fn dense(&mut self, window: &Window, atoms: &[&Atom]) -> Found {
+    fn dense(&mut self, window: &Window, atoms: &[&Atom]) -> Solution {
         let (least, most) = (window.least, window.most);
         let width = most - least;
         let mut tries = vec![0.0, 1.0, 0.5, least, most, least + 1.0, most - 1.0, least + 0.5, most - 0.5];
@@ -161,12 +163,12 @@ impl Solver<'_> {
         tries.extend([least.next_up(), most.next_down()]);
         for value in tries {
             for value in [value, rounded(value, 4), rounded(value, 2), value.floor(), value.ceil()] {
-                if let Some(found) = self.try_number(&text_of(value), atoms) {
-                    return found;
+                if let Some(solution) = self.try_number(&text_of(value), atoms) {
+                    return solution;
                 }
             }
         }
-        Found::Unclear("numbers between two bounds that leave little room".into())
+        Solution::Unclear("numbers between two bounds that leave little room".into())
     }
 }
 
@@ -202,7 +204,7 @@ fn listed(atoms: &[&Atom]) -> Option<Vec<f64>> {
 
 /// Returns true if a double passes all atoms that are decided by doubles.
 fn by_double(value: f64, atoms: &[&Atom]) -> bool {
-    Seen::of(&Value::from(value)).is_some_and(|seen| {
+    ExactNumber::of(&Value::from(value)).is_some_and(|seen| {
         let by_double = atoms
             .iter()
             .filter(|atom| matches!(atom, Atom::In(_) | Atom::NotIn(_) | Atom::Least(..) | Atom::Most(..)));

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::super::decimal::Decimal;
 use super::super::formula::{Atom, Bound, Formula, Id, Scalar};
-use super::{CHARACTERS_A_STEP, Found, Solver};
+use super::{CHARACTERS_A_STEP, Solution, Solver};
 use crate::json::Number;
 use crate::schema::{FORMATS, is_refused, types};
 
@@ -27,19 +27,19 @@ pub(super) fn has_of(values: &BTreeSet<Scalar>, kind: u8) -> bool {
 
 /// A number of a message as the validator sees it: by its double and by its digits.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
+pub(super) struct ExactNumber {
     pub(super) double: f64,
     digits: u64,
     exponent: i16,
 }
 
-impl Seen {
+impl ExactNumber {
     /// Reads a number; none if no message can hold it, or if it would change on its way through a double.
-    pub(super) fn of(value: &Value) -> Option<Seen> {
+    pub(super) fn of(value: &Value) -> Option<ExactNumber> {
         let text = value.to_string();
         let number = Number::parse(&text).ok()?;
         let (digits, exponent) = number.significand();
-        Some(Seen { double: number.as_f64(), digits, exponent })
+        Some(ExactNumber { double: number.as_f64(), digits, exponent })
     }
 
     fn is_multiple(&self, step: Decimal) -> bool {
@@ -67,17 +67,17 @@ impl Seen {
 }
 
 impl Solver<'_> {
-    pub(super) fn null(&mut self, atoms: &[&Atom]) -> Found {
+    pub(super) fn null(&mut self, atoms: &[&Atom]) -> Solution {
         self.one_of_few(atoms, &[(Scalar::Null, Value::Null)])
     }
 
-    pub(super) fn boolean(&mut self, atoms: &[&Atom]) -> Found {
+    pub(super) fn boolean(&mut self, atoms: &[&Atom]) -> Solution {
         let values = [true, false].map(|value| (Scalar::Bool(value), Value::Bool(value)));
         self.one_of_few(atoms, &values)
     }
 
     #[expect(clippy::unused_self, reason = "one of a family of methods")]
-    fn one_of_few(&mut self, atoms: &[&Atom], values: &[(Scalar, Value)]) -> Found {
+    fn one_of_few(&mut self, atoms: &[&Atom], values: &[(Scalar, Value)]) -> Solution {
         let fits = |scalar: &Scalar| {
             atoms.iter().all(|atom| match atom {
                 Atom::In(values) => values.contains(scalar),
@@ -85,8 +85,8 @@ impl Solver<'_> {
                 _ => true,
             })
         };
-        let found = values.iter().find(|(scalar, _)| fits(scalar));
-        found.map_or(Found::Nothing, |(_, value)| Found::Value(Rc::new(value.clone())))
+        let matching = values.iter().find(|(scalar, _)| fits(scalar));
+        matching.map_or(Solution::Nothing, |(_, value)| Solution::Value(Rc::new(value.clone())))
     }
 
     /// Returns true if a text fits an atom; none if this cannot be decided.

@@ -5,21 +5,21 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use super::super::automata::{self, Pattern, TextAnswer, TextConstraints};
 use super::super::formats::{self, SAMPLES};
 use super::super::formula::{Atom, Scalar};
-use super::super::words::{self, Pattern, Wanted, Words};
-use super::{COPIED_A_STEP, Found, Solver};
+use super::{COPIED_A_STEP, Solution, Solver};
 
 /// Texts of an automaton that are asked for a format.
 const TEXTS_TRIED: usize = 64;
 
 impl Solver<'_> {
-    pub(super) fn string(&mut self, atoms: &[&Atom]) -> Found {
+    pub(super) fn string(&mut self, atoms: &[&Atom]) -> Solution {
         self.text(atoms, &[])
     }
 
     /// A text that fits all atoms and is not in `not`.
-    pub(super) fn text(&mut self, atoms: &[&Atom], not: &[&str]) -> Found {
+    pub(super) fn text(&mut self, atoms: &[&Atom], not: &[&str]) -> Solution {
         if let Some(values) =
             atoms.iter().find_map(|atom| if let Atom::In(values) = atom { Some(values) } else { None })
         {
@@ -34,7 +34,7 @@ impl Solver<'_> {
             .filter_map(|atom| if let Atom::Format(number, is) = atom { Some((*number, *is)) } else { None })
             .collect();
         if contradict(&formats) {
-            return Found::Nothing;
+            return Solution::Nothing;
         }
         let mut not: Vec<&str> = not.to_vec();
         for atom in atoms {
@@ -48,20 +48,20 @@ impl Solver<'_> {
                 }));
             }
         }
-        if let Some(found) = self.long(atoms) {
-            return found;
+        if let Some(solution) = self.long(atoms) {
+            return solution;
         }
         if formats.is_empty() {
             return match self.words(atoms, &[], &not, (1, false)) {
-                Ok(texts) => texts.into_iter().next().map_or(Found::Nothing, given),
-                Err(why) => Found::Unclear(why.into()),
+                Ok(texts) => texts.into_iter().next().map_or(Solution::Nothing, given),
+                Err(why) => Solution::Unclear(why.into()),
             };
         }
         self.formatted(atoms, &formats, &not)
     }
 
     /// A text that is longer than a witness may be, where nothing but its length and free text is asked for: it is described.
-    fn long(&self, atoms: &[&Atom]) -> Option<Found> {
+    fn long(&self, atoms: &[&Atom]) -> Option<Solution> {
         let (least, most) = lengths(atoms);
         let by_length = atoms.iter().all(|atom| {
             matches!(
@@ -74,10 +74,10 @@ impl Solver<'_> {
         let possible = least <= most && by_length && !(plain(true) && plain(false));
         // of so many texts, at most a few are excluded
         (least > self.limits.max_size && possible)
-            .then(|| Found::described_of(least, |least| format!("a text of {least} characters")))
+            .then(|| Solution::described_of(least, |least| format!("a text of {least} characters")))
     }
 
-    fn listed<'t>(&mut self, texts: impl Iterator<Item = &'t str>, atoms: &[&Atom]) -> Found {
+    fn listed<'t>(&mut self, texts: impl Iterator<Item = &'t str>, atoms: &[&Atom]) -> Solution {
         let mut unclear = false;
         for text in texts {
             if let Err(spent) = self.charge(atoms.len() as u64) {
@@ -89,7 +89,7 @@ impl Solver<'_> {
             }
             unclear |= !fits.contains(&Some(false));
         }
-        if unclear { Found::Unclear("a pattern that is not followed".into()) } else { Found::Nothing }
+        if unclear { Solution::Unclear("a pattern that is not followed".into()) } else { Solution::Nothing }
     }
 
     /// Texts by the automata, with the patterns around formats; with `common`, those that most texts of a format match.
@@ -100,21 +100,21 @@ impl Solver<'_> {
         not: &[&str],
         (count, common): (usize, bool),
     ) -> Result<Vec<String>, &'static str> {
-        let mut around = Vec::new();
+        let mut supersets = Vec::new();
         for (number, is) in formats {
             let name = Self::format(*number);
             let pattern = match (*is, common) {
-                (true, false) | (false, true) => formats::around(name),
+                (true, false) | (false, true) => formats::superset_pattern(name),
                 (true, true) => formats::common(name),
-                (false, false) => formats::inside(name),
+                (false, false) => formats::subset_pattern(name),
             };
-            around.extend(pattern.map(|pattern| (self.reader.own_pattern(pattern), *is)));
+            supersets.extend(pattern.map(|pattern| (self.reader.own_pattern(pattern), *is)));
         }
-        let mut wanted = Wanted { not: not.to_vec(), ..Wanted::default() };
+        let mut wanted = TextConstraints { not: not.to_vec(), ..TextConstraints::default() };
         let longest =
             formats.iter().filter(|(_, is)| *is).filter_map(|(n, _)| formats::longest(Self::format(*n)));
         wanted.most = longest.min();
-        let mut numbers: Vec<(usize, bool)> = around;
+        let mut numbers: Vec<(usize, bool)> = supersets;
         for atom in atoms {
             match atom {
                 Atom::MinLength(least) => wanted.least = wanted.least.max(*least),
@@ -142,14 +142,14 @@ impl Solver<'_> {
         let patterns =
             numbers.iter().filter_map(|(number, found)| Some((self.reader.patterns.get(*number)?, *found)));
         wanted.patterns = patterns.collect::<Vec<(&Pattern, bool)>>();
-        match words::find(&wanted, count, &self.budget) {
-            Words::Some(texts) => Ok(texts),
-            Words::None => Ok(Vec::new()),
-            Words::Unclear(why) => Err(why),
+        match automata::find(&wanted, count, &self.budget) {
+            TextAnswer::Some(texts) => Ok(texts),
+            TextAnswer::None => Ok(Vec::new()),
+            TextAnswer::Unclear(why) => Err(why),
         }
     }
 
-    fn formatted(&mut self, atoms: &[&Atom], formats: &[(usize, bool)], not: &[&str]) -> Found {
+    fn formatted(&mut self, atoms: &[&Atom], formats: &[(usize, bool)], not: &[&str]) -> Solution {
         let mut tries: Vec<String> = SAMPLES.iter().map(|text| (*text).to_owned()).collect();
         let bound = |pick: &dyn Fn(&Atom) -> Option<u64>| {
             atoms.iter().filter_map(|atom| pick(atom)).max().unwrap_or(0)
@@ -161,7 +161,7 @@ impl Solver<'_> {
                 formats
                     .iter()
                     .filter(|(_, is)| *is)
-                    .filter_map(|(number, _)| formats::long(Self::format(*number), least)),
+                    .filter_map(|(number, _)| formats::long_example(Self::format(*number), least)),
             );
         }
         let fits = |solver: &mut Self, text: &str| {
@@ -174,17 +174,17 @@ impl Solver<'_> {
         for common in [false, true] {
             match self.words(atoms, formats, not, (TEXTS_TRIED, common)) {
                 // no text around the formats means none at all; no common text means nothing
-                Ok(texts) if texts.is_empty() && !common => return Found::Nothing,
+                Ok(texts) if texts.is_empty() && !common => return Solution::Nothing,
                 Ok(texts) => {
                     if let Some(text) = texts.into_iter().find(|text| fits(self, text)) {
                         return given(text);
                     }
                 }
-                Err(why) => return Found::Unclear(why.into()),
+                Err(why) => return Solution::Unclear(why.into()),
             }
         }
         let names: Vec<&str> = formats.iter().map(|(number, _)| Self::format(*number)).collect();
-        Found::Unclear(format!("`format` {} beside other rules", names.join(", ")).into())
+        Solution::Unclear(format!("`format` {} beside other rules", names.join(", ")).into())
     }
 }
 
@@ -197,8 +197,8 @@ fn lengths(atoms: &[&Atom]) -> (u64, u64) {
     })
 }
 
-fn given(text: String) -> Found {
-    Found::Value(Rc::new(Value::String(text)))
+fn given(text: String) -> Solution {
+    Solution::Value(Rc::new(Value::String(text)))
 }
 
 /// Returns true if a text would have to have a format and also lack it, or a format around it.

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::super::pattern::words;
+use super::super::pattern::literal_texts;
 use super::*;
 use crate::compare::hunt::open_names::excused;
 use crate::compare::hunt::random::{Random, documents, value_for};
@@ -54,7 +54,7 @@ impl<'d> Naive<'d> {
         for (map, firm) in looks {
             names.extend(keys(map, "properties").into_iter().map(|name| (name, *firm)));
             for pattern in keys(map, "patternProperties") {
-                names.extend(words(&pattern).into_iter().map(|name| (name, (*firm).max(1))));
+                names.extend(literal_texts(&pattern).into_iter().map(|name| (name, (*firm).max(1))));
             }
             let mut asked = [keys(map, "dependentRequired"), keys(map, "dependentSchemas")].concat();
             let lists = list(map, "dependentRequired").into_iter().chain(map.get("required"));
@@ -115,7 +115,7 @@ impl<'d> Naive<'d> {
             for (pattern, schema) in
                 map.get("patternProperties").and_then(Value::as_object).into_iter().flatten()
             {
-                let words = words(pattern);
+                let words = literal_texts(pattern);
                 let fits = words.iter().any(|word| word == name);
                 listed |= fits;
                 if fits || words.is_empty() {
@@ -215,7 +215,7 @@ fn casing(document: &Value, limits: &SchemaLimits) -> Result<Casing, SchemaFault
     let section = |name: &str| document.get(name).and_then(Value::as_object).unwrap_or(&empty);
     let codes = BTreeMap::new();
     let source = Source::new(section("$defs"), section("concepts"), &codes);
-    Places::new(&source, limits).read(&document["concepts"]["c"])
+    CasingReader::new(&source, limits).read(&document["concepts"]["c"])
 }
 
 #[test]
@@ -223,14 +223,14 @@ fn a_schema_that_leads_back_to_itself_ends_and_one_without_names_has_no_places()
     let tree = json!({ "concepts": { "c": { "$ref": "#/$defs/n" } }, "$defs": { "n": { "type": "object",
         "properties": { "amount": { "type": "integer" }, "n": { "$ref": "#/$defs/n" } }, "additionalProperties": true } } });
     let tree = casing(&tree, &SchemaLimits::default()).unwrap();
-    assert_eq!(tree.places.len(), 3, "the concept, the definition, the amount");
+    assert_eq!(tree.nodes.len(), 3, "the concept, the definition, the amount");
     let open = json!({ "concepts": { "c": { "type": "object", "additionalProperties": true } } });
-    assert_eq!(casing(&open, &SchemaLimits::default()).unwrap().places, []);
+    assert_eq!(casing(&open, &SchemaLimits::default()).unwrap().nodes, []);
     // a place that bounds its members stays, for the comparison
     let map = json!({ "concepts": { "c": { "type": "object", "additionalProperties": { "type": "object", "additionalProperties": true } } } });
     let map = casing(&map, &SchemaLimits::default()).unwrap();
-    assert!(map.places.iter().all(|place| !place.leads_to_names()));
-    assert_eq!(map.places.iter().map(Place::is_open).collect::<Vec<_>>(), [false, true]);
+    assert!(map.nodes.iter().all(|place| !place.leads_to_names()));
+    assert_eq!(map.nodes.iter().map(CasingNode::is_open).collect::<Vec<_>>(), [false, true]);
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn a_pattern_that_spells_out_whole_names_declares_them() {
         ("(?m)^a$", vec![]),
         ("^[a-z]$|^b", vec![]),
     ] {
-        assert_eq!(words(pattern), names, "{pattern}");
+        assert_eq!(literal_texts(pattern), names, "{pattern}");
     }
 }
 

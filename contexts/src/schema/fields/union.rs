@@ -87,10 +87,11 @@ pub(super) fn add(own: &mut Members, unions: Vec<Vec<Members>>) {
     for branches in unions.into_iter().filter(|branches| !branches.is_empty()) {
         let names: BTreeSet<String> = branches.iter().flat_map(|branch| branch.keys().cloned()).collect();
         for name in names {
-            let said: Vec<Field> = branches.iter().filter_map(|branch| branch.get(&name).cloned()).collect();
-            let everywhere = said.len() == branches.len();
-            let required = everywhere && said.iter().all(|field| field.required);
-            let Some(kind) = said.into_iter().map(|field| field.kind).reduce(join) else { continue };
+            let fields: Vec<Field> =
+                branches.iter().filter_map(|branch| branch.get(&name).cloned()).collect();
+            let everywhere = fields.len() == branches.len();
+            let required = everywhere && fields.iter().all(|field| field.required);
+            let Some(kind) = fields.into_iter().map(|field| field.kind).reduce(join) else { continue };
             if everywhere {
                 both_fields(&mut wholly, name, Field { kind, required });
             } else if let Some(other) = partly.remove(&name) {

@@ -56,7 +56,7 @@ fn a_revoked_agent_is_refused_also_after_a_restart_and_a_forged_or_older_list_ch
         let roots = roots.clone().with_crls(Arc::clone(&lists.store));
         verify_chain(&chain, &roots, Usage::Agent, NOW).map(drop)
     };
-    let takes = |lists: &mut Lists, list: &[u8]| lists.offer(list, NOW).map(CrlTaken::is_newer);
+    let takes = |lists: &mut Lists, list: &[u8]| lists.offer(list, NOW).map(CrlOutcome::is_newer);
     let mut lists = start();
     assert_eq!(takes(&mut lists, &world.list(1, &[])), Err(CrlFault::Issuer), "its issuer is not known yet");
     assert!(!lists.set_issuers(None, &world.tls.chain().to_pem(), NOW));
@@ -77,7 +77,7 @@ fn a_revoked_agent_is_refused_also_after_a_restart_and_a_forged_or_older_list_ch
     assert_eq!(judged(&again), Err(ChainFault::Revoked));
     // other roots: nothing of it counts, until the roots are those again
     assert!(again.set_issuers(Some(World::new().roots()), "", NOW));
-    assert_eq!(again.store.now().len(), 0);
+    assert_eq!(again.store.current().len(), 0);
     assert_eq!(judged(&again), Err(ChainFault::RevocationUnknown));
     again.set_issuers(Some(world.roots()), &world.tls.chain().to_pem(), NOW);
     assert_eq!(takes(&mut again, &world.list(1, &[])), Ok(false));
@@ -118,7 +118,7 @@ fn a_start_by_a_clock_that_is_wrong_or_without_issuers_forgets_no_list_and_no_ol
         let mut wrong = start(at);
         assert_eq!(names(), before, "at {at}");
         wrong.set_issuers(None, &pem, at);
-        assert!(!wrong.offer(&first, at).is_ok_and(CrlTaken::is_newer), "at {at}");
+        assert!(!wrong.offer(&first, at).is_ok_and(CrlOutcome::is_newer), "at {at}");
         assert_eq!(names(), before, "at {at}");
         if at == NOW - 5 {
             assert_eq!(judged(&wrong, at), Err(ChainFault::RevocationUnknown), "the list begins later");
@@ -126,7 +126,7 @@ fn a_start_by_a_clock_that_is_wrong_or_without_issuers_forgets_no_list_and_no_ol
         // the clock is set right, in this run or by the next start
         for mut right in [wrong, start(NOW)] {
             right.set_issuers(Some(roots.clone()), &pem, NOW);
-            assert_eq!(right.offer(&first, NOW), Ok(CrlTaken::Known), "after {at}");
+            assert_eq!(right.offer(&first, NOW), Ok(CrlOutcome::Known), "after {at}");
             assert_eq!(judged(&right, NOW), Err(ChainFault::Revoked), "after {at}");
         }
     }

@@ -283,11 +283,11 @@ impl Task {
         let memory = self.follower.memory();
         let before = self.exchange.memory(&self.name);
         self.exchange.remembers(&self.name, memory);
-        if memory.whole && before.is_some_and(|before| !before.whole && before.fault.is_some()) {
+        if memory.complete && before.is_some_and(|before| !before.complete && before.fault.is_some()) {
             tracing::info!(authority = self.name, "all that was accepted is on disk again");
         }
         for (name, holds) in
-            [("semgate_memory_whole", memory.whole), ("semgate_memory_reserve", memory.reserve)]
+            [("semgate_memory_whole", memory.complete), ("semgate_memory_reserve", memory.reserve)]
         {
             let labels = [("authority", self.name.clone())];
             self.publisher.metrics.gauge(name, &labels).set(f64::from(u8::from(holds)));

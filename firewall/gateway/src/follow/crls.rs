@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use semgate_certs::{ChainLimits, CrlFault, CrlTaken, MAX_CRL_BYTES};
+use semgate_certs::{ChainLimits, CrlFault, CrlOutcome, MAX_CRL_BYTES};
 use semgate_statement::Answer;
 use semgate_statement::follower::Request;
 
@@ -116,15 +116,15 @@ async fn take(
     });
     let (taken, etag, lists) = done.await.ok()?;
     let outcome = match taken {
-        Ok(CrlTaken::Newer(_)) => "taken",
-        Ok(CrlTaken::Known | CrlTaken::Early) => "known",
+        Ok(CrlOutcome::Newer(_)) => "taken",
+        Ok(CrlOutcome::Known | CrlOutcome::Early) => "known",
         Err(CrlFault::Issuer | CrlFault::Signature) => "unverified",
         Err(CrlFault::Full) => "full",
         Err(_) => "malformed",
     };
     tags.remove(path);
     // a list that is not valid yet is requested until it is
-    let held = matches!(taken, Ok(CrlTaken::Newer(_) | CrlTaken::Known));
+    let held = matches!(taken, Ok(CrlOutcome::Newer(_) | CrlOutcome::Known));
     if let Some(etag) = etag.filter(|etag| held && etag.len() <= MAX_ETAG_BYTES) {
         tags.insert(path.to_owned(), etag);
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use semgate_contexts::json::{self, Limits};
-use semgate_statement::MemoryState;
+use semgate_statement::PersistenceState;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
@@ -25,7 +25,7 @@ pub(crate) struct Offered {
 struct Place {
     accepted: Option<String>,
     split: bool,
-    memory: Option<MemoryState>,
+    memory: Option<PersistenceState>,
     offered: Vec<Offered>,
     bell: Arc<Notify>,
 }
@@ -66,14 +66,14 @@ impl Exchange {
     }
 
     /// Takes the state of the memory on disk of this authority's follower.
-    pub(super) fn remembers(&self, authority: &str, memory: MemoryState) {
+    pub(super) fn remembers(&self, authority: &str, memory: PersistenceState) {
         if let Some(place) = self.places().get_mut(authority) {
             place.memory = Some(memory);
         }
     }
 
     /// The state of the memory on disk of this authority's follower.
-    pub(crate) fn memory(&self, authority: &str) -> Option<MemoryState> {
+    pub(crate) fn memory(&self, authority: &str) -> Option<PersistenceState> {
         self.places().get(authority).and_then(|place| place.memory)
     }
 

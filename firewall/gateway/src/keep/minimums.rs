@@ -53,7 +53,7 @@ impl MinimumsKeeper {
         let told = words.clone();
         // a full queue loses the line, as the module documentation describes
         let journal = move |stated: &Stated| drop(told.try_send(Word::Line(Box::new(stated.clone()))));
-        let _ = sessions.minimums.tell(Box::new(journal));
+        let _ = sessions.minimums.set_journal(Box::new(journal));
         let (sessions, path) = (Arc::clone(sessions), path.clone());
         let thread = std::thread::Builder::new()
             .name("semgate-minimums".to_owned())

@@ -11,8 +11,8 @@ use semgate_inspect::{
     Arrived, Code, Delivered, Direction, Facts, HeaderClaims, Peer, Permit, Refusal, Sent,
 };
 use semgate_message::Call;
-use semgate_negotiation::offered::Shrunk;
-use semgate_negotiation::{Answered, Asked, Endpoint, HandshakeFault};
+use semgate_negotiation::last_offers::ShrunkOffer;
+use semgate_negotiation::{Endpoint, HandshakeFault, HandshakeReply, HandshakeRequest};
 
 use super::{NotRecorded, Stopped, Way};
 use crate::answer::Answer;
@@ -68,7 +68,7 @@ impl Way<'_> {
         &self,
         peer: &Peer,
         materials: &Materials,
-        ask: impl FnOnce(&Asked<'_>) -> Result<T, HandshakeFault>,
+        ask: impl FnOnce(&HandshakeRequest<'_>) -> Result<T, HandshakeFault>,
     ) -> Result<T, Refusal> {
         let lane = self.lane;
         let shared = &*lane.shared;
@@ -77,7 +77,7 @@ impl Way<'_> {
             Refusal::new(Code::SenderMismatch, "the peer of this connection has no spiffe id")
         })?;
         let answering = generation.answering(&lane.route, peer.id(), now);
-        let asked = Asked {
+        let asked = HandshakeRequest {
             peer: &id,
             route: &lane.route.name,
             answering: &answering,
@@ -91,14 +91,14 @@ impl Way<'_> {
     }
 
     /// Warns that a missing former version may have been removed in transit.
-    pub(super) fn alarm(&self, peer: &Peer, shrunk: &[Shrunk]) {
+    pub(super) fn alarm(&self, peer: &Peer, shrunk: &[ShrunkOffer]) {
         for shrunk in shrunk {
             tracing::warn!(decision = %self.decision, peer = peer.id(), ?shrunk, "a peer offers less than it did");
         }
     }
 
     /// Records both messages before the answer goes out. The answer's record states the choice.
-    fn recorded(&self, sent: &Sent, answered: &Answered) -> Result<(), Stopped> {
+    fn recorded(&self, sent: &Sent, answered: &HandshakeReply) -> Result<(), Stopped> {
         let facts = Facts {
             performative: Some(Performative::Agree),
             context: Some(answered.urn.to_string()),

@@ -11,7 +11,7 @@ use semgate_contexts::json;
 use semgate_inspect::offer::handshake_hint;
 use semgate_inspect::{Code, Delivered, Direction, Facts, Peer, Permit, Refusal, refused_reply};
 use semgate_message::Call;
-use semgate_negotiation::{Answered, Appointed, Locking, Passing, Relay, Taken};
+use semgate_negotiation::{Appointed, AwaitingSelect, HandshakeReply, Relay, RelayedLock, RelayedMessage};
 
 use super::handshake::no_key;
 use super::{NotRecorded, Stopped, Way, stopped_reply};
@@ -43,8 +43,8 @@ const SAID: [Code; 8] = [
 
 /// A handshake on its way to the agent.
 enum Onward {
-    Hello(Box<Passing>),
-    Lock(Box<Locking>),
+    Hello(Box<AwaitingSelect>),
+    Lock(Box<RelayedLock>),
 }
 
 /// Pause after a failed request for an agent's keys. Callers without permissions can cause such requests, so a hanging agent
@@ -71,7 +71,7 @@ impl Way<'_> {
         if let Some(refusal) = refused_behind(returned.head.status, &returned.body) {
             if refusal.code() == Code::LockMismatch {
                 // its key may have changed
-                relay.forget(unix_now());
+                relay.forget_appointment(unix_now());
             }
             return Err(back(refusal));
         }
@@ -97,9 +97,9 @@ impl Way<'_> {
         materials: &Materials,
         relay: &Relay,
     ) -> Result<(Onward, Option<Bytes>), Refusal> {
-        let greeting = match self.asked(peer, materials, |asked| relay.take(body, asked))? {
-            Taken::Lock(locking) => return Ok((Onward::Lock(locking), None)),
-            Taken::Hello(greeting) => greeting,
+        let greeting = match self.asked(peer, materials, |asked| relay.receive(body, asked))? {
+            RelayedMessage::Lock(locking) => return Ok((Onward::Lock(locking), None)),
+            RelayedMessage::Hello(greeting) => greeting,
         };
         self.alarm(peer, greeting.shrunk());
         let offered = greeting.offers().iter().map(|offer| &offer.urn);
@@ -108,7 +108,8 @@ impl Way<'_> {
             true => Some(self.appointed(materials, relay).await?),
             false => None,
         };
-        let pass = self.asked(peer, materials, |asked| relay.pass(greeting, appointed.as_deref(), asked));
+        let pass =
+            self.asked(peer, materials, |asked| relay.pass_hello(greeting, appointed.as_deref(), asked));
         let (passing, anew) = pass?;
         Ok((Onward::Hello(Box::new(passing)), anew.map(Bytes::from)))
     }
@@ -121,11 +122,11 @@ impl Way<'_> {
     ) -> Result<Arc<Appointed>, Refusal> {
         let lane = self.lane;
         let sessions = &lane.shared.sessions;
-        if let Some(known) = relay.known(sessions, unix_now()) {
+        if let Some(known) = relay.current_appointment(sessions, unix_now()) {
             return Ok(known);
         }
         let mut in_vain = lane.handshakes.in_vain.lock().await;
-        if let Some(known) = relay.known(sessions, unix_now()) {
+        if let Some(known) = relay.current_appointment(sessions, unix_now()) {
             return Ok(known);
         }
         if in_vain.is_some_and(|last| last.elapsed() < ASKED_AGAIN) {
@@ -140,7 +141,7 @@ impl Way<'_> {
     async fn appoint(&self, materials: &Materials, relay: &Relay) -> Result<Arc<Appointed>, Refusal> {
         let lane = self.lane;
         let sessions = &lane.shared.sessions;
-        let question = relay.question(sessions, &SystemRandom::new(), unix_now())?.ok_or_else(no_key)?;
+        let question = relay.key_question(sessions, &SystemRandom::new(), unix_now())?.ok_or_else(no_key)?;
         let lease = lane.pool.lease().await.map_err(|fault| reasons::unreachable(&fault))?;
         let request = lane.handshakes.behind.own_question(KEY_PATH, Bytes::from(question));
         let asked = forward::exchange(&lane.pool, lease, request, &lane.shared.limits, Allowed::ALWAYS);
@@ -150,7 +151,9 @@ impl Way<'_> {
             return Err(not_appointed(format!("status {}", head.status.as_u16())));
         }
         let trust = lane.handshakes.trust(materials);
-        relay.appointed(&body, sessions, &trust, unix_now()).map_err(|fault| not_appointed(fault.to_string()))
+        relay
+            .take_appointment(&body, sessions, &trust, unix_now())
+            .map_err(|fault| not_appointed(fault.to_string()))
     }
 
     /// Spends the permit on the handshake for the agent, and reads the answer.
@@ -203,7 +206,7 @@ impl Way<'_> {
     }
 
     /// Records the answer with its choice, and returns it.
-    fn replied(&self, said: Facts, answered: Answered) -> Result<Answer, Stopped> {
+    fn replied(&self, said: Facts, answered: HandshakeReply) -> Result<Answer, Stopped> {
         let facts = Facts { context: Some(answered.urn.to_string()), digest: Some(answered.digest), ..said };
         if self.record(Outcome::Allowed, facts.clone()).is_err() {
             return Err(stopped_reply(no_audit(Delivered::Yes), facts));

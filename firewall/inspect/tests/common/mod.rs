@@ -70,7 +70,7 @@ pub fn world(name: &str) -> Generation {
             let digest = authority.replay.published(&urn).unwrap().digest;
             let other = authority.replay.published(&MemoryAuthority::urn("payment:v1.1")).unwrap().digest;
             let poison = authority.documents[&other].clone();
-            authority.lie(&format!("/v1/contexts/by-digest/{digest}"), poison);
+            authority.serve_instead(&format!("/v1/contexts/by-digest/{digest}"), poison);
             let mut follower = semgate_statement::Follower::without_memory(authority.config());
             let _ = authority.follow(&mut follower);
             return generation_with(follower.view(), &shipped, &[]);

@@ -8,8 +8,8 @@ use semgate_certs::{
 use semgate_contexts::{Performative, Prefix};
 use semgate_inspect::{Generation, InspectLimits, Inspector, Route};
 use semgate_negotiation::{
-    Asked, Endpoint, FleetSecret, HandshakeFault, Identity, Kind, LockKeys, Minimum, Opening, Session,
-    Sessions, Trust, initiator::Greeted, read_message, write_message,
+    Endpoint, FleetSecret, HandshakeFault, HandshakeRequest, Identity, InitiatorConfig, Kind, LockKeys,
+    Minimum, Session, Sessions, Trust, initiator::HelloSent, read_message, write_message,
 };
 use semgate_statement::SigningIdentity;
 use std::sync::Arc;
@@ -68,11 +68,11 @@ impl Stage {
         minimums: Vec<Minimum>,
     ) -> Result<Session, HandshakeFault> {
         let (a, prefix) = (self.agents.identity(name), Prefix::default());
-        let endpoint = Endpoint::new(self.agents.identity("wholesaler-1")).in_place();
+        let endpoint = Endpoint::new(self.agents.identity("wholesaler-1")).standing_in();
         let generation = self.inspector.generation();
         let answering = generation.answering(&self.route, a.id().as_str(), NOW.unix);
         let trust = Trust { roots: &self.agents.roots, prefix: &prefix };
-        let asked = Asked {
+        let asked = HandshakeRequest {
             peer: a.id(),
             route: &self.route.name,
             answering: &answering,
@@ -88,13 +88,17 @@ impl Stage {
             let digest = view.loaded(&urn).unwrap().digest;
             semgate_negotiation::Offer { urn, digest, features: semgate_negotiation::Features::none() }
         });
-        let opening =
-            Opening { to: endpoint.id().clone(), contexts: contexts.collect(), minimums, seal_to: None };
+        let opening = InitiatorConfig {
+            to: endpoint.id().clone(),
+            contexts: contexts.collect(),
+            minimums,
+            seal_to: None,
+        };
         let say = |kind, carried: &_| {
             let parties = (a.id(), endpoint.id());
             write_message(kind, carried, Performative::Request, parties, SNL, "m-1").unwrap()
         };
-        let (greeted, hello) = Greeted::hello(opening, &a, &self.agents.random, NOW.unix)?;
+        let (greeted, hello) = HelloSent::hello(opening, &a, &self.agents.random, NOW.unix)?;
         let select = endpoint.answer(&say(Kind::Hello, &hello), &asked)?;
         let chosen = greeted.select(&read_message(&select.body, SNL)?.carried, &trust, NOW.unix)?;
         let (closing, lock) = chosen.lock(&a, 300, &self.agents.random, NOW.unix)?;

@@ -24,7 +24,7 @@ fn keys() -> LockKeys {
     LockKeys::new(vec![FleetSecret::new(&[7; 32]).unwrap()])
 }
 
-struct Asked {
+struct LockCase {
     lock: String,
     initiator: String,
     responder: String,
@@ -35,10 +35,10 @@ struct Asked {
     now: u64,
 }
 
-impl Asked {
-    fn of(granted: &Granted) -> Asked {
+impl LockCase {
+    fn of(granted: &Granted) -> LockCase {
         let agreement = agreement();
-        Asked {
+        LockCase {
             lock: granted.lock.clone(),
             initiator: A.to_owned(),
             responder: B.to_owned(),
@@ -61,7 +61,7 @@ impl Asked {
             digest: &self.digest,
             now: self.now,
         };
-        keys.held(&question).map(|held| held.expires_at())
+        keys.verify(&question).map(|held| held.expires_at())
     }
 }
 
@@ -77,7 +77,7 @@ fn a_lock_holds_until_its_end_in_every_gateway_of_the_fleet() {
     assert!(granted.lock.bytes().all(|b| b.is_ascii_graphic() && !b"\"\\<>".contains(&b)));
     // another process with the same secret, and no memory of anything
     let elsewhere = keys();
-    let mut asked = Asked::of(&granted);
+    let mut asked = LockCase::of(&granted);
     assert_eq!(asked.ask(&elsewhere), Ok(NOW + 3_600));
     asked.now = NOW + 3_599;
     assert_eq!(asked.ask(&elsewhere), Ok(NOW + 3_600));
@@ -88,10 +88,10 @@ fn a_lock_holds_until_its_end_in_every_gateway_of_the_fleet() {
 #[test]
 fn a_lock_of_another_pair_is_refused() {
     let keys = keys();
-    let mut asked = Asked::of(&granted(&keys));
+    let mut asked = LockCase::of(&granted(&keys));
     asked.initiator = "spiffe://semgate.test/agent/public-webapp-3".to_owned();
     assert_eq!(asked.ask(&keys), Err(LockFault::Tag));
-    let mut asked = Asked::of(&granted(&keys));
+    let mut asked = LockCase::of(&granted(&keys));
     asked.responder = "spiffe://semgate.test/agent/wholesaler-2".to_owned();
     assert_eq!(asked.ask(&keys), Err(LockFault::Tag));
 }
@@ -99,7 +99,7 @@ fn a_lock_of_another_pair_is_refused() {
 #[test]
 fn a_lock_with_the_roles_swapped_is_refused() {
     let keys = keys();
-    let mut asked = Asked::of(&granted(&keys));
+    let mut asked = LockCase::of(&granted(&keys));
     std::mem::swap(&mut asked.initiator, &mut asked.responder);
     assert_eq!(asked.ask(&keys), Err(LockFault::Tag));
 }
@@ -108,7 +108,7 @@ fn a_lock_with_the_roles_swapped_is_refused() {
 fn a_lock_on_another_route_or_of_another_authority_or_context_is_refused() {
     let keys = keys();
     let granted = granted(&keys);
-    type Change = fn(&mut Asked);
+    type Change = fn(&mut LockCase);
     let changes: &[Change] = &[
         |asked| asked.route = "refunds".to_owned(),
         |asked| asked.authority = "other.test".to_owned(),
@@ -121,7 +121,7 @@ fn a_lock_on_another_route_or_of_another_authority_or_context_is_refused() {
         },
     ];
     for change in changes {
-        let mut asked = Asked::of(&granted);
+        let mut asked = LockCase::of(&granted);
         change(&mut asked);
         assert_eq!(asked.ask(&keys), Err(LockFault::Tag));
     }
@@ -130,7 +130,7 @@ fn a_lock_on_another_route_or_of_another_authority_or_context_is_refused() {
 #[test]
 fn tampered_features_minimums_transcript_or_expiry_are_refused() {
     let keys = keys();
-    let asked = Asked::of(&granted(&keys));
+    let asked = LockCase::of(&granted(&keys));
     let honest = LockText::parse(&asked.lock).unwrap();
     type Change = fn(&mut Agreement);
     let changes: &[Change] = &[
@@ -143,26 +143,26 @@ fn tampered_features_minimums_transcript_or_expiry_are_refused() {
         change(&mut other);
         assert_ne!(other.session(), honest.session, "each is bound by the lock");
         let forged = LockText { session: other.session(), ..LockText::parse(&asked.lock).unwrap() };
-        let asked = Asked { lock: forged.to_string(), ..Asked::of(&granted(&keys)) };
+        let asked = LockCase { lock: forged.to_string(), ..LockCase::of(&granted(&keys)) };
         assert_eq!(asked.ask(&keys), Err(LockFault::Tag));
     }
     let longer = LockText { expires_at: honest.expires_at + 1, ..LockText::parse(&asked.lock).unwrap() };
-    let asked = Asked { lock: longer.to_string(), ..asked };
+    let asked = LockCase { lock: longer.to_string(), ..asked };
     assert_eq!(asked.ask(&keys), Err(LockFault::Tag));
 }
 
 #[test]
 fn an_unknown_key_and_an_epoch_that_is_over_are_refused() {
     let other = LockKeys::new(vec![FleetSecret::new(&[8; 32]).unwrap()]);
-    let asked = Asked::of(&granted(&keys()));
+    let asked = LockCase::of(&granted(&keys()));
     assert_eq!(asked.ask(&other), Err(LockFault::UnknownKey));
     assert_eq!(asked.ask(&LockKeys::none()), Err(LockFault::NoKeys));
     for (days, expected) in [(0, Ok(())), (1, Err(LockFault::Expired)), (2, Err(LockFault::Epoch))] {
-        let asked = Asked { now: NOW + days * EPOCH_SECONDS, ..Asked::of(&granted(&keys())) };
+        let asked = LockCase { now: NOW + days * EPOCH_SECONDS, ..LockCase::of(&granted(&keys())) };
         assert_eq!(asked.ask(&keys()).map(drop), expected, "{days}");
     }
     let ahead = LockText { epoch: NOW / EPOCH_SECONDS + 1, ..LockText::parse(&asked.lock).unwrap() };
-    let asked = Asked { lock: ahead.to_string(), ..asked };
+    let asked = LockCase { lock: ahead.to_string(), ..asked };
     assert_eq!(asked.ask(&keys()), Err(LockFault::Epoch));
 }
 
@@ -174,14 +174,14 @@ fn a_lock_lives_across_the_change_of_epochs() {
     let granted = keys.grant(&long, ROUTE, AUTHORITY, early).unwrap();
     assert_eq!(granted.expires_at, early + MAX_LOCK_SECONDS, "no lock lives longer");
     for now in [early - CLOCK_SKEW_SECONDS, early, early + 1, early + MAX_LOCK_SECONDS - 1] {
-        let asked = Asked { now, ..Asked::of(&granted) };
+        let asked = LockCase { now, ..LockCase::of(&granted) };
         assert_eq!(asked.ask(&keys), Ok(granted.expires_at), "{now}");
     }
     // by a gateway that is in the next epoch already
     let ahead = keys.grant(&agreement(), ROUTE, AUTHORITY, early + 1).unwrap_err();
     assert_eq!(ahead, LockFault::Expired, "the agreement of the test ends before");
     let granted = keys.grant(&long, ROUTE, AUTHORITY, early + 1).unwrap();
-    assert_eq!(Asked { now: early, ..Asked::of(&granted) }.ask(&keys).map(drop), Ok(()));
+    assert_eq!(LockCase { now: early, ..LockCase::of(&granted) }.ask(&keys).map(drop), Ok(()));
 }
 
 #[test]
@@ -191,10 +191,10 @@ fn a_fleet_changes_its_secret_without_ending_its_sessions() {
         "CAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAg\nBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc\n",
     );
     let both = LockKeys::new(both.unwrap());
-    assert_eq!(Asked::of(&old).ask(&both).map(drop), Ok(()));
+    assert_eq!(LockCase::of(&old).ask(&both).map(drop), Ok(()));
     let new = granted(&both);
-    assert_eq!(Asked::of(&new).ask(&both).map(drop), Ok(()));
-    assert_eq!(Asked::of(&new).ask(&keys()), Err(LockFault::UnknownKey));
+    assert_eq!(LockCase::of(&new).ask(&both).map(drop), Ok(()));
+    assert_eq!(LockCase::of(&new).ask(&keys()), Err(LockFault::UnknownKey));
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn texts_that_are_no_locks_are_refused_by_their_form() {
         "v1.".repeat(100),
     ];
     for text in texts {
-        let asked = Asked { lock: text.clone(), ..Asked::of(&granted(&keys)) };
+        let asked = LockCase { lock: text.clone(), ..LockCase::of(&granted(&keys)) };
         assert_eq!(asked.ask(&keys), Err(LockFault::Form), "{text}");
     }
 }
@@ -282,7 +282,7 @@ proptest! {
         bytes[at] = byte;
         let lock = String::from_utf8(bytes).unwrap();
         prop_assume!(lock != granted.lock);
-        let asked = Asked { lock, ..Asked::of(&granted) };
+        let asked = LockCase { lock, ..LockCase::of(&granted) };
         prop_assert!(asked.ask(&keys).is_err());
     }
 

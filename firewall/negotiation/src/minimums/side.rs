@@ -13,18 +13,18 @@ pub(super) struct Side {
 }
 
 impl Side {
-    /// The valid minimums after the statement `said`. The later statement replaces the earlier one, in whatever order their
+    /// The valid minimums after the statement `stated`. The later statement replaces the earlier one, in whatever order their
     /// handshakes end, since an initiator can hold back its LOCK. Two statements of one second have no known order, and
-    /// neither has one from a clock that was ahead. Then the higher minimum of each line holds, from the second of `said` on.
+    /// neither has one from a clock that was ahead. Then the higher minimum of each line holds, from the second of `stated` on.
     ///
     /// # Errors
     /// [`HandshakeFault::Busy`] if these would exceed the lines kept of one end: none is left out.
-    pub(super) fn after(&self, said: Self, now: u64) -> Result<Self, HandshakeFault> {
+    pub(super) fn merged_with(&self, stated: Self, now: u64) -> Result<Self, HandshakeFault> {
         let ahead = self.stated_at > now.saturating_add(CLOCK_SKEW_SECONDS);
-        if !ahead && self.stated_at != said.stated_at {
-            return Ok(if self.stated_at < said.stated_at { said } else { self.clone() });
+        if !ahead && self.stated_at != stated.stated_at {
+            return Ok(if self.stated_at < stated.stated_at { stated } else { self.clone() });
         }
-        let mut both = said.minimums.to_vec();
+        let mut both = stated.minimums.to_vec();
         for one in &*self.minimums {
             match both.iter_mut().find(|other| other.line.folds_with(&one.line)) {
                 Some(other) => other.min = other.min.max(one.min),
@@ -34,6 +34,6 @@ impl Side {
         if both.len() > MAX_MINIMUMS {
             return Err(HandshakeFault::Busy);
         }
-        Ok(Self { minimums: both.into(), ..said })
+        Ok(Self { minimums: both.into(), ..stated })
     }
 }

@@ -26,7 +26,7 @@ fn agreed(initiator: (&str, Vec<Minimum>, u64), responder: (&str, Vec<Minimum>, 
 }
 
 fn learn(minimums: &PairMinimums, agreement: &Agreement) -> Result<(), HandshakeFault> {
-    minimums.learn(agreement, Floors::default(), NOW)
+    minimums.record(agreement, Floors::default(), NOW)
 }
 
 fn payment(minimums: &PairMinimums, a: &str, b: &str) -> [Option<Version>; 2] {
@@ -98,7 +98,7 @@ fn f0_39_attack_a_choice_of_before_is_locked_below_a_minimum_or_floor_of_now() {
     assert_eq!(minimums.admits(&early, Floors::default(), NOW), below);
     assert_eq!(minimums.stated_by(A, B), [], "nothing is learnt of what is refused");
     let (_, floors) = floor_of_authority("payment", "v3.0");
-    assert_eq!(PairMinimums::new().learn(&early, floors, NOW), below);
+    assert_eq!(PairMinimums::new().record(&early, floors, NOW), below);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_statement_that_a_clock_ahead_let_in_does_not_stand_against_later_ones() {
     let of = |min: &str| vec![minimum("payment", min)];
     let year = 31_536_000;
     let ahead = agreed((A, of("v1.0"), NOW + year), (B, vec![], None));
-    minimums.learn(&ahead, Floors::default(), NOW + year).unwrap();
+    minimums.record(&ahead, Floors::default(), NOW + year).unwrap();
     // its clock is right again: the stricter of both first, then what is stated next
     learn(&minimums, &agreed((A, of("v2.0"), NOW), (B, vec![], None))).unwrap();
     assert_eq!(payment(&minimums, A, B), [v(2, 0), None]);

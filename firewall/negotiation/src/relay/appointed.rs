@@ -2,14 +2,14 @@
 
 use super::Relay;
 use crate::HandshakeFault;
-use crate::carry::signed;
 use crate::endpoint::written;
 use crate::limits::{APPOINTED_AT_LEAST_SECONDS, APPOINTED_SECONDS, MAX_MESSAGE_BYTES};
 use crate::member::{Members, read};
-use crate::said::GatewayKey;
+use crate::payloads::GatewayKey;
 use crate::seal::PeerKey;
 use crate::sessions::Sessions;
 use crate::signed::Trust;
+use crate::wire::signed;
 use semgate_certs::SecureRandom;
 use semgate_contexts::Digest;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -45,7 +45,7 @@ impl Relay {
     ///
     /// # Errors
     /// [`HandshakeFault::Key`].
-    pub fn question(
+    pub fn key_question(
         &self,
         sessions: &Sessions,
         random: &dyn SecureRandom,
@@ -63,7 +63,7 @@ impl Relay {
     /// # Errors
     /// [`HandshakeFault::SenderMismatch`] for statements of another party; [`HandshakeFault::UnknownSealingKey`] for another
     /// key than the one shown, or if the agent's own is the same; those of [`PeerKey::stated`].
-    pub fn appointed(
+    pub fn take_appointment(
         &self,
         body: &[u8],
         sessions: &Sessions,
@@ -85,24 +85,24 @@ impl Relay {
         let until = now.saturating_add(APPOINTED_SECONDS).min(ours.until()).min(agent.until());
         let statement = written(&statement).to_string().into_bytes();
         let appointed = Arc::new(Appointed { statement, ours: ours.id(), agent, since: now, until });
-        let mut kept = self.appointment.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *kept = Some(Arc::clone(&appointed));
+        let mut slot = self.appointment.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *slot = Some(Arc::clone(&appointed));
         Ok(appointed)
     }
 
     /// The agent's last statement, while it holds and the gateway's key is the same.
-    pub fn known(&self, sessions: &Sessions, now: u64) -> Option<Arc<Appointed>> {
-        let kept = self.appointment.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    pub fn current_appointment(&self, sessions: &Sessions, now: u64) -> Option<Arc<Appointed>> {
+        let current = self.appointment.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let keys = sessions.locks.sealing_keys(&self.agent, now);
-        kept.filter(|kept| kept.until > now && keys.first().is_some_and(|key| key.id() == kept.ours))
+        current.filter(|kept| kept.until > now && keys.first().is_some_and(|key| key.id() == kept.ours))
     }
 
     /// Notes that the agent refused a sealed message. It may have another key by now, and is asked again. That happens at
     /// most every [`APPOINTED_AT_LEAST_SECONDS`], since a caller may cause the refusal.
-    pub fn forget(&self, now: u64) {
-        let mut kept = self.appointment.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.as_ref().is_some_and(|kept| now >= kept.since.saturating_add(APPOINTED_AT_LEAST_SECONDS)) {
-            *kept = None;
+    pub fn forget_appointment(&self, now: u64) {
+        let mut slot = self.appointment.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if slot.as_ref().is_some_and(|kept| now >= kept.since.saturating_add(APPOINTED_AT_LEAST_SECONDS)) {
+            *slot = None;
         }
     }
 }

@@ -3,8 +3,8 @@
 mod attacks;
 
 use super::*;
-use crate::initiator::{Closing, Greeted};
-use crate::said::Said;
+use crate::initiator::{HelloSent, LockSent};
+use crate::payloads::Payload;
 use crate::seal::PeerKey;
 use crate::testing::*;
 use crate::*;
@@ -24,8 +24,8 @@ struct Stage {
     own: Sessions,
     now: u64,
     /// What the gateway and the agent behind can speak.
-    here: Answering,
-    behind: Answering,
+    here: ResponderConfig,
+    agent_config: ResponderConfig,
 }
 
 fn sessions(byte: u8) -> Sessions {
@@ -35,10 +35,10 @@ fn sessions(byte: u8) -> Sessions {
 fn stage() -> Stage {
     let world = World::new();
     let relay = Relay::new(world.server(G), spiffe(B)).unwrap();
-    let agent = Endpoint::new(world.agent(B)).behind(vec![spiffe(G)]);
-    let (here, behind) = (answering(&ALL), answering(&ALL));
+    let agent = Endpoint::new(world.agent(B)).with_gateways(vec![spiffe(G)]);
+    let (here, agent_config) = (answering(&ALL), answering(&ALL));
     let a = world.agent(A);
-    Stage { a, relay, gateway: sessions(7), agent, own: sessions(8), now: NOW, here, behind, world }
+    Stage { a, relay, gateway: sessions(7), agent, own: sessions(8), now: NOW, here, agent_config, world }
 }
 
 fn code<T: std::fmt::Debug>(outcome: Result<T, HandshakeFault>) -> (HandshakeFault, &'static str) {
@@ -47,13 +47,13 @@ fn code<T: std::fmt::Debug>(outcome: Result<T, HandshakeFault>) -> (HandshakeFau
 }
 
 impl Stage {
-    fn asked<'a>(
+    fn request<'a>(
         &'a self,
         peer: &'a SpiffeId,
         sessions: &'a Sessions,
-        answering: &'a Answering,
-    ) -> Asked<'a> {
-        Asked {
+        answering: &'a ResponderConfig,
+    ) -> HandshakeRequest<'a> {
+        HandshakeRequest {
             peer,
             route: "orders",
             answering,
@@ -66,15 +66,15 @@ impl Stage {
     }
 
     /// At the gateway.
-    fn at(&self) -> Asked<'_> {
-        self.asked(self.a.id(), &self.gateway, &self.here)
+    fn at(&self) -> HandshakeRequest<'_> {
+        self.request(self.a.id(), &self.gateway, &self.here)
     }
 
     fn appoint(&self) -> Arc<Appointed> {
         let random = &self.world.random;
-        let question = self.relay.question(&self.gateway, random, NOW).unwrap().unwrap();
+        let question = self.relay.key_question(&self.gateway, random, NOW).unwrap().unwrap();
         let answer = self.agent.appoint(&question, &self.world.trust(), &self.own, random, NOW).unwrap();
-        self.relay.appointed(&answer, &self.gateway, &self.world.trust(), NOW).unwrap()
+        self.relay.take_appointment(&answer, &self.gateway, &self.world.trust(), NOW).unwrap()
     }
 
     /// The key that a caller takes from what the gateway hands out.
@@ -82,7 +82,7 @@ impl Stage {
         let text = appointed.statement();
         let json = crate::member::read(text, 1 << 16).unwrap();
         let members = crate::member::Members::of(&json, "key", &["jws", "x5c"], &[]).unwrap();
-        PeerKey::stated(&crate::carry::signed(&members).unwrap(), &self.world.trust(), NOW).unwrap()
+        PeerKey::stated(&crate::wire::signed(&members).unwrap(), &self.world.trust(), NOW).unwrap()
     }
 
     fn say(&self, kind: Kind, carried: &Carried) -> Vec<u8> {
@@ -90,16 +90,16 @@ impl Stage {
         write_message(kind, carried, Performative::Request, parties, CONTEXT, "m-1").unwrap()
     }
 
-    fn greet(&self, offers: &[&str], seal_to: Option<PeerKey>) -> (Greeted, Vec<u8>) {
-        let open = Opening { seal_to, ..opening(offers) };
-        let (greeted, hello) = Greeted::hello(open, &self.a, &self.world.random, NOW).unwrap();
+    fn greet(&self, offers: &[&str], seal_to: Option<PeerKey>) -> (HelloSent, Vec<u8>) {
+        let open = InitiatorConfig { seal_to, ..opening(offers) };
+        let (greeted, hello) = HelloSent::hello(open, &self.a, &self.world.random, NOW).unwrap();
         (greeted, self.say(Kind::Hello, &hello))
     }
 
-    fn greeting(&self, body: &[u8]) -> Result<Box<Greeting>, HandshakeFault> {
-        match self.relay.take(body, &self.at())? {
-            Taken::Hello(greeting) => Ok(greeting),
-            Taken::Lock(_) => panic!("a lock"),
+    fn greeting(&self, body: &[u8]) -> Result<Box<RelayedHello>, HandshakeFault> {
+        match self.relay.receive(body, &self.at())? {
+            RelayedMessage::Hello(greeting) => Ok(greeting),
+            RelayedMessage::Lock(_) => panic!("a lock"),
         }
     }
 
@@ -108,13 +108,13 @@ impl Stage {
         &self,
         hello: &[u8],
         appointed: Option<&Appointed>,
-    ) -> Result<(Passing, Vec<u8>), HandshakeFault> {
-        let (passing, anew) = self.relay.pass(self.greeting(hello)?, appointed, &self.at())?;
-        Ok((passing, anew.unwrap_or_else(|| hello.to_vec())))
+    ) -> Result<(AwaitingSelect, Vec<u8>), HandshakeFault> {
+        let (passing, resealed) = self.relay.pass_hello(self.greeting(hello)?, appointed, &self.at())?;
+        Ok((passing, resealed.unwrap_or_else(|| hello.to_vec())))
     }
 
-    fn behind(&self, body: &[u8]) -> Result<Answered, HandshakeFault> {
-        self.agent.answer(body, &self.asked(self.a.id(), &self.own, &self.behind))
+    fn answer_of_agent(&self, body: &[u8]) -> Result<HandshakeReply, HandshakeFault> {
+        self.agent.answer(body, &self.request(self.a.id(), &self.own, &self.agent_config))
     }
 
     fn carried(body: &[u8]) -> Carried {
@@ -122,15 +122,15 @@ impl Stage {
     }
 
     /// HELLO and SELECT through the gateway, and the LOCK that the caller says.
-    fn locking(&self, sealed: bool) -> (Closing, Vec<u8>) {
+    fn locking(&self, sealed: bool) -> (LockSent, Vec<u8>) {
         self.locking_of(&ALL, sealed)
     }
 
-    fn locking_of(&self, offers: &[&str], sealed: bool) -> (Closing, Vec<u8>) {
+    fn locking_of(&self, offers: &[&str], sealed: bool) -> (LockSent, Vec<u8>) {
         let appointed = self.appoint();
         let (greeted, hello) = self.greet(offers, sealed.then(|| self.stated(&appointed)));
         let (passing, onward) = self.passed(&hello, Some(&appointed)).unwrap();
-        let select = self.behind(&onward).unwrap().body;
+        let select = self.answer_of_agent(&onward).unwrap().body;
         let back = self.relay.select(passing, &select, &self.at()).unwrap();
         let chosen = greeted.select(&Stage::carried(&back.body), &self.world.trust(), NOW).unwrap();
         let (closing, lock) = chosen.lock(&self.a, 3_600, &self.world.random, NOW).unwrap();
@@ -154,10 +154,10 @@ impl Stage {
     }
 
     /// A LOCK as far as the agent behind, and whether the gateway takes it.
-    fn taken(&self, lock: &[u8]) -> Result<Box<Locking>, HandshakeFault> {
-        match self.relay.take(lock, &self.at())? {
-            Taken::Lock(locking) => Ok(locking),
-            Taken::Hello(_) => panic!("a hello"),
+    fn taken(&self, lock: &[u8]) -> Result<Box<RelayedLock>, HandshakeFault> {
+        match self.relay.receive(lock, &self.at())? {
+            RelayedMessage::Lock(locking) => Ok(locking),
+            RelayedMessage::Hello(_) => panic!("a hello"),
         }
     }
 
@@ -172,8 +172,10 @@ fn f0_47_two_agents_agree_through_a_gateway_and_all_three_hold_one_session() {
     for sealed in [true, false] {
         let stage = stage();
         let (closing, lock) = stage.locking(sealed);
-        let Taken::Lock(locking) = stage.relay.take(&lock, &stage.at()).unwrap() else { panic!("a lock") };
-        let theirs = stage.behind(&lock).unwrap();
+        let RelayedMessage::Lock(locking) = stage.relay.receive(&lock, &stage.at()).unwrap() else {
+            panic!("a lock")
+        };
+        let theirs = stage.answer_of_agent(&lock).unwrap();
         let granted = stage.relay.granted(locking, &theirs.body, &stage.at()).unwrap();
         let session = closing.granted(&Stage::carried(&granted.body), NOW).unwrap();
         // the lock is the gateway's, about the session that the agent behind computed by itself
@@ -188,19 +190,21 @@ fn f0_47_two_agents_agree_through_a_gateway_and_all_three_hold_one_session() {
             digest: &offer("payment:v2.0").digest,
             now: NOW,
         };
-        assert_eq!(stage.gateway.locks.held(&question).unwrap().expires_at(), NOW + 3_600);
-        assert_eq!(stage.own.locks.held(&question).unwrap_err(), LockFault::UnknownKey, "not the agent's");
+        assert_eq!(stage.gateway.locks.verify(&question).unwrap().expires_at(), NOW + 3_600);
+        assert_eq!(stage.own.locks.verify(&question).unwrap_err(), LockFault::UnknownKey, "not the agent's");
     }
 }
 
 #[test]
 fn f0_39_minimums_of_a_handshake_that_passed_bind_the_pair_at_the_gateway() {
     let mut stage = stage();
-    stage.behind.minimums = vec![minimum("payment", "v1.1")];
+    stage.agent_config.minimums = vec![minimum("payment", "v1.1")];
     let (_, lock) = stage.locking(true);
-    let Taken::Lock(locking) = stage.relay.take(&lock, &stage.at()).unwrap() else { panic!("a lock") };
+    let RelayedMessage::Lock(locking) = stage.relay.receive(&lock, &stage.at()).unwrap() else {
+        panic!("a lock")
+    };
     assert!(stage.gateway.minimums.is_empty(), "nothing is learnt of what is not closed");
-    let theirs = stage.behind(&lock).unwrap();
+    let theirs = stage.answer_of_agent(&lock).unwrap();
     stage.relay.granted(locking, &theirs.body, &stage.at()).unwrap();
     let line = semgate_contexts::Line::parse("payment").unwrap();
     let floors = stage.gateway.minimums.floors(B, A, &line);
@@ -222,7 +226,7 @@ fn only_a_gateway_of_its_own_is_appointed_and_for_itself() {
     let stage = stage();
     let (trust, random) = (stage.world.trust(), &stage.world.random);
     let appoint = |question: &[u8]| stage.agent.appoint(question, &trust, &stage.own, random, NOW).map(drop);
-    let question = |relay: &Relay| relay.question(&stage.gateway, random, NOW).unwrap().unwrap();
+    let question = |relay: &Relay| relay.key_question(&stage.gateway, random, NOW).unwrap().unwrap();
     let foreign = Relay::new(stage.world.server(OTHER), spiffe(B)).unwrap();
     assert_eq!(code(appoint(&question(&foreign))), (HandshakeFault::UnknownGateway, "sender_mismatch"));
     let elsewhere = Relay::new(stage.world.server(G), spiffe(A)).unwrap();
@@ -246,7 +250,7 @@ fn only_a_gateway_of_its_own_is_appointed_and_for_itself() {
 fn the_gateway_takes_statements_of_the_agent_about_its_own_key_and_no_others() {
     let stage = stage();
     let (trust, random) = (stage.world.trust(), &stage.world.random);
-    let taken = |body: &[u8]| stage.relay.appointed(body, &stage.gateway, &trust, NOW).map(drop);
+    let taken = |body: &[u8]| stage.relay.take_appointment(body, &stage.gateway, &trust, NOW).map(drop);
     let ours = stage.gateway.locks.sealing_keys(&spiffe(B), NOW).remove(0);
     let other = SealingKey::generate(random).unwrap();
     let body = |by: &Identity, gateway: &SealingKey, agent: &SealingKey| {
@@ -257,13 +261,13 @@ fn the_gateway_takes_statements_of_the_agent_about_its_own_key_and_no_others() {
     assert_eq!(code(taken(&body(&g, &ours, &other))), (HandshakeFault::SenderMismatch, "sender_mismatch"));
     assert_eq!(code(taken(&body(&b, &other, &other))).0, HandshakeFault::UnknownSealingKey);
     assert_eq!(code(taken(&body(&b, &ours, &ours))).0, HandshakeFault::UnknownSealingKey);
-    assert!(stage.relay.known(&stage.gateway, NOW).is_none());
+    assert!(stage.relay.current_appointment(&stage.gateway, NOW).is_none());
     taken(&body(&b, &ours, &other)).unwrap();
-    assert!(stage.relay.known(&stage.gateway, NOW + limits::APPOINTED_SECONDS - 1).is_some());
-    assert!(stage.relay.known(&stage.gateway, NOW + limits::APPOINTED_SECONDS).is_none());
+    assert!(stage.relay.current_appointment(&stage.gateway, NOW + limits::APPOINTED_SECONDS - 1).is_some());
+    assert!(stage.relay.current_appointment(&stage.gateway, NOW + limits::APPOINTED_SECONDS).is_none());
     // a caller that makes the agent refuse does not make the gateway ask each time
-    stage.relay.forget(NOW + limits::APPOINTED_AT_LEAST_SECONDS - 1);
-    assert!(stage.relay.known(&stage.gateway, NOW).is_some());
-    stage.relay.forget(NOW + limits::APPOINTED_AT_LEAST_SECONDS);
-    assert!(stage.relay.known(&stage.gateway, NOW).is_none());
+    stage.relay.forget_appointment(NOW + limits::APPOINTED_AT_LEAST_SECONDS - 1);
+    assert!(stage.relay.current_appointment(&stage.gateway, NOW).is_some());
+    stage.relay.forget_appointment(NOW + limits::APPOINTED_AT_LEAST_SECONDS);
+    assert!(stage.relay.current_appointment(&stage.gateway, NOW).is_none());
 }

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::endpoint::written;
-use crate::initiator::Greeted;
+use crate::initiator::HelloSent;
 use crate::seal::{PeerKey, SealingKey};
 use crate::testing::*;
 use crate::vector_tests::{identity, message, party};
@@ -36,10 +36,10 @@ fn make() -> Value {
     let profile = LeafProfile::server(Some(spiffe(G)), vec![], vec![], NOW - 3_600).lifetime(lifetime);
     let g = world.signing(&profile);
     let (me, them, gateway) = (identity(&a, &world), identity(&b, &world), identity(&g, &world));
-    let (_, hello) = Greeted::hello(opening(&["payment:v1.1"]), &me, random, NOW).unwrap();
+    let (_, hello) = HelloSent::hello(opening(&["payment:v1.1"]), &me, random, NOW).unwrap();
     let Carried::Signed(open) = &hello else { panic!("signed") };
     // the HELLO of a caller whose key for the SELECT is known
-    let parsed = open.verify::<Hello>(&world.trust(), &[Usage::Agent], NOW).unwrap().said;
+    let parsed = open.verify::<Hello>(&world.trust(), &[Usage::Agent], NOW).unwrap().payload;
     let hello = me.sign(&Hello { key: Some(key("caller").point()), ..parsed }, random).unwrap();
     let select = Select {
         nonce: [5; 16],
@@ -54,11 +54,12 @@ fn make() -> Value {
     let select = them.sign(&select, random).unwrap();
     let stated = |by: &Identity, name: &str, about: Option<Digest>, to: &str| {
         let key = key(name).point();
-        let said = GatewayKey { from: by.id().clone(), to: spiffe(to), issued_at: NOW, key, hello: about };
-        by.sign(&said, random).unwrap()
+        let gateway_key =
+            GatewayKey { from: by.id().clone(), to: spiffe(to), issued_at: NOW, key, hello: about };
+        by.sign(&gateway_key, random).unwrap()
     };
-    let sealed = |kind: Kind, to: &str, name: &str, said: &Signed, reply: Option<&Signed>| {
-        let sealed = peer_key(to, name).seal(kind, said, reply, random).unwrap();
+    let sealed = |kind: Kind, to: &str, name: &str, signed: &Signed, reply: Option<&Signed>| {
+        let sealed = peer_key(to, name).seal(kind, signed, reply, random).unwrap();
         let (from, to, performative) = match kind {
             Kind::Select => (B, A, Performative::Agree),
             _ => (A, B, Performative::Request),
@@ -109,11 +110,16 @@ impl Read {
     }
 
     /// As the agent behind, or, with the gateway's key and no gateway before it, as the gateway.
-    fn heard(&self, message: &Value, name: &str, gateways: &[SpiffeId]) -> Result<Heard, HandshakeFault> {
+    fn receive_hello(
+        &self,
+        message: &Value,
+        name: &str,
+        gateways: &[SpiffeId],
+    ) -> Result<ReceivedHello, HandshakeFault> {
         let carried = read_message(message.to_string().as_bytes(), CONTEXT).unwrap().carried;
         let (peer, me) = (&spiffe(A), &spiffe(B));
-        let between = Between { peer, me, gateways };
-        Heard::hello(&carried, &between, &[key(name)], &self.trust(), &ReplayMemory::new(), NOW + 1)
+        let between = HandshakeParties { peer, me, gateways };
+        ReceivedHello::hello(&carried, &between, &[key(name)], &self.trust(), &ReplayMemory::new(), NOW + 1)
     }
 
     fn opened(&self, message: &Value, name: &str) -> Signed {
@@ -127,14 +133,14 @@ impl Read {
 fn a_hello_and_a_select_of_the_vectors_are_the_same_on_both_sides_of_the_gateway() {
     let read = Read::new();
     let (hello, select) = (&read.file["hello"], &read.file["select"]);
-    let at_gateway = read.heard(&hello["from_caller"], "gateway", &[]).unwrap();
-    let behind = read.heard(&hello["to_agent"], "agent", &[spiffe(G)]).unwrap();
-    assert_eq!(at_gateway.signed, behind.signed, "the signed HELLO is not touched");
+    let at_gateway = read.receive_hello(&hello["from_caller"], "gateway", &[]).unwrap();
+    let received = read.receive_hello(&hello["to_agent"], "agent", &[spiffe(G)]).unwrap();
+    assert_eq!(at_gateway.signed, received.signed, "the signed HELLO is not touched");
     let from_agent = read.opened(&select["from_agent"], "reply");
     assert_eq!(from_agent, read.opened(&select["to_caller"], "caller"), "nor is the signed SELECT");
     let verified = from_agent.verify::<Select>(&read.trust(), &[Usage::Agent], NOW + 1).unwrap();
-    let hello = &behind.hello;
-    answers(&verified.said, &hello.said, &hello.digest, Floors::default()).unwrap();
+    let hello = &received.hello;
+    answers_offer(&verified.payload, &hello.payload, &hello.digest, Floors::default()).unwrap();
 }
 
 #[test]
@@ -143,13 +149,12 @@ fn the_keys_of_the_vectors_are_asked_for_and_stated() {
     let signed = |value: &Value| {
         let text = value.to_string();
         let json = crate::member::read(text.as_bytes(), 1 << 16).unwrap();
-        crate::carry::signed(&crate::member::Members::of(&json, "key", &["jws", "x5c"], &[]).unwrap())
-            .unwrap()
+        crate::wire::signed(&crate::member::Members::of(&json, "key", &["jws", "x5c"], &[]).unwrap()).unwrap()
     };
     let me = spiffe(B);
-    let between = Between { peer: &me, me: &me, gateways: &[spiffe(G)] };
-    let asked = between.gateway_key(&signed(&read.file["question"]), &read.trust(), NOW).unwrap().said;
-    assert_eq!((asked.key, asked.hello), (key("gateway").point(), None));
+    let between = HandshakeParties { peer: &me, me: &me, gateways: &[spiffe(G)] };
+    let question = between.gateway_key(&signed(&read.file["question"]), &read.trust(), NOW).unwrap().payload;
+    assert_eq!((question.key, question.hello), (key("gateway").point(), None));
     for name in ["gateway", "agent"] {
         let stated = PeerKey::stated(&signed(&read.file["answer"][name]), &read.trust(), NOW).unwrap();
         assert_eq!((stated.agent(), stated.id()), (&me, key(name).id()), "{name}");
@@ -162,11 +167,11 @@ fn every_key_to_answer_to_of_the_vectors_that_is_to_be_refused_is_refused_for_it
     let refused = read.file["refused"].as_array().unwrap();
     assert!(refused.len() >= 5);
     for case in refused {
-        let fault = read.heard(&case["message"], "agent", &[spiffe(G)]).unwrap_err();
+        let fault = read.receive_hello(&case["message"], "agent", &[spiffe(G)]).unwrap_err();
         assert_eq!(case["code"], fault.code(), "{}: {fault}", case["name"]);
     }
     // and no caller names one, whoever signed it
     let to_agent = &read.file["hello"]["to_agent"];
-    let fault = read.heard(to_agent, "agent", &[]).unwrap_err();
+    let fault = read.receive_hello(to_agent, "agent", &[]).unwrap_err();
     assert_eq!(fault, HandshakeFault::UnknownGateway);
 }

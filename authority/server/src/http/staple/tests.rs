@@ -2,7 +2,7 @@ use http::HeaderValue;
 
 use super::*;
 
-fn asked(accept: &[&str]) -> bool {
+fn is_asked_for_in(accept: &[&str]) -> bool {
     let mut headers = HeaderMap::new();
     for one in accept {
         headers.append(header::ACCEPT, HeaderValue::from_str(one).unwrap());
@@ -13,13 +13,15 @@ fn asked(accept: &[&str]) -> bool {
 #[test]
 fn who_says_that_the_stapled_form_is_not_acceptable_is_not_given_it() {
     const IT: &str = context::STAPLED_MEDIA_TYPE;
-    assert!(!asked(&[]) && !asked(&["*/*"]) && !asked(&["application/jose+json"]));
+    assert!(
+        !is_asked_for_in(&[]) && !is_asked_for_in(&["*/*"]) && !is_asked_for_in(&["application/jose+json"])
+    );
     for weight in ["q=0", " q=0.0", "q=0.000 ", "Q=0", "v=1; q=0"] {
-        assert!(!asked(&[&format!("{IT};{weight}")]), "{weight}");
-        assert!(!asked(&[&format!("application/jose+json, {IT};{weight}, */*")]), "{weight}");
+        assert!(!is_asked_for_in(&[&format!("{IT};{weight}")]), "{weight}");
+        assert!(!is_asked_for_in(&[&format!("application/jose+json, {IT};{weight}, */*")]), "{weight}");
     }
     for weight in ["q=1", "q=0.001", "q=", "v=0", "q=none"] {
-        assert!(asked(&[&format!("{IT};{weight}")]), "{weight}");
+        assert!(is_asked_for_in(&[&format!("{IT};{weight}")]), "{weight}");
     }
-    assert!(asked(&["text/plain;q=0", &IT.to_uppercase()]));
+    assert!(is_asked_for_in(&["text/plain;q=0", &IT.to_uppercase()]));
 }

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use semgate_certs::{CrlFault, CrlLimits, CrlStore, CrlTaken, KeptCrls, MAX_CRL_BYTES, MAX_CRLS, Roots};
+use semgate_certs::{
+    CrlFault, CrlLimits, CrlOutcome, CrlStore, MAX_CRL_BYTES, MAX_CRLS, Roots, VerifiedCrls,
+};
 
 use super::{Mark, mark};
 use crate::http::crl::{ISSUER, is_set};
@@ -18,7 +20,7 @@ mod tests;
 /// The lists, and their files.
 pub(crate) struct ClientCrls {
     dir: PathBuf,
-    kept: KeptCrls,
+    verified: VerifiedCrls,
     store: Arc<CrlStore>,
     /// State of the files when they were read.
     seen: BTreeMap<PathBuf, Mark>,
@@ -35,8 +37,8 @@ impl ClientCrls {
         let Some(dir) = config.tls.client_crls.clone() else { return Ok(None) };
         std::fs::read_dir(&dir).map_err(RunFault::io("listing", &dir))?;
         let limits = CrlLimits { bytes: config.limits.crl_bytes, ..CrlLimits::default() };
-        let (kept, store) = (KeptCrls::new(limits), Arc::default());
-        Ok(Some(Self { dir, kept, store, seen: BTreeMap::new(), again: BTreeSet::new() }))
+        let (verified, store) = (VerifiedCrls::new(limits), Arc::default());
+        Ok(Some(Self { dir, verified, store, seen: BTreeMap::new(), again: BTreeSet::new() }))
     }
 
     /// The store in which verifiers look certificates up, kept current.
@@ -47,7 +49,7 @@ impl ClientCrls {
     /// Reads files that changed since the last look or were not taken then; all of them under new roots. A file that cannot be read or
     /// verified leaves the held list, which ends by its own time. A file is reported and counted when it changes and when it is taken, not
     /// at each look.
-    pub fn look(&mut self, roots: &Roots, anew: bool, at: u64, metrics: Option<&Metrics>) {
+    pub fn refresh(&mut self, roots: &Roots, reverify: bool, at: u64, metrics: Option<&Metrics>) {
         if let Err(fault) = std::fs::read_dir(&self.dir) {
             if !self.seen.is_empty() {
                 tracing::error!(
@@ -60,22 +62,23 @@ impl ClientCrls {
         let files = files(&self.dir);
         let changed = |seen: &BTreeMap<_, _>, file: &PathBuf, mark: &Mark| seen.get(file) != Some(mark);
         let issuers = |file: &PathBuf| file.ends_with(ISSUER);
-        let anew = anew || files.iter().any(|(file, mark)| issuers(file) && changed(&self.seen, file, mark));
-        if !anew && files == self.seen && self.again.is_empty() {
+        let reverify =
+            reverify || files.iter().any(|(file, mark)| issuers(file) && changed(&self.seen, file, mark));
+        if !reverify && files == self.seen && self.again.is_empty() {
             return;
         }
         let before = std::mem::take(&mut self.again);
-        if anew || !before.is_empty() {
+        if reverify || !before.is_empty() {
             self.set_issuers(files.keys().filter(|file| issuers(file)), roots, at);
         }
         for (file, mark) in files.iter().filter(|(file, _)| !issuers(file)) {
-            let new = anew || changed(&self.seen, file, mark);
+            let new = reverify || changed(&self.seen, file, mark);
             if new || before.contains(file) {
                 self.offer(file, new, at, metrics);
             }
         }
         self.seen = files;
-        self.store.replace(self.kept.crls());
+        self.store.replace(self.verified.crls());
     }
 
     fn set_issuers<'a>(&mut self, files: impl Iterator<Item = &'a PathBuf>, roots: &Roots, at: u64) {
@@ -86,15 +89,15 @@ impl ClientCrls {
                 Err(_) => drop(self.again.insert(file.clone())),
             }
         }
-        self.kept.set_issuers(roots, &offered, at);
+        self.verified.set_issuers(roots, &offered, at);
     }
 
     fn offer(&mut self, file: &Path, new: bool, at: u64, metrics: Option<&Metrics>) {
-        let taken = read(file).and_then(|der| self.kept.offer(&der, at));
+        let taken = read(file).and_then(|der| self.verified.offer(&der, at));
         let outcome = match &taken {
-            Ok(CrlTaken::Newer(_)) => "taken",
-            Ok(CrlTaken::Known) => "known",
-            Ok(CrlTaken::Early) => "early",
+            Ok(CrlOutcome::Newer(_)) => "taken",
+            Ok(CrlOutcome::Known) => "known",
+            Ok(CrlOutcome::Early) => "early",
             Err(_) => "refused",
         };
         let settled = matches!(outcome, "taken" | "known");
@@ -131,17 +134,17 @@ fn files(dir: &Path) -> BTreeMap<PathBuf, Mark> {
         path.file_name().and_then(|name| name.to_str()).is_some_and(is)
     };
     let sets = listed(dir).filter(|path| named(path, &is_set) && path.is_dir());
-    let mut found = BTreeMap::new();
+    let mut marks = BTreeMap::new();
     for set in std::iter::once(dir.to_owned()).chain(sets) {
         let issuer = set.join(ISSUER);
         if issuer.is_file() {
-            found.insert(issuer.clone(), mark(&issuer));
+            marks.insert(issuer.clone(), mark(&issuer));
         }
         let counts = |name: &str| name.bytes().all(|b| b.is_ascii_digit());
         for shards in listed(&set).filter(|path| named(path, &counts)) {
             let lists = listed(&shards).filter(|path| path.extension().is_some_and(|end| end == "crl"));
-            found.extend(lists.take(MAX_CRLS).map(|list| (list.clone(), mark(&list))));
+            marks.extend(lists.take(MAX_CRLS).map(|list| (list.clone(), mark(&list))));
         }
     }
-    found
+    marks
 }

@@ -8,7 +8,7 @@ use semgate_certs::{
     LeafProfile, Revoked, RootProfile, SpiffeId, Usage, verify_chain,
 };
 
-use super::{Files, Looked};
+use super::{FileChange, Files};
 use crate::clock::now;
 use crate::metrics::Metrics;
 use crate::support::{Place, Running};
@@ -132,16 +132,16 @@ fn roots_of_clients_that_cannot_be_read_keep_no_revocation_list_out() {
     let metrics = Metrics::new();
     std::fs::write(&client_roots, "not a certificate").unwrap();
     write(2, &[Revoked::of(&leaf.certificates()[0], began).unwrap()]);
-    assert!(matches!(files.look(&metrics), Looked::Refused(_)), "the roots are not taken");
-    assert!(matches!(files.look(&metrics), Looked::Same), "which is told once");
+    assert!(matches!(files.check(&metrics), FileChange::Refused(_)), "the roots are not taken");
+    assert!(matches!(files.check(&metrics), FileChange::Same), "which is told once");
     assert_eq!(judged(&files), Err(ChainFault::Revoked), "and the list is, under those of before");
     // whom others certify counts once their roots are taken, and not before
     let other = Issuer::root(&RootProfile::new("root", began - 10), key(), &random).unwrap();
     std::fs::write(&client_roots, other.chain().to_pem()).unwrap();
-    assert!(matches!(files.look(&metrics), Looked::Taken(_)));
+    assert!(matches!(files.check(&metrics), FileChange::Taken(_)));
     assert!(judged(&files).is_err());
     std::fs::rename(&dir, place.path().join("gone")).unwrap();
-    assert!(matches!(files.look(&metrics), Looked::Same));
+    assert!(matches!(files.check(&metrics), FileChange::Same));
     let told = metrics.render();
     assert!(told.contains(r#"semgate_authority_client_crls_total{result="unlisted"} 1"#), "{told}");
 }
@@ -166,9 +166,9 @@ fn a_file_that_was_misread_once_is_read_again_although_it_looks_the_same() {
         std::fs::File::options().write(true).open(&file).unwrap().set_modified(when).unwrap();
     };
     write(&"x".repeat(next.len()));
-    assert!(matches!(files.look(&metrics), Looked::Refused(_)));
-    assert!(matches!(files.look(&metrics), Looked::Same), "it is told once");
+    assert!(matches!(files.check(&metrics), FileChange::Refused(_)));
+    assert!(matches!(files.check(&metrics), FileChange::Same), "it is told once");
     write(&next);
-    assert!(matches!(files.look(&metrics), Looked::Taken(_)));
-    assert!(matches!(files.look(&metrics), Looked::Same));
+    assert!(matches!(files.check(&metrics), FileChange::Taken(_)));
+    assert!(matches!(files.check(&metrics), FileChange::Same));
 }

@@ -16,7 +16,7 @@ fn anchors(of: &MemoryAuthority) -> Anchors {
 }
 
 /// Says of the key of this certificate, or of the one that crosses it, that it is compromised.
-fn told(
+fn check_named_key(
     ours: &MemoryAuthority,
     der: &CertificateDer<'_>,
     known: &[(Thumbprint, KeyId)],
@@ -31,20 +31,20 @@ fn told(
 fn a_key_of_a_recognised_authority_is_not_said_to_be_compromised_but_its_recognition_withdrawn() {
     let mut ours = MemoryAuthority::named("ours.test", "ours.test/log", START);
     let theirs = MemoryAuthority::named("theirs.test", "theirs.test/log", START);
-    assert_eq!(told(&ours, &issuing(&theirs), &[], START), Ok(()), "nobody recognises it");
+    assert_eq!(check_named_key(&ours, &issuing(&theirs), &[], START), Ok(()), "nobody recognises it");
     let recognition = ours.recognition(&theirs, &[("payment", None)], UNTIL);
     let cross = recognition.cross[0].clone();
     ours.recognise(recognition);
     for der in [&issuing(&theirs), &cross] {
-        assert_eq!(told(&ours, der, &[], START), Err(FOREIGN));
-        assert_eq!(told(&ours, der, &[], UNTIL - 1), Err(FOREIGN));
-        assert_eq!(told(&ours, der, &[], UNTIL), Ok(()), "the recognition has ended");
+        assert_eq!(check_named_key(&ours, der, &[], START), Err(FOREIGN));
+        assert_eq!(check_named_key(&ours, der, &[], UNTIL - 1), Err(FOREIGN));
+        assert_eq!(check_named_key(&ours, der, &[], UNTIL), Ok(()), "the recognition has ended");
     }
-    assert_eq!(told(&ours, &issuing(&ours), &[], START), Ok(()), "our own");
+    assert_eq!(check_named_key(&ours, &issuing(&ours), &[], START), Ok(()), "our own");
     // a key that signs here too takes back here what it signed
     let suspect = Suspect::of(&issuing(&theirs), &ChainLimits::default()).unwrap();
     let known = [(suspect.certificate, suspect.key)];
-    assert_eq!(told(&ours, &issuing(&theirs), &known, START), Ok(()));
+    assert_eq!(check_named_key(&ours, &issuing(&theirs), &known, START), Ok(()));
     ours.withdraw("theirs.test");
-    assert_eq!(told(&ours, &cross, &[], START), Ok(()), "the recognition was withdrawn");
+    assert_eq!(check_named_key(&ours, &cross, &[], START), Ok(()), "the recognition was withdrawn");
 }

@@ -22,7 +22,7 @@ fn an_older_head_of_the_same_log_is_refused() {
     authority.now += 60;
     authority.renew();
     let mut follower = authority.follower();
-    authority.lie("/v1/feed/head", old);
+    authority.serve_instead("/v1/feed/head", old);
     refuses(&mut authority, &mut follower, FollowFault::IssuedBack);
 }
 
@@ -109,7 +109,7 @@ fn a_forked_log_served_with_the_honest_tiles_is_inconsistent() {
     }
     forged.now += 10;
     forged.renew();
-    authority.lie("/v1/feed/head", forged.signed_head.clone());
+    authority.serve_instead("/v1/feed/head", forged.signed_head.clone());
     refuses(&mut authority, &mut follower, FollowFault::Tiles(ProofFault::Inconsistent));
     assert!(honest.len() < authority.tiles.len());
 }
@@ -199,7 +199,7 @@ fn attack_certificates_that_come_with_a_strangers_head_are_not_kept() {
         let stranger = MemoryAuthority::with_library(START);
         authority.now += 60;
         authority.head.issued_at = authority.now;
-        authority.lie("/v1/trust", stranger.trust.to_bytes().unwrap());
+        authority.serve_instead("/v1/trust", stranger.trust.to_bytes().unwrap());
         authority.signed_head = authority.head.sign(&stranger.keys.feed, &stranger.keys.random).unwrap();
         authority.follow(&mut follower).unwrap_err();
         assert_eq!(follower.state.trust.chains().count(), known);
@@ -241,7 +241,7 @@ fn a_swapped_shard_is_refused() {
     let old = authority.shards["0"].clone();
     authority.change(Act::Revoke, "travel:v2.1");
     let path = format!("/v1/feed/shards/{}", authority.head.shards[0].hex());
-    authority.lie(&path, old);
+    authority.serve_instead(&path, old);
     refuses(&mut authority, &mut follower, FollowFault::Shard { n: 0 });
 }
 
@@ -250,7 +250,7 @@ fn swapped_floors_are_refused() {
     let (mut authority, mut follower) = followed();
     let old = authority.floors.clone();
     authority.floor("payment", "v2.0");
-    authority.lie("/v1/floors", old);
+    authority.serve_instead("/v1/floors", old);
     refuses(&mut authority, &mut follower, FollowFault::FloorsSwapped);
 }
 
@@ -293,7 +293,7 @@ fn a_floor_raised_to_a_version_published_in_the_same_head_is_accepted() {
 fn revocations_apply_at_once_even_if_the_floors_of_their_head_are_refused() {
     let (mut authority, mut follower) = followed();
     authority.change(Act::Revoke, "travel:v2.1");
-    authority.lie("/v1/floors", b"[]".to_vec());
+    authority.serve_instead("/v1/floors", b"[]".to_vec());
     authority.head.floors = [7; 32];
     authority.sign_head();
     assert_eq!(authority.follow(&mut follower), Err(FollowFault::FloorsSwapped));

@@ -43,7 +43,7 @@ fn an_authority_that_goes_away_during_a_load_ends_the_round_soon_and_the_load_go
     authority.breaks = (1..=4).map(broken).collect();
     let mut follower = Follower::without_memory(authority.config());
     assert_eq!(authority.follow(&mut follower), Err(FollowFault::Unreachable));
-    assert_eq!(authority.asked.iter().filter(|path| path.contains("by-digest")).count(), 3);
+    assert_eq!(authority.requests.iter().filter(|path| path.contains("by-digest")).count(), 3);
     assert_eq!(loaded(&follower), 0);
     authority.now += 5;
     authority.follow(&mut follower).unwrap();

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::delta::{Delta, HeadParts, MAX_DELTA_BYTES};
-use crate::follower::pace::RETRY_DELTA;
+use crate::follower::schedule::RETRY_DELTA;
 use crate::testing::DELTAS;
 
 /// A follower that has seen the library of an authority that serves deltas, which revoked something since; and where the delta is.
@@ -14,12 +14,12 @@ fn one_behind(dir: &std::path::Path) -> (MemoryAuthority, Follower, String) {
     let path = format!("{DELTAS}{}", authority.tree.size());
     authority.now += 10;
     authority.change(Act::Revoke, "payment:v1.0");
-    authority.asked.clear();
+    authority.requests.clear();
     (authority, follower, path)
 }
 
 fn of_feed(authority: &MemoryAuthority) -> Vec<String> {
-    authority.asked.iter().filter(|path| path.starts_with("/v1/feed")).cloned().collect()
+    authority.requests.iter().filter(|path| path.starts_with("/v1/feed")).cloned().collect()
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn who_knows_a_head_is_told_the_difference_alone_and_has_the_same_bytes() {
     assert_eq!(standing(&follower, "payment:v1.0", authority.now), Standing::Revoked);
     assert_eq!(std::fs::read(dir.path().join("head.json")).unwrap(), authority.signed_head);
     // what it leads to has the name of the head, so the same again is no body
-    authority.asked.clear();
+    authority.requests.clear();
     authority.follow(&mut follower).unwrap();
     let here = format!("{DELTAS}{}", authority.tree.size());
     assert_eq!(of_feed(&authority), std::slice::from_ref(&here));
@@ -39,7 +39,7 @@ fn who_knows_a_head_is_told_the_difference_alone_and_has_the_same_bytes() {
     assert_eq!(authority.get(&here, etag.as_deref()).status, 304);
 
     // also over a restart, of a suspension that is lifted, a new context, and nothing but a renewed head
-    authority.asked.clear();
+    authority.requests.clear();
     let mut follower = Follower::open(authority.config(), dir.path(), authority.now).unwrap();
     authority.now += 10;
     authority.change(Act::Suspend, "travel:v2.1");
@@ -56,7 +56,7 @@ fn who_knows_a_head_is_told_the_difference_alone_and_has_the_same_bytes() {
     authority.renew();
     authority.follow(&mut follower).unwrap();
     assert_eq!(follower.view().next_update(), authority.now + 600);
-    assert!(of_feed(&authority).iter().all(|path| path.starts_with(DELTAS)), "{:?}", authority.asked);
+    assert!(of_feed(&authority).iter().all(|path| path.starts_with(DELTAS)), "{:?}", authority.requests);
     assert_eq!(follower.reports(), vec![]);
 }
 
@@ -95,7 +95,7 @@ fn attack_a_false_delta_is_reported_and_the_head_is_fetched_whole() {
     for (nth, name) in names.into_iter().enumerate() {
         let dir = tempfile::tempdir().unwrap();
         let (mut authority, mut follower, path) = one_behind(dir.path());
-        authority.lie(&path, false_deltas(&authority).remove(nth).1);
+        authority.serve_instead(&path, false_deltas(&authority).remove(nth).1);
         authority.follow(&mut follower).unwrap();
         assert_eq!(of_feed(&authority)[..2], [path, "/v1/feed/head".to_owned()], "{name}");
         assert_eq!(standing(&follower, "payment:v1.0", authority.now), Standing::Revoked, "{name}");
@@ -110,11 +110,11 @@ fn attack_a_false_delta_is_reported_and_the_head_is_fetched_whole() {
         );
         assert!(std::fs::read_dir(dir.path().join("evidence")).unwrap().next().is_none(), "{name}");
         // for a while no delta is asked for, and then again
-        authority.asked.clear();
+        authority.requests.clear();
         authority.now += 1;
         authority.follow(&mut follower).unwrap();
         assert_eq!(of_feed(&authority), ["/v1/feed/head"], "{name}");
-        authority.asked.clear();
+        authority.requests.clear();
         authority.now += RETRY_DELTA;
         authority.renew();
         authority.follow(&mut follower).unwrap();
@@ -130,12 +130,12 @@ fn a_delta_that_is_not_there_costs_one_request_in_ten_minutes() {
     authority.follow(&mut follower).unwrap();
     assert_eq!(of_feed(&authority)[..2], [path, "/v1/feed/head".to_owned()]);
     assert_eq!(standing(&follower, "payment:v1.0", authority.now), Standing::Revoked);
-    authority.asked.clear();
+    authority.requests.clear();
     for _ in 0..20 {
         authority.now += 5;
         authority.follow(&mut follower).unwrap();
     }
-    assert!(!authority.asked.iter().any(|path| path.starts_with(DELTAS)), "{:?}", authority.asked);
+    assert!(!authority.requests.iter().any(|path| path.starts_with(DELTAS)), "{:?}", authority.requests);
     assert_eq!(follower.reports(), vec![]);
     // a clock that is set back does not put it off for longer
     authority.deltas = true;
@@ -165,7 +165,7 @@ fn equivocation_by_a_delta_is_kept_like_one_by_a_head() {
     let payment = authority.replay.published(&urn("payment:v1.0")).unwrap().index;
     let delta = delta.delta(size, [(payment, Status::Valid)].into()).unwrap();
     assert_ne!(path, format!("{DELTAS}{size}"));
-    authority.lie(&format!("{DELTAS}{size}"), delta);
+    authority.serve_instead(&format!("{DELTAS}{size}"), delta);
     refuses(&mut authority, &mut follower, FollowFault::Equivocation { size });
     let evidence = std::fs::read_dir(dir.path().join("evidence")).unwrap().next().unwrap().unwrap();
     let offered = std::fs::read(evidence.path().join("offered-head.json")).unwrap();

@@ -44,10 +44,10 @@ fn a_restart_costs_one_request_if_nothing_moved() {
     authority.deltas = true;
     authority.pages = crate::testing::Pages::All;
     let mut again = open(&authority, dir.path());
-    authority.asked.clear();
+    authority.requests.clear();
     authority.follow(&mut again).unwrap();
     let size = authority.tree.size();
-    assert_eq!(authority.asked, [format!("/v1/feed/deltas/{size}")]);
+    assert_eq!(authority.requests, [format!("/v1/feed/deltas/{size}")]);
     assert_eq!(standing(&again, "travel:v2.1", START), Standing::Valid);
 }
 
@@ -150,10 +150,10 @@ fn tampered_entries_tiles_and_trust_are_left_out_and_fetched_again() {
             fs::write(&file, bytes).unwrap();
         }
         let mut again = open(&authority, dir.path());
-        let found = faults(&mut again);
+        let reported = faults(&mut again);
         assert!(
-            !found.is_empty() && found.iter().all(|f| *f == FollowFault::Damaged { part: name }),
-            "{found:?}"
+            !reported.is_empty() && reported.iter().all(|f| *f == FollowFault::Damaged { part: name }),
+            "{reported:?}"
         );
         assert_eq!(standing(&again, "travel:v2.1", START), Standing::Stale);
         authority.follow(&mut again).unwrap();
@@ -201,7 +201,7 @@ fn what_a_damaged_memory_lost_is_stale_and_not_unpublished() {
         let expected = if one { Standing::Valid } else { Standing::Stale };
         assert_eq!(standing(&again, "payment:v1.1", START), expected, "{what}");
         // A round that fails changes nothing; one that goes through does.
-        authority.lie("/v1/contexts", b"{".to_vec());
+        authority.serve_instead("/v1/contexts", b"{".to_vec());
         assert!(authority.follow(&mut again).is_err(), "{what}");
         assert_eq!(standing(&again, "never:v1.0", START), Standing::Stale, "{what}");
         authority.lies.clear();
@@ -369,7 +369,7 @@ fn files_are_0600_and_directories_0700() {
 #[test]
 fn evidence_is_kept_once_and_bounded() {
     let dir = tempfile::tempdir().unwrap();
-    let memory = super::super::memory::Memory::open(dir.path()).unwrap();
+    let memory = super::super::persistence::Store::open(dir.path()).unwrap();
     let first = memory.evidence("fork", &[("a", b"1")], 2);
     assert_eq!(memory.evidence("fork", &[("a", b"1")], 2), first);
     assert!(memory.evidence("fork", &[("a", b"2")], 2).is_some());
@@ -457,7 +457,7 @@ fn attack_a_revocation_that_could_not_be_written_leaves_nothing_valid_after_a_re
     let (mut authority, dir, mut follower) = unwritten();
     assert_eq!(faults(&mut follower), vec![FollowFault::Memory(std::io::ErrorKind::IsADirectory)]);
     let memory = follower.memory();
-    assert!(!memory.whole && memory.fault == Some(std::io::ErrorKind::IsADirectory), "{memory:?}");
+    assert!(!memory.complete && memory.fault == Some(std::io::ErrorKind::IsADirectory), "{memory:?}");
     drop(follower);
     let mut again = open(&authority, dir.path());
     assert_eq!(faults(&mut again), vec![FollowFault::NotWhole]);
@@ -465,9 +465,9 @@ fn attack_a_revocation_that_could_not_be_written_leaves_nothing_valid_after_a_re
         assert_eq!(standing(&again, context, authority.now), Standing::Stale, "{context}");
     }
     // a round that brings no head makes nothing whole
-    authority.lie("/v1/feed/head", b"{".to_vec());
+    authority.serve_instead("/v1/feed/head", b"{".to_vec());
     assert!(authority.follow(&mut again).is_err());
-    assert!(!again.memory().whole);
+    assert!(!again.memory().complete);
     drop(again);
     authority.lies.clear();
     let mut third = open(&authority, dir.path());
@@ -476,7 +476,7 @@ fn attack_a_revocation_that_could_not_be_written_leaves_nothing_valid_after_a_re
     authority.follow(&mut third).unwrap();
     assert_eq!(standing(&third, "travel:v2.1", authority.now), Standing::Revoked);
     assert_eq!(standing(&third, "payment:v1.1", authority.now), Standing::Valid, "the authority spoke");
-    assert!(!third.memory().whole, "the disk still takes no head");
+    assert!(!third.memory().complete, "the disk still takes no head");
 }
 
 #[test]
@@ -484,12 +484,15 @@ fn what_could_not_be_written_is_written_by_the_next_round_that_can() {
     let (mut authority, dir, mut follower) = unwritten();
     authority.now += 30;
     authority.follow(&mut follower).unwrap();
-    assert!(!follower.memory().whole);
+    assert!(!follower.memory().complete);
     assert_eq!(faults(&mut follower).len(), 1, "the same fault is told once");
     fs::remove_dir(dir.path().join("head.json.new")).unwrap();
     authority.now += 30;
     authority.follow(&mut follower).unwrap();
-    assert_eq!(follower.memory(), crate::follower::MemoryState { whole: true, fault: None, reserve: true });
+    assert_eq!(
+        follower.memory(),
+        crate::follower::PersistenceState { complete: true, fault: None, reserve: true }
+    );
     drop(follower);
     let mut again = open(&authority, dir.path());
     assert_eq!(faults(&mut again), vec![]);
@@ -508,7 +511,7 @@ fn attack_a_revocation_of_a_refused_head_that_could_not_be_written_leaves_nothin
     authority.sign_head();
     assert_eq!(authority.follow(&mut follower), Err(FollowFault::FloorsSwapped));
     assert_eq!(standing(&follower, "travel:v2.1", authority.now), Standing::Revoked);
-    assert!(!follower.memory().whole);
+    assert!(!follower.memory().complete);
     drop(follower);
     let again = open(&authority, dir.path());
     for context in ["travel:v2.1", "payment:v1.1"] {

@@ -53,7 +53,7 @@ impl Split {
     }
 
     /// The trust document with these statements of the root alone.
-    fn told(&self, which: &[usize]) -> Trust {
+    fn trust_with(&self, which: &[usize]) -> Trust {
         let mut trust = self.authority.trust.clone();
         let root: Vec<RootEntry> = which.iter().map(|n| self.authority.trust.root()[*n].clone()).collect();
         trust.set_root(root);
@@ -61,13 +61,13 @@ impl Split {
     }
 
     fn lie(&mut self, which: &[usize]) {
-        let told = self.told(which).to_bytes().unwrap();
-        self.authority.lie("/v1/trust", told);
+        let document = self.trust_with(which).to_bytes().unwrap();
+        self.authority.serve_instead("/v1/trust", document);
     }
 
     /// What an earlier version left in its memory after a mirror had told it these.
     fn kept(&self, dir: &Path, which: &[usize]) {
-        std::fs::write(dir.join("trust.json"), self.told(which).to_bytes().unwrap()).unwrap();
+        std::fs::write(dir.join("trust.json"), self.trust_with(which).to_bytes().unwrap()).unwrap();
     }
 }
 

@@ -153,7 +153,7 @@ fn one_tile_that_breaks_off_puts_off_every_comparison_until_the_next_poll() {
         assert_eq!(follower.compare(known, "other", authority.now), Ok(Compared::Waits));
     }
     let tiles =
-        |authority: &MemoryAuthority| authority.asked.iter().filter(|p| p.starts_with("/tile/")).count();
+        |authority: &MemoryAuthority| authority.requests.iter().filter(|p| p.starts_with("/tile/")).count();
     let before = tiles(&authority);
     authority.breaks = vec!["/tile/".to_owned()];
     authority.follow(&mut follower).unwrap();

@@ -11,7 +11,7 @@ fn an_index_of_another_statement_is_refused() {
         let item = listing.contexts.iter_mut().find(|c| c.urn == urn("travel:v2.1")).unwrap();
         assert_ne!(item.index, index);
         item.index = index; // the first publishes another context, the one after the library raises a floor
-        authority.lie("/v1/contexts", listing.to_bytes().unwrap());
+        authority.serve_instead("/v1/contexts", listing.to_bytes().unwrap());
         let mut follower = authority.follower();
         only_report(&mut follower, "travel:v2.1", FollowFault::WrongIndex);
         assert_eq!(standing(&follower, "travel:v2.1", START), Standing::NotCovered);
@@ -24,7 +24,7 @@ fn an_index_past_the_log_is_not_covered() {
     let mut authority = MemoryAuthority::with_library(START);
     let mut listing = authority.replay.listing();
     listing.contexts.iter_mut().find(|c| c.urn == urn("travel:v2.1")).unwrap().index = 4_000;
-    authority.lie("/v1/contexts", listing.to_bytes().unwrap());
+    authority.serve_instead("/v1/contexts", listing.to_bytes().unwrap());
     let follower = authority.follower();
     assert_eq!(standing(&follower, "travel:v2.1", START), Standing::NotCovered);
 }
@@ -40,7 +40,7 @@ fn an_entry_that_is_not_in_the_log_is_refused() {
     }
     other.floor("payment", "v1.1");
     let bundle = TilePath::entries_holding(0, authority.tree.size()).unwrap();
-    authority.lie(&bundle.to_string(), other.tiles[&bundle].clone());
+    authority.serve_instead(&bundle.to_string(), other.tiles[&bundle].clone());
     let mut follower = Follower::without_memory(authority.config());
     let line = Line::parse("payment").unwrap();
     let fault = authority.follow(&mut follower);
@@ -121,7 +121,7 @@ fn a_poisoned_document_under_the_right_urn_is_not_loaded() {
     let own = authority.keys.signer(&["payment"]);
     let random = ring::rand::SystemRandom::new();
     for (identity, by_own) in [(&stranger, false), (&own, true)] {
-        authority.lie(&path, crate::sign_context(&poisoned, identity, &random).unwrap());
+        authority.serve_instead(&path, crate::sign_context(&poisoned, identity, &random).unwrap());
         let mut follower = authority.follower();
         let report = follower.reports().pop().unwrap();
         assert_eq!(report.urn, Some(urn("payment:v1.1")));
@@ -162,7 +162,7 @@ fn a_second_digest_for_a_published_urn_is_refused_and_kept() {
     let mut listing = authority.replay.listing();
     let item = listing.contexts.iter_mut().find(|c| c.urn == urn("travel:v2.1")).unwrap();
     (item.index, item.digest) = (index, *second.digest());
-    authority.lie("/v1/contexts", listing.to_bytes().unwrap());
+    authority.serve_instead("/v1/contexts", listing.to_bytes().unwrap());
     authority.follow(&mut follower).unwrap();
     let report = follower.reports().pop().unwrap();
     assert_eq!((report.urn, report.fault), (Some(urn("travel:v2.1")), FollowFault::SecondDigest));
@@ -184,7 +184,7 @@ fn an_entry_logged_before_its_predecessor_is_refused() {
     let listing = {
         let mut listing = authority.replay.listing();
         let context = MemoryAuthority::context(&MemoryAuthority::document("late:v1.0", "thing"));
-        listing.contexts.push(crate::Listed {
+        listing.contexts.push(crate::ListedContext {
             urn: context.urn().clone(),
             digest: *context.digest(),
             index: authority.tree.size() - 1,
@@ -192,7 +192,7 @@ fn an_entry_logged_before_its_predecessor_is_refused() {
         });
         listing
     };
-    authority.lie("/v1/contexts", listing.to_bytes().unwrap());
+    authority.serve_instead("/v1/contexts", listing.to_bytes().unwrap());
     authority.follow(&mut follower).unwrap();
     only_report(&mut follower, "late:v1.0", FollowFault::LoggedBack);
 }
@@ -248,7 +248,7 @@ fn endless_and_oversized_bodies_are_refused_at_their_limits() {
 fn an_oversized_document_leaves_out_that_context_alone() {
     let mut authority = MemoryAuthority::with_library(START);
     let digest = authority.replay.published(&urn("travel:v2.1")).unwrap().digest;
-    authority.lie(&format!("/v1/contexts/by-digest/{digest}"), vec![b'{'; 300 * 1024]);
+    authority.serve_instead(&format!("/v1/contexts/by-digest/{digest}"), vec![b'{'; 300 * 1024]);
     let mut follower = authority.follower();
     only_report(&mut follower, "travel:v2.1", FollowFault::TooLarge { what: "signed context" });
     assert_eq!(follower.view().contexts().filter(|loaded| loaded.context.is_some()).count(), shipped() - 1);
@@ -269,7 +269,7 @@ fn a_deflate_bomb_in_a_shard_is_refused() {
     let payload = serde_json::to_vec(&payload).unwrap();
     let token = crate::jws::Compact::sign(&payload, crate::token::TYPE, &keys.feed, &keys.random).unwrap();
     let path = format!("/v1/feed/shards/{}", authority.head.shards[0].hex());
-    authority.lie(&path, token);
+    authority.serve_instead(&path, token);
     refuses(&mut authority, &mut follower, FollowFault::Token(crate::token::TokenFault::Inflate));
 }
 
@@ -296,7 +296,7 @@ fn a_listing_that_never_ends_in_requests_is_cut_short() {
 fn the_trust_document_of_another_authority_is_refused() {
     let mut authority = MemoryAuthority::with_library(START);
     let trust = crate::Trust::new("other.test").to_bytes().unwrap();
-    authority.lie("/v1/trust", trust);
+    authority.serve_instead("/v1/trust", trust);
     let mut follower = Follower::without_memory(authority.config());
     let fault = FollowFault::Trust(FormatFault::Member("authority"));
     refuses(&mut authority, &mut follower, fault);
@@ -344,7 +344,7 @@ fn a_digest_listed_other_than_published_is_refused() {
     let mut authority = MemoryAuthority::with_library(START);
     let mut listing = authority.replay.listing();
     listing.contexts.iter_mut().find(|c| c.urn == urn("travel:v2.1")).unwrap().digest = Digest::of(b"x");
-    authority.lie("/v1/contexts", listing.to_bytes().unwrap());
+    authority.serve_instead("/v1/contexts", listing.to_bytes().unwrap());
     let mut follower = authority.follower();
     only_report(&mut follower, "travel:v2.1", FollowFault::WrongIndex);
 }

@@ -59,8 +59,8 @@ fn a_reference_in_a_line_that_is_not_followed_is_loaded_proved_and_followed_as_a
     assert_eq!(of_reference(&follower, "money:v1.0", START), Some(Standing::Valid));
     assert_eq!(of_reference(&follower, "money:v1.0", START + 600), Some(Standing::Stale));
     assert_eq!(of_reference(&follower, "else:v1.0", START), None);
-    let documents = authority.asked.iter().filter(|path| path.contains("by-digest")).count();
-    assert_eq!(documents, 2, "and nothing that nobody refers to: {:?}", authority.asked);
+    let documents = authority.requests.iter().filter(|path| path.contains("by-digest")).count();
+    assert_eq!(documents, 2, "and nothing that nobody refers to: {:?}", authority.requests);
     authority.now += 1;
     authority.change(Act::Revoke, "money:v1.0");
     authority.follow(&mut follower).unwrap();
@@ -81,7 +81,7 @@ fn documents_are_fetched_in_the_order_of_the_log_whatever_their_names() {
     assert_eq!(follower.reports(), vec![]);
     let digest = |short: &str| authority.replay.published(&urn(short)).unwrap().digest.to_string();
     let asked: Vec<_> =
-        authority.asked.iter().filter_map(|p| p.strip_prefix("/v1/contexts/by-digest/")).collect();
+        authority.requests.iter().filter_map(|p| p.strip_prefix("/v1/contexts/by-digest/")).collect();
     assert_eq!(asked, [digest("zebra:v1.0"), digest("middle:v1.0"), digest("apple:v1.0")]);
     assert_eq!(follower.view().context(&urn("apple:v1.0")).unwrap().references().len(), 2);
 }
@@ -97,8 +97,8 @@ fn references_of_references_are_followed_each_fetched_once() {
     for reference in ["shop:v1.0", "money:v1.0", "else:v1.0"] {
         assert_eq!(of_reference(&follower, reference, START), Some(Standing::Valid), "{reference}");
     }
-    assert_eq!(authority.asked.iter().filter(|path| path.contains("by-digest")).count(), 4);
-    assert_eq!(authority.asked.iter().filter(|path| *path == "/v1/contexts").count(), 1);
+    assert_eq!(authority.requests.iter().filter(|path| path.contains("by-digest")).count(), 4);
+    assert_eq!(authority.requests.iter().filter(|path| *path == "/v1/contexts").count(), 1);
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn a_document_whose_reference_failed_is_tried_again_with_it() {
         let mut authority = shop();
         let digest = authority.replay.published(&urn("money:v1.0")).unwrap().digest;
         let path = format!("/v1/contexts/by-digest/{digest}");
-        authority.lie(&path, "{}");
+        authority.serve_instead(&path, "{}");
         let mut follower = follow(&mut authority, lines);
         let reports = follower.reports();
         let failed: Vec<_> = reports.iter().map(|r| (r.urn.clone().unwrap(), r.fault.as_str())).collect();
@@ -163,16 +163,16 @@ fn a_document_whose_reference_failed_is_tried_again_with_it() {
 fn a_reference_that_shows_when_nothing_else_is_new_is_looked_up_in_the_listing() {
     let mut authority = shop();
     let digest = authority.replay.published(&urn("shop:v1.0")).unwrap().digest;
-    authority.lie(&format!("/v1/contexts/by-digest/{digest}"), "{}");
+    authority.serve_instead(&format!("/v1/contexts/by-digest/{digest}"), "{}");
     let mut follower = follow(&mut authority, &["shop"]);
     assert_eq!(follower.reports().len(), 1);
     authority.lies.clear();
-    authority.asked.clear();
+    authority.requests.clear();
     authority.now += 60;
     authority.follow(&mut follower).unwrap();
     assert_eq!(follower.reports(), vec![]);
     assert!(loaded(&follower, "shop:v1.0"));
-    assert_eq!(authority.asked.iter().filter(|path| *path == "/v1/contexts").count(), 1);
+    assert_eq!(authority.requests.iter().filter(|path| *path == "/v1/contexts").count(), 1);
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn attack_a_chain_of_references_past_the_limit_is_given_up() {
     assert!(!loaded(&follower, "chain5:v1.0"));
     let why = follower.view().loaded(&urn("chain5:v1.0")).unwrap().fault.clone().unwrap();
     assert!(why.contains("more than 3 contexts referred to"), "{why}");
-    assert_eq!(authority.asked.iter().filter(|path| path.contains("by-digest")).count(), 4);
+    assert_eq!(authority.requests.iter().filter(|path| path.contains("by-digest")).count(), 4);
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn attack_nothing_is_fetched_for_a_document_that_is_not_the_published_one() {
     let digest = authority.replay.published(&urn("else:v1.0")).unwrap().digest;
     let shop = authority.replay.published(&urn("shop:v1.0")).unwrap().digest;
     let poison = authority.documents[&shop].clone();
-    authority.lie(&format!("/v1/contexts/by-digest/{digest}"), poison);
+    authority.serve_instead(&format!("/v1/contexts/by-digest/{digest}"), poison);
     let mut follower = follow(&mut authority, &["else"]);
     only_report(&mut follower, "else:v1.0", FollowFault::Digest);
     assert_eq!(of_reference(&follower, "money:v1.0", START), None);
@@ -256,7 +256,7 @@ fn a_reference_that_was_seen_revoked_in_a_refused_head_stays_revoked_after_a_res
     authority.now += 1;
     authority.change(Act::Revoke, "money:v1.0");
     authority.floor("else", "v1.0");
-    authority.lie("/v1/floors", "{}");
+    authority.serve_instead("/v1/floors", "{}");
     assert!(authority.follow(&mut follower).is_err());
     assert_eq!(of_reference(&follower, "money:v1.0", authority.now), Some(Standing::Revoked));
     let again = Follower::open(config(&authority, &["shop"]), dir.path(), authority.now).unwrap();

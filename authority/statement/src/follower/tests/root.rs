@@ -3,7 +3,7 @@
 use super::*;
 use crate::checkpoint::{CheckpointFault, LogKey};
 use crate::context::sign_context;
-use crate::listing::Listed;
+use crate::listing::ListedContext;
 use crate::root::{KeyList, RootAct, RootFault};
 use crate::testing::ORIGIN;
 use crate::trust::RootEntry;
@@ -50,8 +50,8 @@ fn what_a_compromised_key_published_from_an_index_on_is_revoked_and_what_it_publ
     let index = authority.publish(&document("shop:v1.2"));
     let digest = *MemoryAuthority::context(&document("shop:v1.2")).digest();
     let mut listing = authority.replay.listing();
-    listing.contexts.push(Listed { urn: urn("shop:v1.2"), digest, index, status: Status::Valid });
-    authority.lie("/v1/contexts", listing.to_bytes().unwrap());
+    listing.contexts.push(ListedContext { urn: urn("shop:v1.2"), digest, index, status: Status::Valid });
+    authority.serve_instead("/v1/contexts", listing.to_bytes().unwrap());
     authority.follow(&mut follower).unwrap();
     assert_eq!(standing(&follower, "shop:v1.2", authority.now), Standing::Revoked);
     let held = verify_log(&mut authority.clone(), &authority.config(), authority.now);
@@ -68,7 +68,8 @@ fn a_head_by_a_compromised_feed_key_is_refused_and_one_by_the_next_is_taken() {
     refuses(&mut authority, &mut follower, FollowFault::FeedCompromised);
     // the same certificate under its other signature has another thumbprint
     let feed = &authority.keys.feed;
-    let twin = Arc::new(SigningIdentity::new(Arc::clone(&feed.key), feed.chain.twin().unwrap()));
+    let twin =
+        Arc::new(SigningIdentity::new(Arc::clone(&feed.key), feed.chain.with_mirrored_signature().unwrap()));
     authority.new_feed = Some(twin);
     authority.now += 1;
     authority.renew();
@@ -139,8 +140,8 @@ fn attack_a_compromised_key_certified_anew_speaks_for_nothing() {
     let index = authority.publish_by(&context, &third, &third);
     let mut listing = authority.replay.listing();
     let digest = *context.digest();
-    listing.contexts.push(Listed { urn: urn("shop:v1.2"), digest, index, status: Status::Valid });
-    authority.lie("/v1/contexts", listing.to_bytes().unwrap());
+    listing.contexts.push(ListedContext { urn: urn("shop:v1.2"), digest, index, status: Status::Valid });
+    authority.serve_instead("/v1/contexts", listing.to_bytes().unwrap());
     authority.follow(&mut follower).unwrap();
     assert_eq!(standing(&follower, "shop:v1.2", authority.now), Standing::Revoked);
     let held = verify_log(&mut authority.clone(), &authority.config(), authority.now);

@@ -19,7 +19,7 @@ fn another(seed: u8) -> LogKey {
 }
 
 /// Configured with these log keys.
-fn told(authority: &MemoryAuthority, keys: &[&LogKey]) -> FollowerConfig {
+fn config_of(authority: &MemoryAuthority, keys: &[&LogKey]) -> FollowerConfig {
     let mut config = authority.config();
     config.log = LogVerifier::any_of(keys.iter().map(|key| key.verifier().clone()).collect()).unwrap();
     config
@@ -40,7 +40,7 @@ fn followed_by(authority: &mut MemoryAuthority, config: FollowerConfig) -> Arc<V
 fn a_foreign_log_key_is_not_passed_over_once_there_is_a_trust_list() {
     let mut authority = MemoryAuthority::with_library(START);
     let (ours, foreign) = (authority.keys.log.clone(), another(9));
-    let config = told(&authority, &[&foreign]);
+    let config = config_of(&authority, &[&foreign]);
     let before = verified(&authority, &config);
     assert!(matches!(before, Err(LogFault::Head(_))), "without a list it signed nothing: {before:?}");
     let act = naming(&authority, &[&ours]);
@@ -50,7 +50,7 @@ fn a_foreign_log_key_is_not_passed_over_once_there_is_a_trust_list() {
     assert_eq!(verified(&authority, &config), Err(unlisted.clone()));
     let now = authority.now;
     assert_eq!(Prover::new(&mut authority.clone(), &config, now).err(), Some(unlisted.clone()));
-    let both = told(&authority, &[&ours, &foreign]);
+    let both = config_of(&authority, &[&ours, &foreign]);
     assert_eq!(verified(&authority, &both), Err(unlisted), "nor is one of several passed over");
     let right = authority.config();
     assert_eq!(verified(&authority, &right), Ok(()));
@@ -65,7 +65,7 @@ fn a_foreign_log_key_is_not_passed_over_once_there_is_a_trust_list() {
 fn a_log_key_that_was_rotated_out_since_goes_on_and_one_that_the_first_list_left_out_is_told() {
     let mut authority = MemoryAuthority::with_library(START);
     let (first, second) = (authority.keys.log.clone(), Arc::new(another(8)));
-    let config = told(&authority, &[&first]);
+    let config = config_of(&authority, &[&first]);
     let mut hasty = authority.clone();
     let act = naming(&authority, &[&first, &second]);
     authority.root(act, &[]);
@@ -110,7 +110,7 @@ fn a_reader_that_begins_at_a_later_list_knows_the_log_keys_of_those_before() {
     let log = vec![second.verifier().to_string()];
     let roots = root.chain().certificates().to_vec();
     authority.root(RootAct::Keys(KeyList::new(1, roots.clone(), list.issuing, log)), &[&root]);
-    let mut config = told(&authority, &[&first]);
+    let mut config = config_of(&authority, &[&first]);
     config.roots = semgate_certs::Roots::from_der(roots, config.roots.limits()).unwrap();
     let anchors = |config: &FollowerConfig| {
         Anchors::new(&config.authority, &config.origin, &config.roots, 1, &config.log)

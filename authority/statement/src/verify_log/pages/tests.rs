@@ -26,7 +26,7 @@ fn pages_that_are_served_are_what_their_entries_publish_and_who_has_none_says_no
     let span = Span::at(0, authority.tree.size()).unwrap();
     let mut page = authority.page(span).unwrap();
     page.contexts.pop();
-    authority.lie(&span.path(), page.to_bytes().unwrap());
+    authority.serve_instead(&span.path(), page.to_bytes().unwrap());
     let fault = verify(&mut authority).unwrap_err();
     assert_eq!(fault, LogFault::PageDiffers { path: span.path() });
     assert_eq!(fault.to_string(), format!("`{PAGES}{span}` differs from what its entries publish"));

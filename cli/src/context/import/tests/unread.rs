@@ -6,10 +6,10 @@ use std::net::TcpListener;
 use clap::Parser;
 use serde_json::json;
 
-use super::{ask, mcp};
+use super::{http_client, mcp};
 
 #[derive(Debug, Parser)]
-struct Asked {
+struct ImportCommand {
     #[command(flatten)]
     of: mcp::FromServer,
 }
@@ -41,9 +41,9 @@ fn refused(tools: &str) -> String {
             stream.write_all((head + answer).as_bytes()).unwrap();
         }
     });
-    let asked = Asked::parse_from(["import", &url]).of;
+    let args = ImportCommand::parse_from(["import", &url]).of;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let fault = runtime.block_on(mcp::draft(&asked)).err().unwrap();
+    let fault = runtime.block_on(mcp::draft(&args)).err().unwrap();
     format!("{fault}")
 }
 
@@ -75,8 +75,8 @@ fn bug_one_bound_past_a_double_was_told_as_a_server_without_tools() {
         (r#"{"type":"integer","type":"string"}"#, "n", "two members have one name"),
     ] {
         let fault = refused(&with(schema));
-        let place = format!("the tool \"f\", member \"/inputSchema/properties/{member}\"");
-        assert!(fault.contains(&place) && fault.contains(why), "{fault}");
+        let location = format!("the tool \"f\", member \"/inputSchema/properties/{member}\"");
+        assert!(fault.contains(&location) && fault.contains(why), "{fault}");
         assert!(fault.contains("let the server write"), "{fault}");
         assert!(!fault.contains("lists no tools"), "{fault}");
     }
@@ -96,8 +96,12 @@ fn a_list_that_is_too_large_as_a_whole_is_no_empty_list() {
 #[test]
 fn an_unreadable_list_in_an_event_names_its_tool() {
     let list = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"f","x":[1e400]}]}}"#;
-    let said =
-        ask::Said { status: 200, body: format!("data: {list}\n\n").into(), events: true, session: None };
-    let why = mcp::message(&said).unwrap_err().to_string();
+    let fault = http_client::HttpReply {
+        status: 200,
+        body: format!("data: {list}\n\n").into(),
+        events: true,
+        session: None,
+    };
+    let why = mcp::message(&fault).unwrap_err().to_string();
     assert!(why.contains("the tool \"f\", member \"/x/0\" (1e400): number is beyond 2^53 - 1"), "{why}");
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use semgate_certs::SpiffeId;
 use semgate_contexts::Digest;
 use semgate_policies::{PolicyFault, PolicyLimits, PolicySource};
-use semgate_statement::bundle::{self, BundleFault, Rules};
+use semgate_statement::bundle::{self, BundleFault, BundleRules};
 use serde::{Deserialize, Serialize};
 
 use super::steady::{self, Stamp, Steady};
@@ -147,7 +147,7 @@ impl BundlePlace {
     fn read(&self, limits: &PolicyLimits, tries: usize) -> Result<Found, PolicyFault> {
         let refused = |why: &BundleFault| unreadable(&self.file, format!("{why} ({})", why.remedy()));
         let (bytes, stamp) = steady::read_file(&self.file, self.max_bytes, tries)?;
-        let rules = Rules {
+        let rules = BundleRules {
             roots: &self.roots,
             signers: &self.signers,
             newest: self.newest()?,

@@ -9,9 +9,9 @@ fn attack_a_gateway_that_puts_a_lesser_hello_in_place_is_found_out_by_both() {
     let key = || Some(stage.stated(&appointed));
     let (full, _) = stage.greet(&ALL, key());
     // the same agent's own HELLO of less, as a gateway may have kept it
-    let (lesser, kept) = stage.greet(&["payment:v1.0"], key());
-    let (passing, onward) = stage.passed(&kept, Some(&appointed)).unwrap();
-    let select = stage.behind(&onward).unwrap();
+    let (lesser, greeted) = stage.greet(&["payment:v1.0"], key());
+    let (passing, onward) = stage.passed(&greeted, Some(&appointed)).unwrap();
+    let select = stage.answer_of_agent(&onward).unwrap();
     assert_eq!(select.urn, urn("payment:v1.0"));
     let back = stage.relay.select(passing, &select.body, &stage.at()).unwrap();
     let Carried::Sealed(sealed) = Stage::carried(&back.body) else { panic!("sealed") };
@@ -27,11 +27,12 @@ fn attack_a_gateway_that_puts_a_lesser_hello_in_place_is_found_out_by_both() {
     let chosen = lesser.select(&Carried::Sealed(sealed), &stage.world.trust(), NOW).unwrap();
     let (_, lock) = chosen.lock(&stage.a, 60, &stage.world.random, NOW).unwrap();
     let Carried::Signed(signed) = &lock else { panic!("signed") };
-    let payload = Compact::read(&signed.jws, crate::said::Lock::TYP, 1 << 16).unwrap();
-    let mut said = crate::said::Lock::parse(payload.unverified_payload(), &stage.world.prefix).unwrap();
-    said.hello = full_digest;
-    let lock = Carried::Signed(stage.a.sign(&said, &stage.world.random).unwrap());
-    let refused = code(stage.behind(&stage.say(Kind::Lock, &lock)));
+    let payload = Compact::read(&signed.jws, crate::payloads::Lock::TYP, 1 << 16).unwrap();
+    let mut tampered =
+        crate::payloads::Lock::parse(payload.unverified_payload(), &stage.world.prefix).unwrap();
+    tampered.hello = full_digest;
+    let lock = Carried::Signed(stage.a.sign(&tampered, &stage.world.random).unwrap());
+    let refused = code(stage.answer_of_agent(&stage.say(Kind::Lock, &lock)));
     assert_eq!(refused, (HandshakeFault::OtherHello, "lock_mismatch"));
 }
 
@@ -41,16 +42,16 @@ fn attack_a_version_stripped_from_the_hello_breaks_its_signature_at_the_agent_be
     let appointed = stage.appoint();
     let (_, hello) = stage.greet(&ALL, Some(stage.stated(&appointed)));
     let greeting = stage.greeting(&hello).unwrap();
-    let mut heard = greeting.heard;
-    let parts: Vec<&str> = heard.signed.jws.split('.').collect();
-    let mut less = heard.hello.said.clone();
+    let mut received = greeting.received;
+    let parts: Vec<&str> = received.signed.jws.split('.').collect();
+    let mut less = received.hello.payload.clone();
     less.contexts.pop();
     let middle = to_base64url(&less.to_bytes().unwrap());
-    heard.signed.jws = format!("{}.{middle}.{}", parts[0], parts[2]);
-    heard.hello.digest = heard.signed.digest();
-    let greeting = Box::new(Greeting { heard, shrunk: Vec::new() });
-    let (_, onward) = stage.relay.pass(greeting, Some(&appointed), &stage.at()).unwrap();
-    let refused = code(stage.behind(&onward.unwrap()));
+    received.signed.jws = format!("{}.{middle}.{}", parts[0], parts[2]);
+    received.hello.digest = received.signed.digest();
+    let greeting = Box::new(RelayedHello { received, shrunk: Vec::new() });
+    let (_, onward) = stage.relay.pass_hello(greeting, Some(&appointed), &stage.at()).unwrap();
+    let refused = code(stage.answer_of_agent(&onward.unwrap()));
     assert!(matches!(refused, (HandshakeFault::Signature(_), "lock_mismatch")), "{refused:?}");
 }
 
@@ -60,19 +61,23 @@ fn attack_a_foreign_gateways_key_to_answer_to_is_refused() {
     let appointed = stage.appoint();
     let hello = || stage.greet(&ALL, Some(stage.stated(&appointed))).1;
     let foreign = Relay::new(stage.world.server(OTHER), spiffe(B)).unwrap();
-    let (_, onward) = foreign.pass(stage.greeting(&hello()).unwrap(), Some(&appointed), &stage.at()).unwrap();
-    let refused = code(stage.behind(&onward.unwrap()));
+    let (_, onward) =
+        foreign.pass_hello(stage.greeting(&hello()).unwrap(), Some(&appointed), &stage.at()).unwrap();
+    let refused = code(stage.answer_of_agent(&onward.unwrap()));
     assert_eq!(refused, (HandshakeFault::UnknownGateway, "sender_mismatch"));
     // of the right gateway, but about another HELLO
     let mut greeting = stage.greeting(&hello()).unwrap();
-    greeting.heard.hello.digest = Digest::of(b"another");
-    let (_, onward) = stage.relay.pass(greeting, Some(&appointed), &stage.at()).unwrap();
-    assert_eq!(code(stage.behind(&onward.unwrap())), (HandshakeFault::OtherHello, "lock_mismatch"));
+    greeting.received.hello.digest = Digest::of(b"another");
+    let (_, onward) = stage.relay.pass_hello(greeting, Some(&appointed), &stage.at()).unwrap();
+    assert_eq!(code(stage.answer_of_agent(&onward.unwrap())), (HandshakeFault::OtherHello, "lock_mismatch"));
     // of the right gateway, but for another agent
     let elsewhere = Relay::new(stage.world.server(G), spiffe(A)).unwrap();
     let (_, onward) =
-        elsewhere.pass(stage.greeting(&hello()).unwrap(), Some(&appointed), &stage.at()).unwrap();
-    assert_eq!(code(stage.behind(&onward.unwrap())), (HandshakeFault::ReceiverMismatch, "receiver_mismatch"));
+        elsewhere.pass_hello(stage.greeting(&hello()).unwrap(), Some(&appointed), &stage.at()).unwrap();
+    assert_eq!(
+        code(stage.answer_of_agent(&onward.unwrap())),
+        (HandshakeFault::ReceiverMismatch, "receiver_mismatch")
+    );
 }
 
 #[test]
@@ -97,7 +102,7 @@ fn attack_a_select_of_another_hello_is_refused() {
     let exchange = || {
         let (_, hello) = stage.greet(&ALL, None);
         let (passing, onward) = stage.passed(&hello, Some(&appointed)).unwrap();
-        (passing, stage.behind(&onward).unwrap().body)
+        (passing, stage.answer_of_agent(&onward).unwrap().body)
     };
     let ((first, select), (second, _)) = (exchange(), exchange());
     stage.relay.select(first, &select, &stage.at()).unwrap();
@@ -125,7 +130,7 @@ fn attack_a_select_that_chooses_what_it_may_not_is_refused_by_the_gateway() {
         let stage = stage();
         let mut open = opening(&ALL);
         open.minimums = vec![minimum("payment", "v1.1")];
-        let (greeted, hello) = Greeted::hello(open, &stage.a, &stage.world.random, NOW).unwrap();
+        let (greeted, hello) = HelloSent::hello(open, &stage.a, &stage.world.random, NOW).unwrap();
         let (passing, _) = stage.passed(&stage.say(Kind::Hello, &hello), None).unwrap();
         let select = stage.select_by(&b(&stage), &greeted.signed.digest(), change);
         let body = stage.answer(Carried::Signed(select));
@@ -134,16 +139,16 @@ fn attack_a_select_that_chooses_what_it_may_not_is_refused_by_the_gateway() {
     }
     // below the floor of authority, and a context that was revoked, or taken from the caller, while the agent thought
     let mut floor = stage();
-    floor.behind = answering(&["payment:v1.0", "payment:v1.1"]);
+    floor.agent_config = answering(&["payment:v1.0", "payment:v1.1"]);
     let (_, hello) = floor.greet(&ALL, None);
     let (passing, onward) = floor.passed(&hello, None).unwrap();
-    let select = floor.behind(&onward).unwrap().body;
+    let select = floor.answer_of_agent(&onward).unwrap().body;
     floor.here.floors = vec![floor_of_authority("payment", "v2.0")];
     assert_eq!(code(floor.relay.select(passing, &select, &floor.at())).1, "context_below_floor");
     let mut gone = stage();
     let (_, hello) = gone.greet(&ALL, None);
     let (passing, onward) = gone.passed(&hello, None).unwrap();
-    let select = gone.behind(&onward).unwrap().body;
+    let select = gone.answer_of_agent(&onward).unwrap().body;
     gone.here = answering(&["payment:v1.1"]);
     let refused = code(gone.relay.select(passing, &select, &gone.at()));
     assert_eq!(refused, (HandshakeFault::NotCurrent, "context_unknown"));
@@ -171,12 +176,12 @@ fn attack_a_sealed_message_opens_for_its_receiver_and_nobody_else() {
     let appointed = stage.appoint();
     let (greeted, hello) = stage.greet(&ALL, Some(stage.stated(&appointed)));
     // the agent behind does not open what is sealed to the gateway
-    assert_eq!(code(stage.behind(&hello)), (HandshakeFault::UnknownSealingKey, "lock_mismatch"));
+    assert_eq!(code(stage.answer_of_agent(&hello)), (HandshakeFault::UnknownSealingKey, "lock_mismatch"));
     let (passing, onward) = stage.passed(&hello, Some(&appointed)).unwrap();
     // nor the gateway what is sealed to the agent, nor another one what comes back
-    let again = code(stage.relay.take(&onward, &stage.at()).map(drop));
+    let again = code(stage.relay.receive(&onward, &stage.at()).map(drop));
     assert_eq!(again, (HandshakeFault::UnknownSealingKey, "lock_mismatch"));
-    let select = stage.behind(&onward).unwrap().body;
+    let select = stage.answer_of_agent(&onward).unwrap().body;
     let Carried::Sealed(mut inner) = Stage::carried(&select) else { panic!("sealed") };
     let caller = greeted.key.as_ref().unwrap();
     assert_eq!(caller.open(Kind::Select, &inner).unwrap_err(), HandshakeFault::UnknownSealingKey);
@@ -198,8 +203,8 @@ fn attack_what_is_open_where_it_must_be_sealed_is_refused_on_every_way() {
     assert_eq!(refused, (HandshakeFault::Sealing, "lock_mismatch"));
     // a gateway that hands a sealed HELLO on openly
     let (_, hello) = stage.greet(&ALL, Some(stage.stated(&appointed)));
-    let opened = stage.greeting(&hello).unwrap().heard.signed;
-    let refused = code(stage.behind(&stage.say(Kind::Hello, &Carried::Signed(opened))));
+    let opened = stage.greeting(&hello).unwrap().received.signed;
+    let refused = code(stage.answer_of_agent(&stage.say(Kind::Hello, &Carried::Signed(opened))));
     assert_eq!(refused, (HandshakeFault::Sealing, "lock_mismatch"));
     // no agent appointed anybody
     let (_, hello) = stage.greet(&ALL, Some(stage.stated(&appointed)));
@@ -216,19 +221,23 @@ fn attack_a_hello_or_lock_that_comes_twice_or_from_another_is_refused() {
     let (_, lock) = stage.locking(true);
     // of another pair: neither as it is, nor signed by the stranger
     let stranger = stage.world.agent("spiffe://semgate.test/agent/stranger");
-    let by = stage.asked(stranger.id(), &stage.gateway, &stage.here);
-    let refused = code(stage.relay.take(&lock, &by).map(drop));
+    let by = stage.request(stranger.id(), &stage.gateway, &stage.here);
+    let refused = code(stage.relay.receive(&lock, &by).map(drop));
     assert_eq!(refused, (HandshakeFault::SenderMismatch, "sender_mismatch"));
     let Carried::Signed(signed) = Stage::carried(&lock) else { panic!("signed") };
-    let payload = Compact::read(&signed.jws, crate::said::Lock::TYP, 1 << 16).unwrap();
-    let mut said = crate::said::Lock::parse(payload.unverified_payload(), &stage.world.prefix).unwrap();
-    said.from = stranger.id().clone();
-    let own = Carried::Signed(stranger.sign(&said, &stage.world.random).unwrap());
-    let refused = code(stage.relay.take(&stage.say(Kind::Lock, &own), &by).map(drop));
+    let payload = Compact::read(&signed.jws, crate::payloads::Lock::TYP, 1 << 16).unwrap();
+    let mut tampered =
+        crate::payloads::Lock::parse(payload.unverified_payload(), &stage.world.prefix).unwrap();
+    tampered.from = stranger.id().clone();
+    let own = Carried::Signed(stranger.sign(&tampered, &stage.world.random).unwrap());
+    let refused = code(stage.relay.receive(&stage.say(Kind::Lock, &own), &by).map(drop));
     assert_eq!(refused, (HandshakeFault::NotOpen, "lock_mismatch"));
     // the pair's own still closes, once
-    stage.relay.take(&lock, &stage.at()).unwrap();
-    assert_eq!(code(stage.relay.take(&lock, &stage.at()).map(drop)), (HandshakeFault::Replayed, "replayed"));
+    stage.relay.receive(&lock, &stage.at()).unwrap();
+    assert_eq!(
+        code(stage.relay.receive(&lock, &stage.at()).map(drop)),
+        (HandshakeFault::Replayed, "replayed")
+    );
 }
 
 #[test]
@@ -236,8 +245,10 @@ fn attack_an_answer_to_lock_about_another_session_is_refused_on_every_way() {
     let stage = stage();
     let (closing, lock) = stage.locking(false);
     let (_, other) = stage.locking(false);
-    let Taken::Lock(locking) = stage.relay.take(&lock, &stage.at()).unwrap() else { panic!("a lock") };
-    let others = stage.behind(&other).unwrap();
+    let RelayedMessage::Lock(locking) = stage.relay.receive(&lock, &stage.at()).unwrap() else {
+        panic!("a lock")
+    };
+    let others = stage.answer_of_agent(&other).unwrap();
     let refused = code(stage.relay.granted(locking, &others.body, &stage.at()));
     assert_eq!(refused, (HandshakeFault::OtherSession, "lock_mismatch"));
     let refused = code(closing.granted(&Stage::carried(&others.body), NOW));
@@ -260,18 +271,18 @@ fn an_oversized_message_is_refused_before_it_is_opened() {
 #[test]
 fn f0_39_attack_of_two_selects_of_one_agent_the_older_counts_since_its_lock_comes_last() {
     let mut stage = stage();
-    [&mut stage.here, &mut stage.behind].into_iter().for_each(|side| {
+    [&mut stage.here, &mut stage.agent_config].into_iter().for_each(|side| {
         side.contexts.extend(answering(&["travel:v2.1"]).contexts);
     });
     let early: Vec<Vec<u8>> = (0..2).map(|_| stage.locking(false).1).collect();
     let (_, elsewhere) = stage.locking_of(&["travel:v2.1"], false);
     // one LOCK is on its way already when the agent behind states its minimum
     let under_way = stage.taken(&early[0]).unwrap();
-    let its_answer = stage.behind(&early[0]).unwrap().body;
+    let its_answer = stage.answer_of_agent(&early[0]).unwrap().body;
     stage.now += 1;
-    stage.behind.minimums = vec![minimum("payment", "v3.0")];
+    stage.agent_config.minimums = vec![minimum("payment", "v3.0")];
     let (_, lock) = stage.locking_of(&["travel:v2.1"], false);
-    let (locking, answer) = (stage.taken(&lock).unwrap(), stage.behind(&lock).unwrap().body);
+    let (locking, answer) = (stage.taken(&lock).unwrap(), stage.answer_of_agent(&lock).unwrap().body);
     stage.relay.granted(locking, &answer, &stage.at()).unwrap();
     let line = semgate_contexts::Line::parse("payment").unwrap();
     let three = semgate_contexts::Version::new(3, 0);
@@ -282,7 +293,7 @@ fn f0_39_attack_of_two_selects_of_one_agent_the_older_counts_since_its_lock_come
     assert_eq!(code(stage.taken(&early[1])), below);
     // one that chose something else is granted, and takes nothing back
     let locking = stage.taken(&elsewhere).unwrap();
-    let answer = stage.behind(&elsewhere).unwrap().body;
+    let answer = stage.answer_of_agent(&elsewhere).unwrap().body;
     stage.relay.granted(locking, &answer, &stage.at()).unwrap();
     holds();
 }
@@ -295,7 +306,7 @@ fn attack_a_hello_or_lock_is_taken_again_once_the_gateways_keys_were_read_again(
     let (_, lock) = stage.locking(false);
     stage.taken(&lock).unwrap();
     let fresh = Relay::new(stage.world.server(G), spiffe(B)).unwrap();
-    stage.relay = fresh.after(&stage.relay);
+    stage.relay = fresh.continuing(&stage.relay);
     assert_eq!(code(stage.greeting(&hello)), (HandshakeFault::Replayed, "replayed"));
     assert_eq!(code(stage.taken(&lock)), (HandshakeFault::Replayed, "replayed"));
 }

@@ -14,7 +14,7 @@ fn key() -> KeyPair {
 fn none_yet(dir: &Path) -> ClientCrls {
     ClientCrls {
         dir: dir.to_owned(),
-        kept: KeptCrls::new(CrlLimits::default()),
+        verified: VerifiedCrls::new(CrlLimits::default()),
         store: Arc::default(),
         seen: BTreeMap::new(),
         again: BTreeSet::new(),
@@ -56,10 +56,10 @@ fn lists_of_two_issuers_are_read_again_when_they_change_and_a_forged_one_leaves_
     let judged = |crls: &ClientCrls, chain: &semgate_certs::Chain, at: u64| {
         verify_chain(chain, &roots.clone().with_crls(crls.store()), Usage::Agent, at).map(drop)
     };
-    crls.look(&roots, true, NOW, None);
+    crls.refresh(&roots, true, NOW, None);
     assert_eq!(judged(&crls, &one, NOW), Err(ChainFault::RevocationUnknown), "there is no list yet");
     write(dir.path(), &first, 1, &[]);
-    crls.look(&roots, false, NOW, None);
+    crls.refresh(&roots, false, NOW, None);
     assert_eq!(judged(&crls, &one, NOW), Ok(()));
     assert_eq!(
         judged(&crls, &two, NOW),
@@ -67,18 +67,18 @@ fn lists_of_two_issuers_are_read_again_when_they_change_and_a_forged_one_leaves_
         "of another key of the same name"
     );
     write(&dir.path().join("next"), &second, 1, &[]);
-    crls.look(&roots, false, NOW, None);
+    crls.refresh(&roots, false, NOW, None);
     assert_eq!((judged(&crls, &one, NOW), judged(&crls, &two, NOW)), (Ok(()), Ok(())));
     let revoked = Revoked::of(&one.certificates()[0], NOW).unwrap();
     write(dir.path(), &first, 2, &[revoked]);
-    crls.look(&roots, false, NOW, None);
+    crls.refresh(&roots, false, NOW, None);
     assert_eq!(judged(&crls, &one, NOW), Err(ChainFault::Revoked));
     // lists by somebody else, and older ones put back
     write(dir.path(), &forger, u64::MAX, &[]);
-    crls.look(&roots, false, NOW, None);
+    crls.refresh(&roots, false, NOW, None);
     assert_eq!(judged(&crls, &one, NOW), Err(ChainFault::Revoked));
     write(dir.path(), &first, 1, &[]);
-    crls.look(&roots, false, NOW, None);
+    crls.refresh(&roots, false, NOW, None);
     assert_eq!(judged(&crls, &one, NOW), Err(ChainFault::Revoked));
     assert_eq!(judged(&crls, &two, NOW), Ok(()));
     assert_eq!(judged(&crls, &two, NOW + 3601), Err(ChainFault::CrlExpired), "a stale list lets nobody in");
@@ -118,22 +118,22 @@ fn a_list_that_begins_later_or_was_misread_once_is_taken_by_a_later_look_though_
     let mut crls = none_yet(dir.path());
     write_from(NOW + 60, dir.path(), &by, 1, &[]);
     for at in [NOW, NOW + 1, NOW + 59] {
-        crls.look(&roots, false, at, Some(&metrics));
+        crls.refresh(&roots, false, at, Some(&metrics));
         assert_eq!(judged(&crls, at), Err(ChainFault::RevocationUnknown), "it begins later");
     }
     counted("early", 1);
-    crls.look(&roots, false, NOW + 60, Some(&metrics));
+    crls.refresh(&roots, false, NOW + 60, Some(&metrics));
     assert_eq!(judged(&crls, NOW + 60), Ok(()));
     counted("taken", 1);
     for file in ["1/0.crl", ISSUER] {
         let mut crls = none_yet(dir.path());
         misread(&dir.path().join(file), || {
             for _ in 0..2 {
-                crls.look(&roots, false, NOW + 60, Some(&metrics));
+                crls.refresh(&roots, false, NOW + 60, Some(&metrics));
                 assert_eq!(judged(&crls, NOW + 60), Err(ChainFault::RevocationUnknown), "{file}");
             }
         });
-        crls.look(&roots, false, NOW + 60, Some(&metrics));
+        crls.refresh(&roots, false, NOW + 60, Some(&metrics));
         assert_eq!(judged(&crls, NOW + 60), Ok(()), "{file}");
         assert!(crls.again.is_empty());
     }

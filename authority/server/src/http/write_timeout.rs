@@ -1,0 +1,79 @@
+//! A socket with bounded patience: a write without progress for the limit fails, which ends the connection. This drops slow followers;
+//! nothing is ever queued for one.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep, sleep};
+
+/// `S` with a bound on the time that a write may stall.
+pub(crate) struct WriteTimeout<S> {
+    inner: S,
+    limit: Duration,
+    stuck: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> WriteTimeout<S> {
+    /// Wraps a socket.
+    pub fn new(inner: S, limit: Duration) -> Self {
+        Self { inner, limit, stuck: None }
+    }
+
+    /// Passes a result on; turns a wait past the limit into an error.
+    fn bounded<T>(&mut self, cx: &mut Context<'_>, answer: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if answer.is_ready() {
+            self.stuck = None;
+            return answer;
+        }
+        let limit = self.limit;
+        let timer = self.stuck.get_or_insert_with(|| Box::pin(sleep(limit)));
+        if timer.deadline() <= Instant::now() || timer.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the peer does not read")));
+        }
+        Poll::Pending
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        to: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_read(cx, to)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let answer = Pin::new(&mut self.inner).poll_write(cx, bytes);
+        self.bounded(cx, answer)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let answer = Pin::new(&mut self.inner).poll_write_vectored(cx, slices);
+        self.bounded(cx, answer)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let answer = Pin::new(&mut self.inner).poll_flush(cx);
+        self.bounded(cx, answer)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let answer = Pin::new(&mut self.inner).poll_shutdown(cx);
+        self.bounded(cx, answer)
+    }
+}

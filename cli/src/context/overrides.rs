@@ -1,0 +1,183 @@
+//! `semgate context override`: a named person permits a version that breaks, or is not proven, beside the published ones.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use semgate_contexts::{ContextUrn, Digest, DocumentLimits, Prefix, canonical, json as strict};
+use semgate_statement::permission::is_persons_name;
+use semgate_statement::{Permission, SignedPermission, SigningIdentity, Stapled, Status};
+use serde_json::{Value, json};
+
+use super::{AuthorityArgs, AuthorityClient, remote};
+use crate::client::Reply;
+use crate::fault::{Doing, Fault};
+use crate::names;
+use crate::system::{read_bytes, read_chain, read_key, ring_random};
+use crate::up_directory::UpDirectory;
+
+/// Permit a version that breaks, or is not proven: signed with your client certificate, logged, public
+#[derive(Debug, Args)]
+pub struct Override {
+    /// The only document that may be published by it
+    file: PathBuf,
+    /// Reason, public
+    #[arg(long)]
+    reason: String,
+    /// Name of the person who permits it
+    #[arg(long)]
+    name: String,
+    #[command(flatten)]
+    at: AuthorityArgs,
+}
+
+impl Override {
+    /// Signs a permission and submits it.
+    ///
+    /// # Errors
+    /// The file is no document, there is nothing to permit it beside, or the authority refuses.
+    pub async fn run(self, json: bool) -> Result<u8, Fault> {
+        remote::done(&log(&self.at, &self.file, &self.reason, &self.name).await?, json)
+    }
+}
+
+/// Signs a permission for the document of a file beside all versions of its major that count, and has it logged.
+///
+/// # Errors
+/// As [`Override::run`].
+pub async fn log(at: &AuthorityArgs, file: &Path, reason: &str, name: &str) -> Result<Reply, Fault> {
+    names::reason("--reason", reason)?;
+    names::reason("--name", name)?;
+    if !is_persons_name(name) {
+        return Err(Fault::new("an override names a person").hint("at most 128 bytes of name").status(2));
+    }
+    let (urn, digest) = named(file)?;
+    let reach = at.reach()?;
+    let permission = Permission {
+        authority: authority(&reach).await?,
+        siblings: siblings(&reach, &urn).await?,
+        name: name.to_owned(),
+        reason: reason.to_owned(),
+        urn,
+        digest,
+    };
+    if permission.siblings.is_empty() {
+        return Err(Fault::new("no other version of this major counts, so nothing can stand in its way")
+            .hint("publish it without an override"));
+    }
+    let identity = identity(at)?;
+    let signed = SignedPermission::sign(&permission, &identity, &Prefix::default(), &ring_random())
+        .doing("signing")?;
+    let url = format!("{}/v1/overrides", reach.url);
+    let body = signed.as_str().as_bytes().to_vec();
+    reach.client.post(&url, "application/jose+json", body).await
+}
+
+/// Adds to a fault of publishing that the permission is logged already, and stays.
+pub fn waits(fault: Fault, entry: &Value) -> Fault {
+    let index = entry.get("index").and_then(Value::as_u64).map(|index| format!(" as entry {index}"));
+    fault.but(format_args!(
+        "the permission is logged{} for good, and waits: whoever may publish on the line publishes this file without `--override`",
+        index.unwrap_or_default()
+    ))
+}
+
+/// Returns true if the authority has published the document of a file already, so that no permission is needed.
+///
+/// # Errors
+/// The file is no document, or the authority is unreachable.
+pub async fn is_published(reach: &AuthorityClient, file: &Path) -> Result<bool, Fault> {
+    let (urn, digest) = named(file)?;
+    let listed = remote::listing(reach).await?.contexts;
+    Ok(listed.iter().any(|one| one.urn == urn && one.digest == digest))
+}
+
+/// Name and digest of the document of a file, bare or signed; the authority checks if it is valid.
+fn named(file: &Path) -> Result<(ContextUrn, Digest), Fault> {
+    read_named(&read_bytes(file)?).hinted(
+        format_args!("`{}`", file.display()),
+        "`semgate context check` tells what is wrong with a document",
+    )
+}
+
+fn read_named(bytes: &[u8]) -> Result<(ContextUrn, Digest), String> {
+    let signed = Stapled::read(bytes).ok().and_then(|stapled| payload(&stapled.signed));
+    let limits = DocumentLimits::default();
+    let limits = strict::Limits {
+        max_bytes: bytes.len().max(1),
+        max_depth: limits.max_depth,
+        max_nodes: limits.max_nodes,
+        max_string_bytes: limits.max_payload_bytes,
+        ..strict::Limits::default()
+    };
+    let canonical =
+        canonical::canonicalise(signed.as_deref().unwrap_or(bytes), &limits).map_err(|e| e.to_string())?;
+    let document: Value = serde_json::from_slice(&canonical).map_err(|e| e.to_string())?;
+    let urn = document.get("context").and_then(Value::as_str).ok_or("it names no context")?;
+    let urn = ContextUrn::parse(urn, &Prefix::default()).map_err(|e| e.to_string())?;
+    Ok((urn, Digest::of(&canonical)))
+}
+
+fn payload(signed: &[u8]) -> Option<Vec<u8>> {
+    let jws: Value = serde_json::from_slice(signed).ok()?;
+    names::unbase64(jws.get("payload")?.as_str()?)
+}
+
+async fn authority(reach: &AuthorityClient) -> Result<String, Fault> {
+    let floors = remote::answer(&reach.client.get(&format!("{}/v1/floors", reach.url)).await?)?;
+    let name = floors.get("authority").and_then(Value::as_str);
+    name.map(str::to_owned).ok_or_else(|| Fault::new("the authority's answer: it does not say its name"))
+}
+
+/// The versions of the major that count, as the authority lists them; the permission does not cover any that it omits.
+async fn siblings(reach: &AuthorityClient, urn: &ContextUrn) -> Result<BTreeMap<ContextUrn, Digest>, Fault> {
+    let counts = remote::listing(reach).await?.contexts.into_iter().filter(|one| {
+        let same = one.urn.line() == urn.line() && one.urn.version().major == urn.version().major;
+        same && one.urn != *urn && one.status != Status::Invalid
+    });
+    Ok(counts.map(|one| (one.urn, one.digest)).collect())
+}
+
+/// The client certificate for the authority, with its key.
+fn identity(at: &AuthorityArgs) -> Result<SigningIdentity, Fault> {
+    let (cert, key) = match (&at.authority, &at.cert, &at.key) {
+        (_, Some(cert), Some(key)) => (cert.clone(), key.clone()),
+        (None, ..) => {
+            let up_dir = UpDirectory::open(&at.dir)?;
+            let agent = up_dir.agent(&at.speaker)?;
+            (up_dir.path(&agent.cert), up_dir.path(&agent.key))
+        }
+        _ => {
+            return Err(
+                Fault::new("nobody signs this").hint("name your certificate and key: `--cert`, `--key`")
+            );
+        }
+    };
+    Ok(SigningIdentity::new(read_key(&key)?, read_chain(&cert)?))
+}
+
+/// The overrides as the authority lists them; empty without an answer, because they are only shown.
+pub async fn listed(reach: &AuthorityClient) -> Vec<Value> {
+    let Ok(reply) = reach.client.get(&format!("{}/v1/overrides", reach.url)).await else { return Vec::new() };
+    let listed: Value = serde_json::from_slice(&reply.body).unwrap_or(Value::Null);
+    listed.get("overrides").and_then(Value::as_array).cloned().unwrap_or_default()
+}
+
+/// The override for a published document, if any.
+pub fn of<'a>(listed: &'a [Value], urn: &str, digest: &str) -> Option<&'a Value> {
+    let is = |one: &Value, name: &str, text: &str| one.get(name).and_then(Value::as_str) == Some(text);
+    listed.iter().find(|one| is(one, "urn", urn) && is(one, "digest", digest))
+}
+
+/// An override as a line: signer, name, reason.
+pub fn line(one: &Value) -> String {
+    let text = |name: &str| one.get(name).and_then(Value::as_str).unwrap_or_default();
+    let index = one.get("index").and_then(Value::as_u64).unwrap_or_default();
+    format!("overridden by {} ({}) in entry {index}: {}", text("name"), text("by"), text("reason"))
+}
+
+/// An override as shown beside a comparison.
+pub fn shown(one: &Value) -> Value {
+    let keep = |name: &str| one.get(name).cloned().unwrap_or(Value::Null);
+    json!({"index": keep("index"), "by": keep("by"), "name": keep("name"), "reason": keep("reason")})
+}

@@ -1,0 +1,134 @@
+//! Verifies contexts that an authority serves: under the configured roots, with the issuing certificates and log keys of its current trust
+//! list. Reports parts that could not be verified on standard error, whatever the output format.
+
+use clap::Args;
+use semgate_certs::Roots;
+use semgate_contexts::{ContextResolver, DocumentLimits, Prefix};
+use semgate_statement::root::{Anchors, MAX_ROOT_KEYS};
+use semgate_statement::{
+    CheckpointRules, ProofRules, Quorum, RootKnowledge, SignedContext, Stapled, TextProofFault, Trust,
+};
+
+use super::files::verified;
+use super::{AuthorityArgs, AuthorityClient, answer};
+use crate::fault::{Doing, Fault};
+use crate::log::{followed, tell_threshold};
+use crate::system::{now, read_roots};
+use crate::trust::root_statements;
+use crate::up_directory::UpDirectory;
+
+/// Trust settings for another authority; for that of `--dir` they come from its gateway.
+#[derive(Debug, Args)]
+pub struct Keys {
+    /// The verifier key of the log of `--authority`; default: the one in its trust list
+    #[arg(long, value_name = "VKEY", requires = "authority")]
+    log_key: Option<String>,
+    /// Number of root keys that spoke for the root of `--authority` before its first trust list: above 1 nothing counts before it
+    #[arg(long, value_name = "N", requires = "authority", value_parser = clap::value_parser!(u64).range(1..=MAX_ROOT_KEYS as u64))]
+    root_threshold: Option<u64>,
+}
+
+/// The configured trust in an authority, and a way to reach it.
+pub struct AuthorityKeys {
+    /// Client and roots.
+    pub reach: AuthorityClient,
+    log: Vec<String>,
+    threshold: u64,
+}
+
+/// The keys that count below the root of an authority now.
+pub struct TrustedRoots {
+    roots: Roots,
+    root_knowledge: Option<RootKnowledge>,
+}
+
+impl Keys {
+    /// The configured trust in the named authority.
+    ///
+    /// # Errors
+    /// A directory or a file cannot be read.
+    pub fn resolve(&self, at: &AuthorityArgs) -> Result<AuthorityKeys, Fault> {
+        let reach = at.reach()?;
+        if at.authority.is_some() {
+            let log = self.log_key.iter().map(|key| key.trim().to_owned()).collect();
+            return Ok(AuthorityKeys { reach, log, threshold: self.root_threshold.unwrap_or(1) });
+        }
+        let known = followed(&UpDirectory::open(&at.dir)?)?;
+        Ok(AuthorityKeys { reach, log: vec![known.log_key], threshold: known.root_threshold })
+    }
+}
+
+impl AuthorityKeys {
+    /// Fetches the trust list. Follows the authority for a moment, so that the list belongs to a fresh head and is complete.
+    ///
+    /// # Errors
+    /// No answer; it fails verification, or is too old; a split root without a list.
+    pub async fn fetch_trusted_roots(&self) -> Result<TrustedRoots, Fault> {
+        let roots = read_roots(&self.reach.roots)?;
+        let reply = self.reach.client.get(&format!("{}/v1/trust", self.reach.url)).await?;
+        answer(&reply).map_err(|fault| fault.within("its trust list"))?;
+        let trust = Trust::read(&reply.body, roots.limits()).doing("trust document")?;
+        let anchors = match root_statements(&self.reach, &trust, &self.log, self.threshold).await? {
+            Some((log, said)) => {
+                let anchors = Anchors::new(trust.authority(), log.name(), &roots, self.threshold, &log);
+                Some(anchors.with_entries(&said, u64::MAX, &Prefix::default()).doing("trust document")?)
+            }
+            None => None,
+        };
+        if self.threshold > 1 && anchors.as_ref().is_none_or(|anchors| anchors.list().is_none()) {
+            return Err(Fault::new("the issuing certificate is not in the trust list: there is none yet")
+                .hint("one root key alone makes any issuing certificate: wait until the first trust list was handed in"));
+        }
+        match anchors {
+            Some(anchors) => {
+                tell_threshold(self.threshold, anchors.threshold());
+                Ok(TrustedRoots {
+                    roots: anchors.roots().clone(),
+                    root_knowledge: Some(RootKnowledge { anchors, trust }),
+                })
+            }
+            None => {
+                tell!(
+                    "not checked: that it was published, and whether the root took anything back: there is no trust list, and `--log-key` names no key of the log"
+                );
+                Ok(TrustedRoots { roots, root_knowledge: None })
+            }
+        }
+    }
+}
+
+impl TrustedRoots {
+    /// Returns true if a proof of publication can be checked.
+    pub fn checks_proofs(&self) -> bool {
+        self.root_knowledge.is_some()
+    }
+
+    /// Verifies a served context: by its proof of publication, at that time. Without a proof it is judged now, and no signer counts with a
+    /// key that was ever compromised, because the time of signing is unknown.
+    ///
+    /// # Errors
+    /// The proof or the context is not valid.
+    pub fn verify(
+        &self,
+        served: &Stapled,
+        others: &ContextResolver<'_>,
+    ) -> Result<SignedContext, TextProofFault> {
+        let (Some(known), Some(proof)) = (&self.root_knowledge, &served.proof) else {
+            let held =
+                verified(&served.signed, &self.roots, now(), others).map_err(TextProofFault::Context)?;
+            let named =
+                self.root_knowledge.as_ref().and_then(|heard| heard.anchors.compromised(held.signer_id()));
+            return named.map_or(Ok(held), |from| Err(TextProofFault::SignerCompromised { from }));
+        };
+        let nobody = Quorum::default();
+        let latest = now().saturating_add(semgate_statement::head::MAX_AHEAD);
+        let rules = ProofRules {
+            roots: &self.roots,
+            checkpoint: CheckpointRules { log: known.anchors.log(), quorum: &nobody, latest },
+            prefix: &Prefix::default(),
+            documents: &DocumentLimits::default(),
+            root_knowledge: Some(known),
+        };
+        rules.verify(&served.signed, proof, others).map(|proved| proved.context)
+    }
+}

@@ -1,0 +1,111 @@
+//! Safe output for a terminal: foreign texts never move its cursor, hide themselves, or reorder the rest.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use semgate_statement::statement::is_unseen;
+use tracing_subscriber::field::MakeExt;
+use tracing_subscriber::fmt::FormatFields;
+use tracing_subscriber::fmt::format::debug_fn;
+
+/// True if results are JSON for a machine.
+static JSON: AtomicBool = AtomicBool::new(false);
+
+/// Switches results to JSON.
+pub fn read_by_machine() {
+    JSON.store(true, Ordering::Relaxed);
+}
+
+/// A result for printing: [`json`] for a machine, else [`plain`].
+pub fn shown(text: fmt::Arguments<'_>) -> String {
+    if JSON.load(Ordering::Relaxed) { json(&text.to_string()) } else { plain(&text.to_string()) }
+}
+
+/// A text for people. Guarantees no control characters but newline and tab, and no invisible characters: each is written as `\u{202e}`.
+pub fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_hidden(c) { plain.extend(c.escape_unicode()) } else { plain.push(c) }
+    }
+    plain
+}
+
+/// Writes the fields of a log line: each as [`plain`] text on the one line, whatever its source.
+pub fn log_fields() -> impl for<'w> FormatFields<'w> {
+    debug_fn(|writer, field, value| {
+        let text = plain(&format!("{value:?}")).replace('\n', "\\n");
+        match field.name() {
+            "message" => write!(writer, "{text}"),
+            name => write!(writer, "{name}={text}"),
+        }
+    })
+    .delimited(" ")
+}
+
+/// Equivalent JSON: characters that [`plain`] would not show are escaped as `\u202e`; they can only be within strings. Line ends and tabs
+/// between its parts stay.
+pub fn json(text: &str) -> String {
+    let mut json = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_hidden(c) && c != '\r' {
+            let mut units = [0; 2];
+            c.encode_utf16(&mut units).iter().for_each(|unit| json.push_str(&format!("\\u{unit:04x}")));
+        } else {
+            json.push(c);
+        }
+    }
+    json
+}
+
+/// Hides the joiners U+200C and U+200D too: some languages spell with them, but they make two names look the same.
+fn is_hidden(c: char) -> bool {
+    !matches!(c, '\n' | '\t') && (is_unseen(c) || matches!(c, '\u{200c}' | '\u{200d}'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_escape_sequence_or_a_hidden_character_is_shown_and_never_obeyed() {
+        assert_eq!(plain("a\u{1b}[2J\u{9b}2Jb\r"), "a\\u{1b}[2J\\u{9b}2Jb\\u{d}");
+        assert_eq!(
+            plain("Grace\u{202e}\u{200b}\u{200d}\u{feff}\u{e0041}"),
+            "Grace\\u{202e}\\u{200b}\\u{200d}\\u{feff}\\u{e0041}"
+        );
+        assert_eq!(plain("Zoë\t漢 👍\n"), "Zoë\t漢 👍\n");
+    }
+
+    #[test]
+    fn a_log_line_is_one_line_whoever_its_words_come_from() {
+        static WRITTEN: std::sync::Mutex<Vec<u8>> = std::sync::Mutex::new(Vec::new());
+        struct Written;
+        impl std::io::Write for Written {
+            fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+                WRITTEN.lock().unwrap().extend_from_slice(bytes);
+                Ok(bytes.len())
+            }
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
+            }
+        }
+        let log = tracing_subscriber::fmt().with_writer(|| Written).with_ansi(false).without_time();
+        let log = log.with_target(false).fmt_fields(log_fields()).finish();
+        tracing::subscriber::with_default(log, || {
+            let name = "a\u{1b}]0;b\u{7}\nerror: forged\u{202e}";
+            tracing::error!(count = 2, shown = %name, "`{name}` is refused");
+        });
+        let written = String::from_utf8(WRITTEN.lock().unwrap().clone()).unwrap();
+        let one = "a\\u{1b}]0;b\\u{7}\\nerror: forged\\u{202e}";
+        assert_eq!(written, format!("ERROR `{one}` is refused count=2 shown={one}\n"));
+    }
+
+    #[test]
+    fn json_says_the_same_when_its_hidden_characters_are_escaped() {
+        let cleaned =
+            serde_json::json!({"name": "a\u{202e}b\u{7f}\u{9b}\u{e0041}\u{1b}\u{200b}", "beside": "Zoë 👍"});
+        let shown = json(&serde_json::to_string_pretty(&cleaned).unwrap());
+        assert!(!shown.chars().any(is_hidden), "{shown}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), cleaned);
+    }
+}

@@ -1,0 +1,106 @@
+//! Marks of free text. Policies depend on them, but schemas do not show them.
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::budget::Budget;
+use crate::schema::View;
+use crate::term::{FieldType, Shape};
+
+/// The fate of the marks of a part.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum FreeTextMarks {
+    /// Every string that was free text still is, or cannot be prose.
+    Kept,
+    /// A string was free text and no longer is, though it may still hold prose: a JSON Pointer into the schema.
+    Lost(String),
+    /// There are more places than the budget allows.
+    TooMany,
+}
+
+/// One value, as both documents see it, and its type in the newer one where that is known.
+struct Value<'v> {
+    old: View<'v>,
+    new: View<'v>,
+    kind: Option<&'v FieldType>,
+    path: String,
+}
+
+/// Walks every value in which the older shape sees free text, by any keyword, as the search in messages does.
+pub(super) fn free_text_marks(old: &Shape, new: &Shape, budget: &Budget) -> FreeTextMarks {
+    let mut seen = HashSet::new();
+    let root = Value {
+        old: old.free_text.view(),
+        new: new.free_text.view(),
+        kind: Some(&new.fields),
+        path: String::new(),
+    };
+    let mut open = vec![root];
+    while let Some(value) = open.pop() {
+        if !value.old.leads() || value.new.is_nothing() {
+            continue;
+        }
+        let kind = value.kind.map(std::ptr::from_ref);
+        if !seen.insert((value.old.key(), value.new.key(), kind)) {
+            continue;
+        }
+        if value.old.is_text() && !value.new.is_text() && may_be_prose(value.kind) {
+            return FreeTextMarks::Lost(value.path);
+        }
+        let inside = value.children();
+        if !budget.spend(1 + inside.len() as u64) {
+            return FreeTextMarks::TooMany;
+        }
+        open.extend(inside);
+    }
+    FreeTextMarks::Kept
+}
+
+/// Returns true if a string of any wording can be of this type.
+fn may_be_prose(kind: Option<&FieldType>) -> bool {
+    match kind.map(FieldType::present) {
+        None | Some(FieldType::Opaque) => true,
+        Some(FieldType::Text { values, .. }) => values.is_none(),
+        Some(_) => false,
+    }
+}
+
+impl<'v> Value<'v> {
+    fn children(&self) -> Vec<Value<'v>> {
+        let kind = self.kind.map(FieldType::present);
+        let (is_object, is_array) = match kind {
+            None | Some(FieldType::Opaque) => (true, true),
+            Some(FieldType::Record(_)) => (true, false),
+            Some(FieldType::Array(_)) => (false, true),
+            Some(_) => (false, false),
+        };
+        let mut all = Vec::new();
+        if is_object {
+            let names: BTreeSet<&'v str> = self.old.names().chain(self.new.names()).collect();
+            all.extend(names.into_iter().map(|name| self.member(Some(name), kind)));
+            all.push(self.member(None, kind));
+        }
+        if is_array {
+            let kind = match kind {
+                Some(FieldType::Array(items)) => Some(&**items),
+                _ => None,
+            };
+            let (old, new) = (self.old.item(), self.new.item());
+            all.push(Value { old, new, kind, path: format!("{}/items", self.path) });
+        }
+        all
+    }
+
+    fn member(&self, name: Option<&'v str>, kind: Option<&'v FieldType>) -> Value<'v> {
+        let kind = match (kind, name) {
+            (Some(FieldType::Record(members)), Some(name)) => members.get(name).map(|field| &field.kind),
+            _ => None,
+        };
+        let path = match name {
+            Some(name) => {
+                format!("{}/properties/{}", self.path, name.replace('~', "~0").replace('/', "~1"))
+            }
+            None => format!("{}/additionalProperties", self.path),
+        };
+        Value { old: self.old.member(name), new: self.new.member(name), kind, path }
+    }
+}
