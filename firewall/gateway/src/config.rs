@@ -11,6 +11,7 @@ mod limits;
 mod peer;
 mod push;
 mod raw;
+mod retired;
 mod rules;
 mod scope;
 mod span;
@@ -348,7 +349,8 @@ impl Config {
     /// # Errors
     /// As [`Config::load`].
     pub fn parse(text: &str, base: &Path) -> Result<Self, ConfigFault> {
-        let file: raw::File = toml::from_str(text).map_err(|e| ConfigFault::syntax(&e, text))?;
+        let file: raw::File = toml::from_str(text)
+            .map_err(|e| retired::fault(text).unwrap_or_else(|| ConfigFault::syntax(&e, text)))?;
         rules::check(file, base)
     }
 

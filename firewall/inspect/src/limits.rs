@@ -25,28 +25,10 @@ pub struct InspectLimits {
     /// Buckets of limits by policies and `limits.json` that are not full: 1,048,576, some 64 MiB should a million agents be active. One
     /// that is not full is never forgotten; when all places are taken, a new one is refused.
     pub rate_buckets: usize,
-    /// Text of the artifacts of one stream, or of one task over its streams, that later text may be put behind, their ids and boundaries counted:
-    /// 256 KiB, which is as much as is judged together again with each such event, and a long document; twice as much is kept of the texts of all its readers. Also text in several parts of one
-    /// message that policies which look at it are asked about as one: three times as much then, once for each message.
+    /// Text of one artifact on one stream that a further piece may be appended to, with a byte for each boundary: 256 KiB, a long document.
+    /// As much is judged again with each such piece. A stream remembers as much text of all its artifacts. Also the text in several parts of
+    /// one message that policies which look at it are asked about as one, up to three times for each message.
     pub appended_text: usize,
-    /// Artifacts with text of one stream, and of one task over its streams: 1,024, whose ids of up to 256 bytes are then as much
-    /// as their text may be.
-    pub text_artifacts: usize,
-    /// Text of the artifacts of all tasks that is remembered over their streams: 64 MiB, 256 tasks with all that one may have, or
-    /// tens of thousands of usual ones. Behind what was forgotten nothing can be put.
-    pub told_text: usize,
-    /// Texts of one artifact that its readers may hold, each of which a piece that is appended is judged behind: 64, each with three ways of putting
-    /// pieces together, so that a piece costs two hundred policy decisions at most. Usual agents tell all readers one text, of which some have
-    /// less for a while: three streams that are polled and pushed meanwhile come to two dozen. Behind more, nothing can be put by who was not told
-    /// the whole since.
-    pub told_versions: usize,
-    /// Beside them, texts of readers who went on in two other places or more and left out what others told meanwhile: 16, fifty policy decisions for a
-    /// piece. Past it those of the most places are given up: each place that begins in the middle doubles them. What one place told, what another
-    /// puts behind that, and what all told in order are none of them.
-    pub told_mixed: usize,
-    /// Bytes of what passed of one artifact in all places together, in its order, once that is not what one of them told: the last 16 KiB, since it
-    /// grows with every place that is behind another, and a word that is hidden in turn is shorter.
-    pub told_order: usize,
     /// Tasks, conversations, push configurations and sessions that one agent owns and the gateway remembers: 4,096, over an
     /// hour of a new task with a conversation of its own every two seconds. The one it used least lately is forgotten first.
     pub owned_by_one: usize,
@@ -64,9 +46,6 @@ pub struct InspectLimits {
     /// Push configurations of one agent whose target the gateway keeps: 256, up to 10 kB each, so 2.5 MB of an agent. The one that was
     /// used least lately is forgotten first, and nothing is delivered for it any more.
     pub deliveries_by_one: usize,
-    /// Push configurations of which is remembered what was said so far, each up to twice `appended_text`: 256, so 128 MiB at most. What was
-    /// begun first is forgotten first; text that is put behind it then is judged alone.
-    pub notified_at_once: usize,
     /// How old, in milliseconds, the newest list of tools of its server may be that has a tool of MCP as it was signed, for the tool to be called: none by default,
     /// since a gateway that then lists by itself asks servers what no client did.
     pub tool_list_ms: Option<u64>,
@@ -109,18 +88,12 @@ impl Default for InspectLimits {
             metered_agents: 65_536,
             rate_buckets: 1 << 20,
             appended_text: 256 * 1_024,
-            text_artifacts: 1_024,
-            told_text: 64 * 1_024 * 1_024,
-            told_versions: 64,
-            told_mixed: 16,
-            told_order: 16 * 1_024,
             owned_by_one: 4_096,
             proposals_of_one: 256,
             proposals_of_all: 65_536,
             pages_of_one: 64,
             owned_by_all: 262_144,
             deliveries_by_one: 256,
-            notified_at_once: 256,
             tool_list_ms: None,
             open_requests: 256,
             open_requests_of_all: 65_536,

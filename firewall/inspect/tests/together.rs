@@ -2,12 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod common;
-#[path = "together/left_out.rs"]
-mod left_out;
 #[path = "together/posts.rs"]
 mod posts;
-#[path = "together/readers.rs"]
-mod readers;
 
 use bytes::Bytes;
 use common::{NOW, agent, base, generation_with, inspector, library, route, say, sums, view};

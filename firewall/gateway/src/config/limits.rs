@@ -101,9 +101,6 @@ pub struct Limits {
     /// A2A: push configurations of one agent whose target is kept. 256: up to 10 kB each, so 2.5 MB of an agent; the one that was used least
     /// lately is forgotten first, and nothing is delivered for it any more.
     pub push_targets: usize,
-    /// A2A: push configurations of which is remembered what was said so far. 256: each up to twice `appended_text`, so 128 MiB at most; behind what
-    /// was forgotten text is judged alone.
-    pub push_texts: usize,
     /// Native L8: subscriptions that one agent holds open, all routes together. 64: each is a stream or part of a socket, and
     /// few follow so many topics.
     pub subscriptions: usize,
@@ -124,24 +121,10 @@ pub struct Limits {
     pub proposals_of_all: usize,
     /// Native L8: how long a subscription lasts. 1 h, as a stream: who wants to go on subscribes again, and is judged again.
     pub subscription_time: Duration,
-    /// A2A: bytes of text, with the ids of its artifacts and one for each boundary of its pieces, of one stream or task that later text may be put behind. 256 KiB: as much
-    /// is judged again with each piece that is appended, and it is a long document. Of what readers of several places have together twice as much is kept. A2A and MCP: the same of text in several parts of one
-    /// message, which policies that look at it are asked about as one.
+    /// A2A: bytes of text of one artifact on one stream that a further piece may be appended to, with one for each boundary. 256 KiB, a
+    /// long document: as much is judged again with each piece. A stream remembers as much of all its artifacts. A2A and MCP: the text in
+    /// several parts of one message that policies which look at it are asked about as one.
     pub appended_text: usize,
-    /// A2A: artifacts with text of one stream or task. 1,024: whose ids of up to 256 bytes are then as much as their text.
-    pub text_artifacts: usize,
-    /// A2A: bytes of text that are remembered of all tasks over their streams. 64 MiB: 256 tasks with all that one may have; behind
-    /// what was forgotten nothing can be put.
-    pub told_text: usize,
-    /// A2A: texts of one artifact that its readers may hold, each of which a piece that is appended is judged behind. 64: with three ways of
-    /// putting pieces together two hundred policy decisions; a usual agent that is polled and pushes comes to a dozen.
-    pub told_versions: usize,
-    /// A2A: beside them, texts of readers who went on in two other places or more and left out what others told meanwhile. 16: fifty policy
-    /// decisions; past it those of the most places are given up.
-    pub told_mixed: usize,
-    /// A2A: bytes of what passed of one artifact in all places together, in its order, once that is not what one of them told. 16 KiB, the last of
-    /// it: it grows with every place that is behind another.
-    pub told_order: usize,
     /// A2A: pages of lists that one agent was told of and may still ask for; MCP: pages of lists of tools that were begun and can say that one
     /// is as signed. 64: as many lists read at once.
     pub list_pages: usize,
@@ -282,7 +265,6 @@ impl Default for Limits {
             owned: 4_096,
             owned_of_all: 262_144,
             push_targets: 256,
-            push_texts: 256,
             subscriptions: 64,
             subscriptions_of_all: 16_384,
             unanswered: 64,
@@ -292,11 +274,6 @@ impl Default for Limits {
             proposals_of_all: 65_536,
             subscription_time: Duration::from_secs(3600),
             appended_text: 256 * 1024,
-            text_artifacts: 1_024,
-            told_text: 64 * 1024 * 1024,
-            told_versions: 64,
-            told_mixed: 16,
-            told_order: 16 * 1024,
             list_pages: 64,
             tool_pages: 16,
             tool_list_seconds: 0,
@@ -462,18 +439,12 @@ file_limits! {
         owned: usize = 1..=16_777_216,
         owned_of_all: usize = 1..=16_777_216,
         push_targets: usize = 1..=65_536,
-        push_texts: usize = 1..=65_536,
         subscriptions: usize = 1..=1_000_000,
         subscriptions_of_all: usize = 1..=16_777_216,
         unanswered: usize = 1..=65_536,
         learnt_sessions: usize = 1..=1_000_000,
         learnt_concepts: usize = 1..=4_096,
         appended_text: usize = 64..=67_108_864,
-        text_artifacts: usize = 1..=1_000_000,
-        told_text: usize = 64..=1_099_511_627_776,
-        told_versions: usize = 1..=256,
-        told_mixed: usize = 0..=256,
-        told_order: usize = 64..=67_108_864,
         list_pages: usize = 1..=65_536,
         tool_pages: usize = 0..=1_024,
         tool_list_seconds: u32 = 0..=86_400,

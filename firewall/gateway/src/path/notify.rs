@@ -83,7 +83,7 @@ impl Way<'_> {
             // it may have kept what it did not take
             Err(_) => Delivered::Unknown,
         };
-        inspector.arrived(&lane.route, token, &posted, arrived);
+        inspector.arrived(token, &posted, arrived);
         outcome
     }
 
