@@ -1,12 +1,12 @@
 //! The agent card: the agent's own, taken apart and put together again (a named transformation, DESIGN §2.1), or, where the route
 //! says so and a listed key signed it, byte for byte.
 //!
-//! Only members with a name are taken over, each within bounds; addresses, capabilities and signatures are the gateway's, because
-//! what the agent says about those is not true of the way through the gateway. Security schemes stay where the route passes on
-//! what they ask for.
+//! Only members with a name are taken over, each within bounds. Addresses, capabilities and signatures are the gateway's, because
+//! those of the agent are not true behind the gateway. Security schemes stay where the route passes on what they ask for. Prose
+//! passes only with `card_texts`, and is marked as not inspected.
 
 mod build;
-mod contexts;
+mod context_names;
 mod security;
 mod signed;
 #[cfg(test)]
@@ -37,8 +37,7 @@ use crate::refuse::answer;
 use crate::upstream::{Allowed, Pool};
 
 pub(crate) use build::Says;
-pub(crate) use contexts::KnownLines;
-use contexts::{Known, ToldAt};
+use context_names::NamedAt;
 pub(crate) use signed::CardKeys;
 use signed::NotSigned;
 
@@ -76,18 +75,15 @@ pub(crate) fn conditional(body: Bytes, has: Option<&HeaderValue>, decision: Deci
 /// The keys that count now; none while there are none, and then no card passes.
 pub(crate) type KeysNow = Box<dyn Fn() -> Option<Arc<CardKeys>>>;
 
-/// The lines of the contexts that are followed now.
-pub(crate) type LinesNow = Box<dyn Fn() -> KnownLines>;
-
 /// Why a card of the agent is not served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Bad {
     /// It could not be had, or no listed key signed it.
     Unsigned,
     /// A public one names a context there, and as it is it must not be changed.
-    TellsContexts(ToldAt),
+    TellsContexts(NamedAt),
     /// A public one names a context in what callers authenticate by.
-    AsksForContexts(ToldAt),
+    AsksForContexts(NamedAt),
 }
 
 impl Bad {
@@ -98,11 +94,11 @@ impl Bad {
                 "the agent's card is not signed by a key that is known here",
             )
             .with_hint("the operator of this gateway knows which keys are"),
-            Self::TellsContexts(ToldAt(at)) => hidden(format!(
+            Self::TellsContexts(NamedAt(at)) => hidden(format!(
                 "the agent's public card names contexts at `{at}`, and with `card = \"untouched\"` it would be shown so: \
                  name the extension only and the contexts in the extended card, or have the card rebuilt"
             )),
-            Self::AsksForContexts(ToldAt(at)) => hidden(format!(
+            Self::AsksForContexts(NamedAt(at)) => hidden(format!(
                 "the agent's public card names contexts at `{at}`, where nothing can stand in their place: callers would \
                  authenticate otherwise; name security schemes and scopes without contexts"
             )),
@@ -130,8 +126,6 @@ pub(crate) struct Card {
     from: Option<(Pool, Address)>,
     /// The keys that it must be signed by to pass as it is; `None`: it is rebuilt.
     keys: Option<KeysNow>,
-    /// What contexts are looked for by when the agent's card comes.
-    lines: LinesNow,
     kept: RefCell<Option<Kept>>,
     /// Held by who asks the agent; the others wait for what comes.
     asking: Mutex<()>,
@@ -146,13 +140,8 @@ pub(crate) struct Behind<'b> {
 }
 
 impl Card {
-    pub(crate) fn new(
-        says: Says,
-        from: Option<(Pool, Address)>,
-        keys: Option<KeysNow>,
-        lines: LinesNow,
-    ) -> Self {
-        Self { says, from, keys, lines, kept: RefCell::default(), asking: Mutex::new(()) }
+    pub(crate) fn new(says: Says, from: Option<(Pool, Address)>, keys: Option<KeysNow>) -> Self {
+        Self { says, from, keys, kept: RefCell::default(), asking: Mutex::new(()) }
     }
 
     /// The card as an answer. The agent is asked at most once in [`KEPT`], by the gateway in its own name, for everyone who waits.
@@ -216,8 +205,7 @@ impl Card {
     fn untouched(&self, theirs: Option<Bytes>, keys: Option<&CardKeys>) -> Result<Bytes, Bad> {
         let bytes = theirs.ok_or(Bad::Unsigned)?;
         let card = signed::value(&bytes).ok_or(Bad::Unsigned)?;
-        let lines = &(self.lines)();
-        let quiet = Known { extension: &self.says.extension, lines }.not_told(&signed::opened(&card));
+        let quiet = self.says.extension.alone_in(&signed::opened(&card), "");
         keys.ok_or(Bad::Unsigned)?.verify(card).map_err(|NotSigned| Bad::Unsigned)?;
         quiet.map_err(Bad::TellsContexts)?;
         Ok(bytes)
@@ -227,7 +215,7 @@ impl Card {
     fn build(&self, theirs: Option<&[u8]>) -> Result<Bytes, Bad> {
         let read = theirs.and_then(|bytes| json::read(bytes, &json::Limits::default()).ok());
         let theirs = read.as_ref().and_then(Json::as_object);
-        self.says.public(theirs, &(self.lines)()).map_err(Bad::AsksForContexts)
+        self.says.public(theirs).map_err(Bad::AsksForContexts)
     }
 
     /// What is handed back in the place of a reply that may pass and holds the extended card: nothing, if the reply passes as it is; else

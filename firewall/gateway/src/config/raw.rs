@@ -209,6 +209,8 @@ pub(super) struct FileRoute {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub card_keys: Option<PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub card_texts: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub handshake: Option<FileHandshake>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub push: Option<FilePush>,
@@ -371,6 +373,7 @@ impl FileRoute {
             card_from: route.card_from.as_ref().map(ToString::to_string),
             card: a2a.then(|| card.to_owned()),
             card_keys,
+            card_texts: a2a.then_some(choices.card_texts),
             handshake: choices.handshake.as_ref().map(FileHandshake::of),
             push: choices.push.as_ref().map(FilePush::of),
         }

@@ -20,7 +20,7 @@ use crate::admit::HANDSHAKE_PATH;
 use crate::admit::door::Door;
 use crate::admit::host::Names;
 use crate::authorize::{Authorization, Elsewhere};
-use crate::card::{Card, KeysNow, KnownLines, Says};
+use crate::card::{Card, KeysNow, Says};
 use crate::config::{CardChoice, Config, GroupChoice, Listen, Protocol, RouteConfig, Upstream};
 use crate::decision::Decisions;
 use crate::egress::Egress;
@@ -452,9 +452,7 @@ impl Core {
             }
         };
         let says = Says::new(route, &self.config.routes, seat.url.clone(), seat.extension.clone());
-        let shared = Arc::clone(&self.shared);
-        let lines = move || KnownLines::of(&shared.inspector.generation());
-        Ok(Card::new(says, from, keys, Box::new(lines)))
+        Ok(Card::new(says, from, keys))
     }
 }
 
