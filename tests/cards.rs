@@ -119,7 +119,7 @@ fn f0_47_strangers_learn_no_context_from_a_public_card_however_it_is_written() {
     for (route, at) in [
         (
             &asks,
-            "the agent's public card names contexts at `/securitySchemes/*0`, where nothing can stand in their place",
+            "the agent's public card names contexts at `/security/0/*0`, where nothing can stand in their place",
         ),
         (
             &loud,

@@ -10,7 +10,6 @@ mod fault;
 mod judge;
 mod looked;
 mod memory;
-mod others;
 mod pace;
 mod position;
 mod recover;
@@ -27,11 +26,9 @@ mod tests;
 pub use config::{FollowerConfig, FollowerLimits, InLines, Lines};
 pub use fault::{FollowFault, ReferenceFault, Report};
 pub use memory::MemoryState;
-pub use others::{Compared, Contradicted};
 
 use crate::view::View;
 use memory::Memory;
-use others::Others;
 use pace::Pace;
 use reports::Reports;
 use round::{Round, Want};
@@ -82,14 +79,13 @@ pub enum Progress {
     Same,
 }
 
-/// The follower of one authority. What is known, what is under way, what is remembered, what others accepted, when it asks next and what is
+/// The follower of one authority. What is known, what is under way, what is remembered, when it asks next and what is
 /// told are rooms of their own; the files beside this one are the steps of a round, which pass from one to the next.
 #[derive(Debug)]
 pub struct Follower {
     config: FollowerConfig,
     memory: Memory,
     state: State,
-    others: Others,
     pace: Pace,
     shown: Shown,
     reports: Reports,
@@ -126,7 +122,6 @@ impl Follower {
         let memory = Memory::open(dir)?;
         let mut follower = Follower::with_memory(config, memory);
         follower.recover(now);
-        follower.recover_split(now);
         follower.show();
         follower.shown.changed = false;
         Ok(follower)
@@ -145,7 +140,6 @@ impl Follower {
             config,
             memory,
             state,
-            others: Others::default(),
             pace: Pace::default(),
             shown: Shown { view, changed: false },
             reports,
@@ -333,8 +327,6 @@ impl Follower {
 
     fn show(&mut self) {
         self.state.retire();
-        let mut view = self.state.view(&self.config);
-        view.split = self.others.doubted();
-        self.shown.show(view);
+        self.shown.show(self.state.view(&self.config));
     }
 }

@@ -44,7 +44,7 @@ pub use delta::{Delta, HeadParts};
 pub use entry::{Entry, VerifiedEntry};
 pub use floors::FloorsDocument;
 pub use follower::{
-    Answer, Compared, FollowFault, Follower, FollowerConfig, FollowerLimits, Lines, MemoryState, Progress,
+    Answer, FollowFault, Follower, FollowerConfig, FollowerLimits, Lines, MemoryState, Progress,
     ReferenceFault, Report, Step,
 };
 pub use format::FormatFault;

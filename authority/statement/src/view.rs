@@ -1,6 +1,6 @@
 //! What a follower knows of one authority at one moment: cheap to ask for every message, swapped as a whole.
 
-use crate::follower::{Contradicted, Lines};
+use crate::follower::Lines;
 use crate::recognition::{Foreign, Grants, NotRecognised, Vouched};
 use crate::status::Status;
 use crate::tiles::TreeHash;
@@ -20,8 +20,6 @@ pub enum Standing {
     Valid,
     /// Published and retired: passes with a hint, and nothing new selects it.
     Deprecated,
-    /// Published by an authority that showed two histories: nothing of it counts, what it revoked stays revoked.
-    Split,
     /// Of an authority that is not recognised for it, or that the operator distrusts: see [`crate::Recogniser`] and
     /// [`View::distrusted`]. What it revoked stays revoked.
     Unrecognised(NotRecognised),
@@ -44,7 +42,6 @@ impl Standing {
         match self {
             Standing::Valid => "valid",
             Standing::Deprecated => "deprecated",
-            Standing::Split => "split",
             Standing::Unrecognised(_) => "unrecognised",
             Standing::Suspended => "suspended",
             Standing::Revoked => "revoked",
@@ -102,8 +99,6 @@ pub struct View {
     pub(crate) root_threshold: u64,
     /// Configured log keys that no trust list has named.
     pub(crate) unlisted: Arc<[String]>,
-    /// Whether it contradicted itself.
-    pub(crate) split: bool,
     /// Whether the reader's own operator distrusts it.
     pub(crate) distrusted: bool,
     /// Whether contexts may be missing that were known before a restart.
@@ -133,7 +128,6 @@ impl View {
             next_update: 0,
             root_threshold: 0,
             unlisted: Arc::default(),
-            split: false,
             distrusted: false,
             partial: false,
             floors: Arc::default(),
@@ -210,11 +204,6 @@ impl View {
         &self.unlisted
     }
 
-    /// Whether this authority showed two histories: see [`Follower::compare`](crate::Follower::compare).
-    pub fn is_split(&self) -> Option<Contradicted> {
-        self.split.then(Contradicted::new)
-    }
-
     /// The same view of an authority that the reader's own operator distrusts: nothing of its lines counts, whatever it or anybody else
     /// says, and what it revoked stays revoked.
     pub fn distrusted(&self) -> View {
@@ -252,9 +241,6 @@ impl View {
         }
         if self.distrusted {
             return Standing::Unrecognised(NotRecognised::Distrusted);
-        }
-        if self.split {
-            return Standing::Split;
         }
         match self.grants(loaded, now) {
             Grants::Not(why) => return Standing::Unrecognised(why),

@@ -8,7 +8,6 @@ mod fault;
 mod issuer;
 mod kinds;
 mod limits;
-mod peer;
 mod push;
 mod raw;
 mod retired;
@@ -107,17 +106,6 @@ pub struct AuthorityConfig {
     pub max_status_age: Duration,
     /// How often the head is asked for when no event comes.
     pub poll: Duration,
-}
-
-/// Another gateway whose accepted checkpoints are compared with ours.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PeerConfig {
-    /// What the operator calls it.
-    pub name: String,
-    /// Where its admin address answers: plain on this machine, over TLS elsewhere.
-    pub url: Upstream,
-    /// Roots of its TLS certificate; none where it is plain.
-    pub tls_roots: Option<PathBuf>,
 }
 
 /// The protocol of a route.
@@ -238,8 +226,6 @@ pub struct Config {
     pub credential_issuers: Vec<CredentialIssuer>,
     /// Who is followed.
     pub authorities: Vec<AuthorityConfig>,
-    /// Whose checkpoints are compared with ours.
-    pub peers: Vec<PeerConfig>,
     /// What is served.
     pub routes: Vec<RouteConfig>,
     /// The operator's own floors, beside the authorities'.

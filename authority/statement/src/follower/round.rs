@@ -32,8 +32,6 @@ pub(super) enum Want {
     Trust,
     Bundle(TilePath),
     Document(ContextUrn),
-    /// A tile that tells whether this checkpoint of another follower contradicts.
-    Other(String, TilePath),
 }
 
 impl Want {
@@ -42,7 +40,7 @@ impl Want {
         match self {
             Want::Head => "head",
             Want::Delta(_) => "delta",
-            Want::Tile(_) | Want::Other(..) => "tile",
+            Want::Tile(_) => "tile",
             Want::Shard(_) => "status shard",
             Want::Floors => "floors",
             Want::Page(_) => "page of the listing",
@@ -87,8 +85,6 @@ pub(super) struct Round {
     pub(super) keys_first: bool,
     /// The certificates that were known before some were fetched for a head that is not accepted yet.
     pub(super) trust_before: Option<Trust>,
-    /// All that can be told now of the checkpoints of others is told: they are looked at once a round, and not for each document.
-    pub(super) compared: bool,
     /// The statements of the root were fetched in this round.
     pub(super) root_fetched: bool,
     pub(super) learnt: Option<super::root::Learnt>,
@@ -163,13 +159,6 @@ impl Follower {
             return Ok(Some(want));
         }
         loop {
-            // Before all that a lying authority could end the round by.
-            if round.accepted && !round.compared {
-                if let Some(want) = self.plan_others(now) {
-                    return Ok(Some(want));
-                }
-                round.compared = true;
-            }
             if let Some(want) = self.plan_entries(round, now)? {
                 return Ok(Some(want));
             }

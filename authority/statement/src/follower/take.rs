@@ -25,7 +25,6 @@ impl Follower {
             Want::Head => ("/v1/feed/head".to_owned(), MAX_HEAD_BYTES as u64),
             Want::Delta(from) => (format!("/v1/feed/deltas/{from}"), MAX_DELTA_BYTES as u64),
             Want::Tile(path) => (here(path).to_string(), 256 * 32),
-            Want::Other(note, path) => (self.other_path(note, path).to_string(), 256 * 32),
             Want::Shard(at) => {
                 let shards = round.candidate.as_ref().map(|c| c.head.head().shards.as_slice());
                 let hex = shards.and_then(|s| s.get(*at)).map(|s| s.hex()).unwrap_or_default();
@@ -61,10 +60,6 @@ impl Follower {
         }
         if let Want::Delta(_) = want {
             return self.take_delta(round, &request, answer, now);
-        }
-        if let Want::Other(note, path) = &want {
-            self.take_other(note, *path, (answer.status, &answer.body), now);
-            return Ok(());
         }
         let gone = matches!(answer.status, 404 | 410);
         if let (true, Want::Tile(path) | Want::Bundle(path)) = (gone, &want)
@@ -110,7 +105,7 @@ impl Follower {
             Want::Head => self.take_head(round, body?, etag, now),
             Want::Tile(path) => take_tile(round, path, body?),
             // Taken above, whatever its status.
-            Want::Other(..) | Want::Delta(_) => Ok(()),
+            Want::Delta(_) => Ok(()),
             Want::Shard(at) => take_shard(round, at, body?),
             Want::Floors => self.take_floors(round, body?),
             Want::Page(span) => self.take_page(round, span, body?),
@@ -124,10 +119,6 @@ impl Follower {
     pub(super) fn take_nothing(&mut self, round: &mut Round, now: u64) -> Result<(), FollowFault> {
         let Some((_, want)) = round.asked.take() else { return Err(FollowFault::Unasked) };
         match want {
-            Want::Other(..) => {
-                self.miss_others(now);
-                return Ok(());
-            }
             Want::Document(urn) => self.refuse_document(round, &urn, FollowFault::Unreachable, now),
             Want::Bundle(path) if round.accepted => {
                 self.skip_bundle(round, &path, &FollowFault::Unreachable, now)

@@ -218,9 +218,6 @@ pub struct Limits {
     pub push_timeout: Duration,
     /// Asking the authority for one thing, whole. 10 s: the largest is a tile of a few hundred kB.
     pub fetch_timeout: Duration,
-    /// Between two looks at the checkpoints of one peer. 30 s: an authority that shows two histories is found out long before a head of
-    /// ten minutes runs out.
-    pub peer_interval: Duration,
     /// Bytes of the revocation lists of one trust domain, of all its issuers. 64 MiB: some two million revoked certificates.
     pub crl_bytes: usize,
 }
@@ -313,7 +310,6 @@ impl Default for Limits {
             context_bytes: 256 << 20,
             push_timeout: Duration::from_secs(10),
             fetch_timeout: Duration::from_secs(10),
-            peer_interval: Duration::from_secs(30),
             crl_bytes: 64 << 20,
         }
     }
@@ -410,7 +406,7 @@ macro_rules! file_limits {
 
 file_limits! {
     durations: ping_interval, handshake_timeout, idle_timeout, header_timeout, body_timeout, write_timeout, connect_timeout, upstream_timeout,
-        stream_idle, stream_time, subscription_time, upstream_idle_timeout, upstream_wait, drain_timeout, policy_poll, policy_settle, push_timeout, fetch_timeout, peer_interval;
+        stream_idle, stream_time, subscription_time, upstream_idle_timeout, upstream_wait, drain_timeout, policy_poll, policy_settle, push_timeout, fetch_timeout;
     numbers:
         connections: usize = 1..=1_000_000,
         connections_per_agent: usize = 1..=1_000_000,

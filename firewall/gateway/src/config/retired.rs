@@ -10,10 +10,15 @@ const RETIRED: &[(&str, &str, &str)] = &[
     ("limits", "told_mixed", APPENDED),
     ("limits", "told_order", APPENDED),
     ("limits", "push_texts", APPENDED),
+    ("", "peer", COMPARED),
+    ("limits", "peer_interval", COMPARED),
 ];
 
 const APPENDED: &str =
     "left out: appended text is judged on its own stream alone, within `limits.appended_text`";
+
+const COMPARED: &str =
+    "left out: gateways compare no checkpoints; demand cosignatures with `witnesses` of `[[authority]]`";
 
 /// The fault of a file that has a retired setting; none where it has no such setting, or is no TOML.
 pub(super) fn fault(text: &str) -> Option<ConfigFault> {

@@ -26,7 +26,7 @@ use crate::decision::Decisions;
 use crate::egress::Egress;
 use crate::executor::OnThisCore;
 use crate::fault::RunFault;
-use crate::follow::{Exchange, First, Follow, Memory, PolicyState, PolicyStates};
+use crate::follow::{First, Follow, FollowerStates, Memory, PolicyState, PolicyStates};
 use crate::health::Health;
 use crate::identify::Identity;
 use crate::keep::{Keeper, MinimumsKeeper, keep_tools};
@@ -107,11 +107,11 @@ pub(super) fn start(
     let (admin_socket, admin_address) = bind_admin(config.admin)?;
 
     let names = config.authorities.iter().map(|authority| authority.name.clone());
-    let exchange = Arc::new(Exchange::new(names));
+    let follower_states = Arc::new(FollowerStates::new(names));
     let (health, questions) = Health::of((0..cores.len()).map(|core| format!("semgate-{core}")));
     let admin = Admin {
         health,
-        exchange: Arc::clone(&exchange),
+        follower_states: Arc::clone(&follower_states),
         shared: Arc::clone(&shared),
         metrics: metrics.clone(),
         policies: states.clone(),
@@ -126,7 +126,7 @@ pub(super) fn start(
         followers: parts.followers,
         policies,
         begun,
-        exchange,
+        follower_states,
         lists: parts.lists,
         stores: parts.stores,
     };
