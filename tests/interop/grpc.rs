@@ -161,7 +161,7 @@ fn both(certificate: bool) -> (Vec<Value>, Vec<Value>) {
     let listen = free_address().to_string();
     let sender = if certificate { "" } else { "plain_sender = \"spiffe://semgate.test/agent/retailer-7\"\n" };
     let route = format!(
-        "[[route]]\nname = \"grpc\"\nlisten = \"{listen}\"\nbinding = \"a2a\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://{agent}\"\nupstream_http2 = true\ncontexts = [\"*\"]\ntransports = [\"grpc\"]\n{sender}"
+        "[[route]]\nname = \"grpc\"\nlisten = \"{listen}\"\nbinding = \"a2a\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://{agent}\"\nupstream_http2 = true\ncontexts = [\"*\"]\ntransports = [\"grpc\"]\ncard_texts = true\n{sender}"
     );
     let _gateway = Gateway::before(&up, agent.parse().unwrap(), &route);
     let direct = conversation(&[agent]);

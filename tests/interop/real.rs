@@ -117,8 +117,9 @@ impl Server {
 
     fn route(&self, binding: &str, path: &str, context: &str) -> String {
         let Self { name, behind, gateway, .. } = self;
+        let texts = if binding == "a2a" { "card_texts = true\n" } else { "" };
         format!(
-            "[[route]]\nname = \"{name}\"\nlisten = \"{gateway}\"\nbinding = \"{binding}\"\nadmit = [\"text\"]\nplain_sender = \"spiffe://semgate.test/agent/retailer-7\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://{behind}{path}\"\ncontexts = [\"*\"]\ndefault_context = \"urn:contexts:{context}:v1.0\"\n\n"
+            "[[route]]\nname = \"{name}\"\nlisten = \"{gateway}\"\nbinding = \"{binding}\"\nadmit = [\"text\"]\nplain_sender = \"spiffe://semgate.test/agent/retailer-7\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://{behind}{path}\"\ncontexts = [\"*\"]\ndefault_context = \"urn:contexts:{context}:v1.0\"\n{texts}\n"
         )
     }
 

@@ -64,13 +64,12 @@ fn f0_47_strangers_learn_no_context_from_a_public_card_however_it_is_written() {
     let telling = with(
         &plain,
         &json!({
-            "description": "speaks urn%253Acontexts%253Atravel%253Av2.1, urn&#58;contexts&#x3a;travel and urn: contexts: payment",
+            "description": "speaks urn:contexts:travel:v2.1",
             "version": "urn:contexts:travel:v2.1",
-            "provider": {"organization": "Acme", "url": "https://acme.test/%75rn:contexts:travel:v2.1"},
+            "provider": {"organization": "Acme", "url": "https://acme.test/urn:contexts:travel:v2.1"},
             "skills": [
-                {"id": "order", "name": "Order", "description": "ｕｒｎ：ｃｏｎｔｅｘｔｓ：ｔｒａｖｅｌ",
-                 "tags": ["t", "supplyChain:v1.0", "image:v1.0", "a2a:v1.0", "u\u{ad}rn:contexts:payment"], "examples": ["urn:contexts:travel:v2.1,payment:v1.1"]},
-                {"id": "travel:v2.1", "name": "Travel", "description": "d", "tags": []},
+                {"id": "order", "name": "urn:contexts:travel", "description": "d", "tags": ["travel:v2.1"], "examples": ["urn:contexts:travel:v2.1"]},
+                {"id": "urn:contexts:travel:v2.1", "name": "Travel", "description": "d", "tags": []},
             ],
         }),
     );
@@ -82,9 +81,11 @@ fn f0_47_strangers_learn_no_context_from_a_public_card_however_it_is_written() {
         }),
     );
     let (quiet, keys) = signed(&plain);
-    let deep = json!({"extensions": [{"uri": "https://a.test/x", "params": {"a": [{"urn&colon;contexts&colon;travel": 1}]}}]});
+    let deep =
+        json!({"extensions": [{"uri": "https://a.test/x", "params": {"a": [{"urn:contexts:travel": 1}]}}]});
     let (loud, _) = signed(&with(&plain, &json!({"capabilities": deep})));
-    let (tagged, _) = signed(&with(&plain, &json!({"iconUrl": "https://a.test/supplychain%3Av1.0.png"})));
+    let (tagged, _) =
+        signed(&with(&plain, &json!({"iconUrl": "https://a.test/urn:contexts:supplyChain:v1.0.png"})));
     let file = up.dir.join("card-keys.json");
     std::fs::write(&file, keys.to_string()).unwrap();
     let untouched = format!("card = \"untouched\"\ncard_keys = \"{}\"", file.display());
@@ -100,14 +101,14 @@ fn f0_47_strangers_learn_no_context_from_a_public_card_however_it_is_written() {
     let gateway = Gateway::before(&up, support::address(behind).parse().unwrap(), &routes);
 
     let shown = open.card().json();
-    assert_eq!(shown["description"], "speaks a shared context, a shared context and a shared context");
+    assert_eq!(shown["description"], "An agent behind Semgate");
     assert_eq!(
         (&shown["version"], &shown["name"], shown.get("provider")),
-        (&"1.0".into(), &"Wholesaler".into(), None)
+        (&"1.0".into(), &"wholesaler-1".into(), None)
     );
     assert_eq!(
         shown["skills"],
-        json!([{"id": "order", "name": "Order", "description": "a shared context", "tags": ["t", "image:v1.0", "a2a:v1.0"], "examples": []}])
+        json!([{"id": "order", "name": "order", "description": "A skill of this agent", "tags": []}])
     );
     assert_eq!(shown.to_string().matches("urn:contexts:").count(), 1, "the extension alone: {shown}");
     // a route that passes no credentials on tells of no scheme

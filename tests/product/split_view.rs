@@ -1,11 +1,11 @@
-//! What an authority cannot take back in secret, through the running binary: restored backups, witnesses, and two histories.
+//! What an authority cannot take back in secret, through the running binary: restored backups, and witnesses.
 
 mod restored;
 use crate::support;
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use semgate_statement::LogKey;
@@ -219,96 +219,4 @@ fn a_witness_stops_a_restored_backup_that_nothing_else_remembers() {
     std::fs::remove_file(place.join("authority/kept-apart")).unwrap();
     let (_, said) = bad(&["authority", "run", "--config", &text(&config)]);
     assert!(said.contains("the witness `one.example` saw a log of"), "{said}");
-}
-
-/// A split view: the same authority, told apart to two gateways. Each alone sees nothing wrong; together they prove it.
-#[test]
-fn two_gateways_that_were_shown_two_histories_refuse_the_authority_and_keep_the_proof() {
-    let temporary = tempfile::tempdir().unwrap();
-    let (one, two) = (temporary.path().join("one"), temporary.path().join("two"));
-    Up::start_in(&one).stop();
-    copy(&one, &two);
-    let first = Up::start_in(&one);
-    let files = std::fs::read_dir(&two).unwrap().map(|entry| entry.unwrap().path());
-    let files: Vec<PathBuf> =
-        files.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
-    let mut moved: Vec<(String, String)> =
-        ["/authority_url", "/gateway/l8", "/gateway/a2a", "/admin_url", "/sample_agent/url"]
-            .into_iter()
-            .map(|url| (support::address(first.text(url)), free_address().to_string()))
-            .collect();
-    let settings = std::fs::read_to_string(two.join("authority.toml")).unwrap();
-    let admin = settings.lines().find_map(|line| line.strip_prefix("admin = ")).unwrap();
-    moved.push((admin.trim_matches('"').to_owned(), free_address().to_string()));
-    for file in files {
-        let mut text = std::fs::read_to_string(&file).unwrap();
-        for (was, is) in &moved {
-            text = text.replace(was, is);
-        }
-        std::fs::write(file, text).unwrap();
-    }
-    let second = Up::start_in(&two);
-    publish(&first, "urn:contexts:acme:v1.0");
-    publish(&second, "urn:contexts:umbrella:v1.0");
-    let behind = Scripted::saying(REPLY.to_owned());
-    let quick = "[limits]\npeer_interval = \"200ms\"\n";
-    let peer = format!("[[peer]]\nname = \"other\"\nurl = \"{}\"\n{quick}", second.text("/admin_url"));
-    let gateway = Gateway::begun(&first, behind.address, &peer);
-    wait_for("the contradiction", || (verdict(&gateway).1 == "context_untrusted").then_some(()));
-    let status = gateway_status(&gateway);
-    assert_eq!(status["authorities"][0]["split_view"], true, "{status}");
-    assert!(status["obstacles"].to_string().contains("contradicted itself"), "{status}");
-    let metrics = plain_get(&format!("http://{}/metrics", gateway.admin));
-    let metrics = String::from_utf8(metrics.body).unwrap();
-    assert!(metrics.lines().any(|l| l.starts_with("semgate_split_view{") && l.ends_with(" 1")), "{metrics}");
-    // The evidence convinces anybody: two checkpoints of one log key that no proof can bring together.
-    let told = Told::of(&first);
-    let evidence: Vec<PathBuf> =
-        find(&gateway.audit.parent().unwrap().join("authorities"), "other-checkpoint.txt");
-    let theirs = text(&evidence[0]);
-    let ours = text(&evidence[0].with_file_name("accepted-checkpoint.txt"));
-    let (a, b) =
-        (judged(&["note", &theirs, &told.key]).unwrap(), judged(&["note", &ours, &told.key]).unwrap());
-    assert!(a.split(' ').next() == b.split(' ').next() && a != b, "{a} {b}");
-    // Also pushed by hand, and after a restart.
-    let mut gateway = gateway;
-    let other = Gateway::before(&second, behind.address, "");
-    assert_eq!(verdict(&other), (200, String::new()));
-    let list = plain_get(&format!("{}/checkpoints", first.text("/admin_url")));
-    push(&other, &list.body);
-    wait_for("the contradiction that was pushed", || {
-        (verdict(&other).1 == "context_untrusted").then_some(())
-    });
-    let child = gateway.child.id().to_string();
-    Command::new("kill").args(["-KILL", &child]).status().unwrap();
-    gateway.child.wait().unwrap();
-    drop(second);
-    gateway.start_again();
-    assert_eq!(verdict(&gateway).1, "context_untrusted", "what was contradicted stays so");
-}
-
-fn push(gateway: &Gateway, list: &[u8]) {
-    use std::io::Write;
-    let mut stream = std::net::TcpStream::connect(gateway.admin).unwrap();
-    let head = format!(
-        "POST /checkpoints HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
-        gateway.admin,
-        list.len()
-    );
-    stream.write_all(head.as_bytes()).unwrap();
-    stream.write_all(list).unwrap();
-    assert_eq!(support::Answer::read(&mut stream).status, 200);
-}
-
-fn find(dir: &Path, name: &str) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(find(&path, name));
-        } else if path.file_name().unwrap() == name {
-            found.push(path);
-        }
-    }
-    found
 }

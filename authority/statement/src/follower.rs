@@ -8,7 +8,6 @@ mod config;
 mod delta;
 mod fault;
 mod judge;
-mod others;
 mod persistence;
 mod recover;
 mod reference;
@@ -26,11 +25,9 @@ mod tests;
 
 pub use config::{FollowerConfig, FollowerLimits, InLines, Lines};
 pub use fault::{FollowFault, ReferenceFault, Report};
-pub use others::{Compared, Contradicted};
 pub use persistence::PersistenceState;
 
 use crate::view::View;
-use others::Others;
 use persistence::Store;
 use reports::Reports;
 use round::{FetchTarget, Round};
@@ -88,7 +85,6 @@ pub struct Follower {
     config: FollowerConfig,
     memory: Store,
     state: State,
-    others: Others,
     schedule: Schedule,
     published: PublishedView,
     reports: Reports,
@@ -124,7 +120,6 @@ impl Follower {
         let memory = Store::open(dir)?;
         let mut follower = Follower::with_memory(config, memory);
         follower.recover(now);
-        follower.recover_split(now);
         follower.show();
         follower.published.changed = false;
         Ok(follower)
@@ -143,7 +138,6 @@ impl Follower {
             config,
             memory,
             state,
-            others: Others::default(),
             schedule: Schedule::default(),
             published: PublishedView { view, changed: false },
             reports,
@@ -332,8 +326,6 @@ impl Follower {
 
     fn show(&mut self) {
         self.state.retire();
-        let mut view = self.state.view(&self.config);
-        view.split = self.others.doubted();
-        self.published.show(view);
+        self.published.show(self.state.view(&self.config));
     }
 }

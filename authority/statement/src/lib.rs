@@ -44,8 +44,8 @@ pub use delta::{Delta, HeadParts};
 pub use entry::{Entry, VerifiedEntry};
 pub use floors::FloorsDocument;
 pub use follower::{
-    Answer, Compared, FollowFault, Follower, FollowerConfig, FollowerLimits, Lines, PersistenceState,
-    Progress, ReferenceFault, Report, Step,
+    Answer, FollowFault, Follower, FollowerConfig, FollowerLimits, Lines, PersistenceState, Progress,
+    ReferenceFault, Report, Step,
 };
 pub use format::FormatFault;
 pub use head::{Head, HeadFault, NamedShards, ShardRef, VerifiedHead};

@@ -1,6 +1,6 @@
 //! A follower's knowledge of one authority at one moment: cheap to query for every message, swapped as a whole.
 
-use crate::follower::{Contradicted, Lines};
+use crate::follower::Lines;
 use crate::recognition::{Grant, NotRecognised, RecognisedView, RecognitionState};
 use crate::status::Status;
 use crate::tiles::TreeHash;
@@ -20,10 +20,8 @@ pub enum Standing {
     Valid,
     /// Published and retired: passes with a hint, and nothing new selects it.
     Deprecated,
-    /// Published by an authority that showed two histories: nothing of it counts, and its revocations stay.
-    Split,
-    /// The authority is not recognised for it, or the operator distrusts it: see [`crate::Recogniser`] and [`View::distrusted`]. Its
-    /// revocations stay.
+    /// Of an authority that is not recognised for it, or that the operator distrusts: see [`crate::Recogniser`] and
+    /// [`View::distrusted`]. What it revoked stays revoked.
     Unrecognised(NotRecognised),
     /// Suspended, as far as known.
     Suspended,
@@ -43,7 +41,6 @@ impl Standing {
         match self {
             Standing::Valid => "valid",
             Standing::Deprecated => "deprecated",
-            Standing::Split => "split",
             Standing::Unrecognised(_) => "unrecognised",
             Standing::Suspended => "suspended",
             Standing::Revoked => "revoked",
@@ -100,9 +97,7 @@ pub struct View {
     pub(crate) root_threshold: u64,
     /// Configured log keys that no trust list has named.
     pub(crate) unlisted: Arc<[String]>,
-    /// True if the authority contradicted itself.
-    pub(crate) split: bool,
-    /// True if the reader's own operator distrusts it.
+    /// Whether the reader's own operator distrusts it.
     pub(crate) distrusted: bool,
     /// True if contexts known before a restart may be missing.
     pub(crate) partial: bool,
@@ -131,7 +126,6 @@ impl View {
             next_update: 0,
             root_threshold: 0,
             unlisted: Arc::default(),
-            split: false,
             distrusted: false,
             partial: false,
             floors: Arc::default(),
@@ -207,13 +201,8 @@ impl View {
         &self.unlisted
     }
 
-    /// Returns `Some` if this authority showed two histories: see [`Follower::compare`](crate::Follower::compare).
-    pub fn is_split(&self) -> Option<Contradicted> {
-        self.split.then(Contradicted::new)
-    }
-
-    /// The view if the reader's own operator distrusts the authority: nothing of its lines counts, whatever any authority says, and its
-    /// revocations stay.
+    /// The same view of an authority that the reader's own operator distrusts: nothing of its lines counts, whatever it or anybody else
+    /// says, and what it revoked stays revoked.
     pub fn distrusted(&self) -> View {
         View { distrusted: true, ..self.clone() }
     }
@@ -249,9 +238,6 @@ impl View {
         }
         if self.distrusted {
             return Standing::Unrecognised(NotRecognised::Distrusted);
-        }
-        if self.split {
-            return Standing::Split;
         }
         match self.grants(loaded, now) {
             Grant::Not(why) => return Standing::Unrecognised(why),

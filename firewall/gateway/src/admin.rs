@@ -4,8 +4,7 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::middleware::{Next, from_fn};
@@ -17,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::admit::host::Names;
 use crate::clock::unix_now;
-use crate::follow::{Exchange, MAX_LIST_BYTES, PolicyReport, PolicyStates};
+use crate::follow::{FollowerStates, PolicyReport, PolicyStates};
 use crate::health::Health;
 use crate::lane::Shared;
 use crate::listen::BoundRoute;
@@ -34,7 +33,7 @@ pub(crate) struct Admin {
     pub(crate) metrics: Metrics,
     pub(crate) policies: PolicyStates,
     pub(crate) routes: Arc<[BoundRoute]>,
-    pub(crate) exchange: Arc<Exchange>,
+    pub(crate) follower_states: Arc<FollowerStates>,
     pub(crate) health: Health,
 }
 
@@ -47,10 +46,6 @@ impl Admin {
             .route("/readyz", get(ready))
             .route("/metrics", get(metrics))
             .route("/status", get(status))
-            .route(
-                "/checkpoints",
-                get(checkpoints).post(offered).layer(DefaultBodyLimit::max(MAX_LIST_BYTES)),
-            )
             .with_state(self)
             .layer(from_fn(move |request: Request, next: Next| called(Arc::clone(&names), request, next)))
     }
@@ -62,15 +57,12 @@ impl Admin {
         let generation = self.shared.inspector.generation();
         // a distrusted authority is not waited for
         for view in generation.views().iter().filter(|view| !view.is_distrusted()) {
-            if let Some(what) = self.exchange.is_split(view.authority()) {
-                obstacles.push(format!("authority `{}` {what}", view.authority()));
-            }
             if view.freshness(now) == Freshness::Stale {
                 let what = if view.size() == 0 { "has never been heard" } else { "has a stale status" };
                 obstacles.push(format!("authority `{}` {what}", view.authority()));
             }
             if let Some(PersistenceState { complete: false, fault: Some(why), .. }) =
-                self.exchange.memory(view.authority())
+                self.follower_states.memory(view.authority())
             {
                 let what = "is ahead of its memory on disk, so a restart would begin stale";
                 obstacles.push(format!("authority `{}` {what}: {why}", view.authority()));
@@ -93,7 +85,7 @@ impl Admin {
         let authorities: Vec<Value> = generation
             .views()
             .iter()
-            .map(|view| authority(view, self.exchange.memory(view.authority()), now))
+            .map(|view| authority(view, self.follower_states.memory(view.authority()), now))
             .collect();
         let routes: Vec<Value> =
             self.routes.iter().map(|route| json!({"name": route.name, "url": route.url})).collect();
@@ -179,7 +171,6 @@ fn authority(view: &View, memory: Option<PersistenceState>, now: u64) -> Value {
         "size": view.size(),
         "issued_at": view.issued_at(),
         "next_update": view.next_update(),
-        "split_view": view.is_split().is_some(),
         "root_threshold": view.root_threshold(),
         "unlisted_log_keys": view.unlisted_log_keys(),
         "fresh": view.freshness(now) == Freshness::Fresh,
@@ -206,21 +197,7 @@ async fn called(names: Arc<Names>, request: Request, next: Next) -> Response {
     }
 }
 
-/// Returns the accepted checkpoints, for other gateways to compare.
-async fn checkpoints(State(admin): State<Admin>) -> Json<Value> {
-    Json(admin.exchange.list())
-}
-
-/// Takes the checkpoints of another gateway, from any sender that reaches this address. Each is believed only as far as its
-/// log key signed it.
-async fn offered(State(admin): State<Admin>, body: Bytes) -> Response {
-    match admin.exchange.offer("pushed", &body) {
-        Some(taken) => Json(json!({ "taken": taken })).into_response(),
-        None => (StatusCode::BAD_REQUEST, "not a list of checkpoints\n").into_response(),
-    }
-}
-
-/// Asks every serving thread. The follower thread sends this answer.
+/// Asks every serving thread; this answer itself comes from the thread that follows.
 async fn healthy(State(admin): State<Admin>) -> Response {
     let silent = admin.health.silent().await;
     if silent.is_empty() {

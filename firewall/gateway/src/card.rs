@@ -6,7 +6,7 @@
 //! credentials that they ask for.
 
 mod build;
-mod contexts;
+mod context_names;
 mod security;
 mod signed;
 #[cfg(test)]
@@ -37,8 +37,7 @@ use crate::refuse::answer;
 use crate::upstream::{Allowed, Pool};
 
 pub(crate) use build::Says;
-pub(crate) use contexts::KnownLines;
-use contexts::{Known, ToldAt};
+use context_names::NamedAt;
 pub(crate) use signed::CardKeys;
 use signed::NotSigned;
 
@@ -76,18 +75,15 @@ pub(crate) fn conditional(body: Bytes, has: Option<&HeaderValue>, decision: Deci
 /// The keys that count now. Without keys no card passes.
 pub(crate) type KeysNow = Box<dyn Fn() -> Option<Arc<CardKeys>>>;
 
-/// The lines of the contexts that are followed now.
-pub(crate) type LinesNow = Box<dyn Fn() -> KnownLines>;
-
-/// Reason why the agent's card is not served.
+/// Why a card of the agent is not served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Bad {
     /// The card is unavailable, or no listed key signed it.
     Unsigned,
     /// A public card names a context at this location, and must not be changed.
-    TellsContexts(ToldAt),
+    TellsContexts(NamedAt),
     /// A public card names a context in its security requirements.
-    AsksForContexts(ToldAt),
+    AsksForContexts(NamedAt),
 }
 
 impl Bad {
@@ -98,11 +94,11 @@ impl Bad {
                 "the agent's card is not signed by a key that is known here",
             )
             .with_hint("the operator of this gateway knows which keys are"),
-            Self::TellsContexts(ToldAt(at)) => hidden(format!(
+            Self::TellsContexts(NamedAt(at)) => hidden(format!(
                 "the agent's public card names contexts at `{at}`, and with `card = \"untouched\"` it would be shown so: \
                  name the extension only and the contexts in the extended card, or have the card rebuilt"
             )),
-            Self::AsksForContexts(ToldAt(at)) => hidden(format!(
+            Self::AsksForContexts(NamedAt(at)) => hidden(format!(
                 "the agent's public card names contexts at `{at}`, where nothing can stand in their place: callers would \
                  authenticate otherwise; name security schemes and scopes without contexts"
             )),
@@ -130,8 +126,6 @@ pub(crate) struct Card {
     from: Option<(Pool, Address)>,
     /// Keys that must sign an unchanged card; `None` if the card is rebuilt.
     keys: Option<KeysNow>,
-    /// Lines to search for in the agent's card.
-    lines: LinesNow,
     kept: RefCell<Option<Kept>>,
     /// Held by the task that asks the agent; the others wait for its result.
     asking: Mutex<()>,
@@ -146,13 +140,8 @@ pub(crate) struct Behind<'b> {
 }
 
 impl Card {
-    pub(crate) fn new(
-        says: Says,
-        from: Option<(Pool, Address)>,
-        keys: Option<KeysNow>,
-        lines: LinesNow,
-    ) -> Self {
-        Self { says, from, keys, lines, kept: RefCell::default(), asking: Mutex::new(()) }
+    pub(crate) fn new(says: Says, from: Option<(Pool, Address)>, keys: Option<KeysNow>) -> Self {
+        Self { says, from, keys, kept: RefCell::default(), asking: Mutex::new(()) }
     }
 
     /// The card as an answer. The gateway asks the agent in its own name, at most once in [`KEPT`], for all waiting callers.
@@ -217,8 +206,7 @@ impl Card {
     fn untouched(&self, theirs: Option<Bytes>, keys: Option<&CardKeys>) -> Result<Bytes, Bad> {
         let bytes = theirs.ok_or(Bad::Unsigned)?;
         let card = signed::value(&bytes).ok_or(Bad::Unsigned)?;
-        let lines = &(self.lines)();
-        let quiet = Known { extension: &self.says.extension, lines }.not_told(&signed::opened(&card));
+        let quiet = self.says.extension.alone_in(&signed::opened(&card), "");
         keys.ok_or(Bad::Unsigned)?.verify(card).map_err(|NotSigned| Bad::Unsigned)?;
         quiet.map_err(Bad::TellsContexts)?;
         Ok(bytes)
@@ -228,7 +216,7 @@ impl Card {
     fn build(&self, theirs: Option<&[u8]>) -> Result<Bytes, Bad> {
         let read = theirs.and_then(|bytes| json::read(bytes, &json::Limits::default()).ok());
         let theirs = read.as_ref().and_then(Json::as_object);
-        self.says.public(theirs, &(self.lines)()).map_err(Bad::AsksForContexts)
+        self.says.public(theirs).map_err(Bad::AsksForContexts)
     }
 
     /// Replacement for a permitted reply that holds the extended card; `None` if the reply passes unchanged. The agent knows

@@ -8,9 +8,9 @@ mod fault;
 mod issuer;
 mod kinds;
 mod limits;
-mod peer;
 mod push;
 mod raw;
+mod retired;
 mod rules;
 mod scope;
 mod span;
@@ -106,17 +106,6 @@ pub struct AuthorityConfig {
     pub max_status_age: Duration,
     /// Poll interval for the head while no event arrives.
     pub poll: Duration,
-}
-
-/// Another gateway for the comparison of accepted checkpoints.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PeerConfig {
-    /// The operator's name for it.
-    pub name: String,
-    /// URL of its admin address: plain on this machine, TLS elsewhere.
-    pub url: Upstream,
-    /// Roots of its TLS certificate; `None` without TLS.
-    pub tls_roots: Option<PathBuf>,
 }
 
 /// The protocol of a route.
@@ -238,9 +227,7 @@ pub struct Config {
     pub credential_issuers: Vec<CredentialIssuer>,
     /// Followed authorities.
     pub authorities: Vec<AuthorityConfig>,
-    /// Gateways for the comparison of checkpoints.
-    pub peers: Vec<PeerConfig>,
-    /// Routes.
+    /// What is served.
     pub routes: Vec<RouteConfig>,
     /// The operator's own floors, in addition to the authorities'.
     pub floors: Vec<(Line, Version)>,
@@ -299,7 +286,8 @@ impl Config {
     /// # Errors
     /// As [`Config::load`].
     pub fn parse(text: &str, base: &Path) -> Result<Self, ConfigFault> {
-        let file: raw::File = toml::from_str(text).map_err(|e| ConfigFault::syntax(&e, text))?;
+        let file: raw::File = toml::from_str(text)
+            .map_err(|e| retired::fault(text).unwrap_or_else(|| ConfigFault::syntax(&e, text)))?;
         rules::check(file, base)
     }
 

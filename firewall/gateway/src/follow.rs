@@ -7,15 +7,14 @@
 mod aside;
 mod authority;
 mod crls;
-mod exchange;
 mod fetch;
+mod follower_states;
 mod hints;
-mod peers;
 mod policies;
 mod recognise;
 
 pub(crate) use authority::{Memory, open};
-pub(crate) use exchange::{Exchange, MAX_LIST_BYTES};
+pub(crate) use follower_states::FollowerStates;
 #[cfg(feature = "plain-proxy")]
 pub(crate) use policies::none;
 pub(crate) use policies::{Begun, First, PolicyReport, PolicyState, PolicyStates, first, shadow_faults};
@@ -56,7 +55,7 @@ pub(crate) struct Follow {
     pub(crate) followers: Vec<Follower>,
     pub(crate) policies: Arc<Policies>,
     pub(crate) begun: Begun,
-    pub(crate) exchange: Arc<Exchange>,
+    pub(crate) follower_states: Arc<FollowerStates>,
     /// Revocation lists of certificates, by trust domain.
     pub(crate) lists: BTreeMap<String, Lists>,
     pub(crate) stores: Stores,
@@ -90,9 +89,16 @@ impl Follow {
             self.followers.into_iter().zip(&self.config.authorities).enumerate()
         {
             let tls = materials::authority(&self.config, settings)?;
-            let (publisher, exchange) = (Rc::clone(&publisher), Arc::clone(&self.exchange));
-            let task =
-                authority::Task::new(place, &self.config, settings, follower, tls, publisher, exchange);
+            let (publisher, follower_states) = (Rc::clone(&publisher), Arc::clone(&self.follower_states));
+            let task = authority::Task::new(
+                place,
+                &self.config,
+                settings,
+                follower,
+                tls,
+                publisher,
+                follower_states,
+            );
             tokio::task::spawn_local(task.run());
         }
         for domain in &self.config.trust_domains {
@@ -111,13 +117,6 @@ impl Follow {
             };
             tokio::task::spawn_local(task.run(fetcher, lists));
         }
-        for peer in &self.config.peers {
-            let tls = materials::peer(&self.config, peer)?;
-            let fetcher = fetch::Fetcher::new(&peer.url, tls, self.config.limits.fetch_timeout);
-            let interval = self.config.limits.peer_interval;
-            let (name, exchange) = (peer.name.clone(), Arc::clone(&self.exchange));
-            tokio::task::spawn_local(peers::look(name, fetcher, interval, exchange, Rc::clone(&publisher)));
-        }
         let state = Arc::clone(&self.states.live);
         let task = policies::Task::new(&self.config, self.begun, Rc::clone(&publisher), state);
         tokio::task::spawn_local(task.run());
@@ -126,7 +125,7 @@ impl Follow {
             tokio::task::spawn_local(task.run());
         }
         tokio::task::spawn_local(upkeep(Rc::clone(&publisher)));
-        hangup(publisher, self.config, self.materials, self.stores, self.exchange)
+        hangup(publisher, self.config, self.materials, self.stores, self.follower_states)
     }
 }
 
@@ -292,7 +291,6 @@ impl Publisher {
         for view in generation.views() {
             let labels = [("authority", view.authority().to_owned())];
             set("semgate_log_size", &labels, view.size());
-            set("semgate_split_view", &labels, u64::from(view.is_split().is_some()));
             set("semgate_log_keys_unlisted", &labels, view.unlisted_log_keys().len() as u64);
             set("semgate_distrusted", &labels, u64::from(view.is_distrusted()));
             set("semgate_contexts_unrecognised", &labels, view.unrecognised_contexts(unix_now()));
@@ -325,7 +323,7 @@ fn hangup(
     config: Arc<Config>,
     materials: Arc<ArcSwap<Materials>>,
     stores: Stores,
-    exchange: Arc<Exchange>,
+    follower_states: Arc<FollowerStates>,
 ) -> Result<(), RunFault> {
     let mut signal = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup())
         .map_err(|why| RunFault::system("signals", why))?;
@@ -333,7 +331,10 @@ fn hangup(
         while signal.recv().await.is_some() {
             publisher.distrust(&config);
             publisher.roots.send_replace(());
-            config.authorities.iter().for_each(|authority| exchange.bell(&authority.name).notify_one());
+            config
+                .authorities
+                .iter()
+                .for_each(|authority| follower_states.bell(&authority.name).notify_one());
             publisher.shared.audit.reopen();
             match materials.load().reload(&config, &stores) {
                 Ok(fresh) => {

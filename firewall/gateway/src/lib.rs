@@ -47,7 +47,6 @@ mod relay;
 mod reply;
 mod run;
 mod socket;
-mod spelling;
 mod upstream;
 
 pub use config::{Config, ConfigFault, Limits};

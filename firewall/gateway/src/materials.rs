@@ -20,8 +20,7 @@ use tokio_rustls::rustls::{ClientConfig, ServerConfig};
 use crate::card::CardKeys;
 use crate::clock::unix_now;
 use crate::config::{
-    AuthorityConfig, CardChoice, Config, CredentialIssuer, HandshakeChoice, IdentityFiles, PeerConfig,
-    RouteConfig,
+    AuthorityConfig, CardChoice, Config, CredentialIssuer, HandshakeChoice, IdentityFiles, RouteConfig,
 };
 use crate::crls::Stores;
 use crate::fault::RunFault;
@@ -234,20 +233,6 @@ pub(crate) fn authority(config: &Config, authority: &AuthorityConfig) -> Result<
         client.client_auth_cert_resolver = Arc::new(Presented(files));
     }
     Ok(Arc::new(client))
-}
-
-/// TLS towards a peer's admin address. A plain one needs no roots, so any will do.
-///
-/// # Errors
-/// Unreadable roots.
-pub(crate) fn peer(config: &Config, peer: &PeerConfig) -> Result<Arc<ClientConfig>, RunFault> {
-    let of_authority = config.authorities.first().map(|authority| &authority.tls_roots);
-    let file = peer.tls_roots.as_ref().or(of_authority);
-    let file = file.ok_or_else(|| RunFault::Tls { why: "a peer has no roots".to_owned() })?;
-    let trust = ServerTrust { roots: roots(file, config)?, expected: ExpectedServer::Named };
-    client_config(trust, None, Arc::new(DefaultTimeProvider))
-        .map(Arc::new)
-        .map_err(|e| RunFault::Tls { why: e.to_string() })
 }
 
 /// # Errors

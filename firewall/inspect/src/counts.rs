@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 pub(crate) enum Hindrance {
     NotPublished,
     Unrecognised(NotRecognised),
-    Split,
     Revoked,
     Suspended,
     Below(BelowFloor),
@@ -24,7 +23,6 @@ impl Hindrance {
         match standing {
             Standing::NotCovered | Standing::UnknownAuthority => return Some(Self::NotPublished),
             Standing::Unrecognised(why) => return Some(Self::Unrecognised(why)),
-            Standing::Split => return Some(Self::Split),
             Standing::Revoked => return Some(Self::Revoked),
             Standing::Suspended => return Some(Self::Suspended),
             Standing::Valid | Standing::Deprecated | Standing::Stale => {}
@@ -39,7 +37,7 @@ impl Hindrance {
     fn rank(&self) -> u8 {
         match self {
             Self::NotPublished => 0,
-            Self::Split | Self::Unrecognised(_) => 1,
+            Self::Unrecognised(_) => 1,
             Self::Revoked => 2,
             Self::Suspended => 3,
             Self::Below(_) => 4,
@@ -121,7 +119,6 @@ fn below_a_minimum(case: &Case<'_>, named: &Named) -> Option<Hindered> {
 fn refused(urn: &ContextUrn, by: Hindrance) -> Refusal {
     match by {
         Hindrance::NotPublished => unknown("the context is not published", ""),
-        Hindrance::Split => split(),
         Hindrance::Unrecognised(why) => unrecognised(why),
         Hindrance::Revoked => revoked(),
         Hindrance::Suspended => suspended(),
@@ -159,7 +156,6 @@ fn refused_for(urn: &ContextUrn, other: &Hindered) -> Refusal {
             "a context that this one refers to is below the lowest version allowed",
             below.to_string(),
         ),
-        Hindrance::Split => return split(),
         Hindrance::Unrecognised(why) => {
             return unrecognised(why).with_detail(format!("`{urn}` refers to `{}`: {why}", other.urn));
         }
@@ -187,16 +183,7 @@ pub(crate) fn stale() -> Refusal {
         .with_detail("no fresh head was verified since the last one ran out")
 }
 
-/// `context_untrusted`, for an authority that showed two histories.
-pub(crate) fn split() -> Refusal {
-    Refusal::new(Code::ContextUntrusted, "the authority of this context contradicted itself")
-        .with_hint("nothing of this authority is trusted until a person has looked into it")
-        .with_detail(
-            "another gateway was shown a log that contradicts the accepted one, or is not proved to belong with it",
-        )
-}
-
-/// `context_untrusted`, for an authority that is not recognised for the context (F0-50).
+/// `context_untrusted`, of an authority that is not recognised for it (F0-50).
 pub(crate) fn unrecognised(why: NotRecognised) -> Refusal {
     Refusal::new(Code::ContextUntrusted, "the authority of this context is not recognised for it")
         .with_hint("use a context of another authority, or ask the operator whose word counts here")

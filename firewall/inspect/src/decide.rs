@@ -281,9 +281,8 @@ fn errored(policies: &Policies, said: &Said<'_>, why: &str) -> Refusal {
         .with_detail(why)
 }
 
-/// Holds an instance whose text goes on from an earlier one against schema and policies again, with the whole text in it. A refusal of
-/// policies has the facts of that question, whose policies are not those that let the piece pass. `once` is asked where the whole does not fit: what of it
-/// is one artifact's text, if that is less, which has to fit then.
+/// Checks an instance that continues earlier text against schema and policies again, with the whole text in
+/// it. A policy refusal carries the facts of this question, not those of the piece alone.
 ///
 /// # Errors
 /// `content_invalid`, `too_complex`, `policy_denied`, `policy_error`, `status_stale`.
@@ -292,7 +291,6 @@ pub(crate) fn again(
     said: &Said<'_>,
     instance: &Instance<'_>,
     (member, whole): (&str, &str),
-    once: impl Fn() -> Option<String>,
 ) -> Result<(), Refusal> {
     let unfit = |rule: &str| {
         Refusal::new(
@@ -301,30 +299,18 @@ pub(crate) fn again(
         )
         .with_hint("say less in one artifact")
     };
-    let saying = |whole: &str| {
-        let mut value = instance.object.to_value_without(None);
-        if let Some(text) = value.get_mut(member) {
-            *text = whole.into();
-        }
-        value.to_string()
-    };
+    let mut value = instance.object.to_value_without(None);
+    if let Some(text) = value.get_mut(member) {
+        *text = whole.into();
+    }
+    let text = value.to_string();
     let (limits, work) = (&decided.case().limits.json, WorkBudget::of_message());
-    let fits = |json: &json::Json<'_>| match json.as_object() {
-        None => Err(unfit("type")),
-        Some(object) => {
-            said.shape.conform_within(object, without(instance), &work).map_err(|why| match why {
-                InstanceFault::Content(fault) => unfit(&fault.rule),
-                InstanceFault::Spent => too_complex(&instance.pointer.to_string()),
-            })
-        }
-    };
-    let text = saying(whole);
     let json = json::read(text.as_bytes(), limits).map_err(|_| unfit("size"))?;
-    fits(&json).or_else(|unfitting| {
-        let once = saying(&once().ok_or(unfitting)?);
-        fits(&json::read(once.as_bytes(), limits).map_err(|_| unfit("size"))?)
-    })?;
     let Some(object) = json.as_object() else { return Err(unfit("type")) };
+    said.shape.conform_within(object, without(instance), &work).map_err(|why| match why {
+        InstanceFault::Content(fault) => unfit(&fault.rule),
+        InstanceFault::Spent => too_complex(&instance.pointer.to_string()),
+    })?;
     let around = circumstances(&decided.conformed);
     let question = Question { value: object, ..question(decided.case(), said, instance, around) };
     let live = decided.case().generation.policies();

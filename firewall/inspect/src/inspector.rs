@@ -20,7 +20,7 @@ use crate::{
     reply::{Form, acknowledged, admissible, no_pass, refused},
     resolve::{Resolved, has_turns, out_of_turn, resolve, side},
     rounds,
-    stream::{enabled, told},
+    stream::enabled,
     subscriptions::{self, Subscription, Subscriptions},
     tools::{self, ToolWatch},
     turn::{Between, Proposal, Step, proposes, same},
@@ -538,10 +538,6 @@ pub(crate) fn taken(
         // the request's proposal is also found under the ids that its answer names
         (None, Some(made)) => case.owners.attach(&case.route.scope(), own, made),
         (None, None) => {}
-    }
-    // last of all, as events do by themselves: what is refused was not told
-    if case.turn != Turn::Event {
-        told(case, message);
     }
     Ok(step)
 }

@@ -28,30 +28,15 @@ pub struct InspectLimits {
     /// Rate buckets that are not full, of policies and `limits.json`: 1,048,576, some 64 MiB. Such a bucket
     /// is never forgotten; when the table is full, a new one is refused.
     pub rate_buckets: usize,
-    /// Text of the artifacts of one stream, or of one task over its streams, that later text may be put behind, their ids and boundaries counted:
-    /// 256 KiB, which is as much as is judged together again with each such event, and a long document; twice as much is kept of the texts of all its readers. Also text in several parts of one
-    /// message that policies which look at it are asked about as one: three times as much then, once for each message.
+    /// Text of one artifact on one stream, one byte for each boundary included: 256 KiB, a long document. As much
+    /// is judged again with each appended piece, and remembered for all artifacts of a stream.
+    ///
+    /// The bound also applies to joined text from several parts of one message. Policies that use the text judge
+    /// it up to three times for each message.
     pub appended_text: usize,
-    /// Artifacts with text of one stream, and of one task over its streams: 1,024, whose ids of up to 256 bytes are then as much
-    /// as their text may be.
-    pub text_artifacts: usize,
-    /// Text of the artifacts of all tasks that is remembered over their streams: 64 MiB, 256 tasks with all that one may have, or
-    /// tens of thousands of usual ones. Behind what was forgotten nothing can be put.
-    pub told_text: usize,
-    /// Texts of one artifact that its readers may hold, each of which a piece that is appended is judged behind: 64, each with three ways of putting
-    /// pieces together, so that a piece costs two hundred policy decisions at most. Usual agents tell all readers one text, of which some have
-    /// less for a while: three streams that are polled and pushed meanwhile come to two dozen. Behind more, nothing can be put by who was not told
-    /// the whole since.
-    pub told_versions: usize,
-    /// Beside them, texts of readers who went on in two other places or more and left out what others told meanwhile: 16, fifty policy decisions for a
-    /// piece. Past it those of the most places are given up: each place that begins in the middle doubles them. What one place told, what another
-    /// puts behind that, and what all told in order are none of them.
-    pub told_mixed: usize,
-    /// Bytes of what passed of one artifact in all places together, in its order, once that is not what one of them told: the last 16 KiB, since it
-    /// grows with every place that is behind another, and a word that is hidden in turn is shorter.
-    pub told_order: usize,
-    /// Tasks, conversations, push configurations and sessions that one agent owns and the gateway remembers: 4,096, over an
-    /// hour of a new task with a conversation of its own every two seconds. The one it used least lately is forgotten first.
+    /// Tasks, conversations, push configurations and sessions that the gateway remembers for one agent: 4,096.
+    /// That is over an hour of a new task and conversation every two seconds. The least recently used one is
+    /// forgotten first.
     pub owned_by_one: usize,
     /// Proposals of one agent in native L8: 256, more than its maximum of concurrent requests. Answered ones
     /// are forgotten first. An open proposal that is forgotten can no longer be accepted.
@@ -67,11 +52,8 @@ pub struct InspectLimits {
     /// Push configurations of one agent whose targets are stored: 256 of up to 10 kB each, so 2.5 MB. The
     /// least recently used one is forgotten first and gets no more deliveries.
     pub deliveries_by_one: usize,
-    /// Push configurations of which is remembered what was said so far, each up to twice `appended_text`: 256, so 128 MiB at most. What was
-    /// begun first is forgotten first; text that is put behind it then is judged alone.
-    pub notified_at_once: usize,
-    /// How old, in milliseconds, the newest list of tools of its server may be that has a tool of MCP as it was signed, for the tool to be called: none by default,
-    /// since a gateway that then lists by itself asks servers what no client did.
+    /// Maximum age in milliseconds of a server's tool list for a call of one of its tools; none by default. With
+    /// a maximum the gateway lists tools by itself, which no client asked for.
     pub tool_list_ms: Option<u64>,
     /// Open requests of one agent in MCP sessions, per direction: 256, more than its concurrent calls. The
     /// oldest is forgotten first. Its answer then passes only on its own stream.
@@ -117,18 +99,12 @@ impl Default for InspectLimits {
             metered_agents: 65_536,
             rate_buckets: 1 << 20,
             appended_text: 256 * 1_024,
-            text_artifacts: 1_024,
-            told_text: 64 * 1_024 * 1_024,
-            told_versions: 64,
-            told_mixed: 16,
-            told_order: 16 * 1_024,
             owned_by_one: 4_096,
             proposals_of_one: 256,
             proposals_of_all: 65_536,
             pages_of_one: 64,
             owned_by_all: 262_144,
             deliveries_by_one: 256,
-            notified_at_once: 256,
             tool_list_ms: None,
             open_requests: 256,
             open_requests_of_all: 65_536,

@@ -9,23 +9,17 @@ mod delivery;
 mod holding;
 mod journal;
 mod pages;
-mod pieces;
-mod readers;
 mod scope;
 mod store;
-mod told;
 
 pub use delivery::Delivery;
 pub(crate) use delivery::named;
 pub use journal::{Journal, Owned, OwnedFault};
 pub(crate) use pages::{Listing, Pages};
-pub(crate) use pieces::{Joints, Pieces};
-pub(crate) use readers::{Beyond, By, Held, Less, Most, Reader, Standing};
 pub use scope::Scope;
-pub(crate) use told::{Kept, Known, Moved, Telling, TextBounds, Texts, Turn};
 
+use crate::InspectLimits;
 use crate::turn::{Pairs, Proposal};
-use crate::{Delivered, InspectLimits};
 use semgate_contexts::{ContextUrn, Digest, Prefix};
 use semgate_message::OwnThread;
 use serde::{Deserialize, Serialize};
@@ -34,7 +28,6 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 use store::Store;
-use told::Told;
 
 /// Kind of an owned thing. Ids of two kinds never meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -85,7 +78,6 @@ impl std::error::Error for NotOwned {}
 pub struct Owners {
     store: Mutex<Store>,
     pages: Pages<Listing>,
-    told: Told,
     pairs: Pairs,
     journal: OnceLock<Box<dyn Journal>>,
 }
@@ -106,7 +98,6 @@ impl Owners {
         Self {
             store: Mutex::new(Store::new(limits.owned_by_one, limits.owned_by_all)),
             pages: Pages::new(limits.pages_of_one, limits.metered_agents),
-            told: Told::new(TextBounds::of(limits), limits.told_text),
             pairs: Pairs::new(limits.proposals_of_one, limits.proposals_of_all),
             journal: OnceLock::new(),
         }
@@ -150,8 +141,6 @@ impl Owners {
                 Some(_) => {}
                 None => {
                     store.put(&scope, record.kind, &record.id, &owner, Arc::new(about));
-                    // the run before may have told some
-                    store.told_text(&scope, record.kind, &record.id, true);
                     taken += 1;
                 }
             }
@@ -273,51 +262,7 @@ impl Owners {
         }
     }
 
-    /// What was told of an artifact of a task in text, on whatever stream.
-    pub(crate) fn known_text(&self, scope: &Scope<'_>, task: &str, artifact: &str) -> Known {
-        let before = self.locked().told_text(scope, Kind::Task, task, false);
-        self.told.known(scope, task, artifact, before)
-    }
-
-    /// Somebody has this of an artifact of a task from now on, if what it was judged with is still all that `known` says; what is told whole
-    /// was judged with nothing. Returns when that was; none where nothing is known to put it behind.
-    ///
-    /// # Errors
-    /// [`Moved`]: another reader was faster, and more was told than this was judged with. Never in one's own `turn`, unless the text was forgotten.
-    pub(crate) fn tell_text(
-        &self,
-        at: (&Scope<'_>, &str, &str),
-        known: Option<&Known>,
-        held: (By<'_>, &Held),
-        turn: Option<&Turn<'_>>,
-    ) -> Result<Option<u64>, Moved> {
-        let _others = turn.is_none().then(|| self.told.among_others(at.0, at.1));
-        let before = self.locked().told_text(at.0, Kind::Task, at.1, false);
-        self.told.tell(at, before, known, held)
-    }
-
-    /// While it is held nobody else tells anything of the task.
-    pub(crate) fn text_turn(&self, scope: &Scope<'_>, task: &str) -> Turn<'_> {
-        self.told.turn(scope, task)
-    }
-
-    /// What became of a notification that told a reader these texts of an artifact of a task.
-    pub(crate) fn settle_text(
-        &self,
-        at: (&Scope<'_>, &str, &str),
-        reader: &Reader,
-        told: &[Arc<Pieces>],
-        outcome: Delivered,
-    ) {
-        self.told.settle(at, reader, told, outcome);
-    }
-
-    /// Text of a task was told, which may be forgotten before the task is.
-    pub(crate) fn has_told_text(&self, scope: &Scope<'_>, task: &str) {
-        self.locked().told_text(scope, Kind::Task, task, true);
-    }
-
-    /// What a list that this agent was told of showed it so far; `None` for a page that it was not told of.
+    /// Earlier pages of a listing that this agent received; `None` for a page token that it did not receive.
     pub(crate) fn listing(&self, scope: &Scope<'_>, owner: &str, token: &str) -> Option<Arc<Listing>> {
         self.pages.find(scope.key(), owner, token)
     }

@@ -13,12 +13,12 @@ use crate::{
     decide::Decided,
     inspector::{judged, same_agent, taken},
     meter::{carry, meter},
-    owners::{About, Delivery, TextBounds},
+    owners::{About, Delivery},
     parse::{Reply, read, reply},
     permit::Told,
     redact::{self, Redacted},
     removal,
-    stream::{Receipt, StreamState, about_task, enabled},
+    stream::{StreamState, TextReceipt, about_task, enabled},
 };
 use bytes::Bytes;
 use semgate_contexts::json::{self, Json};
@@ -37,13 +37,13 @@ use std::{
 pub struct Notification {
     permit: ReplyPermit,
     delivery: Arc<Delivery>,
-    told: Arc<Receipt>,
+    receipt: TextReceipt,
 }
 
-/// What a notification told, to be settled by [`Inspector::arrived`]. Dropped unsettled, it counts as one of which nobody knows whether it
-/// arrived: nothing is put behind its text any more until that is told whole.
+/// Receipt of a notification, for [`Inspector::arrived`]. Dropped unsettled, it counts as possibly arrived.
+/// Nothing is then appended to its text until a later notification carries the whole text.
 #[derive(Clone, Debug)]
-pub struct Posted(Arc<Receipt>);
+pub struct Posted(TextReceipt);
 
 impl Notification {
     /// Facts for the audit record: the agent is the sender, the configuration's owner the receiver.
@@ -56,9 +56,9 @@ impl Notification {
         &self.delivery
     }
 
-    /// What is to be settled once it is known whether it arrived.
+    /// Receipt to settle once the outcome of the delivery is known.
     pub fn posted(&self) -> Posted {
-        Posted(Arc::clone(&self.told))
+        Posted(self.receipt.clone())
     }
 
     /// Spends the permit. Returns the exact bytes that were checked.
@@ -67,7 +67,11 @@ impl Notification {
     }
 }
 
-/// What was said so far under each token, for text that is put behind text. Bounded: what was begun first is forgotten first.
+/// Push targets with remembered text: 256, each with a small multiple of `appended_text` at most. Nothing is
+/// appended to the text of a forgotten target until a notification carries it whole.
+const COURSES: usize = 256;
+
+/// The text so far of each push target, by token. The target that was notified first is forgotten first.
 #[derive(Debug, Default)]
 pub(crate) struct Courses(Mutex<Kept>);
 
@@ -84,9 +88,9 @@ impl Courses {
 }
 
 impl Kept {
-    fn of(&mut self, token: &str, most: usize) -> &mut StreamState {
+    fn of(&mut self, token: &str) -> &mut StreamState {
         if !self.states.contains_key(token) {
-            while self.order.len() >= most.max(1) {
+            while self.order.len() >= COURSES {
                 if let Some(gone) = self.order.pop_front() {
                     self.states.remove(&gone);
                 }
@@ -142,8 +146,10 @@ impl Inspector {
         (*owner == *sent.caller.id()).then_some(delivery)
     }
 
-    /// Whether a notification may leave: `replier` is the verified peer of the egress listener, `token` what it was sent under. Text that
-    /// is put behind other text is judged with what came before under the same token, while that is remembered.
+    /// Judges a notification. `replier` is the verified peer of the egress listener, `token` the token it came
+    /// under.
+    ///
+    /// Appended text is judged together with the text of its artifact so far under the same token.
     ///
     /// # Errors
     /// `lock_mismatch` after the configuration's lock has ended. `not_found` for an unknown token, for a
@@ -178,14 +184,12 @@ impl Inspector {
         self.notification(route, token, replier, (body, Some(before)), now)
     }
 
-    /// What became of a notification that was judged: its text counts as told where it arrived, as not told where nothing reached the
-    /// target, and else as one of which nobody knows.
-    pub fn arrived(&self, route: &Arc<Route>, token: &str, Posted(told): &Posted, outcome: Delivered) {
-        let bounds = TextBounds::of(self.limits());
+    /// Records the outcome of a notification. Its text counts as delivered if it arrived, and as not delivered if
+    /// nothing reached the target. Otherwise nobody knows, and nothing is appended to it.
+    pub fn arrived(&self, token: &str, Posted(receipt): &Posted, outcome: Delivered) {
         if let Some(course) = self.courses().locked().states.get_mut(token) {
-            course.settle(told, outcome, bounds);
+            course.settle(receipt, outcome);
         }
-        told.settle(self.owners(), &route.scope(), outcome);
     }
 
     fn notification(
@@ -338,14 +342,14 @@ impl Inspector {
                 not_found().with_detail("the notification is about another task than its configuration")
             );
         }
-        let (permit, told) = self.leaves((case, sent, token), judged(case, *said)?, &body, given)?;
+        let (permit, receipt) = self.leaves((case, sent, token), judged(case, *said)?, &body, given)?;
         Ok(Notification {
             permit: match redacted {
                 Some(redacted) => permit.redacted(redacted.members),
                 None => permit,
             },
             delivery: Arc::clone(delivery),
-            told,
+            receipt,
         })
     }
 }
@@ -358,21 +362,20 @@ impl Inspector {
         decided: Decided<'_, '_>,
         body: &Answered,
         before: Option<Notification>,
-    ) -> Result<(ReplyPermit, Arc<Receipt>), Refusal> {
+    ) -> Result<(ReplyPermit, TextReceipt), Refusal> {
         let mut courses = self.courses().locked();
-        let course = courses.of(token, self.limits().notified_at_once);
-        let Some(Notification { permit, told, .. }) = before else {
-            let brought = course.brings(&decided)?;
+        let course = courses.of(token);
+        let Some(Notification { permit, receipt, .. }) = before else {
+            let updates = course.judge_texts(&decided)?;
             let metered = meter(decided, self.meters())?;
             let step = taken(case, sent, &metered)?;
-            let told = course.notified(metered.decided(), brought);
-            let told = told.map_err(|refusal| refusal.with_facts(metered.facts()))?;
-            return Ok((ReplyPermit::of(&metered, 200, body, step), Arc::new(told)));
+            let receipt = course.notified(updates, self.limits().appended_text);
+            return Ok((ReplyPermit::of(&metered, 200, body, step), receipt));
         };
-        course.stands(&decided)?;
+        course.judge_texts_again(&decided)?;
         let (step, shadow, counted) = permit.into_counted();
         let metered = carry(decided, counted)?;
-        Ok((ReplyPermit::of(&metered, 200, body, step).beside(shadow), told))
+        Ok((ReplyPermit::of(&metered, 200, body, step).beside(shadow), receipt))
     }
 }
 

@@ -4,7 +4,7 @@ use crate::{
     Code, Direction, Facts, Notice, Refusal, Sent,
     belongs::belongs,
     case::{Case, Turn},
-    counts::{counts, revoked, split, stale, suspended, unknown, unrecognised},
+    counts::{counts, revoked, stale, suspended, unknown, unrecognised},
     generation::{Named, Source},
     group,
     learnt::InSession,
@@ -226,7 +226,6 @@ fn undocumented(case: &Case<'_>, source: &Source, urn: &ContextUrn, digests: &[D
     match source.view().standing(urn, case.now.unix) {
         Standing::Revoked => revoked(),
         Standing::Suspended => suspended(),
-        Standing::Split => split(),
         Standing::Unrecognised(why) => unrecognised(why),
         _ => Refusal::new(Code::ContextUntrusted, "the context's document is not verified yet")
             .with_hint("try again in a moment")

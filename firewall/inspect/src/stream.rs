@@ -1,27 +1,28 @@
-//! A stream of events: each is judged like a reply, as it passes, and what is put behind what came before is judged with it.
+//! Streams of events. Each event is judged like a reply as it passes. Appended text is judged together with
+//! the text of its artifact so far.
 
-mod texts;
+mod artifact_texts;
 
-pub(crate) use texts::{Brought, Receipt, TEXT, told};
+pub(crate) use artifact_texts::{TEXT, TextReceipt, TextUpdates};
 
 use crate::{
     Code, Delivered, Inspector, Now, Peer, Refusal, ReplyPermit, Sent,
     arrived::Answered,
     belongs::in_session,
     case::{Case, Turn},
+    decide::Decided,
     inspector::{judged, same_agent, taken},
     meter::meter,
     once::{Answer, Carried},
-    owners::TextBounds,
     parse::{Reply, read, reply},
     redact, removal,
     reply::refused,
     resolve::still_stands,
     subscriptions, tools,
 };
+use artifact_texts::ArtifactTexts;
 use semgate_contexts::Performative;
 use semgate_message::{Binding, Message, a2a::State};
-use texts::{Heard, Way, bounds};
 
 /// State of one running stream. [`Inspector::stream`] creates it, and it ends with the stream.
 #[derive(Debug, Default)]
@@ -30,8 +31,8 @@ pub struct StreamState {
     /// Second at which the lock of the request ends.
     locked_until: Option<u64>,
     end: End,
-    heard: Heard,
-    /// Something came: in MCP on the stream of a subscription, in native L8 on any.
+    texts: ArtifactTexts,
+    /// True after the first message: on MCP subscription streams, and on all streams of native L8.
     begun: bool,
     carried: Carried,
 }
@@ -45,36 +46,26 @@ enum End {
 }
 
 impl StreamState {
-    /// Judges what a notification puts behind what came before.
+    /// Judges the text that a notification appends.
     ///
     /// # Errors
     /// As an event of a stream.
-    pub(crate) fn brings(&self, decided: &crate::decide::Decided<'_, '_>) -> Result<Brought, Refusal> {
-        self.heard.judge(decided, Way::Post)
+    pub(crate) fn judge_texts(&self, decided: &Decided<'_, '_>) -> Result<TextUpdates, Refusal> {
+        self.texts.judge(decided)
     }
 
-    /// Judges a notification again that passed before: what it put behind what came before is remembered with it.
+    /// Judges the text of a notification again that passed before.
     ///
     /// # Errors
     /// As an event of a stream.
-    pub(crate) fn stands(&self, decided: &crate::decide::Decided<'_, '_>) -> Result<(), Refusal> {
-        self.heard.stands(decided)
+    pub(crate) fn judge_texts_again(&self, decided: &Decided<'_, '_>) -> Result<(), Refusal> {
+        self.texts.judge_again(decided)
     }
 
-    /// A notification may leave. It may come again, and after the end of the task too, so that nothing ends by it. What it told is settled once
-    /// it is known whether it arrived ([`StreamState::settle`]); until then nothing is put behind it.
-    ///
-    /// # Errors
-    /// As [`StreamState::brings`], where a stream of the task was faster.
-    pub(crate) fn notified(
-        &mut self,
-        decided: &crate::decide::Decided<'_, '_>,
-        brought: Brought,
-    ) -> Result<Receipt, Refusal> {
-        let brought = self.heard.tell(decided, Way::Post, brought)?;
-        let receipt = brought.receipt(decided.resolved().message(), &self.heard);
-        self.heard.keep(brought, bounds(decided.case()));
-        Ok(receipt)
+    /// Records a permitted notification. It may come again, even after the end of the task, so it ends nothing.
+    /// Nothing is appended to its text until [`StreamState::settle`].
+    pub(crate) fn notified(&mut self, updates: TextUpdates, most: usize) -> TextReceipt {
+        self.texts.post(updates, most)
     }
 
     /// Records an answer delivered to the caller on the stream.
@@ -88,9 +79,9 @@ impl StreamState {
         self.carried.arrived();
     }
 
-    /// What became of a notification.
-    pub(crate) fn settle(&mut self, receipt: &Receipt, outcome: Delivered, bounds: TextBounds) {
-        self.heard.settle(receipt, outcome, bounds);
+    /// Records the outcome of a notification.
+    pub(crate) fn settle(&mut self, receipt: &TextReceipt, outcome: Delivered) {
+        self.texts.settle(receipt, outcome);
     }
 
     /// Checks that further events may pass. The request's context must be usable, both ends enabled, and the
@@ -195,7 +186,7 @@ impl StreamState {
         }
     }
 
-    fn passed(&mut self, message: &Message<'_>, brought: Brought, bounds: TextBounds) {
+    fn passed(&mut self, message: &Message<'_>, updates: TextUpdates, most: usize) {
         match about_task(message) {
             Some(task) if self.task.is_none() => self.task = Some(task.to_owned()),
             Some(_) => {}
@@ -204,7 +195,7 @@ impl StreamState {
         if message.state.is_some_and(State::ends) {
             self.end = End::Over;
         }
-        self.heard.keep(brought, bounds);
+        self.texts.keep(updates, most);
     }
 }
 
@@ -234,8 +225,10 @@ impl Inspector {
         StreamState::of(sent)
     }
 
-    /// Whether one event may pass back to the caller. Each is judged under what is in force now, like a reply; a text that is put
-    /// behind what came before of its artifact, in the task or on any stream of it, is judged together with it, and data never is put behind anything.
+    /// Judges one event for the caller, under the generation in force, like a reply.
+    ///
+    /// Appended text is judged together with the text of its artifact so far on this stream. Data is never
+    /// appended.
     ///
     /// # Errors
     /// As [`Inspector::inspect_reply`]. The stream must then end with an error of its protocol. Earlier
@@ -319,19 +312,16 @@ impl Inspector {
             let turn = subscriptions::turn(sent, stream.begun, stream.is_over(), &decided);
             turn.map_err(|refusal| refusal.with_facts(facts()))?;
         }
-        let brought = stream.heard.judge(&decided, Way::Stream).map_err(|refusal| {
-            // what refuses the whole text is not what let the piece pass
+        let updates = stream.texts.judge(&decided).map_err(|refusal| {
+            // the policies that refuse the whole text did not permit the piece
             if refusal.facts().policies.is_empty() { refusal.with_facts(facts()) } else { refusal }
         })?;
         let metered = meter(decided, self.meters())?;
         let step = taken(case, sent, &metered)?;
-        // the last that can refuse: what was told counts as told, and only what passes was told
-        let brought = stream.heard.tell(metered.decided(), Way::Stream, brought);
-        let brought = brought.map_err(|refusal| refusal.with_facts(metered.facts()))?;
         let message = metered.decided().resolved().message();
         match case.route.binding {
             Binding::L8 => stream.said(message.performative),
-            _ => stream.passed(message, brought, bounds(case)),
+            _ => stream.passed(message, updates, case.limits.appended_text),
         }
         Ok(ReplyPermit::of(&metered, 200, event, step))
     }

@@ -38,8 +38,6 @@ impl Follower {
         self.state.floors = floors;
         self.settle_invalid(now);
         self.state.known.append(&mut round.published);
-        let seen = candidate.head.checkpoint();
-        self.others.agree(seen.size, seen.root);
         self.state.head = Some(candidate);
         self.state.complete = true;
         self.etag = round.etag.take();
@@ -164,8 +162,7 @@ impl Follower {
         self.memory.write_changed(HEAD, &pinned.bytes)?;
         // Replaces a damaged list of revocations only once the head that makes up for it is on disk.
         self.write_invalid()?;
-        self.remember_split()?;
-        // Without a status list, the file comes from an earlier process and may be incomplete.
+        // Without a status list this is what an earlier process wrote, and that may lack something.
         if self.state.complete {
             self.memory.done()?;
         }

@@ -80,22 +80,7 @@ pub enum FollowFault {
         /// Size offered.
         offered: u64,
     },
-    /// Another follower accepted a checkpoint that contradicts the accepted one. Both are evidence, and this authority no longer counts.
-    SplitView {
-        /// Size accepted here.
-        had: u64,
-        /// Size accepted there; 0 if this is remembered from before a restart.
-        other: u64,
-    },
-    /// Another follower accepted a checkpoint that was not proved in time to fit the accepted one. This authority does not count until it
-    /// is proved.
-    Unproven {
-        /// Size accepted here.
-        had: u64,
-        /// Size accepted there.
-        other: u64,
-    },
-    /// Too few of the configured witnesses cosigned the checkpoint of a larger log. Its revocations apply all the same.
+    /// Fewer of the configured witnesses cosigned the checkpoint of a larger log than are demanded. What it revokes is revoked all the same.
     Cosignatures(CosignatureFault),
     /// Tiles that do not hash to the root.
     Tiles(ProofFault),
@@ -209,8 +194,6 @@ impl FollowFault {
             FollowFault::IssuedBack => "issued_back",
             FollowFault::Equivocation { .. } => "equivocation",
             FollowFault::Fork { .. } => "fork",
-            FollowFault::SplitView { .. } => "split_view",
-            FollowFault::Unproven { .. } => "checkpoint_unproven",
             FollowFault::Cosignatures(_) => "cosignatures_missing",
             FollowFault::Tiles(_) => "tiles",
             FollowFault::Token(_) => "token",
@@ -270,21 +253,6 @@ impl fmt::Display for FollowFault {
             FollowFault::Equivocation { size } => write!(f, "two heads of size {size} contradict each other"),
             FollowFault::Fork { had, offered } => {
                 write!(f, "the log of size {offered} does not continue the accepted one of size {had}")
-            }
-            FollowFault::SplitView { had, other: 0 } => {
-                write!(f, "the authority contradicted its log of {had} entries before this start")
-            }
-            FollowFault::SplitView { had, other } => {
-                write!(
-                    f,
-                    "split view: another follower was shown a log of {other} entries that contradicts the one of {had} here"
-                )
-            }
-            FollowFault::Unproven { had, other } => {
-                write!(
-                    f,
-                    "a log of {other} entries that another follower was shown is not proved to belong with the one of {had} here"
-                )
             }
             FollowFault::Cosignatures(fault) => write!(f, "{fault}"),
             FollowFault::Tiles(fault) => write!(f, "{fault}"),

@@ -25,7 +25,6 @@ impl Follower {
             FetchTarget::Head => ("/v1/feed/head".to_owned(), MAX_HEAD_BYTES as u64),
             FetchTarget::Delta(from) => (format!("/v1/feed/deltas/{from}"), MAX_DELTA_BYTES as u64),
             FetchTarget::Tile(path) => (here(path).to_string(), 256 * 32),
-            FetchTarget::Other(note, path) => (self.other_path(note, path).to_string(), 256 * 32),
             FetchTarget::Shard(at) => {
                 let shards = round.candidate.as_ref().map(|c| c.head.head().shards.as_slice());
                 let hex = shards.and_then(|s| s.get(*at)).map(|s| s.hex()).unwrap_or_default();
@@ -61,10 +60,6 @@ impl Follower {
         }
         if let FetchTarget::Delta(_) = want {
             return self.take_delta(round, &request, answer, now);
-        }
-        if let FetchTarget::Other(note, path) = &want {
-            self.take_other(note, *path, (answer.status, &answer.body), now);
-            return Ok(());
         }
         let gone = matches!(answer.status, 404 | 410);
         if let (true, FetchTarget::Tile(path) | FetchTarget::Bundle(path)) = (gone, &want)
@@ -110,7 +105,7 @@ impl Follower {
             FetchTarget::Head => self.take_head(round, body?, etag, now),
             FetchTarget::Tile(path) => take_tile(round, path, body?),
             // Handled above, whatever its status.
-            FetchTarget::Other(..) | FetchTarget::Delta(_) => Ok(()),
+            FetchTarget::Delta(_) => Ok(()),
             FetchTarget::Shard(at) => take_shard(round, at, body?),
             FetchTarget::Floors => self.take_floors(round, body?),
             FetchTarget::Page(span) => self.take_page(round, span, body?),
@@ -124,10 +119,6 @@ impl Follower {
     pub(super) fn take_nothing(&mut self, round: &mut Round, now: u64) -> Result<(), FollowFault> {
         let Some((_, want)) = round.pending.take() else { return Err(FollowFault::Unasked) };
         match want {
-            FetchTarget::Other(..) => {
-                self.miss_others(now);
-                return Ok(());
-            }
             FetchTarget::Document(urn) => self.refuse_document(round, &urn, FollowFault::Unreachable, now),
             FetchTarget::Bundle(path) if round.accepted => {
                 self.skip_bundle(round, &path, &FollowFault::Unreachable, now)

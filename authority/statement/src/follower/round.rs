@@ -31,8 +31,6 @@ pub(super) enum FetchTarget {
     Trust,
     Bundle(TilePath),
     Document(ContextUrn),
-    /// A tile that shows if this checkpoint of another follower contradicts.
-    Other(String, TilePath),
 }
 
 impl FetchTarget {
@@ -41,7 +39,7 @@ impl FetchTarget {
         match self {
             FetchTarget::Head => "head",
             FetchTarget::Delta(_) => "delta",
-            FetchTarget::Tile(_) | FetchTarget::Other(..) => "tile",
+            FetchTarget::Tile(_) => "tile",
             FetchTarget::Shard(_) => "status shard",
             FetchTarget::Floors => "floors",
             FetchTarget::Page(_) => "page of the listing",
@@ -86,9 +84,7 @@ pub(super) struct Round {
     pub(super) keys_first: bool,
     /// The certificates known before some were fetched for a head that is not accepted yet.
     pub(super) trust_before: Option<Trust>,
-    /// True once the checkpoints of others were compared: once a round, not for each document.
-    pub(super) compared: bool,
-    /// True once the statements of the root were fetched in this round.
+    /// The statements of the root were fetched in this round.
     pub(super) root_fetched: bool,
     pub(super) new_anchors: Option<super::root::NewAnchors>,
     /// Entries of wanted bundles, by index.
@@ -162,13 +158,6 @@ impl Follower {
             return Ok(Some(want));
         }
         loop {
-            // Before anything by which a lying authority could end the round.
-            if round.accepted && !round.compared {
-                if let Some(want) = self.plan_others(now) {
-                    return Ok(Some(want));
-                }
-                round.compared = true;
-            }
             if let Some(want) = self.plan_entries(round, now)? {
                 return Ok(Some(want));
             }

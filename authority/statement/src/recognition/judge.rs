@@ -173,7 +173,6 @@ impl Recogniser {
         let mut judged = view.clone();
         judged.next_update = view.next_update.min(by.next_update);
         judged.issued_at = view.issued_at.max(by.issued_at);
-        judged.split = view.split || by.split;
         if let Ok(granted) = &granted {
             let oldest = view.issued_at.saturating_add(granted.recognition.max_status_age);
             judged.next_update = judged.next_update.min(oldest);

@@ -6,7 +6,7 @@ use semgate_contexts::schema::refused_in_free_text;
 use semgate_message::a2a::Version;
 use serde_json::{Map, Value, json};
 
-use super::contexts::{Extension, Known, KnownLines, ToldAt};
+use super::context_names::{Extension, NamedAt};
 use super::security::Passing;
 use crate::config::{RouteConfig, Transport};
 use crate::inside::Inside;
@@ -16,8 +16,14 @@ const MAX_TEXT: usize = 2048;
 /// Maximum number of skills, tags of a skill, media types or examples.
 pub(super) const MAX_LIST: usize = 64;
 
+/// Bytes of a name that machines read: of a skill, a scheme or a scope.
+const MAX_TOKEN: usize = 128;
+
 /// Replacement for a missing or invalid version.
 const VERSION: &str = "1.0";
+/// The description of a card and of a skill where the route passes no prose.
+const DESCRIPTION: &str = "An agent behind Semgate";
+const SKILL: &str = "A skill of this agent";
 
 /// Members of a card that the gateway states itself.
 pub(crate) struct Says {
@@ -33,6 +39,8 @@ pub(crate) struct Says {
     push: bool,
     /// True if texts or files pass, which allows media types other than JSON.
     mixed: bool,
+    /// Prose of the agent passes, not inspected.
+    texts: bool,
     /// Credentials that the route forwards to the agent.
     passing: Passing,
     /// Internal addresses of all agents. No text that names one passes.
@@ -53,6 +61,7 @@ impl Says {
             transports: choices.transports.clone(),
             push: choices.push.is_some(),
             mixed,
+            texts: choices.card_texts,
             passing: Passing {
                 authorization: choices.forward_authorization,
                 api_key: choices.api_key_header.clone(),
@@ -64,12 +73,18 @@ impl Says {
     /// The public card from the agent's own; without one, the bare card. It names no context except the extension.
     ///
     /// # Errors
-    /// The location of a context that cannot be removed.
-    pub(super) fn public(&self, theirs: Option<&Object<'_>>, lines: &KnownLines) -> Result<Bytes, ToldAt> {
+    /// A security scheme or requirement that names a context: without it callers would authenticate otherwise, or not at all.
+    pub(super) fn public(&self, theirs: Option<&Object<'_>>) -> Result<Bytes, NamedAt> {
         let mut card = self.card(theirs);
-        Known { extension: &self.extension, lines }.hide(&mut card)?;
-        for (member, ours) in [("name", self.name.as_str()), ("version", VERSION)] {
-            card.entry(member).or_insert_with(|| ours.into());
+        if let Some(Value::Array(skills)) = card.get_mut("skills") {
+            let names = |skill: &Value| skill.get("id").and_then(Value::as_str).map(str::to_owned);
+            skills.retain(|skill| !names(skill).is_some_and(|id| self.extension.is_not_alone_in(&id)));
+        }
+        // without their prose, which is not inspected
+        let mut security = Map::new();
+        self.passing.tell(theirs, (&self.inside, false), &mut security);
+        for (member, value) in &security {
+            self.extension.alone_in(value, &format!("/{member}"))?;
         }
         Ok(Bytes::from(Value::Object(card).to_string()))
     }
@@ -78,10 +93,13 @@ impl Says {
     pub(crate) fn card(&self, theirs: Option<&Object<'_>>) -> Map<String, Value> {
         let mut card = Map::new();
         let mut put = |name: &str, value: Value| card.insert(name.to_owned(), value);
-        let or = |name: &str, else_: &str| self.text(theirs, name).unwrap_or_else(|| else_.to_owned());
+        let or = |name: &str, ours: &str| self.prose(theirs, name).unwrap_or_else(|| ours.to_owned());
         put("name", or("name", &self.name).into());
-        put("description", or("description", "An agent behind Semgate").into());
-        put("version", or("version", VERSION).into());
+        put("description", or("description", DESCRIPTION).into());
+        put(
+            "version",
+            text(theirs, "version").filter(|text| version(text)).unwrap_or_else(|| VERSION.to_owned()).into(),
+        );
         put("supportedInterfaces", self.interfaces().into());
         put("capabilities", self.capabilities(theirs));
         put("defaultInputModes", self.modes(theirs, "defaultInputModes").unwrap_or_else(json_only));
@@ -90,7 +108,7 @@ impl Says {
         if let Some(provider) = self.provider(theirs) {
             put("provider", provider);
         }
-        self.passing.tell(theirs, &self.inside, &mut card);
+        self.passing.tell(theirs, (&self.inside, self.texts), &mut card);
         let mut put = |name: &str, value: Value| card.insert(name.to_owned(), value);
         if self.versions.contains(&Version::V03) && self.transports.contains(&Transport::JsonRpc) {
             put("url", self.url.clone().into());
@@ -129,11 +147,15 @@ impl Says {
 
     fn capabilities(&self, theirs: Option<&Object<'_>>) -> Value {
         let theirs = capabilities(theirs);
+        let mut extension = json!({"uri": self.extension.uri(), "description": "Shared contexts (SNL)", "required": self.required});
+        if let Some(extension) = extension.as_object_mut().filter(|_| self.texts) {
+            extension.insert("params".to_owned(), json!({"card_texts": "not inspected"}));
+        }
         json!({
             "streaming": flag(theirs, "streaming"),
             "pushNotifications": self.push && flag(theirs, "pushNotifications"),
             "extendedAgentCard": flag(theirs, "extendedAgentCard"),
-            "extensions": [{"uri": self.extension.uri(), "description": "Shared contexts (SNL)", "required": self.required}]
+            "extensions": [extension]
         })
     }
 
@@ -155,46 +177,57 @@ impl Says {
         };
         let skill = |skill: &Json<'_>| {
             let Json::Object(skill) = skill else { return None };
-            let of = |name: &str| self.text(Some(skill), name);
-            let mut said = Map::new();
-            let mut put = |name: &str, value: Value| said.insert(name.to_owned(), value);
-            put("id", of("id")?.into());
-            put("name", of("name")?.into());
-            put("description", of("description")?.into());
+            let of = |name: &str| self.prose(Some(skill), name);
+            let id = text(Some(skill), "id").filter(|id| token(id))?;
+            let mut kept = Map::new();
+            let mut put = |name: &str, value: Value| kept.insert(name.to_owned(), value);
+            put("name", of("name").unwrap_or_else(|| id.clone()).into());
+            put("description", of("description").unwrap_or_else(|| SKILL.to_owned()).into());
             put("tags", self.texts(skill, "tags").unwrap_or_default().into());
             if let Some(examples) = self.texts(skill, "examples") {
                 put("examples", examples.into());
             }
+            put("id", id.into());
             for name in ["inputModes", "outputModes"] {
                 if let Some(modes) = self.modes(Some(skill), name) {
                     put(name, modes);
                 }
             }
-            Some(Value::Object(said))
+            Some(Value::Object(kept))
         };
         skills.iter().filter_map(skill).take(MAX_LIST).collect()
     }
 
-    /// A text that may pass and does not lead past the gateway.
-    fn text(&self, object: Option<&Object<'_>>, name: &str) -> Option<String> {
-        text(object, name).filter(|text| !self.inside.named_in(text))
+    /// A text for people, where the route passes those of the agent.
+    fn prose(&self, object: Option<&Object<'_>>, name: &str) -> Option<String> {
+        text(object, name).filter(|_| self.texts)
     }
 
     fn texts(&self, object: &Object<'_>, name: &str) -> Option<Vec<Value>> {
         let Json::Array(texts) = object.get(name)? else { return None };
-        let passes = |text: &&str| plain(text) && !self.inside.named_in(text);
-        let texts = texts.iter().filter_map(Json::as_str).filter(passes);
-        Some(texts.map(Value::from).take(MAX_LIST).collect())
+        let texts = texts.iter().filter_map(Json::as_str).filter(|text| plain(text));
+        self.texts.then(|| texts.map(Value::from).take(MAX_LIST).collect())
     }
 
     /// Provider of the agent. The gateway's url replaces one that leads past the gateway.
     fn provider(&self, theirs: Option<&Object<'_>>) -> Option<Value> {
         let Json::Object(provider) = theirs?.get("provider")? else { return None };
-        let organization = self.text(Some(provider), "organization")?;
-        let url = text(Some(provider), "url").unwrap_or_default();
-        let url = if self.inside.named_in(&url) { self.url.clone() } else { url };
-        Some(json!({"organization": organization, "url": url}))
+        let organization = self.prose(Some(provider), "organization")?;
+        let url = text(Some(provider), "url").filter(|url| !self.inside.is_led_to_by(url));
+        Some(json!({"organization": organization, "url": url.unwrap_or_else(|| self.url.clone())}))
     }
+}
+
+/// Up to three numbers with dots between.
+fn version(text: &str) -> bool {
+    let number = |part: &str| (1..=9).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
+    text.split('.').count() <= 3 && text.split('.').all(number)
+}
+
+/// A name for machines: visible ASCII without quotes and backslashes, as RFC 6749 has scopes.
+pub(super) fn token(text: &str) -> bool {
+    let byte = |b: u8| b.is_ascii_graphic() && !matches!(b, b'"' | b'\\');
+    (1..=MAX_TOKEN).contains(&text.len()) && text.bytes().all(byte)
 }
 
 fn json_only() -> Value {

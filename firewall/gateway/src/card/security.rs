@@ -6,7 +6,7 @@
 use semgate_contexts::json::{Json, Object};
 use serde_json::{Map, Value};
 
-use super::build::{MAX_LIST, text};
+use super::build::{MAX_LIST, text, token};
 use crate::inside::Inside;
 
 /// Credentials that a route forwards.
@@ -28,17 +28,23 @@ const SCHEMES: [(&str, &str, &[&str]); 4] = [
 
 /// The flows of OAuth 2.0, and the text members of each.
 const FLOWS: [&str; 5] = ["authorizationCode", "clientCredentials", "implicit", "password", "deviceCode"];
-const FLOW_TEXTS: [&str; 4] = ["authorizationUrl", "tokenUrl", "refreshUrl", "deviceAuthorizationUrl"];
+const FLOW_URLS: [&str; 4] = ["authorizationUrl", "tokenUrl", "refreshUrl", "deviceAuthorizationUrl"];
 
 impl Passing {
-    /// Adds the schemes of the agent's card that work through the gateway, and the requirements on them.
-    pub(super) fn tell(&self, theirs: Option<&Object<'_>>, inside: &Inside, card: &mut Map<String, Value>) {
+    /// Adds the schemes of the agent's card that hold through the gateway, and what it requires of them.
+    /// URLs that lead behind the gateway take their scheme along. Prose stays only with `texts`.
+    pub(super) fn tell(
+        &self,
+        theirs: Option<&Object<'_>>,
+        (inside, texts): (&Inside, bool),
+        card: &mut Map<String, Value>,
+    ) {
         let Some(Json::Object(schemes)) = theirs.and_then(|card| card.get("securitySchemes")) else { return };
-        let named = schemes.iter().filter(|(name, _)| super::build::plain(name));
+        let named = schemes.iter().filter(|(name, _)| token(name));
         let kept: Map<String, Value> = named
-            .filter_map(|(name, scheme)| Some((name.to_owned(), self.scheme(scheme)?)))
-            // no caller can send credentials to an internal address
-            .filter(|(name, scheme)| !inside.named_in(name) && !inside.named_in(&scheme.to_string()))
+            .filter_map(|(name, scheme)| Some((name.to_owned(), self.scheme(scheme, texts)?)))
+            // no caller can show anything behind the gateway
+            .filter(|(_, scheme)| leads_outside(scheme, inside))
             .take(MAX_LIST)
             .collect();
         if kept.is_empty() {
@@ -53,25 +59,36 @@ impl Passing {
         card.insert("securitySchemes".to_owned(), kept.into());
     }
 
-    fn scheme(&self, scheme: &Json<'_>) -> Option<Value> {
+    fn scheme(&self, scheme: &Json<'_>, texts: bool) -> Option<Value> {
         let scheme = scheme.as_object()?;
         if let Some(kind) = scheme.get("type") {
             let kind = kind.as_str()?;
             let (_, _, members) = SCHEMES.iter().find(|(old, ..)| *old == kind)?;
-            let mut kept = self.members(kind, scheme, members)?;
+            let mut kept = self.members(kind, scheme, (members, texts))?;
             kept.insert("type".to_owned(), kind.into());
             return Some(kept.into());
         }
         let mut members = scheme.iter();
         let (Some((key, inner)), None) = (members.next(), members.next()) else { return None };
         let (kind, new, members) = SCHEMES.iter().find(|(_, new, _)| *new == key)?;
-        let kept = self.members(kind, inner.as_object()?, members)?;
+        let kept = self.members(kind, inner.as_object()?, (members, texts))?;
         Some(Map::from_iter([((*new).to_owned(), kept.into())]).into())
     }
 
-    fn members(&self, kind: &str, scheme: &Object<'_>, members: &[&str]) -> Option<Map<String, Value>> {
-        let kept =
-            members.iter().filter_map(|name| Some(((*name).to_owned(), text(Some(scheme), name)?.into())));
+    fn members(
+        &self,
+        kind: &str,
+        scheme: &Object<'_>,
+        (members, texts): (&[&str], bool),
+    ) -> Option<Map<String, Value>> {
+        let kept = members.iter().filter_map(|name| {
+            let passes = |text: &String| match *name {
+                "description" => texts,
+                name if name.ends_with("Url") => true,
+                _ => token(text),
+            };
+            Some(((*name).to_owned(), text(Some(scheme), name).filter(passes)?.into()))
+        });
         let mut kept: Map<String, Value> = kept.collect();
         let said = |name: &str| kept.get(name).and_then(Value::as_str);
         let carried = match kind {
@@ -88,25 +105,33 @@ impl Passing {
             return None;
         }
         if kind == "oauth2" {
-            kept.insert("flows".to_owned(), flows(scheme)?);
+            kept.insert("flows".to_owned(), flows(scheme, texts)?);
         }
         Some(kept)
     }
 }
 
-fn flows(scheme: &Object<'_>) -> Option<Value> {
+/// True if every URL of a scheme leads somewhere outside of the gateway.
+fn leads_outside(scheme: &Value, inside: &Inside) -> bool {
+    let Value::Object(members) = scheme else { return true };
+    members.iter().all(|(name, value)| match value {
+        Value::String(url) if name.ends_with("Url") => !inside.is_led_to_by(url),
+        value => leads_outside(value, inside),
+    })
+}
+
+fn flows(scheme: &Object<'_>, texts: bool) -> Option<Value> {
     let flows = scheme.get("flows")?.as_object()?;
     let flow = |name: &&str| {
         let flow = flows.get(name)?.as_object()?;
-        let texts =
-            FLOW_TEXTS.iter().filter_map(|name| Some(((*name).to_owned(), text(Some(flow), name)?.into())));
-        let mut kept: Map<String, Value> = texts.collect();
+        let urls =
+            FLOW_URLS.iter().filter_map(|name| Some(((*name).to_owned(), text(Some(flow), name)?.into())));
+        let mut kept: Map<String, Value> = urls.collect();
         let scopes: Map<String, Value> = match flow.get("scopes") {
             Some(Json::Object(scopes)) => {
-                let said = scopes.iter().filter(|(name, _)| super::build::plain(name));
-                said.map(|(name, _)| (name.to_owned(), text(Some(scopes), name).unwrap_or_default().into()))
-                    .take(MAX_LIST)
-                    .collect()
+                let prose = |name: &str| text(Some(scopes), name).filter(|_| texts).unwrap_or_default();
+                let names = scopes.iter().filter(|(name, _)| token(name));
+                names.map(|(name, _)| (name.to_owned(), prose(name).into())).take(MAX_LIST).collect()
             }
             _ => Map::new(),
         };
@@ -136,7 +161,7 @@ fn requirements(card: &Object<'_>, member: &str, kept: &Map<String, Value>) -> O
             let list = if new { scopes.as_object()?.get("list") } else { Some(scopes) };
             let list: Vec<Value> = match list {
                 Some(Json::Array(list)) => {
-                    let texts = list.iter().filter_map(Json::as_str).filter(|text| super::build::plain(text));
+                    let texts = list.iter().filter_map(Json::as_str).filter(|text| token(text));
                     texts.map(Value::from).take(MAX_LIST).collect()
                 }
                 _ => Vec::new(),

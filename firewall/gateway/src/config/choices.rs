@@ -159,6 +159,8 @@ pub struct RouteChoices {
     pub group: Option<GroupChoice>,
     /// Treatment of the agent's card.
     pub card: CardChoice,
+    /// A2A: prose of the agent passes in a rebuilt card. It is not inspected.
+    pub card_texts: bool,
     /// Handling of handshakes; `None` refuses them.
     pub handshake: Option<HandshakeChoice>,
 }
@@ -196,6 +198,7 @@ impl Default for RouteChoices {
             websocket: false,
             group: None,
             card: CardChoice::Rebuilt,
+            card_texts: false,
             handshake: None,
         }
     }
@@ -285,6 +288,7 @@ pub(super) fn choices(
         websocket: file.websocket.unwrap_or(false),
         group: group(file, protocol)?,
         card: card(file, base)?,
+        card_texts: file.card_texts.unwrap_or(false),
         handshake: file.handshake.as_ref().map(|files| files.under(base)),
     })
 }

@@ -80,6 +80,7 @@ pub(super) fn settings(file: &FileRoute) -> Vec<(&'static str, bool, &'static [K
         card_from,
         card,
         card_keys,
+        card_texts,
         handshake,
         push,
     } = file;
@@ -115,6 +116,7 @@ pub(super) fn settings(file: &FileRoute) -> Vec<(&'static str, bool, &'static [K
         ("card_from", card_from.is_some(), &[A2a]),
         ("card", card.is_some(), &[A2a]),
         ("card_keys", card_keys.is_some(), &[A2a]),
+        ("card_texts", on(card_texts), &[A2a]),
         ("handshake", handshake.is_some(), AGENTS),
         ("push", push.is_some(), &[A2a]),
     ]

@@ -67,6 +67,7 @@ const SAID: &[(&str, &str, &[Kind])] = &[
     ("card_from", "card_from = \"http://127.0.0.1:9300/card\"", &[A2a]),
     ("card", "card = \"rebuilt\"", &[A2a]),
     ("card_keys", "card = \"untouched\"\ncard_keys = \"keys.json\"", &[A2a]),
+    ("card_texts", "card_texts = true", &[A2a]),
     ("handshake", "handshake = { certificate = \"a.pem\", key = \"a.key\" }", &[L8, A2a, Mcp]),
     (
         "push",

@@ -106,11 +106,8 @@ pub struct Limits {
     /// A2A: push configurations of one agent with a kept target. 256: up to 10 kB each, so 2.5 MB an agent. The least
     /// recently used is forgotten first, and its deliveries stop.
     pub push_targets: usize,
-    /// A2A: push configurations with remembered text. 256: each up to twice `appended_text`, so at most 128 MiB. After a
-    /// forgotten text, a piece is judged alone.
-    pub push_texts: usize,
-    /// Native L8: open subscriptions of one agent, on all routes together. 64: each is a stream or part of a socket, and few
-    /// agents follow so many topics.
+    /// Native L8: subscriptions that one agent holds open, all routes together. 64: each is a stream or part of a socket, and
+    /// few follow so many topics.
     pub subscriptions: usize,
     /// Native L8: the same for all agents. 16,384: enough for 256 agents at their maximum.
     pub subscriptions_of_all: usize,
@@ -136,22 +133,8 @@ pub struct Limits {
     ///
     /// A2A and MCP: bytes of text in several parts of one message, which policies on text judge as one.
     pub appended_text: usize,
-    /// A2A: artifacts with text in one stream or task. 1,024: their ids of up to 256 bytes then take as much as their text.
-    pub text_artifacts: usize,
-    /// A2A: bytes of text remembered for all tasks across their streams. 64 MiB: 256 tasks at their maximum. Nothing can be
-    /// appended to a forgotten text.
-    pub told_text: usize,
-    /// A2A: texts of one artifact that its readers may hold. An appended piece is judged after each of them. 64: with three
-    /// ways to append, two hundred policy decisions; a usual agent with polling and push needs a dozen.
-    pub told_versions: usize,
-    /// A2A: further texts of readers that continued in two or more streams and missed parts of others. 16: fifty policy
-    /// decisions. Past it, the texts of the most streams are dropped.
-    pub told_mixed: usize,
-    /// A2A: last bytes of one artifact from all streams together, in order of arrival, if no single stream sent them. 16 KiB:
-    /// they grow with every stream that lags.
-    pub told_order: usize,
-    /// A2A: pages of lists that one agent may still request. MCP: unfinished pages of tool lists that can show a tool as
-    /// signed. 64: as many lists read at once.
+    /// A2A: pages of lists that one agent was told of and may still ask for; MCP: pages of lists of tools that were begun and can say that one
+    /// is as signed. 64: as many lists read at once.
     pub list_pages: usize,
     /// MCP: pages of a tool list that the gateway reads itself after the server reports a change. 16: a thousand tools at 64
     /// a page. Calls are refused for a longer list until the caller reads it whole, since a later page may differ.
@@ -239,10 +222,7 @@ pub struct Limits {
     pub push_timeout: Duration,
     /// Time of one request to the authority. 10 s: the largest answer is a tile of a few hundred kB.
     pub fetch_timeout: Duration,
-    /// Interval between reads of one peer's checkpoints. 30 s: a split view is detected long before a ten-minute head
-    /// expires.
-    pub peer_interval: Duration,
-    /// Bytes of one trust domain's revocation lists, of all its issuers. 64 MiB: about two million revoked certificates.
+    /// Bytes of the revocation lists of one trust domain, of all its issuers. 64 MiB: some two million revoked certificates.
     pub crl_bytes: usize,
 }
 
@@ -286,7 +266,6 @@ impl Default for Limits {
             owned: 4_096,
             owned_of_all: 262_144,
             push_targets: 256,
-            push_texts: 256,
             subscriptions: 64,
             subscriptions_of_all: 16_384,
             unanswered: 64,
@@ -296,11 +275,6 @@ impl Default for Limits {
             proposals_of_all: 65_536,
             subscription_time: Duration::from_secs(3600),
             appended_text: 256 * 1024,
-            text_artifacts: 1_024,
-            told_text: 64 * 1024 * 1024,
-            told_versions: 64,
-            told_mixed: 16,
-            told_order: 16 * 1024,
             list_pages: 64,
             tool_pages: 16,
             tool_list_seconds: 0,
@@ -336,7 +310,6 @@ impl Default for Limits {
             context_bytes: 256 << 20,
             push_timeout: Duration::from_secs(10),
             fetch_timeout: Duration::from_secs(10),
-            peer_interval: Duration::from_secs(30),
             crl_bytes: 64 << 20,
         }
     }
@@ -419,7 +392,7 @@ macro_rules! file_limits {
 
 file_limits! {
     durations: ping_interval, handshake_timeout, idle_timeout, header_timeout, body_timeout, write_timeout, connect_timeout, upstream_timeout,
-        stream_idle, stream_time, subscription_time, upstream_idle_timeout, upstream_wait, drain_timeout, policy_poll, policy_settle, push_timeout, fetch_timeout, peer_interval;
+        stream_idle, stream_time, subscription_time, upstream_idle_timeout, upstream_wait, drain_timeout, policy_poll, policy_settle, push_timeout, fetch_timeout;
     numbers:
         connections: usize = 1..=1_000_000,
         connections_per_agent: usize = 1..=1_000_000,
@@ -448,18 +421,12 @@ file_limits! {
         owned: usize = 1..=16_777_216,
         owned_of_all: usize = 1..=16_777_216,
         push_targets: usize = 1..=65_536,
-        push_texts: usize = 1..=65_536,
         subscriptions: usize = 1..=1_000_000,
         subscriptions_of_all: usize = 1..=16_777_216,
         unanswered: usize = 1..=65_536,
         learnt_sessions: usize = 1..=1_000_000,
         learnt_concepts: usize = 1..=4_096,
         appended_text: usize = 64..=67_108_864,
-        text_artifacts: usize = 1..=1_000_000,
-        told_text: usize = 64..=1_099_511_627_776,
-        told_versions: usize = 1..=256,
-        told_mixed: usize = 0..=256,
-        told_order: usize = 64..=67_108_864,
         list_pages: usize = 1..=65_536,
         tool_pages: usize = 0..=1_024,
         tool_list_seconds: u32 = 0..=86_400,

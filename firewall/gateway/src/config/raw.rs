@@ -12,8 +12,7 @@ use super::limits::FileLimits;
 use super::push::FilePush;
 use super::span::Span;
 use super::{
-    AuthorityConfig, CardChoice, Config, IdentityFiles, PeerConfig, PolicyPlace, Protocol, RouteConfig,
-    TrustDomain,
+    AuthorityConfig, CardChoice, Config, IdentityFiles, PolicyPlace, Protocol, RouteConfig, TrustDomain,
 };
 
 #[derive(Debug, Deserialize, Serialize)]
@@ -47,8 +46,6 @@ pub(super) struct File {
     pub credential_issuer: Vec<FileIssuer>,
     #[serde(default)]
     pub authority: Vec<FileAuthority>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub peer: Vec<FilePeer>,
     #[serde(default)]
     pub route: Vec<FileRoute>,
 }
@@ -137,15 +134,6 @@ pub(super) struct FileAuthority {
 
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct FilePeer {
-    pub name: String,
-    pub url: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tls_roots: Option<PathBuf>,
-}
-
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct FileRoute {
     pub name: String,
     pub listen: String,
@@ -209,6 +197,8 @@ pub(super) struct FileRoute {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub card_keys: Option<PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub card_texts: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub handshake: Option<FileHandshake>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub push: Option<FilePush>,
@@ -253,7 +243,6 @@ impl File {
             trust_domain: config.trust_domains.iter().map(FileDomain::of).collect(),
             credential_issuer: config.credential_issuers.iter().map(FileIssuer::of).collect(),
             authority: config.authorities.iter().map(FileAuthority::of).collect(),
-            peer: config.peers.iter().map(FilePeer::of).collect(),
             route: config.routes.iter().map(FileRoute::of).collect(),
         }
     }
@@ -282,12 +271,6 @@ impl FileHandshake {
     pub(super) fn under(&self, base: &Path) -> HandshakeChoice {
         let files = FileTls { certificate: self.certificate.clone(), key: self.key.clone() };
         HandshakeChoice { identity: files.under(base), agent: self.agent.unwrap_or(false) }
-    }
-}
-
-impl FilePeer {
-    fn of(peer: &PeerConfig) -> Self {
-        Self { name: peer.name.clone(), url: peer.url.to_string(), tls_roots: peer.tls_roots.clone() }
     }
 }
 
@@ -371,6 +354,7 @@ impl FileRoute {
             card_from: route.card_from.as_ref().map(ToString::to_string),
             card: a2a.then(|| card.to_owned()),
             card_keys,
+            card_texts: a2a.then_some(choices.card_texts),
             handshake: choices.handshake.as_ref().map(FileHandshake::of),
             push: choices.push.as_ref().map(FilePush::of),
         }

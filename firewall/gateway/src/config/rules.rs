@@ -47,7 +47,6 @@ pub(super) fn check(mut file: File, base: &Path) -> Result<Config, ConfigFault> 
         trust_domains: trust_domains(&file, base)?,
         credential_issuers: super::issuer::issuers(&file.credential_issuer, base)?,
         authorities: file.authority.iter().map(|a| authority(a, base)).collect::<Result<_, _>>()?,
-        peers: super::peer::peers(&file.peer, base)?,
         routes: file.route.iter().map(|r| route(r, &prefix, base)).collect::<Result<_, _>>()?,
         floors: floors(&file)?,
         shadow: shadow(&file, base)?,

@@ -369,3 +369,13 @@ fn whom_the_file_distrusts_now_is_read_again_and_nothing_else_of_it() {
     std::fs::write(&path, "state = ").unwrap();
     assert!(config.distrusted_now().is_err());
 }
+
+#[test]
+fn a_retired_setting_is_refused_with_advice() {
+    let fault =
+        parse(&GOOD.replacen("[limits]\n", "[limits]\ntold_text = 1024\n", 1)).unwrap_err().to_string();
+    assert!(fault.starts_with("`limits.told_text` must be left out: "), "{fault}");
+    let fault =
+        parse(&format!("{GOOD}\n[[peer]]\nname = \"b\"\nurl = \"unix:b.sock\"\n")).unwrap_err().to_string();
+    assert!(fault.starts_with("`peer` must be left out: ") && fault.contains("`witnesses`"), "{fault}");
+}

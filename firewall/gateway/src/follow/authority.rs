@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 
 use ring::rand::{SecureRandom, SystemRandom};
 use semgate_statement::{
-    Compared, CosignerVerifier, Follower, FollowerConfig, Lines, LogVerifier, Progress, Quorum, Step,
+    CosignerVerifier, Follower, FollowerConfig, Lines, LogVerifier, Progress, Quorum, Step,
 };
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_rustls::rustls::ClientConfig;
 
 use super::Publisher;
-use super::exchange::{Exchange, Offered};
 use super::fetch::Fetcher;
+use super::follower_states::FollowerStates;
 use super::hints;
 use crate::clock::unix_now;
 use crate::config::{AuthorityConfig, Config};
@@ -76,7 +76,7 @@ pub(super) struct Task {
     follower: Follower,
     fetcher: Fetcher,
     publisher: Rc<Publisher>,
-    exchange: Arc<Exchange>,
+    follower_states: Arc<FollowerStates>,
     random: SystemRandom,
     /// True if the contexts changed since the policies were last notified.
     unsettled: bool,
@@ -112,9 +112,9 @@ fn reach(
     config: &Config,
     authority: &AuthorityConfig,
     tls: Arc<ClientConfig>,
-    exchange: &Exchange,
+    follower_states: &FollowerStates,
 ) -> (JoinHandle<()>, Fetcher) {
-    let (timeout, bell) = (config.limits.fetch_timeout, exchange.bell(&authority.name));
+    let (timeout, bell) = (config.limits.fetch_timeout, follower_states.bell(&authority.name));
     let stream = hints::listen(authority.url.clone(), Arc::clone(&tls), timeout, bell);
     (tokio::task::spawn_local(stream), Fetcher::new(&authority.url, tls, timeout))
 }
@@ -127,10 +127,10 @@ impl Task {
         follower: Follower,
         tls: Arc<ClientConfig>,
         publisher: Rc<Publisher>,
-        exchange: Arc<Exchange>,
+        follower_states: Arc<FollowerStates>,
     ) -> Self {
         let (look, read) = (publisher.roots.subscribe(), Roots::files(authority));
-        let (listening, fetcher) = reach(config, authority, tls, &exchange);
+        let (listening, fetcher) = reach(config, authority, tls, &follower_states);
         Self {
             place,
             name: authority.name.clone(),
@@ -139,7 +139,7 @@ impl Task {
             roots: Roots { config: Arc::clone(config), read, look },
             listening,
             publisher,
-            exchange,
+            follower_states,
             random: SystemRandom::new(),
             unsettled: false,
             failed: false,
@@ -149,10 +149,8 @@ impl Task {
     }
 
     pub(super) async fn run(mut self) {
-        self.tell();
         self.tell_keys();
         loop {
-            self.compare();
             if self.roots.look.has_changed().unwrap_or(false) {
                 self.roots.look.mark_unchanged();
                 self.read_roots();
@@ -184,7 +182,7 @@ impl Task {
             Ok((follower, tls)) => {
                 tracing::warn!(authority = self.name, "its roots are those of the files now");
                 self.listening.abort();
-                (self.listening, self.fetcher) = reach(&config, authority, tls, &self.exchange);
+                (self.listening, self.fetcher) = reach(&config, authority, tls, &self.follower_states);
                 (self.follower, self.roots.read) = (follower, read);
                 self.show();
             }
@@ -233,7 +231,6 @@ impl Task {
     /// Publishes the follower's current view for the judgement of messages.
     fn show(&mut self) {
         self.publisher.view_changed(self.place, self.follower.view());
-        self.tell();
         self.tell_keys();
         self.unsettled = true;
     }
@@ -270,7 +267,7 @@ impl Task {
         if self.hinted.is_some_and(|at| at.elapsed() < HINT_PAUSE) {
             return;
         }
-        let bell = self.exchange.bell(&self.name);
+        let bell = self.follower_states.bell(&self.name);
         let rung = std::pin::pin!(bell.notified()).as_mut().enable();
         if rung {
             self.follower.hint();
@@ -281,8 +278,8 @@ impl Task {
     /// Shows the operator if the memory on disk is up to date. The follower's report has already logged the fault.
     fn show_memory(&self) {
         let memory = self.follower.memory();
-        let before = self.exchange.memory(&self.name);
-        self.exchange.remembers(&self.name, memory);
+        let before = self.follower_states.memory(&self.name);
+        self.follower_states.remembers(&self.name, memory);
         if memory.complete && before.is_some_and(|before| !before.complete && before.fault.is_some()) {
             tracing::info!(authority = self.name, "all that was accepted is on disk again");
         }
@@ -294,35 +291,7 @@ impl Task {
         }
     }
 
-    /// Publishes the accepted checkpoints for comparison by others.
-    fn tell(&self) {
-        self.exchange.accepted(&self.name, self.follower.checkpoint(), self.follower.is_split().is_some());
-    }
-
-    /// Compares checkpoints of other gateways with the accepted ones.
-    fn compare(&mut self) {
-        for Offered { from, note } in self.exchange.take(&self.name) {
-            let compared = self.follower.compare(&note, &from, unix_now());
-            let outcome = match compared {
-                Ok(Compared::Agrees) => "agrees",
-                Ok(Compared::Waits) => "waits",
-                Ok(Compared::Contradicts) => "contradicts",
-                Err(why) => {
-                    tracing::warn!(authority = self.name, from, %why, "a checkpoint of a peer says nothing");
-                    "unsigned"
-                }
-            };
-            let labels = [("authority", self.name.clone()), ("peer", from), ("outcome", outcome.to_owned())];
-            self.publisher.metrics.counter("semgate_peer_checkpoints_total", &labels).increment(1);
-            if compared == Ok(Compared::Contradicts) {
-                self.publisher.view_changed(self.place, self.follower.view());
-                self.tell();
-            }
-        }
-        self.log_reports();
-    }
-
-    /// Logs the follower's reports, with the location of any stored evidence.
+    /// What the follower has to tell, with the place of the evidence where some is kept.
     fn log_reports(&mut self) {
         self.show_memory();
         for report in self.follower.reports() {
@@ -337,7 +306,7 @@ impl Task {
         if self.failed {
             pause = pause.saturating_add(self.jitter(pause));
         }
-        let bell = self.exchange.bell(&self.name);
+        let bell = self.follower_states.bell(&self.name);
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
             () = bell.notified() => {

@@ -83,7 +83,7 @@ impl Way<'_> {
             // the target may have kept an unconfirmed notification
             Err(_) => Delivered::Unknown,
         };
-        inspector.arrived(&lane.route, token, &posted, arrived);
+        inspector.arrived(token, &posted, arrived);
         outcome
     }
 

@@ -119,7 +119,6 @@ fn config(listen: SocketAddr, upstream: &str) -> Result<Config, RunFault> {
         credential_issuers: Vec::new(),
         trust_domains: Vec::new(),
         authorities: Vec::new(),
-        peers: Vec::new(),
         routes: vec![route],
         floors: Vec::new(),
         shadow: None,

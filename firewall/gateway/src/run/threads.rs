@@ -21,13 +21,13 @@ use crate::admit::HANDSHAKE_PATH;
 use crate::admit::door::Door;
 use crate::admit::host::Names;
 use crate::authorize::{Authorization, Elsewhere};
-use crate::card::{Card, KeysNow, KnownLines, Says};
+use crate::card::{Card, KeysNow, Says};
 use crate::config::{CardChoice, Config, GroupChoice, Listen, Protocol, RouteConfig, Upstream};
 use crate::decision::Decisions;
 use crate::egress::Egress;
 use crate::executor::OnThisCore;
 use crate::fault::RunFault;
-use crate::follow::{Exchange, First, Follow, Memory, PolicyState, PolicyStates};
+use crate::follow::{First, Follow, FollowerStates, Memory, PolicyState, PolicyStates};
 use crate::health::Health;
 use crate::identify::Identity;
 use crate::keep::{Keeper, MinimumsKeeper, keep_tools};
@@ -108,11 +108,11 @@ pub(super) fn start(
     let (admin_socket, admin_address) = bind_admin(config.admin)?;
 
     let names = config.authorities.iter().map(|authority| authority.name.clone());
-    let exchange = Arc::new(Exchange::new(names));
+    let follower_states = Arc::new(FollowerStates::new(names));
     let (health, questions) = Health::of((0..cores.len()).map(|core| format!("semgate-{core}")));
     let admin = Admin {
         health,
-        exchange: Arc::clone(&exchange),
+        follower_states: Arc::clone(&follower_states),
         shared: Arc::clone(&shared),
         metrics: metrics.clone(),
         policies: states.clone(),
@@ -127,7 +127,7 @@ pub(super) fn start(
         followers: parts.followers,
         policies,
         begun,
-        exchange,
+        follower_states,
         lists: parts.lists,
         stores: parts.stores,
     };
@@ -453,9 +453,7 @@ impl Core {
             }
         };
         let says = Says::new(route, &self.config.routes, seat.url.clone(), seat.extension.clone());
-        let shared = Arc::clone(&self.shared);
-        let lines = move || KnownLines::of(&shared.inspector.generation());
-        Ok(Card::new(says, from, keys, Box::new(lines)))
+        Ok(Card::new(says, from, keys))
     }
 }
 

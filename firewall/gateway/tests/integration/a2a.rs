@@ -139,7 +139,7 @@ fn the_card_is_the_gateways_own_and_asked_for_at_most_now_and_then() {
         let answer = Answer::parse(&text);
         assert_eq!(answer.status, 200, "{answer:?}");
         let card = answer.json();
-        assert_eq!(card["name"], "Wholesaler");
+        assert_eq!(card["name"], "wholesaler-1", "prose of the agent does not pass");
         assert_eq!(card["supportedInterfaces"][0]["url"], gateway.bound.routes[0].url);
         assert_eq!(card["capabilities"]["streaming"], true);
         assert!(

@@ -34,9 +34,7 @@ struct Entry {
     proposed: Option<Arc<Proposal>>,
     /// The proposal before, in case the last one never arrives.
     before: Option<Arc<Proposal>>,
-    /// Whether text of it was told that later text can be put behind.
-    told_text: bool,
-    /// Where notifications go.
+    /// Delivery target.
     delivery: Option<Arc<Delivery>>,
 }
 
@@ -100,15 +98,7 @@ impl Store {
         }
     }
 
-    /// Whether text of it was told before; from now on some was, if `now`.
-    pub(super) fn told_text(&mut self, scope: &Scope<'_>, kind: Kind, id: &str, now: bool) -> bool {
-        let Some(entry) = self.entry_mut(scope, kind, id) else { return false };
-        let before = entry.told_text;
-        entry.told_text = before || now;
-        before
-    }
-
-    /// The ids of what the agent owns of this kind.
+    /// Ids of this kind that the agent owns.
     pub(super) fn own(&self, scope: &Scope<'_>, owner: &str, kind: Kind) -> impl Iterator<Item = &str> {
         let places = self.owners.get(owner).into_iter().flat_map(|holding| holding.at(scope.agent()));
         let own = places.filter(move |place| place.kind == kind && *place.scope == *scope.key());
@@ -148,15 +138,8 @@ impl Store {
             Some((known, _)) => Arc::clone(known),
             None => Arc::clone(owner),
         };
-        let entry = Entry {
-            owner: Arc::clone(&owner),
-            about,
-            used,
-            proposed: None,
-            before: None,
-            told_text: false,
-            delivery: None,
-        };
+        let entry =
+            Entry { owner: Arc::clone(&owner), about, used, proposed: None, before: None, delivery: None };
         let entries = self.scopes.entry(scope).or_default().entry(kind).or_default();
         entries.insert(Arc::clone(&place.id), entry);
         let holding = self.owners.entry(Arc::clone(&owner)).or_default();

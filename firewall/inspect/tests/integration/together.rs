@@ -1,9 +1,7 @@
 //! Texts that stand in several parts of one message are judged as one text too.
 
 use crate::common;
-mod left_out;
 mod posts;
-mod readers;
 
 use bytes::Bytes;
 use common::{NOW, agent, base, generation_with, inspector, library, route, say, sums, view};

@@ -14,7 +14,6 @@ fn what_is_remembered_of_agents_is_bounded_as_configured() {
         owned_of_all: 103,
         named_ids: 110,
         push_targets: 104,
-        push_texts: 105,
         subscriptions_of_all: 106,
         unanswered: 107,
         learnt_sessions: 108,
@@ -22,9 +21,8 @@ fn what_is_remembered_of_agents_is_bounded_as_configured() {
         ..Limits::default()
     };
     let its = inspect_limits(&limits);
-    let remembered =
-        [its.metered_agents, its.owned_by_one, its.owned_by_all, its.deliveries_by_one, its.notified_at_once];
-    assert_eq!(remembered, [101, 102, 103, 104, 105]);
+    let remembered = [its.metered_agents, its.owned_by_one, its.owned_by_all, its.deliveries_by_one];
+    assert_eq!(remembered, [101, 102, 103, 104]);
     assert_eq!(its.named_ids, 110);
     let open = [its.subscriptions_of_all, its.unanswered, its.learnt_sessions, its.learnt_concepts];
     assert_eq!(open, [106, 107, 108, 109]);
