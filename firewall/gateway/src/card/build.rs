@@ -65,6 +65,7 @@ impl Says {
             passing: Passing {
                 authorization: choices.forward_authorization,
                 api_key: choices.api_key_header.clone(),
+                texts: choices.card_texts,
             },
             inside: Inside::behind(routes),
         }
@@ -82,7 +83,7 @@ impl Says {
         }
         // without their prose, which is not inspected
         let mut security = Map::new();
-        self.passing.tell(theirs, (&self.inside, false), &mut security);
+        Passing { texts: false, ..self.passing.clone() }.tell(theirs, &self.inside, &mut security);
         for (member, value) in &security {
             self.extension.alone_in(value, &format!("/{member}"))?;
         }
@@ -108,7 +109,7 @@ impl Says {
         if let Some(provider) = self.provider(theirs) {
             put("provider", provider);
         }
-        self.passing.tell(theirs, (&self.inside, self.texts), &mut card);
+        self.passing.tell(theirs, &self.inside, &mut card);
         let mut put = |name: &str, value: Value| card.insert(name.to_owned(), value);
         if self.versions.contains(&Version::V03) && self.transports.contains(&Transport::JsonRpc) {
             put("url", self.url.clone().into());

@@ -16,6 +16,8 @@ pub(super) struct Passing {
     pub(super) authorization: bool,
     /// Header of an API key, in lower case.
     pub(super) api_key: Option<String>,
+    /// The prose of schemes, which is not inspected.
+    pub(super) texts: bool,
 }
 
 /// Text members of a scheme, by its name in 0.3 and in 1.0.
@@ -32,17 +34,12 @@ const FLOW_URLS: [&str; 4] = ["authorizationUrl", "tokenUrl", "refreshUrl", "dev
 
 impl Passing {
     /// Adds the schemes of the agent's card that hold through the gateway, and what it requires of them.
-    /// URLs that lead behind the gateway take their scheme along. Prose stays only with `texts`.
-    pub(super) fn tell(
-        &self,
-        theirs: Option<&Object<'_>>,
-        (inside, texts): (&Inside, bool),
-        card: &mut Map<String, Value>,
-    ) {
+    /// A scheme with a URL that leads behind the gateway is left out.
+    pub(super) fn tell(&self, theirs: Option<&Object<'_>>, inside: &Inside, card: &mut Map<String, Value>) {
         let Some(Json::Object(schemes)) = theirs.and_then(|card| card.get("securitySchemes")) else { return };
         let named = schemes.iter().filter(|(name, _)| token(name));
         let kept: Map<String, Value> = named
-            .filter_map(|(name, scheme)| Some((name.to_owned(), self.scheme(scheme, texts)?)))
+            .filter_map(|(name, scheme)| Some((name.to_owned(), self.scheme(scheme)?)))
             // no caller can show anything behind the gateway
             .filter(|(_, scheme)| leads_outside(scheme, inside))
             .take(MAX_LIST)
@@ -59,31 +56,26 @@ impl Passing {
         card.insert("securitySchemes".to_owned(), kept.into());
     }
 
-    fn scheme(&self, scheme: &Json<'_>, texts: bool) -> Option<Value> {
+    fn scheme(&self, scheme: &Json<'_>) -> Option<Value> {
         let scheme = scheme.as_object()?;
         if let Some(kind) = scheme.get("type") {
             let kind = kind.as_str()?;
             let (_, _, members) = SCHEMES.iter().find(|(old, ..)| *old == kind)?;
-            let mut kept = self.members(kind, scheme, (members, texts))?;
+            let mut kept = self.members(kind, scheme, members)?;
             kept.insert("type".to_owned(), kind.into());
             return Some(kept.into());
         }
         let mut members = scheme.iter();
         let (Some((key, inner)), None) = (members.next(), members.next()) else { return None };
         let (kind, new, members) = SCHEMES.iter().find(|(_, new, _)| *new == key)?;
-        let kept = self.members(kind, inner.as_object()?, (members, texts))?;
+        let kept = self.members(kind, inner.as_object()?, members)?;
         Some(Map::from_iter([((*new).to_owned(), kept.into())]).into())
     }
 
-    fn members(
-        &self,
-        kind: &str,
-        scheme: &Object<'_>,
-        (members, texts): (&[&str], bool),
-    ) -> Option<Map<String, Value>> {
+    fn members(&self, kind: &str, scheme: &Object<'_>, members: &[&str]) -> Option<Map<String, Value>> {
         let kept = members.iter().filter_map(|name| {
             let passes = |text: &String| match *name {
-                "description" => texts,
+                "description" => self.texts,
                 name if name.ends_with("Url") => true,
                 _ => token(text),
             };
@@ -105,7 +97,7 @@ impl Passing {
             return None;
         }
         if kind == "oauth2" {
-            kept.insert("flows".to_owned(), flows(scheme, texts)?);
+            kept.insert("flows".to_owned(), flows(scheme, self.texts)?);
         }
         Some(kept)
     }

@@ -200,12 +200,12 @@ fn extended(
 /// Judges a text whose pieces have nothing between them, a blank, and a line feed: each reader does one of these at every boundary.
 fn as_readers_join(
     decided: &Decided<'_, '_>,
-    (said, instance): Part<'_, '_, '_>,
+    (concept, instance): Part<'_, '_, '_>,
     whole: &Pieces,
 ) -> Result<(), Refusal> {
     let joints = if whole.is_one() { 1 } else { BETWEEN.len() };
     let mut joints = BETWEEN.iter().take(joints);
-    joints.try_for_each(|between| again(decided, said, instance, (TEXT, &whole.joined(between))))
+    joints.try_for_each(|between| again(decided, concept, instance, (TEXT, &whole.joined(between))))
 }
 
 fn no_data(parts: &[Part<'_, '_, '_>]) -> Result<(), Refusal> {
