@@ -23,6 +23,10 @@ use crate::{LeftOut, PolicyFault, PolicyLimits, negotiated_terms};
 /// tried one by one, and then all of the line goes.
 const MAX_SOUGHT: usize = 32;
 
+/// Lines beside which an open policy may be mistyped that a type without members mistypes too. Beside more lines it is itself the mistake:
+/// what every line lacks, none took away.
+const MAX_BLAMED: usize = 16;
+
 /// Documents of one step of each of which its own fault is reported.
 const MAX_EACH: usize = 64;
 
@@ -150,8 +154,8 @@ impl Fitting<'_> {
         Ok(own)
     }
 
-    /// What would have to go of the lines that a policy names and, of an open one, of all others. Nothing where an open policy is itself the
-    /// mistake: where a type without members mistypes it.
+    /// The documents that would have to go of the lines that a policy names and, of an open one, of all others. None where an open policy is
+    /// itself the mistake.
     fn gone(&self, kept: &[Arc<Context>], written: &Written) -> Result<Gone, Vec<PolicyFault>> {
         let (named, mut gone) = (named_lines(kept, written), Gone::default());
         for line in &named {
@@ -171,9 +175,10 @@ impl Fitting<'_> {
         let base = without(&of_lines(kept, &named), &gone.urns);
         let fits = |rest: &[Arc<Context>]| self.is_typed(written, &[&base[..], rest].concat());
         let Some(plain) = plain(kept) else { return Ok(Gone::default()) };
-        if !fits(&[plain])? {
+        if !fits(&[])? {
             return Ok(Gone::default());
         }
+        let (most, mut lines) = (if fits(&[plain])? { usize::MAX } else { MAX_BLAMED }, 0_usize);
         for of_line in kept.chunk_by(|a, b| a.urn().line() == b.urn().line()) {
             if of_line.first().is_some_and(|context| named.contains(context.urn().line())) {
                 continue;
@@ -183,6 +188,10 @@ impl Fitting<'_> {
             }
             if fits(of_line)? {
                 continue;
+            }
+            lines += 1;
+            if lines > most {
+                return Ok(Gone::default());
             }
             match self.least(of_line, ways(of_line), &self.looks, fits)? {
                 Some(urns) => gone.urns.extend(urns),
