@@ -70,7 +70,7 @@ impl Agents {
         };
         let document = json::read(bytes, &bounds).map_err(|fault| {
             let (location, why) = (json_locations::of_fault(FILE, bytes, fault), fault.to_string());
-            vec![PolicyFault::Entities { location, pointer: String::new(), why }]
+            vec![PolicyFault::Json { location, pointer: String::new(), why }]
         })?;
         let mut agents = Self::default();
         let mut faults = Vec::new();
@@ -206,7 +206,7 @@ impl Agents {
 
 /// A fault whose place is sought once all are known.
 fn at(pointer: &str, why: impl Into<String>) -> PolicyFault {
-    PolicyFault::Entities {
+    PolicyFault::Json {
         location: json_locations::of_file(FILE),
         pointer: pointer.to_owned(),
         why: why.into(),
@@ -326,11 +326,11 @@ fn names(list: &Json<'_>, pointer: &str, limit: usize, faults: &mut Vec<PolicyFa
         faults.push(at(pointer, format!("more than {limit} items")));
         return Vec::new();
     }
-    let mut found = BTreeSet::new();
+    let mut resolved = BTreeSet::new();
     for (position, item) in items.iter().enumerate() {
         match item {
             Json::String(name) if is_name(name) => {
-                if !found.insert(name.to_string()) {
+                if !resolved.insert(name.to_string()) {
                     faults.push(at(&format!("{pointer}/{position}"), "the same name a second time"));
                 }
             }
@@ -340,7 +340,7 @@ fn names(list: &Json<'_>, pointer: &str, limit: usize, faults: &mut Vec<PolicyFa
             )),
         }
     }
-    found.into_iter().collect()
+    resolved.into_iter().collect()
 }
 
 fn is_name(name: &str) -> bool {
@@ -369,5 +369,4 @@ fn is_spiffe_id(id: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "agents_tests.rs"]
 mod tests;

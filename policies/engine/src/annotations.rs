@@ -64,30 +64,30 @@ pub(crate) type Fault = (String, String);
 impl Annotations {
     /// Reads the annotations of a policy.
     pub fn of(policy: &Policy) -> Result<Self, Vec<Fault>> {
-        let mut found = Self::default();
+        let mut resolved = Self::default();
         let mut faults: Vec<Fault> = Vec::new();
         let (mut limit, mut key) = (None, None);
         for (name, value) in policy.annotations() {
             let read = match name {
-                "id" => policy_id(value).map(|id| found.id = Some(id)),
-                "notice" => words(name, value).map(|text| found.notice = Some(text)),
-                "approve" => words(name, value).map(|text| found.approve = Some(text)),
+                "id" => policy_id(value).map(|id| resolved.id = Some(id)),
+                "notice" => words(name, value).map(|text| resolved.notice = Some(text)),
+                "approve" => words(name, value).map(|text| resolved.approve = Some(text)),
                 "limit" => Rate::parse(value).map(|rate| limit = Some(rate)),
                 "limit_key" => RateKey::parse(value).map(|read| key = Some(read)),
-                "redact" => paths(value).map(|read| found.redact = read),
+                "redact" => paths(value).map(|read| resolved.redact = read),
                 other => Err(unknown(other)),
             };
             if let Err(why) = read {
                 faults.push((name.to_owned(), why));
             }
         }
-        found.limit = limit.map(|rate| (rate, key.unwrap_or_default()));
+        resolved.limit = limit.map(|rate| (rate, key.unwrap_or_default()));
         let has = |name: &str| policy.annotation(name).is_some();
         for (name, why) in rules(policy, &has) {
             faults.push((name.to_owned(), why.to_owned()));
         }
         faults.sort();
-        if faults.is_empty() { Ok(found) } else { Err(faults) }
+        if faults.is_empty() { Ok(resolved) } else { Err(faults) }
     }
 
     /// What the policy of this id obliges to, if anything; its limit is counted by `bucket`.
@@ -151,7 +151,7 @@ fn rules(policy: &Policy, has: &dyn Fn(&str) -> bool) -> Vec<(&'static str, &'st
     broken
 }
 
-/// Whether a condition asks which way the message goes.
+/// Returns true if a condition asks which way the message goes.
 fn asks_for_direction(policy: &Policy) -> bool {
     let Ok(tree) = policy.to_pst() else { return false };
     let clauses: Vec<Clause> = tree.body().clauses().to_vec();

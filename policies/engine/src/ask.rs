@@ -151,7 +151,7 @@ pub(crate) struct Shows<'a> {
 }
 
 /// What a question comes to once names are looked up.
-pub(crate) struct Found<'a> {
+pub(crate) struct Resolved<'a> {
     pub shape: &'a ShapeInfo,
     pub info: &'a TypeInfo,
     pub sender: Option<u32>,
@@ -168,7 +168,7 @@ impl Asker {
         self.settle(question, shape)
     }
 
-    /// Whether a policy that would be asked looks at the instance, or at what is measured of it. True where that cannot be said.
+    /// Returns true if a policy that would be asked looks at the instance, or at what is measured of it. True where that cannot be said.
     pub fn looks_at_instance(&self, question: &Question<'_>) -> bool {
         let shape = self.catalogue.shape(question.context.digest(), question.shape.name());
         let of = shape.and_then(|shape| Some((shape.of_type, self.catalogue.types.get(shape.of_type)?)));
@@ -214,20 +214,20 @@ impl Asker {
             return nothing();
         };
         let wants = chosen.wants;
-        let found = Found {
+        let resolved = Resolved {
             shape,
             info,
             sender,
             receiver: if wants.receiver() { receiver } else { None },
             free_text: wants.any(const { bit("free_text") }) && question.has_free_text(),
         };
-        let Some((key, window)) = key(question, wants, &found) else {
-            return self.evaluate(question, &found, wants, chosen.rules());
+        let Some((key, window)) = key(question, wants, &resolved) else {
+            return self.evaluate(question, &resolved, wants, chosen.rules());
         };
         if let Some(verdict) = self.memory.get(key, question.circumstances.now) {
             return verdict;
         }
-        let verdict = self.evaluate(question, &found, wants, chosen.rules());
+        let verdict = self.evaluate(question, &resolved, wants, chosen.rules());
         if !matches!(verdict, Verdict::Errored { .. }) {
             self.memory.put(key, &verdict, window);
         }
@@ -239,9 +239,9 @@ impl Asker {
 /// time, the session's end or the scores is read, and binding, version and direction are known ones. All senders without an entry are
 /// alike to policies that do not ask for their trust domain, since none can name them; only together with a receiver without an entry
 /// could they be told apart (`principal == context.receiver`).
-fn key(question: &Question<'_>, wants: Wants, found: &Found<'_>) -> Option<(Key, Window)> {
-    let stranger = found.sender.is_none() && wants.trust_domain;
-    if wants.instance || wants.passing() || stranger || (wants.receiver() && found.receiver.is_none()) {
+fn key(question: &Question<'_>, wants: Wants, resolved: &Resolved<'_>) -> Option<(Key, Window)> {
+    let stranger = resolved.sender.is_none() && wants.trust_domain;
+    if wants.instance || wants.passing() || stranger || (wants.receiver() && resolved.receiver.is_none()) {
         return None;
     }
     let circumstances = &question.circumstances;
@@ -261,13 +261,13 @@ fn key(question: &Question<'_>, wants: Wants, found: &Found<'_>) -> Option<(Key,
         | binding << 3
         | direction << 2
         | locked << 1
-        | u128::from(found.free_text);
+        | u128::from(resolved.free_text);
     let none = &Credentials::NONE;
     let sender = if wants.credentials { circumstances.sender_holds } else { none };
     let receiver = if wants.receiver() { circumstances.receiver_holds } else { none };
-    let packed = number(found.sender) << 96
-        | number(found.receiver) << 64
-        | u128::from(found.shape.number) << 32
+    let packed = number(resolved.sender) << 96
+        | number(resolved.receiver) << 64
+        | u128::from(resolved.shape.number) << 32
         | small;
     let window = sender.window(circumstances.now).and(receiver.window(circumstances.now));
     Some((Key { packed, sender_holds: sender.digest(), receiver_holds: receiver.digest() }, window))

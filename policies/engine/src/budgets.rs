@@ -59,14 +59,14 @@ impl Selector {
         }
     }
 
-    /// Whether all that `other` takes is taken by this.
+    /// Returns true if all that `other` takes is taken by this.
     fn covers(&self, other: &Self) -> bool {
         (self.line.is_none() || self.line == other.line)
             && (self.concept.is_none() || self.concept == other.concept)
             && (self.performative.is_none() || self.performative == other.performative)
     }
 
-    /// Whether some message is taken by both.
+    /// Returns true if some message is taken by both.
     fn meets(&self, other: &Self) -> bool {
         fn agree<T: PartialEq>(one: Option<&T>, other: Option<&T>) -> bool {
             one.is_none() || other.is_none() || one == other
@@ -91,7 +91,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Whether it pays for this.
+    /// Returns true if it pays for this.
     #[must_use]
     pub fn pays(&self, spoken: &Spoken<'_>) -> bool {
         self.of.is_empty() || self.of.iter().any(|selector| selector.takes(spoken))
@@ -124,7 +124,7 @@ impl Budgets {
     /// What it costs to say this: 1 unless something else is written, 0 for what is free.
     #[must_use]
     pub fn cost(&self, spoken: &Spoken<'_>) -> u32 {
-        let found = self.costs.iter().find(|(selector, _)| selector.takes(spoken));
-        found.map_or(1, |(_, cost)| *cost)
+        let resolved = self.costs.iter().find(|(selector, _)| selector.takes(spoken));
+        resolved.map_or(1, |(_, cost)| *cost)
     }
 }

@@ -10,9 +10,9 @@ use semgate_contexts::{Context, Digest, Line, Performative, PerformativeSet, Sha
 use serde_json::{Map, Value, json};
 
 use crate::kinds::Attributes;
-use crate::learnt;
 use crate::names::{namespace, type_name};
-use crate::openness::SchemaNode;
+use crate::negotiated_terms;
+use crate::open_objects::SchemaNode;
 use crate::spaces::{After, Holder, Spaces};
 use crate::{LeftOut, PolicyFault};
 
@@ -65,7 +65,7 @@ pub(crate) struct ShapeInfo {
     pub minor: u32,
     /// What this version shows of an instance.
     pub attributes: Attributes,
-    /// Whether each instance is checked for values that policies cannot be shown exactly.
+    /// True if each instance is checked for values that policies cannot be shown exactly.
     pub checked: bool,
 }
 
@@ -155,7 +155,7 @@ impl Catalogue {
         let mut kept: Vec<&Arc<Context>> = Vec::new();
         let mut shapes: BTreeMap<String, Majors> = BTreeMap::new();
         let (reserved, versions): (Vec<&Arc<Context>>, Vec<&Arc<Context>>) =
-            versions.iter().copied().partition(|context| learnt::is_reserved(context.urn().line()));
+            versions.iter().copied().partition(|context| negotiated_terms::is_reserved(context.urn().line()));
         let why = "to policies its concepts would look learnt";
         self.left_out.extend(
             reserved.iter().map(|context| LeftOut { urn: context.urn().clone(), why: why.to_owned() }),
@@ -243,20 +243,26 @@ impl Catalogue {
 
     /// Types the learnt concepts that policies name. One whose name can be no type is absent, and nothing of it is permitted.
     pub fn add_learnt(&mut self, names: &BTreeSet<String>) {
-        let Ok(line) = Line::parse(learnt::SPACE) else { return };
+        let Ok(line) = Line::parse(negotiated_terms::SPACE) else { return };
         for own in names {
-            let name = format!("{}::{own}", learnt::SPACE);
-            let performatives = learnt::PERFORMATIVES.into_iter().collect();
-            if let Some(of_type) = self.add_type(name.clone(), &line, learnt::attributes(), performatives) {
+            let name = format!("{}::{own}", negotiated_terms::SPACE);
+            let performatives = negotiated_terms::PERFORMATIVES.into_iter().collect();
+            if let Some(of_type) =
+                self.add_type(name.clone(), &line, negotiated_terms::attributes(), performatives)
+            {
                 let so_far: usize = self.shapes.values().map(Vec::len).sum::<usize>() + self.learnt.len();
-                self.learnt.push(learnt::shape(name, u32::try_from(so_far).unwrap_or(u32::MAX), of_type));
+                self.learnt.push(negotiated_terms::shape(
+                    name,
+                    u32::try_from(so_far).unwrap_or(u32::MAX),
+                    of_type,
+                ));
             }
         }
     }
 
     /// The shape of a learnt concept, if a policy names it.
     pub fn learnt(&self, concept: &str) -> Option<&ShapeInfo> {
-        let name = learnt::full_name(concept);
+        let name = negotiated_terms::full_name(concept);
         self.learnt.iter().find(|shape| shape.name == name)
     }
 
@@ -265,7 +271,7 @@ impl Catalogue {
         self.shapes.get(digest)?.iter().find(|shape| shape.name == name)
     }
 
-    /// Whether the context of that digest is typed.
+    /// Returns true if the context of that digest is typed.
     pub fn has(&self, digest: &Digest) -> bool {
         self.shapes.contains_key(digest)
     }

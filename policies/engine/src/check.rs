@@ -219,10 +219,8 @@ pub(crate) const fn location_in(fault: &PolicyFault) -> Option<&Location> {
         PolicyFault::Invalid { location, .. }
         | PolicyFault::UnknownLine { location, .. }
         | PolicyFault::UnknownToContexts { location, .. }
-        | PolicyFault::Entities { location, .. }
-        | PolicyFault::Limits { location, .. }
+        | PolicyFault::Json { location, .. }
         | PolicyFault::Syntax { location, .. }
-        | PolicyFault::DuplicatePolicy { location, .. }
         | PolicyFault::UnknownEntity { location, .. } => Some(location),
         _ => None,
     }

@@ -182,5 +182,4 @@ fn decimal(number: &Number<'_>, decimals: Decimals) -> Result<RestrictedExpressi
 }
 
 #[cfg(test)]
-#[path = "convert_tests.rs"]
 mod tests;

@@ -11,7 +11,7 @@ pub const CERTIFICATE_SPACE: &str = "cert:";
 /// The beginning of names that a token vouches for.
 pub const TOKEN_SPACE: &str = "token:";
 
-/// Whether a name belongs to what agents show, so that `entities.json` must not give it: nothing that an operator wrote down can pass
+/// Returns true if a name belongs to what agents show, so that `entities.json` must not give it: nothing that an operator wrote down can pass
 /// for something that was verified, nor the other way round.
 #[must_use]
 pub fn is_shown(name: &str) -> bool {
@@ -42,7 +42,7 @@ impl Window {
     /// Any time.
     pub const ALWAYS: Self = Self { from: 0, until: u64::MAX };
 
-    /// Whether a time is within it.
+    /// Returns true if a time is within it.
     pub const fn holds(self, now: u64) -> bool {
         self.from <= now && now < self.until
     }
@@ -99,7 +99,7 @@ impl Credentials {
         self.iter().filter(move |(_, until)| now < *until).map(|(name, _)| name)
     }
 
-    /// Whether there is none, held or not.
+    /// Returns true if there is none, held or not.
     pub const fn is_empty(&self) -> bool {
         self.0.is_none()
     }
@@ -130,5 +130,4 @@ impl fmt::Debug for Credentials {
 }
 
 #[cfg(test)]
-#[path = "credentials_tests.rs"]
 mod tests;

@@ -36,7 +36,7 @@ pub struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// Whether free text stands in the instance or beside it in the message.
+    /// Returns true if free text stands in the instance or beside it in the message.
     pub(crate) fn has_free_text(&self) -> bool {
         self.circumstances.scores.beside > 0 || self.shape.has_free_text(self.value)
     }

@@ -22,7 +22,7 @@ pub use matrix::{Cell, Matrix, MatrixRow};
 pub use recall::{Parties, Recalled};
 pub use recorded::Recorded;
 
-use crate::ask::Found;
+use crate::ask::Resolved;
 use crate::fields::dotted;
 use crate::parse::{self, Written};
 use crate::policy_text;
@@ -57,7 +57,7 @@ pub struct Explanation {
 pub struct Weighed {
     /// `file#id`.
     pub id: String,
-    /// Whether it is a `permit`.
+    /// True if it is a `permit`.
     pub permits: bool,
     /// Where it stands.
     pub location: Location,
@@ -97,11 +97,11 @@ pub struct Condition {
     pub clause: &'static str,
     /// The condition, as Cedar writes it.
     pub text: String,
-    /// Whether it holds.
+    /// True if it holds.
     pub holds: Holds,
 }
 
-/// Whether a condition holds.
+/// True if a condition holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Holds {
     /// It does.
@@ -154,17 +154,17 @@ impl Explainer {
         let shape = asker.catalogue.shape(question.context.digest(), question.shape.name());
         let typed = shape.and_then(|shape| Some((shape, asker.catalogue.types.get(shape.of_type)?)));
         let Some((shape, info)) = typed else { return nothing(verdict) };
-        let found = Found {
+        let resolved = Resolved {
             shape,
             info,
             sender: asker.agents.list.position(question.sender),
             receiver: asker.agents.list.position(question.receiver),
             free_text: question.has_free_text(),
         };
-        match self.scene(question, &found, Unknown::default()) {
+        match self.scene(question, &resolved, Unknown::default()) {
             Ok(scene) => {
-                let against = self.against((question.sender, question.action), &found, &scene);
-                self.told(&found, verdict, &scene, &against)
+                let against = self.against((question.sender, question.action), &resolved, &scene);
+                self.report(&resolved, verdict, &scene, &against)
             }
             Err(Verdict::Untypable { path, rule }) => recorded::unfit(Some((path, rule))),
             Err(_) => nothing(verdict),
@@ -172,14 +172,14 @@ impl Explainer {
     }
 
     /// A verdict with the policies around it.
-    fn told(
+    fn report(
         &self,
-        found: &Found<'_>,
+        resolved: &Resolved<'_>,
         verdict: Option<Verdict>,
         scene: &Scene,
         against: &[Against<'_>],
     ) -> Explanation {
-        if self.disabled(found) {
+        if self.disabled(resolved) {
             let note = Some("an agent is disabled in `entities.json`".to_owned());
             return Explanation { verdict, policies: Vec::new(), note };
         }
@@ -190,27 +190,33 @@ impl Explainer {
         Explanation { verdict, policies, note: None }
     }
 
-    fn disabled(&self, found: &Found<'_>) -> bool {
+    fn disabled(&self, resolved: &Resolved<'_>) -> bool {
         let agents = &self.policies.asker().agents;
-        [found.sender, found.receiver].into_iter().any(|agent| agents.disabled(agent))
+        [resolved.sender, resolved.receiver].into_iter().any(|agent| agents.disabled(agent))
     }
 
-    fn scene(&self, question: &Question<'_>, found: &Found<'_>, unknown: Unknown) -> Result<Scene, Verdict> {
+    fn scene(
+        &self,
+        question: &Question<'_>,
+        resolved: &Resolved<'_>,
+        unknown: Unknown,
+    ) -> Result<Scene, Verdict> {
         let all = || reads::Attributes { all: true, ..reads::Attributes::default() };
         let agents = self.written.iter().flat_map(|written| written.reads.agents.iter().cloned()).collect();
         let reads = Reads { resource: all(), context: all(), principal: all(), agents, ..Reads::default() };
-        Scene::new(self.policies.asker().whole(question, found, &reads)?, unknown)
+        Ok(Scene::new(self.policies.asker().whole(question, resolved, &reads)?, unknown))
     }
 
     /// The policies of the type, each with what of its scope does not fit.
     fn against<'s>(
         &'s self,
         (sender, action): (&str, Performative),
-        found: &Found<'_>,
+        resolved: &Resolved<'_>,
         scene: &Scene,
     ) -> Vec<Against<'s>> {
-        let entry = found.sender.and_then(|position| self.policies.asker().agents.list.at(position));
-        let of_type = self.written.iter().filter(|written| scope::resource(written, found.info) == Fit::Yes);
+        let entry = resolved.sender.and_then(|position| self.policies.asker().agents.list.at(position));
+        let of_type =
+            self.written.iter().filter(|written| scope::resource(written, resolved.info) == Fit::Yes);
         let held = |written: &'s Written| {
             let scope = [scope::principal(written, sender, entry), scope::action(written, action), Fit::Yes];
             Against::new(written, scope, scene)
@@ -292,7 +298,7 @@ impl<'w> Against<'w> {
         self.scope.iter().all(|fit| *fit == Fit::Yes)
     }
 
-    /// Whether at most one part of its scope does not fit; of a forbid none, since one about somebody else has nothing to do with it.
+    /// Returns true if at most one part of its scope does not fit; of a forbid none, since one about somebody else has nothing to do with it.
     fn is_near(&self) -> bool {
         let misfits = self.scope.iter().filter(|fit| **fit != Fit::Yes).count();
         misfits <= usize::from(self.written.permits())

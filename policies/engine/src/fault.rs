@@ -5,7 +5,7 @@ use std::fmt;
 use semgate_contexts::ContextUrn;
 
 use crate::check::location_in;
-use crate::{PolicySource, learnt};
+use crate::{PolicySource, negotiated_terms};
 
 /// Where in a policy file something is wrong: both counted from 1, the column in characters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,13 +67,6 @@ pub enum PolicyFault {
         /// What is wrong.
         why: String,
     },
-    /// Two policies have the same id.
-    DuplicatePolicy {
-        /// The second one.
-        location: Location,
-        /// The id.
-        id: String,
-    },
     /// A policy does not fit the schema generated from the loaded contexts: it names something that does not exist,
     /// compares the wrong type, or can never match.
     Invalid {
@@ -106,17 +99,8 @@ pub enum PolicyFault {
         /// How many policies do.
         policies: usize,
     },
-    /// `entities.json` is not strict JSON of the documented form.
-    Entities {
-        /// Where the member stands, or what lacks it.
-        location: Location,
-        /// JSON Pointer of the member, or empty for the whole document.
-        pointer: String,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// `limits.json` is not strict JSON of the documented form, or names what `entities.json` does not have.
-    Limits {
+    /// `entities.json` or `limits.json` is not strict JSON of the documented form.
+    Json {
         /// Where the member stands, or what lacks it.
         location: Location,
         /// JSON Pointer of the member, or empty for the whole document.
@@ -147,7 +131,7 @@ impl PolicyFault {
         matches!(self, Self::Invalid { .. }) || self.waits_for_contexts()
     }
 
-    /// Whether it waits for contexts that are not known: it names something that none of those has.
+    /// Returns true if it waits for contexts that are not known: it names something that none of those has.
     #[must_use]
     pub const fn waits_for_contexts(&self) -> bool {
         matches!(self, Self::UnknownLine { .. } | Self::UnknownToContexts { .. })
@@ -188,9 +172,6 @@ impl fmt::Display for PolicyFault {
                  or remove the file)"
             ),
             Self::Syntax { location, why } => write!(f, "{location}: {why}"),
-            Self::DuplicatePolicy { location, id } => {
-                write!(f, "{location}: a second policy with the id `{id}`")
-            }
             Self::Invalid { location, policy, why, hint } => {
                 write!(f, "{location}: policy `{policy}`: {why}")?;
                 with_hint(f, hint)
@@ -205,7 +186,7 @@ impl fmt::Display for PolicyFault {
                     1 => " (one more policy speaks of it)".to_owned(),
                     others => format!(" ({others} more policies speak of it)"),
                 };
-                if space == learnt::SPACE {
+                if space == negotiated_terms::SPACE {
                     return write!(
                         f,
                         "{location}: no permit names a type of `{space}`{others}: what two agents settle between themselves is there once the \
@@ -218,7 +199,7 @@ impl fmt::Display for PolicyFault {
                      or with `--context FILE` of `semgate policy check`"
                 )
             }
-            Self::Entities { location, pointer, why } | Self::Limits { location, pointer, why } => {
+            Self::Json { location, pointer, why } => {
                 write!(f, "{location}: ")?;
                 if !pointer.is_empty() {
                     write!(f, "at `{pointer}`: ")?;

@@ -7,7 +7,7 @@ use semgate_contexts::json::{Json, Object};
 /// A member within an instance: names from the outside in. Arrays on the way stand for all their items.
 pub type FieldPath = Arc<[Box<str>]>;
 
-/// Whether an instance holds the member that a path leads to; `null` is held too.
+/// Returns true if an instance holds the member that a path leads to; `null` is held too.
 #[must_use]
 pub fn has_field(object: &Object<'_>, path: &[Box<str>]) -> bool {
     let Some((name, rest)) = path.split_first() else { return false };

@@ -10,7 +10,7 @@ use semgate_contexts::Performative;
 
 use crate::agents::Agents;
 use crate::catalogue::{Catalogue, TypeInfo};
-use crate::learnt;
+use crate::negotiated_terms;
 use crate::pace;
 use crate::rule::{Rule, Wants};
 use crate::scope::{Action, Key, Lot, Scopes};
@@ -142,7 +142,7 @@ impl Index {
 /// The keys that hold for the instances of a type: all have one name, and they are in nothing.
 fn held(info: &TypeInfo) -> Vec<Key> {
     let mut keys = Key::holding(&info.uid, []);
-    if learnt::is_learnt(info) {
+    if negotiated_terms::is_learnt(info) {
         keys.retain(|key| *key != Key::Open);
         keys.push(Key::Unsigned);
     }
@@ -166,7 +166,7 @@ fn reach(rules: &[Rule], catalogue: &Catalogue, scopes: &Scopes, actions: &[Acti
             match &rule.scope.resource {
                 Key::Open => reach.any = true,
                 Key::Is(name) => {
-                    let info = by_name.get(name).filter(|info| !learnt::is_learnt(info));
+                    let info = by_name.get(name).filter(|info| !negotiated_terms::is_learnt(info));
                     let takes = |performative: Performative| {
                         actions.get(performative as usize).is_some_and(|action| rule.scope.takes(action))
                     };

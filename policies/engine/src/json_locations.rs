@@ -40,9 +40,7 @@ pub(crate) fn member(object: &str, name: &str) -> String {
 /// Gives faults of a JSON file the location of their pointers. The strict reader accepted the text.
 pub(crate) fn locate(file: &str, text: &[u8], faults: &mut [PolicyFault]) {
     for fault in faults.iter_mut().take(MAX_LOCATED) {
-        if let PolicyFault::Entities { location, pointer, .. }
-        | PolicyFault::Limits { location, pointer, .. } = fault
-        {
+        if let PolicyFault::Json { location, pointer, .. } = fault {
             *location = at(file, text, pointer);
         }
     }
@@ -74,5 +72,4 @@ pub(crate) fn at(file: &str, text: &[u8], pointer: &str) -> Location {
 }
 
 #[cfg(test)]
-#[path = "json_locations_tests.rs"]
 mod tests;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::openness::SchemaNode;
+use crate::open_objects::SchemaNode;
 
 /// A type that policies see.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,7 +87,7 @@ impl Kind {
         }
     }
 
-    /// Whether a value that fits the schema may be none that policies can see, or not exactly.
+    /// Returns true if a value that fits the schema may be none that policies can see, or not exactly.
     fn may_misfit(&self) -> bool {
         match self {
             Self::String | Self::Bool => false,
@@ -141,8 +141,8 @@ impl Attributes {
     /// The members of a shape, whose schema stands at `place`; none if nothing can be said about them. Without a place
     /// the object counts as open, and so it does where it has members but nothing can be said about them.
     pub fn of(fields: &FieldType, node: Option<SchemaNode<'_>>) -> Self {
-        let told = matches!(fields, FieldType::Record(_));
-        let open = node.is_none_or(|node| node.open() || (!told && node.brings_members()));
+        let report = matches!(fields, FieldType::Record(_));
+        let open = node.is_none_or(|node| node.open() || (!report && node.brings_members()));
         let mut members = BTreeMap::new();
         if let FieldType::Record(fields) = fields {
             for (name, field) in fields {
@@ -158,7 +158,7 @@ impl Attributes {
         Self { members, open }
     }
 
-    /// Whether some member, at any depth, is of a type that not every value of the schema can be shown in.
+    /// Returns true if some member, at any depth, is of a type that not every value of the schema can be shown in.
     pub fn may_misfit(&self) -> bool {
         self.members.values().any(|member| member.kind.as_ref().is_some_and(Kind::may_misfit))
     }
@@ -258,5 +258,4 @@ fn merge_kinds(a: Option<&Kind>, b: Option<&Kind>, path: &str) -> Result<Option<
 }
 
 #[cfg(test)]
-#[path = "kinds_tests.rs"]
 mod tests;

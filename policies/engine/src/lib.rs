@@ -10,13 +10,12 @@
 
 mod agents;
 mod annotations;
-mod around;
 mod ask;
-mod beside;
 mod budgets;
 mod catalogue;
 mod check;
 mod circumstances;
+mod context_record;
 mod convert;
 mod credentials;
 mod decide;
@@ -28,14 +27,14 @@ mod fit;
 mod index;
 mod json_locations;
 mod kinds;
-mod learnt;
 mod limits;
 mod may;
 mod memory;
 mod moments;
 mod names;
+mod negotiated_terms;
 mod nesting;
-mod openness;
+mod open_objects;
 mod pace;
 mod parse;
 mod partial;
@@ -54,10 +53,10 @@ mod scope;
 mod source;
 mod spaces;
 mod suggest;
+mod type_conflicts;
 
 pub use agents::AgentEntry;
 pub use annotations::Obligation;
-pub use beside::{Clash, clashes, namesakes, untyped};
 pub use budgets::{Budget, Budgets, Spoken};
 pub use circumstances::{Circumstances, Scores, Session};
 pub use credentials::{CERTIFICATE_SPACE, Credentials, TOKEN_SPACE, is_shown};
@@ -75,6 +74,7 @@ pub use publishers::{PublisherAct, PublisherPolicies, Ruling};
 pub use rate::{Period, Rate, RateKey};
 pub use record::{Keep, KeepAs, Keeper};
 pub use source::{Located, PolicySource};
+pub use type_conflicts::{Clash, clashes, namesakes, untyped};
 
 #[cfg(test)]
 mod tests;

@@ -3,12 +3,12 @@
 use cedar_policy::Effect;
 use semgate_contexts::{Performative, json::Object};
 
-use crate::ask::{Asker, Found};
+use crate::ask::{Asker, Resolved};
 use crate::rule::{Rule, Wants, bit};
 use crate::{Circumstances, MaySay, NoPolicy, Question, Verdict};
 
 impl Asker {
-    /// Whether some instance of this shape could be permitted. Policies that read neither the instance nor the moment are asked
+    /// Returns true if some instance of this shape could be permitted. Policies that read neither the instance nor the moment are asked
     /// as for any message; of those that do, a permit may permit and a forbid may be passed by.
     pub(crate) fn may(&self, question: &Question<'_>) -> Result<MaySay, NoPolicy> {
         let shape = self.catalogue.shape(question.context.digest(), question.shape.name()).ok_or(NoPolicy)?;
@@ -24,8 +24,8 @@ impl Asker {
         let open = chosen.rules().any(|rule| !blind(&rule) && rule.effect == Effect::Permit);
         let known = chosen.rules().filter(blind);
         let wants = known.clone().fold(Wants::default(), |wants, rule| wants.and(rule.wants));
-        let found = Found { shape, info, sender, receiver, free_text: false };
-        match self.evaluate(question, &found, wants, known) {
+        let resolved = Resolved { shape, info, sender, receiver, free_text: false };
+        match self.evaluate(question, &resolved, wants, known) {
             Verdict::Permitted { .. } => Ok(MaySay(())),
             // nothing forbids: what reads the instance may permit it
             Verdict::Denied { policies, .. } if policies.is_empty() && open => Ok(MaySay(())),

@@ -68,5 +68,4 @@ impl std::fmt::Debug for Memory {
 }
 
 #[cfg(test)]
-#[path = "memory_tests.rs"]
 mod tests;

@@ -109,5 +109,4 @@ pub(crate) fn ip(text: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-#[path = "moments_tests.rs"]
 mod tests;

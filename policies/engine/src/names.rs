@@ -51,5 +51,4 @@ pub(crate) fn type_name(shape: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "names_tests.rs"]
 mod tests;

@@ -111,7 +111,7 @@ const fn rank(c: char, twice: bool, operand: bool) -> Rank {
     }
 }
 
-/// Whether a word is an operator.
+/// Returns true if a word is an operator.
 fn word(word: &str, here: &mut Level) -> bool {
     let rank = match word {
         "if" => Rank::If,
@@ -124,5 +124,4 @@ fn word(word: &str, here: &mut Level) -> bool {
 }
 
 #[cfg(test)]
-#[path = "nesting_tests.rs"]
 mod tests;

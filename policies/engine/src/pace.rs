@@ -27,5 +27,4 @@ pub fn rest() {
 }
 
 #[cfg(test)]
-#[path = "pace_tests.rs"]
 mod tests;

@@ -69,18 +69,17 @@ pub(crate) fn parse(
             continue;
         }
         match parse_file(index, (name, text), limits) {
-            Ok(found) => {
-                for written in found {
+            Ok(resolved) => {
+                for written in resolved {
                     if !ids.insert(Arc::clone(&written.id)) {
-                        faults.push(PolicyFault::DuplicatePolicy {
-                            location: location(name, text, written.start),
-                            id: written.id.to_string(),
-                        });
+                        let why = format!("a second policy with the id `{}`", written.id);
+                        faults
+                            .push(PolicyFault::Syntax { location: location(name, text, written.start), why });
                     }
                     all.push(written);
                 }
             }
-            Err(found) => faults.extend(found),
+            Err(resolved) => faults.extend(resolved),
         }
     }
     if all.len() > limits.max_policies {
@@ -131,14 +130,14 @@ pub(crate) fn each_of(name: &str, text: &str, max_nesting: usize) -> Result<Vec<
 /// The policies of a file that says nothing else, each parsed by itself, so that a rest comes between: the file as a whole takes Cedar many
 /// milliseconds.
 pub(crate) fn one_by_one(text: &str) -> Option<Vec<Alone>> {
-    let mut found = Vec::new();
+    let mut resolved = Vec::new();
     for range in policy_text::policies(text) {
         pace::rest();
         let (start, own) = (range.start, text.get(range)?);
         let policy = Policy::parse(None, own).ok()?;
-        found.push(Alone { position: found.len() + 1, start, text: own.to_owned(), policy });
+        resolved.push(Alone { position: resolved.len() + 1, start, text: own.to_owned(), policy });
     }
-    (!found.is_empty()).then_some(found)
+    (!resolved.is_empty()).then_some(resolved)
 }
 
 /// What is wrong with a file that is no row of policies; never nothing.
@@ -168,7 +167,7 @@ fn parse_file(
     (name, text): (&str, &str),
     limits: &PolicyLimits,
 ) -> Result<Vec<Written>, Vec<PolicyFault>> {
-    let (mut found, mut faults) = (Vec::new(), Vec::new());
+    let (mut resolved, mut faults) = (Vec::new(), Vec::new());
     let mut nameless: HashMap<Digest, usize> = HashMap::new();
     for alone in each_of(name, text, limits.max_nesting)? {
         pace::rest();
@@ -187,14 +186,14 @@ fn parse_file(
             .map_err(|why| vec![PolicyFault::Syntax { location: location(name, text, start), why }])?;
         let reads = Reads::of(&clauses);
         let bucket = || {
-            let said = said(policy, &alone.text);
-            let before = nameless.entry(said).or_default();
+            let stated = stated(policy, &alone.text);
+            let before = nameless.entry(stated).or_default();
             *before += 1;
-            format!("{name}#{said}#{before}").into()
+            format!("{name}#{stated}#{before}").into()
         };
         let obligation = annotations.obligation(&id, bucket);
         let policy = policy.new_id(PolicyId::new(&*id));
-        found.push(Written {
+        resolved.push(Written {
             policy,
             notice: annotations.notice.clone(),
             obligation,
@@ -205,11 +204,11 @@ fn parse_file(
             reads,
         });
     }
-    if faults.is_empty() { Ok(found) } else { Err(faults) }
+    if faults.is_empty() { Ok(resolved) } else { Err(faults) }
 }
 
 /// What a policy says, however it is written and whatever is annotated.
-fn said(policy: &Policy, text: &str) -> Digest {
+fn stated(policy: &Policy, text: &str) -> Digest {
     let tree = policy.to_json().ok().map(|mut tree| {
         if let Some(members) = tree.as_object_mut() {
             members.remove("annotations");
@@ -227,14 +226,14 @@ fn unreadable(name: &str, text: &str) -> Option<PolicyFault> {
     if text.starts_with('\u{feff}') {
         return fault(0, "a byte-order mark: save the file as UTF-8 without one".to_owned());
     }
-    let mut behind = text.chars().skip(1);
-    let mut seen = text.char_indices().map(|(at, c)| (at, c, behind.next()));
-    let (at, found, _) = seen.find(|(_, c, next)| match c {
+    let mut following = text.chars().skip(1);
+    let mut seen = text.char_indices().map(|(at, c)| (at, c, following.next()));
+    let (at, resolved, _) = seen.find(|(_, c, next)| match c {
         '\n' | '\t' => false,
         '\r' => *next != Some('\n'),
         c => is_unseen(*c),
     })?;
-    let what = match found {
+    let what = match resolved {
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
             "a bidirectional control character"
         }
@@ -243,7 +242,7 @@ fn unreadable(name: &str, text: &str) -> Option<PolicyFault> {
         }
         _ => "a character that is not seen",
     };
-    fault(at, format!("{what} (U+{:04X}): what is read here is not what is shown", u32::from(found)))
+    fault(at, format!("{what} (U+{:04X}): what is read here is not what is shown", u32::from(resolved)))
 }
 
 /// The conditions of a policy.

@@ -26,7 +26,7 @@ const SAID_IN_FULL: usize = 64;
 
 /// What the policies of a part are validated beside.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Beside {
+enum TypeScope {
     /// The types of one line.
     Line(String),
     /// One of each group of types that are alike in these members.
@@ -35,7 +35,7 @@ enum Beside {
 }
 
 struct Part<'w> {
-    beside: Beside,
+    scope: TypeScope,
     policies: Vec<&'w Written>,
 }
 
@@ -69,17 +69,17 @@ impl Texts<'_> {
         catalogue: &Catalogue,
         names: &HashMap<&str, usize>,
     ) -> Result<Vec<PolicyFault>, PolicyFault> {
-        let beside = match &part.beside {
-            Beside::Everything => {
+        let scope = match &part.scope {
+            TypeScope::Everything => {
                 return self.validate_each(&part.policies, catalogue.schema()?, catalogue);
             }
-            Beside::Line(line) => of_line(line, catalogue),
-            Beside::Alike(members, types) => alike(members, types, catalogue),
+            TypeScope::Line(line) => of_line(line, catalogue),
+            TypeScope::Alike(members, types) => alike(members, types, catalogue),
         };
         let mentioned = part.policies.iter().flat_map(|written| &written.reads.types);
         let mentioned = mentioned.filter_map(|name| names.get(name.as_str()).copied());
-        let also: BTreeSet<usize> = mentioned.filter(|at| !beside.contains(at)).collect();
-        let full = beside.iter().filter_map(|at| catalogue.types.get(*at)).cloned();
+        let also: BTreeSet<usize> = mentioned.filter(|at| !scope.contains(at)).collect();
+        let full = scope.iter().filter_map(|at| catalogue.types.get(*at)).cloned();
         let bare = also.iter().filter_map(|at| catalogue.types.get(*at)).cloned();
         let bare = bare.map(|info| TypeInfo { performatives: PerformativeSet::EMPTY, ..info });
         let small = Catalogue::of_types(full.chain(bare).collect());
@@ -120,8 +120,8 @@ impl Texts<'_> {
         }
         let again_all: Vec<&Written> = again.values().copied().collect();
         let mut full = self.validate_each(&again_all, catalogue.schema()?, catalogue)?;
-        let said = |fault: &PolicyFault| policy_in(fault).is_some_and(|policy| again.contains_key(policy));
-        full.extend(faults.iter().filter(|fault| !said(fault)).cloned());
+        let stated = |fault: &PolicyFault| policy_in(fault).is_some_and(|policy| again.contains_key(policy));
+        full.extend(faults.iter().filter(|fault| !stated(fault)).cloned());
         Ok(full)
     }
 }
@@ -129,21 +129,21 @@ impl Texts<'_> {
 fn parts<'w>(policies: &[&'w Written], catalogue: &Catalogue) -> Vec<Part<'w>> {
     let lines: HashMap<&str, &str> =
         catalogue.types.iter().map(|info| (info.name.as_str(), info.line.as_str())).collect();
-    let mut parts: BTreeMap<Beside, Vec<&'w Written>> = BTreeMap::new();
+    let mut parts: BTreeMap<TypeScope, Vec<&'w Written>> = BTreeMap::new();
     for written in policies {
-        let beside = match written.policy.resource_constraint() {
+        let scope = match written.policy.resource_constraint() {
             ResourceConstraint::Is(name) => match lines.get(name.to_string().as_str()) {
-                Some(line) => Beside::Line((*line).to_owned()),
-                None => Beside::Everything,
+                Some(line) => TypeScope::Line((*line).to_owned()),
+                None => TypeScope::Everything,
             },
             ResourceConstraint::Any if !written.reads.resource.all => {
-                Beside::Alike(written.reads.resource.names.clone(), written.reads.types.clone())
+                TypeScope::Alike(written.reads.resource.names.clone(), written.reads.types.clone())
             }
-            _ => Beside::Everything,
+            _ => TypeScope::Everything,
         };
-        parts.entry(beside).or_default().push(written);
+        parts.entry(scope).or_default().push(written);
     }
-    parts.into_iter().map(|(beside, policies)| Part { beside, policies }).collect()
+    parts.into_iter().map(|(scope, policies)| Part { scope, policies }).collect()
 }
 
 fn of_line(line: &str, catalogue: &Catalogue) -> BTreeSet<usize> {

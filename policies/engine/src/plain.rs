@@ -74,7 +74,7 @@ impl Plain {
         }
     }
 
-    /// Whether it holds of an instance of this shape; `None` where Cedar is to be asked.
+    /// Returns true if it holds of an instance of this shape; `None` where Cedar is to be asked.
     pub fn holds(&self, shape: &Attributes, object: &Object<'_>, without: Option<&str>) -> Option<bool> {
         let of = |plain: &Self| plain.holds(shape, object, without);
         match self {
@@ -160,5 +160,4 @@ fn name(of: &Expr, attr: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-#[path = "plain_tests.rs"]
 mod tests;

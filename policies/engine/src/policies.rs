@@ -188,7 +188,7 @@ impl Policies {
         self.asker.agents.list.entries()
     }
 
-    /// Whether any policy takes members out of replies.
+    /// Returns true if any policy takes members out of replies.
     #[must_use]
     pub const fn redacts(&self) -> bool {
         self.redacts
@@ -237,7 +237,7 @@ impl Policies {
         &self.asker.catalogue.left_out
     }
 
-    /// Whether this context was not there when these policies were compiled: it is neither typed nor left out, and every question about it
+    /// Returns true if this context was not there when these policies were compiled: it is neither typed nor left out, and every question about it
     /// is [`Verdict::Errored`] until they are compiled beside it.
     #[must_use]
     pub fn awaits(&self, context: &Context) -> bool {
@@ -275,7 +275,7 @@ impl Policies {
         self.asker.may(&unsaid((sender, receiver), action, (context, shape), around, &nothing))
     }
 
-    /// Whether some permit names `learnt::NAME`, so that a concept of that name could pass once two agents settled it.
+    /// Returns true if some permit names `learnt::NAME`, so that a concept of that name could pass once two agents settled it.
     ///
     /// # Errors
     /// [`NoPolicy`]: it could never pass, and need not be settled.
@@ -296,7 +296,7 @@ impl Policies {
         &self.asker
     }
 
-    /// Whether the answer could be another one if the instance said something else: false only where no policy that would be asked looks at
+    /// Returns true if the answer could be another one if the instance said something else: false only where no policy that would be asked looks at
     /// a member of it, or at a score. That there is free text in it at all is not counted.
     #[must_use]
     pub fn looks_at_instance(&self, question: &Question<'_>) -> bool {

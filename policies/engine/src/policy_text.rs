@@ -15,7 +15,7 @@ impl Token<'_> {
         self.at..self.at + self.text.len()
     }
 
-    /// Whether it is this word; of a text in quotation marks, whether Cedar reads that in it, with escapes or without.
+    /// Returns true if it is this word; of a text in quotation marks, whether Cedar reads that in it, with escapes or without.
     fn is(&self, word: &str) -> bool {
         let value = word.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
         match value.filter(|_| self.text.contains('\\')) {
@@ -141,18 +141,17 @@ pub(crate) fn sequence(tokens: &[Token<'_>], words: &[&str]) -> Option<usize> {
 /// The clauses (`when`, `unless`), where each begins.
 pub(crate) fn clauses(tokens: &[Token<'_>]) -> Vec<usize> {
     let mut depth = 0_usize;
-    let mut found = Vec::new();
+    let mut resolved = Vec::new();
     for token in tokens {
         match token.text {
             "{" | "(" | "[" => depth += 1,
             "}" | ")" | "]" => depth = depth.saturating_sub(1),
-            "when" | "unless" if depth == 0 => found.push(token.at),
+            "when" | "unless" if depth == 0 => resolved.push(token.at),
             _ => {}
         }
     }
-    found
+    resolved
 }
 
 #[cfg(test)]
-#[path = "policy_text_tests.rs"]
 mod tests;

@@ -172,5 +172,4 @@ impl fmt::Display for RateKey {
 }
 
 #[cfg(test)]
-#[path = "rate_tests.rs"]
 mod tests;

@@ -147,5 +147,4 @@ impl Reads {
 }
 
 #[cfg(test)]
-#[path = "reads_tests.rs"]
 mod tests;

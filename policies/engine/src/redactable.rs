@@ -12,14 +12,14 @@ use crate::annotations::REQUESTS_TOO;
 use crate::catalogue::Catalogue;
 use crate::check::Texts;
 use crate::fields::dotted;
-use crate::learnt;
+use crate::negotiated_terms;
 use crate::parse::{Written, annotated};
 use crate::partial::Known;
 use crate::suggest::did_you_mean;
 use crate::{FieldPath, PolicyFault};
 
 /// What protocols say of themselves, which others build on, and what two agents settled, which is one value.
-const NEVER: [&str; 3] = ["a2a", "mcp", learnt::SPACE];
+const NEVER: [&str; 3] = ["a2a", "mcp", negotiated_terms::SPACE];
 
 /// What one version says about a member.
 #[derive(Debug, PartialEq, Eq)]
@@ -114,9 +114,9 @@ fn versions<'c>(
     catalogue: &Catalogue,
 ) -> Vec<(&'c Context, &'c FieldType)> {
     let is = |context: &Context, shape: &str| {
-        let found =
+        let resolved =
             catalogue.shape(context.digest(), shape).and_then(|shape| catalogue.types.get(shape.of_type));
-        found.is_some_and(|info| info.name == of_type)
+        resolved.is_some_and(|info| info.name == of_type)
     };
     let shapes = contexts.iter().flat_map(|context| context.shapes().map(move |shape| (&**context, shape)));
     shapes

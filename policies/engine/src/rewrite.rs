@@ -32,10 +32,15 @@ pub(crate) fn of_instance(member: &str) -> Option<&str> {
 /// The clauses of a policy as one condition; `None` if it holds a form that is not known here.
 pub(crate) fn condition(clauses: &[Clause]) -> Option<Condition> {
     Some(whole(clauses)?.map_or(Condition::Always, |tree| {
-        let (like, plain) = (Expression::new_bool(true), Plain::of(&tree));
-        let expression = expression(like.as_ref(), Arc::unwrap_or_clone(tree));
-        Condition::Expression { expression, plain }
+        let plain = Plain::of(&tree);
+        Condition::Expression { expression: as_expression(Arc::unwrap_or_clone(tree)), plain }
     }))
+}
+
+/// A tree as Cedar evaluates it.
+pub(crate) fn as_expression(tree: Expr) -> Expression {
+    let like = Expression::new_bool(true);
+    expression(like.as_ref(), tree)
 }
 
 /// Cedar's own type of expressions has no name outside of Cedar; `_like` names it.
@@ -164,5 +169,4 @@ fn ten_thousandths(text: &str) -> Option<i64> {
 }
 
 #[cfg(test)]
-#[path = "rewrite_tests.rs"]
 mod tests;

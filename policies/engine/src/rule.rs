@@ -59,17 +59,17 @@ impl Wants {
         }
     }
 
-    /// Whether one of these members of the context record is looked at; `members` as [`bit`] makes them.
+    /// Returns true if one of these members of the context record is looked at; `members` as [`bit`] makes them.
     pub const fn any(self, members: u32) -> bool {
         self.members & members != 0
     }
 
-    /// Whether the receiver is looked at, or an agent that may be the receiver.
+    /// Returns true if the receiver is looked at, or an agent that may be the receiver.
     pub const fn receiver(self) -> bool {
         self.agents || self.any(const { bit("receiver") })
     }
 
-    /// Whether something is looked at that no verdict is remembered under: the time, the end of the session, the scores.
+    /// Returns true if something is looked at that no verdict is remembered under: the time, the end of the session, the scores.
     pub const fn passing(self) -> bool {
         self.any(const { bit("now") | bit("session") | bit("scores") })
     }
@@ -119,7 +119,7 @@ pub(crate) enum Condition {
     Whole(Box<PolicySet>),
 }
 
-/// Whether a policy applies.
+/// True if a policy applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Applies {
     Yes,
@@ -163,7 +163,7 @@ impl Rule {
         })
     }
 
-    /// Whether it applies, where that can be known without Cedar's evaluator.
+    /// Returns true if it applies, where that can be known without Cedar's evaluator.
     pub fn plainly(&self, shape: &Attributes, object: &Object<'_>, without: Option<&str>) -> Option<Applies> {
         let holds = match &self.condition {
             Condition::Always => true,
@@ -206,7 +206,7 @@ fn condition(written: &Written) -> Result<Condition, String> {
     Ok(Condition::Whole(Box::new(set)))
 }
 
-/// Whether the one policy of a set applies: it is then what determines the decision, whatever its effect.
+/// Returns true if the one policy of a set applies: it is then what determines the decision, whatever its effect.
 fn authorized(set: &PolicySet, request: &Request, entities: &Entities) -> Applies {
     let response = Authorizer::new().is_authorized(request, set, entities);
     let failed = response.diagnostics().errors().next().map(|error| match error {

@@ -84,7 +84,7 @@ impl Scope {
         }
     }
 
-    /// Whether it holds for an action.
+    /// Returns true if it holds for an action.
     pub fn takes(&self, action: &Action) -> bool {
         match &self.action {
             ActionConstraint::Any => true,
@@ -186,14 +186,20 @@ impl Scopes {
 
     /// The lots whose scope holds for an entity of whom these principal keys hold, for the action at this position and a resource
     /// of which these resource keys hold.
-    pub fn find<'s>(&'s self, principal: &[u32], action: usize, resource: &[u32], found: &mut Vec<&'s Lot>) {
+    pub fn find<'s>(
+        &'s self,
+        principal: &[u32],
+        action: usize,
+        resource: &[u32],
+        resolved: &mut Vec<&'s Lot>,
+    ) {
         let bit = u32::try_from(action).ok().and_then(|action| 1_u64.checked_shl(action)).unwrap_or_default();
         for key in resource {
             let Some(row) = self.cells.get(*key as usize) else { continue };
             for own in principal {
                 let Ok(at) = row.binary_search_by_key(own, |(principal, _)| *principal) else { continue };
                 let lots = row.get(at).into_iter().flat_map(|(_, lots)| lots);
-                found.extend(lots.filter(|lot| lot.actions & bit != 0));
+                resolved.extend(lots.filter(|lot| lot.actions & bit != 0));
             }
         }
     }
@@ -209,8 +215,8 @@ fn number(numbers: &mut HashMap<Key, u32>, key: &Key) -> u32 {
 }
 
 fn known(numbers: &HashMap<Key, u32>, keys: &[Key]) -> Box<[u32]> {
-    let mut found: Vec<u32> = keys.iter().filter_map(|key| numbers.get(key).copied()).collect();
-    found.sort_unstable();
-    found.dedup();
-    found.into()
+    let mut resolved: Vec<u32> = keys.iter().filter_map(|key| numbers.get(key).copied()).collect();
+    resolved.sort_unstable();
+    resolved.dedup();
+    resolved.into()
 }

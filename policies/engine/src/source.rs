@@ -68,7 +68,7 @@ impl PolicySource {
         std::fs::File::options().read(true).custom_flags(at_once).open(path)
     }
 
-    /// Whether a file of this name is one of a set: `entities.json`, `limits.json`, or what a shell takes for `*.cedar`, so that an editor's
+    /// Returns true if a file of this name is one of a set: `entities.json`, `limits.json`, or what a shell takes for `*.cedar`, so that an editor's
     /// lock or copy, which begins with a dot, is none.
     #[must_use]
     pub fn takes(name: &str) -> bool {
@@ -237,5 +237,4 @@ fn read_at_most(path: &Path, limit: usize, what: &str) -> Result<Vec<u8>, Policy
 }
 
 #[cfg(test)]
-#[path = "source_tests.rs"]
 mod tests;

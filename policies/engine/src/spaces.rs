@@ -70,7 +70,7 @@ impl Holder {
         }
     }
 
-    fn told(&self) -> String {
+    fn report(&self) -> String {
         match self {
             Self::Line { parent, major, .. } => format!("major {major} of the line `{parent}`"),
             Self::Major { line, major } => format!("the line `{line}.v{major}`"),
@@ -94,15 +94,15 @@ impl<'a> Spaces<'a> {
         Self { after, lines, taken: HashMap::new(), contested: BTreeSet::new() }
     }
 
-    /// Whether all of these may be had, or why not.
+    /// Returns true if all of these may be had, or why not.
     pub fn may_have(&mut self, wanted: &[Holder]) -> Result<(), String> {
         for holder in wanted {
             let space = holder.space();
             let Some((other, line)) = holder.other() else { continue };
-            let told = |why: &str| format!("`{space}` would be its namespace to policies, {why}");
+            let report = |why: &str| format!("`{space}` would be its namespace to policies, {why}");
             if self.after.barred.contains(&space) {
-                let why = format!("and that of {}, and neither was there before the other", holder.told());
-                return Err(told(&why));
+                let why = format!("and that of {}, and neither was there before the other", holder.report());
+                return Err(report(&why));
             }
             // what is held no more keeps nobody out
             let settled = self.after.held.contains(&other) && self.lines.contains(&line);
@@ -111,7 +111,7 @@ impl<'a> Spaces<'a> {
                 if !settled && !self.after.held.contains(&holder.name()) {
                     self.contested.insert(space.clone());
                 }
-                return Err(told(&format!("which is that of {}", holder.told())));
+                return Err(report(&format!("which is that of {}", holder.report())));
             }
         }
         Ok(())

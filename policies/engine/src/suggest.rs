@@ -43,5 +43,4 @@ pub(crate) fn is_near(message: &str, help: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "suggest_tests.rs"]
 mod tests;

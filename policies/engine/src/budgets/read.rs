@@ -63,7 +63,7 @@ pub(crate) fn read(
     let bounds = json::Limits { max_bytes: limits.max_file_bytes, max_depth: 8, ..json::Limits::default() };
     let document = json::read(bytes, &bounds).map_err(|fault| {
         let (location, why) = (json_locations::of_fault(FILE, bytes, fault), fault.to_string());
-        vec![PolicyFault::Limits { location, pointer: String::new(), why }]
+        vec![PolicyFault::Json { location, pointer: String::new(), why }]
     })?;
     let mut reader = Reader { agents, former, limits, faults: Vec::new(), read: Read::default() };
     let budgets = reader.document(&document);
@@ -165,13 +165,13 @@ impl Reader<'_> {
         let before = self.faults.len();
         let (line, concept) = (self.text(object, "line", pointer), self.text(object, "concept", pointer));
         let performative = self.text(object, "performative", pointer).and_then(|name| {
-            let found = Performative::ALL.into_iter().find(|known| known.as_str() == &*name);
-            if found.is_none() {
+            let resolved = Performative::ALL.into_iter().find(|known| known.as_str() == &*name);
+            if resolved.is_none() {
                 let near = closest(&name, Performative::ALL.iter().map(|known| known.as_str()));
                 let why = near.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
                 self.fault(&format!("{pointer}/performative"), format!("no performative of this name{why}"));
             }
-            found
+            resolved
         });
         if concept.is_some() && line.is_none() {
             self.fault(pointer, "a `concept` needs its `line` beside it");
@@ -383,7 +383,7 @@ impl Reader<'_> {
 }
 
 fn fault_at(pointer: &str, why: impl Into<String>) -> PolicyFault {
-    PolicyFault::Limits {
+    PolicyFault::Json {
         location: json_locations::of_file(FILE),
         pointer: pointer.to_owned(),
         why: why.into(),

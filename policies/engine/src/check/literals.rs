@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Texts, candidates};
 use crate::catalogue::{Catalogue, TypeInfo};
-use crate::openness::SchemaNode;
+use crate::open_objects::SchemaNode;
 use crate::parse::Written;
 use crate::partial::{each, resource_path};
 use crate::suggest::did_you_mean;

@@ -34,7 +34,7 @@ pub(super) fn by_digest(expr: &Expr, digests: &BTreeMap<String, Digest>) -> Opti
     }
 }
 
-/// Whether the value of a member is this literal.
+/// Returns true if the value of a member is this literal.
 fn same(member: &Expr, literal: &Expr, digests: &BTreeMap<String, Digest>) -> Option<bool> {
     let Expr::GetAttr { expr, attr } = member else { return None };
     let digest = digests.get(attr.as_str()).filter(|digest| is_resource(expr) && **digest != nothing())?;

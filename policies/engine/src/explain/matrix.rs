@@ -8,10 +8,10 @@ use semgate_contexts::{Context, Performative, Shape, json::Object};
 use super::scope::{self, Fit};
 use super::truth::{Members, Open, Truth, Unknown};
 use super::{Against, Explainer};
-use crate::ask::Found;
+use crate::ask::Resolved;
 use crate::catalogue::{ShapeInfo, TypeInfo};
 use crate::parse::Written;
-use crate::{AgentEntry, Circumstances, PolicyFault, PolicyLimits, Question, learnt};
+use crate::{AgentEntry, Circumstances, PolicyFault, PolicyLimits, Question, negotiated_terms};
 
 /// What becomes of everything that one agent could say of one concept under one performative. It is computed without a message: where it
 /// says never or always, no message comes out otherwise as far as policies go.
@@ -133,12 +133,12 @@ impl Explainer {
         let all = || {
             self.contexts.iter().flat_map(|context| context.shapes().map(move |shape| (&**context, shape)))
         };
-        if learnt::is_learnt(info) {
+        if negotiated_terms::is_learnt(info) {
             let own = catalogue.learnt(info.name.rsplit("::").next()?)?;
             return all().next().map(|(context, shape)| (context, shape, own, false));
         }
         let of = |(context, shape): &(&'s Context, &'s Shape)| {
-            catalogue.shape(context.digest(), shape.name()).filter(|found| found.of_type == of_type)
+            catalogue.shape(context.digest(), shape.name()).filter(|resolved| resolved.of_type == of_type)
         };
         let texts = all().any(|both| of(&both).is_some() && both.1.may_have_free_text());
         all().find_map(|both| Some((both.0, both.1, of(&both)?, texts)))
@@ -183,7 +183,7 @@ impl Explainer {
             circumstances: Circumstances::at(0),
         };
         let position = class.entry.and_then(|entry| asker.agents.list.position(&entry.id));
-        let found = Found { shape: own, info, sender: position, receiver: None, free_text: false };
+        let resolved = Resolved { shape: own, info, sender: position, receiver: None, free_text: false };
         let members = crate::catalogue::CONTEXT_MEMBERS.iter().map(|member| (*member).to_owned());
         let unknown = Unknown {
             resource: Members::Unknown,
@@ -197,10 +197,10 @@ impl Explainer {
             stranger: class.entry.is_none(),
             ..Unknown::default()
         };
-        let Ok(scene) = self.scene(&question, &found, unknown) else {
+        let Ok(scene) = self.scene(&question, &resolved, unknown) else {
             return Cell::Depends(BTreeSet::from(["what cannot be asked".to_owned()]));
         };
-        let mut all = self.against((sender, action), &found, &scene);
+        let mut all = self.against((sender, action), &resolved, &scene);
         all.retain(Against::in_scope);
         asking(&all, settled(&all).unwrap_or_else(|open| Cell::Depends(open.reads)))
     }
@@ -209,7 +209,7 @@ impl Explainer {
 /// Returns true if free text may stand in the message outside of an instance of this type. MCP has such text, and the vocabulary of A2A is
 /// never said there.
 fn may_have_text_outside(info: &TypeInfo) -> bool {
-    !learnt::is_learnt(info) && info.line.as_str() != "a2a"
+    !negotiated_terms::is_learnt(info) && info.line.as_str() != "a2a"
 }
 
 /// The same with approvals: one permit that applies and asks for one is enough to need it.

@@ -9,7 +9,7 @@ use super::matrix::{Cell, settled};
 use super::recorded::{self, Recorded};
 use super::truth::{Members, Truth, Unknown};
 use super::{Against, Explainer, Explanation, deciding, digests};
-use crate::ask::Found;
+use crate::ask::Resolved;
 use crate::catalogue::{ShapeInfo, TypeInfo};
 use crate::fields::dotted;
 use crate::{
@@ -214,7 +214,7 @@ impl Explainer {
     ) -> Result<Look, String> {
         let asker = self.policies.asker();
         let question = &pieces.question;
-        let found = Found {
+        let resolved = Resolved {
             shape: pieces.shape,
             info: pieces.info,
             sender: asker.agents.list.position(question.sender),
@@ -223,20 +223,20 @@ impl Explainer {
         };
         let mut unknown = pieces.unknown_but(changed);
         unknown.digests.extend(absent.iter().map(|name| (name.clone(), digests::nothing())));
-        let scene = match self.scene(question, &found, unknown) {
+        let scene = match self.scene(question, &resolved, unknown) {
             Ok(scene) => scene,
             Err(Verdict::Untypable { path, rule }) => return Ok(unfit(Some((path, rule)))),
             Err(Verdict::Errored { why, .. }) => return Err(format!("it cannot be asked: {why}")),
             Err(_) => return Err("it cannot be asked".to_owned()),
         };
-        let mut against = self.against((question.sender, pieces.action), &found, &scene);
+        let mut against = self.against((question.sender, pieces.action), &resolved, &scene);
         if let Some(decided) = &decided {
             against.iter_mut().for_each(|one| one.settle(decided));
         }
         let all: Vec<Against<'_>> = against.iter().filter(|one| one.in_scope()).cloned().collect();
         let (verdict, missing) = if decided.is_some() {
             (decided, BTreeSet::new())
-        } else if self.disabled(&found) {
+        } else if self.disabled(&resolved) {
             (Some(Verdict::Denied { policies: Texts::default(), notices: Texts::default() }), BTreeSet::new())
         } else {
             match settled(&all) {
@@ -245,7 +245,7 @@ impl Explainer {
                 Err(open) => (None, open.reads),
             }
         };
-        let explanation = self.told(&found, verdict.clone(), &scene, &against);
+        let explanation = self.report(&resolved, verdict.clone(), &scene, &against);
         Ok(Look { verdict, missing, explanation })
     }
 
@@ -263,7 +263,7 @@ impl Explainer {
         let catalogue = &self.policies.asker().catalogue;
         let mut shapes =
             self.contexts.iter().flat_map(|context| context.shapes().map(move |shape| (&**context, shape)));
-        let (of, found) = if learnt {
+        let (of, resolved) = if learnt {
             let nothing = || format!("no policy names `learnt::{name}`");
             (shapes.next(), catalogue.learnt(name).ok_or_else(nothing)?)
         } else {
@@ -277,7 +277,7 @@ impl Explainer {
         };
         let (context, shape) = of.ok_or("there is no context")?;
         let concept = context.terms().find(|term| term.shapes().any(|one| one.name() == name));
-        let info = catalogue.types.get(found.of_type).ok_or("a concept without a type")?;
+        let info = catalogue.types.get(resolved.of_type).ok_or("a concept without a type")?;
         let value = kept.get("values").and_then(Json::as_object).ok_or("it has no `values`")?;
         let unkept = kept.get("unkept").and_then(Json::as_array).ok_or("it has no `unkept`")?;
         let unkept: BTreeSet<String> = unkept.iter().filter_map(Json::as_str).map(str::to_owned).collect();
@@ -307,7 +307,7 @@ impl Explainer {
             circumstances,
         };
         let concept = concept.map_or(name, Term::name);
-        Ok(Pieces { action, shape: found, info, question, concept, unknown, free_text })
+        Ok(Pieces { action, shape: resolved, info, question, concept, unknown, free_text })
     }
 
     /// The verdict, where nothing is open that matters.
@@ -379,7 +379,7 @@ impl Pieces<'_> {
         }
     }
 
-    /// Whether the reply held this member as the agent wrote it; none where what was kept does not say.
+    /// Returns true if the reply held this member as the agent wrote it; none where what was kept does not say.
     fn holds(&self, path: &FieldPath, gone: &BTreeSet<String>) -> Option<bool> {
         let top = path.first()?;
         let unkept = matches!(&self.unknown.resource, Members::But(names) if names.contains(&**top));

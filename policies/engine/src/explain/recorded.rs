@@ -15,7 +15,7 @@ pub struct Recorded<'a> {
     /// The members that policies took out of the whole reply (`concept.member`), for a record that does not name them by question: each instance
     /// of the concept counts as one that they were taken out of.
     pub redacted: &'a [&'a str],
-    /// Whether the policies that are asked are those that decided (their digest is the record's `policy_digest`). What decided is then what
+    /// True if the policies that are asked are those that decided (their digest is the record's `policy_digest`). What decided is then what
     /// the record says, also where that depends on what was not kept.
     pub by_these: bool,
 }

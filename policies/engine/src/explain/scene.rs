@@ -2,37 +2,23 @@
 
 use std::sync::Arc;
 
-use cedar_policy::pst::{self, Clause, Expr};
-use cedar_policy::{Authorizer, Decision, Entities, Policy, PolicySet, Request};
+use cedar_policy::pst::Expr;
+use cedar_policy::{Entities, EvalResult, Request, eval_expression};
 
 use super::truth::{Truth, Unknown};
-use crate::Verdict;
+use crate::rewrite;
 
 /// A question as Cedar takes it, and what of it is made up because it is not known.
 pub(crate) struct Scene {
     request: Request,
     entities: Entities,
     unknown: Unknown,
-    authorizer: Authorizer,
-    /// A permit of everything, to which conditions are given.
-    blank: pst::Template,
 }
 
 impl Scene {
     /// The scene of a request and its entities.
-    ///
-    /// # Errors
-    /// Cedar does not take the policy that permits everything, which a test rules out.
-    pub fn new((request, entities): (Request, Entities), unknown: Unknown) -> Result<Self, Verdict> {
-        let internal = |why: String| Verdict::Errored { policies: crate::Texts::default(), why: why.into() };
-        let policy: Policy = "permit (principal, action, resource);"
-            .parse()
-            .map_err(|e: cedar_policy::ParseErrors| internal(e.to_string()))?;
-        let blank = match policy.to_pst().map_err(|e| internal(e.to_string()))? {
-            pst::Policy::Static(body) => body.body().clone(),
-            _ => return Err(internal("a policy that is no policy".to_owned())),
-        };
-        Ok(Self { request, entities, unknown, authorizer: Authorizer::new(), blank })
+    pub fn new((request, entities): (Request, Entities), unknown: Unknown) -> Self {
+        Self { request, entities, unknown }
     }
 
     /// What of it is not known.
@@ -42,21 +28,11 @@ impl Scene {
 
     /// What Cedar makes of an expression of type Bool that reads only what is known.
     pub fn ask(&self, expr: &Arc<Expr>) -> Truth {
-        let failed = |why: &str| Truth::Error(why.into());
-        let Some(set) = self.with(expr) else { return failed("a condition that cannot be asked alone") };
-        let response = self.authorizer.is_authorized(&self.request, &set, &self.entities);
-        if response.diagnostics().errors().next().is_some() {
-            return failed("it cannot be evaluated");
+        let expression = rewrite::as_expression(Expr::clone(expr));
+        match eval_expression(&self.request, &self.entities, &expression) {
+            Ok(EvalResult::Bool(true)) => Truth::True,
+            Ok(EvalResult::Bool(false)) => Truth::False,
+            _ => Truth::Error("it cannot be evaluated".into()),
         }
-        match response.decision() {
-            Decision::Allow => Truth::True,
-            Decision::Deny => Truth::False,
-        }
-    }
-
-    fn with(&self, expr: &Arc<Expr>) -> Option<PolicySet> {
-        let body = self.blank.clone().try_with_clauses(vec![Clause::When(Arc::clone(expr))]).ok()?;
-        let policy = Policy::from_pst(pst::Policy::Static(pst::StaticPolicy::try_from(body).ok()?)).ok()?;
-        PolicySet::from_policies([policy]).ok()
     }
 }

@@ -6,10 +6,10 @@ use semgate_contexts::Performative;
 
 use crate::AgentEntry;
 use crate::catalogue::TypeInfo;
-use crate::learnt;
+use crate::negotiated_terms;
 use crate::parse::Written;
 
-/// Whether a part of a scope holds.
+/// True if a part of a scope holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Fit {
     /// It does.
@@ -32,12 +32,12 @@ impl Fit {
     }
 }
 
-/// Whether the scope is about this type at all.
+/// Returns true if the scope is about this type at all.
 pub(crate) fn resource(written: &Written, info: &TypeInfo) -> Fit {
     let name = match written.policy.resource_constraint() {
         // what nobody signed passes only by a permit that names it; every forbid holds for it
         ResourceConstraint::Any => {
-            let holds = !(learnt::is_learnt(info) && written.permits());
+            let holds = !(negotiated_terms::is_learnt(info) && written.permits());
             return Fit::of(holds, || "the policy would have to name what was learnt".to_owned());
         }
         ResourceConstraint::Is(name) => name.to_string(),
@@ -47,7 +47,7 @@ pub(crate) fn resource(written: &Written, info: &TypeInfo) -> Fit {
     Fit::of(name == info.name, || format!("it would have to be a `{name}`"))
 }
 
-/// Whether the scope is about this performative.
+/// Returns true if the scope is about this performative.
 pub(crate) fn action(written: &Written, performative: Performative) -> Fit {
     let is = |uid: &EntityUid| uid.id().unescaped() == performative.as_str();
     let fits = match written.policy.action_constraint() {
@@ -71,7 +71,7 @@ pub(crate) fn performatives(written: &Written) -> Option<String> {
     }
 }
 
-/// Whether the scope is about this sender.
+/// Returns true if the scope is about this sender.
 pub(crate) fn principal(written: &Written, id: &str, entry: Option<&AgentEntry>) -> Fit {
     let within = |uid: &EntityUid| {
         let name = uid.id().unescaped();

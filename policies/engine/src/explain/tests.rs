@@ -30,8 +30,8 @@ fn explained(source: &PolicySource, ask: Ask<'_>) -> Explanation {
 #[test]
 fn a_forbid_that_decided_is_shown_clause_by_clause_with_its_place_and_what_would_pass_it_by() {
     let value = transfer("12000");
-    let told = explained(&PolicySource::shipped(), Ask { value: &value, ..Ask::default() });
-    let decided = &told.policies[0];
+    let report = explained(&PolicySource::shipped(), Ask { value: &value, ..Ask::default() });
+    let decided = &report.policies[0];
     assert_eq!((decided.id.as_str(), decided.part), ("payment.cedar#high-value", Part::Decided));
     let conditions: Vec<_> = decided
         .conditions
@@ -47,17 +47,17 @@ fn a_forbid_that_decided_is_shown_clause_by_clause_with_its_place_and_what_would
             ("payment.cedar:14:1".to_owned(), "unless", held, Holds::No),
         ]
     );
-    let beside = told.policies.iter().find(|one| one.id == "lines.cedar#transfers").unwrap();
+    let beside = report.policies.iter().find(|one| one.id == "lines.cedar#transfers").unwrap();
     assert_eq!(beside.part, Part::Applies, "it would have permitted");
 }
 
 #[test]
 fn what_nothing_permits_shows_the_permits_that_came_near_and_what_they_miss() {
     let ask = Ask { sender: WHOLESALER, receiver: RETAILER, value: &transfer("1"), ..Ask::default() };
-    let told = explained(&PolicySource::shipped(), ask);
-    let transfers = told.policies.iter().find(|one| one.id == "lines.cedar#transfers").unwrap();
+    let report = explained(&PolicySource::shipped(), ask);
+    let transfers = report.policies.iter().find(|one| one.id == "lines.cedar#transfers").unwrap();
     assert_eq!(transfers.out_of_scope, ["the sender would have to be in the group `partners`"]);
-    let reply = told.policies.iter().find(|one| one.id == "lines.cedar#reply-transfers").unwrap();
+    let reply = report.policies.iter().find(|one| one.id == "lines.cedar#reply-transfers").unwrap();
     assert_eq!((reply.part, reply.conditions[0].holds.clone()), (Part::Near, Holds::No));
 }
 
@@ -169,7 +169,7 @@ fn the_matrix_names_what_a_cell_depends_on_and_nothing_that_changes_nothing() {
 
 #[test]
 fn what_passes_only_with_an_approval_has_its_own_word_in_the_matrix() {
-    let told = |policies: &str| {
+    let report = |policies: &str| {
         let matrix = explainer(&one_file(policies)).matrix(&PolicyLimits::default()).unwrap();
         matrix.concepts["payment::transfer"][0].cells[&Performative::Request].to_string()
     };
@@ -178,12 +178,12 @@ fn what_passes_only_with_an_approval_has_its_own_word_in_the_matrix() {
     let large = asked.replace(");\n", ") when { resource.amount.greaterThan(decimal(\"1.0\")) };\n");
     let no_usd =
         "forbid (principal, action, resource is payment::transfer) when { resource.currency == \"USD\" };\n";
-    assert_eq!(told(always), "always");
-    assert_eq!(told(&asked), "asks");
-    assert_eq!(told(&format!("{asked}{always}")), "asks", "one is enough");
-    assert_eq!(told(&large), "asks, depends on resource.amount");
-    assert_eq!(told(&format!("{asked}{no_usd}")), "asks, depends on resource.currency");
-    assert_eq!(told(&format!("{always}{large}")), "depends on resource.amount", "whether it asks");
+    assert_eq!(report(always), "always");
+    assert_eq!(report(&asked), "asks");
+    assert_eq!(report(&format!("{asked}{always}")), "asks", "one is enough");
+    assert_eq!(report(&large), "asks, depends on resource.amount");
+    assert_eq!(report(&format!("{asked}{no_usd}")), "asks, depends on resource.currency");
+    assert_eq!(report(&format!("{always}{large}")), "depends on resource.amount", "whether it asks");
 }
 
 #[test]
@@ -210,8 +210,8 @@ fn what_is_open_stays_open_unless_every_value_of_it_comes_to_the_same() {
 fn a_line_that_is_refused_as_a_whole_is_explained_by_the_permits_that_come_near() {
     let explainer = explainer(&PolicySource::shipped());
     let payment = semgate_contexts::Line::parse("payment").unwrap();
-    let told = explainer.refused_line(STRANGER, &payment, None);
-    let transfer = told.iter().find(|one| one.concept == "payment::transfer").unwrap();
+    let report = explainer.refused_line(STRANGER, &payment, None);
+    let transfer = report.iter().find(|one| one.concept == "payment::transfer").unwrap();
     let near: Vec<&str> = transfer.explanation.policies.iter().map(|one| one.id.as_str()).collect();
     assert!(near.contains(&"lines.cedar#transfers"), "{near:?}");
     let reply = &transfer.explanation.policies[0];

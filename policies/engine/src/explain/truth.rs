@@ -32,7 +32,7 @@ pub(crate) enum Truth {
 pub(crate) struct Open {
     /// Members that are not known, as policies write them: `resource.amount`.
     pub reads: BTreeSet<String>,
-    /// Whether it could also fail, for some values.
+    /// True if it could also fail, for some values.
     pub may_fail: bool,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Unknown {
 }
 
 impl Members {
-    /// Whether this member is not known, or what it is a part of, or a part of it.
+    /// Returns true if this member is not known, or what it is a part of, or a part of it.
     fn hide(&self, name: &str) -> bool {
         let within = |inner: &str, outer: &str| {
             inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))

@@ -43,10 +43,10 @@ pub(super) fn load(
     if source.limits.is_some() {
         let why = "budgets are of messages: a directory about publishers has no such file".to_owned();
         let location = crate::json_locations::of_file("limits.json");
-        faults.push(PolicyFault::Limits { location, pointer: String::new(), why });
+        faults.push(PolicyFault::Json { location, pointer: String::new(), why });
     }
-    let mut agents = Agents::read(&source.entities, limits).unwrap_or_else(|found| {
-        faults.extend(found);
+    let mut agents = Agents::read(&source.entities, limits).unwrap_or_else(|resolved| {
+        faults.extend(resolved);
         Agents::default()
     });
     let (kept, four_eyes) = policies(source, limits, &mut faults);
@@ -92,16 +92,19 @@ fn policies<'a>(
     let mut ids = HashSet::new();
     for (name, text) in &source.files {
         let file = (name.as_str(), text.as_str());
-        let found = each_of(name, text, limits.max_nesting).unwrap_or_else(|found| {
-            faults.extend(found);
+        let resolved = each_of(name, text, limits.max_nesting).unwrap_or_else(|resolved| {
+            faults.extend(resolved);
             Vec::new()
         });
-        for alone in found {
+        for alone in resolved {
             let wrong = annotations(&alone);
             let id = alone.id(name, alone.policy.annotation("id"));
             if !ids.insert(Arc::clone(&id)) {
                 let location = location(name, text, alone.start);
-                faults.push(PolicyFault::DuplicatePolicy { location, id: id.to_string() });
+                faults.push(PolicyFault::Syntax {
+                    location,
+                    why: format!("a second policy with the id `{id}`"),
+                });
             }
             faults.extend(wrong.into_iter().map(|(name, why)| alone.annotation(file, name, &why)));
             if alone.policy.annotation("four_eyes").is_some() {
@@ -200,14 +203,14 @@ fn validate(set: &PolicySet, kept: &[Kept<'_>]) -> Vec<PolicyFault> {
     };
     let result = Validator::new(schema).validate(set, ValidationMode::Strict);
     let find = |id: &PolicyId| kept.iter().find(|one| *one.id == *AsRef::<str>::as_ref(id));
-    let fault = |id: &PolicyId, said: &dyn miette::Diagnostic| {
+    let fault = |id: &PolicyId, stated: &dyn miette::Diagnostic| {
         let one = find(id)?;
-        let why = words(said);
+        let why = words(stated);
         let prefix = format!("for policy `{}`, ", one.id);
         let why = why.strip_prefix(&prefix).unwrap_or(&why).to_owned();
-        let at = offset(said).map_or(one.alone.start, |at| one.alone.start + at);
+        let at = offset(stated).map_or(one.alone.start, |at| one.alone.start + at);
         let at = location(one.file.0, one.file.1, at);
-        let hint = meant(&why, help(said));
+        let hint = meant(&why, help(stated));
         Some(one.invalid(at, why, hint))
     };
     let mut faults: Vec<PolicyFault> = Vec::new();

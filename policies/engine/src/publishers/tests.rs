@@ -33,7 +33,7 @@ fn load(rules: &str) -> Result<PublisherPolicies, Vec<PolicyFault>> {
     PublisherPolicies::load(&source(rules), &PolicyLimits::default())
 }
 
-fn told(rules: &str) -> Vec<String> {
+fn report(rules: &str) -> Vec<String> {
     load(rules).unwrap_err().iter().map(ToString::to_string).collect()
 }
 
@@ -163,8 +163,11 @@ fn what_could_do_nothing_or_not_what_was_meant_is_no_policy_and_is_told_with_its
         ),
         ("// nothing\n", "", "no policy"),
     ] {
-        let told = told(rules);
-        assert!(told.iter().any(|one| one.starts_with(location) && one.contains(why)), "{rules}: {told:?}");
+        let report = report(rules);
+        assert!(
+            report.iter().any(|one| one.starts_with(location) && one.contains(why)),
+            "{rules}: {report:?}"
+        );
     }
     let budget = PolicySource { limits: Some(b"{}".to_vec()), ..source(RULES) };
     assert!(PublisherPolicies::load(&budget, &PolicyLimits::default()).is_err());
@@ -174,8 +177,8 @@ fn what_could_do_nothing_or_not_what_was_meant_is_no_policy_and_is_told_with_its
 
 #[test]
 fn bug_a_name_that_nobody_has_had_the_place_of_a_comment_before_it() {
-    let told = told("permit (principal // Group::\"staf\"\n in Group::\"staf\", action, resource);");
-    assert!(told.len() == 1 && told[0].starts_with("publishers.cedar:2:5: "), "{told:?}");
+    let report = report("permit (principal // Group::\"staf\"\n in Group::\"staf\", action, resource);");
+    assert!(report.len() == 1 && report[0].starts_with("publishers.cedar:2:5: "), "{report:?}");
 }
 
 #[test]
@@ -190,11 +193,11 @@ fn bug_what_was_meant_by_a_wrong_name_was_far_fetched_and_another_one_each_time(
         ("principal, action, resource in supply::\"chain\"", None),
     ] {
         let faults = load(&format!("permit ({scope});")).unwrap_err();
-        let told = match &faults[..] {
+        let report = match &faults[..] {
             [PolicyFault::Invalid { why, hint, .. }] if why.starts_with("unrecognized ") => hint.as_deref(),
             _ => panic!("{scope}: {faults:?}"),
         };
-        assert_eq!(told, hint, "{scope}");
+        assert_eq!(report, hint, "{scope}");
     }
 }
 
@@ -215,13 +218,13 @@ fn attack_a_publisher_keeps_its_rights_because_a_policy_names_it_and_its_entry_g
     // her entry goes, and with the others' the last of a group
     let without = r#"{"agents":[{"id":"spiffe://semgate.test/grace","groups":["releasers"],"credentials":["officer"]}]}"#;
     let gone = of(&rules, without);
-    let told = |faults: &[PolicyFault]| -> Vec<String> { faults.iter().map(ToString::to_string).collect() };
+    let report = |faults: &[PolicyFault]| -> Vec<String> { faults.iter().map(ToString::to_string).collect() };
     let refused = PublisherPolicies::load(&gone, &limits).unwrap_err();
     assert_eq!(refused.len(), 3, "a first start is strict: {refused:?}");
     let mut live = live;
     for _ in 0..2 {
         let next = live.reload(&gone, &limits).unwrap();
-        assert_eq!(told(next.warnings()), told(&refused));
+        assert_eq!(report(next.warnings()), report(&refused));
         for act in PublisherAct::ALL {
             assert_eq!(ask(&next, ADA, act), Ruling::Denied(Vec::new()), "{act:?}");
         }
@@ -234,6 +237,6 @@ fn attack_a_publisher_keeps_its_rights_because_a_policy_names_it_and_its_entry_g
     }
     // a name that was never declared is a fault
     let typed = of(&rules.replace("stewards", "stewarts"), without);
-    let faults = told(&live.reload(&typed, &limits).unwrap_err());
+    let faults = report(&live.reload(&typed, &limits).unwrap_err());
     assert!(matches!(&faults[..], [one] if one.contains("stewarts")), "{faults:?}");
 }

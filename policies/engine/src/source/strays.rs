@@ -159,5 +159,4 @@ fn is_near(name: &str, meant: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "strays_tests.rs"]
 mod tests;

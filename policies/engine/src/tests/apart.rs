@@ -10,8 +10,8 @@ use crate::parse::{Alone, each_of, one_by_one};
 /// What a policy says, and what Cedar makes of it.
 type Said = (String, serde_json::Value);
 
-fn said(found: &[Alone]) -> Vec<Said> {
-    found.iter().map(|one| (one.text.clone(), one.policy.to_json().unwrap())).collect()
+fn stated(resolved: &[Alone]) -> Vec<Said> {
+    resolved.iter().map(|one| (one.text.clone(), one.policy.to_json().unwrap())).collect()
 }
 
 /// What Cedar says of the file as a whole, where it is a row of policies and nothing else.
@@ -26,20 +26,20 @@ fn judge(text: &str) -> Option<Vec<Said>> {
 #[test]
 fn the_shipped_files_are_parsed_one_by_one() {
     for (name, text) in PolicySource::shipped().files {
-        let found = one_by_one(&text).unwrap_or_else(|| panic!("{name}"));
+        let resolved = one_by_one(&text).unwrap_or_else(|| panic!("{name}"));
         assert_eq!(
-            found.iter().map(|one| one.position).collect::<Vec<_>>(),
-            (1..=found.len()).collect::<Vec<_>>()
+            resolved.iter().map(|one| one.position).collect::<Vec<_>>(),
+            (1..=resolved.len()).collect::<Vec<_>>()
         );
-        assert_eq!(Some(said(&found)), judge(&text), "{name}");
+        assert_eq!(Some(stated(&resolved)), judge(&text), "{name}");
     }
 }
 
 #[test]
 fn bug_a_policy_had_the_place_of_a_comment_before_it_that_says_the_same() {
     let policy = "permit (principal, action, resource);";
-    let found = each_of("p.cedar", &format!("// {policy}\n{policy}"), 64).unwrap();
-    assert_eq!(found.iter().map(|one| one.start).collect::<Vec<_>>(), [policy.len() + 4]);
+    let resolved = each_of("p.cedar", &format!("// {policy}\n{policy}"), 64).unwrap();
+    assert_eq!(resolved.iter().map(|one| one.start).collect::<Vec<_>>(), [policy.len() + 4]);
 }
 
 #[test]
@@ -101,12 +101,12 @@ proptest! {
     #[test]
     fn fuzz_policies_parsed_one_by_one_are_those_of_the_file(parts in proptest::collection::vec(0..PARTS.len(), 1..12)) {
         let text: String = parts.into_iter().map(|at| PARTS[at]).collect();
-        let found = one_by_one(&text);
-        prop_assert_eq!(found.as_deref().map(said), judge(&text), "{}", text);
+        let resolved = one_by_one(&text);
+        prop_assert_eq!(resolved.as_deref().map(stated), judge(&text), "{}", text);
         let all = each_of("p.cedar", &text, 64);
-        prop_assert_eq!(all.is_ok(), found.is_some(), "{}", text);
+        prop_assert_eq!(all.is_ok(), resolved.is_some(), "{}", text);
         prop_assert!(all.is_ok() || all.is_err_and(|faults| !faults.is_empty()), "{}", text);
-        for one in found.into_iter().flatten() {
+        for one in resolved.into_iter().flatten() {
             prop_assert!(text[one.start..].starts_with(&one.text), "{}", text);
         }
     }

@@ -14,10 +14,10 @@ const X_EITHER: &str = r#""x":{"type":["string","integer"],"maxLength":9}"#;
 fn a_string_that_becomes_a_string_or_a_number_is_compatible_and_told_to_be_untyped() {
     let (old, new) = (note("demo:v1.0", X_TEXT, ""), note("demo:v1.1", X_EITHER, ""));
     assert_eq!(compare(&old, &new, &CompareLimits::default()).verdict, Verdict::Compatible);
-    let found = clashes(&old, &new);
-    assert_eq!(found.len(), 1, "{found:?}");
-    assert_eq!(found[0].pointer, "/concepts/note");
-    assert_eq!(found[0].what, "`x` is a string in other versions and not visible here");
+    let resolved = clashes(&old, &new);
+    assert_eq!(resolved.len(), 1, "{resolved:?}");
+    assert_eq!(resolved[0].pointer, "/concepts/note");
+    assert_eq!(resolved[0].what, "`x` is a string in other versions and not visible here");
     assert_eq!(untyped(&new, std::slice::from_ref(&old)), []);
     assert!(untyped(&old, &[]).is_empty() && clashes(&old, &old).is_empty());
 }

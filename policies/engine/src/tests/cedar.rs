@@ -53,10 +53,10 @@ fn through_scopes(request: &Request, policies: &[Policy], entities: &Entities) -
     let of_resource = tables.resource_keys(&Key::holding(resource, above(entities, resource)));
     let mut lots = Vec::new();
     tables.find(&of_principal, 0, &of_resource, &mut lots);
-    let found: Vec<&Policy> =
+    let resolved: Vec<&Policy> =
         lots.iter().flat_map(|lot| &lot.rules).map(|at| &policies[*at as usize]).collect();
     let (mut permits, mut forbids, mut errors) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-    for policy in &found {
+    for policy in &resolved {
         let alone = PolicySet::from_policies([unscoped(policy)]).unwrap();
         let (_, applies, erred) = plain(request, &alone, entities);
         errors.extend(erred);
@@ -67,7 +67,7 @@ fn through_scopes(request: &Request, policies: &[Policy], entities: &Entities) -
         (true, false) => (Decision::Allow, permits),
         (true, true) => (Decision::Deny, BTreeSet::new()),
     };
-    ((decision, reasons, errors), found.len())
+    ((decision, reasons, errors), resolved.len())
 }
 
 #[derive(Debug, Default)]
@@ -77,7 +77,7 @@ struct Count {
     allowed: usize,
     erred: usize,
     policies: usize,
-    found: usize,
+    resolved: usize,
     skipped: usize,
 }
 
@@ -108,7 +108,7 @@ fn run(root: &Path, file: &Path, count: &mut Count) {
         let context = Context::from_json_value(asked["context"].clone(), Some((&schema, &action))).unwrap();
         let request = Request::new(principal, action, resource, context, checked).unwrap();
         let whole = plain(&request, &set, &entities);
-        let (ours, found) = through_scopes(&request, &policies, &entities);
+        let (ours, resolved) = through_scopes(&request, &policies, &entities);
         assert_eq!(ours, whole, "{} {}", file.display(), asked["description"]);
         let expected = if asked["decision"] == "allow" { Decision::Allow } else { Decision::Deny };
         let expected = (expected, names(&asked["reason"]), names(&asked["errors"]));
@@ -117,19 +117,19 @@ fn run(root: &Path, file: &Path, count: &mut Count) {
         count.allowed += usize::from(ours.0 == Decision::Allow);
         count.erred += usize::from(!ours.2.is_empty());
         count.policies += policies.len();
-        count.found += found;
+        count.resolved += resolved;
     }
 }
 
 /// Every test below a directory: a JSON file with requests.
-fn tests_below(directory: &Path, found: &mut Vec<PathBuf>) {
+fn tests_below(directory: &Path, resolved: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         let name = path.to_string_lossy().into_owned();
         if path.is_dir() {
-            tests_below(&path, found);
+            tests_below(&path, resolved);
         } else if name.ends_with(".json") && !name.ends_with(".entities.json") {
-            found.push(path);
+            resolved.push(path);
         }
     }
 }

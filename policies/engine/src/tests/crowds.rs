@@ -45,18 +45,18 @@ fn each_of_two_contexts_that_one_policy_leaves_out_is_told_with_its_own_reason()
                     forbid (principal, action, resource) when { resource has amount && resource.amount.greaterThan(decimal(\"1.0\")) };";
     let house = load(policies, contexts).unwrap();
     let left = house.policies.left_out();
-    let told: Vec<String> = left.iter().map(ToString::to_string).collect();
-    assert_eq!(told.len(), 2, "{told:?}");
+    let report: Vec<String> = left.iter().map(ToString::to_string).collect();
+    assert_eq!(report.len(), 2, "{report:?}");
     assert!(
-        told[0].starts_with("`urn:contexts:acme.cash:v1.0` is left out: it would make a policy invalid: ")
-            && told[0].contains("`amount` of `acme::cash::note` is not visible to policies"),
-        "{told:?}"
+        report[0].starts_with("`urn:contexts:acme.cash:v1.0` is left out: it would make a policy invalid: ")
+            && report[0].contains("`amount` of `acme::cash::note` is not visible to policies"),
+        "{report:?}"
     );
     assert!(
-        told[1].starts_with("`urn:contexts:acme.money:v1.0` is left out: it would make a policy invalid: ")
-            && told[1].contains("String")
-            && !told[1].contains("acme::cash"),
-        "{told:?}"
+        report[1].starts_with("`urn:contexts:acme.money:v1.0` is left out: it would make a policy invalid: ")
+            && report[1].contains("String")
+            && !report[1].contains("acme::cash"),
+        "{report:?}"
     );
 }
 
@@ -96,11 +96,11 @@ fn what_is_live_is_never_left_out_for_a_new_policy_of_many_lines_and_the_first_i
     let open = of("permit (principal, action, resource) when { resource has x && resource.x > 1 };");
     let faults = live.reload(&open, &contexts, &limits).unwrap_err();
     let [one] = &faults[..] else { panic!("{faults:?}") };
-    let (location, told) = (
+    let (location, report) = (
         one.to_string(),
         "(that is so beside `urn:contexts:bad0:v1.0`, which is live and is not left out for a policy: write `resource is …` in the scope)",
     );
-    assert!(location.starts_with("p.cedar:1:") && location.ends_with(told), "{location}");
+    assert!(location.starts_with("p.cedar:1:") && location.ends_with(report), "{location}");
     // as it says; and a start, at which nothing is live, leaves them out
     let named = of(
         "permit (principal, action, resource is bad0::note) when { resource has x && resource.x == \"a\" };\n\

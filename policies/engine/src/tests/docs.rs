@@ -25,7 +25,7 @@ fn rows() -> Vec<(&'static str, &'static str)> {
 fn the_types_of_the_page_are_the_types_that_policies_see() {
     let rows = rows();
     assert!(rows.len() > 30, "{}", rows.len());
-    for (schema, said) in rows {
+    for (schema, stated) in rows {
         let document = format!(
             r#"{{"context":"urn:contexts:t:v1.0","concepts":{{"c":{{"type":"object","properties":{{"x":{schema},"y":{{"type":"boolean"}}}},"required":["x"]}}}}}}"#
         );
@@ -33,15 +33,15 @@ fn the_types_of_the_page_are_the_types_that_policies_see() {
         let text: String = text.replace('"', "").split_whitespace().collect();
         let entity = text.split("entityc=").nth(1).unwrap().split(';').next().unwrap();
         let plain = |text: &str| text.replace([' ', '`', ','], "");
-        let expected = match said {
-            said if said.starts_with("not visible") => "{y?Bool}".to_owned(),
-            said if said.contains(", optional") => {
-                format!("{{x?{}y?Bool}}", plain(said.split(", optional").next().unwrap()))
+        let expected = match stated {
+            stated if stated.starts_with("not visible") => "{y?Bool}".to_owned(),
+            stated if stated.contains(", optional") => {
+                format!("{{x?{}y?Bool}}", plain(stated.split(", optional").next().unwrap()))
             }
-            said if schema.contains("\"object\"") => {
-                format!("{{x{{{}}}y?Bool}}", plain(said).replace(':', ""))
+            stated if schema.contains("\"object\"") => {
+                format!("{{x{{{}}}y?Bool}}", plain(stated).replace(':', ""))
             }
-            said => format!("{{x{}y?Bool}}", plain(said)),
+            stated => format!("{{x{}y?Bool}}", plain(stated)),
         };
         assert_eq!(plain(entity).replace(':', ""), expected, "{schema}");
     }

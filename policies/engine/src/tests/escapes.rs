@@ -27,9 +27,9 @@ fn bug_a_text_with_an_escape_was_told_at_the_beginning_of_its_policy() {
             format!("forbid (principal, action, resource is payment::transfer)\nwhen {{ {condition} }};");
         let line = text.lines().nth(1).unwrap();
         let column = line.split(location).next().unwrap().chars().count() + 1;
-        let told = faults(&text);
+        let report = faults(&text);
         let so = |one: &String| one.starts_with(&format!("p.cedar:2:{column}: ")) && one.contains(why);
-        assert!(told.iter().any(so), "{condition}, column {column}: {told:?}");
+        assert!(report.iter().any(so), "{condition}, column {column}: {report:?}");
     }
 }
 
@@ -40,19 +40,19 @@ fn a_fault_behind_an_escape_or_a_character_of_several_bytes_stands_where_an_edit
         let text =
             format!("forbid (principal, action, resource is payment::transfer)\n{before}Group::\"gone\" }};");
         let location = format!("p.cedar:2:{}: ", before.chars().count() + 1);
-        let told = faults(&text);
+        let report = faults(&text);
         let so =
             |one: &String| one.starts_with(&location) && one.contains("`Group::\"gone\"` is not in entities");
-        assert!(told.iter().any(so), "{location}: {told:?}");
+        assert!(report.iter().any(so), "{location}: {report:?}");
     }
 }
 
 #[test]
 fn bug_a_name_or_an_annotation_in_a_text_or_comment_was_taken_for_the_one_that_is_wrong() {
     let named = "@notice(\"Group::'gone'\")\n// Group::\"gone\"\nforbid (principal in Group::\"gone\", action, resource);";
-    let told = faults(named);
-    assert!(told.iter().any(|one| one.starts_with("p.cedar:3:22: ")), "{told:?}");
+    let report = faults(named);
+    assert!(report.iter().any(|one| one.starts_with("p.cedar:3:22: ")), "{report:?}");
     let key = "@limit(\"1/day\") @notice(\"@limit_key\") // @limit_key\n@limit_key(\"lime\") permit (principal, action, resource is payment::transfer);";
-    let told = faults(key);
-    assert!(matches!(&told[..], [one] if one.starts_with("p.cedar:2:1: ")), "{told:?}");
+    let report = faults(key);
+    assert!(matches!(&report[..], [one] if one.starts_with("p.cedar:2:1: ")), "{report:?}");
 }

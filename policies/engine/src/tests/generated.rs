@@ -146,7 +146,7 @@ fn senders() -> impl Strategy<Value = &'static str> {
 }
 
 /// Urn, term, performative and instance.
-fn said() -> impl Strategy<Value = (&'static str, &'static str, Performative, String)> {
+fn stated() -> impl Strategy<Value = (&'static str, &'static str, Performative, String)> {
     let amounts = prop::sample::select(vec!["0", "10000", "10000.0001", "1.2e4", "922337203685477.58"]);
     let payments = (prop::sample::select(vec!["payment:v1.0", "payment:v1.1", "payment:v2.0"]), amounts)
         .prop_map(|(urn, amount)| (urn, "transfer", transfer(amount)));
@@ -350,7 +350,7 @@ proptest! {
     fn fuzz_index_and_memory_never_change_a_verdict(
         chosen in prop::collection::hash_set(0..pool().len(), 1..14),
         entities in [entities(), entities()],
-        asked in prop::collection::vec((senders(), senders(), said(), bindings(), any::<bool>(), around()), 24),
+        asked in prop::collection::vec((senders(), senders(), stated(), bindings(), any::<bool>(), around()), 24),
         order in prop::collection::vec((any::<prop::sample::Index>(), any::<bool>()), 96),
     ) {
         let policies: Vec<&str> =

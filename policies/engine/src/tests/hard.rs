@@ -13,9 +13,9 @@ fn attack_a_policy_of_two_hundred_thousand_terms_ends_the_process_that_reads_it(
         "(".repeat(100_000) + "1 < 2" + &")".repeat(100_000),
         "!".repeat(100_000) + "context.locked",
     ] {
-        let found = faults(&of(&condition));
-        assert_eq!(found.len(), 1, "{found:?}");
-        assert!(found[0].contains("it nests deeper than 500"), "{found:?}");
+        let resolved = faults(&of(&condition));
+        assert_eq!(resolved.len(), 1, "{resolved:?}");
+        assert!(resolved[0].contains("it nests deeper than 500"), "{resolved:?}");
     }
 }
 

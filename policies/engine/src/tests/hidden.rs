@@ -44,8 +44,8 @@ fn still_fires(condition: &str, [older, newer]: [Arc<Context>; 2], value: &str) 
     );
     let house =
         load(&policies, vec![Arc::clone(&older)]).unwrap_or_else(|why| panic!("{condition}: {why:?}"));
-    let said = inform(&house, "demo:v1.0", value);
-    assert!(matches!(said, Verdict::Denied { .. }), "{condition}: {said:?}");
+    let stated = inform(&house, "demo:v1.0", value);
+    assert!(matches!(stated, Verdict::Denied { .. }), "{condition}: {stated:?}");
     let source = PolicySource { entities: ONE_AGENT.into(), ..one_file(&policies) };
     let both = [older, newer];
     let next = house.policies.reload(&source, &both, &PolicyLimits::default()).unwrap();
@@ -55,8 +55,8 @@ fn still_fires(condition: &str, [older, newer]: [Arc<Context>; 2], value: &str) 
         "{condition}: {left_out:?}"
     );
     let house = House { contexts: both.to_vec(), policies: next };
-    let said = inform(&house, "demo:v1.0", value);
-    assert!(matches!(said, Verdict::Denied { .. }), "{condition}: {said:?}");
+    let stated = inform(&house, "demo:v1.0", value);
+    assert!(matches!(stated, Verdict::Denied { .. }), "{condition}: {stated:?}");
 }
 
 #[test]
@@ -85,6 +85,6 @@ fn a_detour_to_a_member_that_nothing_hides_leaves_no_version_out() {
     let policies = "permit (principal, action, resource); forbid (principal, action, resource is demo::note) when { {x: resource}.x has a };";
     let house = load(policies, vec![older, newer]).unwrap();
     assert!(house.policies.left_out().is_empty());
-    let said = inform(&house, "demo:v1.0", r#"{"a":7}"#);
-    assert!(matches!(said, Verdict::Denied { .. }), "{said:?}");
+    let stated = inform(&house, "demo:v1.0", r#"{"a":7}"#);
+    assert!(matches!(stated, Verdict::Denied { .. }), "{stated:?}");
 }

@@ -80,12 +80,12 @@ fn a_set_that_is_live_stays_when_its_contexts_change() {
 
 #[test]
 fn names_are_declared_in_entities_json() {
-    let told = faults(
+    let report = faults(
         "permit (principal, action, resource) when { principal.credentials.contains(\"high-value-authorised\") };",
     );
     assert!(
-        matches!(&told[..], [one] if one.contains("`credential \"high-value-authorised\"` is not in entities.json (did you mean `high-value-authorized`?)")),
-        "{told:?}"
+        matches!(&report[..], [one] if one.contains("`credential \"high-value-authorised\"` is not in entities.json (did you mean `high-value-authorized`?)")),
+        "{report:?}"
     );
     loads("permit (principal, action, resource) when { principal.credentials.contains(\"token:hr:boss\") };");
 }

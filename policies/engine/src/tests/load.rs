@@ -275,15 +275,15 @@ fn a_file_that_a_cut_save_left_without_a_policy_is_refused_and_not_loaded_withou
         *cut = text.to_owned();
         let fault = "`payment.cedar` holds no policy: a save that was cut leaves such a file, and nobody misses what it forbade (put back \
                      what it held, or remove the file)";
-        let told = |faults: Vec<PolicyFault>| faults.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let report = |faults: Vec<PolicyFault>| faults.iter().map(ToString::to_string).collect::<Vec<_>>();
         let limits = PolicyLimits::default();
-        assert_eq!(Policies::parse(&source, &limits).map_err(told), Err(vec![fault.to_owned()]), "{text}");
+        assert_eq!(Policies::parse(&source, &limits).map_err(report), Err(vec![fault.to_owned()]), "{text}");
         let live = Policies::load(&PolicySource::shipped(), &shipped_contexts(), &limits).unwrap();
         for loaded in [
             Policies::load(&source, &shipped_contexts(), &limits),
             live.reload(&source, &shipped_contexts(), &limits),
         ] {
-            assert_eq!(loaded.map(drop).map_err(told), Err(vec![fault.to_owned()]), "{text}");
+            assert_eq!(loaded.map(drop).map_err(report), Err(vec![fault.to_owned()]), "{text}");
         }
     }
 }
@@ -291,8 +291,8 @@ fn a_file_that_a_cut_save_left_without_a_policy_is_refused_and_not_loaded_withou
 #[test]
 fn types_of_lines_that_no_context_has_are_told_once_for_each_line() {
     let faults = Policies::load(&PolicySource::shipped(), &[], &PolicyLimits::default()).unwrap_err();
-    let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
-    assert!(faults.iter().all(PolicyFault::is_about_contexts), "{told:#?}");
+    let report: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    assert!(faults.iter().all(PolicyFault::is_about_contexts), "{report:#?}");
     let spaces: Vec<&str> = faults
         .iter()
         .filter_map(|fault| match fault {
@@ -303,9 +303,9 @@ fn types_of_lines_that_no_context_has_are_told_once_for_each_line() {
     let mut each = spaces.clone();
     each.sort_unstable();
     each.dedup();
-    assert_eq!((spaces.len(), told.len()), (each.len(), each.len()), "{told:#?}");
-    assert!(each.contains(&"payment") && each.contains(&"supplyChain"), "{told:#?}");
-    let payment = told.iter().find(|fault| fault.contains("`payment`")).unwrap();
+    assert_eq!((spaces.len(), report.len()), (each.len(), each.len()), "{report:#?}");
+    assert!(each.contains(&"payment") && each.contains(&"supplyChain"), "{report:#?}");
+    let payment = report.iter().find(|fault| fault.contains("`payment`")).unwrap();
     assert!(
         payment.starts_with("lines.cedar:")
             && payment.contains(" more policies speak of it): they come with the authority"),
@@ -336,10 +336,10 @@ fn a_directory_is_read_as_it_is() {
     std::fs::write(dir.join("notes.txt"), "not a policy").unwrap();
     assert_eq!(PolicySource::read_dir(&dir), Ok(shipped));
     std::fs::write(dir.join("bytes.cedar"), [0xff]).unwrap();
-    let told = PolicySource::read_dir(&dir).unwrap_err().to_string();
-    assert_eq!(told, "bytes.cedar:1:1: byte 0xff is not UTF-8 (save the file as UTF-8)");
+    let report = PolicySource::read_dir(&dir).unwrap_err().to_string();
+    assert_eq!(report, "bytes.cedar:1:1: byte 0xff is not UTF-8 (save the file as UTF-8)");
     // bug: it was told without a place
-    for (bytes, told) in [
+    for (bytes, report) in [
         (
             &b"permit (principal,\n  action, // \xc3\xa4 gr\xfc\xdfe"[..],
             "2:18: byte 0xfc is not UTF-8 (save the file as UTF-8)",
@@ -349,7 +349,7 @@ fn a_directory_is_read_as_it_is() {
     ] {
         std::fs::write(dir.join("bytes.cedar"), bytes).unwrap();
         let fault = PolicySource::read_dir(&dir).unwrap_err().to_string();
-        assert_eq!(fault, format!("bytes.cedar:{told}"));
+        assert_eq!(fault, format!("bytes.cedar:{report}"));
     }
     std::fs::remove_file(dir.join("bytes.cedar")).unwrap();
     let limits = PolicyLimits { max_file_bytes: 10, ..PolicyLimits::default() };

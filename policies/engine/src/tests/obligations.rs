@@ -173,9 +173,9 @@ fn a_redaction_is_about_replies_however_the_condition_shuts_requests_out() {
         "when { context.line == \"payment\" || context.direction == \"reply\" }".to_owned(),
         "when { [\"reply\", \"request\"].contains(context.direction) && context.locked }".to_owned(),
     ] {
-        let told = faults(&when);
+        let report = faults(&when);
         let why = "p.cedar:1:1: policy `p.cedar#1`: `@redact`: is about replies, and this policy permits requests too";
-        assert!(told.iter().any(|fault| fault.starts_with(why)), "{when}: {told:?}");
+        assert!(report.iter().any(|fault| fault.starts_with(why)), "{when}: {report:?}");
     }
 }
 

@@ -176,7 +176,7 @@ fn a_verdict_hangs_on_the_instance_only_where_a_policy_that_is_asked_looks_at_it
         (format!("{permit} when {{ context.scores.text_length < 100 }};"), true),
     ] {
         let house = House::load(&one_file(&policies), shipped_contexts()).unwrap();
-        let told = house.question(ask, |question| house.policies.looks_at_instance(question));
-        assert_eq!(told, looks, "{policies}");
+        let report = house.question(ask, |question| house.policies.looks_at_instance(question));
+        assert_eq!(report, looks, "{policies}");
     }
 }

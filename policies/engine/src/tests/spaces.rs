@@ -17,8 +17,8 @@ fn source(policies: &str) -> PolicySource {
 }
 
 fn first(policies: &str, contexts: &[Arc<Context>]) -> Result<Policies, Vec<String>> {
-    let told = |faults: Vec<crate::PolicyFault>| faults.iter().map(ToString::to_string).collect();
-    Policies::load(&source(policies), contexts, &PolicyLimits::default()).map_err(told)
+    let report = |faults: Vec<crate::PolicyFault>| faults.iter().map(ToString::to_string).collect();
+    Policies::load(&source(policies), contexts, &PolicyLimits::default()).map_err(report)
 }
 
 fn left_out(policies: &Policies) -> Vec<String> {
@@ -54,9 +54,9 @@ fn a_major_that_would_take_the_namespace_of_a_live_line_is_left_out_and_gets_non
     assert_eq!(left_out(&again), left_out(&next));
     for policies in [next, again] {
         let house = House { contexts: after.to_vec(), policies };
-        let said = |urn, value| inform(&house, urn, value);
-        assert_eq!(said("shop.v2:v1.0", r#"{"y":1}"#), permitted(&["p.cedar#1"]));
-        assert!(matches!(said("shop:v2.0", r#"{"x":"a"}"#), Verdict::Errored { .. }));
+        let stated = |urn, value| inform(&house, urn, value);
+        assert_eq!(stated("shop.v2:v1.0", r#"{"y":1}"#), permitted(&["p.cedar#1"]));
+        assert!(matches!(stated("shop:v2.0", r#"{"x":"a"}"#), Verdict::Errored { .. }));
     }
 }
 
@@ -140,10 +140,16 @@ fn a_newer_version_that_hides_a_member_which_a_live_policy_reads_is_left_out() {
 
 #[test]
 fn a_version_is_held_against_other_lines_before_it_is_published() {
-    let found = |new: &Arc<Context>, beside: &[Arc<Context>]| -> Vec<String> {
+    let resolved = |new: &Arc<Context>, beside: &[Arc<Context>]| -> Vec<String> {
         untyped(new, beside).iter().map(|one| one.urn.short().to_string()).collect()
     };
-    assert_eq!(found(&shop("v2.0", X_TEXT), &[shop("v1.0", X_INT), child()]), ["shop:v2.0", "shop.v2:v1.0"]);
-    assert_eq!(found(&child(), &[shop("v1.0", X_INT), shop("v2.0", X_TEXT)]), ["shop:v2.0", "shop.v2:v1.0"]);
-    assert_eq!(found(&child(), &[shop("v1.0", X_INT)]), [""; 0]);
+    assert_eq!(
+        resolved(&shop("v2.0", X_TEXT), &[shop("v1.0", X_INT), child()]),
+        ["shop:v2.0", "shop.v2:v1.0"]
+    );
+    assert_eq!(
+        resolved(&child(), &[shop("v1.0", X_INT), shop("v2.0", X_TEXT)]),
+        ["shop:v2.0", "shop.v2:v1.0"]
+    );
+    assert_eq!(resolved(&child(), &[shop("v1.0", X_INT)]), [""; 0]);
 }

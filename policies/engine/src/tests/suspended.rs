@@ -112,17 +112,17 @@ fn attack_the_last_of_a_group_cannot_be_put_out_of_it_nor_a_policy_before_one_be
     let gone = two(Some(("", "")));
     let next = reloaded(&live, &of(&both, gone.clone())).unwrap();
     assert_eq!(asked(&next), denied(&[], &[]));
-    let told = |id: u8| {
+    let report = |id: u8| {
         format!(
             "p.cedar:{id}:22: policy `p.cedar#{id}`: `Group::\"payers\"` is not in entities.json (a group exists once an agent is in it, or the list `groups` names it)"
         )
     };
-    assert_eq!(warned(&next), [told(2)]);
+    assert_eq!(warned(&next), [report(2)]);
     // the second of the file becomes its first, and says what it said
     let fewer = reloaded(&next, &of(payers, gone.clone())).unwrap();
-    assert_eq!((asked(&fewer), warned(&fewer)), (denied(&[], &[]), vec![told(1)]));
+    assert_eq!((asked(&fewer), warned(&fewer)), (denied(&[], &[]), vec![report(1)]));
     let refused = House::load(&of(payers, gone), shipped_contexts()).err().unwrap();
-    assert_eq!(refused, [told(1)]);
+    assert_eq!(refused, [report(1)]);
 }
 
 #[test]
@@ -164,14 +164,14 @@ fn attack_an_agent_keeps_its_rights_because_a_policy_or_a_budget_names_it_and_it
         let names: Vec<&str> =
             next.policies.budgets_of(STRANGER).iter().map(|budget| &*budget.name).collect();
         assert_eq!(names, ["all"]);
-        let told = warned(&next);
+        let report = warned(&next);
         let expected = [
             "is not in entities.json",
             "entities.json no longer declares this name",
             "entities.json no longer declares this name",
         ];
-        assert_eq!(told.len(), expected.len(), "{told:?}");
-        assert!(told.iter().zip(expected).all(|(one, part)| one.contains(part)), "{told:?}");
+        assert_eq!(report.len(), expected.len(), "{report:?}");
+        assert!(report.iter().zip(expected).all(|(one, part)| one.contains(part)), "{report:?}");
         next = reloaded(&next, &gone).unwrap();
     }
     // a budget alone keeps it out too, a name that was never there is none, and whoever comes back is there

@@ -81,27 +81,28 @@ fn what_was_not_kept_is_asked_of_nobody_and_named_only_where_it_decides() {
     let value = transfer("12000");
     let nothing = kept(&[], 1 << 14);
     let ask = Ask { value: &value, ..Ask::default() };
-    let (text, told) = recalled(&PolicySource::shipped(), ask, &nothing);
+    let (text, report) = recalled(&PolicySource::shipped(), ask, &nothing);
     assert!(!text.contains("12000") && !text.contains("EUR"), "{text}");
-    let told = told.unwrap().remove(0);
-    assert_eq!((told.now, told.then.as_str()), (None, "denied"));
-    assert_eq!(told.missing, BTreeSet::from(["resource.amount".to_owned()]));
-    let (_, told) = recalled(&PolicySource::shipped(), Ask { sender: TREASURER, ..ask }, &nothing);
-    assert_eq!(told.unwrap()[0].now, Some("permitted"), "who holds the credential may pay any amount");
+    let report = report.unwrap().remove(0);
+    assert_eq!((report.now, report.then.as_str()), (None, "denied"));
+    assert_eq!(report.missing, BTreeSet::from(["resource.amount".to_owned()]));
+    let (_, report) = recalled(&PolicySource::shipped(), Ask { sender: TREASURER, ..ask }, &nothing);
+    assert_eq!(report.unwrap()[0].now, Some("permitted"), "who holds the credential may pay any amount");
     let amount = kept(&[("payment::transfer.amount", KeepAs::Values)], 1 << 14);
-    let (text, told) = recalled(&PolicySource::shipped(), ask, &amount);
+    let (text, report) = recalled(&PolicySource::shipped(), ask, &amount);
     assert!(text.contains("\"values\":{\"amount\":12000}") && !text.contains("EUR"), "{text}");
-    assert_eq!(told.unwrap()[0].now, Some("denied"));
+    assert_eq!(report.unwrap()[0].now, Some("denied"));
 }
 
 #[test]
 fn a_digest_tells_equal_values_and_no_value() {
     let digests = kept(&[("payment::transfer.amount", KeepAs::Digests)], 1 << 14);
     let value = transfer("12000");
-    let (text, told) = recalled(&PolicySource::shipped(), Ask { value: &value, ..Ask::default() }, &digests);
+    let (text, report) =
+        recalled(&PolicySource::shipped(), Ask { value: &value, ..Ask::default() }, &digests);
     let digest = semgate_contexts::Digest::of(b"12000").to_string();
     assert!(text.contains(&digest) && !text.contains(":12000"), "{text}");
-    assert_eq!(told.unwrap()[0].now, None);
+    assert_eq!(report.unwrap()[0].now, None);
 }
 
 #[test]
@@ -126,9 +127,9 @@ fn a_digest_decides_whether_a_text_is_the_one_that_a_policy_names() {
         let forbid =
             format!("forbid (principal, action, resource is payment::transfer) when {{ {condition} }};");
         source.files.push(("more.cedar".to_owned(), forbid));
-        let (text, told) = recalled(&source, ask, &keep);
+        let (text, report) = recalled(&source, ask, &keep);
         assert!(!text.contains("EUR"), "{text}");
-        assert_eq!(told.unwrap()[0].now, now, "{condition}");
+        assert_eq!(report.unwrap()[0].now, now, "{condition}");
     }
 }
 
@@ -149,8 +150,8 @@ fn a_digest_of_a_number_decides_only_that_it_is_the_one_that_a_policy_names() {
             "forbid (principal, action, resource is supplyChain::current_decision) when {{ resource.quantity == {quantity} }};"
         );
         source.files.push(("more.cedar".to_owned(), forbid));
-        let (_, told) = recalled(&source, ask, &keep);
-        assert_eq!(told.unwrap()[0].now, now, "{quantity}");
+        let (_, report) = recalled(&source, ask, &keep);
+        assert_eq!(report.unwrap()[0].now, now, "{quantity}");
     }
 }
 
@@ -158,9 +159,9 @@ fn a_digest_of_a_number_decides_only_that_it_is_the_one_that_a_policy_names() {
 fn of_a_message_past_the_limit_its_size_alone_is_kept() {
     let value = transfer("12000");
     let small = kept(&[("payment::transfer.amount", KeepAs::Values)], 256);
-    let (text, told) = recalled(&PolicySource::shipped(), Ask { value: &value, ..Ask::default() }, &small);
+    let (text, report) = recalled(&PolicySource::shipped(), Ask { value: &value, ..Ask::default() }, &small);
     assert!(text.starts_with("{\"too_large\":") && text.len() < 40, "{text}");
-    assert_eq!(told.unwrap_err(), "its questions were too large to be kept");
+    assert_eq!(report.unwrap_err(), "its questions were too large to be kept");
 }
 
 /// A contingency of which this was measured.
@@ -180,7 +181,7 @@ fn measured(scores: Scores) -> Ask<'static> {
 fn of_what_was_measured_only_the_length_of_text_that_was_not_kept_is_not_known() {
     let nothing = kept(&[], 1 << 14);
     let ask = measured(Scores { concepts: 2, message_bytes: 640, ..Scores::default() });
-    let told = |condition: &str| {
+    let report = |condition: &str| {
         let permit = "permit (principal, action, resource is supplyChain::decision_contingency)";
         let source = one_file(&format!("{permit} when {{ {condition} }};"));
         recalled(&source, ask, &nothing).1.unwrap().remove(0)
@@ -191,11 +192,11 @@ fn of_what_was_measured_only_the_length_of_text_that_was_not_kept_is_not_known()
         ("context.scores.message_bytes == 640", Some("permitted")),
         ("context.scores.text_length > 0", None),
     ] {
-        let told = told(condition);
-        assert_eq!(told.now, now, "{condition}: {:?}", told.missing);
+        let report = report(condition);
+        assert_eq!(report.now, now, "{condition}: {:?}", report.missing);
     }
     assert_eq!(
-        told("context.scores.text_length > 0").missing,
+        report("context.scores.text_length > 0").missing,
         BTreeSet::from(["context.scores.text_length".to_owned()])
     );
 }
@@ -206,6 +207,6 @@ fn attack_an_error_of_a_policy_hides_behind_a_length_that_was_not_kept() {
         forbid (principal, action, resource is supplyChain::decision_contingency)\n\
         when { context.scores.concepts * 4611686018427387904 == 3 };";
     let ask = measured(Scores { concepts: 2, ..Scores::default() });
-    let told = recalled(&one_file(overflow), ask, &kept(&[], 1 << 14)).1.unwrap().remove(0);
-    assert_eq!((told.then.as_str(), told.now), ("error", Some("error")), "{:?}", told.missing);
+    let report = recalled(&one_file(overflow), ask, &kept(&[], 1 << 14)).1.unwrap().remove(0);
+    assert_eq!((report.then.as_str(), report.now), ("error", Some("error")), "{:?}", report.missing);
 }

@@ -39,8 +39,8 @@ fn replayed(candidate: &str, value: &str, keep: &Keep, redacted: &[&str]) -> Rec
     let read = json::read(text.as_bytes(), &json::Limits::default()).unwrap();
     let source: PolicySource = one_file(candidate);
     let recorded = Recorded { redacted, by_these: false };
-    let told = explainer(&source).recall(parties(&ask), read.as_object().unwrap(), recorded);
-    told.unwrap().remove(0)
+    let report = explainer(&source).recall(parties(&ask), read.as_object().unwrap(), recorded);
+    report.unwrap().remove(0)
 }
 
 const WHOLE: &str = r#"{"status":"confirmed","booking_reference":"SECRET7"}"#;
@@ -55,9 +55,9 @@ fn named(names: &[&str]) -> BTreeSet<String> {
 #[test]
 fn a_candidate_that_begins_to_redact_a_member_is_seen_whatever_was_kept_of_it() {
     for keep in [Keep::everything(), kept(&[], 1 << 14), kept(&[(MEMBER, KeepAs::Digests)], 1 << 14)] {
-        let told = replayed(REDACTS, WHOLE, &keep, &[]);
-        assert_eq!((told.now, &told.then_redacted), (Some("permitted"), &named(&[])));
-        assert_eq!(told.now_redacted, named(&[REFERENCE]));
+        let report = replayed(REDACTS, WHOLE, &keep, &[]);
+        assert_eq!((report.now, &report.then_redacted), (Some("permitted"), &named(&[])));
+        assert_eq!(report.now_redacted, named(&[REFERENCE]));
         // what is not there is not taken out
         assert_eq!(replayed(REDACTS, CUT, &keep, &[]).now_redacted, named(&[]));
     }
@@ -65,22 +65,26 @@ fn a_candidate_that_begins_to_redact_a_member_is_seen_whatever_was_kept_of_it() 
 
 #[test]
 fn a_candidate_that_stops_redacting_a_member_is_seen_although_the_record_is_of_the_reply_without_it() {
-    let told = replayed(PLAIN, CUT, &kept(&[], 1 << 14), &[REFERENCE]);
-    assert_eq!((told.now, &told.then_redacted), (Some("permitted"), &named(&[REFERENCE])));
-    assert_eq!(told.now_redacted, named(&[]));
-    let told = replayed(REDACTS, CUT, &kept(&[], 1 << 14), &[REFERENCE]);
-    assert_eq!((told.now, &told.now_redacted), (Some("permitted"), &named(&[REFERENCE])), "the same as then");
+    let report = replayed(PLAIN, CUT, &kept(&[], 1 << 14), &[REFERENCE]);
+    assert_eq!((report.now, &report.then_redacted), (Some("permitted"), &named(&[REFERENCE])));
+    assert_eq!(report.now_redacted, named(&[]));
+    let report = replayed(REDACTS, CUT, &kept(&[], 1 << 14), &[REFERENCE]);
+    assert_eq!(
+        (report.now, &report.now_redacted),
+        (Some("permitted"), &named(&[REFERENCE])),
+        "the same as then"
+    );
 }
 
 #[test]
 fn what_was_taken_out_of_a_reply_is_not_known_to_a_candidate_that_reads_it() {
     let reads = "forbid (principal, action, resource is travel::bookFlight_results) \
         when { resource has booking_reference && resource.booking_reference == \"SECRET7\" };\n";
-    let told = replayed(&format!("{PLAIN}{reads}"), CUT, &Keep::everything(), &[REFERENCE]);
-    assert_eq!((told.now, told.missing), (None, named(&["resource.booking_reference"])));
+    let report = replayed(&format!("{PLAIN}{reads}"), CUT, &Keep::everything(), &[REFERENCE]);
+    assert_eq!((report.now, report.missing), (None, named(&["resource.booking_reference"])));
     // one that takes it out first, then reads it, would have denied before it came to that
-    let told = replayed(&format!("{REDACTS}{reads}"), CUT, &Keep::everything(), &[REFERENCE]);
-    assert_eq!(told.now, None);
+    let report = replayed(&format!("{REDACTS}{reads}"), CUT, &Keep::everything(), &[REFERENCE]);
+    assert_eq!(report.now, None);
     assert_eq!(replayed(&format!("{PLAIN}{reads}"), CUT, &Keep::everything(), &[]).now, Some("permitted"));
 }
 
@@ -88,15 +92,15 @@ fn what_was_taken_out_of_a_reply_is_not_known_to_a_candidate_that_reads_it() {
 fn what_is_left_of_a_reply_is_asked_again_as_a_gateway_does() {
     let wants = "forbid (principal, action, resource is travel::bookFlight_results) \
         when { context.direction == \"reply\" } unless { resource has booking_reference };\n";
-    let told = replayed(&format!("{REDACTS}{wants}"), CUT, &Keep::everything(), &[REFERENCE]);
+    let report = replayed(&format!("{REDACTS}{wants}"), CUT, &Keep::everything(), &[REFERENCE]);
     assert_eq!(
-        told.now, None,
+        report.now, None,
         "whether the agent wrote it is not for a condition to guess: {:?}",
-        told.missing
+        report.missing
     );
     for value in [CUT, WHOLE] {
-        let told = replayed(&format!("{REDACTS}{wants}"), value, &Keep::everything(), &[]);
-        assert_eq!((told.now, told.now_redacted), (Some("denied"), named(&[])), "{value}");
+        let report = replayed(&format!("{REDACTS}{wants}"), value, &Keep::everything(), &[]);
+        assert_eq!((report.now, report.now_redacted), (Some("denied"), named(&[])), "{value}");
     }
 }
 
@@ -104,11 +108,11 @@ fn what_is_left_of_a_reply_is_asked_again_as_a_gateway_does() {
 fn a_permit_that_may_apply_and_would_take_something_out_leaves_the_decision_open() {
     let some = "@redact(\"booking_reference\") permit (principal, action, resource is travel::bookFlight_results) \
         when { context.direction == \"reply\" && resource.status == \"confirmed\" };\n";
-    let told = replayed(&format!("{PLAIN}{some}"), WHOLE, &kept(&[], 1 << 14), &[]);
-    assert_eq!((told.now, told.missing), (None, named(&["resource.status"])));
+    let report = replayed(&format!("{PLAIN}{some}"), WHOLE, &kept(&[], 1 << 14), &[]);
+    assert_eq!((report.now, report.missing), (None, named(&["resource.status"])));
     let status = kept(&[("travel::bookFlight_results.status", KeepAs::Values)], 1 << 14);
-    let told = replayed(&format!("{PLAIN}{some}"), WHOLE, &status, &[]);
-    assert_eq!((told.now, told.now_redacted), (Some("permitted"), named(&[REFERENCE])));
+    let report = replayed(&format!("{PLAIN}{some}"), WHOLE, &status, &[]);
+    assert_eq!((report.now, report.now_redacted), (Some("permitted"), named(&[REFERENCE])));
 }
 
 #[test]
@@ -127,9 +131,9 @@ fn of_two_instances_of_one_concept_each_is_told_what_was_taken_out_of_it_alone()
     for (candidate, now) in [(PLAIN, &[][..]), (REDACTS, &[REFERENCE])] {
         let explainer = explainer(&one_file(candidate));
         let recorded = Recorded { redacted: &[REFERENCE], by_these: false };
-        let told = explainer.recall(parties(&booked(CUT)), read.as_object().unwrap(), recorded).unwrap();
-        assert_eq!((&told[0].then_redacted, &told[0].now_redacted), (&named(&[REFERENCE]), &named(now)));
-        assert_eq!((&told[1].then_redacted, &told[1].now_redacted), (&nothing, &nothing), "{text}");
-        assert_eq!([told[0].now, told[1].now], [Some("permitted"); 2]);
+        let report = explainer.recall(parties(&booked(CUT)), read.as_object().unwrap(), recorded).unwrap();
+        assert_eq!((&report[0].then_redacted, &report[0].now_redacted), (&named(&[REFERENCE]), &named(now)));
+        assert_eq!((&report[1].then_redacted, &report[1].now_redacted), (&nothing, &nothing), "{text}");
+        assert_eq!([report[0].now, report[1].now], [Some("permitted"); 2]);
     }
 }

@@ -40,7 +40,7 @@ pub fn clashes(old: &Context, new: &Context) -> Vec<Clash> {
         old.shapes().map(|shape| (shape.name(), attributes(&document, shape))).collect()
     };
     let document = new.bundled();
-    let mut found = Vec::new();
+    let mut resolved = Vec::new();
     for term in new.terms() {
         for (location, shape) in term.shapes().enumerate() {
             let Some(own) = before.get(shape.name()) else { continue };
@@ -50,10 +50,10 @@ pub fn clashes(old: &Context, new: &Context) -> Vec<Clash> {
                 (TermKind::Task, 0) => format!("/tasks/{}/parameters", term.name()),
                 (TermKind::Task, _) => format!("/tasks/{}/results", term.name()),
             };
-            found.push(Clash { pointer, what: conflict.to_string() });
+            resolved.push(Clash { pointer, what: conflict.to_string() });
         }
     }
-    found
+    resolved
 }
 
 /// The lines that could have a namespace which a line with these majors could have too: `shop.v2` and major 2 of `shop` where its majors
@@ -74,10 +74,10 @@ pub fn namesakes(line: &Line, majors: &BTreeSet<u32>) -> Vec<Line> {
 pub fn untyped(new: &Arc<Context>, beside: &[Arc<Context>]) -> Vec<LeftOut> {
     let others: Vec<Arc<Context>> = beside.iter().filter(|other| other.urn() != new.urn()).cloned().collect();
     let with: Vec<Arc<Context>> = others.iter().chain(std::iter::once(new)).cloned().collect();
-    let mut found = Catalogue::build(&with).left_out.clone();
-    if !found.is_empty() {
+    let mut resolved = Catalogue::build(&with).left_out.clone();
+    if !resolved.is_empty() {
         let before = Catalogue::build(&others).left_out.clone();
-        found.retain(|one| !before.iter().any(|other| other.urn == one.urn));
+        resolved.retain(|one| !before.iter().any(|other| other.urn == one.urn));
     }
-    found
+    resolved
 }

@@ -5,7 +5,7 @@ use semgate_contexts::Line;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use crate::ask::Found;
+use crate::ask::Resolved;
 use crate::catalogue::SCORES;
 use crate::{Question, Scores};
 
@@ -18,20 +18,20 @@ type Expression = RestrictedExpression;
 pub(crate) fn member(
     name: &str,
     question: &Question<'_>,
-    found: &Found<'_>,
+    resolved: &Resolved<'_>,
     receiver: impl FnOnce() -> EntityUid,
 ) -> Result<Option<Expression>, String> {
     let around = &question.circumstances;
     let text = |text: &str| Expression::new_string(text.to_owned());
     Ok(Some(match name {
         "receiver" => Expression::new_entity_uid(receiver()),
-        "line" => text(Line::as_str(&found.info.line)),
-        "major" => Expression::new_long(i64::from(found.shape.major)),
-        "minor" => Expression::new_long(i64::from(found.shape.minor)),
+        "line" => text(Line::as_str(&resolved.info.line)),
+        "major" => Expression::new_long(i64::from(resolved.shape.major)),
+        "minor" => Expression::new_long(i64::from(resolved.shape.minor)),
         "binding" => text(question.binding),
         "binding_version" => text(around.protocol_version),
         "direction" => text(question.direction),
-        "free_text" => Expression::new_bool(found.free_text),
+        "free_text" => Expression::new_bool(resolved.free_text),
         "locked" => Expression::new_bool(around.locked().is_some()),
         "session" => match around.locked() {
             Some(session) => Expression::new_record([("expires".to_owned(), moment(session.expires_at)?)])

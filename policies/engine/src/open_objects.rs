@@ -73,7 +73,7 @@ impl<'v> SchemaNode<'v> {
         !self.schema.is_boolean() && self.open_within(hops)
     }
 
-    /// Whether it may name members of its own.
+    /// Returns true if it may name members of its own.
     pub fn brings_members(self) -> bool {
         let named = self.schema.get("properties").and_then(Value::as_object);
         named.is_some_and(|named| !named.is_empty())
@@ -126,5 +126,4 @@ impl<'v> SchemaNode<'v> {
 }
 
 #[cfg(test)]
-#[path = "openness_tests.rs"]
 mod tests;

@@ -74,8 +74,8 @@ fn what_policies_do_not_see_is_not_handed_over() {
         ("c", FieldType::Integer),
         ("concept", FieldType::Boolean),
     ];
-    let found = shown(&fields, r#"{"a":1.5,"b":null,"c":120.0,"concept":true,"d":1}"#);
-    assert_eq!(found, ["c=Long(120)"]);
+    let resolved = shown(&fields, r#"{"a":1.5,"b":null,"c":120.0,"concept":true,"d":1}"#);
+    assert_eq!(resolved, ["c=Long(120)"]);
 }
 
 #[test]

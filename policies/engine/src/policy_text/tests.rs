@@ -9,8 +9,8 @@ fn words_are_found_and_comments_and_annotations_are_none() {
     let tokens = of(text);
     assert_eq!(tokens[0].text, "permit");
     assert_eq!(&text[sequence(&tokens, &["resource", ".", "a"]).unwrap()..][..12], "resource.a =");
-    let found: Vec<&str> = clauses(&tokens).into_iter().map(|at| &text[at..at + 4]).collect();
-    assert_eq!(found, ["when", "unle"]);
+    let resolved: Vec<&str> = clauses(&tokens).into_iter().map(|at| &text[at..at + 4]).collect();
+    assert_eq!(resolved, ["when", "unle"]);
     assert!(of("permit (principal, action, resource);forbid(principal, action, resource);").len() < 12);
 }
 

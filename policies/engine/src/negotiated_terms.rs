@@ -26,7 +26,7 @@ pub(crate) fn full_name(concept: &str) -> String {
     format!("{SPACE}::{}", type_name(concept))
 }
 
-/// Whether policies would take types of the line for learnt ones.
+/// Returns true if policies would take types of the line for learnt ones.
 pub(crate) fn is_reserved(line: &Line) -> bool {
     line.labels().next() == Some(SPACE)
 }
@@ -50,7 +50,7 @@ pub(crate) fn attributes() -> Attributes {
     Attributes { members: BTreeMap::from([(VALUE.to_owned(), value)]), open: false }
 }
 
-/// Whether a type is one of these.
+/// Returns true if a type is one of these.
 pub(crate) fn is_learnt(info: &TypeInfo) -> bool {
     is_reserved(&info.line)
 }

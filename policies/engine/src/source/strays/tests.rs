@@ -72,15 +72,15 @@ fn a_name_that_is_one_slip_away_is_near_and_what_is_set_aside_is_not() {
     {
         assert_eq!(nearly(name), None, "{name}");
     }
-    let told = super::stray(std::path::Path::new("nowhere"), "w.cedar_").unwrap_or_default();
-    assert!(told.starts_with("`w.cedar_` is not read"), "{told}");
+    let report = super::stray(std::path::Path::new("nowhere"), "w.cedar_").unwrap_or_default();
+    assert!(report.starts_with("`w.cedar_` is not read"), "{report}");
 }
 
 #[test]
 fn bug_a_policy_that_was_hidden_or_had_an_ending_of_a_page_was_passed_over_in_silence() {
-    let told = |name: &str| super::stray(std::path::Path::new("nowhere"), name);
+    let report = |name: &str| super::stray(std::path::Path::new("nowhere"), name);
     for name in [".w.cedar", ".W.CEDAR", ".entities.json", ".limits.json"] {
-        let why = told(name).unwrap_or_default();
+        let why = report(name).unwrap_or_default();
         assert_eq!(why, format!("`{name}` is not read: its name begins with a dot"));
     }
     for name in [
@@ -92,7 +92,7 @@ fn bug_a_policy_that_was_hidden_or_had_an_ending_of_a_page_was_passed_over_in_si
         "#w.cedar#",
         "w.cedar.json",
     ] {
-        let why = told(name).unwrap_or_default();
+        let why = report(name).unwrap_or_default();
         assert!(
             why.starts_with(&format!("`{name}` is not read: files of a set end in `.cedar`")),
             "{name}: {why}"
@@ -101,6 +101,6 @@ fn bug_a_policy_that_was_hidden_or_had_an_ending_of_a_page_was_passed_over_in_si
     let others = ".#w.cedar ._w.cedar .~w.cedar ..data ..2026_11_23_10_00_00.123456789 .w.cedar.swp .w.cedar.tmp12 .w.cedar.Xq81Zc \
                   .nfs0000000000a1b2c3 .git .gitignore .cedar .md README.md w.md cedar.md .cedar.md w.cedarschema matrix.txt";
     for name in others.split_whitespace() {
-        assert_eq!(told(name), None, "{name}");
+        assert_eq!(report(name), None, "{name}");
     }
 }

@@ -23,11 +23,11 @@ fn the_type_of_the_instance_is_not_a_read() {
 
 #[test]
 fn attributes_are_found_by_name_wherever_they_stand() {
-    let found = reads(
+    let resolved = reads(
         r#"if resource has memo && resource.memo like "*x*" then [resource.a] == [1] else {b: resource.b.c} has b"#,
     );
-    assert!(!found.resource.all);
-    assert_eq!(names(&found.resource.names), ["a", "b", "memo"]);
+    assert!(!resolved.resource.all);
+    assert_eq!(names(&resolved.resource.names), ["a", "b", "memo"]);
 }
 
 #[test]
@@ -46,15 +46,15 @@ fn an_instance_used_whole_reads_everything() {
 
 #[test]
 fn context_members_are_told_apart() {
-    let found = reads(r#"context.free_text || context.major > 1 && context has receiver"#);
-    assert_eq!(names(&found.context.names), ["free_text", "major", "receiver"]);
-    assert!(!found.context.all && found.resource.none());
+    let resolved = reads(r#"context.free_text || context.major > 1 && context has receiver"#);
+    assert_eq!(names(&resolved.context.names), ["free_text", "major", "receiver"]);
+    assert!(!resolved.context.all && resolved.resource.none());
     assert!(reads("context == {}").context.all);
 }
 
 #[test]
 fn agents_named_in_a_condition_are_found() {
-    let found = reads(r#"Agent::"spiffe://d/a" in Group::"g" && principal.credentials.contains("c")"#);
-    assert_eq!(names(&found.agents), ["spiffe://d/a"]);
-    assert!(found.resource.none() && found.context.none());
+    let resolved = reads(r#"Agent::"spiffe://d/a" in Group::"g" && principal.credentials.contains("c")"#);
+    assert_eq!(names(&resolved.agents), ["spiffe://d/a"]);
+    assert!(resolved.resource.none() && resolved.context.none());
 }
