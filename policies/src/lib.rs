@@ -9,6 +9,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod agents;
+mod analysis_input;
 mod annotations;
 mod around;
 mod ask;
@@ -60,6 +61,7 @@ mod strings;
 mod told;
 
 pub use agents::AgentEntry;
+pub use analysis_input::{ContextTypes, ParsedPolicy, parse_set};
 pub use annotations::Obligation;
 pub use beside::{Clash, clashes, namesakes, untyped};
 pub use budgets::{Budget, Budgets, Spoken};
