@@ -188,6 +188,8 @@ pub struct BundleConfig {
     pub roots: PathBuf,
     /// The SPIFFE ids of those whose bundles count.
     pub signers: Vec<String>,
+    /// Refuse a bundle that does not say that its policies were analysed.
+    pub require_analysed: bool,
 }
 
 /// Where the policies are.
