@@ -1,5 +1,6 @@
 //! `semgate policy …`: policies before they go live, and what they decided. All of it is for operators; no caller ever sees it.
 
+mod analysis;
 mod audit;
 mod bundle;
 mod case;

@@ -9,6 +9,7 @@ use semgate_gateway::{Config, Remembered};
 use semgate_policies::{Floors, Policies, PolicyLimits, PolicySource};
 use serde_json::json;
 
+use super::analysis::{Analysis, Outcome};
 use super::inputs::{self, Contexts};
 use crate::fault::{Doing, Fault};
 use crate::system;
@@ -28,6 +29,8 @@ pub struct Check {
     /// Print the Cedar schema that the contexts give
     #[arg(long)]
     schema: bool,
+    #[command(flatten)]
+    analysis: Analysis,
 }
 
 impl Check {
@@ -52,6 +55,11 @@ impl Check {
             return Err(Fault::new(format_args!("`--floor`: {why}"))
                 .hint("name a line as in `payment=v2.0`, and the file of its context with `--context`"));
         }
+        let typed: Vec<Arc<Context>> = {
+            let left_out = |urn| policies.left_out().iter().any(|left| left.urn == *urn);
+            contexts.iter().filter(|context| !left_out(context.urn())).map(Arc::clone).collect()
+        };
+        let outcome = self.analysis.run(&source, (&typed, &floors), json)?;
         let counts = Counts {
             files: source.files.len(),
             policies: policies.ids().count(),
@@ -62,6 +70,7 @@ impl Check {
                 .chain(unjudged)
                 .chain(policies.advice().iter().map(ToString::to_string))
                 .collect(),
+            outcome,
         };
         report(&self.policies, &policies, &counts, (json, self.schema))
     }
@@ -137,6 +146,8 @@ struct Counts {
     contexts: usize,
     /// What lies there and does nothing.
     warnings: Vec<String>,
+    /// What a solver found.
+    outcome: Outcome,
 }
 
 /// Credentials of tokens that only a gateway which configures their issuer lets anybody show.
@@ -170,6 +181,7 @@ fn report(
         let said = json!({
             "policies": dir, "digest": digest, "left_out": left_out, "files": counts.files,
             "count": counts.policies, "contexts": counts.contexts, "warnings": counts.warnings,
+            "analysis": counts.outcome.to_json(),
         });
         say(said.to_string());
     } else {
@@ -184,6 +196,7 @@ fn report(
                 "{}: good, {digest}: {policies} policies in {files} file(s), beside {contexts} context(s)",
                 dir.display()
             ));
+            counts.outcome.lines().into_iter().for_each(say);
         }
         return Ok(0);
     }
