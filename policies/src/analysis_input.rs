@@ -64,8 +64,8 @@ impl ContextTypes {
         let mut names = BTreeMap::new();
         for context in contexts {
             for shape in context.shapes() {
-                let found = catalogue.shape(context.digest(), shape.name());
-                if let Some(info) = found.and_then(|found| catalogue.types.get(found.of_type)) {
+                let shape_info = catalogue.shape(context.digest(), shape.name());
+                if let Some(info) = shape_info.and_then(|one| catalogue.types.get(one.of_type)) {
                     names.insert((*context.digest(), shape.name().to_owned()), info.name.clone());
                 }
             }

@@ -40,14 +40,14 @@ fn policies(case: &Value) -> Vec<ParsedPolicy> {
 
 /// What a solver makes of one case: levels and findings, advice left out, and whether all was decided.
 fn outcome(case: &Value, analyser: &mut Analyser<'_>) -> (BTreeSet<String>, bool) {
-    let report = analyser.analyse(&policies(case));
+    let report = analyser.verdicts(&policies(case));
     assert!(report.is_complete(), "{}: {report:?}", case["id"]);
     if std::env::var_os("SEMGATE_SHOW").is_some() {
         report.findings.iter().for_each(|one| println!("{} {}: {one}", case["id"], one.level.as_str()));
     }
     let grave = report.findings.iter().filter(|one| one.level > Level::Advice);
-    let found = grave.map(|one| format!("{} {}", one.level.as_str(), one.kind.as_str())).collect();
-    (found, report.undecided.is_empty())
+    let outcome_of = grave.map(|one| format!("{} {}", one.level.as_str(), one.kind.as_str())).collect();
+    (outcome_of, report.undecided.is_empty())
 }
 
 /// The outcomes of all cases, in their order. Those with floors come after the others, since what is known is compiled once for all.
@@ -76,9 +76,9 @@ fn outcomes(program: &Path) -> Vec<(BTreeSet<String>, bool)> {
             now: NOW,
         };
         let mut analyser = Analyser::of(&setting, &mut solver).unwrap();
-        for (case, found) in cases.iter().zip(&mut all) {
+        for (case, outcome_of) in cases.iter().zip(&mut all) {
             if case["floors"]["payment"].is_string() == above {
-                *found = Some(outcome(case, &mut analyser));
+                *outcome_of = Some(outcome(case, &mut analyser));
             }
         }
     }
@@ -174,9 +174,9 @@ fn a_good_set_is_analysed_and_both_outputs_say_by_which_solver() {
         "{shown}"
     );
     let output = Command::new(SEMGATE).args(["--json", "policy"]).args(words).output().unwrap();
-    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(
-        (&said["analysis"]["solver"], &said["analysis"]["complete"]),
+        (&summary["analysis"]["solver"], &summary["analysis"]["complete"]),
         (&"z3 5.4.1".into(), &true.into())
     );
 }
@@ -232,7 +232,7 @@ fn a_program_that_is_no_solver_never_finds_anything() {
 fn a_solver_that_hangs_or_fails_in_the_middle_leaves_questions_undecided_in_time() {
     let (set, z3) = (idle_set(), python::z3());
     // answers the probe as z3, and then stops or talks
-    for (after, said) in
+    for (after, message) in
         [("exec sleep 1000", "until `--analysis-seconds` were over"), ("echo fish", "no answer")]
     {
         let script = format!(
@@ -246,7 +246,7 @@ fn a_solver_that_hangs_or_fails_in_the_middle_leaves_questions_undecided_in_time
         let words = ["check", word(set.path()), "--analysis-seconds", "8"];
         let (status, shown, errors) = policy_with(bad.path(), &words);
         assert_eq!(status, 0, "{shown}{errors}");
-        assert!(shown.contains(said) && !shown.contains("never applies"), "{shown}");
+        assert!(shown.contains(message) && !shown.contains("never applies"), "{shown}");
         assert!(shown.contains("not decided: `p.cedar#idle`"), "{shown}");
         assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
     }

@@ -61,7 +61,8 @@ impl Analysis {
     pub fn run(
         &self,
         source: &PolicySource,
-        (contexts, floors): (&[Arc<Context>], &Floors),
+        contexts: &[Arc<Context>],
+        floors: &Floors,
         json: bool,
     ) -> Result<Outcome, Fault> {
         if self.named().is_some_and(|program| program == Path::new(NONE)) {

@@ -112,7 +112,7 @@ impl Bundle {
             let (mut contexts, floors) = (self.contexts.read()?, self.contexts.floors());
             let policies = inputs::load(source, &contexts, &floors, json)?;
             contexts.retain(|context| !policies.left_out().iter().any(|left| left.urn == *context.urn()));
-            return self.analysis.run(source, (&contexts, &floors), json);
+            return self.analysis.run(source, &contexts, &floors, json);
         }
         Ok(Outcome::NotAnalysed("only beside contexts: `--check`, `--context` or `--analyse`".to_owned()))
     }

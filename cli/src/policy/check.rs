@@ -59,7 +59,7 @@ impl Check {
             let left_out = |urn| policies.left_out().iter().any(|left| left.urn == *urn);
             contexts.iter().filter(|context| !left_out(context.urn())).map(Arc::clone).collect()
         };
-        let outcome = self.analysis.run(&source, (&typed, &floors), json)?;
+        let outcome = self.analysis.run(&source, &typed, &floors, json)?;
         let counts = Counts {
             files: source.files.len(),
             policies: policies.ids().count(),

@@ -72,6 +72,15 @@ impl<'s> Analyser<'s> {
 
     /// Puts every question about a set to the solver.
     pub fn analyse(&mut self, policies: &[ParsedPolicy]) -> Report {
+        self.run(policies, true)
+    }
+
+    /// Puts the questions about whole policies alone, and finds no reasons: a small part of the time.
+    pub fn verdicts(&mut self, policies: &[ParsedPolicy]) -> Report {
+        self.run(policies, false)
+    }
+
+    fn run(&mut self, policies: &[ParsedPolicy], in_full: bool) -> Report {
         let mut named = Mentions::default();
         let mentions: Vec<Mentions> = policies.iter().map(|parsed| Mentions::of(&parsed.policy)).collect();
         mentions.iter().for_each(|one| named.add(one));
@@ -90,12 +99,15 @@ impl<'s> Analyser<'s> {
                 ..Report::default()
             },
             idle: BTreeSet::new(),
+            in_full,
             ground: &mut self.ground,
         };
         let all = 0..policies.len();
         all.clone().for_each(|at| analysis.never_applies(at));
         all.clone().for_each(|at| analysis.covered(at));
-        all.for_each(|at| analysis.parts(at));
+        if in_full {
+            all.for_each(|at| analysis.parts(at));
+        }
         analysis.finish()
     }
 }
@@ -109,6 +121,8 @@ pub(crate) struct Analysis<'a, 's> {
     report: Report,
     /// Policies that were found to do nothing, and so cover nothing.
     idle: BTreeSet<usize>,
+    /// Reasons and parts too.
+    in_full: bool,
 }
 
 impl Analysis<'_, '_> {
@@ -177,8 +191,8 @@ impl Analysis<'_, '_> {
                 dead.iter().all(|kind| self.can_apply(at, *kind, Lasting::Contexts) == Answer::Never);
             let (level, most) =
                 if lasting { (Level::Fault, Lasting::Contexts) } else { (Level::Warning, Lasting::Today) };
-            let why = reasons::never(self, at, most);
-            self.found(at, level, FindingKind::NeverApplies, why);
+            let why = if self.in_full { reasons::never(self, at, most) } else { String::new() };
+            self.record(at, level, FindingKind::NeverApplies, why);
             return;
         }
         subject.alive = possible;
@@ -187,7 +201,7 @@ impl Analysis<'_, '_> {
         }
     }
 
-    fn found(&mut self, at: usize, level: Level, kind: FindingKind, why: String) {
+    fn record(&mut self, at: usize, level: Level, kind: FindingKind, why: String) {
         if let Some(subject) = self.subjects.get(at) {
             self.report.findings.push(subject.finding(level, kind, why));
         }
@@ -211,7 +225,7 @@ impl Analysis<'_, '_> {
         if subject.permits() {
             let kind = FindingKind::Covered;
             covers.push(Cover { rivals: others(Effect::Forbid), kind, proven: Level::Fault });
-            if !subject.has_obligations() {
+            if self.in_full && !subject.has_obligations() {
                 let kind = FindingKind::DoesNothing;
                 covers.push(Cover { rivals: others(Effect::Permit), kind, proven: Level::Advice });
             }
@@ -263,13 +277,15 @@ impl Analysis<'_, '_> {
             return false;
         }
         let mut rivals = cover.rivals.clone();
-        reasons::fewest(&mut rivals, |rivals| self.escapes(at, rivals, most) == Answer::Never);
+        if self.in_full {
+            reasons::fewest(&mut rivals, |rivals| self.escapes(at, rivals, most));
+        }
         let ids: Vec<String> = rivals
             .iter()
             .filter_map(|rival| self.subjects.get(*rival))
             .map(|subject| format!("`{}`", subject.parsed.id))
             .collect();
-        self.found(at, level, cover.kind, ids.join(", "));
+        self.record(at, level, cover.kind, ids.join(", "));
         true
     }
 
@@ -278,7 +294,7 @@ impl Analysis<'_, '_> {
         let Some(subject) = self.subjects.get(at) else { return Answer::Undecided };
         let mut worst = Answer::Never;
         for kind in subject.alive.clone() {
-            match self.escapes_in(at, rivals, (kind, most)) {
+            match self.escapes_in(at, rivals, kind, most) {
                 Answer::Possible => return Answer::Possible,
                 Answer::Undecided => worst = Answer::Undecided,
                 Answer::Never => {}
@@ -287,7 +303,7 @@ impl Analysis<'_, '_> {
         worst
     }
 
-    fn escapes_in(&mut self, at: usize, rivals: &[usize], (kind, most): (Kind, Lasting)) -> Answer {
+    fn escapes_in(&mut self, at: usize, rivals: &[usize], kind: Kind, most: Lasting) -> Answer {
         let (Some(subject), Some(terms)) =
             (self.subjects.get(at), self.applying.get(&(at, kind)).cloned().flatten())
         else {
@@ -314,7 +330,7 @@ impl Analysis<'_, '_> {
             return;
         }
         if let Some((kind, why)) = parts::idle(self, at) {
-            self.found(at, Level::Advice, kind, why);
+            self.record(at, Level::Advice, kind, why);
         }
     }
 }

@@ -205,3 +205,35 @@ pub fn quoted(text: &str) -> String {
     out.push('"');
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Mentions, conjuncts, text_of};
+    use cedar_policy::Policy;
+
+    #[test]
+    fn mentions_are_members_names_and_literals() {
+        let text = r#"permit (principal in Group::"g", action, resource)
+            when { resource.spot.unit == "V" && context has session.expires } unless { resource.n > decimal("1.5") };"#;
+        let policy: Policy = text.parse().unwrap();
+        let mentions = Mentions::of(&policy);
+        for key in [
+            "resource.spot",
+            "resource.spot.unit",
+            "context.session.expires",
+            "resource.n",
+            "Group::\"g\"",
+            "\"V\"",
+        ] {
+            assert!(mentions.keys.contains(key), "{key}: {:?}", mentions.keys);
+        }
+        assert!(
+            mentions.groups.contains("g")
+                && mentions.literals.contains(&("decimal".to_owned(), "1.5".to_owned()))
+        );
+        let parts = conjuncts(&policy.to_json().unwrap());
+        let parts: Vec<String> = parts.iter().filter_map(text_of).collect();
+        assert_eq!(parts[0], r#"resource.spot.unit == "V""#);
+        assert_eq!(parts.len(), 3);
+    }
+}

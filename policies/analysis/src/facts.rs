@@ -298,8 +298,9 @@ impl Protocol<'_> {
             all.push(Fact::read(Lasting::Always, "context.scores.ambiguous >= 1"));
         }
         if self.line != MCP && !self.prose {
-            let beside = if own { String::new() } else { format!(" || context.binding == {}", quoted(MCP)) };
-            all.push(Fact::read(Lasting::Contexts, format!("!context.free_text{beside}")));
+            let exception =
+                if own { String::new() } else { format!(" || context.binding == {}", quoted(MCP)) };
+            all.push(Fact::read(Lasting::Contexts, format!("!context.free_text{exception}")));
         }
         all
     }

@@ -24,10 +24,10 @@ pub fn idle(analysis: &mut Analysis<'_, '_>, at: usize) -> Option<(FindingKind, 
     let subject = analysis.subject(at)?;
     let json = subject.policy().to_json().ok()?;
     for part in parts(&json) {
-        if is_never(analysis, at, &json, (&part.before, &part.own)) {
+        if is_never(analysis, at, &json, &part.before, &part.own) {
             return Some((FindingKind::PartNeverTrue, why(analysis, at, &json, &part)));
         }
-        if is_never(analysis, at, &json, (&part.before, &not(&part.own))) {
+        if is_never(analysis, at, &json, &part.before, &not(&part.own)) {
             return Some((FindingKind::PartAlwaysTrue, format!("`{}`", text_of(&part.own)?)));
         }
     }
@@ -39,7 +39,8 @@ fn is_never(
     analysis: &mut Analysis<'_, '_>,
     at: usize,
     scope: &Value,
-    (before, own): (&[Value], &Value),
+    before: &[Value],
+    own: &Value,
 ) -> bool {
     let Some(subject) = analysis.subject(at) else { return false };
     let (kinds, mentions) = (subject.kinds.clone(), subject.mentions.clone());
@@ -61,7 +62,7 @@ fn why(analysis: &mut Analysis<'_, '_>, at: usize, scope: &Value, part: &Part) -
     let Some(kind) = kind else { return String::new() };
     let facts = analysis.facts(&mentions, kind, Lasting::Always);
     let conditions = part.before.iter().chain([&part.own]).cloned().collect();
-    reasons::core(analysis, scope, (conditions, facts), kind)
+    reasons::core(analysis, scope, conditions, facts, kind)
 }
 
 /// The parts of all conditions, outer ones first. A literal is meant, and the conjuncts of a `when` were looked at with the whole policy.

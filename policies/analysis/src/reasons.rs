@@ -13,8 +13,9 @@ const MAX_PARTS: usize = 40;
 /// The longest text of a fact or of a part that is shown whole.
 const MAX_SHOWN: usize = 160;
 
-/// Leaves out each thing without which the proof holds. A list that is too long stays as it is.
-pub fn fewest<T: Clone>(things: &mut Vec<T>, mut holds: impl FnMut(&[T]) -> bool) {
+/// Leaves out each thing without which the answer stays [`Answer::Never`]. A list that is too long stays as it is, and so does the rest of
+/// one at the first query that takes too long.
+pub fn fewest<T: Clone>(things: &mut Vec<T>, mut ask: impl FnMut(&[T]) -> Answer) {
     if things.len() > MAX_PARTS {
         return;
     }
@@ -22,10 +23,10 @@ pub fn fewest<T: Clone>(things: &mut Vec<T>, mut holds: impl FnMut(&[T]) -> bool
     while at < things.len() {
         let mut fewer = things.clone();
         fewer.remove(at);
-        if holds(&fewer) {
-            *things = fewer;
-        } else {
-            at += 1;
+        match ask(&fewer) {
+            Answer::Never => *things = fewer,
+            Answer::Possible => at += 1,
+            Answer::Undecided => return,
         }
     }
 }
@@ -42,7 +43,7 @@ pub fn never(analysis: &mut Analysis<'_, '_>, at: usize, most: Lasting) -> Strin
     let mut types: Vec<String> = kinds.iter().map(|kind| analysis.ground.names(*kind).0).collect();
     types.sort();
     types.dedup();
-    let why = core(analysis, &json, (conjuncts(&json), facts), kind);
+    let why = core(analysis, &json, conjuncts(&json), facts, kind);
     match types.as_slice() {
         [_] => why,
         _ => format!(
@@ -57,17 +58,19 @@ pub fn never(analysis: &mut Analysis<'_, '_>, at: usize, most: Lasting) -> Strin
 pub fn core(
     analysis: &mut Analysis<'_, '_>,
     scope: &Value,
-    (mut parts, facts): (Vec<Value>, Vec<Fact>),
+    mut parts: Vec<Value>,
+    facts: Vec<Fact>,
     kind: Kind,
 ) -> String {
     let (theorems, mut facts): (Vec<Fact>, Vec<Fact>) = facts.into_iter().partition(|fact| fact.theorem);
     let mut never = |parts: &[Value], facts: &[Fact]| {
         let compiled = permit_when(scope, parts).and_then(|policy| analysis.ground.compile(&policy, kind));
-        compiled.is_some_and(|compiled| {
+        // without what guards a member, a part may have no type
+        compiled.map_or(Answer::Possible, |compiled| {
             let mut terms = applies(&compiled);
             terms.extend(analysis.ground.facts(&theorems, kind));
             terms.extend(analysis.ground.facts(facts, kind));
-            analysis.ground.ask(terms, kind) == Answer::Never
+            analysis.ground.ask(terms, kind)
         })
     };
     fewest(&mut parts, |fewer| never(fewer, &facts));

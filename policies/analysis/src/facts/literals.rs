@@ -147,3 +147,20 @@ fn ten_thousandths(text: &str) -> Option<i64> {
     let number = whole.parse::<i64>().ok()?.checked_mul(UNIT)?;
     if whole.starts_with('-') { number.checked_sub(fraction) } else { number.checked_add(fraction) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{fits, is_network, ten_thousandths};
+    use semgate_contexts::schema::compile_plain;
+    use serde_json::json;
+
+    #[test]
+    fn literals_are_held_against_what_cedar_cannot_express() {
+        assert!(is_network("10.0.0.0/8") && is_network("::/64"));
+        assert!(!is_network("10.0.0.1/32") && !is_network("10.0.0.1") && !is_network("::1/128"));
+        assert_eq!(ten_thousandths("1.5"), Some(15_000));
+        assert_eq!(ten_thousandths("-0.25"), Some(-2_500));
+        let pattern = compile_plain(&json!({"pattern": "^DE[0-9]+$"})).unwrap();
+        assert!(fits(&pattern, "DE1") && !fits(&pattern, "de1"));
+    }
+}

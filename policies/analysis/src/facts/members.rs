@@ -64,12 +64,12 @@ fn gather<'v>(document: &'v Value, schema: &'v Value, hops: usize, all: &mut Vec
 
 /// The facts about the members of a shape, and the checks of literals that Cedar cannot express.
 pub fn of(document: &Value, shape: &Shape, type_name: &str, schema: &Value) -> (Vec<Fact>, Checks) {
-    let mut found = Found { facts: Vec::new(), checks: Checks::default() };
+    let mut collected = Collected { facts: Vec::new(), checks: Checks::default() };
     if let Some(visible) = attributes_of(schema, type_name) {
         let here = Schemas::of(document, [shape.schema()]);
-        found.record(&Member::top(), &here, shape.fields(), visible);
+        collected.record(&Member::top(), &here, shape.fields(), visible);
     }
-    (found.facts, found.checks)
+    (collected.facts, collected.checks)
 }
 
 /// The attributes of an entity type in a Cedar schema.
@@ -126,12 +126,12 @@ fn keys(key: &str) -> Vec<String> {
     (2..=names.len()).filter_map(|count| names.get(..count).map(|names| names.join("."))).collect()
 }
 
-struct Found {
+struct Collected {
     facts: Vec<Fact>,
     checks: Checks,
 }
 
-impl Found {
+impl Collected {
     fn say(&mut self, member: &Member, condition: &str) {
         self.facts.push(member.fact(condition));
     }
@@ -284,4 +284,32 @@ pub fn decimal(number: &Value) -> Option<String> {
         return None;
     }
     Some(format!("{whole}.{}", if places.is_empty() { "0" } else { places }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Member, decimal};
+    use serde_json::json;
+
+    #[test]
+    fn a_fact_counts_where_its_member_is_there() {
+        let top = Member::top();
+        let mut member = top.below("in").below("a b");
+        member.guards.push(top.has("in"));
+        let fact = member.fact("{} > 1");
+        assert_eq!(fact.text, "(if resource has \"in\" then (resource[\"in\"][\"a b\"] > 1) else true)");
+        assert_eq!(fact.about.into_iter().collect::<Vec<_>>(), ["resource.in", "resource.in.a b"]);
+    }
+
+    #[test]
+    fn a_bound_is_written_as_a_decimal_of_cedar_or_not_at_all() {
+        for (number, text) in [
+            (json!(1), Some("1.0")),
+            (json!(-2.5), Some("-2.5")),
+            (json!(0.00001), None),
+            (json!(1e300), None),
+        ] {
+            assert_eq!(decimal(&number).as_deref(), text, "{number}");
+        }
+    }
 }
