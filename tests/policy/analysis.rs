@@ -53,7 +53,7 @@ fn outcome(case: &Value, analyser: &mut Analyser<'_>) -> (BTreeSet<String>, bool
 /// The outcomes of all cases, in their order. Those with floors come after the others, since what is known is compiled once for all.
 fn outcomes(program: &Path) -> Vec<(BTreeSet<String>, bool)> {
     let began = Instant::now();
-    let limits = SolverLimits { query: Duration::from_secs(5), total: Duration::MAX };
+    let limits = SolverLimits { query: Duration::from_secs(10), total: Duration::MAX };
     let mut solver = Solver::open(program, limits, Box::new(move || began.elapsed())).unwrap();
     let (contexts, cases) = (contexts(), cases());
     let types = ContextTypes::of(&contexts, &[]);
