@@ -242,7 +242,9 @@ impl Process {
         let mut command = Command::new(program);
         match dialect {
             Dialect::Z3 { .. } => command.args(["-in", "-smt2"]).arg(format!("-t:{limit}")),
-            Dialect::Cvc5 => command.args(["--lang", "smt"]).arg(format!("--tlimit-per={limit}")),
+            Dialect::Cvc5 => {
+                command.args(["--lang", "smt", "--strings-exp"]).arg(format!("--tlimit-per={limit}"))
+            }
         };
         Self::spawn(&mut command)
     }
@@ -291,6 +293,8 @@ impl Process {
             "sat" => Answer::Possible,
             "unsat" => Answer::Never,
             "unknown" | "timeout" => return Reply::Silence,
+            // a term that this version does not take
+            error if error.starts_with("(error ") => return Reply::Silence,
             _ => return Reply::Nonsense,
         };
         match self.lines.recv_timeout(GRACE) {
