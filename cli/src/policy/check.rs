@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use semgate_contexts::Context;
+use semgate_contexts::{Context, ContextUrn};
 use semgate_gateway::{Config, Remembered};
 use semgate_policies::{Floors, Policies, PolicyLimits, PolicySource};
 use serde_json::json;
@@ -56,7 +56,7 @@ impl Check {
                 .hint("name a line as in `payment=v2.0`, and the file of its context with `--context`"));
         }
         let typed: Vec<Arc<Context>> = {
-            let left_out = |urn| policies.left_out().iter().any(|left| left.urn == *urn);
+            let left_out = |urn: &ContextUrn| policies.left_out().iter().any(|left| left.urn == *urn);
             contexts.iter().filter(|context| !left_out(context.urn())).map(Arc::clone).collect()
         };
         let outcome = self.analysis.run(&source, &typed, &floors, json)?;
