@@ -1,5 +1,6 @@
 //! `semgate policy …`: checks policies before they go live, and explains decisions. For operators; no caller sees any of it.
 
+mod analysis;
 mod audit;
 mod bundle;
 mod case;

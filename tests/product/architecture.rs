@@ -10,6 +10,7 @@ const HOUSE: &[(&str, u8, &[&str])] = &[
     ("semgate-certs", 1, &["semgate-contexts"]),
     ("semgate-policies", 1, &["semgate-contexts"]),
     ("semgate-message", 1, &["semgate-contexts"]),
+    ("semgate-policy-analysis", 2, &["semgate-contexts", "semgate-policies"]),
     ("semgate-statement", 2, &["semgate-contexts", "semgate-certs"]),
     (
         "semgate-negotiation",
@@ -49,6 +50,7 @@ const HOUSE: &[(&str, u8, &[&str])] = &[
             "semgate-contexts",
             "semgate-certs",
             "semgate-policies",
+            "semgate-policy-analysis",
             "semgate-message",
             "semgate-statement",
             "semgate-negotiation",

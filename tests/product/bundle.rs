@@ -60,9 +60,14 @@ impl Signers {
 
     /// Signs a directory, and puts the bundle where a gateway looks for it.
     fn bundle(&self, directory: &Path, version: u64, by: &str, out: &Path) {
+        self.bundle_with(directory, version, (by, out), &[]);
+    }
+
+    /// The same with more words.
+    fn bundle_with(&self, directory: &Path, version: u64, (by, out): (&str, &Path), more: &[&str]) {
         let (key, cert) = (self.at(&format!("{by}.key")), self.at(&format!("{by}.pem")));
         let (version, directory) = (version.to_string(), directory.to_str().unwrap());
-        good(&[
+        let words = [
             "policy",
             "bundle",
             directory,
@@ -74,7 +79,8 @@ impl Signers {
             &version,
             "-o",
             out.to_str().unwrap(),
-        ]);
+        ];
+        good(&[&words, more].concat());
     }
 }
 
@@ -202,6 +208,43 @@ fn only_what_an_allowed_signer_vouched_for_is_ever_live() {
             );
         }
     }
+}
+
+#[test]
+fn a_gateway_that_demands_analysed_policies_refuses_a_bundle_that_does_not_say_so() {
+    let up = Up::start();
+    let behind = Scripted::saying(REPLY.to_owned());
+    let signers = Signers::new(&up.dir.join("signers"));
+    let a = revision(&up, "a", &[("a.cedar", permit("a", "current_decision")), replies()]);
+    let b = revision(&up, "b", &[("a.cedar", permit("b", "local_observation")), replies()]);
+    let (file, next) = (up.dir.join("policies.bundle"), up.dir.join("next.bundle"));
+    let analysed = ["--analyse", "--solver", python::z3().to_str().unwrap()];
+    signers.bundle_with(&a, 5, ("signer", &file), &analysed);
+    let config = format!("{}require_analysed = true\n", demanded(&up));
+    let gateway = Gateway::before(&up, behind.address, &config);
+    assert_eq!(shown_live(&gateway), [digest_of(&a)]);
+
+    signers.bundle(&b, 6, "signer", &next);
+    std::fs::rename(&next, &file).unwrap();
+    wait_for("the refusal", || {
+        let told = status(&gateway)["policies"].clone();
+        let why = "refused (`not_analysed`): its policies were not analysed, and `require_analysed` is set";
+        (told["current"] == false && told["faults"].to_string().contains(why)).then_some(())
+    });
+    assert_eq!(shown_live(&gateway), [digest_of(&a)]);
+    signers.bundle_with(&b, 7, ("signer", &next), &analysed);
+    std::fs::rename(&next, &file).unwrap();
+    wait_for("the analysed one", || (shown_live(&gateway) == [digest_of(&b)]).then_some(()));
+
+    // nothing is signed in which a policy does nothing
+    let idle = "permit (principal, action, resource is payment::transfer)\n\
+                when { context.scores.concepts + context.scores.ambiguous < 1 };\n";
+    let c = revision(&up, "c", &[("c.cedar", idle.to_owned()), replies()]);
+    let (key, cert) = (signers.at("signer.key"), signers.at("signer.pem"));
+    let words = ["policy", "bundle", c.to_str().unwrap(), "--key", &key, "--cert", &cert, "-o"];
+    let output = semgate(&[&words[..], &[next.to_str().unwrap()], &analysed].concat());
+    assert!(!output.status.success() && !next.exists());
+    assert!(String::from_utf8_lossy(&output.stdout).contains("policy `c.cedar#1` never applies"));
 }
 
 #[test]

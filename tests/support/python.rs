@@ -83,6 +83,16 @@ pub fn with_tuf() -> &'static Path {
     READY.get_or_init(|| environment("requirements-tuf.txt", "interop-python-tuf"))
 }
 
+/// The solver z3 of `tests/interop/requirements-solver.txt`.
+///
+/// # Panics
+/// As [`interpreter`].
+#[allow(dead_code)]
+pub fn z3() -> &'static Path {
+    static READY: OnceLock<PathBuf> = OnceLock::new();
+    READY.get_or_init(|| environment("requirements-solver.txt", "interop-python-solver").with_file_name("z3"))
+}
+
 /// The interpreter of `target/<name>`, an environment with exactly the packages of `tests/interop/<requirements>`.
 ///
 /// # Panics

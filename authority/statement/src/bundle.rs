@@ -32,6 +32,8 @@ pub struct Bundle {
     pub digest: Digest,
     /// Name and text of each file, sorted by name.
     pub files: Vec<(String, Vec<u8>)>,
+    /// Name and version of the solver that analysed the set without a fault, such as `z3 5.4.1`; none where nobody analysed it.
+    pub analysed: Option<String>,
 }
 
 /// The rules of a verifier. All of it is configured or remembered; nothing comes from the bundle.
@@ -47,6 +49,8 @@ pub struct BundleRules<'r> {
     pub max_bytes: usize,
     /// The most files.
     pub max_files: usize,
+    /// Refuse a bundle whose set was not analysed.
+    pub require_analysed: bool,
 }
 
 /// A verified bundle and its signer.
@@ -94,6 +98,8 @@ pub enum BundleFault {
     VersionReused(u64),
     /// The bundle is dated in the future.
     Ahead,
+    /// Its set was not analysed, and a verifier demands that.
+    NotAnalysed,
 }
 
 impl BundleFault {
@@ -116,6 +122,7 @@ impl BundleFault {
             Self::VersionOld { .. } => "version_old",
             Self::VersionReused(_) => "version_reused",
             Self::Ahead => "ahead",
+            Self::NotAnalysed => "not_analysed",
         }
     }
 
@@ -148,6 +155,7 @@ impl BundleFault {
             Self::Ahead => {
                 "the clock of the machine that signed it, or of this one, is wrong: set it, and sign it anew"
             }
+            Self::NotAnalysed => "sign it anew where a solver is: `semgate policy bundle --analyse`",
             Self::Jws(_) | Self::Format(_) | Self::Name | Self::Duplicate(_) | Self::Order => {
                 "it is no whole file of `semgate policy bundle`: copy it anew, or sign the directory again"
             }
@@ -175,6 +183,7 @@ impl fmt::Display for BundleFault {
                 write!(f, "version {version} was live before with another content")
             }
             Self::Ahead => f.write_str("it was made in the future"),
+            Self::NotAnalysed => f.write_str("its policies were not analysed, and `require_analysed` is set"),
         }
     }
 }
@@ -197,6 +206,11 @@ impl From<FormatFault> for BundleFault {
 fn is_name(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     (1..=MAX_NAME).contains(&name.len()) && !name.starts_with('.') && name.bytes().all(plain)
+}
+
+/// The name of a solver: 1 to 64 printable ASCII characters.
+fn is_solver(text: &str) -> bool {
+    (1..=64).contains(&text.len()) && text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
 }
 
 fn hash(bytes: &[u8]) -> String {
@@ -226,9 +240,15 @@ pub fn sign(
     if !bundle.files.is_sorted_by(|(a, _), (b, _)| a < b) {
         return Err(unfit("files"));
     }
-    let payload = serde_json::json!({
+    let mut payload = serde_json::json!({
         "digest": bundle.digest.to_string(), "files": files, "issued_at": bundle.issued_at, "version": bundle.version,
     });
+    if let (Some(solver), Some(members)) = (&bundle.analysed, payload.as_object_mut()) {
+        if !is_solver(solver) {
+            return Err(unfit("analysed"));
+        }
+        members.insert("analysed".to_owned(), solver.as_str().into());
+    }
     General::sign(&write(&payload)?, TYP, identity, random)
 }
 
@@ -248,6 +268,9 @@ pub fn verify(bytes: &[u8], rules: &BundleRules<'_>, at: u64) -> Result<Verified
     if bundle.issued_at > at.saturating_add(MAX_AHEAD) {
         return Err(BundleFault::Ahead);
     }
+    if rules.require_analysed && bundle.analysed.is_none() {
+        return Err(BundleFault::NotAnalysed);
+    }
     match rules.newest {
         Some((newest, _)) if bundle.version < newest => {
             Err(BundleFault::VersionOld { version: bundle.version, newest })
@@ -263,7 +286,7 @@ pub fn verify(bytes: &[u8], rules: &BundleRules<'_>, at: u64) -> Result<Verified
 fn read(payload: &[u8], max_files: usize) -> Result<Bundle, BundleFault> {
     let json =
         json::read(payload, &limits(payload.len())).map_err(|fault: Fault| FormatFault::from(fault))?;
-    let members = Members::closed(&json, &["digest", "files", "issued_at", "version"], &[])?;
+    let members = Members::closed(&json, &["digest", "files", "issued_at", "version"], &["analysed"])?;
     let listed = members.list("files")?;
     if listed.len() > max_files {
         return Err(BundleFault::TooManyFiles);
@@ -282,6 +305,10 @@ fn read(payload: &[u8], max_files: usize) -> Result<Bundle, BundleFault> {
         issued_at: members.integer("issued_at")?,
         digest: members.parsed("digest", |text| Digest::parse(text).ok())?,
         files,
+        analysed: match members.get("analysed") {
+            Ok(_) => Some(members.parsed("analysed", |text| is_solver(text).then(|| text.to_owned()))?),
+            Err(_) => None,
+        },
     })
 }
 

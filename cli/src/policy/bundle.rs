@@ -9,6 +9,7 @@ use semgate_statement::SigningIdentity;
 use semgate_statement::bundle::{self, BundleRules};
 use serde_json::json;
 
+use super::analysis::{Analysis, Outcome};
 use super::inputs::{self, Contexts};
 use crate::fault::{Doing, Fault};
 use crate::system::{now, read_bytes, read_chain, read_key, read_roots, replace, ring_random};
@@ -48,6 +49,8 @@ pub struct Bundle {
     check: bool,
     #[command(flatten)]
     contexts: Contexts,
+    #[command(flatten)]
+    analysis: Analysis,
 }
 
 impl Bundle {
@@ -77,33 +80,41 @@ impl Bundle {
             (given(&self.key, "--key")?, given(&self.cert, "--cert")?, given(&self.out, "--out")?);
         let random = ring_random();
         let source = inputs::source(directory)?;
-        self.is_a_set(&source, json)?;
+        let outcome = self.is_a_set(&source, json)?;
+        let analysed = outcome.solver();
         let digest = source.digest();
         let files = source.contents();
         let (chain, key) = (read_chain(&cert)?, read_key(&key)?);
         let version = self.set_version.unwrap_or_else(now);
-        let bundle = bundle::Bundle { version, issued_at: now(), digest, files };
+        let bundle = bundle::Bundle { version, issued_at: now(), digest, files, analysed: analysed.clone() };
         let identity = SigningIdentity::new(key, chain);
         let bytes = bundle::sign(&bundle, &identity, &random)
             .map_err(|why| Fault::new(why).hint("file names are letters, digits, `.`, `_` and `-`"))?;
         replace(&out, &bytes)?;
         if json {
-            out!("{}", json!({"bundle": out, "version": version, "digest": digest.to_string()}));
+            let said = json!({
+                "bundle": out, "version": version, "digest": digest.to_string(), "analysed": analysed,
+                "analysis": outcome.to_json(),
+            });
+            out!("{said}");
         } else {
+            outcome.lines().into_iter().for_each(|line| tell!("{line}"));
             out!("{}: version {version}, {digest}", out.display());
         }
         Ok(0)
     }
 
-    /// Refuses a set that no gateway would load.
-    fn is_a_set(&self, source: &PolicySource, json: bool) -> Result<(), Fault> {
+    /// Refuses a set that no gateway would load, or that a solver finds a fault in.
+    fn is_a_set(&self, source: &PolicySource, json: bool) -> Result<Outcome, Fault> {
         Policies::parse(source, &PolicyLimits::default())
             .map_err(|faults| inputs::rejected(&faults, source, json))?;
-        if self.check || self.contexts.given() {
-            let contexts = self.contexts.read()?;
-            inputs::load(source, &contexts, &self.contexts.floors(), json)?;
+        if self.check || self.contexts.given() || self.analysis.demanded() {
+            let (mut contexts, floors) = (self.contexts.read()?, self.contexts.floors());
+            let policies = inputs::load(source, &contexts, &floors, json)?;
+            contexts.retain(|context| !policies.left_out().iter().any(|left| left.urn == *context.urn()));
+            return self.analysis.run(source, &contexts, &floors, json);
         }
-        Ok(())
+        Ok(Outcome::NotAnalysed("only beside contexts: `--check`, `--context` or `--analyse`".to_owned()))
     }
 
     fn verify(&self, file: &Path, json: bool) -> Result<u8, Fault> {
@@ -126,6 +137,7 @@ impl Bundle {
             newest: None,
             max_bytes: MAX_BYTES,
             max_files: limits.max_files.saturating_add(2),
+            require_analysed: false,
         };
         let bytes = read_bytes(file)?;
         let signed = bundle::verify(&bytes, &rules, now()).map_err(|why| {
@@ -145,10 +157,12 @@ impl Bundle {
             let report = json!({
                 "version": version, "digest": claimed.to_string(), "signer": signer, "files": names,
                 "issued_at": signed.bundle.issued_at, "not_after": signed.not_after,
+                "analysed": signed.bundle.analysed,
             });
             out!("{report}");
         } else {
-            out!("good: version {version}, {claimed}, signed by {signer}");
+            let analysed = signed.bundle.analysed.map(|solver| format!(", analysed by {solver}"));
+            out!("good: version {version}, {claimed}, signed by {signer}{}", analysed.unwrap_or_default());
             for name in names {
                 out!("  {name}");
             }

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use semgate_contexts::Context;
+use semgate_contexts::{Context, ContextUrn};
 use semgate_gateway::{Config, Remembered};
 use semgate_policies::{Floors, Policies, PolicySource};
 use serde_json::json;
 
+use super::analysis::{Analysis, Outcome};
 use super::inputs::{self, Contexts};
 use crate::fault::{Doing, Fault};
 
@@ -27,6 +28,8 @@ pub struct CheckPolicies {
     /// Print the Cedar schema of the contexts
     #[arg(long)]
     schema: bool,
+    #[command(flatten)]
+    analysis: Analysis,
 }
 
 impl CheckPolicies {
@@ -42,7 +45,7 @@ impl CheckPolicies {
         }
         let source = inputs::source(&self.policies)?;
         let CheckInputs { floors, own, unjudged } = self.inputs(&contexts)?;
-        // the load check of a gateway; the analysis of a set that loads belongs behind it
+        // the load check of a gateway
         let policies = inputs::load(&source, &contexts, &floors, json)?;
         if !policies.warnings().is_empty() {
             return Err(inputs::warned(policies.warnings(), &source, json));
@@ -51,11 +54,17 @@ impl CheckPolicies {
             return Err(Fault::new(format_args!("`--floor`: {why}"))
                 .hint("name a line as in `payment=v2.0`, and the file of its context with `--context`"));
         }
+        let typed: Vec<Arc<Context>> = {
+            let left_out = |urn: &ContextUrn| policies.left_out().iter().any(|left| left.urn == *urn);
+            contexts.iter().filter(|context| !left_out(context.urn())).map(Arc::clone).collect()
+        };
+        let outcome = self.analysis.run(&source, &typed, &floors, json)?;
         let counts = Counts {
             files: source.files.len(),
             policies: policies.ids().count(),
             contexts: contexts.len(),
             warnings: PolicySource::strays(&self.policies).into_iter().chain(unjudged).collect(),
+            outcome,
         };
         report(&self.policies, &policies, &counts, (json, self.schema))
     }
@@ -125,6 +134,8 @@ struct Counts {
     contexts: usize,
     /// Policies and entries without effect.
     warnings: Vec<String>,
+    /// What a solver found.
+    outcome: Outcome,
 }
 
 /// Says what would be live. A context that the set leaves out is refused in every message, so the check does not call it good.
@@ -148,6 +159,7 @@ fn report(
         let report = json!({
             "policies": dir, "digest": digest, "left_out": left_out, "files": counts.files,
             "count": counts.policies, "contexts": counts.contexts, "warnings": counts.warnings,
+            "analysis": counts.outcome.to_json(),
         });
         say(report.to_string());
     } else {
@@ -162,6 +174,7 @@ fn report(
                 "{}: good, {digest}: {policies} policies in {files} file(s), beside {contexts} context(s)",
                 dir.display()
             ));
+            counts.outcome.lines().into_iter().for_each(say);
         }
         return Ok(0);
     }

@@ -177,6 +177,8 @@ pub struct BundleConfig {
     pub roots: PathBuf,
     /// SPIFFE ids of the accepted signers.
     pub signers: Vec<String>,
+    /// Refuse a bundle that does not say that its policies were analysed.
+    pub require_analysed: bool,
 }
 
 /// Source of the policies.

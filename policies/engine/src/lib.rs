@@ -9,6 +9,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod agents;
+mod analysis_input;
 mod annotations;
 mod ask;
 mod budgets;
@@ -56,6 +57,7 @@ mod suggest;
 mod type_conflicts;
 
 pub use agents::AgentEntry;
+pub use analysis_input::{ContextTypes, ParsedPolicy, parse_set};
 pub use annotations::Obligation;
 pub use budgets::{Budget, Budgets, Spoken};
 pub use circumstances::{Circumstances, Scores, Session};

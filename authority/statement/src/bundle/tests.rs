@@ -24,6 +24,7 @@ fn bundle(version: u64) -> Bundle {
         issued_at: START,
         digest: Digest::of(&version.to_be_bytes()),
         files: vec![file("a.cedar", "permit (principal, action, resource);"), file("entities.json", "{}")],
+        analysed: None,
     }
 }
 
@@ -31,12 +32,13 @@ struct Stage {
     keys: Keys,
     signers: Vec<SpiffeId>,
     newest: Option<(u64, Digest)>,
+    require_analysed: bool,
 }
 
 impl Stage {
     fn new() -> Self {
         let signers = vec![SpiffeId::parse(SIGNER).unwrap()];
-        Self { keys: Keys::new(START - 3600), signers, newest: None }
+        Self { keys: Keys::new(START - 3600), signers, newest: None, require_analysed: false }
     }
 
     fn verify(&self, bytes: &[u8], at: u64) -> Result<VerifiedBundle, BundleFault> {
@@ -46,6 +48,7 @@ impl Stage {
             newest: self.newest,
             max_bytes: 100_000,
             max_files: 10,
+            require_analysed: self.require_analysed,
         };
         verify(bytes, &rules, at)
     }
@@ -232,4 +235,28 @@ fn what_could_not_be_read_is_not_signed() {
     assert!(with(vec![("x.cedar", vec![0xff])]).is_err());
     assert!(with(vec![("b.cedar", vec![]), ("a.cedar", vec![])]).is_err());
     assert!(with(vec![("a.cedar", vec![]), ("a.cedar", vec![])]).is_err());
+}
+
+#[test]
+fn a_verifier_that_demands_an_analysed_set_refuses_a_bundle_that_does_not_say_so() {
+    let mut stage = Stage::new();
+    let signed = |stage: &Stage, bundle: &Bundle| {
+        sign(bundle, &signer(&stage.keys, SIGNER), &stage.keys.random).unwrap()
+    };
+    let plain = signed(&stage, &bundle(7));
+    let analysed = signed(&stage, &Bundle { analysed: Some("z3 5.4.1".to_owned()), ..bundle(7) });
+    assert_eq!(stage.verify(&plain, START).unwrap().bundle.analysed, None);
+    stage.require_analysed = true;
+    assert_eq!(stage.refused(&plain), "not_analysed");
+    assert_eq!(stage.verify(&analysed, START).unwrap().bundle.analysed.as_deref(), Some("z3 5.4.1"));
+    for wrong in [
+        serde_json::json!(true),
+        serde_json::json!(""),
+        serde_json::json!("z3\n"),
+        serde_json::json!("z".repeat(65)),
+    ] {
+        let mut payload = manifest(serde_json::json!([]));
+        payload["analysed"] = wrong;
+        assert_eq!(stage.refused(&stage.vouched(&payload)), "format");
+    }
 }

@@ -71,6 +71,7 @@ pub(super) struct FileBundle {
     pub file: PathBuf,
     pub roots: PathBuf,
     pub signers: Vec<String>,
+    pub require_analysed: Option<bool>,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
@@ -219,6 +220,7 @@ impl File {
                     file: bundle.file.clone(),
                     roots: bundle.roots.clone(),
                     signers: bundle.signers.clone(),
+                    require_analysed: Some(bundle.require_analysed),
                 }),
             },
             audit: config.audit.path.clone(),

@@ -391,6 +391,7 @@ fn policies(file: &File, base: &Path) -> Result<PolicyPlace, ConfigFault> {
         file: base.join(&bundle.file),
         roots: base.join(&bundle.roots),
         signers: bundle.signers.clone(),
+        require_analysed: bundle.require_analysed.unwrap_or(false),
     }))
 }
 

@@ -548,10 +548,10 @@ async fn an_extended_card_names_the_gateways_address_and_not_the_agents() {
     let answer = ask(&mut client, call("GetExtendedAgentCard", framed(b""))).await;
     assert_eq!((answer.status(), answer.text()), (0, ""));
     let shown = said("AgentCard", &answer.messages[0]);
-    assert_eq!(shown["name"], "Restating agent");
+    assert_eq!(shown["name"], "wholesaler-1", "prose passes only with `card_texts`");
     assert!(!shown.to_string().contains("10.0.0.1"), "{shown}");
     assert_eq!(shown["supportedInterfaces"][0]["protocolBinding"], "GRPC");
-    assert_eq!(shown["skills"][0]["tags"], json!(["decision"]));
+    assert_eq!(shown["skills"][0]["id"], "restate");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

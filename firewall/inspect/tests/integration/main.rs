@@ -14,9 +14,7 @@ mod paths;
 mod references;
 mod refusals_page;
 mod removal;
-mod shown;
 #[path = "../common/stage.rs"]
 mod stage;
 mod threads;
 mod together;
-mod ways;

@@ -39,6 +39,7 @@ pub(super) struct BundlePlace {
     roots: semgate_certs::Roots,
     signers: Vec<SpiffeId>,
     max_bytes: usize,
+    require_analysed: bool,
     memory: PathBuf,
 }
 
@@ -140,6 +141,7 @@ impl BundlePlace {
             roots: materials::roots(&demanded.roots, config)?,
             signers: demanded.signers.iter().map(signer).collect::<Result<_, _>>()?,
             max_bytes: config.limits.policy_bundle_bytes,
+            require_analysed: demanded.require_analysed,
             memory: config.state.join(NEWEST),
         })
     }
@@ -154,6 +156,7 @@ impl BundlePlace {
             max_bytes: self.max_bytes,
             // `entities.json` and `limits.json` count too
             max_files: limits.max_files.saturating_add(2),
+            require_analysed: self.require_analysed,
         };
         let signed = bundle::verify(&bytes, &rules, unix_now()).map_err(|why| refused(&why))?;
         let (claimed, version) = (signed.bundle.digest, signed.bundle.version);
