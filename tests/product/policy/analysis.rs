@@ -153,7 +153,7 @@ fn with_a_solver_a_policy_that_never_applies_is_named_with_its_place_and_the_rea
     let (set, z3) = (idle_set(), python::z3());
     let (status, shown, errors) = policy_with(z3.parent().unwrap(), &["check", word(set.path())]);
     assert_eq!(status, 1, "{shown}{errors}");
-    let reason = "p.cedar:5: policy `p.cedar#idle` never applies (`context.scores.concepts + context.scores.ambiguous < 1`, \
+    let reason = "p.cedar:5: policy `p.cedar#idle` never applies (`(context.scores.concepts + context.scores.ambiguous) < 1`, \
                   beside `context.scores.concepts >= 1` and `context.scores.ambiguous >= 0`";
     assert!(shown.lines().any(|line| line.starts_with(reason)), "{shown}");
     assert!(!shown.contains("p.cedar#good` never"), "{shown}");
