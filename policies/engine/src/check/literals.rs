@@ -52,7 +52,7 @@ enum Rule {
     /// All texts that the member can be.
     Listed(Arc<BTreeSet<String>>),
     /// The schemas that the member must fit, with a document to try values by. It is absent for schemas that do not stand alone.
-    Schemas { schemas: Vec<Value>, document: OnceLock<Option<Context>> },
+    Schemas { schemas: Vec<Value>, document: OnceLock<Option<Box<Context>>> },
 }
 
 /// The rules of all versions, each with whether its version is at or above the floor.
@@ -186,7 +186,8 @@ impl Rule {
                 let Ok(Json::Object(object)) = json::read(bytes.as_bytes(), &json::Limits::default()) else {
                     return true;
                 };
-                let document = document.get_or_init(|| document_of(schemas, compared.of_type)).as_ref();
+                let document =
+                    document.get_or_init(|| document_of(schemas, compared.of_type).map(Box::new)).as_ref();
                 let shape = document.and_then(|context| context.shapes().next());
                 shape.is_none_or(|shape| shape.conform(&object, None).is_ok())
             }
