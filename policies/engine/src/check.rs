@@ -77,7 +77,8 @@ impl<'a> Texts<'a> {
         for error in result.validation_errors() {
             failed = true;
             let why = message(error);
-            let suggested = || help(error).filter(|help| is_near(&why, help));
+            let suggested =
+                || help(error).map(|help| help.replace(&prefix, "")).filter(|help| is_near(&why, help));
             let hint = suggestion(error, &why, catalogue).or_else(suggested);
             add(offset(error), why, hint);
         }

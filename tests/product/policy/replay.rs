@@ -348,7 +348,7 @@ fn a_call_of_a_tool_over_mcp_is_explained_by_the_context_that_its_route_pins() {
     let (status, shown, _) =
         explain(1000, &["--pinned", "acme.tools:v1.0", "--binding-version", "2025-11-25"]);
     assert!(status == 0 && shown.starts_with("policy_denied") && shown.contains("came near"), "{shown}");
-    assert!(shown.contains("`resource.a` would have to be"), "{shown}");
+    assert!(shown.contains("resource.a") && shown.contains(": false"), "{shown}");
     // without it the call names no context
     let (_, shown, errors) = explain(1, &[]);
     assert!(shown.starts_with("context_missing"), "{shown}{errors}");
@@ -442,7 +442,7 @@ fn attack_a_message_too_large_to_be_kept_blocks_no_gate_and_who_is_disabled_is_n
 }
 
 #[test]
-fn a_set_that_is_live_with_warnings_is_explained_with_them() {
+fn a_set_with_a_forbid_that_covers_a_permit_is_explained_and_one_that_does_not_parse_is_not() {
     let up = Up::start();
     let keep = "[audit_values]\n\"payment::transfer.amount\" = \"values\"\n";
     let behind = Scripted::answering(b"HTTP/1.1 204 No Content\r\n\r\n".to_vec());
@@ -473,16 +473,7 @@ fn a_set_that_is_live_with_warnings_is_explained_with_them() {
         let (status, shown, errors) = policy(words);
         assert_eq!(status, 0, "{shown}{errors}");
         assert!(shown.contains(shows), "{shown}");
-        let told = "warning: lines.cedar:26:1: policy `lines.cedar#transfers`: it permits nothing: `stop.cedar#stop` forbids all of it without a condition";
-        assert!(errors.lines().any(|line| line == told), "{errors}");
     }
-    // a candidate that decided nothing there is judged as a new one
-    let candidate = copied();
-    std::fs::write(candidate.path().join("stop.cedar"), format!("{stop}// another")).unwrap();
-    let (status, _, errors) = policy(&["replay", log, "--policies", word(candidate.path())]);
-    assert!(status == 1 && errors.contains("this policy set would not be loaded"), "{errors}");
-    let (status, _, errors) = policy(&["check", live]);
-    assert!(status == 1 && errors.contains("this policy set would not be loaded"), "{errors}");
     // what would be live nowhere is explained by nobody
     std::fs::write(std::path::Path::new(live).join("stop.cedar"), "forbid (").unwrap();
     for words in [&decided[..], &asked, &["matrix", live]] {
