@@ -186,8 +186,7 @@ impl Rule {
                 let Ok(Json::Object(object)) = json::read(bytes.as_bytes(), &json::Limits::default()) else {
                     return true;
                 };
-                let document =
-                    document.get_or_init(|| document_of(schemas, compared.of_type).map(Box::new)).as_ref();
+                let document = document.get_or_init(|| document_of(schemas, compared.of_type)).as_ref();
                 let shape = document.and_then(|context| context.shapes().next());
                 shape.is_none_or(|shape| shape.conform(&object, None).is_ok())
             }
