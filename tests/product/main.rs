@@ -29,6 +29,7 @@ mod shadow;
 mod sockets;
 mod split_view;
 mod streams;
+mod style;
 #[path = "../support/mod.rs"]
 mod support;
 mod trust;

@@ -48,6 +48,7 @@ impl Plan {
 
 /// A gateway with a route for each lane; the routes of some lanes are one.
 struct Scene {
+    _temporary: tempfile::TempDir,
     up: Up,
     gateway: Gateway,
     ledger: Arc<Ledger>,
@@ -57,7 +58,9 @@ struct Scene {
 
 impl Scene {
     fn start(flapping: SocketAddr) -> Self {
-        let (up, ledger) = (Up::start(), Arc::new(Ledger::default()));
+        let (temporary, ledger) = (tempfile::tempdir().unwrap(), Arc::new(Ledger::default()));
+        // a full cache tells growth from filling
+        let up = Up::start_limited(&temporary.path().join("semgate"), "cache_bytes = 1048576");
         let upstream = agent::steady(&ledger);
         let draft = up.dir.join("sums.json");
         let (draft, url) = (draft.to_str().unwrap(), format!("http://{upstream}/mcp"));
@@ -70,7 +73,7 @@ impl Scene {
             routes.iter().map(|(name, listen)| route(name, *listen, upstream, flapping)).collect();
         let l8 = routes[0].1;
         let gateway = Gateway::serving(&up, l8, &text, "");
-        Self { up, gateway, ledger, l8, routes }
+        Self { _temporary: temporary, up, gateway, ledger, l8, routes }
     }
 
     /// The route that a lane uses.

@@ -54,6 +54,16 @@ impl Up {
         up
     }
 
+    /// An `up` in this directory whose authority has these limits.
+    pub fn start_limited(dir: &Path, limits: &str) -> Up {
+        Up::start_in(dir).stop();
+        let config = dir.join("authority.toml");
+        let text = std::fs::read_to_string(&config).unwrap();
+        assert!(!text.contains("[limits]"), "{text}");
+        std::fs::write(&config, format!("{text}\n[limits]\n{limits}\n")).unwrap();
+        Up::start_in(dir)
+    }
+
     /// Starts one in this directory, which may hold an earlier one's state.
     pub fn start_in(dir: &Path) -> Self {
         let log = std::env::temp_dir().join(format!("semgate-up-{}.log", std::process::id()));

@@ -11,16 +11,6 @@ use crate::authority::volume::{Publisher, said};
 use crate::support::volume::Volume;
 use crate::support::{Answer, Up, address, plain_get, wait_for};
 
-/// An `up` whose authority has these limits.
-fn up_with(dir: &Path, limits: &str) -> Up {
-    Up::start_in(dir).stop();
-    let config = dir.join("authority.toml");
-    let text = std::fs::read_to_string(&config).unwrap();
-    assert!(!text.contains("[limits]"), "{text}");
-    std::fs::write(&config, format!("{text}\n[limits]\n{limits}\n")).unwrap();
-    Up::start_in(dir)
-}
-
 fn metrics(up: &Up) -> String {
     let config = std::fs::read_to_string(up.dir.join("authority.toml")).unwrap();
     let admin = config.lines().find_map(|line| line.strip_prefix("admin = ")).unwrap();
@@ -52,7 +42,7 @@ fn attack_anonymous_readers_that_hold_every_place_do_not_stop_a_revocation() {
     let temporary = tempfile::tempdir().unwrap();
     // 32 connections: 4 for handshakes, 8 for verified peers, 20 for strangers; 8 streams, 2 of them for verified peers
     let limits = "connections = 32\nfollowers = 8\naddress_connections = 32\nhandshake_timeout = \"60s\"";
-    let up = up_with(&temporary.path().join("up"), limits);
+    let up = Up::start_limited(&temporary.path().join("up"), limits);
     let say = || up.say(&["supplyChain:v1.0", "current_decision", DECISION]).1;
     assert_eq!(say()["verdict"], "ALLOWED");
     let url = up.text("/authority_url").to_owned();
@@ -209,7 +199,7 @@ fn attack_refused_publications_leave_no_signer_and_no_file() {
 fn attack_a_publisher_past_its_quota_publishes_no_more_and_still_revokes_also_after_a_restart() {
     let temporary = tempfile::tempdir().unwrap();
     let dir = temporary.path().join("up");
-    let up = up_with(&dir, "publisher_bytes = 400000");
+    let up = Up::start_limited(&dir, "publisher_bytes = 400000");
     let mut publisher = Publisher { documents: temporary.path().to_owned(), told: Vec::new() };
     let mut offer = |up: &Up, n: usize| {
         let output = publisher.offer_of(up, &format!("big{n}:v1.0"), 15);
