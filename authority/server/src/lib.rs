@@ -1,7 +1,7 @@
 //! The Schema Authority: submit → check → sign → append → publish, over HTTPS.
 //!
 //! Plain files on disk are the database: the log and the documents, durable before anything is answered. Everything else (the sled index,
-//! statuses, floors, lists) is computed from them and may be deleted. See `docs/spec/authority-api.md` and `docs/authority-operations.md`.
+//! statuses, floors, lists) is computed from them and may be deleted. See `docs/spec/authority-api.md` and `docs/how-to/run-an-authority.md`.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 #[cfg(test)]

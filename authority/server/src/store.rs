@@ -1,4 +1,4 @@
-//! The layout of the state directory. `docs/authority-operations.md` tells which files are trusted for what.
+//! The layout of the state directory. `docs/how-to/run-an-authority.md` tells which files are trusted for what.
 
 mod documents;
 mod last_seen;

@@ -1,4 +1,4 @@
-//! The operator's endpoints, on loopback only: `/healthz`, `/readyz`, `/metrics`, `/status`, `/checkpoints`. Local programs
+//! The operator's endpoints, on loopback only: `/healthz`, `/readyz`, `/metrics`, `/status`. Local programs
 //! may call them; pages in a browser may not.
 
 use std::sync::Arc;

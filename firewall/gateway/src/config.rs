@@ -115,7 +115,7 @@ pub enum Protocol {
     L8,
     /// A2A, in the versions and over the transports of the route.
     A2a,
-    /// MCP over streamable HTTP, 2026-07-28 and 2025-11-25.
+    /// MCP over streamable HTTP, 2026-07-28, 2025-11-25 and 2025-06-18.
     Mcp,
 }
 

@@ -29,7 +29,7 @@ use crate::quota;
 /// Header of every answer with the decision's id.
 pub(crate) const DECISION: http::HeaderName = http::HeaderName::from_static("semgate-decision");
 
-/// Prefix of `type`, before the code. Not dereferenced: `docs/refusals.md` has the table.
+/// Prefix of `type`, before the code. Not dereferenced: `docs/reference/refusals.md` has the table.
 const TYPE: &str = "urn:semgate:refusal:";
 
 #[derive(Serialize)]

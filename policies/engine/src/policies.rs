@@ -158,7 +158,7 @@ impl Policies {
     }
 
     /// What is live: SHA-256 over name, length and bytes of every policy file, of `entities.json` and of `limits.json` if there
-    /// is one, as `docs/policy.md` says.
+    /// is one, as `docs/reference/policy.md` says.
     #[must_use]
     pub const fn digest(&self) -> Digest {
         self.digest

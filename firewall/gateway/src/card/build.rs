@@ -43,7 +43,7 @@ pub(crate) struct Says {
     texts: bool,
     /// Credentials that the route forwards to the agent.
     passing: Passing,
-    /// Internal addresses of all agents. No text that names one passes.
+    /// Internal addresses of all agents. No URL that leads to one passes.
     inside: Inside,
 }
 

@@ -127,9 +127,8 @@ pub struct Limits {
     /// Native L8: duration of a subscription. 1 h, as for a stream: a caller that wants more subscribes again and is judged
     /// again.
     pub subscription_time: Duration,
-    /// A2A: bytes of text in one stream or task to which later text may be appended. Artifact ids count too, and one byte for
-    /// each boundary between pieces. 256 KiB: a long document. The gateway judges this much again with each appended piece.
-    /// Readers of several streams together get twice as much.
+    /// A2A: bytes of text on one stream, or for one push target, to which later text may be appended. 256 KiB: a long document. The
+    /// gateway judges this much again with each appended piece. Past it the artifact extended least lately is forgotten.
     ///
     /// A2A and MCP: bytes of text in several parts of one message, which policies on text judge as one.
     pub appended_text: usize,
