@@ -37,7 +37,7 @@ impl RootTrustArgs {
     /// Does the same as [`resolve_roots`].
     ///
     /// # Errors
-    /// As for [`counted`].
+    /// As for `counted`.
     pub fn resolve(&self, roots: Roots, log: &LogVerifier) -> Result<RootTrust, Fault> {
         resolve_roots(roots, log, self.root_threshold, self.trust.as_deref())
     }

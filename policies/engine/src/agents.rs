@@ -164,6 +164,17 @@ impl Agents {
         }
     }
 
+    /// Returns true if somebody had this group or credential, and `now` has an entry for none of them.
+    pub fn has_only_gone(&self, kind: Declared, name: &str, now: &Agents) -> bool {
+        let has = |entry: &&AgentEntry| match kind {
+            Declared::Agent => entry.id == name,
+            Declared::Group => entry.groups.iter().any(|group| group == name),
+            Declared::Credential => entry.credentials.iter().any(|held| held == name),
+        };
+        let mut holders = self.entries.iter().filter(has).peekable();
+        holders.peek().is_some() && holders.all(|entry| now.position(&entry.id).is_none())
+    }
+
     /// Returns true if the file declares a name; a name in a list of an agent is declared too.
     pub fn declares(&self, kind: Declared, name: &str) -> bool {
         match kind {

@@ -1,5 +1,6 @@
 //! Checks of a policy set at load: Cedar's strict validation, declared names, visible members and literals.
 
+mod former;
 mod hidden;
 mod literals;
 mod names;
@@ -16,8 +17,9 @@ use crate::partial::Known;
 use crate::policy_text;
 use crate::suggest::{closest, did_you_mean, is_near};
 use crate::{Location, PolicyFault};
+pub(crate) use former::Former;
 pub(crate) use literals::Literals;
-pub(crate) use names::Undeclared;
+pub(crate) use names::{Undeclared, narrows_without};
 
 /// Policies and the files that they stand in.
 #[derive(Clone, Copy)]

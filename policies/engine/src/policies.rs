@@ -10,7 +10,7 @@ use crate::agents::Agents;
 use crate::ask::Asker;
 use crate::budgets;
 use crate::catalogue::Catalogue;
-use crate::check::{Literals, Texts, by_unknown_line, in_order};
+use crate::check::{Former, Literals, Texts, by_unknown_line, in_order};
 use crate::fit::fit;
 use crate::index::Index;
 use crate::may::unsaid;
@@ -100,9 +100,9 @@ impl Policies {
         self.reload_above(source, contexts, &Floors::new(), limits)
     }
 
-    /// Loads like [`Policies::reload`] above these floors. A name that this generation knew and `entities.json` no longer declares is one
-    /// of [`Policies::warnings`], so that taking an agent, a group or a credential away works at once. An agent without an entry that the
-    /// set still names is denied everything.
+    /// Loads like [`Policies::reload`] above these floors. A name that this generation knew and `entities.json` no longer declares is
+    /// one of [`Policies::warnings`] where nobody is permitted more for it, so that taking an agent, a group or a credential away works at
+    /// once. An agent without an entry that the set still names is denied everything. The next start refuses such a set.
     ///
     /// # Errors
     /// As [`Policies::load`]; this generation stays what it is.
@@ -122,7 +122,8 @@ impl Policies {
         (limits, floors): (&PolicyLimits, &Floors),
         live: Option<&Self>,
     ) -> Result<Self, Vec<PolicyFault>> {
-        let former = live.map(|live| &live.asker.agents.list);
+        let unchanged = live.is_some_and(|live| live.digest == source.digest());
+        let former = live.map(|live| Former { agents: &live.asker.agents.list, unchanged });
         let (written, mut agents) = parsed(source, limits)?;
         let read = match &source.limits {
             Some(bytes) => budgets::read(bytes, &agents, former, limits)?,
@@ -137,8 +138,7 @@ impl Policies {
         if invalid.is_empty() {
             let (unfit, below) = Literals::new(&catalogue, contexts, floors).faults(texts);
             // contexts that come and go take down no set that is live
-            let is_live = live.is_some_and(|live| live.digest == source.digest());
-            if is_live { &mut warnings } else { &mut faults }.extend(unfit);
+            if unchanged { &mut warnings } else { &mut faults }.extend(unfit);
             warnings.extend(below);
         }
         faults.extend(by_unknown_line(invalid, &catalogue));

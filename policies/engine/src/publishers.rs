@@ -16,6 +16,7 @@ use cedar_policy::{
 use semgate_contexts::{Digest, Line, Version};
 
 use crate::agents::Agents;
+use crate::check::Former;
 use crate::{PolicyFault, PolicyLimits, PolicySource};
 
 /// The schema that policies of publishers are held against, in Cedar's own syntax.
@@ -156,7 +157,8 @@ impl PublisherPolicies {
     /// # Errors
     /// As [`PublisherPolicies::load`].
     pub fn reload(&self, source: &PolicySource, limits: &PolicyLimits) -> Result<Self, Vec<PolicyFault>> {
-        load::load(source, Some(&self.agents), limits)
+        let unchanged = self.digest == source.digest();
+        load::load(source, Some(Former { agents: &self.agents, unchanged }), limits)
     }
 
     /// Names of policies that nobody has any more: in effect, and told.

@@ -225,8 +225,14 @@ fn version(text: &str) -> bool {
     text.split('.').count() <= 3 && text.split('.').all(number)
 }
 
-/// A name for machines: visible ASCII without quotes and backslashes, as RFC 6749 has scopes.
+/// A name for machines: ASCII letters, digits, dots, hyphens and underscores.
 pub(super) fn token(text: &str) -> bool {
+    let byte = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_');
+    (1..=MAX_TOKEN).contains(&text.len()) && text.bytes().all(byte)
+}
+
+/// A scope of RFC 6749: visible ASCII without quotes and backslashes.
+pub(super) fn scope(text: &str) -> bool {
     let byte = |b: u8| b.is_ascii_graphic() && !matches!(b, b'"' | b'\\');
     (1..=MAX_TOKEN).contains(&text.len()) && text.bytes().all(byte)
 }

@@ -6,7 +6,7 @@
 use semgate_contexts::json::{Json, Object};
 use serde_json::{Map, Value};
 
-use super::build::{MAX_LIST, text, token};
+use super::build::{MAX_LIST, scope, text, token};
 use crate::inside::Inside;
 
 /// Credentials that a route forwards.
@@ -49,7 +49,7 @@ impl Passing {
         }
         for member in ["security", "securityRequirements"] {
             let said = theirs.and_then(|card| requirements(card, member, &kept));
-            if let Some(said) = said {
+            if let Some(said) = said.filter(|said| leads_outside(said, inside)) {
                 card.insert(member.to_owned(), said);
             }
         }
@@ -103,13 +103,21 @@ impl Passing {
     }
 }
 
-/// True if every URL of a scheme leads somewhere outside of the gateway.
-fn leads_outside(scheme: &Value, inside: &Inside) -> bool {
-    let Value::Object(members) = scheme else { return true };
-    members.iter().all(|(name, value)| match value {
-        Value::String(url) if name.ends_with("Url") => !inside.is_led_to_by(url),
-        value => leads_outside(value, inside),
-    })
+/// True if every URL of a scheme or of a requirement, and every scope with a URL in it, leads somewhere outside of the gateway.
+fn leads_outside(value: &Value, inside: &Inside) -> bool {
+    let scope = |text: &str| !text.contains("://") || !inside.is_led_to_by(text);
+    match value {
+        Value::Object(members) => members.iter().all(|(name, value)| match value {
+            Value::String(url) if name.ends_with("Url") => !inside.is_led_to_by(url),
+            Value::String(_) => true,
+            // the texts of scopes are prose
+            Value::Object(scopes) if name == "scopes" => scopes.keys().all(|name| scope(name)),
+            value => leads_outside(value, inside),
+        }),
+        Value::Array(all) => all.iter().all(|value| leads_outside(value, inside)),
+        Value::String(text) => scope(text),
+        _ => true,
+    }
 }
 
 fn flows(scheme: &Object<'_>, texts: bool) -> Option<Value> {
@@ -122,7 +130,7 @@ fn flows(scheme: &Object<'_>, texts: bool) -> Option<Value> {
         let scopes: Map<String, Value> = match flow.get("scopes") {
             Some(Json::Object(scopes)) => {
                 let prose = |name: &str| text(Some(scopes), name).filter(|_| texts).unwrap_or_default();
-                let names = scopes.iter().filter(|(name, _)| token(name));
+                let names = scopes.iter().filter(|(name, _)| scope(name));
                 names.map(|(name, _)| (name.to_owned(), prose(name).into())).take(MAX_LIST).collect()
             }
             _ => Map::new(),
@@ -153,7 +161,7 @@ fn requirements(card: &Object<'_>, member: &str, kept: &Map<String, Value>) -> O
             let list = if new { scopes.as_object()?.get("list") } else { Some(scopes) };
             let list: Vec<Value> = match list {
                 Some(Json::Array(list)) => {
-                    let texts = list.iter().filter_map(Json::as_str).filter(|text| token(text));
+                    let texts = list.iter().filter_map(Json::as_str).filter(|text| scope(text));
                     texts.map(Value::from).take(MAX_LIST).collect()
                 }
                 _ => Vec::new(),

@@ -109,15 +109,14 @@ impl ArtifactTexts {
         let ticket = self.tickets;
         for Update { of, id, text } in updates.0 {
             let memory = self.memory_mut(of);
-            let before = memory.remove(&id).filter(|entry| entry.pending.is_none());
-            let pending = Some(Pending { ticket, before: before.and_then(|entry| entry.text) });
+            let pending = Some(Pending::after(memory.remove(&id), ticket));
             memory.push(Entry { id, text, pending }, most);
         }
         TextReceipt(Some(ticket))
     }
 
-    /// Settles a notification. Its texts stay pending where nobody knows whether it arrived. A later notification of the same text
-    /// takes the place of an earlier one.
+    /// Settles a notification. Its texts stay pending where nobody knows whether it arrived. A text that two notifications carried at
+    /// once is forgotten, since the target may have taken either last.
     pub(super) fn settle(&mut self, TextReceipt(ticket): &TextReceipt, outcome: Delivered) {
         if let Some(ticket) = *ticket {
             self.artifacts.settle(ticket, outcome);

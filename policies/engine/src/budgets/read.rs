@@ -9,7 +9,7 @@ use semgate_contexts::json::{self, Json, Object};
 use super::{Budget, Budgets, Selector};
 use crate::agents::Agents;
 use crate::agents::Declared;
-use crate::check::Undeclared;
+use crate::check::{Former, Undeclared};
 use crate::suggest::{closest, closest_agent};
 use crate::{PolicyFault, PolicyLimits, Rate, RateKey, json_locations};
 
@@ -51,7 +51,7 @@ pub(crate) struct Read {
 pub(crate) fn read(
     bytes: &[u8],
     agents: &Agents,
-    former: Option<&Agents>,
+    former: Option<Former<'_>>,
     limits: &PolicyLimits,
 ) -> Result<Read, Vec<PolicyFault>> {
     if bytes.len() > limits.max_file_bytes {
@@ -81,7 +81,7 @@ pub(crate) fn read(
 
 struct Reader<'a> {
     agents: &'a Agents,
-    former: Option<&'a Agents>,
+    former: Option<Former<'a>>,
     limits: &'a PolicyLimits,
     faults: Vec<PolicyFault>,
     /// As far as it is read.
@@ -326,14 +326,19 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns true, with a warning, for a name that only the running generation knew.
+    /// Returns true for a name that only the running generation knew: a warning where all who had it are gone, else a fault.
     fn is_former(&mut self, kind: Declared, name: &str, pointer: &str) -> bool {
-        let is_former = self.former.is_some_and(|former| former.declares(kind, name));
-        if is_former {
-            let why = "entities.json no longer declares this name, so that it means nobody";
-            self.read.names.add((kind, name), self.former, fault_at(pointer, why));
+        let Some(former) = self.former.filter(|former| former.agents.declares(kind, name)) else {
+            return false;
+        };
+        let why = "entities.json no longer declares this name, so that it means nobody";
+        let tolerated = former.tolerates((kind, name), self.agents, false);
+        if tolerated {
+            self.read.names.add((kind, name), tolerated, fault_at(pointer, why));
+        } else {
+            self.fault(pointer, why);
         }
-        is_former
+        true
     }
 
     /// A budget that holds less than one message costs would refuse it for ever.

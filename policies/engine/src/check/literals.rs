@@ -52,7 +52,7 @@ enum Rule {
     /// All texts that the member can be.
     Listed(Arc<BTreeSet<String>>),
     /// The schemas that the member must fit, with a document to try values by. It is absent for schemas that do not stand alone.
-    Schemas { schemas: Vec<Value>, document: OnceLock<Option<Box<Context>>> },
+    Schemas { schemas: Vec<Value>, of_type: &'static str, document: OnceLock<Option<Box<Context>>> },
 }
 
 /// The rules of all versions, each with whether its version is at or above the floor.
@@ -94,7 +94,9 @@ impl<'c> Literals<'c> {
             let types = candidates(written, self.catalogue);
             for one in &compared {
                 let rules: Vec<Rules> = types.iter().map(|info| self.rules(info, &one.path)).collect();
-                let rules = || rules.iter().flat_map(|of_type| of_type.iter());
+                // strict validation has seen that versions of another type are not what the literal is compared with
+                let of_type = |(_, rule): &&(bool, Rule)| rule.of_type() == one.of_type;
+                let rules = || rules.iter().flat_map(|of_one| of_one.iter()).filter(of_type);
                 let takes = |(current, rule): &(bool, Rule)| (*current, rule.takes(one));
                 let verdicts: Vec<(bool, bool)> = rules().map(takes).collect();
                 if verdicts.is_empty() || verdicts.contains(&(true, true)) {
@@ -149,12 +151,23 @@ fn rule(mut fields: &FieldType, node: SchemaNode<'_>, path: &[String]) -> Option
     }
     match fields {
         FieldType::Text { values: Some(values), .. } => Some(Rule::Listed(Arc::clone(values))),
-        FieldType::Opaque | FieldType::Record(_) => None,
-        _ => {
+        other => {
+            let of_type = json_type(other)?;
             let schemas = node.into_iter().flat_map(SchemaNode::all_of).map(bounds);
             let schemas = schemas.filter(|schema| schema.as_object().is_some_and(|map| !map.is_empty()));
-            Some(Rule::Schemas { schemas: schemas.collect(), document: OnceLock::new() })
+            Some(Rule::Schemas { schemas: schemas.collect(), of_type, document: OnceLock::new() })
         }
+    }
+}
+
+/// The JSON Schema type of values that policies compare with literals.
+fn json_type(fields: &FieldType) -> Option<&'static str> {
+    match fields {
+        FieldType::Text { .. } => Some("string"),
+        FieldType::Boolean => Some("boolean"),
+        FieldType::Integer => Some("integer"),
+        FieldType::Decimal => Some("number"),
+        _ => None,
     }
 }
 
@@ -176,17 +189,24 @@ fn bounds(schema: &Value) -> Value {
 }
 
 impl Rule {
+    fn of_type(&self) -> &'static str {
+        match self {
+            Self::Listed(_) => "string",
+            Self::Schemas { of_type, .. } => of_type,
+        }
+    }
+
     fn takes(&self, compared: &Compared) -> bool {
         match self {
             Self::Listed(values) => {
                 serde_json::from_str(&compared.literal).is_ok_and(|text: String| values.contains(&text))
             }
-            Self::Schemas { schemas, document } => {
+            Self::Schemas { schemas, of_type, document } => {
                 let bytes = format!("{{\"value\":{}}}", compared.literal);
                 let Ok(Json::Object(object)) = json::read(bytes.as_bytes(), &json::Limits::default()) else {
                     return true;
                 };
-                let document = document.get_or_init(|| document_of(schemas, compared.of_type)).as_ref();
+                let document = document.get_or_init(|| document_of(schemas, of_type)).as_ref();
                 let shape = document.and_then(|context| context.shapes().next());
                 shape.is_none_or(|shape| shape.conform(&object, None).is_ok())
             }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use cedar_policy::EntityUid;
-use cedar_policy::pst::{BinaryOp, Expr, Literal};
+use cedar_policy::pst::{BinaryOp, Clause, Expr, Literal};
+use cedar_policy::{Effect, EntityUid, Policy};
 
+use super::former::{Former, is_in_scope, narrows};
 use super::{Texts, entity_offset};
 use crate::PolicyFault;
 use crate::agents::{Agents, Declared};
@@ -16,9 +17,10 @@ use crate::suggest::{closest, closest_agent, did_you_mean};
 /// The names that `entities.json` does not declare.
 #[derive(Debug, Default)]
 pub(crate) struct Undeclared {
-    /// Names that nobody ever declared: the set is not loaded.
+    /// Undeclared names: the set is not loaded.
     pub faults: Vec<PolicyFault>,
-    /// Names that the running generation knew: the set is loaded, and whoever had the name loses at once what it gave.
+    /// Names that the running generation knew and that permit nobody more where they mean nobody: the set is loaded, and whoever had
+    /// the name loses at once what it gave.
     pub warnings: Vec<PolicyFault>,
     /// The names of `warnings`.
     pub former: BTreeSet<(Declared, String)>,
@@ -26,8 +28,8 @@ pub(crate) struct Undeclared {
 
 impl Undeclared {
     /// Adds a name that is not declared.
-    pub fn add(&mut self, (kind, name): (Declared, &str), former: Option<&Agents>, fault: PolicyFault) {
-        if former.is_some_and(|former| former.declares(kind, name)) {
+    pub fn add(&mut self, (kind, name): (Declared, &str), tolerated: bool, fault: PolicyFault) {
+        if tolerated {
             self.former.insert((kind, name.to_owned()));
             self.warnings.push(fault);
         } else {
@@ -37,8 +39,8 @@ impl Undeclared {
 }
 
 impl Texts<'_> {
-    /// Every undeclared name; `former` holds the agents of the running generation.
-    pub fn undeclared(&self, agents: &Agents, former: Option<&Agents>) -> Undeclared {
+    /// Every undeclared name.
+    pub fn undeclared(&self, agents: &Agents, former: Option<Former<'_>>) -> Undeclared {
         let mut all = Undeclared::default();
         for written in self.written {
             let mut seen = Vec::new();
@@ -58,7 +60,12 @@ impl Texts<'_> {
                     entity: format!("credential \"{name}\""),
                     hint: did_you_mean(&name, agents.credentials().iter().map(String::as_str)),
                 };
-                all.add((Declared::Credential, &name), former, fault);
+                let named = (Declared::Credential, name.as_str());
+                let is_it =
+                    |expr: &Expr| matches!(expr, Expr::Literal(Literal::String(text)) if *text == name);
+                let narrows = || narrows(&written.policy, &written.clauses, &is_it);
+                let tolerated = former.is_some_and(|former| former.tolerates(named, agents, narrows()));
+                all.add(named, tolerated, fault);
             }
         }
         all
@@ -68,7 +75,7 @@ impl Texts<'_> {
         &self,
         written: &Written,
         uid: &EntityUid,
-        (agents, former): (&Agents, Option<&Agents>),
+        (agents, former): (&Agents, Option<Former<'_>>),
         all: &mut Undeclared,
     ) {
         let id = uid.id().unescaped();
@@ -92,9 +99,19 @@ impl Texts<'_> {
                 entity: uid.to_string(),
                 hint: hint(id, agents),
             };
-            all.add((kind, id), former, fault);
+            let narrows = || narrows_without(&written.policy, &written.clauses, uid);
+            let tolerated = former.is_some_and(|former| former.tolerates((kind, id), agents, narrows()));
+            all.add((kind, id), tolerated, fault);
         }
     }
+}
+
+/// Returns true if a policy permits no more once an entity is nobody.
+pub(crate) fn narrows_without(policy: &Policy, clauses: &[Clause], uid: &EntityUid) -> bool {
+    let name = uid.to_string();
+    let is_it =
+        |expr: &Expr| matches!(expr, Expr::Literal(Literal::EntityUID(one)) if one.to_string() == name);
+    narrows(policy, clauses, &is_it) && (policy.effect() == Effect::Permit || !is_in_scope(policy, uid))
 }
 
 /// The names in `X.credentials.contains("…")`, `containsAny` and `containsAll`.

@@ -12,7 +12,7 @@ use super::{Names, PublisherAct, PublisherPolicies, SCHEMA, TYPES};
 use crate::agents::Agents;
 use crate::agents::Declared;
 use crate::annotations::policy_id;
-use crate::check::{Undeclared, entity_offset, in_order};
+use crate::check::{Former, Undeclared, entity_offset, in_order, narrows_without};
 use crate::parse::{Alone, each_of, help, location, offset, words};
 use crate::suggest::{closest, closest_agent, did_you_mean, is_near};
 use crate::{Location, PolicyFault, PolicyLimits, PolicySource};
@@ -36,7 +36,7 @@ impl Kept<'_> {
 
 pub(super) fn load(
     source: &PolicySource,
-    former: Option<&Agents>,
+    former: Option<Former<'_>>,
     limits: &PolicyLimits,
 ) -> Result<PublisherPolicies, Vec<PolicyFault>> {
     let mut faults = Vec::new();
@@ -156,8 +156,13 @@ fn four_eyes(alone: &Alone, value: &str) -> Result<(), String> {
 }
 
 /// Persons and groups that `entities.json` does not have, lines that cannot be, versions named as if they had ids.
-fn unknown(one: &Kept<'_>, (agents, former): (&Agents, Option<&Agents>), names: &mut Undeclared) {
+fn unknown(one: &Kept<'_>, (agents, former): (&Agents, Option<Former<'_>>), names: &mut Undeclared) {
     let mut seen = HashSet::new();
+    let policy = &one.alone.policy;
+    let clauses = crate::parse::clauses(policy).unwrap_or_default();
+    let tolerated = |named: (Declared, &str), uid: &EntityUid| {
+        former.is_some_and(|former| former.tolerates(named, agents, narrows_without(policy, &clauses, uid)))
+    };
     for uid in one.alone.policy.entity_literals() {
         if !seen.insert(uid.clone()) {
             continue;
@@ -174,12 +179,14 @@ fn unknown(one: &Kept<'_>, (agents, former): (&Agents, Option<&Agents>), names: 
             "Agent" if agents.position(id).is_none() => {
                 let near = closest_agent(id, agents);
                 let fault = missing(near.map(|near| format!("did you mean `Agent::\"{near}\"`?")));
-                names.add((Declared::Agent, id), former, fault);
+                let named = (Declared::Agent, id);
+                names.add(named, tolerated(named, &uid), fault);
             }
             "Group" if !agents.groups().contains(id) => {
                 let near = closest(id, agents.groups().iter().map(String::as_str));
                 let fault = missing(near.map(|near| format!("did you mean `Group::\"{near}\"`?")));
-                names.add((Declared::Group, id), former, fault);
+                let named = (Declared::Group, id);
+                names.add(named, tolerated(named, &uid), fault);
             }
             "Line" => {
                 let fault = Line::parse(id).err().map(|e| e.to_string());

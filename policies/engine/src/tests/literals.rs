@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use semgate_contexts::{Context, Line};
+use semgate_contexts::{Context, DocumentLimits, Line, Prefix};
 
 use super::{alone, context, faults, loads};
 use crate::{Floors, Policies, PolicyLimits, PolicySource};
@@ -98,4 +98,34 @@ fn a_fault_shows_its_line_with_a_caret() {
     let faults = Policies::load(&source, &super::shipped_contexts(), &PolicyLimits::default()).unwrap_err();
     let excerpt = faults[0].excerpt(&source).unwrap();
     assert_eq!(excerpt, "    when { resource.amuont.lessThan(decimal(\"1.0\")) };\n           ^");
+}
+
+#[test]
+fn bug_a_literal_was_held_against_a_member_of_that_name_and_another_type() {
+    let of = |version: &str, schema: &str| {
+        let document = format!(
+            r#"{{"context":"urn:contexts:shop:{version}","concepts":{{"order":{{"type":"object","required":["code"],"properties":{{"code":{schema}}}}}}}}}"#
+        );
+        let limits = DocumentLimits::default();
+        Arc::new(Context::check(document.as_bytes(), &Prefix::default(), &limits).unwrap())
+    };
+    let contexts = [
+        of("v1.0", r#"{"type":"string","maxLength":3}"#),
+        of("v2.0", r#"{"type":"integer","minimum":0,"maximum":10}"#),
+    ];
+    let one = "(resource is shop::v1::order && resource.code == \"abc\") || resource is shop::v2::order";
+    let two = |code: &str| {
+        format!("forbid (principal, action, resource is shop::v2::order) when {{ resource.code == {code} }};")
+    };
+    let load = |code: &str| {
+        let text = format!("permit (principal, action, resource) when {{ {one} }};\n{}", two(code));
+        Policies::load_above(&alone(&text), &contexts, &Floors::new(), &PolicyLimits::default())
+    };
+    assert!(load("5").is_ok(), "{:?}", load("5").err());
+    let faults = load("11").err().unwrap();
+    assert!(matches!(&faults[..], [one] if one.to_string().contains("`11` in no version")), "{faults:?}");
+    let wrong = one.replace("\"abc\"", "\"abcd\"");
+    let text = format!("permit (principal, action, resource) when {{ {wrong} }};");
+    let loaded = Policies::load_above(&alone(&text), &contexts, &Floors::new(), &PolicyLimits::default());
+    assert!(loaded.err().is_some_and(|faults| faults[0].to_string().contains("`\"abcd\"` in no version")));
 }

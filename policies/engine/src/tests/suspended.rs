@@ -175,7 +175,8 @@ fn attack_an_agent_keeps_its_rights_because_a_policy_or_a_budget_names_it_and_it
         next = reloaded(&next, &gone).unwrap();
     }
     // a budget alone keeps it out too, a name that was never there is none, and whoever comes back is there
-    let budget = reloaded(&next, &with(PAY, two(None), &limits)).unwrap();
+    let alone = limits.replace(r#","groups":["payers"]"#, "");
+    let budget = reloaded(&next, &with(PAY, two(None), &alone)).unwrap();
     assert_eq!(by(&budget, RETAILER, Performative::Inform), denied(&[], &["the sender is disabled"]));
     let typed = limits.replace("payers", "payer");
     let faults = reloaded(&next, &with(&text, two(None), &typed)).err().unwrap();
@@ -211,5 +212,41 @@ fn attack_old_rights_stay_live_because_the_stop_of_everything_comes_with_a_new_p
         let back = reloaded(&next, &of(&permits, two(Some(("", ""))))).unwrap();
         assert_eq!(warned(&back), [""; 0]);
         assert!(matches!(asked(&back), Verdict::Permitted { .. }));
+    }
+}
+
+#[test]
+fn attack_a_forbid_holds_for_nobody_because_its_group_is_renamed_or_its_credential_dropped() {
+    let in_group = "principal in Group::\"held\"";
+    let has = "principal.credentials.contains(\"auditor\")";
+    let before = two(Some(("\"held\"", "\"auditor\"")));
+    let after = two(Some(("\"other\"", "")));
+    let head = "forbid (principal, action, resource is payment::transfer)";
+    for widens in [
+        format!("forbid ({in_group}, action, resource is payment::transfer);"),
+        format!("{head} when {{ {in_group} }};"),
+        format!("{head} when {{ resource.amount.greaterThan(decimal(\"5.0\")) && {has} }};"),
+        format!("{head} unless {{ !({has}) }};"),
+        format!("permit (principal, action, resource is payment::refund) unless {{ {has} }};")
+            .replace("payment::refund", "payment::transfer"),
+        format!("{head} when {{ if {in_group} then true else false }};"),
+    ] {
+        let live = House::load(&of(&format!("{PAY}\n{widens}"), before.clone()), shipped_contexts()).unwrap();
+        let faults = reloaded(&live, &of(&format!("{PAY}\n{widens}"), after.clone())).err();
+        let faults = faults.unwrap_or_else(|| panic!("{widens}"));
+        assert!(
+            matches!(&faults[..], [one] if one.contains("is not in entities.json")),
+            "{widens}: {faults:?}"
+        );
+    }
+    for narrows in [
+        format!("permit ({in_group}, action, resource is payment::transfer);"),
+        format!("{head} unless {{ {has} || {in_group} }};"),
+        format!("permit (principal, action, resource is payment::transfer) unless {{ !({in_group}) }};"),
+    ] {
+        let live = House::load(&of(&narrows, before.clone()), shipped_contexts()).unwrap();
+        let next = reloaded(&live, &of(&narrows, after.clone()))
+            .unwrap_or_else(|faults| panic!("{narrows}: {faults:?}"));
+        assert!(!warned(&next).is_empty(), "{narrows}");
     }
 }

@@ -19,12 +19,33 @@ pub(super) struct Entry {
     pub(super) pending: Option<Pending>,
 }
 
-/// A notification that is not settled yet.
+/// The notifications of a text that are not settled yet.
 #[derive(Debug)]
 pub(super) struct Pending {
-    pub(super) ticket: u64,
-    /// The text that the target has if the notification does not arrive, where that is known.
-    pub(super) before: Option<Pieces>,
+    /// Notifications that are on their way.
+    tickets: Vec<u64>,
+    /// More than one was on its way at once, so nobody knows which the target took last.
+    overlapped: bool,
+    /// One may have arrived or not.
+    lost: bool,
+    /// The text that the target has if the only notification does not arrive, where that is known.
+    before: Option<Pieces>,
+}
+
+impl Pending {
+    /// Adds a notification to those of the entry before, if there was one.
+    pub(super) fn after(entry: Option<Entry>, ticket: u64) -> Self {
+        match entry {
+            Some(Entry { pending: Some(mut open), .. }) => {
+                open.tickets.push(ticket);
+                Self { overlapped: true, before: None, ..open }
+            }
+            settled => {
+                let before = settled.and_then(|entry| entry.text);
+                Self { tickets: vec![ticket], overlapped: false, lost: false, before }
+            }
+        }
+    }
 }
 
 impl Entry {
@@ -34,8 +55,28 @@ impl Entry {
         texts.saturating_add(self.id.len()).saturating_add(ENTRY)
     }
 
-    fn awaits(&self, ticket: u64) -> bool {
-        self.pending.as_ref().is_some_and(|pending| pending.ticket == ticket)
+    fn is_on_its_way(&self) -> bool {
+        self.pending.as_ref().is_some_and(|pending| !pending.tickets.is_empty())
+    }
+
+    /// Settles one notification. Returns false if nothing is known of the text any more.
+    fn settle(&mut self, ticket: u64, outcome: Delivered) -> bool {
+        let Some(pending) = self.pending.as_mut().filter(|pending| pending.tickets.contains(&ticket)) else {
+            return true;
+        };
+        pending.tickets.retain(|open| *open != ticket);
+        pending.lost |= outcome == Delivered::Unknown;
+        match (pending.lost || !pending.tickets.is_empty(), pending.overlapped, outcome) {
+            (true, ..) => return true,
+            (false, true, _) => return false,
+            (false, false, Delivered::No) => self.text = pending.before.take(),
+            (false, false, _) => {
+                self.pending = None;
+                return true;
+            }
+        }
+        self.pending = None;
+        self.text.is_some()
     }
 }
 
@@ -59,32 +100,72 @@ impl Memory {
         Some(entry)
     }
 
-    /// Remembers a text, and forgets others until all take at most `most` bytes.
+    /// Remembers a text, and forgets others until all take at most `most` bytes. Texts on their way stay.
     pub(super) fn push(&mut self, entry: Entry, most: usize) {
         self.bytes = self.bytes.saturating_add(entry.cost());
-        self.entries.push_back(entry);
-        while self.bytes > most && self.entries.len() > 1 {
-            let Some(oldest) = self.entries.pop_front() else { return };
-            self.bytes = self.bytes.saturating_sub(oldest.cost());
+        let mut at = 0;
+        while self.bytes > most && at < self.entries.len() {
+            if self.entries.get(at).is_some_and(Entry::is_on_its_way) {
+                at += 1;
+            } else if let Some(oldest) = self.entries.remove(at) {
+                self.bytes = self.bytes.saturating_sub(oldest.cost());
+            }
         }
+        self.entries.push_back(entry);
     }
 
     /// Settles the texts of one notification. A target that did not get it has the text before, where that is known.
     pub(super) fn settle(&mut self, ticket: u64, outcome: Delivered) {
-        let pending = self.entries.iter_mut().filter(|entry| entry.awaits(ticket));
-        match outcome {
-            Delivered::Unknown => {}
-            Delivered::Yes => pending.for_each(|entry| entry.pending = None),
-            Delivered::No => pending.for_each(|entry| {
-                entry.text = entry.pending.as_mut().and_then(|pending| pending.before.take());
-                if entry.text.is_some() {
-                    entry.pending = None;
-                }
-            }),
-        }
-        if outcome == Delivered::No {
-            self.entries.retain(|entry| !entry.awaits(ticket));
-        }
+        self.entries.retain_mut(|entry| entry.settle(ticket, outcome));
         self.bytes = self.entries.iter().map(Entry::cost).sum();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn posted(memory: &mut Memory, ticket: u64, text: &str) {
+        let pending = Pending::after(memory.remove("a"), ticket);
+        memory.push(Entry { id: "a".into(), text: Some(Pieces::of([text])), pending: Some(pending) }, 10_000);
+    }
+
+    fn is_settled(memory: &Memory) -> Option<bool> {
+        memory.entry("a").map(|entry| entry.pending.is_none())
+    }
+
+    #[test]
+    fn attack_a_later_whole_that_is_answered_first_hides_an_earlier_one_on_its_way() {
+        let mut memory = Memory::default();
+        posted(&mut memory, 1, "DEL");
+        posted(&mut memory, 2, "hello ");
+        memory.settle(2, Delivered::Yes);
+        assert_eq!(is_settled(&memory), Some(false), "the first is on its way");
+        memory.settle(1, Delivered::Yes);
+        assert_eq!(is_settled(&memory), None, "the target may have taken either last");
+        posted(&mut memory, 3, "anew");
+        memory.settle(3, Delivered::Yes);
+        assert_eq!(is_settled(&memory), Some(true));
+    }
+
+    #[test]
+    fn attack_a_lost_notification_is_hidden_by_a_later_whole() {
+        let mut memory = Memory::default();
+        posted(&mut memory, 1, "DEL");
+        memory.settle(1, Delivered::Unknown);
+        posted(&mut memory, 2, "hello ");
+        memory.settle(2, Delivered::Yes);
+        assert_eq!(is_settled(&memory), Some(false), "the first may still arrive");
+    }
+
+    #[test]
+    fn a_notification_that_did_not_arrive_leaves_the_text_before_it() {
+        let mut memory = Memory::default();
+        posted(&mut memory, 1, "one");
+        memory.settle(1, Delivered::Yes);
+        posted(&mut memory, 2, "two");
+        memory.settle(2, Delivered::No);
+        let text = memory.entry("a").and_then(|entry| entry.text.clone());
+        assert!(text.is_some_and(|text| text.says(&Pieces::of(["one"]))));
     }
 }
