@@ -76,8 +76,8 @@ fn f0_47_strangers_learn_no_context_from_a_public_card_however_it_is_written() {
     let asking = with(
         &plain,
         &json!({
-            "securitySchemes": {"urn:contexts:payment:v1.1": {"type": "http", "scheme": "bearer"}},
-            "security": [{"urn:contexts:payment:v1.1": []}],
+            "securitySchemes": {"order": {"type": "http", "scheme": "bearer"}},
+            "security": [{"order": ["urn:contexts:payment:v1.1"]}],
         }),
     );
     let (quiet, keys) = signed(&plain);
@@ -118,7 +118,7 @@ fn f0_47_strangers_learn_no_context_from_a_public_card_however_it_is_written() {
     for (route, at) in [
         (
             &asks,
-            "the agent's public card names contexts at `/security/0/*0`, where nothing can stand in their place",
+            "the agent's public card names contexts at `/security/0/order/0`, where nothing can stand in their place",
         ),
         (
             &loud,

@@ -7,8 +7,7 @@ use semgate_contexts::Performative;
 use semgate_contexts::json::{self, Json, Object};
 
 use super::{Budget, Budgets, Selector};
-use crate::agents::Agents;
-use crate::agents::Declared;
+use crate::agents::{Agents, Declared};
 use crate::check::{Former, Undeclared};
 use crate::suggest::{closest, closest_agent};
 use crate::{PolicyFault, PolicyLimits, Rate, RateKey, json_locations};
@@ -332,7 +331,7 @@ impl Reader<'_> {
             return false;
         };
         let why = "entities.json no longer declares this name, so that it means nobody";
-        let tolerated = former.tolerates((kind, name), self.agents, false);
+        let tolerated = former.tolerates(kind, name, self.agents, false);
         if tolerated {
             self.read.names.add((kind, name), tolerated, fault_at(pointer, why));
         } else {

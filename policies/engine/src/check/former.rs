@@ -19,7 +19,7 @@ pub(crate) struct Former<'a> {
 impl Former<'_> {
     /// Returns true if a set may go on naming this. An agent without an entry is denied everything. A group or credential may go where
     /// that permits nobody more: `narrows` says so of the policy, or all who had it are gone.
-    pub fn tolerates(&self, (kind, name): (Declared, &str), now: &Agents, narrows: bool) -> bool {
+    pub fn tolerates(&self, kind: Declared, name: &str, now: &Agents, narrows: bool) -> bool {
         self.agents.declares(kind, name)
             && (self.unchanged
                 || kind == Declared::Agent

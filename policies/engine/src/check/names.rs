@@ -64,7 +64,8 @@ impl Texts<'_> {
                 let is_it =
                     |expr: &Expr| matches!(expr, Expr::Literal(Literal::String(text)) if *text == name);
                 let narrows = || narrows(&written.policy, &written.clauses, &is_it);
-                let tolerated = former.is_some_and(|former| former.tolerates(named, agents, narrows()));
+                let tolerated =
+                    former.is_some_and(|former| former.tolerates(named.0, named.1, agents, narrows()));
                 all.add(named, tolerated, fault);
             }
         }
@@ -100,7 +101,7 @@ impl Texts<'_> {
                 hint: hint(id, agents),
             };
             let narrows = || narrows_without(&written.policy, &written.clauses, uid);
-            let tolerated = former.is_some_and(|former| former.tolerates((kind, id), agents, narrows()));
+            let tolerated = former.is_some_and(|former| former.tolerates(kind, id, agents, narrows()));
             all.add((kind, id), tolerated, fault);
         }
     }

@@ -160,8 +160,10 @@ fn unknown(one: &Kept<'_>, (agents, former): (&Agents, Option<Former<'_>>), name
     let mut seen = HashSet::new();
     let policy = &one.alone.policy;
     let clauses = crate::parse::clauses(policy).unwrap_or_default();
-    let tolerated = |named: (Declared, &str), uid: &EntityUid| {
-        former.is_some_and(|former| former.tolerates(named, agents, narrows_without(policy, &clauses, uid)))
+    let tolerated = |kind: Declared, name: &str, uid: &EntityUid| {
+        former.is_some_and(|former| {
+            former.tolerates(kind, name, agents, narrows_without(policy, &clauses, uid))
+        })
     };
     for uid in one.alone.policy.entity_literals() {
         if !seen.insert(uid.clone()) {
@@ -180,13 +182,13 @@ fn unknown(one: &Kept<'_>, (agents, former): (&Agents, Option<Former<'_>>), name
                 let near = closest_agent(id, agents);
                 let fault = missing(near.map(|near| format!("did you mean `Agent::\"{near}\"`?")));
                 let named = (Declared::Agent, id);
-                names.add(named, tolerated(named, &uid), fault);
+                names.add(named, tolerated(named.0, id, &uid), fault);
             }
             "Group" if !agents.groups().contains(id) => {
                 let near = closest(id, agents.groups().iter().map(String::as_str));
                 let fault = missing(near.map(|near| format!("did you mean `Group::\"{near}\"`?")));
                 let named = (Declared::Group, id);
-                names.add(named, tolerated(named, &uid), fault);
+                names.add(named, tolerated(named.0, id, &uid), fault);
             }
             "Line" => {
                 let fault = Line::parse(id).err().map(|e| e.to_string());
