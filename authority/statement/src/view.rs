@@ -97,7 +97,7 @@ pub struct View {
     pub(crate) root_threshold: u64,
     /// Configured log keys that no trust list has named.
     pub(crate) unlisted: Arc<[String]>,
-    /// Whether the reader's own operator distrusts it.
+    /// True if the reader's own operator distrusts it.
     pub(crate) distrusted: bool,
     /// True if contexts known before a restart may be missing.
     pub(crate) partial: bool,

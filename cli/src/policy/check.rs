@@ -134,7 +134,7 @@ struct Counts {
     contexts: usize,
     /// Policies and entries without effect.
     warnings: Vec<String>,
-    /// What a solver found.
+    /// The result of the solver.
     outcome: Outcome,
 }
 

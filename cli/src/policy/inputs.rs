@@ -19,7 +19,7 @@ pub struct Contexts {
     /// Without the shipped library
     #[arg(long)]
     no_library: bool,
-    /// The floor of a line, as in a gateway's `[floors]`: a policy that matches nothing at or above it is a fault
+    /// The floor of a line, as in a gateway's `[floors]`: a literal that only versions below it take is a fault
     #[arg(long = "floor", value_name = "LINE=VERSION", value_parser = floor)]
     floors: Vec<(Line, Version)>,
 }

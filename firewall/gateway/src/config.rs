@@ -229,7 +229,7 @@ pub struct Config {
     pub credential_issuers: Vec<CredentialIssuer>,
     /// Followed authorities.
     pub authorities: Vec<AuthorityConfig>,
-    /// What is served.
+    /// The routes to serve.
     pub routes: Vec<RouteConfig>,
     /// The operator's own floors, in addition to the authorities'.
     pub floors: Vec<(Line, Version)>,

@@ -162,7 +162,7 @@ impl Analysis<'_, '_> {
         terms
     }
 
-    /// Whether a policy can apply to a kind of request, by facts up to this kind.
+    /// True if a policy can apply to a kind of request, by facts up to this kind.
     fn can_apply(&mut self, at: usize, kind: Kind, most: Lasting) -> Answer {
         let Some(terms) = self.terms(at, kind) else { return Answer::Undecided };
         let Some(subject) = self.subjects.get(at) else { return Answer::Undecided };
@@ -289,7 +289,7 @@ impl Analysis<'_, '_> {
         true
     }
 
-    /// Whether some message that a policy applies to is left by all rivals.
+    /// True if all rivals leave some message that a policy applies to.
     fn escapes(&mut self, at: usize, rivals: &[usize], most: Lasting) -> Answer {
         let Some(subject) = self.subjects.get(at) else { return Answer::Undecided };
         let mut worst = Answer::Never;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use cedar_policy::{Policy, PolicyId};
 use serde_json::{Value, json};
 
-/// What an expression mentions. A fact is put to the solver only if it shares a key with the question.
+/// The names in an expression. A fact is put to the solver only if it shares a key with the question.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mentions {
     /// Members with those above them, such as `context.scores` and `context.scores.concepts`; entities as `Group::"g"`; texts in quotes.
@@ -149,7 +149,7 @@ pub fn not(expression: &Value) -> Value {
     }
 }
 
-/// What must hold for a policy to apply, in the order in which it is asked: each clause, split at `&&`.
+/// The conditions for a policy to apply, in the order of evaluation: each clause, split at `&&`.
 pub fn conjuncts(policy: &Value) -> Vec<Value> {
     let mut all = Vec::new();
     for clause in clauses(policy) {

@@ -66,7 +66,7 @@ impl Fact {
     }
 }
 
-/// What is known about every request that reaches the policies.
+/// Facts about every request that reaches the policies.
 #[derive(Debug)]
 pub struct Setting<'s> {
     /// All contexts that are held.
@@ -219,7 +219,7 @@ fn by_version(
     vec![Fact::about(Lasting::Contexts, all.join(" || "), [])]
 }
 
-/// What is true of every request.
+/// Facts that hold for every request.
 fn general(setting: &Setting<'_>) -> Vec<Fact> {
     let list = |all: &[&str]| all.iter().map(|one| quoted(one)).collect::<Vec<_>>().join(", ");
     let bindings: Vec<String> = setting

@@ -111,7 +111,7 @@ impl<'s> Ground<'s> {
         all
     }
 
-    /// Whether some request of a kind satisfies all terms.
+    /// Asks if some request of a kind satisfies all terms.
     pub fn ask(&mut self, mut terms: Vec<Term>, kind: Kind) -> Answer {
         terms.sort();
         terms.dedup();

@@ -34,7 +34,7 @@ pub fn idle(analysis: &mut Analysis<'_, '_>, at: usize) -> Option<(FindingKind, 
     None
 }
 
-/// Whether a part is true for no message of any kind, where it is asked.
+/// True if a part is true for no message of any kind, where it is asked.
 fn is_never(
     analysis: &mut Analysis<'_, '_>,
     at: usize,

@@ -102,7 +102,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What an analysis found.
+/// The findings of an analysis.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
     /// Name and version of the solver.

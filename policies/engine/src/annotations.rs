@@ -23,7 +23,7 @@ const MAX_TEXT: usize = 512;
 const MAX_PATHS: usize = 32;
 const MAX_LEVELS: usize = 8;
 
-/// What a permit asks for beyond letting a message pass.
+/// The obligations of a permit beyond letting a message pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Obligation {
     /// The policy, `file#id`.
@@ -54,11 +54,11 @@ pub(crate) struct Annotations {
     pub approve: Option<Arc<str>>,
 }
 
-/// What is said of a `@redact` that may be about a request.
+/// The fault of a `@redact` that may be about a request.
 pub(crate) const REQUESTS_TOO: &str =
     "is about replies, and this policy permits requests too: write `when { context.direction == \"reply\" }`";
 
-/// What is wrong with one annotation: its name, and why.
+/// The fault of one annotation: its name, and the reason.
 pub(crate) type Fault = (String, String);
 
 impl Annotations {
@@ -90,7 +90,7 @@ impl Annotations {
         if faults.is_empty() { Ok(resolved) } else { Err(faults) }
     }
 
-    /// What the policy of this id obliges to, if anything; its limit is counted by `bucket`.
+    /// The obligation of the policy with this id, if it has one; its limit is counted by `bucket`.
     pub fn obligation(
         &self,
         policy: &Arc<str>,
@@ -118,7 +118,7 @@ fn quota(bucket: &str) -> Arc<str> {
     format!("policy-{digits}").into()
 }
 
-/// What an annotation needs beside it, or of the policy that it stands on.
+/// The rules of an annotation about its neighbours and its policy.
 fn rules(policy: &Policy, has: &dyn Fn(&str) -> bool) -> Vec<(&'static str, &'static str)> {
     let mut broken = Vec::new();
     if policy.effect() == Effect::Forbid {

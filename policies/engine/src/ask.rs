@@ -150,7 +150,7 @@ pub(crate) struct Shows<'a> {
     pub now: u64,
 }
 
-/// What a question comes to once names are looked up.
+/// A question whose names are looked up.
 pub(crate) struct Resolved<'a> {
     pub shape: &'a ShapeInfo,
     pub info: &'a TypeInfo,

@@ -15,7 +15,7 @@ use crate::{Rate, RateKey};
 pub(crate) use known::unknown_to_contexts;
 pub(crate) use read::{Read, read};
 
-/// What a message says, as far as costs and budgets look at it.
+/// A message, as far as costs and budgets look at it.
 #[derive(Debug, Clone, Copy)]
 pub struct Spoken<'a> {
     /// The line of the context that defines it.
@@ -84,7 +84,7 @@ pub struct Budget {
     pub name: Arc<str>,
     /// How many cost units, and how fast they come back.
     pub rate: Rate,
-    /// What has a bucket of its own; the sender always.
+    /// The parties with a bucket of their own; the sender always.
     pub key: RateKey,
     /// Which messages; empty: all.
     of: Vec<Selector>,
@@ -103,7 +103,7 @@ impl Budget {
 pub struct Budgets {
     /// The heaviest selector first, so that the first that takes a message is the one that says most.
     costs: Vec<(Selector, u32)>,
-    /// Which budgets each agent has, by position in `entities.json`; agents alike share one list.
+    /// Budgets of each agent, by position in `entities.json`; agents alike share one list.
     of_agent: Vec<Arc<[Arc<Budget>]>>,
     /// Those of senders without an entry.
     of_others: Arc<[Arc<Budget>]>,
@@ -121,7 +121,7 @@ impl Budgets {
         self.of_agent.is_empty() && self.of_others.is_empty()
     }
 
-    /// What it costs to say this: 1 unless something else is written, 0 for what is free.
+    /// The cost of saying this: 1 unless something else is written, 0 for free messages.
     #[must_use]
     pub fn cost(&self, spoken: &Spoken<'_>) -> u32 {
         let resolved = self.costs.iter().find(|(selector, _)| selector.takes(spoken));

@@ -63,7 +63,7 @@ pub(crate) struct ShapeInfo {
     pub major: u32,
     /// Version of its context.
     pub minor: u32,
-    /// What this version shows of an instance.
+    /// Members of an instance that this version shows.
     pub attributes: Attributes,
     /// True if each instance is checked for values that policies cannot be shown exactly.
     pub checked: bool,
@@ -74,7 +74,7 @@ pub(crate) struct ShapeInfo {
 pub(crate) struct Catalogue {
     pub types: Vec<TypeInfo>,
     shapes: HashMap<Digest, Vec<ShapeInfo>, BuildHasherDefault<FirstBytes>>,
-    /// Of concepts that are learnt, by Cedar name: those that policies name.
+    /// Learnt concepts that policies name, by Cedar name.
     learnt: Vec<ShapeInfo>,
     pub left_out: Vec<LeftOut>,
     /// Who has a namespace that two lines could have, by name.
@@ -356,7 +356,7 @@ fn document(context: &Context) -> Value {
     context.bundled()
 }
 
-/// What policies see of a shape of this document.
+/// The members of a shape of this document that policies see.
 pub(crate) fn attributes(document: &Value, shape: &Shape) -> Attributes {
     Attributes::of(shape.fields(), Some(SchemaNode::new(document, shape.schema())))
 }

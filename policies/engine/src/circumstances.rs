@@ -1,4 +1,4 @@
-//! What surrounds a question, beyond who says what to whom.
+//! The circumstances of a question, beyond the parties and the content.
 
 use crate::Credentials;
 
@@ -6,7 +6,7 @@ use crate::Credentials;
 /// itself.
 #[derive(Debug, Clone, Copy)]
 pub struct Circumstances<'a> {
-    /// What the sender shows.
+    /// Credentials that the sender shows.
     pub sender_holds: &'a Credentials,
     /// What the receiver shows; in a request, whose receiver was not spoken to yet, none.
     pub receiver_holds: &'a Credentials,
@@ -16,7 +16,7 @@ pub struct Circumstances<'a> {
     pub session: Option<Session>,
     /// Seconds since the Unix epoch.
     pub now: u64,
-    /// What was measured of the message.
+    /// Measurements of the message.
     pub scores: Scores,
 }
 

@@ -94,7 +94,7 @@ pub(crate) fn attribute(
     value_of(kind, value, decimals).map(Some).map_err(|misfit| misfit.within(name))
 }
 
-/// What policies see under a name of the instance, and as what.
+/// Converts a named member of the instance to the form that policies see.
 pub(crate) fn seen<'s, 'v, 'j>(
     attributes: &'s Attributes,
     name: &str,

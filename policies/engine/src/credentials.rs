@@ -47,7 +47,7 @@ impl Window {
         self.from <= now && now < self.until
     }
 
-    /// What is within both.
+    /// The credentials within both.
     pub fn and(self, other: Self) -> Self {
         Self { from: self.from.max(other.from), until: self.until.min(other.until) }
     }

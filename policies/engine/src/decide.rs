@@ -31,7 +31,7 @@ pub struct Question<'a> {
     pub binding: &'a str,
     /// `request` or `reply`.
     pub direction: &'a str,
-    /// What else is so.
+    /// Further circumstances.
     pub circumstances: Circumstances<'a>,
 }
 
@@ -130,7 +130,7 @@ pub enum Verdict {
     Permitted {
         /// The permits that applied.
         policies: Texts,
-        /// What they ask for beyond letting it pass. Whoever cannot do all of it refuses.
+        /// Obligations beyond letting it pass. A caller that cannot meet all of them refuses.
         obligations: Obligations,
     },
     /// Nothing permits it, or something forbids it (`policy_denied`).

@@ -61,7 +61,7 @@ pub struct Weighed {
     pub permits: bool,
     /// Where it stands.
     pub location: Location,
-    /// What it had to do with the verdict.
+    /// Its part in the verdict.
     pub part: Part,
     /// The text of its `@approve`: nothing passes by it before a human was asked this.
     pub asks: Option<String>,
@@ -69,13 +69,13 @@ pub struct Weighed {
     pub limit: Option<String>,
     /// The members that its `@redact` takes out of replies, with dots between levels.
     pub redacts: Vec<String>,
-    /// What of its scope does not fit, as what would have to be so.
+    /// Parts of its scope that do not fit, as conditions that would have to hold.
     pub out_of_scope: Vec<String>,
     /// Its conditions, in their order.
     pub conditions: Vec<Condition>,
 }
 
-/// What a policy had to do with a verdict.
+/// The part of a policy in a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// It decided.
@@ -326,7 +326,7 @@ pub(crate) fn deciding(verdict: &Verdict) -> Texts {
     }
 }
 
-/// What stands between an operator at the top of an expression.
+/// The operands of an operator at the top of an expression.
 fn parts(expr: &Arc<Expr>, between: BinaryOp) -> Vec<&Arc<Expr>> {
     match &**expr {
         Expr::BinaryOp { op, left, right } if *op == between => {

@@ -1,4 +1,4 @@
-//! What can be wrong with a policy directory, in words for the operator.
+//! Faults of a policy directory, in words for the operator.
 
 use std::fmt;
 
@@ -48,7 +48,7 @@ pub enum PolicyFault {
     },
     /// A bound of [`PolicyLimits`](crate::PolicyLimits) is passed.
     TooLarge {
-        /// What is too large.
+        /// The part that is too large.
         what: String,
         /// The bound.
         limit: usize,
@@ -64,7 +64,7 @@ pub enum PolicyFault {
     Syntax {
         /// Where.
         location: Location,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
     /// A policy does not fit the schema generated from the loaded contexts: it names something that does not exist,
@@ -74,9 +74,9 @@ pub enum PolicyFault {
         location: Location,
         /// The policy, `file#id`.
         policy: String,
-        /// What is wrong.
+        /// The reason.
         why: String,
-        /// What was probably meant, where that can be told.
+        /// The likely intent, where it can be told.
         hint: Option<String>,
     },
     /// A policy names an agent or a group that `entities.json` does not have.
@@ -87,7 +87,7 @@ pub enum PolicyFault {
         policy: String,
         /// The name as Cedar writes it, such as `Group::"x"`.
         entity: String,
-        /// What was probably meant, where that can be told.
+        /// The likely intent, where it can be told.
         hint: Option<String>,
     },
     /// No context is known that has a type of this name space: told once for all policies that speak of it.
@@ -105,16 +105,16 @@ pub enum PolicyFault {
         location: Location,
         /// JSON Pointer of the member, or empty for the whole document.
         pointer: String,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
     /// `limits.json` names a line, a concept or a performative of it that no context has.
     UnknownToContexts {
         /// Where it names it.
         location: Location,
-        /// What there is not, as in `no context has the line ...`.
+        /// The missing thing, as in `no context has the line ...`.
         why: String,
-        /// What was probably meant, where that can be told.
+        /// The likely intent, where it can be told.
         hint: Option<String>,
     },
     /// The generated Cedar schema is not accepted: a fault of this program, kept as an error and not as a panic.

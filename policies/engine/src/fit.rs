@@ -93,7 +93,7 @@ struct Step {
     left: Fitted,
 }
 
-/// What has to go so that a policy fits.
+/// Documents to leave out so that a policy fits.
 #[derive(Default)]
 struct Gone {
     urns: BTreeSet<ContextUrn>,

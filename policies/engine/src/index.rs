@@ -15,7 +15,7 @@ use crate::pace;
 use crate::rule::{Rule, Wants};
 use crate::scope::{Action, Key, Lot, Scopes};
 
-/// What the scope of some permit lets an agent use.
+/// The concepts that the scope of some permit lets an agent use.
 #[derive(Debug, Clone, Default)]
 struct Reach {
     /// A permit without a constraint on the resource: any line, known or not.
@@ -42,7 +42,7 @@ pub(crate) struct Index {
 pub(crate) struct Chosen<'i> {
     index: &'i Index,
     lots: Vec<&'i Lot>,
-    /// What their conditions look at, together.
+    /// The inputs of their conditions, together.
     pub wants: Wants,
 }
 
@@ -149,7 +149,7 @@ fn held(info: &TypeInfo) -> Vec<Key> {
     keys
 }
 
-/// What nobody signed passes only by a permit that names it; every forbid holds for it.
+/// Unsigned concepts pass only by a permit that names them; every forbid holds for them.
 fn unsigned(rule: &Rule) -> &'static [Key] {
     let open_forbid = rule.scope.resource == Key::Open && rule.effect == cedar_policy::Effect::Forbid;
     if open_forbid { &[Key::Unsigned] } else { &[] }

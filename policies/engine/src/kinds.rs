@@ -1,4 +1,4 @@
-//! What Cedar can see of an instance, and how versions of one term are merged.
+//! The view that Cedar has of an instance, and the merging of versions of one term.
 
 use semgate_contexts::{FieldType, Format};
 use serde_json::{Value, json};
@@ -55,9 +55,9 @@ pub(crate) struct Attribute {
 pub(crate) struct Conflict {
     /// The member, with dots between levels.
     pub path: String,
-    /// What the versions before say.
+    /// The type in the versions before.
     pub before: String,
-    /// What this version says.
+    /// The type in this version.
     pub here: String,
 }
 
@@ -204,7 +204,7 @@ impl Attributes {
         Self { members: merged.collect(), open: self.open || other.open }
     }
 
-    /// What this version shows of an instance, without the members that the type of all versions does not show.
+    /// The members of an instance that this version shows, without those that the type of all versions does not show.
     pub fn seen_in(mut self, all: &Self) -> Self {
         for (name, member) in &mut self.members {
             if all.members.get(name).is_none_or(|known| known.kind.is_none()) {

@@ -1,4 +1,4 @@
-//! Who may say it: agents, Cedar policies over typed concepts, one question in and one verdict out.
+//! Decisions on messages: agents, Cedar policies over typed concepts, one question in and one verdict out.
 //!
 //! [`Policies::load`] takes the policy files, the agents and every loaded context document and generates the Cedar
 //! schema from the contexts. It refuses what Cedar's strict validation refuses, names that `entities.json` does not

@@ -1,4 +1,4 @@
-//! What could be permitted, before it is known what will be said: which tools a sender is shown.
+//! Possible permissions before the content is known: the tools that a sender is shown.
 
 use cedar_policy::Effect;
 use semgate_contexts::{Performative, json::Object};
@@ -34,7 +34,7 @@ impl Asker {
     }
 }
 
-/// What can be another once it is said: what the text is, when it comes, in which session.
+/// Inputs that are known only with the message: the text, the time, the session.
 const LATER: u32 = bit("free_text") | bit("scores") | bit("now") | bit("locked") | bit("session");
 
 /// The question for what is not said yet.

@@ -44,7 +44,7 @@ pub(crate) fn named<'w>(policies: impl Iterator<Item = &'w Written>) -> BTreeSet
     policies.filter_map(of).collect()
 }
 
-/// What policies see of any of them.
+/// Members of a learnt concept that policies see.
 pub(crate) fn attributes() -> Attributes {
     let value = Attribute { kind: Some(Kind::String), required: true, nullable: false };
     Attributes { members: BTreeMap::from([(VALUE.to_owned(), value)]), open: false }

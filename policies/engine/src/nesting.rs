@@ -1,6 +1,6 @@
 //! How deep the tree of a policy can be, told from its text: a tree that is too deep ends the process that walks it, and parsing walks it.
 
-/// What one bracket counts as: a parser goes through each rank of operators for it, and a chain of operators through one.
+/// The weight of one bracket: a parser goes through each rank of operators for it, and a chain of operators through one.
 const BRACKET: usize = 8;
 
 /// The operators of one level of brackets that can lie within one another, by rank; one that binds less closes those that bind more.

@@ -25,7 +25,7 @@ pub(crate) struct Written {
     pub id: Arc<str>,
     /// The `@notice` annotation: what a refusal by this policy may tell outsiders.
     pub notice: Option<Arc<str>>,
-    /// What it asks for beyond letting a message pass, where it is a permit that does.
+    /// Obligation beyond letting a message pass, of a permit that has one.
     pub obligation: Option<Arc<Obligation>>,
     /// Index of the file.
     pub file: usize,
@@ -33,7 +33,7 @@ pub(crate) struct Written {
     pub start: usize,
     /// Its conditions. Cedar reads a policy from its text again for each look at its tree, so this is the only look.
     pub clauses: Arc<[Clause]>,
-    /// What its conditions look at.
+    /// The inputs of its conditions.
     pub reads: Reads,
 }
 
@@ -140,7 +140,7 @@ pub(crate) fn one_by_one(text: &str) -> Option<Vec<Alone>> {
     (!resolved.is_empty()).then_some(resolved)
 }
 
-/// What is wrong with a file that is no row of policies; never nothing.
+/// Faults of a file that is no row of policies; at least one.
 fn wrong(name: &str, text: &str) -> Vec<PolicyFault> {
     let syntax = |at: usize, why: String| PolicyFault::Syntax { location: location(name, text, at), why };
     let is_no_policy =
@@ -207,7 +207,7 @@ fn parse_file(
     if faults.is_empty() { Ok(resolved) } else { Err(faults) }
 }
 
-/// What a policy says, however it is written and whatever is annotated.
+/// Digest of the meaning of a policy, without its layout and annotations.
 fn stated(policy: &Policy, text: &str) -> Digest {
     let tree = policy.to_json().ok().map(|mut tree| {
         if let Some(members) = tree.as_object_mut() {

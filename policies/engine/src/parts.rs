@@ -24,7 +24,7 @@ use crate::{PolicyFault, pace};
 /// mended from the first on.
 const SAID_IN_FULL: usize = 64;
 
-/// What the policies of a part are validated beside.
+/// The types that the policies of a part are validated beside.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum TypeScope {
     /// The types of one line.
@@ -151,7 +151,7 @@ fn of_line(line: &str, catalogue: &Catalogue) -> BTreeSet<usize> {
     types.filter(|(_, info)| info.line.as_str() == line).map(|(at, _)| at).collect()
 }
 
-/// What a condition that names these members could tell two types apart by.
+/// The features by which a condition on these members could tell two types apart.
 type Look<'c> = (Vec<Performative>, Vec<Option<(&'c Kind, bool)>>);
 
 /// The first of each group of types that look the same, and every type that is mentioned.

@@ -194,13 +194,13 @@ impl Policies {
         self.redacts
     }
 
-    /// What `limits.json` says that messages cost.
+    /// Costs of messages from `limits.json`.
     #[must_use]
     pub const fn budgets(&self) -> &Budgets {
         &self.budgets
     }
 
-    /// What `limits.json` lets this sender spend, known or not; empty without the file.
+    /// Budgets of this sender from `limits.json`, known or not; empty without the file.
     #[must_use]
     pub fn budgets_of(&self, sender: &str) -> &[Arc<Budget>] {
         if self.budgets.is_empty() {
@@ -291,7 +291,7 @@ impl Policies {
         self.asker.decide_learnt(question)
     }
 
-    /// What answers, for those who explain it.
+    /// The evaluator, for explanations.
     pub(crate) const fn asker(&self) -> &Asker {
         &self.asker
     }

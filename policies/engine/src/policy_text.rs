@@ -25,7 +25,7 @@ impl Token<'_> {
     }
 }
 
-/// What Cedar reads in a text in quotation marks: its escapes are those of Rust.
+/// Reads a text in quotation marks as Cedar does: its escapes are those of Rust.
 fn read(quoted: &str) -> Option<String> {
     let code = |hex: String| u32::from_str_radix(&hex, 16).ok().and_then(char::from_u32);
     let mut chars = quoted.strip_prefix('"')?.strip_suffix('"')?.chars();

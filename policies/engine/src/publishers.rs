@@ -30,7 +30,7 @@ action "publish", "revoke", "suspend", "resume", "retire", "floor", "override"
 /// The entity types of it.
 const TYPES: [&str; 4] = ["Agent", "Group", "Line", "Version"];
 
-/// What somebody asks of an authority.
+/// An act that somebody asks of an authority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PublisherAct {
     /// To publish a version.
@@ -75,7 +75,7 @@ impl PublisherAct {
     }
 }
 
-/// What the policies say of one act. Each names the policies that decided, `file#id`, for the operator's records only.
+/// The ruling on one act. Each names the policies that decided, `file#id`, for the operator's records only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub enum Ruling {
@@ -167,7 +167,7 @@ impl PublisherPolicies {
         &self.warnings
     }
 
-    /// What [`PolicySource::digest`] says of the directory that was loaded.
+    /// The [`PolicySource::digest`] of the loaded directory.
     #[must_use]
     pub const fn digest(&self) -> &Digest {
         &self.digest

@@ -10,7 +10,7 @@ const MOST: u32 = 1_000_000;
 /// Seconds of ten years: a bucket that fills more slowly is a slip of the pen.
 const LONGEST: u64 = 10 * 366 * 86_400;
 
-/// What a count is spread over.
+/// The period of a count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Period {
     /// One second.
@@ -110,7 +110,7 @@ fn number(text: &str) -> Result<u32, String> {
     text.parse().ok().filter(|count| plain && (1..=MOST).contains(count)).ok_or_else(fault)
 }
 
-/// What a bucket is one of. The sender is always part of it, so no agent ever spends from another's.
+/// The key of a bucket. The sender is always part of it, so no agent ever spends from another's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]
 pub struct RateKey {
     /// One for each receiver (`pair`).

@@ -1,4 +1,4 @@
-//! What a policy looks at, by its syntax alone.
+//! The inputs of a policy, by its syntax alone.
 //!
 //! Three things rest on it: only attributes that are read are handed to Cedar, a verdict is remembered only if no
 //! policy that could apply reads the instance, and the context record holds only members that are read. Every form
@@ -45,7 +45,7 @@ pub(crate) struct Reads {
 }
 
 impl Reads {
-    /// What these conditions of one policy read.
+    /// The inputs of the conditions of one policy.
     pub fn of(clauses: &[Clause]) -> Self {
         let mut reads = Self::default();
         for clause in clauses {

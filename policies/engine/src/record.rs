@@ -11,7 +11,7 @@ use crate::check::unknown_type;
 use crate::suggest::closest;
 use crate::{Credentials, Policies, Question, Scores, Verdict};
 
-/// What is kept of one member of a concept.
+/// The form in which a record keeps one member of a concept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum KeepAs {
     /// Its value.
@@ -41,7 +41,7 @@ impl KeepAs {
     }
 }
 
-/// What audit records keep of questions.
+/// The members that audit records keep of questions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keep {
     fields: BTreeMap<String, KeepAs>,
@@ -206,7 +206,7 @@ impl Kept {
     }
 }
 
-/// What is so of every question of a message.
+/// The part that all questions of a message share.
 fn around(question: &Question<'_>) -> Value {
     let around = &question.circumstances;
     let shows =

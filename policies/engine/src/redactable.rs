@@ -21,7 +21,7 @@ use crate::{FieldPath, PolicyFault};
 /// What protocols say of themselves, which others build on, and what two agents settled, which is one value.
 const NEVER: [&str; 3] = ["a2a", "mcp", negotiated_terms::SPACE];
 
-/// What one version says about a member.
+/// The finding of one version about a member.
 #[derive(Debug, PartialEq, Eq)]
 enum Finding {
     Optional,

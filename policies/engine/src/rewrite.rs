@@ -151,7 +151,7 @@ const fn operator(op: BinaryOp) -> BinaryOp {
     }
 }
 
-/// What Cedar's `decimal` makes of a literal: digits, a point, one to four digits.
+/// The value of a literal of Cedar's `decimal`: digits, a point, one to four digits.
 fn ten_thousandths(text: &str) -> Option<i64> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),

@@ -19,7 +19,7 @@ use crate::rewrite;
 use crate::scope::Scope;
 use crate::{Texts, Verdict};
 
-/// What is looked at, as far as each question needs to know it.
+/// The inputs of conditions, as far as each question needs them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Wants {
     /// Any member of the instance.
@@ -48,7 +48,7 @@ impl Wants {
         }
     }
 
-    /// What either looks at.
+    /// The inputs of either.
     pub const fn and(self, other: Self) -> Self {
         Self {
             instance: self.instance || other.instance,
@@ -103,7 +103,7 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
     at == a.len() && at == b.len()
 }
 
-/// What is left to be asked once the scope holds.
+/// The condition left to ask once the scope holds.
 #[derive(Debug)]
 pub(crate) enum Condition {
     /// Nothing.
@@ -134,9 +134,9 @@ pub(crate) struct Rule {
     /// `file#id`.
     pub id: Arc<str>,
     pub effect: Effect,
-    /// What a refusal by it may tell outsiders.
+    /// The notice that a refusal by it may show outsiders.
     pub notice: Option<Arc<str>>,
-    /// What it asks for beyond letting the message pass.
+    /// Its obligation beyond letting the message pass.
     pub obligation: Option<Arc<Obligation>>,
     pub scope: Scope,
     pub condition: Condition,

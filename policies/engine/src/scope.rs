@@ -1,4 +1,4 @@
-//! Which policies a scope lets apply: principal, action and resource, looked up by what holds for the three.
+//! Lookup of policies by scope: principal, action and resource.
 //!
 //! A scope is one key for the principal (`principal`, `is`, `==`, `in`, `is … in`), one for the resource and a list of actions.
 //! Of an entity exactly those keys hold that its uid, its type and its ancestors make, so the policies found are exactly those
@@ -14,7 +14,7 @@ use cedar_policy::{
 
 use crate::rule::Wants;
 
-/// What one side of a scope asks for.
+/// The key that one side of a scope asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Key {
     /// Anything.
@@ -32,7 +32,7 @@ pub(crate) enum Key {
 }
 
 impl Key {
-    /// What the scope says about the principal.
+    /// The key of the principal in the scope.
     pub fn of_principal(policy: &Policy) -> Self {
         match policy.principal_constraint() {
             PrincipalConstraint::Any => Self::Open,
@@ -43,7 +43,7 @@ impl Key {
         }
     }
 
-    /// What the scope says about the resource.
+    /// The key of the resource in the scope.
     pub fn of_resource(policy: &Policy) -> Self {
         match policy.resource_constraint() {
             ResourceConstraint::Any => Self::Open,
@@ -110,7 +110,7 @@ pub(crate) struct Lot {
     actions: u64,
     /// Positions of the policies.
     pub rules: Box<[u32]>,
-    /// What their conditions look at, together.
+    /// The inputs of their conditions, together.
     pub wants: Wants,
 }
 

@@ -8,18 +8,18 @@ use semgate_contexts::{Context, Digest, Line};
 
 use crate::names::namespace;
 
-/// What contexts are typed after.
+/// The state that contexts are typed after.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct After {
     /// Documents that are live: of a line, they are typed before the others.
     pub live: HashSet<Digest>,
-    /// Who has a namespace that two could have ([`Holder::name`]).
+    /// The holders of namespaces that two could have ([`Holder::name`]).
     pub held: BTreeSet<String>,
     /// Namespaces that two would have, neither of them before the other: nobody has them.
     pub barred: BTreeSet<String>,
 }
 
-/// Who could have a namespace `P::vN`.
+/// A possible holder of a namespace `P::vN`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Holder {
     /// The line `P.vN`.
@@ -78,7 +78,7 @@ impl Holder {
     }
 }
 
-/// Who has which, while contexts are typed.
+/// The holders of namespaces, while contexts are typed.
 #[derive(Debug)]
 pub(crate) struct Spaces<'a> {
     after: &'a After,

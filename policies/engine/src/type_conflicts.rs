@@ -16,7 +16,7 @@ use crate::spaces::Holder;
 pub struct Clash {
     /// JSON Pointer into the newer document: `/concepts/NAME`, `/tasks/NAME/parameters`, `/tasks/NAME/results`.
     pub pointer: String,
-    /// Which member, and what it is in each version.
+    /// The member, with its type in each version.
     pub what: String,
 }
 

@@ -291,7 +291,7 @@ impl Task {
         }
     }
 
-    /// What the follower has to tell, with the place of the evidence where some is kept.
+    /// Logs the follower's reports, with the place of the evidence where some is kept.
     fn log_reports(&mut self) {
         self.show_memory();
         for report in self.follower.reports() {

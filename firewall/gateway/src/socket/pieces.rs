@@ -38,7 +38,7 @@ impl<S> Pieces<S> {
     }
 }
 
-/// Whether a fault is that of a message in too many pieces.
+/// True if the fault is a message in too many pieces.
 pub(super) fn is_too_much(fault: &io::Error) -> bool {
     fault.kind() == io::ErrorKind::QuotaExceeded
 }

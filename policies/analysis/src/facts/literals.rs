@@ -127,13 +127,13 @@ impl Rule {
     }
 }
 
-/// Whether a text fits a schema. A text that the strict reader refuses fits none, and is left to other rules.
+/// True if a text fits a schema. A text that the strict reader refuses fits none, and is left to other rules.
 fn fits(schema: &Plain, text: &str) -> bool {
     let written = Value::String(text.to_owned()).to_string();
     json::read(written.as_bytes(), &Limits::default()).map_or(true, |value| schema.accepts(&value).is_ok())
 }
 
-/// Whether a literal of `ip` has a prefix shorter than the address.
+/// True if a literal of `ip` has a prefix shorter than the address.
 fn is_network(text: &str) -> bool {
     let whole = if text.contains(':') { 128 } else { 32 };
     text.split_once('/')

@@ -23,7 +23,7 @@ pub(crate) fn unknown_to_contexts(
     selectors.iter().filter_map(fault).collect()
 }
 
-/// What a selector names and no context has, and what was meant.
+/// The name in a selector that no context has, with the likely one.
 fn unknown(selector: &Selector, contexts: &[Arc<Context>]) -> Option<(String, Option<String>)> {
     let of_line = |context: &&Arc<Context>| {
         selector.line.as_deref().is_none_or(|line| context.urn().line().as_str() == line)

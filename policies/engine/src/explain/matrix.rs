@@ -1,4 +1,4 @@
-//! Who may say what, for everything that could be said: agents by concepts by performatives.
+//! The permissions of all agents by concepts and performatives.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

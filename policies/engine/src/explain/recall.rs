@@ -16,12 +16,12 @@ use crate::{
     Circumstances, Credentials, FieldPath, Obligations, Question, Scores, Session, Texts, Verdict, has_field,
 };
 
-/// What records cannot keep of an instance that they do not keep whole.
+/// A measurement that records keep only with the whole instance.
 const TEXT_LENGTH: &str = "scores.text_length";
 /// The verdict of what passed.
 const PERMITTED: &str = "permitted";
 
-/// Who said it to whom, as the record has it.
+/// Sender and receiver of the record.
 #[derive(Debug, Clone, Copy)]
 pub struct Parties<'a> {
     /// The id of the sender.
@@ -34,24 +34,24 @@ pub struct Parties<'a> {
     pub direction: &'a str,
 }
 
-/// What a policy set makes of a recorded question.
+/// The verdict of a policy set on a recorded question.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Recalled {
-    /// What was said, as policies name it.
+    /// The concept, as policies name it.
     pub concept: String,
     /// What was decided then: `permitted`, `denied`, `approval`, `error`, or `untypable` of what was refused before any policy is asked.
     pub then: String,
     /// The policies that decided then.
     pub then_by: BTreeSet<String>,
-    /// What these policies decide, in the same words; none if that depends on what was not kept.
+    /// The decision of these policies, in the same words; none if it depends on members that were not kept.
     pub now: Option<&'static str>,
     /// The policies that decide now.
     pub now_by: BTreeSet<String>,
-    /// What policies took out of it then, as `concept.member`.
+    /// Members redacted then, as `concept.member`.
     pub then_redacted: BTreeSet<String>,
-    /// What these policies take out of it where they let it pass.
+    /// Members that these policies redact where they let it pass.
     pub now_redacted: BTreeSet<String>,
-    /// What was not kept and decides.
+    /// Members that were not kept and decide.
     pub missing: BTreeSet<String>,
     /// Why.
     pub explanation: Explanation,
@@ -69,7 +69,7 @@ struct Pieces<'a> {
     free_text: bool,
 }
 
-/// What these policies make of one look at a question.
+/// The verdict of these policies on one look at a question.
 struct Look {
     verdict: Option<Verdict>,
     missing: BTreeSet<String>,

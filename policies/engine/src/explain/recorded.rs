@@ -1,4 +1,4 @@
-//! What a record says of its questions beside what was asked: by whom and how they were decided.
+//! The parts of a record beside its questions: the parties and the decision.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::{Obligations, Texts, Verdict};
 /// The verdict of a value that policies cannot hold.
 pub(super) const UNTYPABLE: &str = "untypable";
 
-/// What the record says of all its questions.
+/// The parts of a record that all its questions share.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Recorded<'a> {
     /// The members that policies took out of the whole reply (`concept.member`), for a record that does not name them by question: each instance

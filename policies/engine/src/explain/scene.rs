@@ -21,12 +21,12 @@ impl Scene {
         Self { request, entities, unknown }
     }
 
-    /// What of it is not known.
+    /// The unknown part.
     pub const fn unknown(&self) -> &Unknown {
         &self.unknown
     }
 
-    /// What Cedar makes of an expression of type Bool that reads only what is known.
+    /// The value that Cedar gives an expression of type Bool that reads only known parts.
     pub fn ask(&self, expr: &Arc<Expr>) -> Truth {
         let expression = rewrite::as_expression(Expr::clone(expr));
         match eval_expression(&self.request, &self.entities, &expression) {

@@ -23,7 +23,7 @@ impl Fit {
         if holds { Self::Yes } else { Self::No(wish()) }
     }
 
-    /// What would have to be so.
+    /// The condition that would have to hold.
     pub fn wish(&self) -> Option<&str> {
         match self {
             Self::Yes => None,

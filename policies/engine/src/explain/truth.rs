@@ -1,4 +1,4 @@
-//! What a condition comes to where not everything is known: true, false, an error, or open.
+//! The value of a condition where not everything is known: true, false, an error, or open.
 //!
 //! Cedar itself answers every part that reads only what is known; `&&`, `||`, `!` and `if` are Kleene's over the answers, with Cedar's
 //! order of evaluation. A part that is not recognised, or that could fail, is never taken for one that is known.
@@ -14,7 +14,7 @@ use super::digests::by_digest;
 use super::scene::Scene;
 use crate::credentials::is_shown;
 
-/// What a condition comes to.
+/// The value of a condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Truth {
     /// It holds.
@@ -27,7 +27,7 @@ pub(crate) enum Truth {
     Open(Open),
 }
 
-/// What an open condition depends on.
+/// The unknown parts that an open condition depends on.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Open {
     /// Members that are not known, as policies write them: `resource.amount`.
@@ -48,16 +48,16 @@ pub(crate) enum Members {
     Unknown,
 }
 
-/// What is not known of a question.
+/// The unknown parts of a question.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Unknown {
-    /// Of the instance.
+    /// Unknown members of the instance.
     pub resource: Members,
-    /// Of the context record.
+    /// Unknown members of the context record.
     pub context: Members,
-    /// What the sender shows beyond what `entities.json` gives it.
+    /// True if the credentials that the sender shows beyond `entities.json` are unknown.
     pub shown: bool,
-    /// Of members that are not known, the digests of their values as records keep them.
+    /// Digests of the values of unknown members, as records keep them.
     pub digests: BTreeMap<String, Digest>,
     /// Who the sender is, beyond that `entities.json` has no entry for it.
     pub stranger: bool,
@@ -132,7 +132,7 @@ impl Open {
     }
 }
 
-/// What a clause comes to, as a condition that must hold.
+/// The value of a clause, as a condition that must hold.
 pub(crate) fn of_clause(clause: &Clause, scene: &Scene) -> Truth {
     match clause {
         Clause::When(expr) => truth(expr, scene),
@@ -140,7 +140,7 @@ pub(crate) fn of_clause(clause: &Clause, scene: &Scene) -> Truth {
     }
 }
 
-/// What an expression of type Bool comes to.
+/// The value of an expression of type Bool.
 pub(crate) fn truth(expr: &Arc<Expr>, scene: &Scene) -> Truth {
     match &**expr {
         Expr::BinaryOp { op: BinaryOp::And, left, right } => truth(left, scene).and(|| truth(right, scene)),

@@ -122,7 +122,7 @@ fn policies<'a>(
     (kept, four_eyes)
 }
 
-/// What is wrong with the annotations of a policy.
+/// Faults of the annotations of a policy.
 fn annotations(alone: &Alone) -> Vec<(&str, String)> {
     let mut wrong = Vec::new();
     for (name, value) in alone.policy.annotations() {

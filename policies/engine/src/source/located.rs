@@ -13,7 +13,7 @@ pub struct Located {
     pub name: String,
     /// Where its bytes are.
     pub path: PathBuf,
-    /// What is there: a regular file.
+    /// Metadata of the regular file.
     pub metadata: Metadata,
 }
 

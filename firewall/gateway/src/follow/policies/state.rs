@@ -49,7 +49,7 @@ pub(crate) struct PolicyReport {
     pub(crate) faults: Vec<String>,
     /// Contexts that the live policies cannot name.
     pub(crate) left_out: Vec<String>,
-    /// Warnings: policies that match nothing above the floors, forbids that miss a version, and missing members in
+    /// Warnings: names that are gone from `entities.json`, literals that fit only below a floor, and missing members in
     /// `[audit_values]`.
     pub(crate) warnings: Vec<String>,
 }
