@@ -14,7 +14,7 @@ use serde_json::Value;
 
 /// A message of `lf.a2a.v1` behind its five bytes, written by an implementation that is not ours.
 pub fn framed(message: &str, json: &Value) -> Vec<u8> {
-    let descriptors = include_bytes!("../../firewall/message/proto/a2a.binpb");
+    let descriptors = include_bytes!("../../firewall/protocol/proto/a2a.binpb");
     let pool = DescriptorPool::decode(descriptors.as_slice()).unwrap();
     let of = pool.get_message_by_name(&format!("lf.a2a.v1.{message}")).unwrap();
     let bytes = DynamicMessage::deserialize(of, json).unwrap().encode_to_vec();

@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use semgate_contexts::json;
-use semgate_message::a2a::{Operation, grpc};
+use semgate_protocol::a2a::{Operation, grpc};
 use serde_json::Value;
 use support::gateway::{Gateway, free_address};
 use support::{Up, python, python_agent};
@@ -33,7 +33,7 @@ impl Judged {
         }
     }
 
-    fn ours(&self) -> Result<Vec<u8>, semgate_message::MessageFault> {
+    fn ours(&self) -> Result<Vec<u8>, semgate_protocol::MessageFault> {
         let limits = grpc::Limits::default();
         let operation = Operation::parse(&self.method).unwrap();
         match self.side.as_str() {

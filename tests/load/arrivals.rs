@@ -98,7 +98,7 @@ fn records(house: &House) -> Vec<serde_json::Value> {
 fn refused_by_metrics(house: &House) -> u64 {
     let text = super::support::plain_get(&format!("http://{}/metrics", house.gateway.admin));
     let text = String::from_utf8(text.body).unwrap();
-    let refused = |line: &&str| line.starts_with("semgate_messages_total") && !line.contains("\"allowed\"");
+    let refused = |line: &&str| line.starts_with("semgate_protocols_total") && !line.contains("\"allowed\"");
     let lines = text.lines().filter(refused);
     lines.map(|line| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap() as u64).sum()
 }

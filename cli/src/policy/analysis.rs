@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use semgate_contexts::Context;
-use semgate_message::{a2a, mcp};
 use semgate_policies::{ContextTypes, Floors, PolicyLimits, PolicySource, parse_set};
 use semgate_policy_analysis::{Analyser, Level, Report, Setting, Solver, SolverLimits};
+use semgate_protocol::{a2a, mcp};
 use serde_json::{Value, json};
 
 use super::inputs;

@@ -9,8 +9,8 @@ use semgate_inspect::{
     Arrived, Code, Facts, Generation, HeaderClaims, InspectLimits, Inspector, LineScope, Now, Peer, Refusal,
     Route, RouteOptions, TextParts, asks_ambiguously,
 };
-use semgate_message::{Binding, Call, Form, a2a::Version, mcp};
 use semgate_policies::{Circumstances, Credentials, Keep, Policies, Question, Scores, Session, Verdict};
+use semgate_protocol::{Binding, Call, Form, a2a::Version, mcp};
 use semgate_statement::View;
 use serde_json::Value;
 

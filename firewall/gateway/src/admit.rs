@@ -13,9 +13,9 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING, UPGRADE};
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method};
 use semgate_inspect::{Code, Refusal};
-use semgate_message::a2a::Version;
-use semgate_message::a2a::rest::Query;
-use semgate_message::{Call, Form};
+use semgate_protocol::a2a::Version;
+use semgate_protocol::a2a::rest::Query;
+use semgate_protocol::{Call, Form};
 
 use crate::config::{Limits, Protocol, Transport};
 use crate::grpc;

@@ -23,7 +23,7 @@ use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG};
 use semgate_contexts::json::{self, Json};
 use semgate_inspect::{Code, Delivered, Refusal};
-use semgate_message::{Form, RpcId};
+use semgate_protocol::{Form, RpcId};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 

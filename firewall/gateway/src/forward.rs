@@ -12,8 +12,8 @@ use http::{HeaderName, HeaderValue, Method, Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Body;
 use semgate_inspect::{Code, Delivered, Outgoing, Permit, Refusal, Sent};
-use semgate_message::mcp::Verb;
-use semgate_message::{Call, Form};
+use semgate_protocol::mcp::Verb;
+use semgate_protocol::{Call, Form};
 
 use crate::account::Charge;
 use crate::address::Address;

@@ -1,4 +1,4 @@
-//! A2A over gRPC: framing, heads and status of its calls. `semgate_message::a2a::grpc` parses the messages. See
+//! A2A over gRPC: framing, heads and status of its calls. `semgate_protocol::a2a::grpc` parses the messages. See
 //! `docs/spec/a2a-grpc.md`.
 
 pub(crate) mod answer;

@@ -6,7 +6,7 @@ mod tests;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use semgate_inspect::{Code, Delivered, Inspector, Refusal, Sent};
-use semgate_message::mcp::{ErrorData, Head, Operation, Verb, Version};
+use semgate_protocol::mcp::{ErrorData, Head, Operation, Verb, Version};
 use serde_json::{Map, Value, json};
 
 use crate::reasons::invalid;
@@ -70,8 +70,8 @@ fn last_event(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
 pub(crate) const fn judged(verb: &Verb) -> Option<&'static [u8]> {
     match verb {
         Verb::Post => None,
-        Verb::Open { .. } => Some(semgate_message::mcp::OPENING),
-        Verb::End => Some(semgate_message::mcp::ENDING),
+        Verb::Open { .. } => Some(semgate_protocol::mcp::OPENING),
+        Verb::End => Some(semgate_protocol::mcp::ENDING),
     }
 }
 

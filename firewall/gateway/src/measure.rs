@@ -54,7 +54,7 @@ impl Metrics {
     fn describe(&self) {
         let counters = [
             (
-                "semgate_messages_total",
+                "semgate_protocols_total",
                 "Messages by route, direction and verdict; `allowed` or the refusal's code.",
             ),
             ("semgate_connections_total", "Connections by listener and how they began."),
@@ -157,7 +157,7 @@ impl Metrics {
             let mut allowed = labels.to_vec();
             allowed.push(("verdict", "allowed".to_owned()));
             Way {
-                allowed: self.counter("semgate_messages_total", &allowed),
+                allowed: self.counter("semgate_protocols_total", &allowed),
                 duration: self.histogram("semgate_duration_seconds", &labels),
             }
         };
@@ -256,7 +256,7 @@ impl RouteMetrics {
             ("verdict", verdict.to_owned()),
         ];
         let counter =
-            rare.entry(name).or_insert_with(|| self.metrics.counter("semgate_messages_total", &labels));
+            rare.entry(name).or_insert_with(|| self.metrics.counter("semgate_protocols_total", &labels));
         counter.increment(1);
     }
 

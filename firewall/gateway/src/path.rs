@@ -25,8 +25,8 @@ use semgate_inspect::{
     AnswerRight, Clarification, Delivered, Direction, Facts, HeaderClaims, Notice, Peer, Permit, Quota,
     Refusal,
 };
-use semgate_message::Form;
-use semgate_message::a2a::Operation;
+use semgate_protocol::Form;
+use semgate_protocol::a2a::Operation;
 
 use crate::account::{Charge, Recording, TooMany, TooOften};
 use crate::admit::{self, Admitted, Arrival};

@@ -13,8 +13,8 @@ use http::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 use semgate_inspect::code::Class;
 use semgate_inspect::{Code, Refusal, RpcId};
-use semgate_message::a2a::ProtocolError;
-use semgate_message::mcp::Version;
+use semgate_protocol::a2a::ProtocolError;
+use semgate_protocol::mcp::Version;
 use serde::Serialize;
 use serde_json::json;
 

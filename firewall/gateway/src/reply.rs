@@ -5,7 +5,7 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::response::Parts;
 use http::{HeaderName, HeaderValue};
 use semgate_inspect::{Inspector, Notice, Now, Peer, Refusal, ReplyPermit, Sent};
-use semgate_message::Binding;
+use semgate_protocol::Binding;
 
 use crate::address::Address;
 use crate::admit::headers::{ContentType, Media};

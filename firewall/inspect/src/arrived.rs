@@ -2,7 +2,7 @@
 //! differently.
 
 use bytes::Bytes;
-use semgate_message::Call;
+use semgate_protocol::Call;
 
 /// A request as received.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use crate::{
     input,
     owners::{About, Kind, NotOwned, named},
 };
-use semgate_message::{Form, Message, Page, Threads, a2a::Operation};
+use semgate_protocol::{Form, Message, Page, Threads, a2a::Operation};
 use std::{borrow::Cow, sync::Arc};
 
 /// The things that a message names. Empty for most messages, without an allocation.

@@ -8,9 +8,9 @@ use crate::{
     shadow::Before,
     tools::ToolWatch,
 };
-use semgate_message::Call;
 use semgate_negotiation::Sessions;
 use semgate_policies::{CERTIFICATE_SPACE, Circumstances, Credentials, Keep, Scores};
+use semgate_protocol::Call;
 use std::sync::Arc;
 
 /// One end of a connection, identified before the message was read.

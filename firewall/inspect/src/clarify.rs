@@ -11,7 +11,7 @@ mod answer;
 
 use crate::{Code, Refusal, conform::Said};
 use semgate_contexts::{Context, FieldType, json::Json};
-use semgate_message::Instance;
+use semgate_protocol::Instance;
 use std::collections::{BTreeSet, HashSet};
 
 pub use answer::Clarification;

@@ -11,7 +11,7 @@ use crate::{
     tools,
 };
 use semgate_contexts::{Context, InstanceFault, NAMING_MEMBERS, Shape, Term, WorkBudget, json::Json};
-use semgate_message::{Binding, Instance, Unadmitted, Vocabulary};
+use semgate_protocol::{Binding, Instance, Unadmitted, Vocabulary};
 
 /// Maximum number of concept names in a hint.
 const HINTED_NAMES: usize = 12;

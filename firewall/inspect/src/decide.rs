@@ -10,11 +10,11 @@ use crate::{
     together, tools,
 };
 use semgate_contexts::{InstanceFault, WorkBudget, json};
-use semgate_message::Instance;
 use semgate_policies::{
     Circumstances, Keeper, Obligation, Obligations, Policies, Question, Scores, Session, Texts, Verdict,
     has_field,
 };
+use semgate_protocol::Instance;
 use std::sync::Arc;
 
 /// A message whose every concept is permitted by a policy and forbidden by none. Only this stage builds one.

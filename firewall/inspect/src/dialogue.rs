@@ -15,7 +15,7 @@ use crate::{
 };
 use ids::{Ids, text};
 use semgate_contexts::Digest;
-use semgate_message::{RpcId, mcp::Operation};
+use semgate_protocol::{RpcId, mcp::Operation};
 use std::{
     collections::{HashMap, VecDeque},
     fmt,

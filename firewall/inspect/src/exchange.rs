@@ -12,7 +12,7 @@ use crate::{
 };
 use bytes::Bytes;
 use semgate_contexts::Performative;
-use semgate_message::{Message, native};
+use semgate_protocol::{Message, native};
 
 /// The open requests of one socket, oldest first. Bounded by [`crate::InspectLimits::unanswered`].
 #[derive(Debug, Default)]

@@ -58,7 +58,7 @@ pub struct Facts {
     /// The MCP tool that is called or answers, if no context names it and the route admits such tools.
     pub unnamed_tool: Option<String>,
     /// Members removed before judgement: JSON Pointers into the message as received, at most
-    /// [`MAX_POINTERS`](semgate_message::removal::MAX_POINTERS).
+    /// [`MAX_POINTERS`](semgate_protocol::removal::MAX_POINTERS).
     pub removed: Vec<String>,
     /// Limits that stopped the message (`rate_limited`, `ambiguity_limited`).
     pub limited: Vec<Limited>,

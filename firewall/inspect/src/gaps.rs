@@ -2,7 +2,7 @@
 
 use crate::{Code, Refusal, conform::without};
 use semgate_contexts::Term;
-use semgate_message::Message;
+use semgate_protocol::Message;
 
 /// Maximum number of missing members that one refusal names: 16, about one kilobyte. No task has more
 /// parameters that are forgotten together.

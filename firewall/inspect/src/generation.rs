@@ -8,8 +8,8 @@ use crate::{
     tools::Forms,
 };
 use semgate_contexts::{Context, ContextUrn, Digest, Line, Prefix, Version};
-use semgate_message::Binding;
 use semgate_policies::Policies;
+use semgate_protocol::Binding;
 use semgate_statement::{Lines, LoadedContext, Status, View};
 use std::{
     collections::{BTreeMap, HashMap},

@@ -3,7 +3,7 @@
 
 use crate::{Code, Direction, Refusal, case::Case};
 use semgate_contexts::ContextUrn;
-use semgate_message::Message;
+use semgate_protocol::Message;
 
 /// Checks that the receiver is a member of the addressed group. `None` if the route is not a group route, or
 /// for a reply.

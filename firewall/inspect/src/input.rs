@@ -8,7 +8,7 @@ use crate::{
     owners::{Kind, NotOwned},
 };
 use semgate_contexts::Digest;
-use semgate_message::{
+use semgate_protocol::{
     Message,
     mcp::{Asked, Operation},
 };

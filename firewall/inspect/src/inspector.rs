@@ -28,9 +28,9 @@ use crate::{
 };
 use arc_swap::ArcSwap;
 use bytes::Bytes;
-use semgate_message::{Binding, Form as Written, Message, OwnThread, a2a::AgentError, mcp};
 use semgate_negotiation::Sessions;
 use semgate_policies::{Credentials, Keep};
+use semgate_protocol::{Binding, Form as Written, Message, OwnThread, a2a::AgentError, mcp};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Judges messages. All cores share one inspector, which holds every counter.

@@ -14,7 +14,7 @@ use crate::{
     resolve::still_stands,
 };
 use bytes::Bytes;
-use semgate_message::{
+use semgate_protocol::{
     Message,
     a2a::{Operation, Paging, TaskList},
 };

@@ -4,8 +4,8 @@
 use crate::resolve::no_policy;
 use crate::{Code, Generation, LineScope, Refusal, Route, RouteOptions, TextParts};
 use semgate_contexts::{ContextUrn, Line};
-use semgate_message::Binding;
 use semgate_negotiation::{Features, Floors, HandshakeFault, Offer, ResponderConfig, SupportedContext};
+use semgate_protocol::Binding;
 use semgate_statement::Standing;
 
 impl Generation {

@@ -21,7 +21,7 @@ pub use scope::Scope;
 use crate::InspectLimits;
 use crate::turn::{Pairs, Proposal};
 use semgate_contexts::{ContextUrn, Digest, Prefix};
-use semgate_message::OwnThread;
+use semgate_protocol::OwnThread;
 use serde::{Deserialize, Serialize};
 use std::{
     fmt,

@@ -13,8 +13,8 @@ use semgate_contexts::{
     ContextUrn, Digest,
     json::{self, Json},
 };
-use semgate_message::Vocabulary;
-use semgate_message::{
+use semgate_protocol::Vocabulary;
+use semgate_protocol::{
     Base, Binding, Call, Claim, FaultKind, Form, Instance, Message, MessageFault, Pointer, Reading, RpcId,
     a2a, header, mcp, native,
 };

@@ -20,7 +20,7 @@ use crate::{
 };
 use bytes::Bytes;
 use semgate_contexts::{Digest, Version};
-use semgate_message::{Asked, Binding, Call, OwnThread, RpcId, a2a::Operation, mcp};
+use semgate_protocol::{Asked, Binding, Call, OwnThread, RpcId, a2a::Operation, mcp};
 use std::{borrow::Cow, sync::Arc};
 
 pub use reply::{ReplyPermit, Written};

@@ -22,7 +22,7 @@ use crate::{
 };
 use bytes::Bytes;
 use semgate_contexts::json::{self, Json};
-use semgate_message::{
+use semgate_protocol::{
     Asked, Call, Form, Message,
     a2a::{self, Operation, Version},
 };

@@ -17,8 +17,8 @@ use crate::{
     shadow::{Answer, Before, beforehand, beside_uncut},
 };
 use bytes::Bytes;
-use semgate_message::{Binding, Instance, Vocabulary, mcp};
 use semgate_policies::{FieldPath, Obligation, Obligations, has_field};
+use semgate_protocol::{Binding, Instance, Vocabulary, mcp};
 use std::{collections::BTreeSet, sync::Arc};
 pub(crate) use write::leaving_out;
 use write::{Cut, without};

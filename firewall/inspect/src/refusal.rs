@@ -3,8 +3,8 @@
 use crate::{code::Code, facts::Facts, meter::Quota};
 use std::{fmt, time::Duration};
 
-pub use semgate_message::RpcId;
-use semgate_message::{
+pub use semgate_protocol::RpcId;
+use semgate_protocol::{
     a2a::ProtocolError,
     mcp::{ErrorData, Version},
 };
@@ -222,7 +222,7 @@ impl Refusal {
     /// The refusal for an MCP server's error. Its number is repeated, with the text of JSON-RPC or MCP for
     /// it, if any.
     pub fn of_server(number: i32) -> Self {
-        let (reason, hint) = match semgate_message::mcp::plain_error(number) {
+        let (reason, hint) = match semgate_protocol::mcp::plain_error(number) {
             Some(words) => (
                 format!("the server answered with an error: {words}"),
                 "do what the protocol says about this error",

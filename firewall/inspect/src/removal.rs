@@ -1,7 +1,7 @@
 //! Members removed from a message before it is judged. The rest is read, judged and forwarded as the message,
 //! and records name the removed members.
 //!
-//! The protocols define the removable members ([`semgate_message::removal`]). On a route with `null_arguments
+//! The protocols define the removable members ([`semgate_protocol::removal`]). On a route with `null_arguments
 //! = "absent"`, tool arguments that are `null` go too. The signed parameters must name them as optional and
 //! without null.
 
@@ -14,7 +14,7 @@ use crate::{
 };
 use bytes::Bytes;
 use semgate_contexts::json::Json;
-use semgate_message::{
+use semgate_protocol::{
     Binding, Call, Form,
     a2a::grpc,
     mcp::{self, Asked},

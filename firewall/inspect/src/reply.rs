@@ -6,7 +6,7 @@ use crate::{
     belongs::deleted, case::Case, code::Class, resolve::still_stands, rounds, stream::enabled,
 };
 use bytes::Bytes;
-use semgate_message::{Binding, Form as Written, a2a::Operation};
+use semgate_protocol::{Binding, Form as Written, a2a::Operation};
 
 /// Checks the status and emptiness of a reply, before its body is read.
 ///

@@ -14,8 +14,8 @@ use crate::{
     turn::{self, Answer, Answers, Between, OutOfTurn, Side, Step, turn},
 };
 use semgate_contexts::{ContextUrn, Digest};
-use semgate_message::{Binding, Instance, Message, Vocabulary, a2a::Operation};
 use semgate_negotiation::LockQuestion;
+use semgate_protocol::{Binding, Instance, Message, Vocabulary, a2a::Operation};
 use semgate_statement::Standing;
 use std::sync::Arc;
 

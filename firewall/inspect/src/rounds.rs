@@ -11,7 +11,7 @@ use crate::{
     route::Undefined,
 };
 use semgate_contexts::{Context, Performative, Term, json::Json};
-use semgate_message::{Binding, Instance, Message, Vocabulary, a2a::State};
+use semgate_protocol::{Binding, Instance, Message, Vocabulary, a2a::State};
 use std::sync::Arc;
 
 /// The member that names a task. Negotiated terms are never tasks.

@@ -1,8 +1,8 @@
 //! Routes: a receiver, its binding, and the contexts that it understands.
 
 use semgate_contexts::{ContextUrn, Line, Version};
-pub use semgate_message::TextParts;
-use semgate_message::{Binding, MetaKeys, a2a};
+pub use semgate_protocol::TextParts;
+use semgate_protocol::{Binding, MetaKeys, a2a};
 use std::fmt;
 
 /// The versions of one line, or all lines, that a receiver understands.

@@ -12,8 +12,8 @@ use crate::{
     resolve::Resolved,
 };
 use semgate_contexts::ContextUrn;
-use semgate_message::Instance;
 use semgate_policies::{Policies, Texts};
+use semgate_protocol::Instance;
 use std::{
     collections::BTreeSet,
     sync::{

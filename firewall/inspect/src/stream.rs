@@ -22,7 +22,7 @@ use crate::{
 };
 use artifact_texts::ArtifactTexts;
 use semgate_contexts::Performative;
-use semgate_message::{Binding, Message, a2a::State};
+use semgate_protocol::{Binding, Message, a2a::State};
 
 /// State of one running stream. [`Inspector::stream`] creates it, and it ends with the stream.
 #[derive(Debug, Default)]
@@ -155,7 +155,7 @@ impl StreamState {
         {
             return fault("an event is about another task than the stream");
         }
-        let subscribed = sent.operation() == Some(semgate_message::a2a::Operation::SubscribeToTask);
+        let subscribed = sent.operation() == Some(semgate_protocol::a2a::Operation::SubscribeToTask);
         let asked = sent.threads.iter().find(|(kind, _)| *kind == crate::Kind::Task);
         match (asked, of) {
             (Some((_, asked)), Some(task)) if subscribed && task != asked => {

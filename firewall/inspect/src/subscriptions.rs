@@ -96,7 +96,7 @@ impl Subscriptions {
     pub(crate) fn open(&self, metered: &Metered<'_, '_>) -> Result<Option<Subscription>, Refusal> {
         let decided = metered.decided();
         let (case, message) = (decided.case(), decided.resolved().message());
-        if message.binding != semgate_message::Binding::L8 || message.performative != Performative::Subscribe
+        if message.binding != semgate_protocol::Binding::L8 || message.performative != Performative::Subscribe
         {
             return Ok(None);
         }
@@ -164,7 +164,7 @@ fn on_topic(subscription: &Subscription, decided: &Decided<'_, '_>) -> Result<()
 /// `out_of_turn`.
 pub(crate) fn asked_for(sent: &Sent, decided: &Decided<'_, '_>) -> Result<(), Refusal> {
     let message = decided.resolved().message();
-    if message.binding != semgate_message::Binding::L8 {
+    if message.binding != semgate_protocol::Binding::L8 {
         return Ok(());
     }
     match (message.performative, &sent.subscription) {

@@ -7,8 +7,8 @@ use crate::{
     decide::question,
     stream::TEXT,
 };
-use semgate_message::Instance;
 use semgate_policies::{Circumstances, Policies, Question};
+use semgate_protocol::Instance;
 
 /// Separators that readers put between two parts: nothing, a space, or a line feed, as the A2A SDKs do.
 pub(crate) const BETWEEN: [&str; 3] = ["", " ", "\n"];

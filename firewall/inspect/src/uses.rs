@@ -7,7 +7,7 @@ use crate::{
     decide::Decided,
     dialogue::{Asking, NotFree, Place},
 };
-use semgate_message::{Call, RpcId};
+use semgate_protocol::{Call, RpcId};
 use std::sync::Arc;
 
 /// Reserves the id of a request in its session, if it has both. Call it before anything is counted; the

@@ -6,7 +6,7 @@ use crate::member::read;
 use crate::wire::{Carried, Kind};
 use semgate_certs::SpiffeId;
 use semgate_contexts::{Performative, canonical};
-use semgate_message::{MetaKeys, Reading, TextParts, native};
+use semgate_protocol::{MetaKeys, Reading, TextParts, native};
 use serde_json::json;
 
 /// A handshake message with the fields of its envelope. The envelope is not signed and proves nothing; the signed part names

@@ -8,7 +8,7 @@ use clap::Args;
 use http::Method;
 use semgate_contexts::json;
 use semgate_inspect::tools::{BadHeader, comment, digest_of, headers};
-use semgate_message::mcp::Version;
+use semgate_protocol::mcp::Version;
 use serde_json::{Map, Value, json};
 
 use super::draft::{Draft, Drafted};

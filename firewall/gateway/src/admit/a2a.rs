@@ -5,9 +5,9 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, Method};
 use semgate_contexts::json;
 use semgate_inspect::{Code, Refusal};
-use semgate_message::a2a::rest::{self, Query};
-use semgate_message::a2a::{Operation, Version};
-use semgate_message::{FaultKind, MessageFault};
+use semgate_protocol::a2a::rest::{self, Query};
+use semgate_protocol::a2a::{Operation, Version};
+use semgate_protocol::{FaultKind, MessageFault};
 
 /// Version of A2A (A2A 1.0 §3.6). The query member has the same name.
 pub(crate) const A2A_VERSION: HeaderName = HeaderName::from_static("a2a-version");

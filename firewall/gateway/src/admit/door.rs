@@ -2,7 +2,7 @@
 
 use http::header::{ACCEPT, AUTHORIZATION};
 use http::{HeaderMap, HeaderName, Method};
-use semgate_message::a2a::Version;
+use semgate_protocol::a2a::Version;
 
 use super::HANDSHAKE_PATH;
 use super::a2a::A2A_VERSION;

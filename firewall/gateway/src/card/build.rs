@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use semgate_contexts::json::{Json, Object};
 use semgate_contexts::schema::refused_in_free_text;
-use semgate_message::a2a::Version;
+use semgate_protocol::a2a::Version;
 use serde_json::{Map, Value, json};
 
 use super::context_names::{Extension, NamedAt};

@@ -215,7 +215,7 @@ mod tests {
         use crate::card::tests::{ours, says};
         use arc_swap::ArcSwapOption;
         use bytes::Bytes;
-        use semgate_message::{Form, a2a::Operation};
+        use semgate_protocol::{Form, a2a::Operation};
         use std::sync::Arc;
 
         let (pair, keys) = signer();
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn bug_an_untouched_extended_card_was_rebuilt_where_it_was_not_signed_or_came_in_an_envelope() {
         use semgate_inspect::{Code, Delivered};
-        use semgate_message::{Form, RpcId, a2a::Operation::GetExtendedAgentCard};
+        use semgate_protocol::{Form, RpcId, a2a::Operation::GetExtendedAgentCard};
         let (pair, keys) = signer();
         let card = untouched(keys);
         let header = json!({"alg": "EdDSA", "kid": "k-1"});

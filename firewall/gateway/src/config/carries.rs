@@ -2,7 +2,7 @@
 //! them.
 
 use semgate_inspect::Undefined;
-use semgate_message::a2a::Version;
+use semgate_protocol::a2a::Version;
 use semgate_statement::Lines;
 
 use super::{Config, ConfigFault, ContextScope, Protocol, RouteConfig, Transport};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use semgate_contexts::{ContextUrn, Prefix};
 use semgate_inspect::{NullArguments, Undefined, UnnamedTools};
-use semgate_message::{MetaKeys, a2a::Version};
+use semgate_protocol::{MetaKeys, a2a::Version};
 
 use super::raw::FileRoute;
 use super::span::Span;

@@ -14,7 +14,7 @@ use http::{HeaderMap, HeaderValue};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame};
 use semgate_inspect::{Delivered, Refusal};
-use semgate_message::a2a::grpc;
+use semgate_protocol::a2a::grpc;
 
 use super::frame::{FrameFault, Frames};
 use super::head::{ENCODING, MEDIA};

@@ -11,8 +11,8 @@ use http::{HeaderValue, Request, Uri};
 use http_body_util::Full;
 use semgate_contexts::json;
 use semgate_inspect::{Answered, Arrived, Code, Refusal};
-use semgate_message::a2a::{Operation, grpc};
-use semgate_message::{Call, FaultKind, MessageFault};
+use semgate_protocol::a2a::{Operation, grpc};
+use semgate_protocol::{Call, FaultKind, MessageFault};
 
 use super::frame::{framed, only};
 use super::head::{MEDIA, TIMEOUT, told};

@@ -6,7 +6,7 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE, TE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, Method, Version};
 use semgate_inspect::{Code, Refusal};
-use semgate_message::a2a::{Operation, grpc};
+use semgate_protocol::a2a::{Operation, grpc};
 
 pub(crate) const ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
 pub(crate) const TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");

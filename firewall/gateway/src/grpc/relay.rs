@@ -15,7 +15,7 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Frame};
 use semgate_contexts::json;
 use semgate_inspect::{Delivered, Refusal, Written};
-use semgate_message::a2a::Operation;
+use semgate_protocol::a2a::Operation;
 use tokio::time::timeout_at;
 
 use super::answer::{Ended, Messages};

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD_NO_PAD;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use semgate_inspect::{Code, Delivered, Refusal};
-use semgate_message::a2a::{ProtocolError, grpc};
+use semgate_protocol::a2a::{ProtocolError, grpc};
 
 use crate::decision::DecisionId;
 use crate::refuse;

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::request::{Builder, Parts};
 use http::{Request, Version};
 use semgate_inspect::{Code, Delivered, Refusal};
-use semgate_message::a2a::{Operation, ProtocolError, grpc};
+use semgate_protocol::a2a::{Operation, ProtocolError, grpc};
 use std::time::Duration;
 
 fn only(body: &[u8], limit: usize) -> Result<Bytes, FrameFault> {

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use semgate_contexts::json;
 use semgate_inspect::{Arrived, Code, Facts, Permit, Refusal};
-use semgate_message::{Call, Form, RpcId};
+use semgate_protocol::{Call, Form, RpcId};
 
 use super::Way;
 use crate::admit::{self, Admitted};
@@ -82,5 +82,5 @@ fn names_push(form: Form, body: &[u8], limits: &Limits) -> bool {
 
 /// Id of a request that its head refuses.
 fn rpc_id(bytes: &[u8], limits: &Limits) -> Option<RpcId> {
-    semgate_message::a2a::rpc_id(&json::read(bytes, &limits.json()).ok()?)
+    semgate_protocol::a2a::rpc_id(&json::read(bytes, &limits.json()).ok()?)
 }

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use http::HeaderName;
 use semgate_contexts::json;
 use semgate_inspect::{Delivered, Direction, Facts, Notice, Written};
-use semgate_message::a2a::Operation;
-use semgate_message::{Call, Form};
+use semgate_protocol::a2a::Operation;
+use semgate_protocol::{Call, Form};
 
 use super::{Stopped, Way, stopped_reply};
 use crate::answer::{Answer, AnswerBody};

@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use http::HeaderValue;
 use semgate_inspect::{Arrived, Delivered, Direction, HeaderClaims, Peer, Refusal, ReplyPermit, Sent};
-use semgate_message::a2a::{Operation, Version};
-use semgate_message::{Call, Form};
+use semgate_protocol::a2a::{Operation, Version};
+use semgate_protocol::{Call, Form};
 
 use super::{NotRecorded, Stopped, Way, stopped_reply};
 use crate::answer::Answer;

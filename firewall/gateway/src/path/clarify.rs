@@ -3,8 +3,8 @@
 
 use http::{HeaderName, HeaderValue};
 use semgate_inspect::{Delivered, Direction, Refusal, ReplyPermit, Sent};
-use semgate_message::Form;
-use semgate_message::a2a::Operation;
+use semgate_protocol::Form;
+use semgate_protocol::a2a::Operation;
 
 use super::{NotRecorded, Stopped, Way, stopped_reply};
 use crate::admit::Admitted;

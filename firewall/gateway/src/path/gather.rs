@@ -12,7 +12,7 @@ use futures_util::stream::FuturesUnordered;
 use http::StatusCode;
 use http_body_util::BodyExt;
 use semgate_inspect::{Code, Delivered, Quota, Refusal};
-use semgate_message::Call;
+use semgate_protocol::Call;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::time::timeout_at;

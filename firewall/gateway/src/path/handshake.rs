@@ -10,9 +10,9 @@ use semgate_contexts::Performative;
 use semgate_inspect::{
     Arrived, Code, Delivered, Direction, Facts, HeaderClaims, Peer, Permit, Refusal, Sent,
 };
-use semgate_message::Call;
 use semgate_negotiation::last_offers::ShrunkOffer;
 use semgate_negotiation::{Endpoint, HandshakeFault, HandshakeReply, HandshakeRequest};
+use semgate_protocol::Call;
 
 use super::{NotRecorded, Stopped, Way};
 use crate::answer::Answer;

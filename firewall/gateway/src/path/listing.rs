@@ -16,8 +16,8 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http_body_util::BodyExt;
 use semgate_inspect::{Arrived, Code, Delivered, HeaderClaims, Peer, Permit, Refusal, Remedy};
-use semgate_message::RpcId;
-use semgate_message::mcp::{CLAIM, Operation};
+use semgate_protocol::RpcId;
+use semgate_protocol::mcp::{CLAIM, Operation};
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout_at};
 

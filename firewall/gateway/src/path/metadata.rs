@@ -4,8 +4,8 @@
 use bytes::Bytes;
 use http::HeaderValue;
 use semgate_inspect::{Arrived, Delivered, Direction, HeaderClaims, Peer, Refusal};
-use semgate_message::Call;
-use semgate_message::mcp::{Head, Operation, Version};
+use semgate_protocol::Call;
+use semgate_protocol::mcp::{Head, Operation, Version};
 
 use super::{NotRecorded, Stopped, Way, stopped_reply};
 use crate::answer::Answer;

@@ -4,8 +4,8 @@
 use bytes::Bytes;
 use semgate_contexts::json;
 use semgate_inspect::{Arrived, Code, Delivered, Delivery, Peer, Permit, Refusal, ReplyPermit, Sent};
-use semgate_message::a2a::{Operation, PushTarget, PushTargets, Version, grpc};
-use semgate_message::{Call, Form};
+use semgate_protocol::a2a::{Operation, PushTarget, PushTargets, Version, grpc};
+use semgate_protocol::{Call, Form};
 
 use super::Way;
 use crate::admit::Admitted;

@@ -10,8 +10,8 @@ use ring::rand::SystemRandom;
 use semgate_contexts::json;
 use semgate_inspect::offer::handshake_hint;
 use semgate_inspect::{Code, Delivered, Direction, Facts, Peer, Permit, Refusal, refused_reply};
-use semgate_message::Call;
 use semgate_negotiation::{Appointed, AwaitingSelect, HandshakeReply, Relay, RelayedLock, RelayedMessage};
+use semgate_protocol::Call;
 
 use super::handshake::no_key;
 use super::{NotRecorded, Stopped, Way, stopped_reply};

@@ -1,7 +1,7 @@
 //! Error details in A2A's format for each transport (A2A 1.0 §5.4, §11.6).
 
 use semgate_inspect::{Code, Delivered};
-use semgate_message::a2a::ProtocolError;
+use semgate_protocol::a2a::ProtocolError;
 use serde_json::{Value, json};
 
 /// Details of a protocol error.

@@ -11,8 +11,8 @@ use arc_swap::ArcSwap;
 use semgate_certs::PeerRoots;
 use semgate_contexts::Prefix;
 use semgate_inspect::{Generation, InspectLimits, Inspector, Refusal};
-use semgate_message::Call;
 use semgate_negotiation::Sessions;
+use semgate_protocol::Call;
 use tokio::sync::{mpsc, watch};
 
 use super::threads::{Core, Seat, thread};

@@ -11,10 +11,10 @@ use arc_swap::ArcSwap;
 use semgate_certs::token::TokenIssuers;
 use semgate_contexts::{Context, json};
 use semgate_inspect::{Generation, InspectLimits, Inspector, Route, RouteOptions, TextParts};
-use semgate_message::Binding;
-use semgate_message::a2a::Version;
 use semgate_negotiation::Sessions;
 use semgate_policies::{Floors, Policies};
+use semgate_protocol::Binding;
+use semgate_protocol::a2a::Version;
 use semgate_statement::Follower;
 
 use crate::account::Accounts;

@@ -10,7 +10,7 @@ use futures_util::{SinkExt, StreamExt};
 use semgate_inspect::{
     Arrived, Code, Delivered, Direction, Exchanges, Facts, HeaderClaims, Outgoing, Peer, Refusal,
 };
-use semgate_message::Call;
+use semgate_protocol::Call;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, sleep, timeout};

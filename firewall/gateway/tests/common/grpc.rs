@@ -31,7 +31,7 @@ pub fn json(message: &str, bytes: &[u8]) -> Value {
 }
 
 fn pool() -> DescriptorPool {
-    DescriptorPool::decode(include_bytes!("../../../message/proto/a2a.binpb").as_slice()).unwrap()
+    DescriptorPool::decode(include_bytes!("../../../protocol/proto/a2a.binpb").as_slice()).unwrap()
 }
 
 /// A message behind its five bytes.

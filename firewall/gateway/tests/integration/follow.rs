@@ -350,7 +350,7 @@ fn metrics_count_by_code_and_name_no_agent_and_no_value() {
     let text = gateway.admin("/metrics").body;
     let line = |verdict: &str, direction: &str| {
         text.lines().any(|line| {
-            line.starts_with("semgate_messages_total{")
+            line.starts_with("semgate_protocols_total{")
                 && line.contains(&format!("verdict=\"{verdict}\""))
                 && line.contains(&format!("direction=\"{direction}\""))
                 && line.ends_with(" 1")

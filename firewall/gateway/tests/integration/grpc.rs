@@ -297,7 +297,7 @@ async fn a_task_is_its_owners_and_another_is_not_found() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_an_agents_failure_the_status_passes_and_nothing_that_it_says() {
     let details = |reason: &str| {
-        use semgate_message::a2a::grpc::{ERROR_DOMAIN, ErrorInfo, details};
+        use semgate_protocol::a2a::grpc::{ERROR_DOMAIN, ErrorInfo, details};
         let info = ErrorInfo {
             reason,
             domain: ERROR_DOMAIN,
@@ -343,7 +343,7 @@ async fn of_an_agents_failure_the_status_passes_and_nothing_that_it_says() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bug_a_status_of_an_agent_counted_without_its_meaning_and_in_another_form() {
-    use semgate_message::a2a::grpc::{ERROR_DOMAIN, ErrorInfo, details};
+    use semgate_protocol::a2a::grpc::{ERROR_DOMAIN, ErrorInfo, details};
     let info = ErrorInfo { reason: "TASK_NOT_FOUND", domain: ERROR_DOMAIN, metadata: &[] };
     let named = base64::prelude::BASE64_STANDARD.encode(details(5, "x", &[info], None));
     let next: &'static Mutex<Vec<Says>> = Box::leak(Box::default());

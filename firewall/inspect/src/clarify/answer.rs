@@ -9,7 +9,7 @@ use crate::{
 };
 use bytes::Bytes;
 use semgate_contexts::{Performative, json::Json};
-use semgate_message::{Binding, Own, a2a::Operation};
+use semgate_protocol::{Binding, Own, a2a::Operation};
 use serde_json::json;
 use std::fmt;
 

@@ -5,7 +5,7 @@
 //! before within the session.
 
 use super::{PART, Place};
-use semgate_message::RpcId;
+use semgate_protocol::RpcId;
 use std::{
     borrow::Cow,
     collections::HashMap,

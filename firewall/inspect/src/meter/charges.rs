@@ -2,8 +2,8 @@
 
 use super::buckets::{Buckets, Charge};
 use crate::{Direction, conform::Said, decide::Decided};
-use semgate_message::Instance;
 use semgate_policies::{Budget, Rate, RateKey, Spoken};
+use semgate_protocol::Instance;
 use std::sync::Arc;
 
 /// All charges of a decided message, one per bucket.

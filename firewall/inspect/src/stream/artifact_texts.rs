@@ -12,7 +12,7 @@ use crate::{
 use memory::{Entry, Memory, Pending, Whole};
 use pieces::Pieces;
 use semgate_contexts::json;
-use semgate_message::{Instance, Piece, PieceOf, Vocabulary};
+use semgate_protocol::{Instance, Piece, PieceOf, Vocabulary};
 
 /// The concept of a text part in the protocol's context, and the member that holds its text.
 pub(crate) const TEXT: &str = "text";

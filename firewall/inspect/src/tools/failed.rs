@@ -8,7 +8,7 @@ use semgate_contexts::{
     Performative, WorkBudget,
     json::{Json, Object},
 };
-use semgate_message::{
+use semgate_protocol::{
     Instance, Vocabulary,
     mcp::{Asked, FAILED, FailureBlocks},
 };

@@ -25,7 +25,7 @@ use semgate_contexts::{
     Context, ContextUrn, Digest, Term,
     json::{Json, Object},
 };
-use semgate_message::{
+use semgate_protocol::{
     RpcId,
     mcp::{self, Asked, Kind, Operation, Version},
     removal::MAX_POINTERS,

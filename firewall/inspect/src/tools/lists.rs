@@ -5,7 +5,7 @@
 
 use super::watch::{Age, Form, Found, Server, ToolWatch};
 use semgate_contexts::Digest;
-use semgate_message::mcp::Version;
+use semgate_protocol::mcp::Version;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},

@@ -4,7 +4,7 @@
 use super::pin::Pinned;
 use crate::{Code, Direction, Refusal, case::Case};
 use semgate_contexts::json::{Json, Object};
-use semgate_message::mcp::{Head, decoded};
+use semgate_protocol::mcp::{Head, decoded};
 use serde_json::Value;
 
 /// Schema keyword that gives an argument its header.

@@ -3,7 +3,7 @@
 use super::lists::Page;
 use super::watch::{Age, Found, NotAsSigned, Server, ToolWatch};
 use semgate_contexts::Digest;
-use semgate_message::mcp::Version;
+use semgate_protocol::mcp::Version;
 use std::sync::{
     Arc,
     atomic::{AtomicBool, AtomicUsize, Ordering},

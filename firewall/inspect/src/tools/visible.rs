@@ -6,11 +6,11 @@ use crate::{
     Direction, Sent, UnnamedTools, case::Case, counts::counts, generation::Named, resolve::Resolved,
 };
 use semgate_contexts::{Context, ContextUrn, Performative, Term};
-use semgate_message::{
+use semgate_policies::{Circumstances, Credentials};
+use semgate_protocol::{
     Binding, Instance, Vocabulary,
     mcp::{Operation, Version},
 };
-use semgate_policies::{Circumstances, Credentials};
 
 /// Returns true if the policies let this agent use the line of a context, and the context is usable now.
 fn usable(case: &Case<'_>, agent: &str, named: &Named) -> bool {

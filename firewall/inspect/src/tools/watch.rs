@@ -2,7 +2,7 @@
 
 use super::lists::Begun;
 use crate::{InspectLimits, Route, owners::Pages};
-use semgate_message::mcp::Version;
+use semgate_protocol::mcp::Version;
 use std::{
     collections::{HashMap, HashSet},
     fmt,

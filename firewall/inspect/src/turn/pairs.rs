@@ -9,7 +9,7 @@ mod written;
 
 use super::{Is, OutOfTurn, Proposal, Side};
 use semgate_contexts::{Digest, Performative};
-use semgate_message::Message;
+use semgate_protocol::Message;
 use std::{
     collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},

@@ -9,11 +9,11 @@ use semgate_inspect::{
     Arrived, Generation, HeaderClaims, InspectLimits, Inspector, LineScope, Now, Peer, Permit, Refusal,
     Route, RouteOptions, TextParts,
 };
-use semgate_message::{
+use semgate_policies::{Policies, PolicyLimits, PolicySource};
+use semgate_protocol::{
     Binding, Call, Form,
     a2a::{Operation, Version as A2aVersion},
 };
-use semgate_policies::{Policies, PolicyLimits, PolicySource};
 use semgate_statement::{Act, View, testing::MemoryAuthority, testing::START};
 use std::{collections::BTreeMap, sync::Arc};
 

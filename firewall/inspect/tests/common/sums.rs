@@ -7,8 +7,8 @@ use semgate_inspect::{
     Arrived, Generation, Inspector, LineScope, Route, RouteOptions, Shadow, TextParts, UnnamedTools,
     tools::{comment, digest_of, headers},
 };
-use semgate_message::{Binding, Call, mcp::Head};
 use semgate_policies::PolicySource;
+use semgate_protocol::{Binding, Call, mcp::Head};
 use semgate_statement::testing::MemoryAuthority;
 use serde_json::{Value, json};
 use std::sync::Arc;

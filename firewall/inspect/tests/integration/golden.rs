@@ -7,7 +7,7 @@ use common::{NOW, agent, bases, form, inspector, merge, route, world};
 use semgate_inspect::{
     Arrived, Code, Facts, HeaderClaims, Inspector, Now, Permit, Refusal, Route, Sent, Written,
 };
-use semgate_message::{
+use semgate_protocol::{
     Binding, Call,
     a2a::{ProtocolError, Version},
 };

@@ -19,7 +19,7 @@ use semgate_inspect::{
     UnnamedTools, Would,
     tools::{BadHeader, comment, headers},
 };
-use semgate_message::{Call, mcp::Head};
+use semgate_protocol::{Call, mcp::Head};
 use serde_json::{Value, json};
 use std::sync::Arc;
 

@@ -13,7 +13,7 @@ use semgate_inspect::{
     Arrived, Code, HeaderClaims, Inspector, Peer, Permit, Refusal, ReplyPermit, Route, Sent, StreamState,
     TextParts, UnnamedTools,
 };
-use semgate_message::{
+use semgate_protocol::{
     Call,
     mcp::{ENDING, Head, OPENING, Verb},
 };

@@ -12,7 +12,7 @@ use semgate_inspect::{
     Arrived, Code, HeaderClaims, Inspector, Peer, Permit, Refusal, ReplyPermit, Route, Sent, TextParts,
     UnnamedTools, Written,
 };
-use semgate_message::{
+use semgate_protocol::{
     Call, Form, MetaKeys,
     a2a::{Operation, Version, grpc},
     mcp::Head,

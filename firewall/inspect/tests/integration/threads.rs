@@ -10,11 +10,11 @@ use semgate_contexts::Prefix;
 use semgate_inspect::{
     Arrived, Clarification, Code, Delivered, HeaderClaims, Inspector, Kind, Owned, Permit, Sent, Written,
 };
-use semgate_message::{
+use semgate_policies::PolicySource;
+use semgate_protocol::{
     Call, Form,
     a2a::{Operation, Version},
 };
-use semgate_policies::PolicySource;
 use semgate_statement::Act;
 use serde_json::{Value, json};
 

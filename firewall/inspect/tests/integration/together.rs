@@ -9,8 +9,8 @@ use semgate_inspect::{
     Code, Generation, HeaderClaims, InspectLimits, Inspector, Peer, Permit, Refusal, Route, Shadow,
     TextParts, UnnamedTools, Would,
 };
-use semgate_message::mcp::Head;
 use semgate_policies::{Keep, KeepAs, PolicySource};
+use semgate_protocol::mcp::Head;
 use serde_json::{Value, json};
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::turn::{Answers, Step};
 use semgate_contexts::json;
-use semgate_message::{Reading, TextParts, native};
+use semgate_protocol::{Reading, TextParts, native};
 
 fn made() -> Arc<Proposal> {
     Proposal::new(Side::Caller, None)
@@ -245,7 +245,7 @@ fn transfers(amount: &str) -> Digest {
         max_concepts: 1,
         admit: TextParts::default(),
         tenant: None,
-        meta: semgate_message::MetaKeys::NONE,
+        meta: semgate_protocol::MetaKeys::NONE,
     };
     same(&native::read(&json, &reading).unwrap())
 }

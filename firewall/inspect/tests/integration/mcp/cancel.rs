@@ -4,7 +4,7 @@ use super::{Arc, NOW, agent, call, common::sums::house_of, reply};
 use semgate_inspect::{
     Arrived, Code, HeaderClaims, Inspector, Permit, Refusal, Route, RouteOptions, TextParts, UnnamedTools,
 };
-use semgate_message::{Call, mcp::Head};
+use semgate_protocol::{Call, mcp::Head};
 use serde_json::json;
 
 type House = (Inspector, Arc<Route>);

@@ -3,7 +3,7 @@
 use super::{Arc, NOW, TextParts, UnnamedTools, ask, common::agent, common::sums::house, house_of, reply};
 use bytes::Bytes;
 use semgate_inspect::{Arrived, Code, HeaderClaims, Route};
-use semgate_message::{Call, mcp::Head};
+use semgate_protocol::{Call, mcp::Head};
 use serde_json::json;
 
 #[test]

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use semgate_inspect::{
     Arrived, Code, HeaderClaims, Inspector, NullArguments, Permit, Refusal, Route, TextParts, UnnamedTools,
 };
-use semgate_message::{Call, mcp::Head};
+use semgate_protocol::{Call, mcp::Head};
 use serde_json::{Value, json};
 
 type House = (Inspector, Arc<Route>);

@@ -3,8 +3,8 @@
 use super::{ask, call, reply};
 use crate::common::sums::{adding, house, house_among, house_of, house_with};
 use semgate_inspect::{Code, Refusal, TextParts, UnnamedTools, Written};
-use semgate_message::mcp::{FAILED, Version};
-use semgate_message::removal::MAX_POINTERS;
+use semgate_protocol::mcp::{FAILED, Version};
+use semgate_protocol::removal::MAX_POINTERS;
 use serde_json::{Value, json};
 
 type House = (semgate_inspect::Inspector, std::sync::Arc<semgate_inspect::Route>);
