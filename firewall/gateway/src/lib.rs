@@ -9,50 +9,20 @@
 //! Nothing is ever sent twice: there are no retries.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
-mod account;
-mod address;
-mod admin;
-mod admit;
-mod answer;
-mod authorize;
-mod card;
 mod clock;
 pub mod config;
-mod crls;
-mod decision;
-mod egress;
-mod events;
-mod executor;
+mod control;
 mod fault;
-mod follow;
-mod forward;
-mod framing;
-mod grpc;
-mod health;
-mod identify;
-mod inside;
-mod keep;
-mod lane;
-mod listen;
-mod materials;
-mod mcp;
-mod measure;
-mod path;
-mod quota;
-mod reasons;
-mod receive;
-mod record;
-mod refuse;
-mod relay;
-mod reply;
+mod local;
+mod pipeline;
 mod run;
-mod socket;
+mod server;
 mod upstream;
 
 pub use config::{Config, ConfigFault, Limits};
+pub use control::metrics::count_lost_log_lines;
 pub use fault::RunFault;
-pub use listen::BoundRoute;
-pub use measure::count_lost_log_lines;
 #[cfg(feature = "plain-proxy")]
 pub use run::plain::run_plain;
 pub use run::{Bound, Checked, Remembered, check, remembered, run};
+pub use server::listen::BoundRoute;

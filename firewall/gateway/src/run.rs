@@ -15,9 +15,9 @@ use semgate_statement::Follower;
 use tokio::sync::{mpsc, watch};
 
 use crate::config::Config;
+use crate::control::follow::{self, Memory};
 use crate::fault::RunFault;
-use crate::follow::{self, Memory};
-use crate::listen::BoundRoute;
+use crate::server::listen::BoundRoute;
 
 /// Addresses of a running gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ pub fn check(config: &Config) -> Result<Checked, RunFault> {
         unkept,
         floors,
         unlisted_log_keys,
-        open_secrets: crate::materials::open_secrets(config),
+        open_secrets: crate::server::materials::open_secrets(config),
     })
 }
 

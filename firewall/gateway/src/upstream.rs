@@ -4,8 +4,11 @@
 //! it carries as many at once as the agent allows, and each takes a place before its last check ([`streams`]). Nothing is
 //! sent twice. A closed connection is replaced only if hyper returns the request, which means that none of it was written.
 
+pub(crate) mod address;
 mod connect;
 mod drive;
+pub(crate) mod egress;
+pub(crate) mod internal_addresses;
 mod link;
 mod streams;
 

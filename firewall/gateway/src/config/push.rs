@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{ConfigFault, Listen};
-use crate::egress::target::{Network, Rule};
+use crate::upstream::egress::target::{Network, Rule};
 
 /// The egress lane of a route.
 #[derive(Clone, Debug, PartialEq, Eq)]

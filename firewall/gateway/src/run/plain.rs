@@ -16,24 +16,24 @@ use semgate_protocol::Call;
 use tokio::sync::{mpsc, watch};
 
 use super::threads::{Core, Seat, thread};
-use crate::account::Accounts;
-use crate::answer::Answer;
 use crate::config::{
     AuditConfig, Config, ContextScope, Limits, Listen, PolicyPlace, Protocol, RouteConfig, Upstream,
 };
-use crate::decision::DecisionId;
+use crate::control::follow;
+use crate::control::metrics::Metrics;
 use crate::fault::RunFault;
-use crate::follow;
-use crate::forward::{self, Told};
-use crate::identify::Identity;
-use crate::lane::{Lane, Shared};
-use crate::listen;
-use crate::materials::Materials;
-use crate::measure::Metrics;
-use crate::reasons;
-use crate::receive::Received;
-use crate::record::Audit;
-use crate::refuse::answer;
+use crate::pipeline::answer::Answer;
+use crate::pipeline::decision::DecisionId;
+use crate::pipeline::forward::{self, Told};
+use crate::pipeline::gateway_refusals;
+use crate::pipeline::identify::Identity;
+use crate::pipeline::receive::Received;
+use crate::pipeline::record::Audit;
+use crate::pipeline::refuse::answer;
+use crate::server::account::Accounts;
+use crate::server::listen;
+use crate::server::materials::Materials;
+use crate::server::worker::{Lane, Shared};
 use crate::upstream::Allowed;
 
 /// Forwards everything that arrives at `listen`, for ever, on one core.
@@ -133,7 +133,7 @@ pub(crate) async fn pass(
     decision: DecisionId,
     received: Received,
 ) -> Result<Answer, Refusal> {
-    let lease = lane.pool.lease().await.map_err(|fault| reasons::unreachable(&fault))?;
+    let lease = lane.pool.lease().await.map_err(|fault| gateway_refusals::unreachable(&fault))?;
     let mut buffer = [0; 26];
     let call = Call::l8();
     let told = Told {

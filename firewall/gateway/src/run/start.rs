@@ -17,15 +17,15 @@ use semgate_protocol::Binding;
 use semgate_protocol::a2a::Version;
 use semgate_statement::Follower;
 
-use crate::account::Accounts;
 use crate::config::{Config, Limits, Protocol, RouteConfig};
-use crate::crls::{Lists, Stores};
-use crate::egress::Egress;
+use crate::control::crls::{Lists, Stores};
+use crate::control::follow::{self, First, Memory, Recognisers};
 use crate::fault::RunFault;
-use crate::follow::{self, First, Memory, Recognisers};
-use crate::lane::Shared;
-use crate::materials::Materials;
-use crate::record::Audit;
+use crate::pipeline::record::Audit;
+use crate::server::account::Accounts;
+use crate::server::materials::Materials;
+use crate::server::worker::Shared;
+use crate::upstream::egress::Egress;
 
 /// Everything that is read before a port is bound.
 pub(super) struct Parts {
@@ -66,9 +66,9 @@ impl Parts {
         let materials = Materials::load(config, &stores)?;
         let open = |authority| follow::open(config, authority, memory);
         let followers: Vec<Follower> = config.authorities.iter().map(open).collect::<Result<_, _>>()?;
-        let _ = crate::materials::lock_keys(config)?;
+        let _ = crate::server::materials::lock_keys(config)?;
         for authority in &config.authorities {
-            let _ = crate::materials::authority(config, authority)?;
+            let _ = crate::server::materials::authority(config, authority)?;
         }
         for route in &config.routes {
             if let Some(push) = &route.choices.push {
@@ -159,7 +159,7 @@ pub(super) fn shared(
 ) -> Result<Arc<Shared>, RunFault> {
     let generation = generation(config, followers, policies)?;
     let generation = if waiting { generation.standing_in() } else { generation };
-    let sessions = Arc::new(Sessions::new(crate::materials::lock_keys(config)?));
+    let sessions = Arc::new(Sessions::new(crate::server::materials::lock_keys(config)?));
     let mut inspector = Inspector::new(inspect_limits(&config.limits), generation);
     if let Some(keep) = config.kept() {
         inspector = inspector.with_kept(keep);

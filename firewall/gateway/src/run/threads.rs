@@ -13,30 +13,30 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::LocalSet;
 
 use super::{Bound, start};
-use crate::account::NoAccount;
-use crate::account::turns::Turns;
-use crate::address::Address;
-use crate::admin::Admin;
-use crate::admit::HANDSHAKE_PATH;
-use crate::admit::door::Door;
-use crate::admit::host::Names;
-use crate::authorize::{Authorization, Elsewhere};
-use crate::card::{Card, KeysNow, Says};
 use crate::config::{CardChoice, Config, GroupChoice, Listen, Protocol, RouteConfig, Upstream};
-use crate::decision::Decisions;
-use crate::egress::Egress;
-use crate::executor::OnThisCore;
+use crate::control::admin::Admin;
+use crate::control::follow::{First, Follow, FollowerStates, Memory, PolicyState, PolicyStates};
+use crate::control::health::Health;
+use crate::control::metrics::{Metrics, RouteMetrics};
+use crate::control::persistence::{Keeper, MinimumsKeeper, keep_tools};
 use crate::fault::RunFault;
-use crate::follow::{First, Follow, FollowerStates, Memory, PolicyState, PolicyStates};
-use crate::health::Health;
-use crate::identify::Identity;
-use crate::keep::{Keeper, MinimumsKeeper, keep_tools};
-use crate::lane::{Group, Handshakes, Lane, Shared};
-use crate::listen::{self, BoundRoute, Entrance, Face, Listener};
-use crate::materials::Materials;
-use crate::measure::{Metrics, RouteMetrics};
-use crate::record::repeated::{record_counts, record_last};
-use crate::record::{Audit, AuditWriter};
+use crate::local::card::{Card, KeysNow, Says};
+use crate::pipeline::admit::HANDSHAKE_PATH;
+use crate::pipeline::admit::door::Door;
+use crate::pipeline::admit::host::Names;
+use crate::pipeline::authorize::{Authorization, Elsewhere};
+use crate::pipeline::decision::Decisions;
+use crate::pipeline::identify::Identity;
+use crate::pipeline::record::repeated::{record_counts, record_last};
+use crate::pipeline::record::{Audit, AuditWriter};
+use crate::server::account::NoAccount;
+use crate::server::account::turns::Turns;
+use crate::server::executor::OnThisCore;
+use crate::server::listen::{self, BoundRoute, Entrance, Face, Listener};
+use crate::server::materials::Materials;
+use crate::server::worker::{Group, Handshakes, Lane, Shared};
+use crate::upstream::address::Address;
+use crate::upstream::egress::Egress;
 use crate::upstream::{Bounds, Connector, Pool, Speak};
 
 /// The threads of a gateway.
@@ -74,7 +74,7 @@ pub(super) fn start(
 ) -> Result<(Bound, Running), RunFault> {
     let held = start::hold(config)?;
     let parts = start::Parts::load(config, Memory::Keep)?;
-    for path in crate::materials::open_secrets(config) {
+    for path in crate::server::materials::open_secrets(config) {
         tracing::warn!("`{}` can be read by others than its owner", path.display());
     }
     let mut first = parts.policies;

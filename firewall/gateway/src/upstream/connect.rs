@@ -18,13 +18,13 @@ use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::pki_types::ServerName;
 
-use crate::account::turns::Reading;
 use crate::clock::unix_now;
 use crate::config::{Place, Upstream};
-use crate::executor::OnThisCore;
-use crate::framing::frames::{Frames, Requests};
-use crate::identify::Standing;
-use crate::materials::Materials;
+use crate::pipeline::identify::Standing;
+use crate::server::account::turns::Reading;
+use crate::server::executor::OnThisCore;
+use crate::server::framing::frames::{Frames, Requests};
+use crate::server::materials::Materials;
 
 use super::link::{Link, Speak};
 

@@ -21,7 +21,7 @@ use tokio::time::timeout;
 use super::Moved;
 use super::drive::{Connection, ReplyBody};
 use super::streams::{Carried, Place, Streams, Watching};
-use crate::executor::OnThisCore;
+use crate::server::executor::OnThisCore;
 
 /// Maximum response headers: a reply has few, and only the named ones pass.
 const MAX_HEADERS: usize = 64;

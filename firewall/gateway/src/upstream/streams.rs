@@ -17,7 +17,7 @@ use hyper::body::{Body, Frame, SizeHint};
 use hyper::rt::Executor;
 use tokio::sync::Notify;
 
-use crate::executor::OnThisCore;
+use crate::server::executor::OnThisCore;
 
 /// Streams of one connection. Not [`Send`]: the value stays on its core.
 pub(crate) struct Streams {

@@ -1,0 +1,8 @@
+//! Control of a running gateway: follows authorities and policies, keeps state over a restart, and answers the operator.
+
+pub(crate) mod admin;
+pub(crate) mod crls;
+pub(crate) mod follow;
+pub(crate) mod health;
+pub(crate) mod metrics;
+pub(crate) mod persistence;

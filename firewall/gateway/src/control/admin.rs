@@ -1,0 +1,224 @@
+//! The operator's endpoints, on loopback only: `/healthz`, `/readyz`, `/metrics`, `/status`. Local programs
+//! may call them; pages in a browser may not.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse, Json, Response};
+use axum::routing::get;
+use semgate_statement::view::{Freshness, LoadedContext};
+use semgate_statement::{NotRecognised, PersistenceState, View};
+use serde_json::{Value, json};
+
+use crate::clock::unix_now;
+use crate::control::follow::{FollowerStates, PolicyReport, PolicyStates};
+use crate::control::health::Health;
+use crate::control::metrics::Metrics;
+use crate::pipeline::admit::host::Names;
+use crate::server::listen::BoundRoute;
+use crate::server::worker::Shared;
+
+/// Number of unrecognised lines of one authority that `/status` lists with their reasons. An operator corrects the first ones
+/// and asks again.
+const LINES_TOLD: usize = 64;
+
+/// Sources of the answers.
+#[derive(Clone)]
+pub(crate) struct Admin {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) metrics: Metrics,
+    pub(crate) policies: PolicyStates,
+    pub(crate) routes: Arc<[BoundRoute]>,
+    pub(crate) follower_states: Arc<FollowerStates>,
+    pub(crate) health: Health,
+}
+
+impl Admin {
+    /// Builds the service, which answers to these names only.
+    pub(crate) fn router(self, names: Names) -> Router {
+        let names = Arc::new(names);
+        Router::new()
+            .route("/healthz", get(healthy))
+            .route("/readyz", get(ready))
+            .route("/metrics", get(metrics))
+            .route("/status", get(status))
+            .with_state(self)
+            .layer(from_fn(move |request: Request, next: Next| called(Arc::clone(&names), request, next)))
+    }
+
+    /// Lists everything that currently keeps a message from passing. An empty list means ready.
+    fn obstacles(&self) -> Vec<String> {
+        let now = unix_now();
+        let mut obstacles = Vec::new();
+        let generation = self.shared.inspector.generation();
+        // a distrusted authority is not waited for
+        for view in generation.views().iter().filter(|view| !view.is_distrusted()) {
+            if view.freshness(now) == Freshness::Stale {
+                let what = if view.size() == 0 { "has never been heard" } else { "has a stale status" };
+                obstacles.push(format!("authority `{}` {what}", view.authority()));
+            }
+            if let Some(PersistenceState { complete: false, fault: Some(why), .. }) =
+                self.follower_states.memory(view.authority())
+            {
+                let what = "is ahead of its memory on disk, so a restart would begin stale";
+                obstacles.push(format!("authority `{}` {what}: {why}", view.authority()));
+            }
+        }
+        if self.policies.live.report().live.is_none() {
+            let why = "no policy set is live, so nothing passes: the policies do not fit the known contexts";
+            obstacles.push(why.to_owned());
+        }
+        if self.shared.audit.working().is_err() {
+            obstacles.push("the audit takes no records".to_owned());
+        }
+        obstacles
+    }
+
+    fn status(&self) -> Value {
+        let generation = self.shared.inspector.generation();
+        let shadow = self.policies.shadow.as_ref().map(|state| policies(&state.report()));
+        let now = unix_now();
+        let authorities: Vec<Value> = generation
+            .views()
+            .iter()
+            .map(|view| authority(view, self.follower_states.memory(view.authority()), now))
+            .collect();
+        let routes: Vec<Value> =
+            self.routes.iter().map(|route| json!({"name": route.name, "url": route.url})).collect();
+        json!({
+            "ready": self.obstacles().is_empty(),
+            "obstacles": self.obstacles(),
+            "generation": generation.number(),
+            "policies": policies(&self.policies.live.report()),
+            "shadow": shadow,
+            "authorities": authorities,
+            "audit": {
+                "written": self.shared.audit.written(),
+                "lost": self.shared.audit.lost(),
+                "working": self.shared.audit.working().is_ok(),
+            },
+            "routes": routes,
+        })
+    }
+}
+
+fn policies(report: &PolicyReport) -> Value {
+    json!({
+        "digest": report.live.map(|digest| digest.to_string()),
+        "current": report.current,
+        "loading": report.loading.map(|digest| digest.to_string()),
+        "looked": report.looked,
+        "rejected": report.rejected.map(|digest| digest.to_string()),
+        "faults": report.faults,
+        "contexts_left_out": report.left_out,
+        "warnings": report.warnings,
+    })
+}
+
+/// Reason why another authority or the operator makes nothing of this authority count.
+fn unrecognised(view: &View, now: u64) -> Option<NotRecognised> {
+    match view.recognised()? {
+        (_, Err(why)) => Some(why),
+        (_, Ok(said)) => (now >= said.until).then_some(NotRecognised::Ended),
+    }
+}
+
+/// Lines of a recognised authority that still do not count: the first [`LINES_TOLD`] by name.
+fn refused_lines(view: &View, now: u64) -> Vec<Value> {
+    let lines = view.unrecognised_lines(now);
+    let told = lines.iter().take(LINES_TOLD).map(|(line, told)| {
+        json!({
+            "line": line.as_str(), "why_not": told.why.as_str(), "detail": told.why.to_string(),
+            "contexts": told.contexts,
+        })
+    });
+    told.collect()
+}
+
+/// Contexts that found no room: the first [`LINES_TOLD`] by name.
+fn left_out(view: &View) -> Vec<String> {
+    let line = |loaded: &LoadedContext| {
+        let why = loaded.fault.as_deref().unwrap_or_default();
+        format!("`{}` is {why}", loaded.urn)
+    };
+    let mut all: Vec<String> = view.left_out().map(line).collect();
+    all.sort_unstable();
+    all.truncate(LINES_TOLD);
+    all
+}
+
+fn authority(view: &View, memory: Option<PersistenceState>, now: u64) -> Value {
+    let floors: serde_json::Map<String, Value> = view
+        .floors()
+        .iter()
+        .map(|(line, floor)| (line.as_str().to_owned(), floor.to_string().into()))
+        .collect();
+    let recognised = view.recognised().map(|(by, said)| {
+        let until = said.ok().map(|said| said.until);
+        json!({
+            "by": by, "until": until, "why_not": unrecognised(view, now).map(NotRecognised::as_str),
+            "refused_lines": refused_lines(view, now),
+        })
+    });
+    json!({
+        "name": view.authority(),
+        "recognised": recognised,
+        "distrusted": view.is_distrusted(),
+        "size": view.size(),
+        "issued_at": view.issued_at(),
+        "next_update": view.next_update(),
+        "root_threshold": view.root_threshold(),
+        "unlisted_log_keys": view.unlisted_log_keys(),
+        "fresh": view.freshness(now) == Freshness::Fresh,
+        "contexts": view.contexts().count(),
+        "context_bytes": view.compiled_bytes(),
+        "contexts_left_out": left_out(view),
+        "floors": floors,
+        "memory": memory.map(|memory| json!({
+            "whole": memory.complete, "reserve": memory.reserve,
+            "fault": memory.fault.map(|why| why.to_string()),
+        })),
+    })
+}
+
+/// Refuses requests to another name, and requests of pages, before anything is read or answered.
+async fn called(names: Arc<Names>, request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    match names.judge(&parts) {
+        Ok(()) => next.run(Request::from_parts(parts, body)).await,
+        Err(refusal) => {
+            let text = format!("{}: {} ({})\n", refusal.code(), refusal.reason(), refusal.hint());
+            (StatusCode::FORBIDDEN, text).into_response()
+        }
+    }
+}
+
+/// Asks every serving thread; this answer itself comes from the thread that follows.
+async fn healthy(State(admin): State<Admin>) -> Response {
+    let silent = admin.health.silent().await;
+    if silent.is_empty() {
+        return "ok\n".into_response();
+    }
+    let text = format!("no answer from: {}\n", silent.join(", "));
+    (StatusCode::SERVICE_UNAVAILABLE, text).into_response()
+}
+
+async fn ready(State(admin): State<Admin>) -> Response {
+    let obstacles = admin.obstacles();
+    if obstacles.is_empty() {
+        return "ready\n".into_response();
+    }
+    (StatusCode::SERVICE_UNAVAILABLE, format!("{}\n", obstacles.join("\n"))).into_response()
+}
+
+async fn metrics(State(admin): State<Admin>) -> Response {
+    ([(CONTENT_TYPE, "text/plain; version=0.0.4")], admin.metrics.render()).into_response()
+}
+
+async fn status(State(admin): State<Admin>) -> Json<Value> {
+    Json(admin.status())
+}

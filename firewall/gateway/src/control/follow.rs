@@ -1,0 +1,352 @@
+//! The follower thread keeps the inspector's generation current. It follows every authority and the policy directory, and
+//! swaps whole generations in. No message ever triggers its work.
+//!
+//! A verified view goes live at once, under the live policies; only then are policies validated against it. So a revocation
+//! never waits for a policy load, and a rejected policy set never delays one.
+
+mod aside;
+mod authority;
+mod crls;
+mod fetch;
+mod follower_states;
+mod hints;
+mod policies;
+mod recognise;
+
+pub(crate) use authority::{Memory, open};
+pub(crate) use follower_states::FollowerStates;
+#[cfg(feature = "plain-proxy")]
+pub(crate) use policies::none;
+pub(crate) use policies::{Begun, First, PolicyReport, PolicyState, PolicyStates, first, shadow_faults};
+pub(crate) use recognise::Recognisers;
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use semgate_contexts::{Context, Digest, Line, Prefix, Version};
+use semgate_inspect::{Generation, Shadow, ShadowCounts};
+use semgate_policies::{Floors, Policies};
+use semgate_statement::{Follower, View};
+use tokio::sync::watch;
+
+use self::aside::Aside;
+use crate::clock::unix_now;
+use crate::config::Config;
+use crate::control::crls::{Lists, Stores};
+use crate::control::metrics::Metrics;
+use crate::fault::RunFault;
+use crate::server::materials::{self, Materials};
+use crate::server::worker::Shared;
+
+/// Interval for folding samples, forgetting quiet agents and setting gauges.
+const UPKEEP: Duration = Duration::from_secs(5);
+
+/// Start values of the thread.
+pub(crate) struct Follow {
+    pub(crate) config: Arc<Config>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) metrics: Metrics,
+    pub(crate) materials: Arc<ArcSwap<Materials>>,
+    pub(crate) states: PolicyStates,
+    pub(crate) followers: Vec<Follower>,
+    pub(crate) policies: Arc<Policies>,
+    pub(crate) begun: Begun,
+    pub(crate) follower_states: Arc<FollowerStates>,
+    /// Revocation lists of certificates, by trust domain.
+    pub(crate) lists: BTreeMap<String, Lists>,
+    pub(crate) stores: Stores,
+}
+
+impl Follow {
+    /// Spawns every task of the thread on its `LocalSet`; they end with the thread.
+    ///
+    /// # Errors
+    /// SIGHUP cannot be handled, a thread cannot start, or an authority's roots are unusable.
+    pub(crate) fn spawn(mut self) -> Result<(), RunFault> {
+        let views = self.followers.iter().map(Follower::view).collect();
+        self.metrics.gauge("semgate_config_current", &[]).set(1.0);
+        let publisher = Rc::new(Publisher {
+            views: RefCell::new(views),
+            recognisers: RefCell::new(Recognisers::of(&self.config)),
+            policies: RefCell::new(self.policies),
+            waiting: Cell::new(self.states.live.report().live.is_none()),
+            floors: self.config.floors.iter().cloned().collect(),
+            prefix: self.config.prefix.clone(),
+            shared: Arc::clone(&self.shared),
+            metrics: self.metrics.clone(),
+            shadow: RefCell::default(),
+            counts: Arc::clone(&self.states.counts),
+            reload: watch::Sender::new(()),
+            roots: watch::Sender::new(()),
+            retired: RefCell::default(),
+            burial: Aside::start("semgate-burial")?,
+        });
+        for (place, (follower, settings)) in
+            self.followers.into_iter().zip(&self.config.authorities).enumerate()
+        {
+            let tls = materials::authority(&self.config, settings)?;
+            let (publisher, follower_states) = (Rc::clone(&publisher), Arc::clone(&self.follower_states));
+            let task = authority::Task::new(
+                place,
+                &self.config,
+                settings,
+                follower,
+                tls,
+                publisher,
+                follower_states,
+            );
+            tokio::task::spawn_local(task.run());
+        }
+        for domain in &self.config.trust_domains {
+            let Some(lists) = self.lists.remove(&domain.name) else { continue };
+            let Some(source) = &domain.crls else { continue };
+            let from = self.config.authorities.iter().find(|authority| authority.name == source.authority);
+            let Some(from) = from else { continue };
+            let tls = materials::authority(&self.config, from)?;
+            let fetcher = fetch::Fetcher::new(&from.url, tls, self.config.limits.fetch_timeout);
+            let task = crls::Task {
+                domain: domain.name.clone(),
+                roots: domain.roots.clone(),
+                source: source.clone(),
+                config: Arc::clone(&self.config),
+                publisher: Rc::clone(&publisher),
+            };
+            tokio::task::spawn_local(task.run(fetcher, lists));
+        }
+        let state = Arc::clone(&self.states.live);
+        let task = policies::Task::new(&self.config, self.begun, Rc::clone(&publisher), state);
+        tokio::task::spawn_local(task.run());
+        if let (Some(shadow), Some(state)) = (&self.config.shadow, self.states.shadow.clone()) {
+            let task = policies::Task::shadow(&self.config, shadow, Rc::clone(&publisher), state)?;
+            tokio::task::spawn_local(task.run());
+        }
+        tokio::task::spawn_local(upkeep(Rc::clone(&publisher)));
+        hangup(publisher, self.config, self.materials, self.stores, self.follower_states)
+    }
+}
+
+/// Builds generations. It lives on one thread, so two changes never race.
+struct Publisher {
+    views: RefCell<Vec<Arc<View>>>,
+    /// Statements of authorities about each other, between the views and the generations.
+    recognisers: RefCell<Recognisers>,
+    policies: RefCell<Arc<Policies>>,
+    /// True if the policies only stand in for the operator's.
+    waiting: Cell<bool>,
+    /// Shadow policies.
+    shadow: RefCell<Option<(Arc<Policies>, Shadow)>>,
+    counts: Arc<ShadowCounts>,
+    floors: BTreeMap<Line, Version>,
+    prefix: Prefix,
+    shared: Arc<Shared>,
+    metrics: Metrics,
+    /// Triggers a check of the policies.
+    reload: watch::Sender<()>,
+    /// Triggers a check of the authorities' roots.
+    roots: watch::Sender<()>,
+    /// Former generations, until their last holder drops them.
+    retired: RefCell<Vec<Arc<Generation>>>,
+    /// Thread that drops them.
+    burial: Aside,
+}
+
+/// The lowest accepted version of each line: the higher of the operator's floor and its authority's.
+pub(crate) fn floors(config: &Config, views: &[Arc<View>]) -> Floors {
+    floors_above(&config.floors.iter().cloned().collect(), views)
+}
+
+/// The floors above those of an operator.
+fn floors_above(operator: &Floors, views: &[Arc<View>]) -> Floors {
+    let mut floors = operator.clone();
+    for view in views {
+        // own lines only: an authority cannot change the floors of another's lines
+        let own = view.floors().iter().filter(|(line, _)| view.lines().holds(line).is_some());
+        for (line, version) in own {
+            let floor = floors.entry(line.clone()).or_insert(*version);
+            *floor = (*floor).max(*version);
+        }
+    }
+    floors
+}
+
+impl Publisher {
+    /// Returns true if messages are judged by this view of an authority.
+    fn shows(&self, place: usize, view: &Arc<View>) -> bool {
+        self.views.borrow().get(place).is_some_and(|shown| Arc::ptr_eq(shown, view))
+    }
+
+    fn view_changed(&self, place: usize, view: Arc<View>) {
+        if let Some(slot) = self.views.borrow_mut().get_mut(place) {
+            *slot = view;
+        }
+        self.publish();
+    }
+
+    /// Applies the distrust settings of the operator's file. An unusable file is logged and changes nothing.
+    fn distrust(&self, config: &Config) {
+        let read = config.distrusted_now();
+        let current = matches!(read, Ok((_, true)));
+        self.metrics.gauge("semgate_config_current", &[]).set(f64::from(u8::from(current)));
+        match read {
+            Ok((names, the_rest)) => {
+                if !the_rest {
+                    tracing::warn!(
+                        "of what changed in the configuration only `distrusted` is taken up before a restart"
+                    );
+                }
+                let told = names.join(", ");
+                if self.recognisers.borrow_mut().distrust(names) {
+                    tracing::warn!(authorities = told, "these authorities are distrusted now, and no others");
+                    self.publish();
+                }
+            }
+            Err(why) => {
+                tracing::error!(%why, "the configuration cannot be read, who is distrusted stays as it was")
+            }
+        }
+    }
+
+    fn policies(&self) -> Arc<Policies> {
+        Arc::clone(&self.policies.borrow())
+    }
+
+    fn policies_changed(&self, policies: Policies) {
+        *self.policies.borrow_mut() = Arc::new(policies);
+        self.waiting.set(false);
+        self.publish();
+    }
+
+    fn shadow_policies(&self) -> Option<Arc<Policies>> {
+        self.shadow.borrow().as_ref().map(|(policies, _)| Arc::clone(policies))
+    }
+
+    fn shadow_changed(&self, policies: Policies, one_in: u64) {
+        let policies = Arc::new(policies);
+        let shadow = Shadow::new(Arc::clone(&policies), one_in, Arc::clone(&self.counts));
+        *self.shadow.borrow_mut() = Some((policies, shadow));
+        self.publish();
+    }
+
+    fn publish(&self) {
+        let views = self.recognisers.borrow_mut().judge(&self.views.borrow());
+        let policies = Arc::clone(&self.policies.borrow());
+        match Generation::new(views, policies, self.floors.clone(), self.prefix.clone()) {
+            Ok(generation) => {
+                let shadow = self.shadow.borrow().as_ref().map(|(_, shadow)| shadow.clone());
+                let generation = generation.with_shadow(shadow);
+                let generation = if self.waiting.get() { generation.standing_in() } else { generation };
+                let (number, before) = self.shared.inspector.replace(generation);
+                self.retired.borrow_mut().push(before);
+                tracing::debug!(number, "a new generation is live");
+            }
+            // the start accepted the same parts, so this is a bug; the last good generation stays
+            Err(why) => tracing::error!(%why, "a generation could not be made"),
+        }
+        self.gauges();
+    }
+
+    /// Drops unused generations on a thread that no message waits for: 10,000 policies take 30 milliseconds.
+    fn bury(&self) {
+        let mut retired = self.retired.borrow_mut();
+        // nobody can obtain a former generation again, so the last holder stays the last
+        let (held, free) = retired.drain(..).partition(|generation| Arc::strong_count(generation) > 1);
+        *retired = held;
+        let free: Vec<Arc<Generation>> = free;
+        if !free.is_empty() {
+            self.burial.bury(free);
+        }
+    }
+
+    /// The lowest accepted version of each line.
+    fn floors(&self) -> Floors {
+        floors_above(&self.floors, &self.views.borrow())
+    }
+
+    /// Every verified document, in any status, since policies may still name it.
+    fn contexts(&self) -> Vec<Arc<Context>> {
+        documents(&self.views.borrow())
+    }
+
+    /// Digests of the documents, sorted.
+    fn digests(&self) -> Vec<Digest> {
+        let mut digests: Vec<_> = self.contexts().iter().map(|context| *context.digest()).collect();
+        digests.sort_by_key(|digest| *digest.as_bytes());
+        digests
+    }
+
+    fn gauges(&self) {
+        let generation = self.shared.inspector.generation();
+        #[allow(clippy::cast_precision_loss, reason = "gauges are floats by their format")]
+        let set = |name, labels: &[(&'static str, String)], value: u64| {
+            self.metrics.gauge(name, labels).set(value as f64)
+        };
+        set("semgate_generation", &[], generation.number());
+        set("semgate_held_bytes", &[], self.shared.accounts.held() as u64);
+        set("semgate_audit_written", &[], self.shared.audit.written());
+        set("semgate_audit_lost", &[], self.shared.audit.lost());
+        for view in generation.views() {
+            let labels = [("authority", view.authority().to_owned())];
+            set("semgate_log_size", &labels, view.size());
+            set("semgate_log_keys_unlisted", &labels, view.unlisted_log_keys().len() as u64);
+            set("semgate_distrusted", &labels, u64::from(view.is_distrusted()));
+            set("semgate_contexts_unrecognised", &labels, view.unrecognised_contexts(unix_now()));
+            set("semgate_status_expires", &labels, view.counts_until());
+            set("semgate_contexts", &labels, view.contexts().count() as u64);
+            set("semgate_contexts_left_out", &labels, view.left_out().count() as u64);
+            set("semgate_context_bytes", &labels, view.compiled_bytes());
+        }
+    }
+}
+
+/// The documents of several views.
+pub(crate) fn documents(views: &[Arc<View>]) -> Vec<Arc<Context>> {
+    views.iter().flat_map(|view| view.contexts().filter_map(|loaded| loaded.context.clone())).collect()
+}
+
+async fn upkeep(publisher: Rc<Publisher>) {
+    loop {
+        tokio::time::sleep(UPKEEP).await;
+        publisher.metrics.upkeep();
+        publisher.gauges();
+        publisher.bury();
+    }
+}
+
+/// Handles SIGHUP: reads the distrust settings first, reopens the audit file, reloads keys and certificates, and checks the
+/// policies.
+fn hangup(
+    publisher: Rc<Publisher>,
+    config: Arc<Config>,
+    materials: Arc<ArcSwap<Materials>>,
+    stores: Stores,
+    follower_states: Arc<FollowerStates>,
+) -> Result<(), RunFault> {
+    let mut signal = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup())
+        .map_err(|why| RunFault::system("signals", why))?;
+    tokio::task::spawn_local(async move {
+        while signal.recv().await.is_some() {
+            publisher.distrust(&config);
+            publisher.roots.send_replace(());
+            config
+                .authorities
+                .iter()
+                .for_each(|authority| follower_states.bell(&authority.name).notify_one());
+            publisher.shared.audit.reopen();
+            match materials.load().reload(&config, &stores) {
+                Ok(fresh) => {
+                    publisher.shared.issuers.store(Arc::clone(&fresh.issuers));
+                    materials.store(Arc::new(fresh));
+                }
+                Err(why) => {
+                    tracing::error!(%why, "keys and certificates are not reloaded, the old ones are kept")
+                }
+            }
+            publisher.reload.send_replace(());
+        }
+    });
+    Ok(())
+}

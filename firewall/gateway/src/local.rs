@@ -1,0 +1,3 @@
+//! Answers that the gateway gives by itself.
+
+pub(crate) mod card;

@@ -1,0 +1,142 @@
+//! Handshakes: native L8 on every route. Up to its permit, a handshake takes the path of every message. Then the gateway
+//! answers it for the agent without forwarding, or relays it ([`super::relayed`]).
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ring::rand::SystemRandom;
+use semgate_certs::SpiffeId;
+use semgate_contexts::Performative;
+use semgate_inspect::{
+    Arrived, Code, Delivered, Direction, Facts, HeaderClaims, Peer, Permit, Refusal, Sent,
+};
+use semgate_negotiation::last_offers::ShrunkOffer;
+use semgate_negotiation::{Endpoint, HandshakeFault, HandshakeReply, HandshakeRequest};
+use semgate_protocol::Call;
+
+use super::{NotRecorded, Stopped, Way};
+use crate::clock::unix_now;
+use crate::pipeline::answer::Answer;
+use crate::pipeline::gateway_refusals::{no_audit, reply_facts, unspent};
+use crate::pipeline::quota;
+use crate::pipeline::receive::Received;
+use crate::pipeline::record::Outcome;
+use crate::pipeline::refuse;
+use crate::server::materials::{Materials, Shaker};
+
+impl Way<'_> {
+    /// Answers HELLO with SELECT, and LOCK with the lock.
+    pub(super) async fn handshake(&self, peer: &Peer, received: Received) -> Result<Answer, Stopped> {
+        let lane = self.lane;
+        let shared = &*lane.shared;
+        let (now, generation) = (shared.now(), shared.inspector.generation());
+        let route = Arc::new(generation.handshake_route(&lane.route));
+        let l9_context: Vec<&str> = received.admitted.l9_context.iter().map(String::as_str).collect();
+        let headers = HeaderClaims { l9_context: &l9_context };
+        let body = received.bytes.clone();
+        let arrived = Arrived::whole(Call::l8(), received.bytes);
+        let permit = shared.inspector.inspect(&route, peer, &headers, arrived, now)?;
+        match lane.handshakes.now() {
+            Ok((materials, Shaker::Answers(endpoint))) => self.answers(peer, permit, &materials, &endpoint),
+            Ok((materials, Shaker::Relays(relay))) => {
+                self.relayed(peer, permit, body, (&materials, &relay)).await
+            }
+            Err(refusal) => Err(unspent(permit, refusal).into()),
+        }
+    }
+
+    /// Answers in the agent's place.
+    fn answers(
+        &self,
+        peer: &Peer,
+        permit: Permit,
+        materials: &Materials,
+        endpoint: &Endpoint,
+    ) -> Result<Answer, Stopped> {
+        let (outgoing, sent) = permit.spend();
+        let answered = self.asked(peer, materials, |asked| endpoint.answer(&outgoing.body, asked));
+        let answered = answered.map_err(|refusal| refusal.with_facts(sent.facts().clone()))?;
+        self.alarm(peer, &answered.shrunk);
+        self.recorded(&sent, &answered)?;
+        let mut answer = refuse::answer(self.decision, 200, "application/json", Bytes::from(answered.body));
+        quota::tell(&mut answer, sent.quotas().to_vec());
+        Ok(answer)
+    }
+
+    /// Calls the library with the current external state.
+    pub(super) fn asked<T>(
+        &self,
+        peer: &Peer,
+        materials: &Materials,
+        ask: impl FnOnce(&HandshakeRequest<'_>) -> Result<T, HandshakeFault>,
+    ) -> Result<T, Refusal> {
+        let lane = self.lane;
+        let shared = &*lane.shared;
+        let (now, generation) = (shared.now().unix, shared.inspector.generation());
+        let id = SpiffeId::parse(peer.id()).map_err(|_| {
+            Refusal::new(Code::SenderMismatch, "the peer of this connection has no spiffe id")
+        })?;
+        let answering = generation.answering(&lane.route, peer.id(), now);
+        let asked = HandshakeRequest {
+            peer: &id,
+            route: &lane.route.name,
+            answering: &answering,
+            trust: lane.handshakes.trust(materials),
+            sessions: &shared.sessions,
+            context: generation.extension(),
+            random: &SystemRandom::new(),
+            now,
+        };
+        ask(&asked).map_err(Refusal::from)
+    }
+
+    /// Warns that a missing former version may have been removed in transit.
+    pub(super) fn alarm(&self, peer: &Peer, shrunk: &[ShrunkOffer]) {
+        for shrunk in shrunk {
+            tracing::warn!(decision = %self.decision, peer = peer.id(), ?shrunk, "a peer offers less than it did");
+        }
+    }
+
+    /// Records both messages before the answer goes out. The answer's record states the choice.
+    fn recorded(&self, sent: &Sent, answered: &HandshakeReply) -> Result<(), Stopped> {
+        let facts = Facts {
+            performative: Some(Performative::Agree),
+            context: Some(answered.urn.to_string()),
+            digest: Some(answered.digest),
+            concepts: vec![answered.kind.as_str().to_owned()],
+            said_by: Some("gateway"),
+            ..reply_facts(sent.facts())
+        };
+        for (direction, facts) in [(Direction::Request, sent.facts().clone()), (Direction::Reply, facts)] {
+            if let Err(NotRecorded) = self.record(Outcome::Allowed, facts.clone()) {
+                return Err(no_audit(Delivered::No).with_facts(facts).into());
+            }
+            self.lane.metrics.allowed(direction, self.began.elapsed().as_secs_f64());
+        }
+        Ok(())
+    }
+
+    /// The key to which HELLOs can be sealed. It is a signed public statement, the same for everyone, so no policy decides.
+    pub(super) async fn sealing_key(&self, peer: &Peer) -> Result<Answer, Stopped> {
+        let shared = &*self.lane.shared;
+        let (materials, shaker) = self.lane.handshakes.now()?;
+        let statement = match shaker {
+            Shaker::Answers(endpoint) => {
+                let stated = endpoint.key_statement(&shared.sessions, &SystemRandom::new(), unix_now());
+                stated.map_err(Refusal::from)?.ok_or_else(no_key)?
+            }
+            Shaker::Relays(relay) => self.appointed(&materials, &relay).await?.statement().to_vec(),
+        };
+        tracing::debug!(decision = %self.decision, peer = peer.id(), "stated the key that handshakes are sealed to");
+        let facts = self.bare_facts(Direction::Request);
+        if let Err(NotRecorded) = self.record(Outcome::Allowed, facts.clone()) {
+            return Err(no_audit(Delivered::No).with_facts(facts).into());
+        }
+        self.lane.metrics.allowed(Direction::Request, self.began.elapsed().as_secs_f64());
+        Ok(refuse::answer(self.decision, 200, "application/json", Bytes::from(statement)))
+    }
+}
+
+pub(super) fn no_key() -> Refusal {
+    Refusal::new(Code::MethodUnsupported, "no key to seal to is stated here")
+}

@@ -1,0 +1,163 @@
+//! Push configurations in transit. The agent sees an address of the egress lane, and the configuration's owner sees the
+//! target. A rewritten message is judged like a new one.
+
+use bytes::Bytes;
+use semgate_contexts::json;
+use semgate_inspect::{Arrived, Code, Delivered, Delivery, Peer, Permit, Refusal, ReplyPermit, Sent};
+use semgate_protocol::a2a::{Operation, PushTarget, PushTargets, Version, grpc};
+use semgate_protocol::{Call, Form};
+
+use super::Way;
+use crate::pipeline::admit::Admitted;
+use crate::pipeline::gateway_refusals::invalid;
+use crate::pipeline::gateway_refusals::unspent;
+use crate::pipeline::grpc::carry;
+use crate::pipeline::grpc::carry::answered;
+use crate::upstream::egress;
+
+/// Concept of a request that sets a configuration.
+const CREATE: &str = "CreateTaskPushNotificationConfig";
+
+impl Way<'_> {
+    /// The request for the agent: the lane's address replaces the target, which must be on the list and is kept here.
+    ///
+    /// # Errors
+    /// `target_refused`, and any refusal of the rewritten request.
+    pub(super) fn redirected(
+        &self,
+        permit: Permit,
+        admitted: &Admitted,
+        body: &Bytes,
+    ) -> Result<Permit, Refusal> {
+        let sets = permit.facts().concepts.iter().any(|name| name.contains(CREATE));
+        let (Some(egress), Some(operation), true) = (&self.lane.egress, permit.operation(), sets) else {
+            return Ok(permit);
+        };
+        let call = permit.call().clone();
+        match self.anew(&call, operation, admitted, body, egress) {
+            Ok((arrived, token, target)) => {
+                let inspector = &self.lane.shared.inspector;
+                let mut permit = inspector.anew(permit, arrived, self.lane.shared.now())?;
+                let PushTarget { url, token: shown, authentication } = target;
+                let old = call.version == Version::V03;
+                let (task, config, until) = (None, None, None);
+                // the inspector knows the task, the route and the lock
+                let route = String::new();
+                let delivery =
+                    Delivery { url, token: shown, authentication, old, task, config, until, route };
+                inspector.deliver(&mut permit, &token, delivery);
+                Ok(permit)
+            }
+            Err(refusal) => Err(unspent(permit, refusal)),
+        }
+    }
+
+    fn anew(
+        &self,
+        call: &Call,
+        operation: Operation,
+        admitted: &Admitted,
+        body: &Bytes,
+        egress: &egress::Egress,
+    ) -> Result<(Arrived, String, PushTarget), Refusal> {
+        let limits = self.lane.shared.limits.json();
+        let fault = |why: String| {
+            Refusal::new(Code::Malformed, "the push configuration cannot be written as the gateway has to")
+                .with_detail(why)
+        };
+        let of_call = |message: &[u8], operation| {
+            grpc::request(operation, message, &grpc::Limits::of(&limits)).map(Bytes::from)
+        };
+        let text = match call.form {
+            Form::Grpc(operation) => of_call(body, operation).map_err(|why| fault(why.to_string()))?,
+            _ => body.clone(),
+        };
+        let json = json::read(&text, &limits).map_err(|why| fault(why.to_string()))?;
+        let found = PushTargets::asked(&json, call.form, operation, call.version);
+        let target = found.targets().into_iter().next().flatten();
+        let target = target.ok_or_else(|| fault("it has no target".to_owned()))?;
+        egress.targets.listed(&target.url).map_err(|_| egress::refused())?;
+        let token = egress.token()?;
+        let told = PushTarget { url: egress.address(&token), token: None, authentication: None };
+        let anew = Bytes::from(found.anew(&[Some(told)]));
+        let arrived = match (call.form, &admitted.target) {
+            (Form::Grpc(operation), _) => {
+                let json = json::read(&anew, &limits).map_err(|why| fault(why.to_string()))?;
+                let message = grpc::write_request(operation, &json).map_err(|why| fault(why.to_string()))?;
+                let judged = of_call(&message, operation).map_err(|why| fault(why.to_string()))?;
+                Arrived { call: call.clone(), body: message.into(), judged }
+            }
+            (_, Some(target)) => {
+                Arrived { call: call.clone(), judged: target.judged(&anew, &limits)?, body: anew }
+            }
+            (_, None) => Arrived::whole(call.clone(), anew),
+        };
+        Ok((arrived, token, target))
+    }
+
+    /// An answer with push configurations, for their owner: with the owner's targets, and in a list without unknown
+    /// configurations. `judged` holds the judged bytes if the transport has no JSON.
+    ///
+    /// # Errors
+    /// `upstream_invalid` for an address not given to the agent; `not_found` for an unknown or forgotten configuration. Also
+    /// any refusal of the rewritten answer.
+    pub(super) fn restored(
+        &self,
+        (sent, replier): (&Sent, &Peer),
+        permit: ReplyPermit,
+        judged: Option<&Bytes>,
+    ) -> Result<ReplyPermit, Refusal> {
+        let lane = self.lane;
+        let (Some(egress), Some(asked)) = (&lane.egress, sent.asked()) else { return Ok(permit) };
+        let operation = asked.operation;
+        let told = [
+            Operation::CreateTaskPushNotificationConfig,
+            Operation::GetTaskPushNotificationConfig,
+            Operation::ListTaskPushNotificationConfigs,
+        ];
+        if !told.contains(&operation) {
+            return Ok(permit);
+        }
+        let bytes = permit.body().clone();
+        let limits = &lane.shared.limits;
+        let limits = json::Limits { max_bytes: limits.reply_bytes, ..limits.json() };
+        let fault =
+            |why: String| invalid("the answer cannot be written as the gateway has to").with_detail(why);
+        let json = json::read(judged.unwrap_or(&bytes), &limits).map_err(|why| fault(why.to_string()))?;
+        let found = PushTargets::told(&json, asked.form, operation, asked.version);
+        let known = |told: Option<PushTarget>| {
+            let delivery = lane.shared.inspector.delivery(sent, egress.token_of(&told?.url)?)?;
+            let Delivery { url, token, authentication, .. } = Delivery::clone(&delivery);
+            Some(PushTarget { url, token, authentication })
+        };
+        let targets: Vec<Option<PushTarget>> = found.targets().into_iter().map(known).collect();
+        if targets.contains(&None) {
+            match operation {
+                Operation::ListTaskPushNotificationConfigs => {}
+                Operation::GetTaskPushNotificationConfig => {
+                    return Err(forgotten().with_rpc_id(sent.rpc_id().cloned()));
+                }
+                _ => {
+                    return Err(invalid("the agent behind answered with another address than it was told")
+                        .with_rpc_id(sent.rpc_id().cloned()));
+                }
+            }
+        }
+        let anew = Bytes::from(found.anew(&targets));
+        let (inspector, now) = (&lane.shared.inspector, lane.shared.now());
+        if let Form::Grpc(operation) = asked.form {
+            let message = carry::anew(operation, &anew, &limits).map_err(|ended| ended.refusal)?;
+            let reply = answered(operation, message, &limits)?;
+            return inspector.reply_anew(permit, sent, replier, reply, now);
+        }
+        inspector.reply_anew(permit, sent, replier, anew, now)
+    }
+}
+
+/// Refusal of a configuration that bypassed the gateway or was forgotten. Nothing is delivered for it.
+fn forgotten() -> Refusal {
+    Refusal::new(Code::NotFound, "there is no task or conversation of this id")
+        .with_hint("set the push configuration again")
+        .with_detail("the agent told a push configuration that the gateway does not know")
+        .with_delivered(Delivered::Yes)
+}

@@ -1,0 +1,370 @@
+//! Forwarding: writes the checked bytes of a permit to its destination, exactly once.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{
+    ACCEPT, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION,
+    TRANSFER_ENCODING, UPGRADE,
+};
+use http::{HeaderName, HeaderValue, Method, Request, Response};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Body;
+use semgate_inspect::{Code, Delivered, Outgoing, Permit, Refusal, Sent};
+use semgate_protocol::mcp::Verb;
+use semgate_protocol::{Call, Form};
+
+use crate::clock::unix_now;
+use crate::config::{Limits, Protocol};
+use crate::pipeline::admit::L9_CONTEXT;
+use crate::pipeline::admit::a2a::{A2A_VERSION, Target};
+use crate::pipeline::admit::headers::Media;
+use crate::pipeline::gateway_refusals::{ONCE, invalid, no_room, timeout, unreachable_agent};
+use crate::pipeline::grpc::carry::carry;
+use crate::pipeline::identify::{Identity, Shown};
+use crate::pipeline::receive::{self, Cut, Trailers};
+use crate::pipeline::record::Recorded;
+use crate::pipeline::refuse::DECISION;
+use crate::server::account::Charge;
+use crate::server::worker::Lane;
+use crate::upstream::address::Address;
+use crate::upstream::{Allowed, Lease, Met, Moved, Pool, ReplyBody, SendFault};
+use tokio::time::Instant;
+
+/// Certificate of the caller (RFC 9440).
+const CLIENT_CERT: HeaderName = HeaderName::from_static("client-cert");
+/// The verified sender, for agents that read no certificates.
+pub(crate) const SENDER: HeaderName = HeaderName::from_static("semgate-sender");
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
+/// `Accept` with the caller's own choice first.
+const EVENTS_OR_JSON: HeaderValue = HeaderValue::from_static("text/event-stream, application/json");
+const JSON_OR_EVENTS: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+
+/// Facts for the agent besides the message bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told<'t> {
+    pub(crate) identity: &'t Identity,
+    /// The caller's `L9-Context`, which the inspector compared with the message.
+    pub(crate) l9_context: Option<&'t str>,
+    /// The header with which the caller asked for our extension.
+    pub(crate) extension: Option<&'t HeaderName>,
+    /// The call that the head settled.
+    pub(crate) call: &'t Call,
+    /// HTTP+JSON: target of the request.
+    pub(crate) target: Option<&'t Target>,
+    /// HTTP+JSON: media type of the body.
+    pub(crate) typed: Option<Media>,
+    /// gRPC: time to wait, which becomes the agent's deadline.
+    pub(crate) waits: Duration,
+    /// Native L8: true if the caller accepts a stream.
+    pub(crate) events: bool,
+    /// The caller's credentials for the agent, if the route forwards them.
+    pub(crate) credentials: &'t [(HeaderName, HeaderValue)],
+    pub(crate) decision: &'t str,
+    /// Handshakes: their target, and a replacement body, if any.
+    pub(crate) anew: Option<Anew<'t>>,
+}
+
+/// A handshake on its way to the agent. The gateway reseals a sealed message, and changes nothing that is signed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Anew<'t> {
+    pub(crate) address: &'t Address,
+    /// The resealed message; `None` forwards it unchanged.
+    pub(crate) body: Option<&'t Bytes>,
+}
+
+pub(crate) fn request(
+    address: &Address,
+    told: &Told<'_>,
+    body: Bytes,
+) -> Result<Request<Full<Bytes>>, Refusal> {
+    let mut request = Request::new(Full::new(body.clone()));
+    let (mut kind, mut accept) = (Some(JSON), JSON);
+    match told.target {
+        None => {
+            let head = told.call.mcp.as_deref();
+            *request.method_mut() = head.map_or(Method::POST, crate::pipeline::mcp::method);
+            *request.uri_mut() = address.uri.clone();
+        }
+        Some(target) => {
+            *request.method_mut() = target.method.clone();
+            *request.uri_mut() = address.below(target)?;
+            kind = told.typed.map(|kind| HeaderValue::from_static(kind.as_str()));
+        }
+    }
+    let headers = request.headers_mut();
+    if address.protocol == Protocol::A2a {
+        accept = JSON_OR_EVENTS;
+        headers.insert(A2A_VERSION, HeaderValue::from_static(told.call.version.as_str()));
+        if let Some(name) = told.extension {
+            headers.insert(name, address.extension().clone());
+        }
+    }
+    if address.protocol == Protocol::L8 && told.events {
+        accept = EVENTS_OR_JSON;
+    }
+    if let Some(head) = &told.call.mcp {
+        accept = JSON_OR_EVENTS;
+        match head.verb {
+            Verb::Post => {}
+            Verb::Open { .. } => (kind, accept) = (None, EVENTS),
+            Verb::End => kind = None,
+        }
+        crate::pipeline::mcp::stamp(headers, head);
+    }
+    if let Some(kind) = kind {
+        headers.insert(CONTENT_TYPE, kind);
+    }
+    headers.insert(ACCEPT, accept);
+    if let Some(host) = &address.host {
+        headers.insert(HOST, host.clone());
+    }
+    for (name, value) in told.credentials {
+        headers.insert(name, value.clone());
+    }
+    headers.insert(SENDER, told.identity.sender().clone());
+    if let Some(certificate) = told.identity.client_cert() {
+        headers.insert(CLIENT_CERT, certificate.clone());
+    }
+    if let Ok(decision) = HeaderValue::from_str(told.decision) {
+        headers.insert(DECISION, decision);
+    }
+    if let Some(Ok(context)) = told.l9_context.map(HeaderValue::from_str) {
+        headers.insert(L9_CONTEXT, context);
+    }
+    if let Form::Grpc(operation) = told.call.form {
+        carry(&mut request, operation, &body, told.waits);
+    }
+    Ok(request)
+}
+
+/// Opening request of a WebSocket with the agent (RFC 6455 §4.1).
+pub(crate) fn socket_request(
+    address: &Address,
+    told: &Told<'_>,
+    key: &str,
+) -> Result<Request<Full<Bytes>>, Refusal> {
+    let mut request = request(address, told, Bytes::new())?;
+    *request.method_mut() = Method::GET;
+    let headers = request.headers_mut();
+    headers.remove(CONTENT_TYPE);
+    headers.remove(ACCEPT);
+    headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+    headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+    headers.insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+    if let Ok(key) = HeaderValue::from_str(key) {
+        headers.insert(SEC_WEBSOCKET_KEY, key);
+    }
+    Ok(request)
+}
+
+/// The agent's answer, not judged yet.
+#[derive(Debug)]
+pub(crate) struct Returned {
+    pub(crate) sent: Sent,
+    pub(crate) head: http::response::Parts,
+    pub(crate) body: Bytes,
+    /// Identity of the agent that answered.
+    pub(crate) met: Met,
+}
+
+/// An answer with its head; its body is unread.
+pub(crate) struct Begun {
+    pub(crate) sent: Sent,
+    pub(crate) answering: Answering,
+}
+
+/// An answer on its connection.
+pub(crate) struct Answering {
+    pub(crate) head: http::response::Parts,
+    /// Bytes of the body read so far.
+    pub(crate) before: Bytes,
+    pub(crate) body: ReplyBody,
+    pub(crate) lease: Lease,
+    pub(crate) deadline: Instant,
+}
+
+/// Spends the permit. The connection is open before the permit is renewed, so only the write separates the last generation
+/// check from the bytes. If they need a second connection, the caller and its `shown` credentials are checked again too.
+///
+/// # Errors
+/// `upstream_unavailable`, `upstream_timeout` or `upstream_invalid`, with the known delivery state.
+pub(crate) async fn forward(
+    permit: Permit,
+    _recorded: Recorded,
+    lane: &Lane,
+    lease: Lease,
+    (told, shown): (&Told<'_>, &Shown),
+) -> Result<Begun, Refusal> {
+    let fresh_until = permit.fresh_until();
+    let (Outgoing { body, .. }, sent) = permit.spend();
+    let (address, body) = match told.anew {
+        Some(Anew { address, body: anew }) => (address, anew.cloned().unwrap_or(body)),
+        None => (&lane.address, body),
+    };
+    let generation = sent.facts().generation;
+    let shared = &lane.shared;
+    // same check as `renew`: a stale status makes no new generation, since only time passes
+    let speaks = || told.identity.still(shown, &shared.issuers, unix_now()).is_ok();
+    let still = || {
+        let in_force = shared.inspector.generation().number() == generation && speaks();
+        if in_force && shared.now().unix <= fresh_until { Ok(()) } else { Err(Moved) }
+    };
+    // a body may wait long, and most new generations concern something else
+    let stands = || {
+        let course = shared.inspector.stream(&sent);
+        let counts = course.still_counts(&shared.inspector, &sent, &lane.replier, shared.now());
+        if counts.is_ok() && speaks() { Ok(()) } else { Err(Moved) }
+    };
+    let allowed = Allowed { still: &still, stands: &stands };
+    let request = request(address, told, body).inspect_err(|_| sent.undelivered());
+    let request = request.map_err(|refusal| refusal.with_rpc_id(sent.rpc_id().cloned()))?;
+    match begin(&lane.pool, lease, request, &lane.shared.limits, allowed).await {
+        Ok(answering) => {
+            if !answering.head.status.is_success() {
+                shared.inspector.declined(&sent);
+            }
+            Ok(Begun { sent, answering })
+        }
+        Err(refusal) => {
+            if refusal.delivered() == Delivered::No {
+                sent.undelivered();
+                shared.inspector.declined(&sent);
+            }
+            Err(refusal.with_rpc_id(sent.rpc_id().cloned()))
+        }
+    }
+}
+
+/// Reads the rest of an answer.
+///
+/// # Errors
+/// Same as [`forward`].
+pub(crate) async fn whole(begun: Begun, lane: &Lane, charge: &Charge) -> Result<Returned, Refusal> {
+    let Begun { sent, answering } = begun;
+    let met = answering.lease.met();
+    match finish(&lane.pool, answering, &lane.shared.limits, Some(charge)).await {
+        Ok((head, body)) => Ok(Returned { sent, head, body, met }),
+        Err(refusal) => Err(refusal.with_rpc_id(sent.rpc_id().cloned())),
+    }
+}
+
+/// Time for an answer's unused body before its connection is dropped.
+const ASIDE: Duration = Duration::from_secs(1);
+
+/// Takes the head of an answer whose body the caller does not need. Reads and discards the body in the background, so that
+/// the connection is kept.
+pub(crate) fn unread(begun: Begun, lane: &Rc<Lane>, identity: &Identity) -> Returned {
+    let Begun { sent, answering } = begun;
+    let Answering { head, body, lease, .. } = answering;
+    let met = lease.met();
+    if body.is_end_stream() {
+        lane.pool.keep(lease);
+    } else {
+        let (turns, lane) = (Rc::clone(&lane.turns), Rc::clone(lane));
+        turns.spawn(identity.account().agent(), async move {
+            let rest = thrown_away(body, lane.shared.limits.reply_bytes);
+            if let Ok(Some(())) = tokio::time::timeout(ASIDE, rest).await {
+                lane.pool.keep(lease);
+            }
+        });
+    }
+    Returned { sent, head, body: Bytes::new(), met }
+}
+
+/// Reads a body to its end without storing it. `None` if it breaks off, or exceeds `most` bytes.
+async fn thrown_away(mut body: ReplyBody, most: usize) -> Option<()> {
+    let mut left = most;
+    while let Some(frame) = body.frame().await {
+        left = left.checked_sub(frame.ok()?.data_ref().map_or(0, Bytes::len))?;
+    }
+    Some(())
+}
+
+/// Sends a request and reads the whole reply. The connection is kept only then.
+///
+/// # Errors
+/// Same as [`forward`].
+pub(crate) async fn exchange(
+    pool: &Pool,
+    lease: Lease,
+    request: Request<Full<Bytes>>,
+    limits: &Limits,
+    allowed: Allowed<'_>,
+) -> Result<(http::response::Parts, Bytes), Refusal> {
+    let answering = begin(pool, lease, request, limits, allowed).await?;
+    finish(pool, answering, limits, None).await
+}
+
+async fn begin(
+    pool: &Pool,
+    lease: Lease,
+    request: Request<Full<Bytes>>,
+    limits: &Limits,
+    allowed: Allowed<'_>,
+) -> Result<Answering, Refusal> {
+    let deadline = Instant::now() + limits.upstream_timeout;
+    let (lease, response): (Lease, Response<ReplyBody>) =
+        match tokio::time::timeout_at(deadline, pool.send(lease, request, allowed)).await {
+            Ok(sent) => sent.map_err(lost)?,
+            Err(_) => return Err(timeout(Delivered::Unknown)),
+        };
+    let (head, body) = response.into_parts();
+    if head.headers.contains_key(CONTENT_LENGTH) && head.headers.contains_key(TRANSFER_ENCODING) {
+        // hyper reads chunks, another reader the length; the connection is dropped
+        return Err(invalid("the reply of the agent behind states two lengths"));
+    }
+    Ok(Answering { head, before: Bytes::new(), body, lease, deadline })
+}
+
+async fn finish(
+    pool: &Pool,
+    answering: Answering,
+    limits: &Limits,
+    charge: Option<&Charge>,
+) -> Result<(http::response::Parts, Bytes), Refusal> {
+    let Answering { head, before, body, lease, deadline } = answering;
+    let read = receive::collect(before, body, (limits.reply_bytes, charge), Trailers::Dropped);
+    match tokio::time::timeout_at(deadline, read).await {
+        Ok(Ok(body)) => {
+            pool.keep(lease);
+            Ok((head, body))
+        }
+        Ok(Err(Cut::TooLarge)) => Err(invalid("the agent behind answered more than the limit")),
+        Ok(Err(Cut::NoRoom)) => Err(no_room(Delivered::Yes)),
+        Ok(Err(Cut::Broken | Cut::Trailers)) => Err(invalid("the reply of the agent behind was cut")),
+        // the agent sent a head, so it has the message
+        Err(_) => Err(timeout(Delivered::Yes)),
+    }
+}
+
+fn lost(fault: SendFault) -> Refusal {
+    match fault {
+        SendFault::NotSent => unreachable_agent(),
+        SendFault::NotTaken => Refusal::new(
+            Code::UpstreamUnavailable,
+            "the agent behind ended its connection before it began with the message",
+        )
+        .with_hint("send it again"),
+        SendFault::Lost => Refusal::new(
+            Code::UpstreamUnavailable,
+            "the connection to the agent behind ended without a reply",
+        )
+        .with_hint(format!("nobody knows whether the message arrived: {ONCE}"))
+        .with_delivered(Delivered::Unknown),
+        // the head was written, and as much of the body as the agent accepted
+        SendFault::TakenBack => Refusal::new(
+            Code::UpstreamUnavailable,
+            "the agent behind did not take the whole message while it might still be said",
+        )
+        .with_hint(format!("nobody knows how much of it arrived: {ONCE}"))
+        .with_delivered(Delivered::Unknown),
+        // the agent may have sent it before it read the message
+        SendFault::Garbage => invalid("the agent behind answered what is no http")
+            .with_hint(format!("nobody knows whether the message arrived: {ONCE}"))
+            .with_delivered(Delivered::Unknown),
+    }
+}

@@ -1,0 +1,8 @@
+//! Sockets of callers: listeners, TLS, framing, and the accounts that bound what a caller may hold.
+
+pub(crate) mod account;
+pub(crate) mod executor;
+pub(crate) mod framing;
+pub(crate) mod listen;
+pub(crate) mod materials;
+pub(crate) mod worker;

@@ -1,0 +1,295 @@
+//! Sockets: a set of listeners for each core, so that a connection stays on the core that accepted it.
+
+mod speak;
+
+use std::net::IpAddr;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use socket2::{Domain, Protocol as Transport, Socket, Type};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+use crate::config::Listen;
+use crate::fault::RunFault;
+use crate::pipeline::identify::Identity;
+use crate::server::account::Connection;
+use crate::server::materials::Materials;
+use crate::server::worker::Lane;
+
+/// Connections that wait in the kernel while the core is busy.
+const BACKLOG: i32 = 1024;
+
+/// Bytes that a connection holds at its start: buffers of TLS and of a head.
+const BUFFERS: usize = 64 * 1024;
+
+/// Pause after an accept that failed for lack of descriptors, since an immediate retry would only spin.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// One route with its bound address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoundRoute {
+    /// Name of the route.
+    pub name: String,
+    /// Address with the actual port.
+    pub listen: Listen,
+    /// URL for callers: `https://…/`, or `http://…/` for a plain listener, or the configured `public_url`. For a Unix socket
+    /// `unix:…`.
+    pub url: String,
+}
+
+/// A bound listener of one core, not yet in a runtime.
+pub(crate) enum Bound {
+    Tcp(std::net::TcpListener),
+    Unix(std::os::unix::net::UnixListener),
+}
+
+/// Binds `listen` once for each core. Returns the address with the actual port.
+///
+/// # Errors
+/// [`RunFault::Bind`].
+pub(crate) fn bind(listen: &Listen, cores: usize) -> Result<(Vec<Bound>, Listen), RunFault> {
+    let fault = |why: std::io::Error| RunFault::Bind { address: listen.to_string(), why: why.to_string() };
+    let mut all = Vec::with_capacity(cores);
+    match listen {
+        Listen::Tcp(address) => {
+            let mut address = *address;
+            alone(address).map_err(fault)?;
+            for _ in 0..cores {
+                let listener = tcp(address).map_err(fault)?;
+                address = listener.local_addr().map_err(fault)?;
+                all.push(Bound::Tcp(listener));
+            }
+            Ok((all, Listen::Tcp(address)))
+        }
+        Listen::Unix(path) => {
+            let listener = unix(path).map_err(fault)?;
+            for _ in 1..cores {
+                all.push(Bound::Unix(listener.try_clone().map_err(fault)?));
+            }
+            all.push(Bound::Unix(listener));
+            Ok((all, listen.clone()))
+        }
+    }
+}
+
+/// Refuses an address already in use. Cores share theirs, so the kernel would also share it with another gateway of this
+/// user. Chance would then select the policies for a message.
+fn alone(address: std::net::SocketAddr) -> std::io::Result<()> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Transport::TCP))?;
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())
+}
+
+fn tcp(address: std::net::SocketAddr) -> std::io::Result<std::net::TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Transport::TCP))?;
+    socket.set_reuse_address(true)?;
+    socket.set_reuse_port(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
+/// Binds a Unix socket. Removes only an old socket, never another kind of file.
+fn unix(path: &Path) -> std::io::Result<std::os::unix::net::UnixListener> {
+    if let Ok(old) = std::fs::symlink_metadata(path)
+        && old.file_type().is_socket()
+    {
+        std::fs::remove_file(path)?;
+    }
+    let listener = std::os::unix::net::UnixListener::bind(path)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+/// Admission of peers to a listener.
+#[derive(Clone)]
+pub(crate) enum Entrance {
+    /// TLS with client certificates; SIGHUP reloads them.
+    Tls(Arc<ArcSwap<Materials>>),
+    /// Plain; every peer is this one sender.
+    Plain(Rc<Identity>),
+}
+
+/// Kind of requests on a listener.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Face {
+    /// Callers' requests to the agent.
+    Callers,
+    /// The agent's own push notifications.
+    Agent,
+}
+
+/// One listener of one core.
+pub(crate) struct Listener {
+    pub(crate) face: Face,
+    pub(crate) lane: Rc<Lane>,
+    pub(crate) entrance: Entrance,
+    /// Connection slots of this listener on this core.
+    pub(crate) slots: Arc<Semaphore>,
+    /// True once the gateway drains.
+    pub(crate) stop: watch::Receiver<bool>,
+}
+
+impl Listener {
+    /// Accepts connections until the gateway drains.
+    ///
+    /// # Errors
+    /// The runtime cannot use the socket.
+    pub(crate) async fn run(self: Rc<Self>, bound: Bound) -> std::io::Result<()> {
+        match bound {
+            Bound::Tcp(listener) => {
+                let listener = TcpListener::from_std(listener)?;
+                let next = async || {
+                    let (stream, peer) = listener.accept().await?;
+                    let _ = stream.set_nodelay(true);
+                    Ok((stream, stranger(peer.ip())))
+                };
+                self.take_each(next).await;
+            }
+            Bound::Unix(listener) => {
+                let listener = UnixListener::from_std(listener)?;
+                let local: Arc<str> = "unix socket".into();
+                let next = async || listener.accept().await.map(|(stream, _)| (stream, Arc::clone(&local)));
+                self.take_each(next).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Accepts one connection after another, each with its slot, until the gateway drains.
+    async fn take_each<S>(self: &Rc<Self>, next: impl AsyncFn() -> std::io::Result<(S, Arc<str>)>)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + 'static,
+    {
+        let mut stop = self.stop.clone();
+        loop {
+            let Ok(slot) = Arc::clone(&self.slots).acquire_owned().await else { return };
+            let accepted = tokio::select! {
+                biased;
+                _ = stop.wait_for(|stop| *stop) => return,
+                accepted = next() => accepted,
+            };
+            match accepted {
+                Ok((stream, peer)) => self.take(stream, peer, slot),
+                Err(why) => self.rest(&why).await,
+            }
+        }
+    }
+
+    async fn rest(&self, why: &std::io::Error) {
+        self.lane.metrics.connection("not_accepted");
+        tracing::warn!(%why, route = self.lane.route.name, "a connection could not be accepted");
+        tokio::time::sleep(ACCEPT_PAUSE).await;
+    }
+
+    /// Serves a connection as a task in its agent's turns. The end of the connection releases `slot`. Until a TLS handshake
+    /// identifies the agent, the work is charged to the remote address.
+    fn take<S>(self: &Rc<Self>, stream: S, from: Arc<str>, slot: OwnedSemaphorePermit)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + 'static,
+    {
+        let this = Rc::clone(self);
+        let turns = Rc::clone(&self.lane.turns);
+        let stream = turns.reading(stream);
+        match &self.entrance {
+            Entrance::Plain(identity) => {
+                let identity = Rc::clone(identity);
+                let Some(connection) = self.admit_connection(&identity) else { return };
+                turns.spawn(&Arc::clone(identity.account().agent()), async move {
+                    let _slot = slot;
+                    this.speak_either(stream, identity, connection).await;
+                });
+            }
+            Entrance::Tls(materials) => {
+                let materials = Arc::clone(materials);
+                let accounts = &self.lane.shared.accounts;
+                let place =
+                    accounts.of(&from, self.lane.shared.now()).ok().and_then(|all| all.connect(0).ok());
+                let Some(place) = place else { return self.lane.metrics.connection("too_many") };
+                turns.spawn(&from, async move {
+                    let secured = this.secure(&materials, stream).await;
+                    drop(place);
+                    let Some((stream, identity)) = secured else { return };
+                    let Some(connection) = this.admit_connection(&identity) else { return };
+                    let turns = Rc::clone(&this.lane.turns);
+                    turns.spawn(&Arc::clone(identity.account().agent()), async move {
+                        let _slot = slot;
+                        this.speak_agreed(stream, identity, connection).await;
+                    });
+                });
+            }
+        }
+    }
+
+    /// Charges a connection to its agent. `None` if the agent has reached its limit.
+    fn admit_connection(&self, identity: &Identity) -> Option<Connection> {
+        let connection = identity.connect(BUFFERS).ok();
+        if connection.is_none() {
+            // a line for each would let an agent past its limit fill the log; the metric counts them
+            tracing::debug!(
+                sender = identity.id(),
+                route = self.lane.route.name,
+                "an agent has too many connections, its newest is closed"
+            );
+            self.lane.metrics.connection("too_many");
+        }
+        connection
+    }
+
+    /// Performs the TLS handshake and identifies the peer.
+    async fn secure<S>(
+        &self,
+        materials: &Arc<ArcSwap<Materials>>,
+        stream: S,
+    ) -> Option<(TlsStream<S>, Rc<Identity>)>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + 'static,
+    {
+        let shared = &self.lane.shared;
+        let server = materials.load().server.clone()?;
+        self.lane.turns.unit().await;
+        let accept = TlsAcceptor::from(server).accept(stream);
+        let stream = match tokio::time::timeout(shared.limits.handshake_timeout, accept).await {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(why)) => {
+                tracing::debug!(%why, route = self.lane.route.name, "a handshake failed");
+                self.lane.metrics.connection("handshake_failed");
+                return None;
+            }
+            Err(_) => {
+                self.lane.metrics.connection("handshake_timeout");
+                return None;
+            }
+        };
+        let shown = stream.get_ref().1.peer_certificates().unwrap_or_default();
+        match Identity::certified(materials, shown, &shared.accounts, shared.now()) {
+            Ok(identity) => Some((stream, Rc::new(identity))),
+            Err(why) => {
+                tracing::info!(%why, route = self.lane.route.name, "a peer was not identified");
+                self.lane.metrics.connection("not_identified");
+                None
+            }
+        }
+    }
+}
+
+/// Account name of an unidentified peer: its address, or for IPv6 the 64-bit network of one host.
+fn stranger(address: IpAddr) -> Arc<str> {
+    match address.to_canonical() {
+        IpAddr::V4(address) => format!("address {address}").into(),
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            format!("network {a:x}:{b:x}:{c:x}:{d:x}").into()
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Keys, certificates and TLS configurations from their files. They are loaded at the start and on SIGHUP, since leaf
+//! certificates last at most 90 days and gateways run longer.
+
+mod presented;
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ring::rand::SystemRandom;
+use semgate_certs::tls::{
+    ClientAuth, DefaultTimeProvider, ExpectedServer, ServerTrust, client_config, server_config,
+};
+use semgate_certs::token::{KeySet, TokenIssuer, TokenIssuers};
+use semgate_certs::{Chain, ChainLimits, KeyPair, PeerRoots, Roots, SpiffeId, TrustDomain};
+use semgate_negotiation::{Endpoint, FleetSecret, Identity as HandshakeIdentity, LockKeys, Relay, Trust};
+use semgate_statement::SigningIdentity;
+use tokio_rustls::rustls::{ClientConfig, ServerConfig};
+
+use crate::clock::unix_now;
+use crate::config::{
+    AuthorityConfig, CardChoice, Config, CredentialIssuer, HandshakeChoice, IdentityFiles, RouteConfig,
+};
+use crate::control::crls::Stores;
+use crate::fault::RunFault;
+use crate::local::card::CardKeys;
+use presented::Presented;
+
+/// Material for TLS in both directions.
+pub(crate) struct Materials {
+    /// Trust domains whose agents may connect, with their roots.
+    pub(crate) peers: Arc<PeerRoots>,
+    /// Configuration of TLS listeners; `None` without any.
+    pub(crate) server: Option<Arc<ServerConfig>>,
+    /// Configurations of https upstreams, by index of the route.
+    pub(crate) upstreams: Vec<Option<Arc<ClientConfig>>>,
+    /// Handlers of handshakes, by index of the route. A reload on SIGHUP drops unfinished handshakes, but remembers used
+    /// ones.
+    pub(crate) endpoints: Vec<Option<Shaker>>,
+    /// Keys that must have signed unchanged cards, by index of the route.
+    pub(crate) card_keys: Vec<Option<Arc<CardKeys>>>,
+    /// Issuers whose tokens count as credentials.
+    pub(crate) issuers: Arc<TokenIssuers>,
+}
+
+/// Handler of a route's handshakes.
+#[derive(Clone)]
+pub(crate) enum Shaker {
+    /// The gateway answers for the agent.
+    Answers(Arc<Endpoint>),
+    /// The agent answers; the gateway opens, checks and reseals.
+    Relays(Arc<Relay>),
+}
+
+impl Materials {
+    /// # Errors
+    /// An unreadable or unusable file, with its name.
+    pub(crate) fn load(config: &Config, crls: &Stores) -> Result<Self, RunFault> {
+        Self::after(&[], config, crls)
+    }
+
+    /// Reloads the files for the same configuration. Used handshakes stay used.
+    ///
+    /// # Errors
+    /// Same as [`Materials::load`].
+    pub(crate) fn reload(&self, config: &Config, crls: &Stores) -> Result<Self, RunFault> {
+        Self::after(&self.endpoints, config, crls)
+    }
+
+    fn after(before: &[Option<Shaker>], config: &Config, crls: &Stores) -> Result<Self, RunFault> {
+        // others check the gateway's own certificate: with lists here, it could never start to fetch them
+        let (mut peers, mut own) = (PeerRoots::new(), PeerRoots::new());
+        for domain in &config.trust_domains {
+            let name = TrustDomain::parse(&domain.name).map_err(|e| RunFault::Tls { why: e.to_string() })?;
+            let roots = roots(&domain.roots, config)?;
+            own = own.with(name.clone(), roots.clone());
+            peers = peers.with(name, crls.hold(&domain.name, roots));
+        }
+        let peers = Arc::new(peers);
+        let identity = config.tls.as_ref().map(identity).transpose()?;
+        let server = match &identity {
+            Some((chain, key)) => Some(Arc::new(server(chain, key, &peers)?)),
+            None => None,
+        };
+        let upstream = |route: &RouteConfig| match &identity {
+            Some((chain, key))
+                if route.upstream.tls || route.card_from.as_ref().is_some_and(|url| url.tls) =>
+            {
+                agent(config, route, (chain, key), crls).map(Some)
+            }
+            _ => Ok(None),
+        };
+        let upstreams = config.routes.iter().map(upstream).collect::<Result<_, _>>()?;
+        let endpoint = |(at, route): (usize, &RouteConfig)| match &route.choices.handshake {
+            Some(choice) => {
+                shaker(config, (route, choice), &own, before.get(at).and_then(Option::as_ref)).map(Some)
+            }
+            None => Ok(None),
+        };
+        let endpoints = config.routes.iter().enumerate().map(endpoint).collect::<Result<_, _>>()?;
+        let card_keys = |route: &RouteConfig| match &route.choices.card {
+            CardChoice::Untouched { keys } => CardKeys::load(keys).map(|keys| Some(Arc::new(keys))),
+            CardChoice::Rebuilt => Ok(None),
+        };
+        let card_keys = config.routes.iter().map(card_keys).collect::<Result<_, _>>()?;
+        Ok(Self { peers, server, upstreams, endpoints, card_keys, issuers: Arc::new(issuers(config)?) })
+    }
+}
+
+/// Issuers of credentials with their keys.
+fn issuers(config: &Config) -> Result<TokenIssuers, RunFault> {
+    let one = |issuer: &CredentialIssuer| {
+        let keys = KeySet::read(read(&issuer.keys, "credential keys")?.as_bytes());
+        Ok(TokenIssuer {
+            name: issuer.name.clone(),
+            issuer: issuer.issuer.clone(),
+            audience: issuer.audience.clone(),
+            claim: issuer.claim.clone(),
+            algorithms: issuer.algorithms.clone(),
+            leeway: issuer.leeway.as_secs(),
+            keys: keys.map_err(|why| fault(&issuer.keys, "credential keys", &why))?,
+        })
+    };
+    config.credential_issuers.iter().map(one).collect::<Result<_, _>>().map(TokenIssuers::new)
+}
+
+/// TLS towards callers: requires a certificate, over either HTTP version.
+fn server(chain: &Chain, key: &KeyPair, peers: &Arc<PeerRoots>) -> Result<ServerConfig, RunFault> {
+    let clients = ClientAuth::Required(Arc::clone(peers));
+    let mut server = server_config(chain, key, clients, Arc::new(DefaultTimeProvider))
+        .map_err(|e| RunFault::Tls { why: e.to_string() })?;
+    server.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(server)
+}
+
+/// TLS towards one agent: it must be the route's receiver, under the roots of the receiver's trust domain.
+fn agent(
+    config: &Config,
+    route: &RouteConfig,
+    identity: (&Chain, &KeyPair),
+    crls: &Stores,
+) -> Result<Arc<ClientConfig>, RunFault> {
+    let receiver = &route.receiver;
+    let id = SpiffeId::parse(receiver).map_err(|e| RunFault::Tls { why: e.to_string() })?;
+    let domain = config.trust_domains.iter().find(|domain| domain.name == id.trust_domain().as_str());
+    let domain = domain.ok_or_else(|| RunFault::Tls {
+        why: format!("no trust domain is configured for the receiver `{receiver}`"),
+    })?;
+    let roots = crls.hold(&domain.name, roots(&domain.roots, config)?);
+    let trust = ServerTrust { roots, expected: ExpectedServer::Id(id) };
+    let mut client = client_config(trust, Some(identity), Arc::new(DefaultTimeProvider))
+        .map_err(|e| RunFault::Tls { why: e.to_string() })?;
+    if route.upstream_http2 {
+        client.alpn_protocols = vec![b"h2".to_vec()];
+    }
+    Ok(Arc::new(client))
+}
+
+/// Handler of handshakes. With the agent's certificate, which everyone verifies, the gateway answers for the agent. With its
+/// own certificate it relays, and has no key of the agent. A new handler continues where the previous one stopped.
+fn shaker(
+    config: &Config,
+    (route, choice): (&RouteConfig, &HandshakeChoice),
+    peers: &PeerRoots,
+    before: Option<&Shaker>,
+) -> Result<Shaker, RunFault> {
+    let files = &choice.identity;
+    let refused = |why: &dyn std::fmt::Display| fault(&files.certificate, "handshake certificate", why);
+    let (chain, key) = identity(files)?;
+    let trust = Trust { roots: peers, prefix: &config.prefix };
+    let signing = SigningIdentity::new(key, chain);
+    let me = HandshakeIdentity::new(signing, &trust, &SystemRandom::new(), unix_now())
+        .map_err(|why| refused(&why))?;
+    let receiver = &route.receiver;
+    if choice.agent {
+        let agent = SpiffeId::parse(receiver).map_err(|e| RunFault::Tls { why: e.to_string() })?;
+        let why =
+            format!("it names the receiver `{receiver}`, which negotiates by itself: use the gateway's own");
+        let relay = Relay::new(me, agent).map_err(|_| refused(&why))?;
+        let relay = if let Some(Shaker::Relays(before)) = before { relay.continuing(before) } else { relay };
+        return Ok(Shaker::Relays(Arc::new(relay)));
+    }
+    if me.id().as_str() != receiver {
+        return Err(refused(&format!("it does not name the receiver `{receiver}`")));
+    }
+    let endpoint = Endpoint::new(me).standing_in();
+    let endpoint =
+        if let Some(Shaker::Answers(before)) = before { endpoint.continuing(before) } else { endpoint };
+    Ok(Shaker::Answers(Arc::new(endpoint)))
+}
+
+/// Keys that create and verify locks: the fleet's, or keys that end with the process.
+///
+/// # Errors
+/// The file is unreadable or holds no secret. Without a file, the system's random source failed.
+pub(crate) fn lock_keys(config: &Config) -> Result<LockKeys, RunFault> {
+    let Some(path) = &config.lock_secret else {
+        return FleetSecret::random(&SystemRandom::new())
+            .map(|secret| LockKeys::new(vec![secret]))
+            .map_err(|why| RunFault::system("lock secret", why));
+    };
+    let secrets = FleetSecret::read_file(&read(path, "lock secret")?);
+    secrets.map(LockKeys::new).map_err(|why| fault(path, "lock secret", &why))
+}
+
+/// Secret files of the configuration that others than their owner can read or write.
+pub(crate) fn open_secrets(config: &Config) -> Vec<PathBuf> {
+    let handshakes = config.routes.iter().filter_map(|route| route.choices.handshake.as_ref());
+    let keys = config.tls.iter().chain(handshakes.map(|choice| &choice.identity)).map(|files| &files.key);
+    let mut open: Vec<PathBuf> =
+        keys.chain(&config.lock_secret).filter(|path| is_open(path)).cloned().collect();
+    open.sort();
+    open.dedup();
+    open
+}
+
+fn is_open(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|file| file.permissions().mode() & 0o077 != 0)
+}
+
+/// TLS towards an authority, which serves everyone. Presents the gateway's certificate if `present_certificate` is set.
+///
+/// # Errors
+/// Unreadable roots, or no `[tls]` for a certificate.
+pub(crate) fn authority(config: &Config, authority: &AuthorityConfig) -> Result<Arc<ClientConfig>, RunFault> {
+    let trust = ServerTrust { roots: roots(&authority.tls_roots, config)?, expected: ExpectedServer::Named };
+    let mut client = client_config(trust, None, Arc::new(DefaultTimeProvider))
+        .map_err(|e| RunFault::Tls { why: e.to_string() })?;
+    if authority.present_certificate {
+        let files = config.tls.clone().ok_or_else(|| RunFault::Tls {
+            why: format!("`present_certificate` of `{}` needs the certificate of `[tls]`", authority.name),
+        })?;
+        client.client_auth_cert_resolver = Arc::new(Presented(files));
+    }
+    Ok(Arc::new(client))
+}
+
+/// # Errors
+/// The file is unreadable, or holds no roots.
+pub(crate) fn roots(path: &Path, config: &Config) -> Result<Roots, RunFault> {
+    let roots = Roots::from_pem(&read(path, "roots")?, &ChainLimits::default());
+    roots.map(|roots| roots.with_prefix(config.prefix.clone())).map_err(|why| fault(path, "roots", &why))
+}
+
+fn identity(files: &IdentityFiles) -> Result<(Chain, KeyPair), RunFault> {
+    let chain = Chain::from_pem(&read(&files.certificate, "certificate")?, &ChainLimits::default())
+        .map_err(|why| fault(&files.certificate, "certificate", &why))?;
+    let key = KeyPair::from_pem(&read(&files.key, "key")?, &SystemRandom::new())
+        .map_err(|why| fault(&files.key, "key", &why))?;
+    Ok((chain, key))
+}
+
+fn read(path: &Path, what: &'static str) -> Result<String, RunFault> {
+    std::fs::read_to_string(path).map_err(|why| fault(path, what, &why))
+}
+
+fn fault(path: &Path, what: &'static str, why: &dyn std::fmt::Display) -> RunFault {
+    RunFault::File { path: path.to_owned(), what, why: why.to_string() }
+}
