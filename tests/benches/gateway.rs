@@ -1,7 +1,7 @@
 //! CPU time for each request through the gateway with every check on, beside nginx and Envoy as plain reverse proxies, in one run over
 //! plain HTTP/1.1 keep-alive on loopback (README, "Speed"). Each has one worker.
 //!
-//!     cargo bench -p semgate --bench gateway                # `-- unchecked` adds the gateway with checks off
+//!     cargo bench -p semgate --bench gateway
 //!
 //! Processor time is read from `/proc/<pid>/stat` of the proxy alone; client and agent behind are other processes and threads. The rounds
 //! of all are interleaved, the median of the rounds is printed.
@@ -26,12 +26,7 @@ fn main() {
     let nginx = Proxy::nginx(here.path(), behind, "/l8");
     let envoy = Proxy::envoy(here.path(), behind, "/l8");
     let request = Load::Request(supply_chain_request().into());
-    if !std::env::args().any(|word| word == "unchecked") {
-        return compare_under(&request, &[&nginx, &envoy, &checked], &["nginx", "Envoy"]);
-    }
-    // a build of its own, which takes as long as that of the product
-    let unchecked = Proxy::plain(behind, "/l8");
-    compare_under(&request, &[&nginx, &unchecked, &checked, &envoy], &["nginx", "checks off"]);
+    compare_under(&request, &[&nginx, &envoy, &checked], &["nginx", "Envoy"]);
 }
 
 /// The paper's message with its three concepts, about 640 bytes of body.

@@ -54,7 +54,6 @@ fn main() {
     }
 }
 
-/// The gateway with checks off speaks no gRPC, so nginx alone is plain forwarding here.
 fn grpc(up: &Up, here: &std::path::Path) {
     let agent =
         calls::agent(calls::framed("SendMessageResponse", &json!({"message": message("a-1", "ROLE_AGENT")})));
@@ -81,7 +80,6 @@ fn a2a(up: &Up, here: &std::path::Path) {
         &a2a_request("SendMessage"),
         &[
             &Proxy::nginx(here, agent.address, "/a2a"),
-            &Proxy::plain(agent.address, "/a2a"),
             &Proxy::product("semgate, every check on", product.a2a, &product),
         ],
     );
@@ -107,7 +105,6 @@ fn mcp(up: &Up, here: &std::path::Path) {
         &mcp_request(),
         &[
             &Proxy::nginx(here, server.address, "/mcp"),
-            &Proxy::plain(server.address, "/mcp"),
             &Proxy::product("semgate, every check on", listen, &product),
         ],
     );

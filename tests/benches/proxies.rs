@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::support::gateway::{Gateway, free_address, read_message};
-use super::support::{SEMGATE, wait_for};
+use super::support::wait_for;
 
 /// Connections of the client, each kept alive: enough to keep one worker busy.
 const CONNECTIONS: usize = 16;
@@ -105,19 +105,6 @@ impl Proxy {
     /// The product, on a plain listener with one configured sender; it belongs to the caller.
     pub fn product(name: &'static str, address: SocketAddr, gateway: &Gateway) -> Self {
         Self { name, address, pid: gateway.child.id(), child: None }
-    }
-
-    /// The same gateway without the inspector: an example of its crate, not a setting of the product.
-    pub fn plain(behind: SocketAddr, path: &str) -> Self {
-        let address = free_address();
-        let build = "build --release -p semgate-gateway --features plain-proxy --example plain_proxy";
-        let built = Command::new(env!("CARGO")).args(build.split(' ')).status().unwrap();
-        assert!(built.success());
-        let program = PathBuf::from(SEMGATE).with_file_name("examples").join("plain_proxy");
-        let arguments = [address.to_string(), format!("http://{behind}{path}")];
-        let child = Command::new(program).args(arguments).spawn().unwrap();
-        wait_for("the plain proxy", || TcpStream::connect(address).ok());
-        Self::child("semgate, checks off", address, child)
     }
 
     /// nginx as a plain reverse proxy, found on the machine.

@@ -22,7 +22,5 @@ mod upstream;
 pub use config::{Config, ConfigFault, Limits};
 pub use control::metrics::count_lost_log_lines;
 pub use fault::RunFault;
-#[cfg(feature = "plain-proxy")]
-pub use run::plain::run_plain;
 pub use run::{Bound, Checked, Remembered, check, remembered, run};
 pub use server::listen::BoundRoute;

@@ -1,7 +1,5 @@
 //! Start of a gateway from its configuration, and its end without a broken message.
 
-#[cfg(feature = "plain-proxy")]
-pub(crate) mod plain;
 mod start;
 mod threads;
 

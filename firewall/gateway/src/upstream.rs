@@ -1,7 +1,7 @@
 //! Connections to one agent, on one core.
 //!
 //! Over HTTP/1.1 a connection carries one message at a time. It is kept only after a reply was read to its end. Over HTTP/2
-//! it carries as many at once as the agent allows, and each takes a place before its last check ([`streams`]). Nothing is
+//! it carries as many at once as the agent allows, and each takes a slot before its last check ([`streams`]). Nothing is
 //! sent twice. A closed connection is replaced only if hyper returns the request, which means that none of it was written.
 
 pub(crate) mod address;
@@ -55,7 +55,7 @@ pub(crate) struct Bounds {
     idle_timeout: Duration,
     /// HTTP/2: number of open connections.
     shared: usize,
-    /// HTTP/2: time to wait for a place.
+    /// HTTP/2: time to wait for a slot.
     wait: Duration,
 }
 
@@ -185,7 +185,7 @@ impl Pool {
         Ok(Lease { open: self.connector.connect().await?, kept: false })
     }
 
-    /// Takes a place on an open HTTP/2 connection, else on a new one, else on the first that becomes free in time.
+    /// Takes a slot on an open HTTP/2 connection, else on a new one, else on the first that becomes free in time.
     async fn share(&self) -> Result<Lease, ConnectFault> {
         let came = Instant::now();
         loop {
@@ -200,7 +200,7 @@ impl Pool {
             }
             if !failed && open < self.bounds.shared {
                 match self.another(open).await {
-                    // another open connection may still get a place
+                    // another open connection may still get a slot
                     Err(fault) if self.shared.borrow().is_empty() => return Err(fault),
                     _ => continue,
                 }
@@ -224,13 +224,13 @@ impl Pool {
         Ok(())
     }
 
-    /// Takes a place on the first connection with a free one. Drops connections that are closed or whose peer's certificate
+    /// Takes a slot on the first connection with a free one. Drops connections that are closed or whose peer's certificate
     /// no longer counts.
     fn placed(&self) -> Option<Lease> {
         let mut shared = self.shared.borrow_mut();
         shared.retain(|open| !open.link.is_closed() && open.met.counts(unix_now()));
-        let place = |open: &Connected| Some((open.link.placed()?, open.met.clone()));
-        let (link, met) = shared.iter().find_map(place)?;
+        let slot = |open: &Connected| Some((open.link.placed()?, open.met.clone()));
+        let (link, met) = shared.iter().find_map(slot)?;
         Some(Lease { open: Connected { link, met }, kept: true })
     }
 

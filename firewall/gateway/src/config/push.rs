@@ -1,4 +1,4 @@
-//! Egress lane of a route: the listener for its agent's push notifications, and the targets of their delivery.
+//! Push listener of a route: the listener for its agent's push notifications, and the targets of their delivery.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{ConfigFault, Listen};
 use crate::upstream::egress::target::{Network, Rule};
 
-/// The egress lane of a route.
+/// The push listener of a route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PushConfig {
     /// Address at which the agent delivers its notifications.

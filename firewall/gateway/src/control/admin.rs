@@ -130,13 +130,13 @@ fn unrecognised(view: &View, now: u64) -> Option<NotRecognised> {
 /// Lines of a recognised authority that still do not count: the first [`LINES_TOLD`] by name.
 fn refused_lines(view: &View, now: u64) -> Vec<Value> {
     let lines = view.unrecognised_lines(now);
-    let told = lines.iter().take(LINES_TOLD).map(|(line, told)| {
+    let reported = lines.iter().take(LINES_TOLD).map(|(line, policy_line)| {
         json!({
-            "line": line.as_str(), "why_not": told.why.as_str(), "detail": told.why.to_string(),
-            "contexts": told.contexts,
+            "line": line.as_str(), "why_not": policy_line.why.as_str(), "detail": policy_line.why.to_string(),
+            "contexts": policy_line.contexts,
         })
     });
-    told.collect()
+    reported.collect()
 }
 
 /// Contexts that found no room: the first [`LINES_TOLD`] by name.

@@ -197,8 +197,8 @@ fn read(file: &Path) -> std::io::Result<Vec<u8>> {
 
 /// Modification time and size of a file.
 fn age(file: &Path) -> Option<(SystemTime, u64)> {
-    let found = std::fs::metadata(file).ok()?;
-    Some((found.modified().ok()?, found.len()))
+    let metadata = std::fs::metadata(file).ok()?;
+    Some((metadata.modified().ok()?, metadata.len()))
 }
 
 /// Writes a file durably.

@@ -15,8 +15,6 @@ mod recognise;
 
 pub(crate) use authority::{Memory, open};
 pub(crate) use follower_states::FollowerStates;
-#[cfg(feature = "plain-proxy")]
-pub(crate) use policies::none;
 pub(crate) use policies::{Begun, First, PolicyReport, PolicyState, PolicyStates, first, shadow_faults};
 pub(crate) use recognise::Recognisers;
 
@@ -198,9 +196,12 @@ impl Publisher {
                         "of what changed in the configuration only `distrusted` is taken up before a restart"
                     );
                 }
-                let told = names.join(", ");
+                let listed = names.join(", ");
                 if self.recognisers.borrow_mut().distrust(names) {
-                    tracing::warn!(authorities = told, "these authorities are distrusted now, and no others");
+                    tracing::warn!(
+                        authorities = listed,
+                        "these authorities are distrusted now, and no others"
+                    );
                     self.publish();
                 }
             }

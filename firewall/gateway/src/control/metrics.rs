@@ -156,7 +156,7 @@ impl Metrics {
             let labels = [("route", name.to_owned()), ("direction", direction.as_str().to_owned())];
             let mut allowed = labels.to_vec();
             allowed.push(("verdict", "allowed".to_owned()));
-            Way {
+            DirectionMetrics {
                 allowed: self.counter("semgate_protocols_total", &allowed),
                 duration: self.histogram("semgate_duration_seconds", &labels),
             }
@@ -212,20 +212,20 @@ fn key(name: &'static str, labels: &[(&'static str, String)]) -> Key {
 pub(crate) struct RouteMetrics {
     metrics: Metrics,
     route: String,
-    request: Way,
-    reply: Way,
+    request: DirectionMetrics,
+    reply: DirectionMetrics,
     pub(crate) cards: Counter,
     pub(crate) open: Gauge,
 }
 
 #[derive(Clone)]
-struct Way {
+struct DirectionMetrics {
     allowed: Counter,
     duration: Histogram,
 }
 
 impl RouteMetrics {
-    fn way(&self, direction: Direction) -> &Way {
+    fn direction(&self, direction: Direction) -> &DirectionMetrics {
         match direction {
             Direction::Request => &self.request,
             Direction::Reply => &self.reply,
@@ -233,14 +233,14 @@ impl RouteMetrics {
     }
 
     pub(crate) fn allowed(&self, direction: Direction, seconds: f64) {
-        let way = self.way(direction);
-        way.allowed.increment(1);
-        way.duration.record(seconds);
+        let metrics = self.direction(direction);
+        metrics.allowed.increment(1);
+        metrics.duration.record(seconds);
     }
 
     pub(crate) fn refused(&self, direction: Direction, code: Code, seconds: f64) {
         self.rare(direction, code.as_str());
-        self.way(direction).duration.record(seconds);
+        self.direction(direction).duration.record(seconds);
     }
 
     pub(crate) fn abandoned(&self, direction: Direction) {

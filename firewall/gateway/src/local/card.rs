@@ -133,7 +133,7 @@ pub(crate) struct Card {
 
 /// Connection and address of a route's own agent.
 #[derive(Clone, Copy)]
-pub(crate) struct Behind<'b> {
+pub(crate) struct AgentConnection<'b> {
     pub(crate) pool: &'b Pool,
     pub(crate) address: &'b Address,
     pub(crate) limits: &'b Limits,
@@ -152,7 +152,7 @@ impl Card {
     /// or shown without them.
     pub(crate) async fn answer(
         &self,
-        behind: Behind<'_>,
+        behind: AgentConnection<'_>,
         has: Option<&HeaderValue>,
         decision: DecisionId,
     ) -> Result<Answer, Refusal> {
@@ -174,7 +174,7 @@ impl Card {
         self.keys.as_ref().and_then(|now| now())
     }
 
-    async fn renewed(&self, behind: Behind<'_>) -> Result<Bytes, Bad> {
+    async fn renewed(&self, behind: AgentConnection<'_>) -> Result<Bytes, Bad> {
         let _turn = self.asking.lock().await;
         if let Some(body) = self.fresh() {
             return body;
@@ -190,7 +190,7 @@ impl Card {
         body
     }
 
-    async fn fetch(&self, behind: Behind<'_>) -> Option<Bytes> {
+    async fn fetch(&self, behind: AgentConnection<'_>) -> Option<Bytes> {
         let (pool, address, path) = match &self.from {
             Some((pool, address)) => (pool, address, address.path()),
             None => (behind.pool, behind.address, CARD_PATH),

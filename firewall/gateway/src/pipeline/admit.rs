@@ -1,9 +1,9 @@
 //! Decisions from the head alone: method, path and headers. The body is still unread.
 
 pub(crate) mod a2a;
-pub(crate) mod door;
 pub(crate) mod headers;
 pub(crate) mod host;
+pub(crate) mod rules;
 #[cfg(test)]
 mod tests;
 
@@ -23,10 +23,10 @@ use crate::pipeline::receive;
 use crate::pipeline::socket::wanted::{self, Wanted};
 
 use a2a::Target;
-use door::Door;
 use headers::{
     Encoding, Media, content_encoding, content_type, credentials, malformed, takes_events, values,
 };
+use rules::RouteRules;
 
 /// Header with a copy of the context claim.
 pub(crate) const L9_CONTEXT: HeaderName = HeaderName::from_static("l9-context");
@@ -103,54 +103,54 @@ impl Admitted {
 ///
 /// # Errors
 /// `host_refused`, `method_unsupported`, `malformed`, `encoding_unsupported`, `too_large`.
-pub(crate) fn admit(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arrival, Refusal> {
-    door.names.judge(parts)?;
-    if door.is_handshake(parts.uri.path()) {
-        return handshake(door, parts, limits);
+pub(crate) fn admit(rules: &RouteRules, parts: &Parts, limits: &Limits) -> Result<Arrival, Refusal> {
+    rules.names.judge(parts)?;
+    if rules.is_handshake(parts.uri.path()) {
+        return handshake(rules, parts, limits);
     }
-    match door.protocol {
+    match rules.protocol {
         Protocol::L8 => {
             no_query(parts)?;
-            if door.websocket && parts.headers.contains_key(UPGRADE) && door.is_base(parts.uri.path()) {
+            if rules.websocket && parts.headers.contains_key(UPGRADE) && rules.is_base(parts.uri.path()) {
                 let l9_context = values(&parts.headers, &L9_CONTEXT)?;
-                let credentials = credentials(door, &parts.headers)?;
+                let credentials = credentials(rules, &parts.headers)?;
                 return wanted::wanted(parts, l9_context, credentials).map(Arrival::Socket);
             }
-            if parts.method != Method::POST || !door.is_base(parts.uri.path()) {
+            if parts.method != Method::POST || !rules.is_base(parts.uri.path()) {
                 return Err(unsupported("post a message to `/`"));
             }
-            message(door, parts, limits, Ok(Call::l8()), None)
+            message(rules, parts, limits, Ok(Call::l8()), None)
         }
-        Protocol::A2a => over_a2a(door, parts, limits),
+        Protocol::A2a => over_a2a(rules, parts, limits),
         Protocol::Mcp => {
             no_query(parts)?;
             let reads = matches!(parts.method, Method::GET | Method::HEAD);
-            if let Some(resource) = door.resource(parts.uri.path()).filter(|_| reads) {
+            if let Some(resource) = rules.resource(parts.uri.path()).filter(|_| reads) {
                 without_body(parts, "get the metadata without a body")?;
                 return Ok(Arrival::Metadata(resource.to_owned()));
             }
-            if !door.is_base(parts.uri.path()) {
+            if !rules.is_base(parts.uri.path()) {
                 return Err(unsupported("post a message to `/`"));
             }
             let head = crate::pipeline::mcp::head(parts)?;
             if crate::pipeline::mcp::judged(&head.verb).is_some() {
                 without_body(parts, BODILESS)?;
-                return bare(door, parts, Call::mcp(head));
+                return bare(rules, parts, Call::mcp(head));
             }
-            message(door, parts, limits, Ok(Call::mcp(head)), None)
+            message(rules, parts, limits, Ok(Call::mcp(head)), None)
         }
     }
 }
 
 /// Judges the head of a handshake, which is native L8 on every route.
-fn handshake(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arrival, Refusal> {
+fn handshake(rules: &RouteRules, parts: &Parts, limits: &Limits) -> Result<Arrival, Refusal> {
     no_query(parts)?;
     match parts.method {
         Method::GET => {
             without_body(parts, "get the key without a body")?;
             Ok(Arrival::SealingKey)
         }
-        Method::POST => match message(door, parts, limits, Ok(Call::l8()), None)? {
+        Method::POST => match message(rules, parts, limits, Ok(Call::l8()), None)? {
             Arrival::Message(admitted) => Ok(Arrival::Message(Admitted {
                 extension: None,
                 credentials: Vec::new(),
@@ -164,24 +164,24 @@ fn handshake(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arrival, Ref
     }
 }
 
-fn over_a2a(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arrival, Refusal> {
-    if door.is_call(&parts.headers) {
-        return call(door, parts, limits);
+fn over_a2a(rules: &RouteRules, parts: &Parts, limits: &Limits) -> Result<Arrival, Refusal> {
+    if rules.is_call(&parts.headers) {
+        return call(rules, parts, limits);
     }
     let path = parts.uri.path();
     // RFC 9110 §9.3.2: HEAD gets the headers of the card's answer
     let reads = matches!(parts.method, Method::GET | Method::HEAD);
-    if reads && door.below(path).any(|rest| rest == CARD_PATH) {
+    if reads && rules.below(path).any(|rest| rest == CARD_PATH) {
         no_query(parts)?;
         return card(parts);
     }
-    let (form, target) = if door.takes(Transport::JsonRpc) && door.is_base(path) {
+    let (form, target) = if rules.takes(Transport::JsonRpc) && rules.is_base(path) {
         if parts.method != Method::POST {
             return Err(unsupported("post a message to `/`, or get the agent card"));
         }
         (Form::JsonRpc, None)
-    } else if door.takes(Transport::Rest) {
-        let (operation, target) = a2a::target(parts, door.below(path))?;
+    } else if rules.takes(Transport::Rest) {
+        let (operation, target) = a2a::target(parts, rules.below(path))?;
         (Form::Rest(operation), Some(target))
     } else {
         return Err(unsupported("post a message to `/`, or get the agent card"));
@@ -191,20 +191,20 @@ fn over_a2a(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arrival, Refu
         query.only_version().map_err(|fault| a2a::refused(&fault))?;
     }
     let headers = values(&parts.headers, &a2a::A2A_VERSION)?;
-    let version = a2a::version(&headers, &query, &door.versions).and_then(|version| match target {
+    let version = a2a::version(&headers, &query, &rules.versions).and_then(|version| match target {
         Some(_) if version != Version::V10 => {
             Err(Refusal::new(Code::VersionUnsupported, "http+json is carried in 1.0 only")
                 .with_hint("send `A2A-Version: 1.0`"))
         }
         _ => Ok(version),
     });
-    message(door, parts, limits, version.map(|version| Call::a2a(version, form)), target)
+    message(rules, parts, limits, version.map(|version| Call::a2a(version, form)), target)
 }
 
-fn call(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arrival, Refusal> {
+fn call(rules: &RouteRules, parts: &Parts, limits: &Limits) -> Result<Arrival, Refusal> {
     let head = grpc::head::head(parts)?;
     let headers = values(&parts.headers, &a2a::A2A_VERSION)?;
-    let version = a2a::version(&headers, &Query::default(), &door.versions)?;
+    let version = a2a::version(&headers, &Query::default(), &rules.versions)?;
     if version != Version::V10 {
         return Err(Refusal::new(Code::VersionUnsupported, "grpc is carried in 1.0 only")
             .with_hint("send `a2a-version: 1.0`"));
@@ -219,9 +219,9 @@ fn call(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arrival, Refusal>
         call: Ok(Call::a2a(version, Form::Grpc(head.operation))),
         target: None,
         typed: None,
-        extension: a2a::extension(&parts.headers, &door.extension),
+        extension: a2a::extension(&parts.headers, &rules.extension),
         waits: head.timeout,
-        credentials: credentials(door, &parts.headers)?,
+        credentials: credentials(rules, &parts.headers)?,
         handshake: false,
         events: false,
     }))
@@ -231,25 +231,25 @@ fn call(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arrival, Refusal>
 ///
 /// # Errors
 /// `method_unsupported`, `malformed`, `encoding_unsupported`, `too_large`.
-pub(crate) fn notification(door: &Door, parts: &Parts, limits: &Limits) -> Result<Admitted, Refusal> {
+pub(crate) fn notification(rules: &RouteRules, parts: &Parts, limits: &Limits) -> Result<Admitted, Refusal> {
     no_query(parts)?;
     if parts.method != Method::POST {
         return Err(unsupported("post a notification"));
     }
-    match message(door, parts, limits, Ok(Call::a2a(Version::V10, Form::JsonRpc)), None)? {
+    match message(rules, parts, limits, Ok(Call::a2a(Version::V10, Form::JsonRpc)), None)? {
         Arrival::Message(admitted) => Ok(admitted),
         _ => Err(unsupported("post a notification")),
     }
 }
 
 fn message(
-    door: &Door,
+    rules: &RouteRules,
     parts: &Parts,
     limits: &Limits,
     call: Result<Call, Refusal>,
     target: Option<Target>,
 ) -> Result<Arrival, Refusal> {
-    let typed = match content_type(&parts.headers, door.protocol) {
+    let typed = match content_type(&parts.headers, rules.protocol) {
         Ok(json) => Some(json),
         // a request without a body needs no type
         Err(_) if target.is_some() && !parts.headers.contains_key(CONTENT_TYPE) => None,
@@ -266,19 +266,19 @@ fn message(
         call,
         target,
         typed,
-        extension: match door.protocol {
-            Protocol::A2a => a2a::extension(&parts.headers, &door.extension),
+        extension: match rules.protocol {
+            Protocol::A2a => a2a::extension(&parts.headers, &rules.extension),
             Protocol::L8 | Protocol::Mcp => None,
         },
         waits: None,
-        credentials: credentials(door, &parts.headers)?,
+        credentials: credentials(rules, &parts.headers)?,
         handshake: false,
-        events: door.protocol == Protocol::L8 && takes_events(&parts.headers),
+        events: rules.protocol == Protocol::L8 && takes_events(&parts.headers),
     }))
 }
 
 /// Judges a request without a body.
-fn bare(door: &Door, parts: &Parts, call: Call) -> Result<Arrival, Refusal> {
+fn bare(rules: &RouteRules, parts: &Parts, call: Call) -> Result<Arrival, Refusal> {
     Ok(Arrival::Message(Admitted {
         encoding: Encoding::Identity,
         l9_context: values(&parts.headers, &L9_CONTEXT)?,
@@ -287,7 +287,7 @@ fn bare(door: &Door, parts: &Parts, call: Call) -> Result<Arrival, Refusal> {
         typed: None,
         extension: None,
         waits: None,
-        credentials: credentials(door, &parts.headers)?,
+        credentials: credentials(rules, &parts.headers)?,
         handshake: false,
         events: false,
     }))

@@ -12,7 +12,7 @@ use hyper::body::{Body, Frame, SizeHint};
 
 use crate::server::account::Charge;
 use crate::server::framing::Serving;
-use crate::server::framing::streams::Place;
+use crate::server::framing::streams::OpenStream;
 
 /// Every answer of the gateway.
 pub(crate) type Answer = Response<AnswerBody>;
@@ -113,12 +113,12 @@ const PIECE: usize = 16 * 1024;
 pub(crate) struct Carried {
     body: AnswerBody,
     rest: Bytes,
-    place: Place,
+    open: OpenStream,
 }
 
 impl Carried {
-    pub(crate) fn new(body: AnswerBody, place: Place) -> Self {
-        Self { body, rest: Bytes::new(), place }
+    pub(crate) fn new(body: AnswerBody, open: OpenStream) -> Self {
+        Self { body, rest: Bytes::new(), open }
     }
 }
 
@@ -135,19 +135,19 @@ impl Body for Carried {
             let frame = match Pin::new(&mut this.body).poll_frame(cx) {
                 Poll::Ready(Some(Ok(frame))) => frame,
                 other => {
-                    this.place.taken();
+                    this.open.taken();
                     return other;
                 }
             };
             match frame.into_data() {
                 Ok(data) => this.rest = data,
                 Err(trailers) => {
-                    this.place.given();
+                    this.open.given();
                     return Poll::Ready(Some(Ok(trailers)));
                 }
             }
         }
-        this.place.given();
+        this.open.given();
         let size = this.rest.len().min(PIECE);
         Poll::Ready(Some(Ok(Frame::data(this.rest.split_to(size)))))
     }

@@ -17,7 +17,7 @@ use http::{HeaderName, HeaderValue};
 use semgate_inspect::{Code, Refusal};
 
 use crate::config::{Limits, RouteConfig};
-use crate::pipeline::admit::door::is_authorized;
+use crate::pipeline::admit::rules::is_authorized;
 use crate::pipeline::answer::Answer;
 use crate::pipeline::forward;
 use crate::pipeline::gateway_refusals::{invalid, unreachable};

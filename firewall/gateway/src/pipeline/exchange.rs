@@ -34,7 +34,7 @@ use crate::pipeline::answer::{self, Answer, AnswerBody};
 use crate::pipeline::authorize::Demand;
 use crate::pipeline::decision::DecisionId;
 use crate::pipeline::events::lines;
-use crate::pipeline::forward::{self, Begun, Returned, Told};
+use crate::pipeline::forward::{self, Begun, Returned, UpstreamHead};
 use crate::pipeline::gateway_refusals::{self, no_audit, reply_facts, unspent};
 use crate::pipeline::identify::{Identity, Shown};
 use crate::pipeline::mcp;
@@ -47,7 +47,7 @@ use crate::pipeline::relay::{self, Framing, Of, Opened, Relay, Relayed};
 use crate::pipeline::reply;
 use crate::server::account::{Charge, Recording, TooMany, TooOften};
 use crate::server::framing::{Caller, Serving};
-use crate::server::worker::Lane;
+use crate::server::worker::RouteWorker;
 
 pub(crate) use notify::notified;
 
@@ -57,23 +57,33 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// Serves one request of a connection, including its refusal.
 pub(crate) async fn serve(
-    lane: Rc<Lane>,
+    worker: Rc<RouteWorker>,
     identity: Rc<Identity>,
     serving: Serving,
     (parts, body): (&Parts, &mut Unread),
 ) -> Answer {
-    let manner = lane.door.manner(&parts.method, parts.uri.path(), &parts.headers);
-    let decision = lane.decisions.next();
+    let manner = worker.rules.manner(&parts.method, parts.uri.path(), &parts.headers);
+    let decision = worker.decisions.next();
     let upgrades = parts.headers.contains_key(UPGRADE);
     let head_alone = parts.method == Method::HEAD;
     let shown = OnceCell::new();
     let (caller, began) = (serving.caller(), Instant::now());
     let charge = Charge::new(identity.account());
     let pause = Cell::default();
-    let way = Way { lane: &lane, identity: &identity, charge, pause, caller, shown, manner, decision, began };
-    let mut answer = match way.run(&serving, parts, body).await {
-        Ok(answer) => answer.map(|body| body.holding(serving, way.charge.clone())),
-        Err(stopped) => way.refuse(&stopped).await,
+    let exchange = Exchange {
+        worker: &worker,
+        identity: &identity,
+        charge,
+        pause,
+        caller,
+        shown,
+        manner,
+        decision,
+        began,
+    };
+    let mut answer = match exchange.run(&serving, parts, body).await {
+        Ok(answer) => answer.map(|body| body.holding(serving, exchange.charge.clone())),
+        Err(stopped) => exchange.refuse(&stopped).await,
     };
     if head_alone {
         answer = answer::head_of(answer);
@@ -86,8 +96,8 @@ pub(crate) async fn serve(
 }
 
 /// One message in transit.
-struct Way<'w> {
-    lane: &'w Rc<Lane>,
+struct Exchange<'w> {
+    worker: &'w Rc<RouteWorker>,
     identity: &'w Rc<Identity>,
     /// All charges of the request, until the end of its answer.
     charge: Charge,
@@ -119,7 +129,7 @@ struct Stopped {
 
 impl Stopped {
     /// Sets the answer format, unless one is set already.
-    fn told(self, manner: Manner) -> Self {
+    fn answered_in(self, manner: Manner) -> Self {
         Self { manner: self.manner.or(Some(manner)), ..self }
     }
 
@@ -144,7 +154,7 @@ impl From<Refusal> for Stopped {
     }
 }
 
-impl Way<'_> {
+impl Exchange<'_> {
     async fn run(&self, serving: &Serving, parts: &Parts, body: &mut Unread) -> Result<Answer, Stopped> {
         self.begin()?;
         self.answer(serving, (parts, body)).await
@@ -153,11 +163,7 @@ impl Way<'_> {
     /// Charges a request to its agent, even with a faulty head, which also costs an answer and a record. A refused arrival is
     /// answered once the next could pass, at most a second later. So an agent past its limit gains no speed.
     fn begin(&self) -> Result<(), Refusal> {
-        let shared = &*self.lane.shared;
-        #[cfg(feature = "plain-proxy")]
-        if shared.unchecked {
-            return Ok(());
-        }
+        let shared = &*self.worker.shared;
         self.identity.enter(&self.charge).map_err(|TooMany| gateway_refusals::too_many())?;
         let Err(TooOften { wait }) = self.identity.account().arrive(shared.now()) else { return Ok(()) };
         self.pause.set(wait.min(PAUSE));
@@ -169,22 +175,22 @@ impl Way<'_> {
         serving: &Serving,
         (parts, body): (&Parts, &mut Unread),
     ) -> Result<Answer, Stopped> {
-        let shared = &*self.lane.shared;
+        let shared = &*self.worker.shared;
         if let Some(fault) = serving.fault() {
             // nothing read so far tells the caller's protocol, except for a gRPC call, whose head has frames of its own
             let framed = parts.version == Version::HTTP_2 && matches!(self.manner, Manner::Grpc { .. });
             let manner = if framed { self.manner } else { Manner::Plain };
-            return Err(Stopped::from(gateway_refusals::framing(fault)).told(manner));
+            return Err(Stopped::from(gateway_refusals::framing(fault)).answered_in(manner));
         }
         let now = unix_now();
         let peer = self.identity.peer(now)?;
-        let arrival = admit::admit(&self.lane.door, parts, &shared.limits)?;
+        let arrival = admit::admit(&self.worker.rules, parts, &shared.limits)?;
         let room = shared.limits.credentials_remembered;
         let shown = self.identity.shown(&parts.headers, &shared.issuers, (now, room))?;
         let shown = self.shown.get_or_init(|| shown);
         let peer = &shown.by(peer, now)?;
         if !matches!(arrival, Arrival::Message(_)) {
-            self.lane.turns.unit().await;
+            self.worker.turns.unit().await;
         }
         let admitted = match arrival {
             Arrival::Card => return Box::pin(self.card(peer, parts.headers.get(IF_NONE_MATCH))).await,
@@ -197,11 +203,6 @@ impl Way<'_> {
             }
             Arrival::Message(admitted) => admitted,
         };
-        #[cfg(feature = "plain-proxy")]
-        if shared.unchecked {
-            let received = receive::receive(admitted, body, serving, &self.room()).await?;
-            return Ok(crate::run::plain::pass(self.lane, self.identity, self.decision, received).await?);
-        }
         let room = self.room();
         let receiving = receive::receive(admitted, body, serving, &room);
         let received = self.attended(|| self.bare_facts(Direction::Request), receiving).await?;
@@ -210,21 +211,21 @@ impl Way<'_> {
         if received.admitted.handshake {
             return Box::pin(self.handshake(peer, received)).await;
         }
-        if let Some(group) = &self.lane.group {
+        if let Some(group) = &self.worker.group {
             return Ok(Box::pin(self.gather(group, received)).await);
         }
-        let told = self.manner.read();
-        self.message(peer, received).await.map_err(|stopped| stopped.told(told))
+        let manner = self.manner.read();
+        self.message(peer, received).await.map_err(|stopped| stopped.answered_in(manner))
     }
 
     async fn message(&self, peer: &Peer, received: Received) -> Result<Answer, Stopped> {
-        let shared = &*self.lane.shared;
+        let shared = &*self.worker.shared;
         let (admitted, arrived) = self.arrived(received)?;
         let l9_context: Vec<&str> = admitted.l9_context.iter().map(String::as_str).collect();
         let headers = HeaderClaims { l9_context: &l9_context };
         let (form, body) = (arrived.call.form, arrived.body.clone());
-        let again = shared.inspector.may_ask_for_tools(&self.lane.route).then(|| arrived.clone());
-        let asked = shared.inspector.inspect(&self.lane.route, peer, &headers, arrived, shared.now());
+        let again = shared.inspector.may_ask_for_tools(&self.worker.route).then(|| arrived.clone());
+        let asked = shared.inspector.inspect(&self.worker.route, peer, &headers, arrived, shared.now());
         let asked = match (again, asked) {
             (Some(again), Err(refusal)) => {
                 Ok(Box::pin(self.listed(peer, (&admitted, &headers), again, refusal)).await?)
@@ -245,7 +246,7 @@ impl Way<'_> {
             // the agent never received the address
             sets.iter().for_each(|sent| shared.inspector.declined(sent));
         })?;
-        self.lane.metrics.allowed(Direction::Request, self.began.elapsed().as_secs_f64());
+        self.worker.metrics.allowed(Direction::Request, self.began.elapsed().as_secs_f64());
         let (quotas, right) = (permit.quotas().to_vec(), permit.right());
         let answered = self.forward(permit, recorded, lease, &admitted).await;
         let mut answer = answered.map_err(|stopped| stopped.telling(&quotas).answering(&right))?;
@@ -255,9 +256,9 @@ impl Way<'_> {
 
     /// Prepares forwarding: a connection, a currently valid permit, and its record.
     async fn ready(&self, permit: Permit) -> Result<(Permit, Recorded, crate::upstream::Lease), Stopped> {
-        let shared = &self.lane.shared;
+        let shared = &self.worker.shared;
         // its questions are counted: if the caller leaves before the record of the permit, that is recorded
-        let leased = self.attended(|| permit.facts().clone(), self.lane.pool.lease()).await;
+        let leased = self.attended(|| permit.facts().clone(), self.worker.pool.lease()).await;
         let lease = match leased {
             Ok(lease) => lease,
             Err(fault) => return Err(unspent(permit, gateway_refusals::unreachable(&fault)).into()),
@@ -270,14 +271,14 @@ impl Way<'_> {
         let permit = match renewed {
             Ok(permit) => permit,
             Err(refusal) => {
-                self.lane.pool.keep(lease);
+                self.worker.pool.keep(lease);
                 return Err(refusal.into());
             }
         };
         let recorded = match self.record(Outcome::Allowed, permit.facts().clone()) {
             Ok(recorded) => recorded,
             Err(NotRecorded) => {
-                self.lane.pool.keep(lease);
+                self.worker.pool.keep(lease);
                 return Err(unspent(permit, no_audit(Delivered::No)).into());
             }
         };
@@ -291,12 +292,12 @@ impl Way<'_> {
         lease: crate::upstream::Lease,
         admitted: &Admitted,
     ) -> Result<Answer, Stopped> {
-        let lane = self.lane;
+        let worker = self.worker;
         let notice = permit.notice().cloned();
         let echo = admitted.extension.as_ref();
         let call = permit.call().clone();
         let mut buffer = [0; 26];
-        let told = Told {
+        let head = UpstreamHead {
             identity: self.identity,
             l9_context: admitted.l9_context.first().map(String::as_str),
             extension: admitted.extension.as_ref(),
@@ -304,23 +305,23 @@ impl Way<'_> {
             target: admitted.target.as_ref(),
             typed: admitted.typed,
             credentials: &admitted.credentials,
-            waits: call::waits(&lane.shared.limits, &call, admitted.waits),
+            waits: call::waits(&worker.shared.limits, &call, admitted.waits),
             events: admitted.events,
             decision: self.decision.text(&mut buffer),
-            anew: None,
+            resealed: None,
         };
         let facts = reply_facts(permit.facts());
         if let Form::Grpc(operation) = call.form {
-            let begun = forward::forward(permit, recorded, lane, lease, (&told, self.shown()));
+            let begun = forward::forward(permit, recorded, worker, lease, (&head, self.shown()));
             let begun = self.attended(|| facts.clone(), begun).await;
             let begun = begun.map_err(|refusal| stopped_reply(refusal, facts.clone()))?;
-            return Box::pin(self.called(operation, begun, facts, told.waits, echo, notice.as_ref())).await;
+            return Box::pin(self.called(operation, begun, facts, head.waits, echo, notice.as_ref())).await;
         }
         let (mut opened, mut demand) = (None, Demand::default());
         let answered = self.attended(|| facts.clone(), async {
-            let mut begun = forward::forward(permit, recorded, lane, lease, (&told, self.shown())).await?;
+            let mut begun = forward::forward(permit, recorded, worker, lease, (&head, self.shown())).await?;
             self.demanded(&begun, &mut demand)?;
-            mcp::stands(&lane.shared.inspector, &begun.sent, begun.answering.head.status)?;
+            mcp::stands(&worker.shared.inspector, &begun.sent, begun.answering.head.status)?;
             opened = mcp::opened(&begun.sent, &begun.answering.head.headers)?;
             let streams = begun.sent.operation().is_some_and(Operation::streams)
                 || begun.sent.mcp().is_some()
@@ -330,8 +331,8 @@ impl Way<'_> {
             }
             let success = begun.answering.head.status.is_success();
             Ok(Answered::Whole(match success && begun.sent.is_unanswered() {
-                true => forward::unread(begun, lane, self.identity),
-                false => forward::whole(begun, lane, &self.charge).await?,
+                true => forward::unread(begun, worker, self.identity),
+                false => forward::whole(begun, worker, &self.charge).await?,
             }))
         });
         let judged = match answered.await {
@@ -340,18 +341,18 @@ impl Way<'_> {
                 return Box::pin(self.relay(stream, facts, (opened, demand), echo, notice.as_ref())).await;
             }
             Ok(Answered::Whole(returned)) => {
-                self.attended(|| facts.clone(), lane.turns.unit()).await;
+                self.attended(|| facts.clone(), worker.turns.unit()).await;
                 reply::judge(
-                    &lane.shared.inspector,
+                    &worker.shared.inspector,
                     returned,
-                    (&lane.replier, self.hears()),
-                    lane.shared.now(),
+                    (&worker.replier, self.hears()),
+                    worker.shared.now(),
                 )
             }
             Err(refusal) => return Err(Stopped { demand, ..stopped_reply(refusal, facts) }),
         };
         let judged = judged.and_then(|(sent, passed)| {
-            mcp::own(&lane.shared.inspector, &sent, opened.as_ref())
+            mcp::own(&worker.shared.inspector, &sent, opened.as_ref())
                 .map_err(|refusal| refusal.with_facts(passed.permit.facts().clone()))?;
             Ok((sent, passed))
         });
@@ -361,15 +362,15 @@ impl Way<'_> {
             .map_err(|refusal| stopped_reply(refusal, facts.clone()))?;
         let card = self.extended(&sent, &passed.permit).map_err(|refusal| stopped_reply(refusal, facts))?;
         if sent.ends_session() {
-            lane.shared.inspector.end_session(&sent);
+            worker.shared.inspector.end_session(&sent);
         }
         if self.record(Outcome::Allowed, passed.permit.facts().clone()).is_err() {
             let facts = passed.permit.facts().clone();
             let refusal = no_audit(Delivered::Yes).with_rpc_id(sent.rpc_id().cloned());
             return Err(stopped_reply(refusal, facts));
         }
-        lane.metrics.allowed(Direction::Reply, self.began.elapsed().as_secs_f64());
-        let answer = reply::hand_back(passed, card, echo, notice.as_ref(), &lane.address, self.decision);
+        worker.metrics.allowed(Direction::Reply, self.began.elapsed().as_secs_f64());
+        let answer = reply::hand_back(passed, card, echo, notice.as_ref(), &worker.address, self.decision);
         Ok(in_session(answer, opened, demand))
     }
 
@@ -382,10 +383,10 @@ impl Way<'_> {
             return Ok(Some(Framing::Events));
         }
         let asked = begun.sent.mcp().is_some_and(|asked| asked.rpc_id.is_some());
-        if !asked || !self.lane.streams.json_lines {
+        if !asked || !self.worker.streams.json_lines {
             return Ok(None);
         }
-        let several = lines::are_several(&mut begun.answering, &self.lane.shared.limits).await;
+        let several = lines::are_several(&mut begun.answering, &self.worker.shared.limits).await;
         let several = several.map_err(|refusal| refusal.with_rpc_id(begun.sent.rpc_id().cloned()))?;
         Ok(several.then_some(Framing::Lines))
     }
@@ -408,7 +409,7 @@ impl Way<'_> {
                 };
                 let kind = relay.kind();
                 let body = AnswerBody::Stream(Box::pin(Relayed::Resting(Box::new(relay))));
-                let address = &self.lane.address;
+                let address = &self.worker.address;
                 let answer = reply::hand_on(body, kind, echo, notice, address, self.decision);
                 Ok(in_session(answer, opened, demand))
             }
@@ -423,18 +424,18 @@ impl Way<'_> {
 
     /// Checks that the caller and its credentials still count.
     fn still(&self) -> Result<(), Refusal> {
-        self.identity.still(self.shown(), &self.lane.shared.issuers, unix_now())
+        self.identity.still(self.shown(), &self.worker.shared.issuers, unix_now())
     }
 
     /// Checks that the caller may still receive the agent's output.
     fn hears(&self) -> Result<(), Refusal> {
-        self.identity.hears(self.shown(), &self.lane.shared.issuers, unix_now())
+        self.identity.hears(self.shown(), &self.worker.shared.issuers, unix_now())
     }
 
     /// Context of a stream that belongs to this message.
     fn of(&self, facts: Facts) -> Of {
         Of {
-            lane: Rc::clone(self.lane),
+            worker: Rc::clone(self.worker),
             identity: Rc::clone(self.identity),
             charge: Charge::new(self.identity.account()),
             caller: self.caller.clone(),
@@ -449,7 +450,7 @@ impl Way<'_> {
 
     /// Waits for `what`. If the caller leaves meanwhile, dropping the future writes a record from `facts`.
     async fn attended<T>(&self, facts: impl Fn() -> Facts, what: impl Future<Output = T>) -> T {
-        let mut awaiting = Awaiting { way: self, facts, done: false };
+        let mut awaiting = Awaiting { exchange: self, facts, done: false };
         let came = what.await;
         awaiting.done = true;
         came
@@ -457,7 +458,7 @@ impl Way<'_> {
 
     /// Facts of a message before anything was read.
     fn bare_facts(&self, direction: Direction) -> Facts {
-        let (sender, receiver) = (self.identity.id(), self.lane.route.receiver.as_str());
+        let (sender, receiver) = (self.identity.id(), self.worker.route.receiver.as_str());
         let (sender, receiver) = match direction {
             Direction::Request => (sender, receiver),
             Direction::Reply => (receiver, sender),
@@ -466,19 +467,19 @@ impl Way<'_> {
             direction,
             sender: sender.to_owned(),
             receiver: receiver.to_owned(),
-            protocol: self.lane.door.protocol.as_str(),
+            protocol: self.worker.rules.protocol.as_str(),
             ..Facts::default()
         }
     }
 
     fn record(&self, outcome: Outcome, facts: Facts) -> Result<Recorded, NotRecorded> {
-        self.lane.shared.audit.record(Record::of(self.decision, outcome, facts, self.began))
+        self.worker.shared.audit.record(Record::of(self.decision, outcome, facts, self.began))
     }
 
     /// Space for the body of the request.
     fn room(&self) -> Room<'_> {
-        let shared = &*self.lane.shared;
-        Room { charge: &self.charge, turns: &self.lane.turns, limits: &shared.limits, now: shared.now() }
+        let shared = &*self.worker.shared;
+        Room { charge: &self.charge, turns: &self.worker.turns, limits: &shared.limits, now: shared.now() }
     }
 
     /// Records a refusal at once, and answers after the delay of a refused arrival.
@@ -499,11 +500,11 @@ impl Way<'_> {
             (facts.sender, facts.receiver, facts.protocol) = (sender, receiver, protocol);
         }
         facts.direction = *direction;
-        self.lane.metrics.refused(*direction, refusal.code(), self.began.elapsed().as_secs_f64());
-        let shared = &*self.lane.shared;
+        self.worker.metrics.refused(*direction, refusal.code(), self.began.elapsed().as_secs_f64());
+        let shared = &*self.worker.shared;
         if let Recording::Whole { others } = self.identity.account().refusal(refusal.code(), shared.now()) {
             tracing::info!(
-                decision = %self.decision, code = %refusal.code(), route = self.lane.route.name, detail = refusal.detail(),
+                decision = %self.decision, code = %refusal.code(), route = self.worker.route.name, detail = refusal.detail(),
                 others, "{}", refusal.reason()
             );
             let record = Record::of(self.decision, Outcome::Refused(refusal.code()), facts, self.began);
@@ -519,7 +520,7 @@ impl Way<'_> {
 
 /// Wait during which the caller may leave.
 struct Awaiting<'w, F: Fn() -> Facts> {
-    way: &'w Way<'w>,
+    exchange: &'w Exchange<'w>,
     facts: F,
     /// True once the result is known; later code then writes the record.
     done: bool,
@@ -529,8 +530,8 @@ impl<F: Fn() -> Facts> Drop for Awaiting<'_, F> {
     fn drop(&mut self) {
         if !self.done {
             let facts = (self.facts)();
-            self.way.lane.metrics.abandoned(facts.direction);
-            let _ = self.way.record(Outcome::Abandoned, facts);
+            self.exchange.worker.metrics.abandoned(facts.direction);
+            let _ = self.exchange.record(Outcome::Abandoned, facts);
         }
     }
 }

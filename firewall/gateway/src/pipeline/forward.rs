@@ -27,7 +27,7 @@ use crate::pipeline::receive::{self, Cut, Trailers};
 use crate::pipeline::record::Recorded;
 use crate::pipeline::refuse::DECISION;
 use crate::server::account::Charge;
-use crate::server::worker::Lane;
+use crate::server::worker::RouteWorker;
 use crate::upstream::address::Address;
 use crate::upstream::{Allowed, Lease, Met, Moved, Pool, ReplyBody, SendFault};
 use tokio::time::Instant;
@@ -45,7 +45,7 @@ const JSON_OR_EVENTS: HeaderValue = HeaderValue::from_static("application/json, 
 
 /// Facts for the agent besides the message bytes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Told<'t> {
+pub(crate) struct UpstreamHead<'t> {
     pub(crate) identity: &'t Identity,
     /// The caller's `L9-Context`, which the inspector compared with the message.
     pub(crate) l9_context: Option<&'t str>,
@@ -65,12 +65,12 @@ pub(crate) struct Told<'t> {
     pub(crate) credentials: &'t [(HeaderName, HeaderValue)],
     pub(crate) decision: &'t str,
     /// Handshakes: their target, and a replacement body, if any.
-    pub(crate) anew: Option<Anew<'t>>,
+    pub(crate) resealed: Option<Resealed<'t>>,
 }
 
 /// A handshake on its way to the agent. The gateway reseals a sealed message, and changes nothing that is signed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Anew<'t> {
+pub(crate) struct Resealed<'t> {
     pub(crate) address: &'t Address,
     /// The resealed message; `None` forwards it unchanged.
     pub(crate) body: Option<&'t Bytes>,
@@ -78,35 +78,35 @@ pub(crate) struct Anew<'t> {
 
 pub(crate) fn request(
     address: &Address,
-    told: &Told<'_>,
+    upstream: &UpstreamHead<'_>,
     body: Bytes,
 ) -> Result<Request<Full<Bytes>>, Refusal> {
     let mut request = Request::new(Full::new(body.clone()));
     let (mut kind, mut accept) = (Some(JSON), JSON);
-    match told.target {
+    match upstream.target {
         None => {
-            let head = told.call.mcp.as_deref();
+            let head = upstream.call.mcp.as_deref();
             *request.method_mut() = head.map_or(Method::POST, crate::pipeline::mcp::method);
             *request.uri_mut() = address.uri.clone();
         }
         Some(target) => {
             *request.method_mut() = target.method.clone();
             *request.uri_mut() = address.below(target)?;
-            kind = told.typed.map(|kind| HeaderValue::from_static(kind.as_str()));
+            kind = upstream.typed.map(|kind| HeaderValue::from_static(kind.as_str()));
         }
     }
     let headers = request.headers_mut();
     if address.protocol == Protocol::A2a {
         accept = JSON_OR_EVENTS;
-        headers.insert(A2A_VERSION, HeaderValue::from_static(told.call.version.as_str()));
-        if let Some(name) = told.extension {
+        headers.insert(A2A_VERSION, HeaderValue::from_static(upstream.call.version.as_str()));
+        if let Some(name) = upstream.extension {
             headers.insert(name, address.extension().clone());
         }
     }
-    if address.protocol == Protocol::L8 && told.events {
+    if address.protocol == Protocol::L8 && upstream.events {
         accept = EVENTS_OR_JSON;
     }
-    if let Some(head) = &told.call.mcp {
+    if let Some(head) = &upstream.call.mcp {
         accept = JSON_OR_EVENTS;
         match head.verb {
             Verb::Post => {}
@@ -122,21 +122,21 @@ pub(crate) fn request(
     if let Some(host) = &address.host {
         headers.insert(HOST, host.clone());
     }
-    for (name, value) in told.credentials {
+    for (name, value) in upstream.credentials {
         headers.insert(name, value.clone());
     }
-    headers.insert(SENDER, told.identity.sender().clone());
-    if let Some(certificate) = told.identity.client_cert() {
+    headers.insert(SENDER, upstream.identity.sender().clone());
+    if let Some(certificate) = upstream.identity.client_cert() {
         headers.insert(CLIENT_CERT, certificate.clone());
     }
-    if let Ok(decision) = HeaderValue::from_str(told.decision) {
+    if let Ok(decision) = HeaderValue::from_str(upstream.decision) {
         headers.insert(DECISION, decision);
     }
-    if let Some(Ok(context)) = told.l9_context.map(HeaderValue::from_str) {
+    if let Some(Ok(context)) = upstream.l9_context.map(HeaderValue::from_str) {
         headers.insert(L9_CONTEXT, context);
     }
-    if let Form::Grpc(operation) = told.call.form {
-        carry(&mut request, operation, &body, told.waits);
+    if let Form::Grpc(operation) = upstream.call.form {
+        carry(&mut request, operation, &body, upstream.waits);
     }
     Ok(request)
 }
@@ -144,10 +144,10 @@ pub(crate) fn request(
 /// Opening request of a WebSocket with the agent (RFC 6455 §4.1).
 pub(crate) fn socket_request(
     address: &Address,
-    told: &Told<'_>,
+    upstream: &UpstreamHead<'_>,
     key: &str,
 ) -> Result<Request<Full<Bytes>>, Refusal> {
-    let mut request = request(address, told, Bytes::new())?;
+    let mut request = request(address, upstream, Bytes::new())?;
     *request.method_mut() = Method::GET;
     let headers = request.headers_mut();
     headers.remove(CONTENT_TYPE);
@@ -195,20 +195,20 @@ pub(crate) struct Answering {
 pub(crate) async fn forward(
     permit: Permit,
     _recorded: Recorded,
-    lane: &Lane,
+    worker: &RouteWorker,
     lease: Lease,
-    (told, shown): (&Told<'_>, &Shown),
+    (upstream, shown): (&UpstreamHead<'_>, &Shown),
 ) -> Result<Begun, Refusal> {
     let fresh_until = permit.fresh_until();
     let (Outgoing { body, .. }, sent) = permit.spend();
-    let (address, body) = match told.anew {
-        Some(Anew { address, body: anew }) => (address, anew.cloned().unwrap_or(body)),
-        None => (&lane.address, body),
+    let (address, body) = match upstream.resealed {
+        Some(Resealed { address, body: resealed }) => (address, resealed.cloned().unwrap_or(body)),
+        None => (&worker.address, body),
     };
     let generation = sent.facts().generation;
-    let shared = &lane.shared;
+    let shared = &worker.shared;
     // same check as `renew`: a stale status makes no new generation, since only time passes
-    let speaks = || told.identity.still(shown, &shared.issuers, unix_now()).is_ok();
+    let speaks = || upstream.identity.still(shown, &shared.issuers, unix_now()).is_ok();
     let still = || {
         let in_force = shared.inspector.generation().number() == generation && speaks();
         if in_force && shared.now().unix <= fresh_until { Ok(()) } else { Err(Moved) }
@@ -216,13 +216,13 @@ pub(crate) async fn forward(
     // a body may wait long, and most new generations concern something else
     let stands = || {
         let course = shared.inspector.stream(&sent);
-        let counts = course.still_counts(&shared.inspector, &sent, &lane.replier, shared.now());
+        let counts = course.still_counts(&shared.inspector, &sent, &worker.replier, shared.now());
         if counts.is_ok() && speaks() { Ok(()) } else { Err(Moved) }
     };
     let allowed = Allowed { still: &still, stands: &stands };
-    let request = request(address, told, body).inspect_err(|_| sent.undelivered());
+    let request = request(address, upstream, body).inspect_err(|_| sent.undelivered());
     let request = request.map_err(|refusal| refusal.with_rpc_id(sent.rpc_id().cloned()))?;
-    match begin(&lane.pool, lease, request, &lane.shared.limits, allowed).await {
+    match begin(&worker.pool, lease, request, &worker.shared.limits, allowed).await {
         Ok(answering) => {
             if !answering.head.status.is_success() {
                 shared.inspector.declined(&sent);
@@ -243,10 +243,10 @@ pub(crate) async fn forward(
 ///
 /// # Errors
 /// Same as [`forward`].
-pub(crate) async fn whole(begun: Begun, lane: &Lane, charge: &Charge) -> Result<Returned, Refusal> {
+pub(crate) async fn whole(begun: Begun, worker: &RouteWorker, charge: &Charge) -> Result<Returned, Refusal> {
     let Begun { sent, answering } = begun;
     let met = answering.lease.met();
-    match finish(&lane.pool, answering, &lane.shared.limits, Some(charge)).await {
+    match finish(&worker.pool, answering, &worker.shared.limits, Some(charge)).await {
         Ok((head, body)) => Ok(Returned { sent, head, body, met }),
         Err(refusal) => Err(refusal.with_rpc_id(sent.rpc_id().cloned())),
     }
@@ -257,18 +257,18 @@ const ASIDE: Duration = Duration::from_secs(1);
 
 /// Takes the head of an answer whose body the caller does not need. Reads and discards the body in the background, so that
 /// the connection is kept.
-pub(crate) fn unread(begun: Begun, lane: &Rc<Lane>, identity: &Identity) -> Returned {
+pub(crate) fn unread(begun: Begun, worker: &Rc<RouteWorker>, identity: &Identity) -> Returned {
     let Begun { sent, answering } = begun;
     let Answering { head, body, lease, .. } = answering;
     let met = lease.met();
     if body.is_end_stream() {
-        lane.pool.keep(lease);
+        worker.pool.keep(lease);
     } else {
-        let (turns, lane) = (Rc::clone(&lane.turns), Rc::clone(lane));
+        let (turns, worker) = (Rc::clone(&worker.turns), Rc::clone(worker));
         turns.spawn(identity.account().agent(), async move {
-            let rest = thrown_away(body, lane.shared.limits.reply_bytes);
+            let rest = thrown_away(body, worker.shared.limits.reply_bytes);
             if let Ok(Some(())) = tokio::time::timeout(ASIDE, rest).await {
-                lane.pool.keep(lease);
+                worker.pool.keep(lease);
             }
         });
     }

@@ -13,19 +13,19 @@ const LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 
 /// Quotas in an answer, kept for a combined answer.
 #[derive(Clone, Debug)]
-struct Told(Vec<Quota>);
+struct SentQuotas(Vec<Quota>);
 
 /// Adds the quotas of a message; no header without any.
 pub(crate) fn tell(answer: &mut Answer, quotas: Vec<Quota>) {
     write(answer.headers_mut(), &quotas);
     if !quotas.is_empty() {
-        answer.extensions_mut().insert(Told(quotas));
+        answer.extensions_mut().insert(SentQuotas(quotas));
     }
 }
 
 /// Returns the quotas in an answer.
-pub(crate) fn told(answer: &mut Answer) -> Vec<Quota> {
-    answer.extensions_mut().remove().map(|Told(quotas)| quotas).unwrap_or_default()
+pub(crate) fn sent(answer: &mut Answer) -> Vec<Quota> {
+    answer.extensions_mut().remove().map(|SentQuotas(quotas)| quotas).unwrap_or_default()
 }
 
 fn write(headers: &mut HeaderMap, quotas: &[Quota]) {

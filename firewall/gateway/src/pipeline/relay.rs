@@ -109,7 +109,7 @@ impl Relay {
 
     fn over(sent: Sent, answering: Answering, framing: Framing, of: Of) -> Self {
         let Answering { before, body, lease, .. } = answering;
-        let limits = &of.lane.shared.limits;
+        let limits = &of.worker.shared.limits;
         let most = limits.stream_time;
         let mut reader = Reader::new(framing, limits);
         reader.add(before);
@@ -134,7 +134,7 @@ impl Relay {
     /// Reads on until the answer that opens a session was judged, so that no other session is named. At most one event's
     /// bytes come before it.
     pub(crate) async fn until_answered(&mut self) -> Opened {
-        let most = self.course.of().lane.shared.limits.event_bytes;
+        let most = self.course.of().worker.shared.limits.event_bytes;
         let mut held = 0_usize;
         while self.course.opens() == Opened::NotYet {
             let Some(piece) = self.next().await else { break };
@@ -173,7 +173,7 @@ impl Relay {
         loop {
             match self.reader.next().map_err(|fault| invalid(fault.reason()))? {
                 Some(Item::Event(event)) => {
-                    self.course.of().lane.turns.unit().await;
+                    self.course.of().worker.turns.unit().await;
                     self.at.clone_from(&event.id);
                     if let Some(piece) = self.event(event)? {
                         self.spoke = Instant::now();
@@ -199,7 +199,7 @@ impl Relay {
                     More::End => {
                         let last = self.reader.end().map_err(|fault| invalid(fault.reason()))?;
                         if let Some((_, lease)) = self.from.take() {
-                            self.course.of().lane.pool.keep(lease);
+                            self.course.of().worker.pool.keep(lease);
                         }
                         return last.map_or(Ok(None), |last| self.event(last));
                     }
@@ -248,7 +248,7 @@ impl Relay {
                 Ok(Some(Ok(frame))) => {
                     let Ok(data) = frame.into_data() else { continue };
                     if !data.is_empty() {
-                        self.course.heard();
+                        self.course.answered();
                         self.hold(data.len())?;
                         self.reader.add(data);
                         return Ok(More::Came);
@@ -276,7 +276,7 @@ impl Relay {
             // only the position and time for a resumption
             let resumes = !error && (id.is_some() || retry.is_some());
             if resumes {
-                self.course.told(id.as_deref());
+                self.course.delivered(id.as_deref());
             }
             return Ok(
                 resumes.then(|| self.reader.write(&Event { data: Some(Bytes::new()), id, retry, name }))
@@ -286,9 +286,9 @@ impl Relay {
             Err(refusal) if self.course.leaves_out(&refusal) => return Ok(None),
             Err(refusal) if self.course.answers_before(&refusal) => {
                 let of = self.course.of();
-                let said = refuse::say(&refusal, of.manner.read(), of.decision);
-                self.course.told(id.as_deref());
-                return Ok(Some(self.reader.write(&Event { data: Some(said.body), id, retry, name })));
+                let written = refuse::say(&refusal, of.manner.read(), of.decision);
+                self.course.delivered(id.as_deref());
+                return Ok(Some(self.reader.write(&Event { data: Some(written.body), id, retry, name })));
             }
             judged => judged?,
         };
@@ -296,7 +296,7 @@ impl Relay {
             return Err(invalid("an event that is named an error holds none"));
         }
         let body = self.course.pass(permit)?;
-        self.course.told(id.as_deref());
+        self.course.delivered(id.as_deref());
         Ok(Some(self.reader.write(&Event { data: Some(body), id, retry, name })))
     }
 
@@ -313,7 +313,7 @@ impl Relay {
         let decision = (!by_agent).then_some(of.decision);
         if self.course.is_of_session() {
             // a caller that resumes here continues with the following event
-            self.course.told(self.at.as_deref());
+            self.course.delivered(self.at.as_deref());
             let data = Some(refuse::unasked(&refusal, decision));
             let name = Some(Name::Message);
             return Some(self.reader.write(&Event { data, id: self.at.take(), name, ..Event::default() }));
@@ -321,13 +321,13 @@ impl Relay {
         if !self.course.may_answer() {
             return None;
         }
-        let said = refuse::say(&refusal, of.manner.read(), decision);
+        let written = refuse::say(&refusal, of.manner.read(), decision);
         let name = match of.manner {
             Manner::Mcp(_) => Some(Name::Message),
             manner if manner.is_rpc() => None,
             _ => Some(Name::Error),
         };
-        Some(self.reader.write(&Event { data: Some(said.body), name, ..Event::default() }))
+        Some(self.reader.write(&Event { data: Some(written.body), name, ..Event::default() }))
     }
 }
 

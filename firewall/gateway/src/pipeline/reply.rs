@@ -108,7 +108,7 @@ pub(crate) fn hand_back(
     if empty {
         answer.headers_mut().remove(CONTENT_TYPE);
     }
-    told(&mut answer, echo, notice, address);
+    stamp(&mut answer, echo, notice, address);
     answer
 }
 
@@ -123,13 +123,13 @@ pub(crate) fn hand_on(
 ) -> Answer {
     let mut answer = answer(decision, 200, kind, Bytes::new());
     *answer.body_mut() = body;
-    told(&mut answer, echo, notice, address);
+    stamp(&mut answer, echo, notice, address);
     answer
 }
 
 /// Adds the common headers. `echo` is the header in which the caller asked for our extension. It is active even if the agent
 /// does not know it, since the gateway enforces it.
-fn told(answer: &mut Answer, echo: Option<&HeaderName>, notice: Option<&Notice>, address: &Address) {
+fn stamp(answer: &mut Answer, echo: Option<&HeaderName>, notice: Option<&Notice>, address: &Address) {
     let headers = answer.headers_mut();
     if let Some(name) = echo {
         headers.insert(name, address.extension().clone());

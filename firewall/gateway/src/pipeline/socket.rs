@@ -25,7 +25,7 @@ use crate::pipeline::identify::Identity;
 use crate::server::account::Charge;
 use crate::server::framing::Paced;
 use crate::server::framing::agreed::Agreed;
-use crate::server::worker::Lane;
+use crate::server::worker::RouteWorker;
 
 /// Bytes of one read from a socket: several usual messages, and little memory for a silent one.
 const READ: usize = 16 * 1024;
@@ -38,20 +38,20 @@ impl Agreed {
     /// Serves the socket until either side ends, a message is refused, or the gateway drains.
     pub(crate) async fn speak<S>(
         self,
-        lane: Rc<Lane>,
+        worker: Rc<RouteWorker>,
         identity: Rc<Identity>,
         stream: Paced<S>,
         stop: watch::Receiver<bool>,
     ) where
         S: AsyncRead + AsyncWrite + Unpin + 'static,
     {
-        let limits = &lane.shared.limits;
+        let limits = &worker.shared.limits;
         let config = config(limits.body_bytes, limits.event_bytes);
-        let said = Since::default();
+        let written = Since::default();
         let charge = Charge::new(identity.account());
-        let stream = Pieces::new(TokioIo::new(stream), said.clone(), (limits.body_bytes, READ), charge);
+        let stream = Pieces::new(TokioIo::new(stream), written.clone(), (limits.body_bytes, READ), charge);
         let caller = WebSocketStream::from_raw_socket(stream, Role::Server, Some(config)).await;
-        relay::Socket::new(lane, identity, self, said).run(caller, stop).await;
+        relay::Socket::new(worker, identity, self, written).run(caller, stop).await;
     }
 }
 

@@ -173,8 +173,6 @@ pub(super) fn shared(
         started: Instant::now(),
         draining: AtomicBool::new(false),
         issuers: ArcSwap::new(issuers),
-        #[cfg(feature = "plain-proxy")]
-        unchecked: false,
     }))
 }
 

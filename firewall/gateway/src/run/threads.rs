@@ -22,8 +22,8 @@ use crate::control::persistence::{Keeper, MinimumsKeeper, keep_tools};
 use crate::fault::RunFault;
 use crate::local::card::{Card, KeysNow, Says};
 use crate::pipeline::admit::HANDSHAKE_PATH;
-use crate::pipeline::admit::door::Door;
 use crate::pipeline::admit::host::Names;
+use crate::pipeline::admit::rules::RouteRules;
 use crate::pipeline::authorize::{Authorization, Elsewhere};
 use crate::pipeline::decision::Decisions;
 use crate::pipeline::identify::Identity;
@@ -34,7 +34,7 @@ use crate::server::account::turns::Turns;
 use crate::server::executor::OnThisCore;
 use crate::server::listen::{self, BoundRoute, Entrance, Face, Listener};
 use crate::server::materials::Materials;
-use crate::server::worker::{Group, Handshakes, Lane, Shared};
+use crate::server::worker::{Group, Handshakes, RouteWorker, Shared};
 use crate::upstream::address::Address;
 use crate::upstream::egress::Egress;
 use crate::upstream::{Bounds, Connector, Pool, Speak};
@@ -199,7 +199,7 @@ fn bind_admin(address: SocketAddr) -> Result<(std::net::TcpListener, SocketAddr)
     Ok((socket, taken))
 }
 
-/// Listeners of a route's egress lane, and the agent's address of it. Empty without a lane.
+/// Listeners of a route's push listener, and the agent's address of it. Empty without one.
 fn egress(route: &RouteConfig, workers: usize) -> Result<(Vec<listen::Bound>, String), RunFault> {
     let Some(push) = &route.choices.push else { return Ok((Vec::new(), String::new())) };
     let (bound, taken) = listen::bind(&push.listen, workers)?;
@@ -207,7 +207,7 @@ fn egress(route: &RouteConfig, workers: usize) -> Result<(Vec<listen::Bound>, St
         let scheme = if push.plain { "http" } else { "https" };
         format!("{scheme}://{taken}")
     });
-    tracing::info!(route = route.name, url, "the egress lane listens");
+    tracing::info!(route = route.name, url, "the listener of push notifications is open");
     Ok((bound, url))
 }
 
@@ -231,7 +231,7 @@ pub(super) struct Seat {
     metrics: RouteMetrics,
     elsewhere: Elsewhere,
     bound: Option<listen::Bound>,
-    /// Listener of the egress lane, and the agent's address of it.
+    /// Listener of the push listener, and the agent's address of it.
     egress: Option<(listen::Bound, String)>,
 }
 
@@ -321,19 +321,19 @@ impl Core {
         Ok(())
     }
 
-    /// Listener of a route's egress lane, next to that for callers.
+    /// Listener of a route's push listener, next to that for callers.
     fn of_agent(&self, at: usize, beside: &Listener, slots: Arc<Semaphore>) -> Result<Listener, RunFault> {
         let config = self.config.routes.get(at);
         let plain = config.and_then(|route| route.choices.push.as_ref()).is_some_and(|push| push.plain);
         let entrance = if plain {
-            let id = &beside.lane.route.receiver;
+            let id = &beside.worker.route.receiver;
             Entrance::Plain(Rc::new(self.configured(id, "receiver")?))
         } else {
             Entrance::Tls(Arc::clone(&self.materials))
         };
         Ok(Listener {
             face: Face::Agent,
-            lane: Rc::clone(&beside.lane),
+            worker: Rc::clone(&beside.worker),
             entrance,
             slots,
             stop: beside.stop.clone(),
@@ -370,12 +370,12 @@ impl Core {
             (Some(push), Some(url)) => Some(Egress::new(push, &url)?),
             _ => None,
         };
-        let lane = Lane { group, egress, ..self.lane(seat, config, local)? };
-        Ok(Listener { face: Face::Callers, lane: Rc::new(lane), entrance, slots, stop })
+        let worker = RouteWorker { group, egress, ..self.worker(seat, config, local)? };
+        Ok(Listener { face: Face::Callers, worker: Rc::new(worker), entrance, slots, stop })
     }
 
     /// One route on this core.
-    fn lane(&self, seat: Seat, config: &RouteConfig, local: Local) -> Result<Lane, RunFault> {
+    fn worker(&self, seat: Seat, config: &RouteConfig, local: Local) -> Result<RouteWorker, RunFault> {
         let limits = &self.config.limits;
         let speak = if config.upstream_http2 { Speak::Http2 } else { Speak::Http1 };
         let materials = Arc::clone(&self.materials);
@@ -384,12 +384,12 @@ impl Core {
             Connector::live(&config.upstream, materials, seat.at, (speak, core), limits.connect_timeout);
         let below = format!("{}{HANDSHAKE_PATH}", config.upstream.path.trim_end_matches('/'));
         let below = Upstream { path: below, ..config.upstream.clone() };
-        let behind = Address::new(&below, speak, Protocol::L8, &seat.extension)?;
+        let agent = Address::new(&below, speak, Protocol::L8, &seat.extension)?;
         let prefix = self.config.prefix.clone();
-        let handshakes = Handshakes::new(Arc::clone(&self.materials), seat.at, prefix, behind);
-        Ok(Lane {
+        let handshakes = Handshakes::new(Arc::clone(&self.materials), seat.at, prefix, agent);
+        Ok(RouteWorker {
             shared: Arc::clone(&self.shared),
-            door: Door::new(config, &seat.extension),
+            rules: RouteRules::new(config, &seat.extension),
             address: Address::new(&config.upstream, speak, config.protocol, &seat.extension)?,
             pool: Pool::new(connector, Bounds::keeping(limits.upstream_idle, limits)),
             card: self.card(config, &seat, &local)?,
@@ -417,14 +417,14 @@ impl Core {
     fn group(&self, choice: &GroupChoice, seat: &Seat, local: &Local) -> Result<Group, RunFault> {
         let mut members = Vec::new();
         for name in &choice.members {
-            let found = self.config.routes.iter().enumerate().find(|(_, route)| route.name == *name);
+            let route = self.config.routes.iter().enumerate().find(|(_, route)| route.name == *name);
             let fault = || RunFault::System { why: "a route of a group is missing".to_owned() };
-            let (at, config) = found.ok_or_else(fault)?;
+            let (at, config) = route.ok_or_else(fault)?;
             let mut route = Route::clone(&start::route(config));
             route.options.group =
                 Some(GroupScope { name: choice.name.clone(), contexts: seat.route.contexts.clone() });
             let member = Seat { at, route: Arc::new(route), bound: None, ..seat.again() };
-            members.push(Rc::new(self.lane(member, config, local.clone())?));
+            members.push(Rc::new(self.worker(member, config, local.clone())?));
         }
         Ok(Group { name: choice.name.clone(), members, replies: choice.replies, time: choice.time })
     }

@@ -22,7 +22,7 @@ use crate::fault::RunFault;
 use crate::pipeline::identify::Identity;
 use crate::server::account::Connection;
 use crate::server::materials::Materials;
-use crate::server::worker::Lane;
+use crate::server::worker::RouteWorker;
 
 /// Connections that wait in the kernel while the core is busy.
 const BACKLOG: i32 = 1024;
@@ -132,7 +132,7 @@ pub(crate) enum Face {
 /// One listener of one core.
 pub(crate) struct Listener {
     pub(crate) face: Face,
-    pub(crate) lane: Rc<Lane>,
+    pub(crate) worker: Rc<RouteWorker>,
     pub(crate) entrance: Entrance,
     /// Connection slots of this listener on this core.
     pub(crate) slots: Arc<Semaphore>,
@@ -187,8 +187,8 @@ impl Listener {
     }
 
     async fn rest(&self, why: &std::io::Error) {
-        self.lane.metrics.connection("not_accepted");
-        tracing::warn!(%why, route = self.lane.route.name, "a connection could not be accepted");
+        self.worker.metrics.connection("not_accepted");
+        tracing::warn!(%why, route = self.worker.route.name, "a connection could not be accepted");
         tokio::time::sleep(ACCEPT_PAUSE).await;
     }
 
@@ -199,7 +199,7 @@ impl Listener {
         S: AsyncRead + AsyncWrite + Unpin + 'static,
     {
         let this = Rc::clone(self);
-        let turns = Rc::clone(&self.lane.turns);
+        let turns = Rc::clone(&self.worker.turns);
         let stream = turns.reading(stream);
         match &self.entrance {
             Entrance::Plain(identity) => {
@@ -212,16 +212,16 @@ impl Listener {
             }
             Entrance::Tls(materials) => {
                 let materials = Arc::clone(materials);
-                let accounts = &self.lane.shared.accounts;
-                let place =
-                    accounts.of(&from, self.lane.shared.now()).ok().and_then(|all| all.connect(0).ok());
-                let Some(place) = place else { return self.lane.metrics.connection("too_many") };
+                let accounts = &self.worker.shared.accounts;
+                let reserved =
+                    accounts.of(&from, self.worker.shared.now()).ok().and_then(|all| all.connect(0).ok());
+                let Some(reserved) = reserved else { return self.worker.metrics.connection("too_many") };
                 turns.spawn(&from, async move {
                     let secured = this.secure(&materials, stream).await;
-                    drop(place);
+                    drop(reserved);
                     let Some((stream, identity)) = secured else { return };
                     let Some(connection) = this.admit_connection(&identity) else { return };
-                    let turns = Rc::clone(&this.lane.turns);
+                    let turns = Rc::clone(&this.worker.turns);
                     turns.spawn(&Arc::clone(identity.account().agent()), async move {
                         let _slot = slot;
                         this.speak_agreed(stream, identity, connection).await;
@@ -238,10 +238,10 @@ impl Listener {
             // a line for each would let an agent past its limit fill the log; the metric counts them
             tracing::debug!(
                 sender = identity.id(),
-                route = self.lane.route.name,
+                route = self.worker.route.name,
                 "an agent has too many connections, its newest is closed"
             );
-            self.lane.metrics.connection("too_many");
+            self.worker.metrics.connection("too_many");
         }
         connection
     }
@@ -255,19 +255,19 @@ impl Listener {
     where
         S: AsyncRead + AsyncWrite + Unpin + 'static,
     {
-        let shared = &self.lane.shared;
+        let shared = &self.worker.shared;
         let server = materials.load().server.clone()?;
-        self.lane.turns.unit().await;
+        self.worker.turns.unit().await;
         let accept = TlsAcceptor::from(server).accept(stream);
         let stream = match tokio::time::timeout(shared.limits.handshake_timeout, accept).await {
             Ok(Ok(stream)) => stream,
             Ok(Err(why)) => {
-                tracing::debug!(%why, route = self.lane.route.name, "a handshake failed");
-                self.lane.metrics.connection("handshake_failed");
+                tracing::debug!(%why, route = self.worker.route.name, "a handshake failed");
+                self.worker.metrics.connection("handshake_failed");
                 return None;
             }
             Err(_) => {
-                self.lane.metrics.connection("handshake_timeout");
+                self.worker.metrics.connection("handshake_timeout");
                 return None;
             }
         };
@@ -275,8 +275,8 @@ impl Listener {
         match Identity::certified(materials, shown, &shared.accounts, shared.now()) {
             Ok(identity) => Some((stream, Rc::new(identity))),
             Err(why) => {
-                tracing::info!(%why, route = self.lane.route.name, "a peer was not identified");
-                self.lane.metrics.connection("not_identified");
+                tracing::info!(%why, route = self.worker.route.name, "a peer was not identified");
+                self.worker.metrics.connection("not_identified");
                 None
             }
         }

@@ -17,7 +17,7 @@ use crate::clock::unix_now;
 use crate::config::{Limits, StreamChoices};
 use crate::control::metrics::RouteMetrics;
 use crate::local::card::Card;
-use crate::pipeline::admit::door::Door;
+use crate::pipeline::admit::rules::RouteRules;
 use crate::pipeline::authorize::Authorization;
 use crate::pipeline::decision::Decisions;
 use crate::pipeline::record::Audit;
@@ -44,9 +44,6 @@ pub(crate) struct Shared {
     pub(crate) sessions: Arc<Sessions>,
     /// Current issuers of credential tokens.
     pub(crate) issuers: ArcSwap<TokenIssuers>,
-    /// Benchmark build only: nothing is inspected, counted or recorded.
-    #[cfg(feature = "plain-proxy")]
-    pub(crate) unchecked: bool,
 }
 
 impl Shared {
@@ -58,12 +55,12 @@ impl Shared {
 }
 
 /// One route on one core.
-pub(crate) struct Lane {
+pub(crate) struct RouteWorker {
     pub(crate) shared: Arc<Shared>,
     pub(crate) route: Arc<Route>,
     /// The route for card requests, which do not know the accepted versions yet.
     pub(crate) card_route: Arc<Route>,
-    pub(crate) door: Door,
+    pub(crate) rules: RouteRules,
     pub(crate) address: Address,
     pub(crate) pool: Pool,
     pub(crate) card: Card,
@@ -83,14 +80,14 @@ pub(crate) struct Lane {
     pub(crate) authorization: Option<Authorization>,
     /// MCP: accepted deviations of streams.
     pub(crate) streams: StreamChoices,
-    /// Lane for the agent's own notifications.
+    /// Listener for the agent's own notifications.
     pub(crate) egress: Option<Egress>,
 }
 
 /// A group and its members' routes, on one core.
 pub(crate) struct Group {
     pub(crate) name: String,
-    pub(crate) members: Vec<Rc<Lane>>,
+    pub(crate) members: Vec<Rc<RouteWorker>>,
     /// Number of replies that suffices.
     pub(crate) replies: usize,
     /// Time to wait for replies.

@@ -201,14 +201,14 @@ impl Connector {
         };
         let link = begun.map_err(|_| ConnectFault::Http)?;
         loop {
-            let told = self.freed.notified();
+            let freed = self.freed.notified();
             if link.takes_any() {
                 return Ok(link);
             }
             if link.is_closed() {
                 return Err(ConnectFault::Http);
             }
-            told.await;
+            freed.await;
         }
     }
 

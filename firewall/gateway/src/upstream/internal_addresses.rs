@@ -12,7 +12,7 @@ use crate::config::{Place, RouteConfig, Upstream};
 
 /// Host and port of each agent.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Inside(Vec<Origin>);
+pub(crate) struct InternalAddresses(Vec<Origin>);
 
 #[derive(Clone, Debug)]
 struct Origin {
@@ -62,9 +62,9 @@ pub(crate) fn is_here(at: &Upstream) -> bool {
     host(at).is_none_or(|(host, ..)| host == Some(Normal::Here))
 }
 
-impl Inside {
+impl InternalAddresses {
     /// Internal addresses of these routes: their agents, and the sources of their cards.
-    pub(crate) fn behind(routes: &[RouteConfig]) -> Self {
+    pub(crate) fn of_routes(routes: &[RouteConfig]) -> Self {
         Self::of(routes.iter().flat_map(|route| [&route.upstream].into_iter().chain(&route.card_from)))
     }
 
@@ -99,8 +99,8 @@ impl Inside {
 mod tests {
     use super::*;
 
-    fn inside(upstream: &str) -> Inside {
-        Inside::of([&Upstream::parse(upstream, std::path::Path::new("/")).unwrap()])
+    fn inside(upstream: &str) -> InternalAddresses {
+        InternalAddresses::of([&Upstream::parse(upstream, std::path::Path::new("/")).unwrap()])
     }
 
     #[test]

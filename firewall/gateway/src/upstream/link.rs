@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 use super::Moved;
 use super::drive::{Connection, ReplyBody};
-use super::streams::{Carried, Place, Streams, Watching};
+use super::streams::{Carried, StreamSlot, Streams, Watching};
 use crate::server::executor::OnThisCore;
 
 /// Maximum response headers: a reply has few, and only the named ones pass.
@@ -54,7 +54,7 @@ pub(crate) enum Speak {
 pub(crate) enum Link {
     /// One message at a time. The connection moves only while its exchange is polled.
     One(http1::SendRequest<Carried>, Connection),
-    /// Many messages at once, each with a place.
+    /// Many messages at once, each with a slot.
     Many(Many),
 }
 
@@ -62,13 +62,13 @@ pub(crate) enum Link {
 pub(crate) struct Many {
     send: http2::SendRequest<Carried>,
     streams: Rc<Streams>,
-    /// Place for a message; without one nothing is sent.
-    place: Option<Rc<Place>>,
+    /// StreamSlot for a message; without one nothing is sent.
+    slot: Option<Rc<StreamSlot>>,
 }
 
 impl Link {
     /// Starts HTTP on a fresh stream. A task drives HTTP/2 and an upgrade; an HTTP/1.1 exchange drives its own connection.
-    /// `freed` is notified when a place may be free.
+    /// `freed` is notified when a slot may be free.
     pub(super) async fn begin<S>(
         speak: Speak,
         stream: S,
@@ -128,17 +128,17 @@ impl Link {
                     driven.over();
                     Poll::Ready(())
                 }));
-                Ok(Self::Many(Many { send, streams, place: None }))
+                Ok(Self::Many(Many { send, streams, slot: None }))
             }
         }
     }
 
-    /// A sending end of the same connection with a place for one message, if there is one.
+    /// A sending end of the same connection with a slot for one message, if there is one.
     pub(super) fn placed(&self) -> Option<Self> {
         let Self::Many(many) = self else { return None };
-        let place = many.streams.take()?;
+        let slot = many.streams.take()?;
         let (send, streams) = (many.send.clone(), Rc::clone(&many.streams));
-        Some(Self::Many(Many { send, streams, place: Some(place) }))
+        Some(Self::Many(Many { send, streams, slot: Some(slot) }))
     }
 
     /// Returns true if the agent has stated a positive number of streams. HTTP/1.1 always takes one message.
@@ -153,7 +153,7 @@ impl Link {
     pub(super) fn fits(&self) -> bool {
         match self {
             Self::One(..) => true,
-            Self::Many(many) => many.place.is_some() && many.streams.fit(),
+            Self::Many(many) => many.slot.is_some() && many.streams.fit(),
         }
     }
 
@@ -190,8 +190,8 @@ impl Link {
         &mut self,
         request: Request<Full<Bytes>>,
     ) -> Result<Response<ReplyBody>, TrySendError<Request<Carried>>> {
-        let place = self.place();
-        self.hand_over(request.map(|body| Carried::new(body, place))).await
+        let slot = self.slot();
+        self.hand_over(request.map(|body| Carried::new(body, slot))).await
     }
 
     /// Sends one message while it `stands`. Over HTTP/2 this is checked periodically while the agent does not take the body.
@@ -208,7 +208,7 @@ impl Link {
             return Ok(self.try_send(request).await?);
         }
         let (head, body) = request.into_parts();
-        let (body, unwritten) = Carried::watched(body, self.place());
+        let (body, unwritten) = Carried::watched(body, self.slot());
         let mut sent = std::pin::pin!(self.hand_over(Request::from_parts(head, body)));
         loop {
             match timeout(LOOK, sent.as_mut()).await {
@@ -219,10 +219,10 @@ impl Link {
         }
     }
 
-    fn place(&self) -> Option<Rc<Place>> {
+    fn slot(&self) -> Option<Rc<StreamSlot>> {
         match self {
             Self::One(..) => None,
-            Self::Many(many) => many.place.clone(),
+            Self::Many(many) => many.slot.clone(),
         }
     }
 

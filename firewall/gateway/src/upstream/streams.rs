@@ -1,7 +1,7 @@
 //! Number of open streams on one HTTP/2 connection to an agent, and the agent's maximum (RFC 9113 §5.1.2).
 //!
 //! Above the agent's maximum, the HTTP library queues a message and writes it when a stream ends, even if its permit no
-//! longer counts. So each message needs a [`Place`] on the connection, taken before the permit's last check. A body that
+//! longer counts. So each message needs a [`StreamSlot`] on the connection, taken before the permit's last check. A body that
 //! waits for flow control (§5.2) is held in [`Piece`]s, so that its sender can see the wait.
 
 use std::cell::{Cell, OnceCell};
@@ -29,7 +29,7 @@ pub(crate) struct Streams {
     under_way: Cell<UnderWay>,
     /// True once nothing more is sent. Open streams continue to their end.
     retired: Cell<bool>,
-    /// Notified when a place may be free.
+    /// Notified when a slot may be free.
     freed: Arc<Notify>,
 }
 
@@ -65,13 +65,13 @@ impl Streams {
         self.most.get().map_or(0, |most| most())
     }
 
-    /// Takes a place for one message, if one is free.
-    pub(super) fn take(self: &Rc<Self>) -> Option<Rc<Place>> {
+    /// Takes a slot for one message, if one is free.
+    pub(super) fn take(self: &Rc<Self>) -> Option<Rc<StreamSlot>> {
         if self.retired.get() || self.open.get() >= self.most() {
             return None;
         }
         self.open.set(self.open.get() + 1);
-        Some(Rc::new(Place(Rc::clone(self))))
+        Some(Rc::new(StreamSlot(Rc::clone(self))))
     }
 
     /// Returns true if the taken places still fit the agent's maximum.
@@ -115,10 +115,10 @@ impl Streams {
     }
 }
 
-/// A place on a connection. The waiting caller holds it until the reply was read, and the message until it was written.
-pub(crate) struct Place(Rc<Streams>);
+/// A slot on a connection. The waiting caller holds it until the reply was read, and the message until it was written.
+pub(crate) struct StreamSlot(Rc<Streams>);
 
-impl Drop for Place {
+impl Drop for StreamSlot {
     fn drop(&mut self) {
         self.0.open.set(self.0.open.get().saturating_sub(1));
         self.0.freed.notify_waiters();
@@ -128,7 +128,7 @@ impl Drop for Place {
 /// A message on its way to a connection.
 pub(crate) struct Carried {
     body: Full<Bytes>,
-    place: Option<Rc<Place>>,
+    slot: Option<Rc<StreamSlot>>,
     unwritten: Option<Arc<()>>,
 }
 
@@ -167,15 +167,15 @@ impl Buf for Piece {
 }
 
 impl Carried {
-    pub(super) fn new(body: Full<Bytes>, place: Option<Rc<Place>>) -> Self {
-        Self { body, place, unwritten: None }
+    pub(super) fn new(body: Full<Bytes>, slot: Option<Rc<StreamSlot>>) -> Self {
+        Self { body, slot, unwritten: None }
     }
 
     /// The message, and its mark while unwritten.
-    pub(super) fn watched(body: Full<Bytes>, place: Option<Rc<Place>>) -> (Self, Unwritten) {
+    pub(super) fn watched(body: Full<Bytes>, slot: Option<Rc<StreamSlot>>) -> (Self, Unwritten) {
         let unwritten = Arc::new(());
         let watch = Unwritten(Arc::downgrade(&unwritten));
-        (Self { body, place, unwritten: Some(unwritten) }, watch)
+        (Self { body, slot, unwritten: Some(unwritten) }, watch)
     }
 
     /// The returned message.
@@ -204,7 +204,7 @@ impl Body for Carried {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Piece>, Withdrawn>>> {
-        if self.place.as_ref().is_some_and(|place| Rc::strong_count(place) == 1) {
+        if self.slot.as_ref().is_some_and(|slot| Rc::strong_count(slot) == 1) {
             return Poll::Ready(Some(Err(Withdrawn)));
         }
         let frame = Pin::new(&mut self.body).poll_frame(cx).map_err(|never| match never {});

@@ -3,7 +3,7 @@
 //! own; its faults affect only itself.
 
 mod first;
-mod place;
+mod source;
 mod state;
 mod steady;
 
@@ -15,12 +15,10 @@ use semgate_contexts::{Context, Digest};
 use semgate_policies::{Floors, Policies, PolicyFault, PolicyLimits, PolicySource};
 use tokio::sync::watch;
 
-#[cfg(feature = "plain-proxy")]
-pub(crate) use first::none;
 pub(crate) use first::{Begun, First, first, shadow_faults};
 pub(crate) use state::{PolicyReport, PolicyState, PolicyStates};
 
-use self::place::{Found, Place};
+use self::source::{BundleSource, ReadPolicies};
 use self::steady::Stamp;
 use super::Publisher;
 use super::aside::{Aside, Haste};
@@ -45,7 +43,7 @@ enum Seat {
 pub(super) struct Task {
     seat: Seat,
     reload: watch::Receiver<()>,
-    place: Place,
+    location: BundleSource,
     poll: Duration,
     settle: Duration,
     tries: usize,
@@ -99,7 +97,7 @@ impl Task {
         Self {
             seat: Seat::Live,
             reload: publisher.reload.subscribe(),
-            place: begun.place,
+            location: begun.location,
             good: begun.source.map(|source| (source, publisher.digests())),
             poll: limits.policy_poll,
             settle: limits.policy_settle,
@@ -124,10 +122,10 @@ impl Task {
         publisher: Rc<Publisher>,
         state: Arc<PolicyState>,
     ) -> Result<Self, RunFault> {
-        let place = Place::Directory(shadow.policies.clone());
+        let location = BundleSource::Directory(shadow.policies.clone());
         // a thread of its own, so that the live set does not wait for it
         let aside = Aside::start("semgate-shadow")?;
-        let begun = Begun { source: None, place, version: None, floors: Floors::new(), aside };
+        let begun = Begun { source: None, location, version: None, floors: Floors::new(), aside };
         let task = Self::new(config, begun, publisher, state);
         Ok(Self { seat: Seat::Shadow { one_in: shadow.one_in }, tried: None, ..task })
     }
@@ -173,12 +171,12 @@ impl Task {
             (self.seen, self.tried) = (None, None);
             self.rejected(
                 None,
-                &[PolicyFault::Unreadable { path: self.place.path().display().to_string(), why }],
+                &[PolicyFault::Unreadable { path: self.location.path().display().to_string(), why }],
             );
             return;
         }
-        let (place, limits, tries) = (self.place.clone(), self.limits.clone(), self.tries);
-        let read = self.aside.run(self.haste(), move || place.read(&limits, tries)).await;
+        let (location, limits, tries) = (self.location.clone(), self.limits.clone(), self.tries);
+        let read = self.aside.run(self.haste(), move || location.read(&limits, tries)).await;
         let panicked = || Err(PolicyFault::Schema { why: "the thread that reads them panicked".to_owned() });
         match read.unwrap_or_else(panicked) {
             Ok(found) => {
@@ -204,8 +202,8 @@ impl Task {
     }
 
     async fn stamp(&self) -> Option<Stamp> {
-        let (place, limits) = (self.place.clone(), self.limits.clone());
-        let taken = self.aside.run(self.haste(), move || place.stamp(&limits)).await;
+        let (location, limits) = (self.location.clone(), self.limits.clone());
+        let taken = self.aside.run(self.haste(), move || location.stamp(&limits)).await;
         taken.and_then(Result::ok)
     }
 
@@ -225,7 +223,7 @@ impl Task {
 
     async fn load(
         &mut self,
-        Found { source, digest, version, .. }: Found,
+        ReadPolicies { source, digest, version, .. }: ReadPolicies,
         contexts: Vec<Arc<Context>>,
         (digests, floors): (Vec<Digest>, Floors),
     ) {
@@ -239,7 +237,7 @@ impl Task {
             None => Policies::load_above(&source, &contexts, &floors, &limits),
         };
         match self.aside.run(haste, load).await {
-            Some(Ok(policies)) => match self.place.remember(version, digest) {
+            Some(Ok(policies)) => match self.location.remember(version, digest) {
                 Ok(()) => {
                     self.good = Some((kept, digests));
                     self.accepted(policies);

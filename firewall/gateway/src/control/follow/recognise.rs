@@ -18,9 +18,9 @@ pub(crate) struct Recognisers {
 impl Recognisers {
     /// Creates the recognisers of the configuration.
     pub(crate) fn of(config: &Config) -> Self {
-        let place = |name: &String| config.authorities.iter().position(|other| other.name == *name);
+        let position_of = |name: &String| config.authorities.iter().position(|other| other.name == *name);
         let each = config.authorities.iter().map(|authority| {
-            let by = authority.recognised_by.as_ref().and_then(place)?;
+            let by = authority.recognised_by.as_ref().and_then(position_of)?;
             Some((by, Recogniser::default()))
         });
         Self { each: each.collect(), distrusted: config.distrusted() }

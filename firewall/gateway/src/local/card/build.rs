@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::context_names::{Extension, NamedAt};
 use super::security::Passing;
 use crate::config::{RouteConfig, Transport};
-use crate::upstream::internal_addresses::Inside;
+use crate::upstream::internal_addresses::InternalAddresses;
 
 /// Maximum bytes of one text: a paragraph.
 const MAX_TEXT: usize = 2048;
@@ -44,7 +44,7 @@ pub(crate) struct Says {
     /// Credentials that the route forwards to the agent.
     passing: Passing,
     /// Internal addresses of all agents. No URL that leads to one passes.
-    inside: Inside,
+    inside: InternalAddresses,
 }
 
 impl Says {
@@ -67,7 +67,7 @@ impl Says {
                 api_key: choices.api_key_header.clone(),
                 texts: choices.card_texts,
             },
-            inside: Inside::behind(routes),
+            inside: InternalAddresses::of_routes(routes),
         }
     }
 

@@ -7,7 +7,7 @@ use semgate_contexts::json::{Json, Object};
 use serde_json::{Map, Value};
 
 use super::build::{MAX_LIST, scope, text, token};
-use crate::upstream::internal_addresses::Inside;
+use crate::upstream::internal_addresses::InternalAddresses;
 
 /// Credentials that a route forwards.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +35,12 @@ const FLOW_URLS: [&str; 4] = ["authorizationUrl", "tokenUrl", "refreshUrl", "dev
 impl Passing {
     /// Adds the schemes of the agent's card that hold through the gateway, and what it requires of them.
     /// A scheme with a URL that leads behind the gateway is left out.
-    pub(super) fn tell(&self, theirs: Option<&Object<'_>>, inside: &Inside, card: &mut Map<String, Value>) {
+    pub(super) fn tell(
+        &self,
+        theirs: Option<&Object<'_>>,
+        inside: &InternalAddresses,
+        card: &mut Map<String, Value>,
+    ) {
         let Some(Json::Object(schemes)) = theirs.and_then(|card| card.get("securitySchemes")) else { return };
         let named = schemes.iter().filter(|(name, _)| token(name));
         let kept: Map<String, Value> = named
@@ -48,9 +53,9 @@ impl Passing {
             return;
         }
         for member in ["security", "securityRequirements"] {
-            let said = theirs.and_then(|card| requirements(card, member, &kept));
-            if let Some(said) = said.filter(|said| leads_outside(said, inside)) {
-                card.insert(member.to_owned(), said);
+            let stated = theirs.and_then(|card| requirements(card, member, &kept));
+            if let Some(stated) = stated.filter(|stated| leads_outside(stated, inside)) {
+                card.insert(member.to_owned(), stated);
             }
         }
         card.insert("securitySchemes".to_owned(), kept.into());
@@ -82,15 +87,16 @@ impl Passing {
             Some(((*name).to_owned(), text(Some(scheme), name).filter(passes)?.into()))
         });
         let mut kept: Map<String, Value> = kept.collect();
-        let said = |name: &str| kept.get(name).and_then(Value::as_str);
+        let stated = |name: &str| kept.get(name).and_then(Value::as_str);
         let carried = match kind {
             "apiKey" => {
-                let place = said("in").or_else(|| said("location"));
-                let header = self.api_key.as_deref().zip(said("name"));
-                place == Some("header") && header.is_some_and(|(ours, name)| name.eq_ignore_ascii_case(ours))
+                let location = stated("in").or_else(|| stated("location"));
+                let header = self.api_key.as_deref().zip(stated("name"));
+                location == Some("header")
+                    && header.is_some_and(|(ours, name)| name.eq_ignore_ascii_case(ours))
             }
-            "http" => self.authorization && said("scheme").is_some(),
-            "openIdConnect" => self.authorization && said("openIdConnectUrl").is_some(),
+            "http" => self.authorization && stated("scheme").is_some(),
+            "openIdConnect" => self.authorization && stated("openIdConnectUrl").is_some(),
             _ => self.authorization,
         };
         if !carried {
@@ -104,7 +110,7 @@ impl Passing {
 }
 
 /// True if every URL of a scheme or of a requirement, and every scope with a URL in it, leads somewhere outside of the gateway.
-fn leads_outside(value: &Value, inside: &Inside) -> bool {
+fn leads_outside(value: &Value, inside: &InternalAddresses) -> bool {
     let scope = |text: &str| !text.contains("://") || !inside.is_led_to_by(text);
     match value {
         Value::Object(members) => members.iter().all(|(name, value)| match value {
@@ -153,7 +159,7 @@ fn requirements(card: &Object<'_>, member: &str, kept: &Map<String, Value>) -> O
         // 1.0 nests the map and each list one member deeper
         let new = member == "securityRequirements";
         let schemes = if new { outer.get("schemes")?.as_object()? } else { outer };
-        let mut said = Map::new();
+        let mut stated = Map::new();
         for (name, scopes) in schemes.iter() {
             if !kept.contains_key(name) {
                 return None;
@@ -168,12 +174,12 @@ fn requirements(card: &Object<'_>, member: &str, kept: &Map<String, Value>) -> O
             };
             let list =
                 if new { Map::from_iter([("list".to_owned(), list.into())]).into() } else { list.into() };
-            said.insert(name.to_owned(), list);
+            stated.insert(name.to_owned(), list);
         }
         Some(if new {
-            Map::from_iter([("schemes".to_owned(), said.into())]).into()
+            Map::from_iter([("schemes".to_owned(), stated.into())]).into()
         } else {
-            Value::Object(said)
+            Value::Object(stated)
         })
     };
     let kept: Vec<Value> = all.iter().filter_map(one).take(MAX_LIST).collect();

@@ -4,7 +4,7 @@ use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use semgate_inspect::{Code, Refusal};
 
-use super::door::Door;
+use super::rules::RouteRules;
 use crate::config::Protocol;
 use crate::pipeline::authorize::DPOP;
 use crate::pipeline::events::EVENT_STREAM;
@@ -52,11 +52,11 @@ pub(crate) fn takes_events(headers: &HeaderMap) -> bool {
 
 /// Takes each credential header at most once, unchanged; the agent judges its value. `header_bytes` bounds it.
 pub(crate) fn credentials(
-    door: &Door,
+    rules: &RouteRules,
     headers: &HeaderMap,
 ) -> Result<Vec<(HeaderName, HeaderValue)>, Refusal> {
     let mut shown = Vec::new();
-    for name in &door.credentials {
+    for name in &rules.credentials {
         let mut all = headers.get_all(name).iter();
         let Some(value) = all.next() else { continue };
         if all.next().is_some() {
@@ -154,12 +154,12 @@ pub(crate) fn content_encoding(headers: &HeaderMap) -> Result<Encoding, Refusal>
 
 /// Every value of a header, for the inspector to judge.
 pub(crate) fn values(headers: &HeaderMap, name: &HeaderName) -> Result<Vec<String>, Refusal> {
-    let mut found = Vec::new();
+    let mut values = Vec::new();
     for value in headers.get_all(name) {
         let text = value.to_str().map_err(|_| malformed("a header of the binding is not ascii"))?;
-        found.push(text.to_owned());
+        values.push(text.to_owned());
     }
-    Ok(found)
+    Ok(values)
 }
 
 pub(crate) fn malformed(reason: &str) -> Refusal {

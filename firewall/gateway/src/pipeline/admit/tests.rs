@@ -4,8 +4,8 @@ use super::host::Names;
 use super::*;
 use http::Request;
 
-fn door(protocol: Protocol) -> Door {
-    Door {
+fn rules(protocol: Protocol) -> RouteRules {
+    RouteRules {
         protocol,
         paths: vec!["/".to_owned(), "/l8".to_owned()],
         extension: "urn:contexts:snl:v1.0".to_owned(),
@@ -31,7 +31,7 @@ fn head(method: &str, path: &str, headers: &[(&str, &str)]) -> Parts {
 const JSON: (&str, &str) = ("content-type", "application/json");
 
 fn code(protocol: Protocol, parts: &Parts) -> Option<Code> {
-    admit(&door(protocol), parts, &Limits::default()).err().map(|refusal| refusal.code())
+    admit(&rules(protocol), parts, &Limits::default()).err().map(|refusal| refusal.code())
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn method_and_path_are_those_of_the_binding() {
 
 #[test]
 fn who_uses_another_method_is_told_which_one_the_path_takes() {
-    let rest = Door { transports: vec![Transport::Rest], ..door(Protocol::A2a) };
+    let rest = RouteRules { transports: vec![Transport::Rest], ..rules(Protocol::A2a) };
     for (method, path, hint) in [
         ("DELETE", "/tasks/t-1", "this path takes GET"),
         ("PUT", "/message:send", "this path takes POST"),
@@ -88,7 +88,7 @@ fn who_uses_another_method_is_told_which_one_the_path_takes() {
         (Protocol::Mcp, "post one message, or get the stream of a session, or delete the session"),
     ] {
         for method in ["PUT", "PATCH", "OPTIONS"] {
-            let refusal = admit(&door(protocol), &head(method, "/", &[]), &Limits::default()).unwrap_err();
+            let refusal = admit(&rules(protocol), &head(method, "/", &[]), &Limits::default()).unwrap_err();
             assert_eq!((refusal.code(), refusal.hint()), (Code::MethodUnsupported, hint), "{method}");
         }
     }
@@ -124,8 +124,8 @@ fn content_type_and_encoding_have_few_spellings() {
 
 fn admitted(path: &str, headers: &[(&str, &str)], versions: &[Version]) -> Admitted {
     let headers: Vec<_> = [JSON].iter().chain(headers).copied().collect();
-    let door = Door { versions: versions.to_vec(), ..door(Protocol::A2a) };
-    match admit(&door, &head("POST", path, &headers), &Limits::default()) {
+    let rules = RouteRules { versions: versions.to_vec(), ..rules(Protocol::A2a) };
+    match admit(&rules, &head("POST", path, &headers), &Limits::default()) {
         Ok(Arrival::Message(admitted)) => admitted,
         other => panic!("{other:?}"),
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::WELL_KNOWN;
 use crate::config::{Place, RouteConfig, Upstream};
-use crate::upstream::internal_addresses::{self, Inside};
+use crate::upstream::internal_addresses::{self, InternalAddresses};
 
 /// Maximum bytes of an address that a server states. Most HTTP servers have the same bound.
 const MAX_URL: usize = 2_048;
@@ -18,7 +18,7 @@ pub(crate) struct Places {
     public: Option<Known>,
     behind: Upstream,
     /// Internal addresses of all routes.
-    inside: Inside,
+    inside: InternalAddresses,
 }
 
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ impl Places {
             let end = url.get(end..).and_then(|rest| rest.find('/')).map_or(url.len(), |at| at + end);
             Known { origin: url.get(..end).unwrap_or(url).to_owned(), at }
         });
-        Self { public, behind: route.upstream.clone(), inside: Inside::behind(routes) }
+        Self { public, behind: route.upstream.clone(), inside: InternalAddresses::of_routes(routes) }
     }
 
     fn public_path(&self) -> &str {

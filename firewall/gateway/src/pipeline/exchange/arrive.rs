@@ -5,7 +5,7 @@ use semgate_contexts::json;
 use semgate_inspect::{Arrived, Code, Facts, Permit, Refusal};
 use semgate_protocol::{Call, Form, RpcId};
 
-use super::Way;
+use super::Exchange;
 use crate::config::Limits;
 use crate::pipeline::admit::{self, Admitted};
 use crate::pipeline::gateway_refusals::unspent;
@@ -17,10 +17,10 @@ use crate::pipeline::refuse;
 /// Part of each push-configuration operation's name.
 const PUSH_CONFIGURATION: &str = "TaskPushNotificationConfig";
 
-impl Way<'_> {
+impl Exchange<'_> {
     /// Combines the head and the body of a request.
     pub(super) fn arrived(&self, received: Received) -> Result<(Admitted, Arrived), Refusal> {
-        let limits = &self.lane.shared.limits;
+        let limits = &self.worker.shared.limits;
         let Received { mut admitted, bytes } = received;
         let call = match std::mem::replace(&mut admitted.call, Ok(Call::l8())) {
             Ok(call) => call,
@@ -56,9 +56,11 @@ impl Way<'_> {
     ) -> Result<Permit, Refusal> {
         let about = |facts: &Facts| facts.concepts.iter().any(|name| name.contains(PUSH_CONFIGURATION));
         match asked {
-            _ if self.lane.door.push => asked,
+            _ if self.worker.rules.push => asked,
             Ok(permit) if about(permit.facts()) => Err(unspent(permit, refuse::no_push())),
-            Err(why) if why.code() == Code::NotFound && names_push(form, body, &self.lane.shared.limits) => {
+            Err(why)
+                if why.code() == Code::NotFound && names_push(form, body, &self.worker.shared.limits) =>
+            {
                 let (id, facts) = (why.rpc_id().cloned(), why.facts().clone());
                 Err(refuse::no_push().with_rpc_id(id).with_facts(facts))
             }

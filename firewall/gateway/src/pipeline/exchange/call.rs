@@ -9,15 +9,15 @@ use semgate_inspect::{Delivered, Direction, Facts, Notice, Written};
 use semgate_protocol::a2a::Operation;
 use semgate_protocol::{Call, Form};
 
-use super::{Stopped, Way, stopped_reply};
+use super::{Exchange, Stopped, stopped_reply};
 use crate::config::Limits;
 use crate::pipeline::answer::{Answer, AnswerBody};
 use crate::pipeline::forward::{Answering, Begun};
 use crate::pipeline::gateway_refusals::no_audit;
 use crate::pipeline::gateway_refusals::{self};
 use crate::pipeline::grpc::answer::{Ended, Messages, Whole};
-use crate::pipeline::grpc::carry::anew;
 use crate::pipeline::grpc::carry::answered;
+use crate::pipeline::grpc::carry::encode;
 use crate::pipeline::grpc::frame::framed;
 use crate::pipeline::grpc::head::MEDIA;
 use crate::pipeline::grpc::relay::{Relay, Relayed};
@@ -33,7 +33,7 @@ pub(super) fn waits(limits: &Limits, call: &Call, caller: Option<Duration>) -> D
     caller.map_or(ours, |caller| caller.min(ours))
 }
 
-impl Way<'_> {
+impl Exchange<'_> {
     /// Continues after the head of an answer.
     pub(super) async fn called(
         &self,
@@ -53,7 +53,7 @@ impl Way<'_> {
             message.map(|message| AnswerBody::Stream(Box::pin(Whole::new(framed(&message), well()))))
         };
         match body {
-            Ok(body) => Ok(reply::hand_on(body, MEDIA, echo, notice, &self.lane.address, self.decision)),
+            Ok(body) => Ok(reply::hand_on(body, MEDIA, echo, notice, &self.worker.address, self.decision)),
             Err(Ended { refusal, status }) => {
                 let manner = status.map(|status| Manner::Grpc { agent: Some(status) });
                 Err(Stopped { manner, ..stopped_reply(refusal, facts) })
@@ -63,15 +63,15 @@ impl Way<'_> {
 
     /// The only message of an answer, judged and recorded.
     async fn one(&self, operation: Operation, begun: Begun, waits: Duration) -> Result<Bytes, Ended> {
-        let lane = self.lane;
-        let limits = &lane.shared.limits;
+        let worker = self.worker;
+        let limits = &worker.shared.limits;
         let Begun { sent, answering } = begun;
         let Answering { head, body, lease, deadline, .. } = answering;
-        let replier = lease.met().replier(&lane.replier);
+        let replier = lease.met().replier(&worker.replier);
         let deadline = deadline.min(tokio::time::Instant::from_std(self.began) + waits);
         let declined = |ended: &Ended| {
             if ended.status.is_some() {
-                lane.shared.inspector.declined(&sent);
+                worker.shared.inspector.declined(&sent);
             }
         };
         let read = Messages::begin(&head, limits.reply_bytes).inspect_err(declined)?.only(body, &self.charge);
@@ -80,33 +80,33 @@ impl Way<'_> {
             // the agent sent a head, so it has the message
             Err(_) => return Err(gateway_refusals::timeout(Delivered::Yes).into()),
         };
-        lane.pool.keep(lease);
-        lane.turns.unit().await;
+        worker.pool.keep(lease);
+        worker.turns.unit().await;
         self.hears()?;
         let json = json::Limits { max_bytes: limits.reply_bytes, ..limits.json() };
         let reply = answered(operation, message, &json)?;
-        let now = lane.shared.now();
+        let now = worker.shared.now();
         let judged = reply.judged.clone();
-        let permit = lane.shared.inspector.inspect_reply(&sent, &replier, 200, reply, now)?;
+        let permit = worker.shared.inspector.inspect_reply(&sent, &replier, 200, reply, now)?;
         let permit = self.restored((&sent, &replier), permit, Some(&judged))?;
         let written = permit.written();
         let card = match operation {
             Operation::GetExtendedAgentCard => {
                 // the gateway's own messages are JSON
                 let json = if written == Written::Anew { permit.body() } else { &judged };
-                lane.card.extended(json, Form::Grpc(operation), None)?
+                worker.card.extended(json, Form::Grpc(operation), None)?
             }
             _ => None,
         };
         if self.record(Outcome::Allowed, permit.facts().clone()).is_err() {
             return Err(no_audit(Delivered::Yes).into());
         }
-        lane.metrics.allowed(Direction::Reply, self.began.elapsed().as_secs_f64());
+        worker.metrics.allowed(Direction::Reply, self.began.elapsed().as_secs_f64());
         let (_, bytes) = permit.spend();
         if let Some(card) = card {
-            return anew(operation, &without_old(&card), &json);
+            return encode(operation, &without_old(&card), &json);
         }
-        if written == Written::Anew { anew(operation, &bytes, &json) } else { Ok(bytes) }
+        if written == Written::Anew { encode(operation, &bytes, &json) } else { Ok(bytes) }
     }
 }
 

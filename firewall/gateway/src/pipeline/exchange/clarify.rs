@@ -6,14 +6,14 @@ use semgate_inspect::{Delivered, Direction, Refusal, ReplyPermit, Sent};
 use semgate_protocol::Form;
 use semgate_protocol::a2a::Operation;
 
-use super::{NotRecorded, Stopped, Way, stopped_reply};
+use super::{Exchange, NotRecorded, Stopped, stopped_reply};
 use crate::pipeline::admit::Admitted;
 use crate::pipeline::answer::{Answer, AnswerBody};
 use crate::pipeline::events::EVENT_STREAM;
 use crate::pipeline::events::{self, Event};
 use crate::pipeline::gateway_refusals::no_audit;
 use crate::pipeline::grpc::answer::Whole;
-use crate::pipeline::grpc::carry::anew;
+use crate::pipeline::grpc::carry::encode;
 use crate::pipeline::grpc::frame::framed;
 use crate::pipeline::grpc::head::MEDIA;
 use crate::pipeline::grpc::status::well;
@@ -22,9 +22,9 @@ use crate::pipeline::record::Outcome;
 use crate::pipeline::reply;
 
 /// Header of answers that the agent did not give.
-pub(super) const SAID_BY: HeaderName = HeaderName::from_static("semgate-said-by");
+pub(super) const STATED_BY: HeaderName = HeaderName::from_static("semgate-reply_facts-by");
 
-impl Way<'_> {
+impl Exchange<'_> {
     /// Returns the gateway's own answer, in the form of an agent's.
     pub(super) fn clarified(
         &self,
@@ -32,15 +32,15 @@ impl Way<'_> {
         reply: ReplyPermit,
         admitted: &Admitted,
     ) -> Result<Answer, Stopped> {
-        let lane = self.lane;
-        let said = reply.facts().clone();
-        let told = |refusal: Refusal| refusal.with_rpc_id(sent.rpc_id().cloned());
+        let worker = self.worker;
+        let reply_facts = reply.facts().clone();
+        let for_request = |refusal: Refusal| refusal.with_rpc_id(sent.rpc_id().cloned());
         let streams = sent.operation().is_some_and(Operation::streams);
         let json = reply.spend().1;
         let (body, kind) = match (sent.asked().map(|asked| asked.form), sent.operation()) {
             (Some(Form::Grpc(_)), Some(operation)) => {
-                let message = anew(operation, &json, &lane.shared.limits.json());
-                let message = message.map_err(|ended| stopped_reply(ended.refusal, said.clone()))?;
+                let message = encode(operation, &json, &worker.shared.limits.json());
+                let message = message.map_err(|ended| stopped_reply(ended.refusal, reply_facts.clone()))?;
                 (AnswerBody::Stream(Box::pin(Whole::new(framed(&message), well()))), MEDIA)
             }
             _ if streams => {
@@ -49,17 +49,19 @@ impl Way<'_> {
             }
             _ => (AnswerBody::from(json), "application/json"),
         };
-        for (direction, facts) in [(Direction::Request, sent.facts().clone()), (Direction::Reply, said)] {
+        for (direction, facts) in
+            [(Direction::Request, sent.facts().clone()), (Direction::Reply, reply_facts)]
+        {
             if let Err(NotRecorded) = self.record(Outcome::Allowed, facts.clone()) {
-                let refusal = told(no_audit(Delivered::No)).with_facts(facts);
+                let refusal = for_request(no_audit(Delivered::No)).with_facts(facts);
                 return Err(Stopped { direction, ..Stopped::from(refusal) });
             }
-            lane.metrics.allowed(direction, self.began.elapsed().as_secs_f64());
+            worker.metrics.allowed(direction, self.began.elapsed().as_secs_f64());
         }
         let echo = admitted.extension.as_ref();
-        let mut answer = reply::hand_on(body, kind, echo, None, &lane.address, self.decision);
+        let mut answer = reply::hand_on(body, kind, echo, None, &worker.address, self.decision);
         quota::tell(&mut answer, sent.quotas().to_vec());
-        answer.headers_mut().insert(SAID_BY, HeaderValue::from_static("gateway"));
+        answer.headers_mut().insert(STATED_BY, HeaderValue::from_static("gateway"));
         Ok(answer)
     }
 }

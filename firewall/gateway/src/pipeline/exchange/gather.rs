@@ -17,8 +17,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::time::timeout_at;
 
-use super::clarify::SAID_BY;
-use super::{Stopped, Way};
+use super::clarify::STATED_BY;
+use super::{Exchange, Stopped};
 use crate::clock::unix_now;
 use crate::pipeline::admit::Admitted;
 use crate::pipeline::answer::Answer;
@@ -27,10 +27,10 @@ use crate::pipeline::quota;
 use crate::pipeline::receive::Received;
 use crate::pipeline::refuse::{self, Manner};
 use crate::server::worker::Group;
-use crate::server::worker::Lane;
+use crate::server::worker::RouteWorker;
 
 /// Result of one member.
-enum Heard {
+enum MemberReply {
     /// A reply of the member, or of the gateway in its place.
     Reply(Box<RawValue>, Whose),
     Acknowledged,
@@ -45,7 +45,7 @@ enum Whose {
 }
 
 /// Result of one member, and the caller's remaining quotas for its message.
-type Came = (Heard, Vec<Quota>);
+type Came = (MemberReply, Vec<Quota>);
 
 /// Answer for a group. The replies are the members' own bytes, except for the gateway's.
 #[derive(Serialize)]
@@ -71,7 +71,7 @@ struct Missing<'g> {
     delivered: &'static str,
 }
 
-impl Way<'_> {
+impl Exchange<'_> {
     /// Sends the message to every member at once. If nobody answers, the answer is the refusal of the
     /// first member that may have the message, or else of the first member.
     pub(super) async fn gather(&self, group: &Group, received: Received) -> Answer {
@@ -79,7 +79,7 @@ impl Way<'_> {
         let Received { admitted, bytes } = received;
         let mut asked = FuturesUnordered::new();
         for (at, member) in group.members.iter().enumerate() {
-            let (lane, identity) = (Rc::clone(member), Rc::clone(self.identity));
+            let (worker, identity) = (Rc::clone(member), Rc::clone(self.identity));
             let one = Received { admitted: same(&admitted, member), bytes: bytes.clone() };
             let (decision, began) = (self.decision, self.began);
             let (caller, shown, charge) = (self.caller.clone(), self.shown.clone(), self.charge.clone());
@@ -87,8 +87,8 @@ impl Way<'_> {
             asked.push(async move {
                 let manner = Manner::Plain;
                 let pause = Cell::default();
-                let way = Way {
-                    lane: &lane,
+                let exchange = Exchange {
+                    worker: &worker,
                     identity: &identity,
                     charge,
                     pause,
@@ -98,18 +98,19 @@ impl Way<'_> {
                     decision,
                     began,
                 };
-                (at, ask(&way, one).await)
+                (at, ask(&exchange, one).await)
             });
         }
-        let mut heard: Vec<Option<Came>> = group.members.iter().map(|_| None).collect();
+        let mut replies: Vec<Option<Came>> = group.members.iter().map(|_| None).collect();
         let mut late = false;
-        let enough = |heard: &[Option<Came>]| {
-            heard.iter().filter(|one| matches!(one, Some((Heard::Reply(..), _)))).count() >= group.replies
+        let enough = |replies: &[Option<Came>]| {
+            replies.iter().filter(|one| matches!(one, Some((MemberReply::Reply(..), _)))).count()
+                >= group.replies
         };
-        while !enough(&heard) {
+        while !enough(&replies) {
             match timeout_at(deadline, asked.next()).await {
                 Ok(Some((at, came))) => {
-                    if let Some(place) = heard.get_mut(at) {
+                    if let Some(place) = replies.get_mut(at) {
                         *place = Some(came);
                     }
                 }
@@ -121,10 +122,10 @@ impl Way<'_> {
             }
         }
         drop(asked);
-        self.together(group, heard, late)
+        self.together(group, replies, late)
     }
 
-    fn together(&self, group: &Group, heard: Vec<Option<Came>>, late: bool) -> Answer {
+    fn together(&self, group: &Group, replies: Vec<Option<Came>>, late: bool) -> Answer {
         let name = group.name.as_str();
         let mut all = Gathered {
             group: name,
@@ -136,19 +137,19 @@ impl Way<'_> {
         };
         let mut refused: Vec<Refusal> = Vec::new();
         let mut quotas = Vec::new();
-        for (member, came) in group.members.iter().zip(heard) {
+        for (member, came) in group.members.iter().zip(replies) {
             let id = member.route.receiver.as_str();
             let came = came.map(|(came, told)| {
                 quotas.extend(told);
                 came
             });
             let refusal = match came {
-                Some(Heard::Reply(reply, whose)) => {
+                Some(MemberReply::Reply(reply, whose)) => {
                     all.replies.push(reply);
                     all.said_by_gateway.extend((whose == Whose::Gateway).then_some(id));
                     continue;
                 }
-                Some(Heard::Acknowledged) => {
+                Some(MemberReply::Acknowledged) => {
                     all.acknowledged.push(id);
                     continue;
                 }
@@ -157,7 +158,7 @@ impl Way<'_> {
                     continue;
                 }
                 None => gateway_refusals::timeout(Delivered::Unknown),
-                Some(Heard::Missing(refusal)) => *refusal,
+                Some(MemberReply::Missing(refusal)) => *refusal,
             };
             all.missing.push(Missing {
                 receiver: id,
@@ -182,31 +183,31 @@ impl Way<'_> {
 }
 
 /// Sends one member's copy on the path of every message.
-async fn ask(way: &Way<'_>, received: Received) -> Came {
+async fn ask(exchange: &Exchange<'_>, received: Received) -> Came {
     let now = unix_now();
-    let answered = match way.identity.peer(now).and_then(|peer| way.shown().by(peer, now)) {
-        Ok(peer) => way.message(&peer, received).await,
+    let answered = match exchange.identity.peer(now).and_then(|peer| exchange.shown().by(peer, now)) {
+        Ok(peer) => exchange.message(&peer, received).await,
         Err(refusal) => Err(Stopped::from(refusal)),
     };
     match answered {
         Ok(mut answer) => {
-            let quotas = quota::told(&mut answer);
-            let ours = answer.headers().contains_key(SAID_BY);
+            let quotas = quota::sent(&mut answer);
+            let ours = answer.headers().contains_key(STATED_BY);
             let whose = if ours { Whose::Gateway } else { Whose::Member };
-            let heard = match answer.into_body().collect().await.map(|body| body.to_bytes()) {
-                Ok(body) if body.is_empty() => Heard::Acknowledged,
+            let replies = match answer.into_body().collect().await.map(|body| body.to_bytes()) {
+                Ok(body) if body.is_empty() => MemberReply::Acknowledged,
                 Ok(body) => match raw(&body) {
-                    Some(reply) => Heard::Reply(reply, whose),
-                    None => Heard::Missing(Box::new(unwritten())),
+                    Some(reply) => MemberReply::Reply(reply, whose),
+                    None => MemberReply::Missing(Box::new(unwritten())),
                 },
-                Err(_) => Heard::Missing(Box::new(unwritten())),
+                Err(_) => MemberReply::Missing(Box::new(unwritten())),
             };
-            (heard, quotas)
+            (replies, quotas)
         }
         Err(stopped) => {
-            let _ = way.stop(&stopped);
+            let _ = exchange.stop(&stopped);
             let quotas = stopped.refusal.quotas().to_vec();
-            (Heard::Missing(Box::new(stopped.refusal)), quotas)
+            (MemberReply::Missing(Box::new(stopped.refusal)), quotas)
         }
     }
 }
@@ -222,8 +223,8 @@ fn unwritten() -> Refusal {
 
 /// Copies the head of a group message for another member. The caller's credentials are included only if the member's own
 /// route forwards them, since they work for anyone who sees them.
-fn same(admitted: &Admitted, member: &Lane) -> Admitted {
+fn same(admitted: &Admitted, member: &RouteWorker) -> Admitted {
     let mut head = admitted.in_place(Call::l8());
-    head.credentials.retain(|(name, _)| member.door.credentials.contains(name));
+    head.credentials.retain(|(name, _)| member.rules.credentials.contains(name));
     head
 }

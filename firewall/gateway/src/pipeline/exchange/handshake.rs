@@ -14,7 +14,7 @@ use semgate_negotiation::last_offers::ShrunkOffer;
 use semgate_negotiation::{Endpoint, HandshakeFault, HandshakeReply, HandshakeRequest};
 use semgate_protocol::Call;
 
-use super::{NotRecorded, Stopped, Way};
+use super::{Exchange, NotRecorded, Stopped};
 use crate::clock::unix_now;
 use crate::pipeline::answer::Answer;
 use crate::pipeline::gateway_refusals::{no_audit, reply_facts, unspent};
@@ -24,19 +24,19 @@ use crate::pipeline::record::Outcome;
 use crate::pipeline::refuse;
 use crate::server::materials::{Materials, Shaker};
 
-impl Way<'_> {
+impl Exchange<'_> {
     /// Answers HELLO with SELECT, and LOCK with the lock.
     pub(super) async fn handshake(&self, peer: &Peer, received: Received) -> Result<Answer, Stopped> {
-        let lane = self.lane;
-        let shared = &*lane.shared;
+        let worker = self.worker;
+        let shared = &*worker.shared;
         let (now, generation) = (shared.now(), shared.inspector.generation());
-        let route = Arc::new(generation.handshake_route(&lane.route));
+        let route = Arc::new(generation.handshake_route(&worker.route));
         let l9_context: Vec<&str> = received.admitted.l9_context.iter().map(String::as_str).collect();
         let headers = HeaderClaims { l9_context: &l9_context };
         let body = received.bytes.clone();
         let arrived = Arrived::whole(Call::l8(), received.bytes);
         let permit = shared.inspector.inspect(&route, peer, &headers, arrived, now)?;
-        match lane.handshakes.now() {
+        match worker.handshakes.now() {
             Ok((materials, Shaker::Answers(endpoint))) => self.answers(peer, permit, &materials, &endpoint),
             Ok((materials, Shaker::Relays(relay))) => {
                 self.relayed(peer, permit, body, (&materials, &relay)).await
@@ -70,18 +70,18 @@ impl Way<'_> {
         materials: &Materials,
         ask: impl FnOnce(&HandshakeRequest<'_>) -> Result<T, HandshakeFault>,
     ) -> Result<T, Refusal> {
-        let lane = self.lane;
-        let shared = &*lane.shared;
+        let worker = self.worker;
+        let shared = &*worker.shared;
         let (now, generation) = (shared.now().unix, shared.inspector.generation());
         let id = SpiffeId::parse(peer.id()).map_err(|_| {
             Refusal::new(Code::SenderMismatch, "the peer of this connection has no spiffe id")
         })?;
-        let answering = generation.answering(&lane.route, peer.id(), now);
+        let answering = generation.answering(&worker.route, peer.id(), now);
         let asked = HandshakeRequest {
             peer: &id,
-            route: &lane.route.name,
+            route: &worker.route.name,
             answering: &answering,
-            trust: lane.handshakes.trust(materials),
+            trust: worker.handshakes.trust(materials),
             sessions: &shared.sessions,
             context: generation.extension(),
             random: &SystemRandom::new(),
@@ -111,15 +111,15 @@ impl Way<'_> {
             if let Err(NotRecorded) = self.record(Outcome::Allowed, facts.clone()) {
                 return Err(no_audit(Delivered::No).with_facts(facts).into());
             }
-            self.lane.metrics.allowed(direction, self.began.elapsed().as_secs_f64());
+            self.worker.metrics.allowed(direction, self.began.elapsed().as_secs_f64());
         }
         Ok(())
     }
 
     /// The key to which HELLOs can be sealed. It is a signed public statement, the same for everyone, so no policy decides.
     pub(super) async fn sealing_key(&self, peer: &Peer) -> Result<Answer, Stopped> {
-        let shared = &*self.lane.shared;
-        let (materials, shaker) = self.lane.handshakes.now()?;
+        let shared = &*self.worker.shared;
+        let (materials, shaker) = self.worker.handshakes.now()?;
         let statement = match shaker {
             Shaker::Answers(endpoint) => {
                 let stated = endpoint.key_statement(&shared.sessions, &SystemRandom::new(), unix_now());
@@ -132,7 +132,7 @@ impl Way<'_> {
         if let Err(NotRecorded) = self.record(Outcome::Allowed, facts.clone()) {
             return Err(no_audit(Delivered::No).with_facts(facts).into());
         }
-        self.lane.metrics.allowed(Direction::Request, self.began.elapsed().as_secs_f64());
+        self.worker.metrics.allowed(Direction::Request, self.began.elapsed().as_secs_f64());
         Ok(refuse::answer(self.decision, 200, "application/json", Bytes::from(statement)))
     }
 }

@@ -22,7 +22,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use self::id::another;
-use super::{Stopped, Way};
+use super::{Exchange, Stopped};
 use crate::config::Limits;
 use crate::pipeline::admit::Admitted;
 use crate::pipeline::answer::{Answer, AnswerBody};
@@ -55,7 +55,7 @@ enum Page {
     Demanded(Stopped),
 }
 
-impl Way<'_> {
+impl Exchange<'_> {
     /// Judges a request again after reading the list that its refusal asked for ([`Remedy::ListTools`]). The caller's other
     /// calls wait for the same list. All of it takes no longer than an answer may.
     ///
@@ -72,18 +72,18 @@ impl Way<'_> {
         if refusal.remedy() != Some(Remedy::ListTools) {
             return Err(refusal.into());
         }
-        let lane = self.lane;
-        let deadline = Instant::now() + lane.shared.limits.upstream_timeout;
-        let inspector = &lane.shared.inspector;
-        let turn = lane.listings.of(peer.id());
+        let worker = self.worker;
+        let deadline = Instant::now() + worker.shared.limits.upstream_timeout;
+        let inspector = &worker.shared.inspector;
+        let turn = worker.listings.of(peer.id());
         let Ok(_alone) = timeout_at(deadline, turn.lock()).await else {
             // another call's list may have settled it meanwhile
-            return Ok(inspector.inspect(&lane.route, peer, headers, again, lane.shared.now())?);
+            return Ok(inspector.inspect(&worker.route, peer, headers, again, worker.shared.now())?);
         };
-        let changes = || inspector.tool_changes(&lane.route);
+        let changes = || inspector.tool_changes(&worker.route);
         let (mut cursor, mut of, mut whole) = (None, changes(), Whole::No);
-        for left in (0..=lane.shared.limits.tool_pages).rev() {
-            match inspector.inspect(&lane.route, peer, headers, again.clone(), lane.shared.now()) {
+        for left in (0..=worker.shared.limits.tool_pages).rev() {
+            match inspector.inspect(&worker.route, peer, headers, again.clone(), worker.shared.now()) {
                 Err(still) if still.remedy() == Some(Remedy::ListTools) => {}
                 judged => return Ok(judged?),
             }
@@ -120,9 +120,9 @@ impl Way<'_> {
         again: &Arrived,
         cursor: Option<&str>,
     ) -> Option<Page> {
-        let decision = self.lane.decisions.next();
-        let way = Way {
-            lane: self.lane,
+        let decision = self.worker.decisions.next();
+        let exchange = Exchange {
+            worker: self.worker,
             identity: self.identity,
             charge: self.charge.clone(),
             pause: Cell::default(),
@@ -133,24 +133,24 @@ impl Way<'_> {
             began: std::time::Instant::now(),
         };
         // counts like any other message of the caller
-        self.identity.account().arrive(self.lane.shared.now()).ok()?;
-        let (inspector, route) = (&self.lane.shared.inspector, &self.lane.route);
+        self.identity.account().arrive(self.worker.shared.now()).ok()?;
+        let (inspector, route) = (&self.worker.shared.inspector, &self.worker.route);
         let (id, bytes) = (0..DRAWS).find_map(|_| {
             let mut random = [0; 26];
-            let (id, bytes) = question(&again.body, self.lane.decisions.next().text(&mut random), cursor)?;
+            let (id, bytes) = question(&again.body, self.worker.decisions.next().text(&mut random), cursor)?;
             inspector.is_free(route, peer, &again.call, &id).then_some((id, bytes))
         })?;
         let received = Received { admitted: head(admitted, again)?, bytes };
-        let asking: Nested<'_> = Box::pin(way.message(peer, received));
+        let asking: Nested<'_> = Box::pin(exchange.message(peer, received));
         match asking.await {
             Ok(answer) => {
-                let page = read(answer, &self.lane.shared.limits).await;
+                let page = read(answer, &self.worker.shared.limits).await;
                 // the client never used this id itself
                 inspector.free(route, peer, &again.call, &id);
                 page
             }
             Err(stopped) => {
-                let _ = way.stop(&stopped);
+                let _ = exchange.stop(&stopped);
                 (stopped.refusal.code() == Code::AuthorizationRequired).then_some(Page::Demanded(stopped))
             }
         }

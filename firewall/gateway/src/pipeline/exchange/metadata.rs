@@ -7,7 +7,7 @@ use semgate_inspect::{Arrived, Delivered, Direction, HeaderClaims, Peer, Refusal
 use semgate_protocol::Call;
 use semgate_protocol::mcp::{Head, Operation, Version};
 
-use super::{NotRecorded, Stopped, Way, stopped_reply};
+use super::{Exchange, NotRecorded, Stopped, stopped_reply};
 use crate::local::card::conditional;
 use crate::pipeline::answer::Answer;
 use crate::pipeline::authorize::Demand;
@@ -19,7 +19,7 @@ use crate::pipeline::record::Outcome;
 /// tokens is part of that.
 const DISCOVERY: &[u8] = br#"{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
 
-impl Way<'_> {
+impl Exchange<'_> {
     /// Serves the metadata of the protected resource at this path, if policies permit `Discover`.
     pub(super) async fn metadata(
         &self,
@@ -27,8 +27,8 @@ impl Way<'_> {
         of: &str,
         has: Option<&HeaderValue>,
     ) -> Result<Answer, Stopped> {
-        let lane = self.lane;
-        let shared = &*lane.shared;
+        let worker = self.worker;
+        let shared = &*worker.shared;
         let head = Head {
             version: Some(Version::V2026_07_28.as_str().to_owned()),
             method: Some(Operation::Discover.method().to_owned()),
@@ -38,19 +38,19 @@ impl Way<'_> {
         let arrived = Arrived { call: Call::mcp(head), body: Bytes::new(), judged };
         let headers = HeaderClaims::default();
         // the id is the gateway's, so a problem document is the answer
-        let asked = shared.inspector.inspect(&lane.route, peer, &headers, arrived, shared.now());
+        let asked = shared.inspector.inspect(&worker.route, peer, &headers, arrived, shared.now());
         let permit = asked.map_err(|refusal| refusal.with_rpc_id(None))?;
         if let Err(NotRecorded) = self.record(Outcome::Allowed, permit.facts().clone()) {
             return Err(unspent(permit, no_audit(Delivered::No)).with_rpc_id(None).into());
         }
-        lane.metrics.allowed(Direction::Request, self.began.elapsed().as_secs_f64());
+        worker.metrics.allowed(Direction::Request, self.began.elapsed().as_secs_f64());
         // nothing of the caller's is sent: the gateway asks in its own name
         let (_, sent) = permit.spend();
-        let Some(authorization) = &lane.authorization else {
+        let Some(authorization) = &worker.authorization else {
             return Err(crate::pipeline::admit::unsupported("post a message to `/`").into());
         };
         let facts = || reply_facts(sent.facts());
-        let asking = authorization.metadata((&lane.pool, &lane.address), of);
+        let asking = authorization.metadata((&worker.pool, &worker.address), of);
         match self.attended(facts, asking).await {
             Ok(body) => Ok(conditional(body, has, self.decision)),
             Err(refusal) => Err(stopped_reply(of_read(refusal), facts())),
@@ -62,7 +62,7 @@ impl Way<'_> {
     /// # Errors
     /// `authorization_required`; `upstream_invalid` for an invalid demand.
     pub(super) fn demanded(&self, begun: &Begun, demand: &mut Demand) -> Result<(), Refusal> {
-        let Some(authorization) = &self.lane.authorization else { return Ok(()) };
+        let Some(authorization) = &self.worker.authorization else { return Ok(()) };
         let head = &begun.answering.head;
         let of = |refusal: Refusal| refusal.with_rpc_id(begun.sent.rpc_id().cloned());
         if let Some(made) = authorization.demand(head).map_err(of)? {

@@ -10,7 +10,7 @@ use http::request::Parts;
 use semgate_inspect::{Code, Delivered, Direction, Notification, Peer, Refusal};
 use tokio::time::{Instant as Deadline, timeout_at};
 
-use super::{NotRecorded, Stopped, Way};
+use super::{Exchange, NotRecorded, Stopped};
 use crate::clock::unix_now;
 use crate::pipeline::admit;
 use crate::pipeline::admit::headers::Media;
@@ -25,46 +25,58 @@ use crate::pipeline::refuse::{self, Manner};
 use crate::server::account::Charge;
 use crate::server::executor::OnThisCore;
 use crate::server::framing::Serving;
-use crate::server::worker::Lane;
+use crate::server::worker::RouteWorker;
 use crate::upstream::egress::{self, Egress, deliver};
 
 /// Serves one request on the egress listener, including its refusal.
 pub(crate) async fn notified(
-    lane: Rc<Lane>,
+    worker: Rc<RouteWorker>,
     identity: Rc<Identity>,
     serving: Serving,
     head_and_body: (&Parts, &mut Unread),
 ) -> Answer {
-    let decision = lane.decisions.next();
+    let decision = worker.decisions.next();
     let (manner, shown) = (Manner::Plain, OnceCell::new());
     let (caller, began) = (serving.caller(), Instant::now());
     let charge = Charge::new(identity.account());
     let pause = Cell::default();
-    let way = Way { lane: &lane, identity: &identity, charge, pause, caller, shown, manner, decision, began };
-    match way.notification(&serving, head_and_body).await {
+    let exchange = Exchange {
+        worker: &worker,
+        identity: &identity,
+        charge,
+        pause,
+        caller,
+        shown,
+        manner,
+        decision,
+        began,
+    };
+    match exchange.notification(&serving, head_and_body).await {
         Ok(()) => refuse::taken(decision),
-        Err(refusal) => way.refuse(&Stopped { direction: Direction::Reply, ..Stopped::from(refusal) }).await,
+        Err(refusal) => {
+            exchange.refuse(&Stopped { direction: Direction::Reply, ..Stopped::from(refusal) }).await
+        }
     }
 }
 
-impl Way<'_> {
+impl Exchange<'_> {
     async fn notification(
         &self,
         serving: &Serving,
         (parts, body): (&Parts, &mut Unread),
     ) -> Result<(), Refusal> {
-        let lane = self.lane;
-        let shared = &*lane.shared;
+        let worker = self.worker;
+        let shared = &*worker.shared;
         self.begin()?;
         if let Some(fault) = serving.fault() {
             return Err(gateway_refusals::framing(fault));
         }
         let now = unix_now();
         let peer = self.identity.peer(now)?;
-        let egress = lane.egress.as_ref().ok_or_else(nothing_here)?;
+        let egress = worker.egress.as_ref().ok_or_else(nothing_here)?;
         egress.names.judge(parts)?;
         let token = egress.posted_to(parts.uri.path()).ok_or_else(nothing_here)?;
-        let admitted = admit::notification(&lane.door, parts, &shared.limits)?;
+        let admitted = admit::notification(&worker.rules, parts, &shared.limits)?;
         let room = shared.limits.credentials_remembered;
         let shown = self.identity.shown(&parts.headers, &shared.issuers, (now, room))?;
         let peer = &self.shown.get_or_init(|| shown).by(peer, now)?;
@@ -74,7 +86,7 @@ impl Way<'_> {
         let received = self.attended(|| self.bare_facts(Direction::Reply), receiving).await?;
         let (inspector, body) = (&shared.inspector, received.bytes.clone());
         let judged = Instant::now();
-        let permit = inspector.inspect_notification(&lane.route, token, peer, body, shared.now())?;
+        let permit = inspector.inspect_notification(&worker.route, token, peer, body, shared.now())?;
         let posted = permit.posted();
         let outcome = self.sent((permit, token, judged), peer, (&received.bytes, media), egress).await;
         let arrived = match &outcome {
@@ -95,8 +107,8 @@ impl Way<'_> {
         (body, media): (&Bytes, Media),
         egress: &Egress,
     ) -> Result<(), Refusal> {
-        let lane = self.lane;
-        let (shared, inspector) = (&*lane.shared, &lane.shared.inspector);
+        let worker = self.worker;
+        let (shared, inspector) = (&*worker.shared, &worker.shared.inspector);
         let mut facts = permit.facts().clone();
         // the allow-list may have become shorter since the configuration was set
         let target = egress
@@ -104,7 +116,7 @@ impl Way<'_> {
             .listed(&permit.delivery().url)
             .map_err(|_| egress::refused().with_facts(facts.clone()))?;
         let deadline = Deadline::now() + shared.limits.push_timeout;
-        let core = OnThisCore::InTurns(Rc::clone(&lane.turns), Arc::clone(self.identity.account().agent()));
+        let core = OnThisCore::InTurns(Rc::clone(&worker.turns), Arc::clone(self.identity.account().agent()));
         let opening = timeout_at(deadline, deliver::open(egress, &target, &core));
         let opening = self.attended(|| facts.clone(), opening);
         let open = match opening.await {
@@ -116,19 +128,19 @@ impl Way<'_> {
         let moved = inspector.generation().number() != facts.generation;
         if moved || judged.elapsed().as_secs() >= 1 {
             let now = shared.now();
-            permit = inspector.renew_notification(permit, (&lane.route, token), peer, body.clone(), now)?;
+            permit = inspector.renew_notification(permit, (&worker.route, token), peer, body.clone(), now)?;
             facts = permit.facts().clone();
         }
-        let told = |refusal: Refusal| refusal.with_facts(facts.clone());
+        let with_facts = |refusal: Refusal| refusal.with_facts(facts.clone());
         if let Err(NotRecorded) = self.record(Outcome::Allowed, facts.clone()) {
-            return Err(told(no_audit(Delivered::No)));
+            return Err(with_facts(no_audit(Delivered::No)));
         }
-        lane.metrics.allowed(Direction::Reply, self.began.elapsed().as_secs_f64());
+        worker.metrics.allowed(Direction::Reply, self.began.elapsed().as_secs_f64());
         let (bytes, delivery) = permit.spend();
         let sending = timeout_at(deadline, deliver::send(open, &target, (bytes, media), &delivery));
         match self.attended(|| facts.clone(), sending).await {
-            Ok(sent) => sent.map_err(told),
-            Err(_) => Err(told(deliver::too_slow(Delivered::Unknown))),
+            Ok(sent) => sent.map_err(with_facts),
+            Err(_) => Err(with_facts(deliver::too_slow(Delivered::Unknown))),
         }
     }
 }

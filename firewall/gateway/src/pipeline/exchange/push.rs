@@ -1,4 +1,4 @@
-//! Push configurations in transit. The agent sees an address of the egress lane, and the configuration's owner sees the
+//! Push configurations in transit. The agent sees an address of the push listener, and the configuration's owner sees the
 //! target. A rewritten message is judged like a new one.
 
 use bytes::Bytes;
@@ -7,7 +7,7 @@ use semgate_inspect::{Arrived, Code, Delivered, Delivery, Peer, Permit, Refusal,
 use semgate_protocol::a2a::{Operation, PushTarget, PushTargets, Version, grpc};
 use semgate_protocol::{Call, Form};
 
-use super::Way;
+use super::Exchange;
 use crate::pipeline::admit::Admitted;
 use crate::pipeline::gateway_refusals::invalid;
 use crate::pipeline::gateway_refusals::unspent;
@@ -18,8 +18,8 @@ use crate::upstream::egress;
 /// Concept of a request that sets a configuration.
 const CREATE: &str = "CreateTaskPushNotificationConfig";
 
-impl Way<'_> {
-    /// The request for the agent: the lane's address replaces the target, which must be on the list and is kept here.
+impl Exchange<'_> {
+    /// The request for the agent: the worker's address replaces the target, which must be on the list and is kept here.
     ///
     /// # Errors
     /// `target_refused`, and any refusal of the rewritten request.
@@ -30,14 +30,14 @@ impl Way<'_> {
         body: &Bytes,
     ) -> Result<Permit, Refusal> {
         let sets = permit.facts().concepts.iter().any(|name| name.contains(CREATE));
-        let (Some(egress), Some(operation), true) = (&self.lane.egress, permit.operation(), sets) else {
+        let (Some(egress), Some(operation), true) = (&self.worker.egress, permit.operation(), sets) else {
             return Ok(permit);
         };
         let call = permit.call().clone();
-        match self.anew(&call, operation, admitted, body, egress) {
+        match self.rewritten(&call, operation, admitted, body, egress) {
             Ok((arrived, token, target)) => {
-                let inspector = &self.lane.shared.inspector;
-                let mut permit = inspector.anew(permit, arrived, self.lane.shared.now())?;
+                let inspector = &self.worker.shared.inspector;
+                let mut permit = inspector.anew(permit, arrived, self.worker.shared.now())?;
                 let PushTarget { url, token: shown, authentication } = target;
                 let old = call.version == Version::V03;
                 let (task, config, until) = (None, None, None);
@@ -52,7 +52,7 @@ impl Way<'_> {
         }
     }
 
-    fn anew(
+    fn rewritten(
         &self,
         call: &Call,
         operation: Operation,
@@ -60,7 +60,7 @@ impl Way<'_> {
         body: &Bytes,
         egress: &egress::Egress,
     ) -> Result<(Arrived, String, PushTarget), Refusal> {
-        let limits = self.lane.shared.limits.json();
+        let limits = self.worker.shared.limits.json();
         let fault = |why: String| {
             Refusal::new(Code::Malformed, "the push configuration cannot be written as the gateway has to")
                 .with_detail(why)
@@ -73,24 +73,22 @@ impl Way<'_> {
             _ => body.clone(),
         };
         let json = json::read(&text, &limits).map_err(|why| fault(why.to_string()))?;
-        let found = PushTargets::asked(&json, call.form, operation, call.version);
-        let target = found.targets().into_iter().next().flatten();
+        let configurations = PushTargets::asked(&json, call.form, operation, call.version);
+        let target = configurations.targets().into_iter().next().flatten();
         let target = target.ok_or_else(|| fault("it has no target".to_owned()))?;
         egress.targets.listed(&target.url).map_err(|_| egress::refused())?;
         let token = egress.token()?;
-        let told = PushTarget { url: egress.address(&token), token: None, authentication: None };
-        let anew = Bytes::from(found.anew(&[Some(told)]));
+        let address = PushTarget { url: egress.address(&token), token: None, authentication: None };
+        let body = Bytes::from(configurations.anew(&[Some(address)]));
         let arrived = match (call.form, &admitted.target) {
             (Form::Grpc(operation), _) => {
-                let json = json::read(&anew, &limits).map_err(|why| fault(why.to_string()))?;
+                let json = json::read(&body, &limits).map_err(|why| fault(why.to_string()))?;
                 let message = grpc::write_request(operation, &json).map_err(|why| fault(why.to_string()))?;
                 let judged = of_call(&message, operation).map_err(|why| fault(why.to_string()))?;
                 Arrived { call: call.clone(), body: message.into(), judged }
             }
-            (_, Some(target)) => {
-                Arrived { call: call.clone(), judged: target.judged(&anew, &limits)?, body: anew }
-            }
-            (_, None) => Arrived::whole(call.clone(), anew),
+            (_, Some(target)) => Arrived { call: call.clone(), judged: target.judged(&body, &limits)?, body },
+            (_, None) => Arrived::whole(call.clone(), body),
         };
         Ok((arrived, token, target))
     }
@@ -107,30 +105,30 @@ impl Way<'_> {
         permit: ReplyPermit,
         judged: Option<&Bytes>,
     ) -> Result<ReplyPermit, Refusal> {
-        let lane = self.lane;
-        let (Some(egress), Some(asked)) = (&lane.egress, sent.asked()) else { return Ok(permit) };
+        let worker = self.worker;
+        let (Some(egress), Some(asked)) = (&worker.egress, sent.asked()) else { return Ok(permit) };
         let operation = asked.operation;
-        let told = [
+        let answers = [
             Operation::CreateTaskPushNotificationConfig,
             Operation::GetTaskPushNotificationConfig,
             Operation::ListTaskPushNotificationConfigs,
         ];
-        if !told.contains(&operation) {
+        if !answers.contains(&operation) {
             return Ok(permit);
         }
         let bytes = permit.body().clone();
-        let limits = &lane.shared.limits;
+        let limits = &worker.shared.limits;
         let limits = json::Limits { max_bytes: limits.reply_bytes, ..limits.json() };
         let fault =
             |why: String| invalid("the answer cannot be written as the gateway has to").with_detail(why);
         let json = json::read(judged.unwrap_or(&bytes), &limits).map_err(|why| fault(why.to_string()))?;
-        let found = PushTargets::told(&json, asked.form, operation, asked.version);
-        let known = |told: Option<PushTarget>| {
-            let delivery = lane.shared.inspector.delivery(sent, egress.token_of(&told?.url)?)?;
+        let configurations = PushTargets::told(&json, asked.form, operation, asked.version);
+        let known = |answered: Option<PushTarget>| {
+            let delivery = worker.shared.inspector.delivery(sent, egress.token_of(&answered?.url)?)?;
             let Delivery { url, token, authentication, .. } = Delivery::clone(&delivery);
             Some(PushTarget { url, token, authentication })
         };
-        let targets: Vec<Option<PushTarget>> = found.targets().into_iter().map(known).collect();
+        let targets: Vec<Option<PushTarget>> = configurations.targets().into_iter().map(known).collect();
         if targets.contains(&None) {
             match operation {
                 Operation::ListTaskPushNotificationConfigs => {}
@@ -143,14 +141,14 @@ impl Way<'_> {
                 }
             }
         }
-        let anew = Bytes::from(found.anew(&targets));
-        let (inspector, now) = (&lane.shared.inspector, lane.shared.now());
+        let body = Bytes::from(configurations.anew(&targets));
+        let (inspector, now) = (&worker.shared.inspector, worker.shared.now());
         if let Form::Grpc(operation) = asked.form {
-            let message = carry::anew(operation, &anew, &limits).map_err(|ended| ended.refusal)?;
+            let message = carry::encode(operation, &body, &limits).map_err(|ended| ended.refusal)?;
             let reply = answered(operation, message, &limits)?;
             return inspector.reply_anew(permit, sent, replier, reply, now);
         }
-        inspector.reply_anew(permit, sent, replier, anew, now)
+        inspector.reply_anew(permit, sent, replier, body, now)
     }
 }
 

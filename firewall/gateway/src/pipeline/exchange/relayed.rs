@@ -1,5 +1,5 @@
 //! Handshakes between two agents that negotiate by themselves. The gateway opens and checks a handshake sealed to it, and
-//! reseals it to the agent. The answer returns in the same way. Signed parts stay unchanged.
+//! reseals it to the agent. The answer returns in the same exchange. Signed parts stay unchanged.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,10 +14,10 @@ use semgate_negotiation::{Appointed, AwaitingSelect, HandshakeReply, Relay, Rela
 use semgate_protocol::Call;
 
 use super::handshake::no_key;
-use super::{NotRecorded, Stopped, Way, stopped_reply};
+use super::{Exchange, NotRecorded, Stopped, stopped_reply};
 use crate::clock::unix_now;
 use crate::pipeline::answer::Answer;
-use crate::pipeline::forward::{self, Anew, Returned, Told};
+use crate::pipeline::forward::{self, Resealed, Returned, UpstreamHead};
 use crate::pipeline::gateway_refusals;
 use crate::pipeline::gateway_refusals::{no_audit, reply_facts, unspent};
 use crate::pipeline::record::Outcome;
@@ -42,7 +42,7 @@ const SAID: [Code; 8] = [
     Code::RateLimited,
 ];
 
-/// A handshake on its way to the agent.
+/// A handshake on its exchange to the agent.
 enum Onward {
     Hello(Box<AwaitingSelect>),
     Lock(Box<RelayedLock>),
@@ -52,7 +52,7 @@ enum Onward {
 /// must not get one for each.
 const ASKED_AGAIN: Duration = Duration::from_secs(5);
 
-impl Way<'_> {
+impl Exchange<'_> {
     /// Relays HELLO or LOCK to the agent, and its answer back.
     pub(super) async fn relayed(
         &self,
@@ -76,18 +76,22 @@ impl Way<'_> {
             }
             return Err(back(refusal));
         }
-        let lane = self.lane;
-        let judged =
-            reply::judge(&lane.shared.inspector, returned, (&lane.replier, self.hears()), lane.shared.now());
+        let worker = self.worker;
+        let judged = reply::judge(
+            &worker.shared.inspector,
+            returned,
+            (&worker.replier, self.hears()),
+            worker.shared.now(),
+        );
         let (_, passed) = judged.map_err(back)?;
-        let said = passed.permit.facts().clone();
+        let reply = passed.permit.facts().clone();
         let (_, body) = passed.permit.spend();
         let answered = self.asked(peer, materials, |asked| match onward {
             Onward::Hello(passing) => relay.select(*passing, &body, asked),
             Onward::Lock(locking) => relay.granted(locking, &body, asked),
         });
-        let answered = answered.map_err(|inner| stopped_reply(refused_reply(inner), said.clone()))?;
-        self.replied(said, answered)
+        let answered = answered.map_err(|inner| stopped_reply(refused_reply(inner), reply.clone()))?;
+        self.replied(reply, answered)
     }
 
     /// The caller's verified message, and its replacement for the agent, if any.
@@ -104,7 +108,7 @@ impl Way<'_> {
         };
         self.alarm(peer, greeting.shrunk());
         let offered = greeting.offers().iter().map(|offer| &offer.urn);
-        self.lane.shared.inspector.generation().may_offer(peer.id(), offered)?;
+        self.worker.shared.inspector.generation().may_offer(peer.id(), offered)?;
         let appointed = match greeting.sealed() {
             true => Some(self.appointed(materials, relay).await?),
             false => None,
@@ -121,12 +125,12 @@ impl Way<'_> {
         materials: &Materials,
         relay: &Relay,
     ) -> Result<Arc<Appointed>, Refusal> {
-        let lane = self.lane;
-        let sessions = &lane.shared.sessions;
+        let worker = self.worker;
+        let sessions = &worker.shared.sessions;
         if let Some(known) = relay.current_appointment(sessions, unix_now()) {
             return Ok(known);
         }
-        let mut in_vain = lane.handshakes.in_vain.lock().await;
+        let mut in_vain = worker.handshakes.in_vain.lock().await;
         if let Some(known) = relay.current_appointment(sessions, unix_now()) {
             return Ok(known);
         }
@@ -140,18 +144,18 @@ impl Way<'_> {
 
     /// Asks the agent for a new statement.
     async fn appoint(&self, materials: &Materials, relay: &Relay) -> Result<Arc<Appointed>, Refusal> {
-        let lane = self.lane;
-        let sessions = &lane.shared.sessions;
+        let worker = self.worker;
+        let sessions = &worker.shared.sessions;
         let question = relay.key_question(sessions, &SystemRandom::new(), unix_now())?.ok_or_else(no_key)?;
-        let lease = lane.pool.lease().await.map_err(|fault| gateway_refusals::unreachable(&fault))?;
-        let request = lane.handshakes.behind.own_question(KEY_PATH, Bytes::from(question));
-        let asked = forward::exchange(&lane.pool, lease, request, &lane.shared.limits, Allowed::ALWAYS);
+        let lease = worker.pool.lease().await.map_err(|fault| gateway_refusals::unreachable(&fault))?;
+        let request = worker.handshakes.behind.own_question(KEY_PATH, Bytes::from(question));
+        let asked = forward::exchange(&worker.pool, lease, request, &worker.shared.limits, Allowed::ALWAYS);
         // even after a failure, nothing of the caller's was delivered
         let (head, body) = asked.await.map_err(|refusal| refusal.with_delivered(Delivered::No))?;
         if head.status != 200 {
             return Err(not_appointed(format!("status {}", head.status.as_u16())));
         }
-        let trust = lane.handshakes.trust(materials);
+        let trust = worker.handshakes.trust(materials);
         relay
             .take_appointment(&body, sessions, &trust, unix_now())
             .map_err(|fault| not_appointed(fault.to_string()))
@@ -159,34 +163,34 @@ impl Way<'_> {
 
     /// Spends the permit on the handshake for the agent, and reads the answer.
     async fn passed_on(&self, permit: Permit, anew: Option<&Bytes>) -> Result<Returned, Stopped> {
-        let lane = self.lane;
-        let lease = match self.attended(|| permit.facts().clone(), lane.pool.lease()).await {
+        let worker = self.worker;
+        let lease = match self.attended(|| permit.facts().clone(), worker.pool.lease()).await {
             Ok(lease) => lease,
             Err(fault) => return Err(unspent(permit, gateway_refusals::unreachable(&fault)).into()),
         };
         // the body, the agent's keys and the connection may have taken a while: the current state decides
         let renewed = match self.still() {
-            Ok(()) => lane.shared.inspector.renew(permit, lane.shared.now()),
+            Ok(()) => worker.shared.inspector.renew(permit, worker.shared.now()),
             Err(refusal) => Err(unspent(permit, refusal)),
         };
         let permit = match renewed {
             Ok(permit) => permit,
             Err(refusal) => {
-                lane.pool.keep(lease);
+                worker.pool.keep(lease);
                 return Err(refusal.into());
             }
         };
         let recorded = match self.record(Outcome::Allowed, permit.facts().clone()) {
             Ok(recorded) => recorded,
             Err(NotRecorded) => {
-                lane.pool.keep(lease);
+                worker.pool.keep(lease);
                 return Err(unspent(permit, no_audit(Delivered::No)).into());
             }
         };
-        lane.metrics.allowed(Direction::Request, self.began.elapsed().as_secs_f64());
+        worker.metrics.allowed(Direction::Request, self.began.elapsed().as_secs_f64());
         let facts = reply_facts(permit.facts());
         let (mut buffer, call) = ([0; 26], Call::l8());
-        let told = Told {
+        let head = UpstreamHead {
             identity: self.identity,
             l9_context: None,
             extension: None,
@@ -197,22 +201,22 @@ impl Way<'_> {
             waits: Duration::ZERO,
             events: false,
             decision: self.decision.text(&mut buffer),
-            anew: Some(Anew { address: &lane.handshakes.behind, body: anew }),
+            resealed: Some(Resealed { address: &worker.handshakes.behind, body: anew }),
         };
         let whole = self.attended(|| facts.clone(), async {
-            let begun = forward::forward(permit, recorded, lane, lease, (&told, self.shown())).await?;
-            forward::whole(begun, lane, &self.charge).await
+            let begun = forward::forward(permit, recorded, worker, lease, (&head, self.shown())).await?;
+            forward::whole(begun, worker, &self.charge).await
         });
         whole.await.map_err(|refusal| stopped_reply(refusal, facts.clone()))
     }
 
     /// Records the answer with its choice, and returns it.
-    fn replied(&self, said: Facts, answered: HandshakeReply) -> Result<Answer, Stopped> {
-        let facts = Facts { context: Some(answered.urn.to_string()), digest: Some(answered.digest), ..said };
+    fn replied(&self, reply: Facts, answered: HandshakeReply) -> Result<Answer, Stopped> {
+        let facts = Facts { context: Some(answered.urn.to_string()), digest: Some(answered.digest), ..reply };
         if self.record(Outcome::Allowed, facts.clone()).is_err() {
             return Err(stopped_reply(no_audit(Delivered::Yes), facts));
         }
-        self.lane.metrics.allowed(Direction::Reply, self.began.elapsed().as_secs_f64());
+        self.worker.metrics.allowed(Direction::Reply, self.began.elapsed().as_secs_f64());
         Ok(refuse::answer(self.decision, 200, "application/json", Bytes::from(answered.body)))
     }
 }

@@ -15,7 +15,7 @@ use semgate_protocol::a2a::{Operation, grpc};
 use semgate_protocol::{Call, FaultKind, MessageFault};
 
 use super::frame::{framed, only};
-use super::head::{MEDIA, TIMEOUT, told};
+use super::head::{MEDIA, TIMEOUT, timeout_text};
 
 /// The only message of a request: its bytes are forwarded and its JSON is judged.
 ///
@@ -74,7 +74,7 @@ pub(crate) fn carry(
     headers.remove(ACCEPT);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA));
     headers.insert(TE, HeaderValue::from_static("trailers"));
-    if let Ok(timeout) = HeaderValue::try_from(told(timeout)) {
+    if let Ok(timeout) = HeaderValue::try_from(timeout_text(timeout)) {
         headers.insert(TIMEOUT, timeout);
     }
 }
@@ -98,7 +98,7 @@ fn code(fault: &MessageFault) -> Code {
 ///
 /// # Errors
 /// `upstream_invalid` for a message that is not an answer of the operation.
-pub(crate) fn anew(operation: Operation, bytes: &[u8], limits: &json::Limits) -> Result<Bytes, Ended> {
+pub(crate) fn encode(operation: Operation, bytes: &[u8], limits: &json::Limits) -> Result<Bytes, Ended> {
     let fault = |why: String| invalid("the answer cannot be written as the gateway has to").with_detail(why);
     let json = json::read(bytes, limits).map_err(|why| fault(why.to_string()))?;
     let message = grpc::write_reply(operation, &json).map_err(|why| fault(why.to_string()))?;

@@ -96,7 +96,7 @@ fn timeout(text: &str) -> Option<Duration> {
 }
 
 /// Writes the time for the agent: whole milliseconds, at least one.
-pub(crate) fn told(time: Duration) -> String {
+pub(crate) fn timeout_text(time: Duration) -> String {
     // eight digits of milliseconds are 27 hours, more than any limit
     format!("{}m", time.as_millis().clamp(1, 99_999_999))
 }

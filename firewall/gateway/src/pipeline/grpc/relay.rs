@@ -19,8 +19,8 @@ use semgate_protocol::a2a::Operation;
 use tokio::time::timeout_at;
 
 use super::answer::{Ended, Messages};
-use super::carry::anew;
 use super::carry::answered;
+use super::carry::encode;
 use super::frame::framed;
 use super::status::{refused, well};
 use crate::pipeline::forward::{Answering, Begun};
@@ -53,7 +53,7 @@ impl Relay {
     pub(crate) fn begin(begun: Begun, of: Of, operation: Operation, waits: Duration) -> Result<Self, Ended> {
         let Begun { sent, answering } = begun;
         let Answering { head, body, lease, .. } = answering;
-        let (inspector, limits) = (&of.lane.shared.inspector, &of.lane.shared.limits);
+        let (inspector, limits) = (&of.worker.shared.inspector, &of.worker.shared.limits);
         let messages = Messages::begin(&head, limits.event_bytes)
             .inspect_err(|ended| ended.status.iter().for_each(|_| inspector.declined(&sent)))?;
         Ok(Self {
@@ -75,12 +75,12 @@ impl Relay {
     async fn step(&mut self) -> Result<Next, Ended> {
         loop {
             if let Some(message) = self.messages.ready()? {
-                self.course.of().lane.turns.unit().await;
+                self.course.of().worker.turns.unit().await;
                 return Ok(Next::Message(self.message(message)?));
             }
             if self.messages.is_over() {
                 if let Some((_, lease)) = self.from.take() {
-                    self.course.of().lane.pool.keep(lease);
+                    self.course.of().worker.pool.keep(lease);
                 }
                 return Ok(Next::End(well()));
             }
@@ -104,7 +104,7 @@ impl Relay {
             let Some((body, _)) = &mut self.from else { return Ok(()) };
             let Ok(frame) = timeout_at(look, body.frame()).await else { continue };
             let frame = frame.transpose().map_err(|_| invalid("the stream of the agent behind was cut"))?;
-            self.course.heard();
+            self.course.answered();
             let came = frame.as_ref().and_then(Frame::data_ref).map_or(0, Bytes::len);
             self.hold(came)?;
             return self.messages.take(frame);
@@ -112,7 +112,7 @@ impl Relay {
     }
 
     fn message(&mut self, message: Bytes) -> Result<Bytes, Refusal> {
-        let limits = &self.course.of().lane.shared.limits;
+        let limits = &self.course.of().worker.shared.limits;
         self.passed = self.passed.saturating_add(1);
         if self.passed > limits.events {
             return Err(invalid("the stream has more messages than the limit"));
@@ -123,7 +123,7 @@ impl Relay {
         let bytes = self.course.pass(permit)?;
         // the gateway's own messages are JSON
         let bytes = if written == Written::Anew {
-            anew(self.operation, &bytes, &json).map_err(|ended| ended.refusal)?
+            encode(self.operation, &bytes, &json).map_err(|ended| ended.refusal)?
         } else {
             bytes
         };

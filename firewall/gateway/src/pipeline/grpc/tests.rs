@@ -154,8 +154,8 @@ fn a_timeout_is_at_most_eight_digits_and_a_unit() {
         assert_eq!(code(call().header("grpc-timeout", text)), Code::Malformed, "{text}");
     }
     assert_eq!(code(call().header("grpc-timeout", "1S").header("grpc-timeout", "1S")), Code::Malformed);
-    assert_eq!(head::told(Duration::from_millis(1500)), "1500m");
-    assert_eq!(head::told(Duration::from_nanos(1)), "1m");
+    assert_eq!(head::timeout_text(Duration::from_millis(1500)), "1500m");
+    assert_eq!(head::timeout_text(Duration::from_nanos(1)), "1m");
 }
 
 #[test]

@@ -94,11 +94,11 @@ struct Shadow<'a> {
 impl<'a> Shadow<'a> {
     fn of(differs: &'a Differs) -> Self {
         let Differs { would, policies, redacted } = differs;
-        let told = *would == Would::Redact || !redacted.is_empty();
+        let redacts = *would == Would::Redact || !redacted.is_empty();
         Self {
             would: would.as_str(),
             policies: policies.iter().flat_map(|ids| ids.iter()).collect(),
-            redacted: told.then_some(redacted),
+            redacted: redacts.then_some(redacted),
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::pipeline::record::{NotRecorded, Outcome, Record, Recorded};
 use crate::pipeline::refuse::Manner;
 use crate::server::account::{Charge, Recording};
 use crate::server::framing::Caller;
-use crate::server::worker::Lane;
+use crate::server::worker::RouteWorker;
 use crate::upstream::Met;
 
 /// Interval between checks of a silent stream. A revocation ends it within this time plus the follower's.
@@ -29,7 +29,7 @@ const LOOK: Duration = Duration::from_millis(250);
 
 /// Context of a stream.
 pub(crate) struct Of {
-    pub(crate) lane: Rc<Lane>,
+    pub(crate) worker: Rc<RouteWorker>,
     pub(crate) identity: Rc<Identity>,
     /// The stream's charges to its caller's account.
     pub(crate) charge: Charge,
@@ -74,14 +74,14 @@ impl Course {
     /// Begins a stream that lasts at most `most`.
     pub(crate) fn new(of: Of, sent: Sent, met: Met, most: Duration) -> Self {
         let now = Instant::now();
-        let limits = &of.lane.shared.limits;
+        let limits = &of.worker.shared.limits;
         Self {
             looked: (now, sent.facts().generation),
-            state: of.lane.shared.inspector.stream(&sent),
+            state: of.worker.shared.inspector.stream(&sent),
             idle: now + limits.stream_idle,
             ends: now + most.min(limits.stream_time),
             quiet: sent.listens(),
-            replier: met.replier(&of.lane.replier),
+            replier: met.replier(&of.worker.replier),
             sent,
             met,
             of,
@@ -107,18 +107,18 @@ impl Course {
             return Err(gateway_refusals::timeout(Delivered::Yes));
         }
         let at = unix_now();
-        self.of.identity.hears(&self.of.shown, &self.of.lane.shared.issuers, at)?;
+        self.of.identity.hears(&self.of.shown, &self.of.worker.shared.issuers, at)?;
         if !self.met.counts(at) {
             return Err(gateway_refusals::agent_counts_no_more(Delivered::Yes));
         }
-        let lane = &self.of.lane;
-        let inspector = &lane.shared.inspector;
+        let worker = &self.of.worker;
+        let inspector = &worker.shared.inspector;
         let generation = inspector.generation().number();
         let (last, under) = self.looked;
         // an expired status makes no generation, so time alone triggers a check too
         if generation != under || now.duration_since(last) >= LOOK {
             self.looked = (now, generation);
-            self.state.still_counts(inspector, &self.sent, &self.replier, lane.shared.now())?;
+            self.state.still_counts(inspector, &self.sent, &self.replier, worker.shared.now())?;
         }
         Ok(())
     }
@@ -131,7 +131,7 @@ impl Course {
 
     /// Returns true if a quiet stream has reached its maximum time, or the gateway drains. The caller may then ask again.
     pub(crate) fn is_over(&self) -> bool {
-        self.quiet && (Instant::now() >= self.ends || self.of.lane.shared.draining.load(Ordering::Relaxed))
+        self.quiet && (Instant::now() >= self.ends || self.of.worker.shared.draining.load(Ordering::Relaxed))
     }
 
     /// Returns true if the stream may be silent without events.
@@ -150,15 +150,15 @@ impl Course {
     }
 
     /// Remembers an event id given to the caller, who may resume after it.
-    pub(crate) fn told(&self, id: Option<&str>) {
+    pub(crate) fn delivered(&self, id: Option<&str>) {
         if let Some(id) = id {
-            self.of.lane.shared.inspector.told_event(&self.sent, id);
+            self.of.worker.shared.inspector.told_event(&self.sent, id);
         }
     }
 
     /// Records output of the agent.
-    pub(crate) fn heard(&mut self) {
-        self.idle = Instant::now() + self.of.lane.shared.limits.stream_idle;
+    pub(crate) fn answered(&mut self) {
+        self.idle = Instant::now() + self.of.worker.shared.limits.stream_idle;
     }
 
     /// Judges one piece.
@@ -166,8 +166,8 @@ impl Course {
     /// # Errors
     /// The refusal of the piece.
     pub(crate) fn judge(&mut self, piece: impl Into<Answered>) -> Result<ReplyPermit, Refusal> {
-        let lane = &self.of.lane;
-        let (inspector, now) = (&lane.shared.inspector, lane.shared.now());
+        let worker = &self.of.worker;
+        let (inspector, now) = (&worker.shared.inspector, worker.shared.now());
         inspector.inspect_event(&self.sent, &mut self.state, &self.replier, piece, now)
     }
 
@@ -183,7 +183,7 @@ impl Course {
     pub(crate) fn pass(&mut self, permit: ReplyPermit) -> Result<Bytes, Refusal> {
         let answered = self.state.is_over();
         if answered {
-            mcp::own(&self.of.lane.shared.inspector, &self.sent, self.of.opens.as_ref())
+            mcp::own(&self.of.worker.shared.inspector, &self.sent, self.of.opens.as_ref())
                 .map_err(|refusal| refusal.with_facts(permit.facts().clone()))?;
         }
         if self.record(Outcome::Allowed, permit.facts().clone()).is_err() {
@@ -192,12 +192,12 @@ impl Course {
         if answered {
             self.of.opens = None;
         }
-        self.of.lane.metrics.allowed(Direction::Reply, self.of.began.elapsed().as_secs_f64());
+        self.of.worker.metrics.allowed(Direction::Reply, self.of.began.elapsed().as_secs_f64());
         Ok(permit.spend_on(&mut self.state))
     }
 
     fn record(&self, outcome: Outcome, facts: Facts) -> Result<Recorded, NotRecorded> {
-        self.of.lane.shared.audit.record(Record::of(self.of.decision, outcome, facts, self.of.began))
+        self.of.worker.shared.audit.record(Record::of(self.of.decision, outcome, facts, self.of.began))
     }
 
     /// Returns true if a refused event is dropped and the stream continues. Either its request was answered already, or
@@ -205,7 +205,7 @@ impl Course {
     pub(crate) fn leaves_out(&self, refusal: &Refusal) -> bool {
         let out = match refusal.remedy() {
             Some(Remedy::Withhold) => true,
-            Some(Remedy::LeaveOut) => self.of.lane.streams.withhold_stray_progress,
+            Some(Remedy::LeaveOut) => self.of.worker.streams.withhold_stray_progress,
             Some(Remedy::ListTools) | None => false,
         };
         if out {
@@ -238,7 +238,7 @@ impl Course {
     /// Records an error of the agent outside its events. If no event came before, the request had no effect.
     pub(crate) fn declined(&self) {
         if self.state.tells_nothing() {
-            self.of.lane.shared.inspector.declined(&self.sent);
+            self.of.worker.shared.inspector.declined(&self.sent);
         }
     }
 
@@ -252,11 +252,11 @@ impl Course {
         let known = !refusal.facts().sender.is_empty();
         let facts = if known { refusal.facts().clone() } else { of.facts.clone() };
         let facts = Facts { direction: Direction::Reply, ..facts };
-        of.lane.metrics.refused(Direction::Reply, refusal.code(), of.began.elapsed().as_secs_f64());
-        let shared = &*of.lane.shared;
+        of.worker.metrics.refused(Direction::Reply, refusal.code(), of.began.elapsed().as_secs_f64());
+        let shared = &*of.worker.shared;
         if let Recording::Whole { others } = of.identity.account().refusal(refusal.code(), shared.now()) {
             tracing::info!(
-                decision = %of.decision, code = %refusal.code(), route = of.lane.route.name, detail = refusal.detail(),
+                decision = %of.decision, code = %refusal.code(), route = of.worker.route.name, detail = refusal.detail(),
                 others, "{what}: {}", refusal.reason()
             );
             let record = Record::of(of.decision, Outcome::Refused(refusal.code()), facts, of.began);
@@ -268,7 +268,7 @@ impl Course {
 
     /// Records that the caller left before the end.
     pub(crate) fn abandoned(&self) {
-        self.of.lane.metrics.abandoned(Direction::Reply);
+        self.of.worker.metrics.abandoned(Direction::Reply);
         let _ = self.record(Outcome::Abandoned, self.of.facts.clone());
     }
 }

@@ -62,7 +62,7 @@ impl Reader {
     pub(crate) fn next(&mut self) -> Result<Option<Item>, EventFault> {
         match self {
             Self::Events(events) => events.next(),
-            Self::Lines(lines) => Ok(lines.next()?.map(|line| Item::Event(said(line)))),
+            Self::Lines(lines) => Ok(lines.next()?.map(|line| Item::Event(event(line)))),
         }
     }
 
@@ -73,7 +73,7 @@ impl Reader {
     pub(crate) fn end(&mut self) -> Result<Option<Event>, EventFault> {
         match self {
             Self::Events(events) => events.end().map(|()| None),
-            Self::Lines(lines) => Ok(lines.end()?.map(said)),
+            Self::Lines(lines) => Ok(lines.end()?.map(event)),
         }
     }
 
@@ -94,6 +94,6 @@ impl Reader {
     }
 }
 
-fn said(line: Bytes) -> Event {
+fn event(line: Bytes) -> Event {
     Event { data: Some(line), ..Event::default() }
 }

@@ -19,11 +19,11 @@ use super::pieces::{Pieces, Since};
 use super::wanted::{accept, one};
 use super::{READ, config};
 use crate::pipeline::decision::DecisionId;
-use crate::pipeline::forward::{self, Told};
+use crate::pipeline::forward::{self, UpstreamHead};
 use crate::pipeline::gateway_refusals::{self, invalid, unreachable_agent};
 use crate::pipeline::identify::Identity;
 use crate::server::account::Charge;
-use crate::server::worker::Lane;
+use crate::server::worker::RouteWorker;
 use crate::upstream::{Connected, Met};
 
 /// The socket with the agent.
@@ -35,7 +35,7 @@ pub(super) type Agent = WebSocketStream<Pieces<TokioIo<Upgraded>>>;
 /// `upstream_unavailable` or `upstream_timeout`. `upstream_invalid` for an answer that does not open a socket without
 /// extension and subprotocol. No message was delivered.
 pub(super) async fn open(
-    lane: &Lane,
+    worker: &RouteWorker,
     identity: &Identity,
     credentials: &[(HeaderName, HeaderValue)],
     decision: DecisionId,
@@ -46,8 +46,8 @@ pub(super) async fn open(
     let key = STANDARD.encode(nonce);
     let mut buffer = [0; 26];
     let call = Call::l8();
-    let limits = &lane.shared.limits;
-    let told = Told {
+    let limits = &worker.shared.limits;
+    let head = UpstreamHead {
         identity,
         l9_context: None,
         extension: None,
@@ -58,11 +58,11 @@ pub(super) async fn open(
         waits: limits.upstream_timeout,
         events: false,
         decision: decision.text(&mut buffer),
-        anew: None,
+        resealed: None,
     };
-    let request = forward::socket_request(&lane.address, &told, &key)?;
+    let request = forward::socket_request(&worker.address, &head, &key)?;
     let Connected { mut link, met } =
-        lane.pool.upgrading().await.map_err(|fault| gateway_refusals::unreachable(&fault))?;
+        worker.pool.upgrading().await.map_err(|fault| gateway_refusals::unreachable(&fault))?;
     let opening = async {
         let mut response = link.try_send(request).await.map_err(|_| unreachable_agent())?;
         if response.status() != StatusCode::SWITCHING_PROTOCOLS || !agrees(response.headers(), &key) {

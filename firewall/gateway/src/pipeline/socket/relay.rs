@@ -29,7 +29,7 @@ use crate::pipeline::record::{NotRecorded, Outcome, Record};
 use crate::pipeline::refuse::{self, Manner};
 use crate::server::account::{Charge, Recording, TooOften};
 use crate::server::framing::agreed::Agreed;
-use crate::server::worker::Lane;
+use crate::server::worker::RouteWorker;
 use crate::upstream::Met;
 
 /// Interval between checks of a silent socket, as for a stream.
@@ -42,7 +42,7 @@ type AgentStream = SplitStream<Agent>;
 
 /// One socket of one caller.
 pub(super) struct Socket {
-    lane: Rc<Lane>,
+    worker: Rc<RouteWorker>,
     identity: Rc<Identity>,
     agreed: Agreed,
     exchanges: RefCell<Exchanges>,
@@ -53,7 +53,7 @@ pub(super) struct Socket {
     /// Number of messages and control frames of both sides so far.
     frames: Cell<usize>,
     /// Unfinished messages of the caller and the agent.
-    said: Since,
+    written: Since,
     answered: Since,
     heard: Cell<Instant>,
     ends: Instant,
@@ -66,20 +66,25 @@ pub(super) struct Socket {
 struct Stopped(Direction, End);
 
 impl Socket {
-    pub(super) fn new(lane: Rc<Lane>, identity: Rc<Identity>, agreed: Agreed, said: Since) -> Self {
+    pub(super) fn new(
+        worker: Rc<RouteWorker>,
+        identity: Rc<Identity>,
+        agreed: Agreed,
+        written: Since,
+    ) -> Self {
         let now = Instant::now();
         Self {
-            exchanges: RefCell::new(lane.shared.inspector.exchanges()),
+            exchanges: RefCell::new(worker.shared.inspector.exchanges()),
             met: RefCell::default(),
             delivered: Cell::new(Delivered::No),
             frames: Cell::new(0),
-            said,
+            written,
             answered: Since::default(),
             heard: Cell::new(now),
-            ends: now + lane.shared.limits.stream_time,
+            ends: now + worker.shared.limits.stream_time,
             began: Cell::new(std::time::Instant::now()),
             decision: Cell::new(agreed.decision),
-            lane,
+            worker,
             identity,
             agreed,
         }
@@ -91,10 +96,10 @@ impl Socket {
         S: AsyncRead + AsyncWrite + Unpin,
     {
         let (mut to_caller, mut from_caller) = caller.split();
-        let (found, comes) = oneshot::channel();
+        let (stream_of_agent, comes) = oneshot::channel();
         let mut to_agent: Option<AgentSink> = None;
         let stopped = tokio::select! {
-            end = self.ask(&mut from_caller, &mut to_agent, found) => Stopped(Direction::Request, end),
+            end = self.ask(&mut from_caller, &mut to_agent, stream_of_agent) => Stopped(Direction::Request, end),
             end = self.answer(&mut to_caller, comes) => Stopped(Direction::Reply, end),
             end = self.watch(stop) => Stopped(Direction::Reply, end),
         };
@@ -102,8 +107,8 @@ impl Socket {
         let Stopped(_, end) = stopped;
         let farewell = async {
             if let End::Refused(refusal, _) = &end {
-                let said = refuse::say(refusal, Manner::Plain, self.decision.get());
-                if let Ok(text) = Utf8Bytes::try_from(said.body) {
+                let written = refuse::say(refusal, Manner::Plain, self.decision.get());
+                if let Ok(text) = Utf8Bytes::try_from(written.body) {
                     let _ = to_caller.send(Message::Text(text)).await;
                 }
             }
@@ -122,29 +127,29 @@ impl Socket {
         &self,
         from: &mut SplitStream<WebSocketStream<S>>,
         to: &mut Option<AgentSink>,
-        found: oneshot::Sender<AgentStream>,
+        stream_of_agent: oneshot::Sender<AgentStream>,
     ) -> End
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
-        let mut found = Some(found);
+        let mut stream_of_agent = Some(stream_of_agent);
         loop {
             let message = match from.next().await {
                 None => return End::Left,
                 Some(Err(fault)) => return close::of_caller(&fault),
                 Some(Ok(message)) => message,
             };
-            self.said.whole();
+            self.written.whole();
             let began = self.began.replace(std::time::Instant::now());
-            let decision = self.decision.replace(self.lane.decisions.next());
-            self.lane.turns.unit().await;
+            let decision = self.decision.replace(self.worker.decisions.next());
+            self.worker.turns.unit().await;
             let counted = self.charged(&message);
             if let Err(refusal) = counted.and_then(|()| self.frame()) {
                 return End::refused(refusal);
             }
             match message {
                 Message::Text(text) => {
-                    if let Err(refusal) = self.request(text.into(), to, &mut found).await {
+                    if let Err(refusal) = self.request(text.into(), to, &mut stream_of_agent).await {
                         return End::refused(refusal);
                     }
                 }
@@ -161,7 +166,7 @@ impl Socket {
 
     /// Charges a message of the caller for its arrival and its cost.
     fn charged(&self, message: &Message) -> Result<(), Refusal> {
-        let shared = &*self.lane.shared;
+        let shared = &*self.worker.shared;
         let (account, now) = (self.identity.account(), shared.now());
         let often = |TooOften { wait }| gateway_refusals::too_often(shared.accounts.rate(), wait);
         account.arrive(now).map_err(often)?;
@@ -176,16 +181,16 @@ impl Socket {
         &self,
         text: Bytes,
         to: &mut Option<AgentSink>,
-        found: &mut Option<oneshot::Sender<AgentStream>>,
+        stream_of_agent: &mut Option<oneshot::Sender<AgentStream>>,
     ) -> Result<(), Refusal> {
-        let shared = &*self.lane.shared;
+        let shared = &*self.worker.shared;
         let now = unix_now();
         self.identity.still_shows(&self.agreed.shown, &shared.issuers, now)?;
         let peer = &self.agreed.shown.by(self.identity.peer(now)?, now)?;
         let l9_context: Vec<&str> = self.agreed.l9_context.iter().map(String::as_str).collect();
         let headers = HeaderClaims { l9_context: &l9_context };
         let arrived = Arrived::whole(Call::l8(), text);
-        let permit = shared.inspector.inspect(&self.lane.route, peer, &headers, arrived, shared.now())?;
+        let permit = shared.inspector.inspect(&self.worker.route, peer, &headers, arrived, shared.now())?;
         let room = self.exchanges.borrow().room(&permit);
         if let Err(refusal) = room {
             return Err(unspent(permit, refusal));
@@ -195,8 +200,8 @@ impl Socket {
             None => match self.open().await {
                 Ok(agent) => {
                     let (sink, stream) = agent.split();
-                    if let Some(found) = found.take() {
-                        let _ = found.send(stream);
+                    if let Some(stream_of_agent) = stream_of_agent.take() {
+                        let _ = stream_of_agent.send(stream);
                     }
                     to.insert(sink)
                 }
@@ -212,7 +217,7 @@ impl Socket {
         if self.record(Outcome::Allowed, permit.facts().clone()).is_err() {
             return Err(unspent(permit, no_audit(Delivered::No)));
         }
-        self.lane.metrics.allowed(Direction::Request, self.began.get().elapsed().as_secs_f64());
+        self.worker.metrics.allowed(Direction::Request, self.began.get().elapsed().as_secs_f64());
         let (Outgoing { body, .. }, sent) = permit.spend();
         let facts = sent.facts().clone();
         let settles = (!facts.learnt.is_empty()).then(|| sent.clone());
@@ -232,7 +237,7 @@ impl Socket {
 
     async fn open(&self) -> Result<Agent, Refusal> {
         let opening = agent::open(
-            &self.lane,
+            &self.worker,
             &self.identity,
             &self.agreed.credentials,
             self.decision.get(),
@@ -244,7 +249,7 @@ impl Socket {
     }
 
     fn replier(&self) -> Peer {
-        self.met.borrow().replier(&self.lane.replier)
+        self.met.borrow().replier(&self.worker.replier)
     }
 
     /// Checks that the agent's certificate, if any, still counts.
@@ -270,7 +275,7 @@ impl Socket {
                 Some(Ok(message)) => message,
             };
             self.answered.whole();
-            self.lane.turns.unit().await;
+            self.worker.turns.unit().await;
             if let Err(refusal) = self.frame() {
                 return End::refused(refusal);
             }
@@ -296,23 +301,23 @@ impl Socket {
 
     /// Judges and records one message of the agent.
     fn reply(&self, text: Bytes) -> Result<Bytes, Refusal> {
-        let lane = &self.lane;
+        let worker = &self.worker;
         self.began.set(std::time::Instant::now());
         self.hears()?;
         self.counts(Delivered::Yes)?;
         let mut exchanges = self.exchanges.borrow_mut();
-        let now = lane.shared.now();
-        let permit = lane.shared.inspector.inspect_said(&mut exchanges, &self.replier(), text, now)?;
+        let now = worker.shared.now();
+        let permit = worker.shared.inspector.inspect_said(&mut exchanges, &self.replier(), text, now)?;
         if self.record(Outcome::Allowed, permit.facts().clone()).is_err() {
             return Err(no_audit(Delivered::Yes).with_facts(permit.facts().clone()));
         }
-        lane.metrics.allowed(Direction::Reply, self.began.get().elapsed().as_secs_f64());
+        worker.metrics.allowed(Direction::Reply, self.began.get().elapsed().as_secs_f64());
         Ok(permit.spend().1)
     }
 
     /// Waits for an end by time: the socket's limit, either certificate, open contexts, or a drain.
     async fn watch(&self, stop: watch::Receiver<bool>) -> End {
-        let limits = &self.lane.shared.limits;
+        let limits = &self.worker.shared.limits;
         let mut drains: Option<Instant> = None;
         loop {
             sleep(LOOK).await;
@@ -333,7 +338,7 @@ impl Socket {
     }
 
     fn still(&self) -> Result<(), Refusal> {
-        let shared = &*self.lane.shared;
+        let shared = &*self.worker.shared;
         self.hears()?;
         self.counts(Delivered::Unknown)?;
         self.exchanges.borrow_mut().still_count(&shared.inspector, &self.replier(), shared.now())
@@ -341,7 +346,7 @@ impl Socket {
 
     /// Checks that the caller may still receive the agent's output.
     fn hears(&self) -> Result<(), Refusal> {
-        let (shown, issuers) = (&self.agreed.shown, &self.lane.shared.issuers);
+        let (shown, issuers) = (&self.agreed.shown, &self.worker.shared.issuers);
         self.identity.hears_on(self.delivered.get(), shown, issuers, unix_now())
     }
 
@@ -349,7 +354,7 @@ impl Socket {
     fn frame(&self) -> Result<(), Refusal> {
         self.heard.set(Instant::now());
         self.frames.set(self.frames.get().saturating_add(1));
-        if self.frames.get() > self.lane.shared.limits.events {
+        if self.frames.get() > self.worker.shared.limits.events {
             return Err(Refusal::new(
                 Code::RateLimited,
                 "the socket has carried more messages than the limit",
@@ -364,13 +369,13 @@ impl Socket {
         outcome: Outcome,
         facts: Facts,
     ) -> Result<crate::pipeline::record::Recorded, NotRecorded> {
-        self.lane.shared.audit.record(Record::of(self.decision.get(), outcome, facts, self.began.get()))
+        self.worker.shared.audit.record(Record::of(self.decision.get(), outcome, facts, self.began.get()))
     }
 
     /// Records the end of the socket. A caller that leaves with open requests is recorded as abandoned.
     fn record_end(&self, Stopped(direction, end): &Stopped) {
         let bare = || {
-            let (caller, agent) = (self.identity.id().to_owned(), self.lane.route.receiver.clone());
+            let (caller, agent) = (self.identity.id().to_owned(), self.worker.route.receiver.clone());
             let (sender, receiver) = match direction {
                 Direction::Request => (caller, agent),
                 Direction::Reply => (agent, caller),
@@ -379,7 +384,7 @@ impl Socket {
                 direction: *direction,
                 sender,
                 receiver,
-                protocol: self.lane.door.protocol.as_str(),
+                protocol: self.worker.rules.protocol.as_str(),
                 ..Facts::default()
             }
         };
@@ -389,13 +394,13 @@ impl Socket {
                 let facts = if known { refusal.facts().clone() } else { bare() };
                 let facts = Facts { direction: *direction, ..facts };
                 let seconds = self.began.get().elapsed().as_secs_f64();
-                self.lane.metrics.refused(*direction, refusal.code(), seconds);
-                let shared = &*self.lane.shared;
+                self.worker.metrics.refused(*direction, refusal.code(), seconds);
+                let shared = &*self.worker.shared;
                 if let Recording::Whole { others } =
                     self.identity.account().refusal(refusal.code(), shared.now())
                 {
                     tracing::info!(
-                        decision = %self.decision.get(), code = %refusal.code(), route = self.lane.route.name,
+                        decision = %self.decision.get(), code = %refusal.code(), route = self.worker.route.name,
                         detail = refusal.detail(), others, "a socket ends: {}", refusal.reason()
                     );
                     let outcome = Outcome::Refused(refusal.code());
@@ -406,7 +411,7 @@ impl Socket {
                 }
             }
             End::Left if !self.exchanges.borrow().is_empty() => {
-                self.lane.metrics.abandoned(Direction::Reply);
+                self.worker.metrics.abandoned(Direction::Reply);
                 let _ = self.record(Outcome::Abandoned, Facts { direction: Direction::Reply, ..bare() });
             }
             End::Left | End::Over | End::Drained => {}

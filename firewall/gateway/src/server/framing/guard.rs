@@ -134,7 +134,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Guard<S> {
     }
 
     fn fault(&mut self, fault: FramingFault) {
-        self.watch.found(self.heads, fault);
+        self.watch.faulted(self.heads, fault);
     }
 
     /// Takes one step towards a whole head. `Ready(Ok(true))` means continue; `false` means the connection is over.

@@ -38,7 +38,7 @@ impl Watch {
         self.agreed.borrow_mut().take()
     }
 
-    pub(super) fn found(&self, number: u64, fault: FramingFault) {
+    pub(super) fn faulted(&self, number: u64, fault: FramingFault) {
         self.fault.set(Some((number, fault)));
     }
 

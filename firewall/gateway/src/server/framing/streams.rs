@@ -102,12 +102,12 @@ impl Streams {
     }
 
     /// Counts one more request until the value is dropped.
-    pub(crate) fn begin(self: &Rc<Self>) -> Place {
+    pub(crate) fn begin(self: &Rc<Self>) -> OpenStream {
         let mut open = self.0.borrow_mut();
         open.last = open.last.saturating_add(1);
         let number = open.last;
         open.open.insert(number, None);
-        Place { streams: Rc::clone(self), number }
+        OpenStream { streams: Rc::clone(self), number }
     }
 
     /// The first limit that the connection exceeds.
@@ -127,12 +127,12 @@ impl Streams {
 
 /// One open request.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct OpenStream {
     streams: Rc<Streams>,
     number: u64,
 }
 
-impl Place {
+impl OpenStream {
     /// Records output that the caller must now take.
     pub(crate) fn given(&self) {
         self.streams.0.borrow_mut().open.insert(self.number, Some(Instant::now()));
@@ -144,7 +144,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for OpenStream {
     fn drop(&mut self) {
         let mut open = self.streams.0.borrow_mut();
         open.open.remove(&self.number);

@@ -29,7 +29,7 @@ use crate::server::executor::OnThisCore;
 use crate::server::framing::frames::{Frames, Requests};
 use crate::server::framing::streams::{self, Overdue, Streams};
 use crate::server::framing::{Guard, GuardLimits, HeadLimits, Opening, Paced, Serving, Watch, opening};
-use crate::server::worker::Lane;
+use crate::server::worker::RouteWorker;
 
 /// ALPN of HTTP/2 (RFC 9113 §3.2).
 const H2: &[u8] = b"h2";
@@ -56,7 +56,7 @@ impl Listener {
         S: AsyncRead + AsyncWrite + Unpin + 'static,
     {
         let mut stop = self.stop.clone();
-        let limits = guard_limits(&self.lane.shared.limits);
+        let limits = guard_limits(&self.worker.shared.limits);
         let first = tokio::select! {
             biased;
             first = opening(&mut stream, &limits) => first,
@@ -66,7 +66,7 @@ impl Listener {
         match first {
             Opening::Http1(first) => self.http1(stream, first, identity).await,
             Opening::Http2(first) => self.http2(stream, first, identity, connection).await,
-            Opening::Silent => self.lane.metrics.connection("silent"),
+            Opening::Silent => self.worker.metrics.connection("silent"),
         }
     }
 
@@ -75,25 +75,25 @@ impl Listener {
     where
         S: AsyncRead + AsyncWrite + Unpin + 'static,
     {
-        self.lane.metrics.connection("begun");
+        self.worker.metrics.connection("begun");
         let watch = Rc::new(Watch::default());
-        let mut limits = guard_limits(&self.lane.shared.limits);
-        limits.head.websocket = self.lane.door.websocket;
+        let mut limits = guard_limits(&self.worker.shared.limits);
+        limits.head.websocket = self.worker.rules.websocket;
         let guard = Guard::new(stream, first, limits, Rc::clone(&watch));
-        let (lane, face) = (Rc::clone(&self.lane), self.face);
+        let (worker, face) = (Rc::clone(&self.worker), self.face);
         let service = {
             let (watch, identity) = (Rc::clone(&watch), Rc::clone(&identity));
             service_fn(move |request| {
                 let serving = watch.begin();
-                let answer = serve(face, Rc::clone(&lane), Rc::clone(&identity), serving, request);
+                let answer = serve(face, Rc::clone(&worker), Rc::clone(&identity), serving, request);
                 Box::pin(async move { Ok::<_, Infallible>(answer.await) })
             })
         };
-        let _open = Open::count(self.lane.metrics.open.clone());
-        if self.lane.door.websocket {
+        let _open = Open::count(self.worker.metrics.open.clone());
+        if self.worker.rules.websocket {
             return self.http1_or_socket(guard, service, (watch, identity)).await;
         }
-        let connection = http1_builder(&self.lane.shared.limits).serve_connection(guard, service);
+        let connection = http1_builder(&self.worker.shared.limits).serve_connection(guard, service);
         let mut connection = std::pin::pin!(connection);
         let mut stop = self.stop.clone();
         tokio::select! {
@@ -117,7 +117,7 @@ impl Listener {
         V: HttpService<Incoming, ResBody = AnswerBody, Error = Infallible, Future = F> + Unpin,
         F: Future<Output = Result<Answer, Infallible>> + Unpin,
     {
-        let mut connection = http1_builder(&self.lane.shared.limits).serve_connection(guard, service);
+        let mut connection = http1_builder(&self.worker.shared.limits).serve_connection(guard, service);
         let mut stop = self.stop.clone();
         let mut stopping = false;
         loop {
@@ -141,8 +141,8 @@ impl Listener {
         let (stream, rest) = parts.io.into_parts();
         let mut first = BytesMut::from(&parts.read_buf[..]);
         first.extend_from_slice(&rest);
-        let stream = Paced::new(stream, first, self.lane.shared.limits.write_timeout);
-        agreed.speak(Rc::clone(&self.lane), identity, stream, self.stop.clone()).await;
+        let stream = Paced::new(stream, first, self.worker.shared.limits.write_timeout);
+        agreed.speak(Rc::clone(&self.worker), identity, stream, self.stop.clone()).await;
     }
 
     /// Speaks HTTP/2 until either side ends, the connection is idle, or an answer is not taken. A drain sends GOAWAY and
@@ -151,28 +151,28 @@ impl Listener {
     where
         S: AsyncRead + AsyncWrite + Unpin + 'static,
     {
-        let limits = &self.lane.shared.limits;
+        let limits = &self.worker.shared.limits;
         // maximum that all its streams may send before any of it is taken
         if connection.buffer(limits.stream_window as usize).is_err() {
-            return self.lane.metrics.connection("too_many");
+            return self.worker.metrics.connection("too_many");
         }
-        self.lane.metrics.connection("begun_h2");
-        let core = OnThisCore::InTurns(Rc::clone(&self.lane.turns), Arc::clone(identity.account().agent()));
+        self.worker.metrics.connection("begun_h2");
+        let core = OnThisCore::InTurns(Rc::clone(&self.worker.turns), Arc::clone(identity.account().agent()));
         let head = guard_limits(limits).head;
-        let (lane, face) = (Rc::clone(&self.lane), self.face);
+        let (worker, face) = (Rc::clone(&self.worker), self.face);
         let open = Streams::new();
         let service = {
             let open = Rc::clone(&open);
             service_fn(move |request: http::Request<hyper::body::Incoming>| {
-                let place = open.begin();
+                let slot = open.begin();
                 let (parts, body) = request.into_parts();
                 let serving = Serving::stream(streams::head(&parts, &head).err());
                 let request = http::Request::from_parts(parts, body);
-                let answer = serve(face, Rc::clone(&lane), Rc::clone(&identity), serving, request);
-                async move { Ok::<_, Infallible>(answer.await.map(|body| Carried::new(body, place))) }
+                let answer = serve(face, Rc::clone(&worker), Rc::clone(&identity), serving, request);
+                async move { Ok::<_, Infallible>(answer.await.map(|body| Carried::new(body, slot))) }
             })
         };
-        let _counted = Open::count(self.lane.metrics.open.clone());
+        let _counted = Open::count(self.worker.metrics.open.clone());
         let stream = Frames::new(stream, Requests::Come, &first);
         let paced = Paced::new(stream, first, limits.write_timeout);
         let connection = http2_builder(limits, core).serve_connection(paced, service);
@@ -185,13 +185,13 @@ impl Listener {
                 biased;
                 ended = connection.as_mut() => {
                     if ended.is_err_and(|fault| is_flood(&fault)) {
-                        self.lane.metrics.connection("too_many_frames");
+                        self.worker.metrics.connection("too_many_frames");
                     }
                     return;
                 }
                 _ = stop.wait_for(|stop| *stop), if ending.is_none() => {}
                 () = tokio::time::sleep(look) => match open.overdue(limits.idle_timeout, limits.write_timeout) {
-                    Some(Overdue::Stalled) => return self.lane.metrics.connection("stalled"),
+                    Some(Overdue::Stalled) => return self.worker.metrics.connection("stalled"),
                     // GOAWAY was sent, no stream is open, and the peer has not closed: it may ignore the farewell
                     _ if ending.is_some_and(|since| since.elapsed() > limits.write_timeout) && open.count() == 0 => return,
                     Some(Overdue::Idle) if ending.is_none() => {}
@@ -229,18 +229,18 @@ fn pass_over_offer(parts: &mut http::request::Parts) {
 /// Serves one request according to its kind.
 async fn serve(
     face: Face,
-    lane: Rc<Lane>,
+    worker: Rc<RouteWorker>,
     identity: Rc<Identity>,
     serving: Serving,
     request: http::Request<hyper::body::Incoming>,
 ) -> Answer {
-    let shared = Arc::clone(&lane.shared);
+    let shared = Arc::clone(&worker.shared);
     let (mut parts, body) = request.into_parts();
     pass_over_offer(&mut parts);
     let mut body = Unread::of(&parts, body);
     let mut answer = match face {
-        Face::Callers => exchange::serve(lane, identity, serving, (&parts, &mut body)).await,
-        Face::Agent => Box::pin(exchange::notified(lane, identity, serving, (&parts, &mut body))).await,
+        Face::Callers => exchange::serve(worker, identity, serving, (&parts, &mut body)).await,
+        Face::Agent => Box::pin(exchange::notified(worker, identity, serving, (&parts, &mut body))).await,
     };
     if !answer.headers().contains_key(CONNECTION)
         && !body.leaves_nothing(answer.status(), &shared.limits).await

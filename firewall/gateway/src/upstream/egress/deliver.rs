@@ -60,8 +60,8 @@ async fn addresses(egress: &Egress, target: &Target) -> Result<Vec<SocketAddr>, 
     let all: Vec<SocketAddr> = match &target.host {
         Host::Address(address) => vec![SocketAddr::new(*address, target.port)],
         Host::Name(name) => {
-            let found = tokio::net::lookup_host((name.as_str(), target.port)).await;
-            found.map_err(|why| unreachable(&why))?.take(MAX_ADDRESSES).collect()
+            let addresses = tokio::net::lookup_host((name.as_str(), target.port)).await;
+            addresses.map_err(|why| unreachable(&why))?.take(MAX_ADDRESSES).collect()
         }
     };
     let may = |address: &SocketAddr| egress.targets.connectable(target, address.ip());
@@ -103,7 +103,7 @@ pub(crate) async fn send(
     (body, media): (Bytes, Media),
     delivery: &Delivery,
 ) -> Result<(), Refusal> {
-    let uri = Uri::try_from(target.place()).map_err(|why| unreachable(&why))?;
+    let uri = Uri::try_from(target.path_and_query()).map_err(|why| unreachable(&why))?;
     let mut request = Request::new(Full::new(body));
     *request.method_mut() = Method::POST;
     *request.uri_mut() = uri;
@@ -152,9 +152,9 @@ fn show(delivery: &Delivery, headers: &mut HeaderMap) -> Result<(), Refusal> {
 
 /// Value of `Authorization`: `scheme` in 1.0, the first of `schemes` in 0.3; `None` without credentials.
 fn authorization(text: &str) -> Option<String> {
-    let said: serde_json::Value = serde_json::from_str(text).ok()?;
-    let scheme = said.get("scheme").or_else(|| said.get("schemes")?.get(0))?.as_str()?;
-    let credentials = said.get("credentials")?.as_str()?;
+    let authentication: serde_json::Value = serde_json::from_str(text).ok()?;
+    let scheme = authentication.get("scheme").or_else(|| authentication.get("schemes")?.get(0))?.as_str()?;
+    let credentials = authentication.get("credentials")?.as_str()?;
     (!scheme.is_empty() && !credentials.is_empty()).then(|| format!("{scheme} {credentials}"))
 }
 

@@ -125,7 +125,7 @@ impl Target {
     }
 
     /// Path and query.
-    pub(crate) fn place(&self) -> String {
+    pub(crate) fn path_and_query(&self) -> String {
         match &self.query {
             Some(query) => format!("{}?{query}", self.path),
             None => self.path.clone(),
@@ -254,7 +254,7 @@ fn number(address: IpAddr) -> u128 {
     }
 }
 
-/// Permitted targets of a lane.
+/// Permitted targets of a worker.
 #[derive(Clone, Debug)]
 pub(crate) struct Targets {
     pub(crate) rules: Vec<Rule>,

@@ -1,13 +1,11 @@
 //! Policies at the start of a gateway, and the set that refuses everything until they fit.
 
-#[cfg(feature = "plain-proxy")]
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use semgate_contexts::{Context, DocumentLimits, Prefix, library};
 use semgate_policies::{Floors, Policies, PolicyFault, PolicyLimits, PolicySource};
 
-use super::place::{Found, Place};
+use super::source::{BundleSource, ReadPolicies};
 use super::{Aside, PolicyState};
 use crate::config::Config;
 use crate::fault::RunFault;
@@ -26,7 +24,7 @@ pub(crate) struct First {
     pub(crate) state: PolicyState,
     /// The parsed set, for validation against other contexts; `None` if it does not fit the first ones.
     pub(super) source: Option<Arc<PolicySource>>,
-    pub(super) place: Place,
+    pub(super) location: BundleSource,
     pub(super) version: Option<u64>,
     /// Faults of the policies with the known contexts that no later context can mend. Nothing passes then.
     pub(crate) wrong: Vec<String>,
@@ -43,8 +41,8 @@ pub(crate) struct First {
 /// # Errors
 /// [`RunFault::Policies`], or [`RunFault::Bundle`] for an unreadable bundle; [`RunFault::System`] if no thread can start.
 pub(crate) fn first(config: &Config, contexts: &[Arc<Context>], floors: Floors) -> Result<First, RunFault> {
-    let place = Place::live(config)?;
-    let path = place.path().to_owned();
+    let location = BundleSource::live(config)?;
+    let path = location.path().to_owned();
     let fault = |faults: &[PolicyFault]| RunFault::Policies { path: path.clone(), why: join(faults) };
     let limits = config.limits.policies();
     let tries = config.limits.policy_read_tries;
@@ -52,9 +50,9 @@ pub(crate) fn first(config: &Config, contexts: &[Arc<Context>], floors: Floors) 
     // by the thread that will load the next ones
     let aside = Aside::start("semgate-policies")?;
     let panicked = || RunFault::system("policies", "the thread that loads them panicked");
-    let (from, within) = (place.clone(), limits.clone());
+    let (from, within) = (location.clone(), limits.clone());
     let read = aside.wait(move || from.read(&within, tries)).ok_or_else(panicked)?;
-    let Found { source, digest, version, .. } = read.map_err(|why| place.unread(&why))?;
+    let ReadPolicies { source, digest, version, .. } = read.map_err(|why| location.unread(&why))?;
     let load = {
         let (source, contexts, limits) = (Arc::clone(&source), contexts.to_vec(), limits.clone());
         let floors = floors.clone();
@@ -67,7 +65,7 @@ pub(crate) fn first(config: &Config, contexts: &[Arc<Context>], floors: Floors) 
                 policies,
                 state,
                 source: Some(source),
-                place,
+                location,
                 version,
                 wrong: Vec::new(),
                 floors,
@@ -80,7 +78,7 @@ pub(crate) fn first(config: &Config, contexts: &[Arc<Context>], floors: Floors) 
             let wrong = faults.iter().filter(|fault| !contexts.is_empty() && !fault.waits_for_contexts());
             let wrong = wrong.map(ToString::to_string).collect();
             let policies = waiting(&source, &limits).map_err(|faults| fault(&faults))?;
-            Ok(First { policies, state, source: None, place, version, wrong, floors, aside })
+            Ok(First { policies, state, source: None, location, version, wrong, floors, aside })
         }
         Err(mut faults) => {
             // faults that later contexts may mend would hide the permanent ones
@@ -97,23 +95,23 @@ impl First {
     /// The set cannot be stored.
     pub(crate) fn remember(&self) -> Result<(), RunFault> {
         let Some(digest) = self.state.report().live else { return Ok(()) };
-        self.place
+        self.location
             .remember(self.version, digest)
-            .map_err(|why| RunFault::Policies { path: self.place.path().to_owned(), why: why.to_string() })
+            .map_err(|why| RunFault::Policies { path: self.location.path().to_owned(), why: why.to_string() })
     }
 
     /// Start values of the task that keeps the policies live.
     pub(crate) fn begun(&mut self) -> Begun {
         let floors = std::mem::take(&mut self.floors);
-        let (place, aside) = (self.place.clone(), self.aside.clone());
-        Begun { source: self.source.take(), place, version: self.version, floors, aside }
+        let (location, aside) = (self.location.clone(), self.aside.clone());
+        Begun { source: self.source.take(), location, version: self.version, floors, aside }
     }
 }
 
 /// See [`First::begun`].
 pub(crate) struct Begun {
     pub(super) source: Option<Arc<PolicySource>>,
-    pub(super) place: Place,
+    pub(super) location: BundleSource,
     pub(super) version: Option<u64>,
     /// The floors that the start knew.
     pub(super) floors: Floors,
@@ -125,8 +123,8 @@ pub(crate) struct Begun {
 pub(crate) fn shadow_faults(config: &Config, contexts: &[Arc<Context>], floors: &Floors) -> Vec<String> {
     let Some(shadow) = &config.shadow else { return Vec::new() };
     let limits = config.limits.policies();
-    let place = Place::Directory(shadow.policies.clone());
-    let faults = match place.read(&limits, config.limits.policy_read_tries) {
+    let location = BundleSource::Directory(shadow.policies.clone());
+    let faults = match location.read(&limits, config.limits.policy_read_tries) {
         Ok(found) => Policies::load_above(&found.source, contexts, floors, &limits).err().unwrap_or_default(),
         Err(fault) => vec![fault],
     };
@@ -138,16 +136,6 @@ fn waiting(source: &PolicySource, limits: &PolicyLimits) -> Result<Policies, Vec
     let files = vec![("waiting.cedar".to_owned(), WAITING.to_owned())];
     let waiting = PolicySource { files, entities: source.entities.clone(), limits: None };
     Policies::load(&waiting, &shipped(), limits)
-}
-
-/// The set that refuses everything, for the build without policies.
-///
-/// # Errors
-/// The shipped agents do not load, which a test rules out.
-#[cfg(feature = "plain-proxy")]
-pub(crate) fn none() -> Result<Policies, RunFault> {
-    let fault = |faults: Vec<PolicyFault>| RunFault::Policies { path: PathBuf::new(), why: join(&faults) };
-    waiting(&PolicySource::shipped(), &PolicyLimits::default()).map_err(fault)
 }
 
 /// The shipped contexts, so that policies can be validated against some. None of them counts by this. They are parsed under

@@ -67,13 +67,13 @@ impl PolicyState {
     }
 
     /// The first items, and the number of the others.
-    fn told<T: Display>(&self, mut all: impl Iterator<Item = T>) -> Vec<String> {
-        let mut told: Vec<String> = all.by_ref().take(self.most).map(|one| one.to_string()).collect();
+    fn shown<T: Display>(&self, mut all: impl Iterator<Item = T>) -> Vec<String> {
+        let mut shown: Vec<String> = all.by_ref().take(self.most).map(|one| one.to_string()).collect();
         let more = all.count();
         if more > 0 {
-            told.push(format!("{more} more that are not told here (`semgate policy check`)"));
+            shown.push(format!("{more} more that are not told here (`semgate policy check`)"));
         }
-        told
+        shown
     }
 
     /// The operator's floors for lines without any context.
@@ -89,8 +89,8 @@ impl PolicyState {
     pub(super) fn warnings(&self, policies: &Policies) -> Vec<String> {
         let unkept = self.unkept(policies).into_iter().map(|why| format!("audit_values: {why}"));
         let floors = self.floors_of_nothing(policies).into_iter().map(|why| format!("floors: {why}"));
-        let told = policies.warnings().iter().map(ToString::to_string);
-        self.told(told.chain(unkept).chain(floors))
+        let shown = policies.warnings().iter().map(ToString::to_string);
+        self.shown(shown.chain(unkept).chain(floors))
     }
 
     pub(crate) fn report(&self) -> PolicyReport {
@@ -135,11 +135,11 @@ impl PolicyState {
 
     /// Marks the set on disk as rejected; the live set stays. Returns the faults to report.
     pub(super) fn rejected(&self, digest: Option<Digest>, faults: &[PolicyFault]) -> Vec<String> {
-        let told = self.told(faults.iter());
+        let shown = self.shown(faults.iter());
         self.change(|report| {
             (report.current, report.loading) = (false, None);
-            (report.rejected, report.faults) = (digest, told.clone());
+            (report.rejected, report.faults) = (digest, shown.clone());
         });
-        told
+        shown
     }
 }

@@ -135,9 +135,15 @@ fn what_is_not_public_is_reached_where_the_list_names_it_itself() {
 #[test]
 fn what_goes_out_is_what_was_checked() {
     let target = Target::parse("https://a.test:8443/x/y?z=%20").unwrap();
-    assert_eq!((target.authority(), target.place()), ("a.test:8443".to_owned(), "/x/y?z=%20".to_owned()));
+    assert_eq!(
+        (target.authority(), target.path_and_query()),
+        ("a.test:8443".to_owned(), "/x/y?z=%20".to_owned())
+    );
     let target = Target::parse("https://[2606:4700::1]?a").unwrap();
-    assert_eq!((target.authority(), target.place()), ("[2606:4700::1]".to_owned(), "/?a".to_owned()));
+    assert_eq!(
+        (target.authority(), target.path_and_query()),
+        ("[2606:4700::1]".to_owned(), "/?a".to_owned())
+    );
     for text in ["10.0.0.1/8", "10.0.0.0/33", "10.0.0.0", "x/8", "::1/64"] {
         assert_eq!(Network::parse(text), None, "{text}");
     }

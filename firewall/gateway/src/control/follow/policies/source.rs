@@ -25,14 +25,14 @@ const MAX_NEWEST: u64 = 4096;
 
 /// Source of a policy set, with its trust settings.
 #[derive(Clone, Debug)]
-pub(super) enum Place {
+pub(super) enum BundleSource {
     /// A directory.
     Directory(PathBuf),
     /// A signed bundle.
     Bundle(BundlePlace),
 }
 
-/// See [`Place::Bundle`].
+/// See [`BundleSource::Bundle`].
 #[derive(Clone, Debug)]
 pub(super) struct BundlePlace {
     file: PathBuf,
@@ -44,7 +44,7 @@ pub(super) struct BundlePlace {
 }
 
 /// A policy set as read.
-pub(super) struct Found {
+pub(super) struct ReadPolicies {
     pub(super) source: Arc<PolicySource>,
     /// Digest of the set, which takes milliseconds for a large one.
     pub(super) digest: Digest,
@@ -65,7 +65,7 @@ fn unreadable(path: &Path, why: impl ToString) -> PolicyFault {
     PolicyFault::Unreadable { path: path.display().to_string(), why: why.to_string() }
 }
 
-impl Place {
+impl BundleSource {
     /// The source of the live policies.
     ///
     /// # Errors
@@ -99,14 +99,14 @@ impl Place {
     ///
     /// # Errors
     /// Fault of the source.
-    pub(super) fn read(&self, limits: &PolicyLimits, tries: usize) -> Result<Found, PolicyFault> {
+    pub(super) fn read(&self, limits: &PolicyLimits, tries: usize) -> Result<ReadPolicies, PolicyFault> {
         match self {
             Self::Directory(path) => {
                 let Steady { source, stamp } = steady::read(path, limits, tries)?;
                 for why in PolicySource::strays(path) {
                     tracing::warn!(why, "something in the policy directory is no part of the set");
                 }
-                Ok(Found { digest: source.digest(), source: Arc::new(source), stamp, version: None })
+                Ok(ReadPolicies { digest: source.digest(), source: Arc::new(source), stamp, version: None })
             }
             Self::Bundle(bundle) => bundle.read(limits, tries),
         }
@@ -146,7 +146,7 @@ impl BundlePlace {
         })
     }
 
-    fn read(&self, limits: &PolicyLimits, tries: usize) -> Result<Found, PolicyFault> {
+    fn read(&self, limits: &PolicyLimits, tries: usize) -> Result<ReadPolicies, PolicyFault> {
         let refused = |why: &BundleFault| unreadable(&self.file, format!("{why} ({})", why.remedy()));
         let (bytes, stamp) = steady::read_file(&self.file, self.max_bytes, tries)?;
         let rules = BundleRules {
@@ -166,7 +166,7 @@ impl BundlePlace {
             return Err(unreadable(&self.file, why));
         }
         tracing::debug!(version, signer = signed.signer.as_str(), "a policy bundle is good");
-        Ok(Found { source: Arc::new(source), digest: claimed, stamp, version: Some(version) })
+        Ok(ReadPolicies { source: Arc::new(source), digest: claimed, stamp, version: Some(version) })
     }
 
     fn newest(&self) -> Result<Option<(u64, Digest)>, PolicyFault> {

@@ -16,7 +16,7 @@ use crate::pipeline::refuse::Manner;
 
 /// Rules of a route, set once for each listener.
 #[derive(Clone, Debug)]
-pub(crate) struct Door {
+pub(crate) struct RouteRules {
     pub(crate) protocol: Protocol,
     /// Paths for callers: `/`, the agent's path and the path of the public URL. Each is listed with and without a final
     /// slash.
@@ -41,7 +41,7 @@ pub(crate) struct Door {
     pub(crate) names: Names,
 }
 
-impl Door {
+impl RouteRules {
     pub(crate) fn new(route: &RouteConfig, extension: &str) -> Self {
         let public = route.public_url.as_deref().and_then(|url| url.split_once("://"));
         let public = public.and_then(|(_, rest)| rest.find('/').and_then(|at| rest.get(at..)));
