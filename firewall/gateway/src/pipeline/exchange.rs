@@ -1,141 +1,63 @@
-//! The path of one message: admit → receive → inspect → forward → reply → record. One place at the end turns any refusal into
-//! a record and an answer.
-
-mod arrive;
-mod call;
-mod card;
-mod clarify;
-mod gather;
-mod handshake;
-mod listing;
-mod metadata;
-mod notify;
-mod push;
-mod relayed;
+//! One message in transit: its caller, its charges, its records and its refusals.
 
 use std::cell::{Cell, OnceCell};
 use std::future::Future;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use http::header::{CONNECTION, IF_NONE_MATCH, UPGRADE};
 use http::request::Parts;
-use http::{HeaderName, HeaderValue, Method, StatusCode, Version};
-use semgate_inspect::{
-    AnswerRight, Clarification, Delivered, Direction, Facts, HeaderClaims, Notice, Peer, Permit, Quota,
-    Refusal,
-};
-use semgate_protocol::Form;
-use semgate_protocol::a2a::Operation;
+use semgate_inspect::{AnswerRight, Direction, Facts, Quota, Refusal};
 
 use crate::clock::unix_now;
-use crate::pipeline::admit::{self, Admitted, Arrival};
-use crate::pipeline::answer::{self, Answer, AnswerBody};
+use crate::pipeline::admit::Admitted;
+use crate::pipeline::answer::Answer;
 use crate::pipeline::authorize::Demand;
 use crate::pipeline::decision::DecisionId;
-use crate::pipeline::events::lines;
-use crate::pipeline::forward::{self, Begun, Returned, UpstreamHead};
-use crate::pipeline::gateway_refusals::{self, no_audit, reply_facts, unspent};
 use crate::pipeline::identify::{Identity, Shown};
-use crate::pipeline::mcp;
-use crate::pipeline::quota;
-use crate::pipeline::receive::unread::Unread;
-use crate::pipeline::receive::{self, Received, Room};
+use crate::pipeline::receive::Room;
 use crate::pipeline::record::{NotRecorded, Outcome, Record, Recorded};
 use crate::pipeline::refuse::{self, Manner};
-use crate::pipeline::relay::{self, Framing, Of, Opened, Relay, Relayed};
-use crate::pipeline::reply;
-use crate::server::account::{Charge, Recording, TooMany, TooOften};
-use crate::server::framing::{Caller, Serving};
+use crate::pipeline::relay::Of;
+use crate::pipeline::reply::Stamp;
+use crate::server::account::{Charge, Recording};
+use crate::server::framing::Caller;
 use crate::server::worker::RouteWorker;
 
-pub(crate) use notify::notified;
-
-/// The longest delay of a refused arrival's answer. After a second the caller has not given up yet, and a connection gets at
-/// most one such refusal a second.
-const PAUSE: Duration = Duration::from_secs(1);
-
-/// Serves one request of a connection, including its refusal.
-pub(crate) async fn serve(
-    worker: Rc<RouteWorker>,
-    identity: Rc<Identity>,
-    serving: Serving,
-    (parts, body): (&Parts, &mut Unread),
-) -> Answer {
-    let manner = worker.rules.manner(&parts.method, parts.uri.path(), &parts.headers);
-    let decision = worker.decisions.next();
-    let upgrades = parts.headers.contains_key(UPGRADE);
-    let head_alone = parts.method == Method::HEAD;
-    let shown = OnceCell::new();
-    let (caller, began) = (serving.caller(), Instant::now());
-    let charge = Charge::new(identity.account());
-    let pause = Cell::default();
-    let exchange = Exchange {
-        worker: &worker,
-        identity: &identity,
-        charge,
-        pause,
-        caller,
-        shown,
-        manner,
-        decision,
-        began,
-    };
-    let mut answer = match exchange.run(&serving, parts, body).await {
-        Ok(answer) => answer.map(|body| body.holding(serving, exchange.charge.clone())),
-        Err(stopped) => exchange.refuse(&stopped).await,
-    };
-    if head_alone {
-        answer = answer::head_of(answer);
-    }
-    if upgrades && answer.status() != StatusCode::SWITCHING_PROTOCOLS {
-        // the guard reads nothing after such a head, and would hold the connection for ever
-        answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-    }
-    answer
-}
-
 /// One message in transit.
-struct Exchange<'w> {
-    worker: &'w Rc<RouteWorker>,
-    identity: &'w Rc<Identity>,
+pub(crate) struct Exchange<'w> {
+    pub(crate) worker: &'w Rc<RouteWorker>,
+    pub(crate) identity: &'w Rc<Identity>,
     /// All charges of the request, until the end of its answer.
-    charge: Charge,
+    pub(crate) charge: Charge,
     /// Delay before the answer to a refused arrival.
-    pause: Cell<Duration>,
-    caller: Caller,
+    pub(crate) pause: Cell<Duration>,
+    pub(crate) caller: Caller,
     /// The head's credentials, once they were read.
-    shown: OnceCell<Shown>,
-    manner: Manner,
-    decision: DecisionId,
-    began: Instant,
-}
-
-/// Result of forwarding.
-enum Answered {
-    Whole(Returned),
-    Stream(Begun, Framing),
+    pub(crate) shown: OnceCell<Shown>,
+    pub(crate) manner: Manner,
+    pub(crate) decision: DecisionId,
+    pub(crate) began: Instant,
 }
 
 /// A refusal, and the direction of the message that it stopped.
-struct Stopped {
-    direction: Direction,
-    refusal: Refusal,
+pub(crate) struct Stopped {
+    pub(crate) direction: Direction,
+    pub(crate) refusal: Refusal,
     /// Answer format, if it differs from the request's.
-    manner: Option<Manner>,
+    pub(crate) manner: Option<Manner>,
     /// The agent's demand to the caller.
-    demand: Demand,
+    pub(crate) demand: Demand,
 }
 
 impl Stopped {
     /// Sets the answer format, unless one is set already.
-    fn answered_in(self, manner: Manner) -> Self {
+    pub(crate) fn answered_in(self, manner: Manner) -> Self {
         Self { manner: self.manner.or(Some(manner)), ..self }
     }
 
     /// Makes the refusal the answer to the request. If the request was answered on another stream, the refusal answers
     /// nothing.
-    fn answering(self, right: &AnswerRight) -> Self {
+    pub(crate) fn answering(self, right: &AnswerRight) -> Self {
         if self.refusal.rpc_id().is_none() || right.take() {
             return self;
         }
@@ -143,7 +65,7 @@ impl Stopped {
     }
 
     /// Adds the remaining quotas of a caller whose message had passed. A refused reply affects only its replier's.
-    fn telling(self, quotas: &[Quota]) -> Self {
+    pub(crate) fn telling(self, quotas: &[Quota]) -> Self {
         Self { refusal: self.refusal.with_quotas(quotas.to_vec()), ..self }
     }
 }
@@ -154,286 +76,63 @@ impl From<Refusal> for Stopped {
     }
 }
 
+impl<'w> Exchange<'w> {
+    pub(crate) fn new(
+        worker: &'w Rc<RouteWorker>,
+        identity: &'w Rc<Identity>,
+        caller: Caller,
+        manner: Manner,
+        decision: DecisionId,
+    ) -> Self {
+        Self {
+            worker,
+            identity,
+            charge: Charge::new(identity.account()),
+            pause: Cell::default(),
+            caller,
+            shown: OnceCell::new(),
+            manner,
+            decision,
+            began: Instant::now(),
+        }
+    }
+}
+
 impl Exchange<'_> {
-    async fn run(&self, serving: &Serving, parts: &Parts, body: &mut Unread) -> Result<Answer, Stopped> {
-        self.begin()?;
-        self.answer(serving, (parts, body)).await
-    }
-
-    /// Charges a request to its agent, even with a faulty head, which also costs an answer and a record. A refused arrival is
-    /// answered once the next could pass, at most a second later. So an agent past its limit gains no speed.
-    fn begin(&self) -> Result<(), Refusal> {
-        let shared = &*self.worker.shared;
-        self.identity.enter(&self.charge).map_err(|TooMany| gateway_refusals::too_many())?;
-        let Err(TooOften { wait }) = self.identity.account().arrive(shared.now()) else { return Ok(()) };
-        self.pause.set(wait.min(PAUSE));
-        Err(gateway_refusals::too_often(shared.accounts.rate(), wait.saturating_sub(self.pause.get())))
-    }
-
-    async fn answer(
-        &self,
-        serving: &Serving,
-        (parts, body): (&Parts, &mut Unread),
-    ) -> Result<Answer, Stopped> {
-        let shared = &*self.worker.shared;
-        if let Some(fault) = serving.fault() {
-            // nothing read so far tells the caller's protocol, except for a gRPC call, whose head has frames of its own
-            let framed = parts.version == Version::HTTP_2 && matches!(self.manner, Manner::Grpc { .. });
-            let manner = if framed { self.manner } else { Manner::Plain };
-            return Err(Stopped::from(gateway_refusals::framing(fault)).answered_in(manner));
-        }
-        let now = unix_now();
-        let peer = self.identity.peer(now)?;
-        let arrival = admit::admit(&self.worker.rules, parts, &shared.limits)?;
-        let room = shared.limits.credentials_remembered;
-        let shown = self.identity.shown(&parts.headers, &shared.issuers, (now, room))?;
-        let shown = self.shown.get_or_init(|| shown);
-        let peer = &shown.by(peer, now)?;
-        if !matches!(arrival, Arrival::Message(_)) {
-            self.worker.turns.unit().await;
-        }
-        let admitted = match arrival {
-            Arrival::Card => return Box::pin(self.card(peer, parts.headers.get(IF_NONE_MATCH))).await,
-            Arrival::Metadata(of) => {
-                return Box::pin(self.metadata(peer, &of, parts.headers.get(IF_NONE_MATCH))).await;
-            }
-            Arrival::SealingKey => return Box::pin(self.sealing_key(peer)).await,
-            Arrival::Socket(wanted) => {
-                return Ok(wanted.agree(serving, shown.clone(), (self.decision, &self.charge)));
-            }
-            Arrival::Message(admitted) => admitted,
-        };
-        let room = self.room();
-        let receiving = receive::receive(admitted, body, serving, &room);
-        let received = self.attended(|| self.bare_facts(Direction::Request), receiving).await?;
-        // the body may have taken a while, and handshakes, groups and lists are answered here without forwarding
-        self.still()?;
-        if received.admitted.handshake {
-            return Box::pin(self.handshake(peer, received)).await;
-        }
-        if let Some(group) = &self.worker.group {
-            return Ok(Box::pin(self.gather(group, received)).await);
-        }
-        let manner = self.manner.read();
-        self.message(peer, received).await.map_err(|stopped| stopped.answered_in(manner))
-    }
-
-    async fn message(&self, peer: &Peer, received: Received) -> Result<Answer, Stopped> {
-        let shared = &*self.worker.shared;
-        let (admitted, arrived) = self.arrived(received)?;
-        let l9_context: Vec<&str> = admitted.l9_context.iter().map(String::as_str).collect();
-        let headers = HeaderClaims { l9_context: &l9_context };
-        let (form, body) = (arrived.call.form, arrived.body.clone());
-        let again = shared.inspector.may_ask_for_tools(&self.worker.route).then(|| arrived.clone());
-        let asked = shared.inspector.inspect(&self.worker.route, peer, &headers, arrived, shared.now());
-        let asked = match (again, asked) {
-            (Some(again), Err(refusal)) => {
-                Ok(Box::pin(self.listed(peer, (&admitted, &headers), again, refusal)).await?)
-            }
-            (_, asked) => asked,
-        };
-        let permit = self.push(asked, form, &body)?;
-        let permit = match shared.inspector.clarify(permit, self.decision, shared.now()) {
-            Ok(Clarification::Forward(permit)) => permit,
-            Ok(Clarification::Answered { sent, reply }) => return self.clarified(&sent, *reply, &admitted),
-            Err(refusal) => return Err(Stopped { direction: Direction::Reply, ..Stopped::from(refusal) }),
-        };
-        let judged = permit.body().clone();
-        let permit = self.redirected(permit, &admitted, &judged)?;
-        let sets = permit.sets_push();
-        let ready = self.ready(permit).await;
-        let (permit, recorded, lease) = ready.inspect_err(|_| {
-            // the agent never received the address
-            sets.iter().for_each(|sent| shared.inspector.declined(sent));
-        })?;
-        self.worker.metrics.allowed(Direction::Request, self.began.elapsed().as_secs_f64());
-        let (quotas, right) = (permit.quotas().to_vec(), permit.right());
-        let answered = self.forward(permit, recorded, lease, &admitted).await;
-        let mut answer = answered.map_err(|stopped| stopped.telling(&quotas).answering(&right))?;
-        quota::tell(&mut answer, quotas);
-        Ok(answer)
-    }
-
-    /// Prepares forwarding: a connection, a currently valid permit, and its record.
-    async fn ready(&self, permit: Permit) -> Result<(Permit, Recorded, crate::upstream::Lease), Stopped> {
-        let shared = &self.worker.shared;
-        // its questions are counted: if the caller leaves before the record of the permit, that is recorded
-        let leased = self.attended(|| permit.facts().clone(), self.worker.pool.lease()).await;
-        let lease = match leased {
-            Ok(lease) => lease,
-            Err(fault) => return Err(unspent(permit, gateway_refusals::unreachable(&fault)).into()),
-        };
-        // the body and the connection may have taken a while: the current state decides
-        let renewed = match self.still() {
-            Ok(()) => shared.inspector.renew(permit, shared.now()),
-            Err(refusal) => Err(unspent(permit, refusal)),
-        };
-        let permit = match renewed {
-            Ok(permit) => permit,
-            Err(refusal) => {
-                self.worker.pool.keep(lease);
-                return Err(refusal.into());
-            }
-        };
-        let recorded = match self.record(Outcome::Allowed, permit.facts().clone()) {
-            Ok(recorded) => recorded,
-            Err(NotRecorded) => {
-                self.worker.pool.keep(lease);
-                return Err(unspent(permit, no_audit(Delivered::No)).into());
-            }
-        };
-        Ok((permit, recorded, lease))
-    }
-
-    async fn forward(
-        &self,
-        permit: Permit,
-        recorded: Recorded,
-        lease: crate::upstream::Lease,
-        admitted: &Admitted,
-    ) -> Result<Answer, Stopped> {
-        let worker = self.worker;
-        let notice = permit.notice().cloned();
-        let echo = admitted.extension.as_ref();
-        let call = permit.call().clone();
-        let mut buffer = [0; 26];
-        let head = UpstreamHead {
-            identity: self.identity,
-            l9_context: admitted.l9_context.first().map(String::as_str),
-            extension: admitted.extension.as_ref(),
-            call: &call,
-            target: admitted.target.as_ref(),
-            typed: admitted.typed,
-            credentials: &admitted.credentials,
-            waits: call::waits(&worker.shared.limits, &call, admitted.waits),
-            events: admitted.events,
-            decision: self.decision.text(&mut buffer),
-            resealed: None,
-        };
-        let facts = reply_facts(permit.facts());
-        if let Form::Grpc(operation) = call.form {
-            let begun = forward::forward(permit, recorded, worker, lease, (&head, self.shown()));
-            let begun = self.attended(|| facts.clone(), begun).await;
-            let begun = begun.map_err(|refusal| stopped_reply(refusal, facts.clone()))?;
-            return Box::pin(self.called(operation, begun, facts, head.waits, echo, notice.as_ref())).await;
-        }
-        let (mut opened, mut demand) = (None, Demand::default());
-        let answered = self.attended(|| facts.clone(), async {
-            let mut begun = forward::forward(permit, recorded, worker, lease, (&head, self.shown())).await?;
-            self.demanded(&begun, &mut demand)?;
-            mcp::stands(&worker.shared.inspector, &begun.sent, begun.answering.head.status)?;
-            opened = mcp::opened(&begun.sent, &begun.answering.head.headers)?;
-            let streams = begun.sent.operation().is_some_and(Operation::streams)
-                || begun.sent.mcp().is_some()
-                || admitted.events;
-            if let Some(framing) = self.framing(&mut begun, streams).await? {
-                return Ok(Answered::Stream(begun, framing));
-            }
-            let success = begun.answering.head.status.is_success();
-            Ok(Answered::Whole(match success && begun.sent.is_unanswered() {
-                true => forward::unread(begun, worker, self.identity),
-                false => forward::whole(begun, worker, &self.charge).await?,
-            }))
-        });
-        let judged = match answered.await {
-            Ok(Answered::Stream(begun, framing)) => {
-                let stream = (begun, framing);
-                return Box::pin(self.relay(stream, facts, (opened, demand), echo, notice.as_ref())).await;
-            }
-            Ok(Answered::Whole(returned)) => {
-                self.attended(|| facts.clone(), worker.turns.unit()).await;
-                reply::judge(
-                    &worker.shared.inspector,
-                    returned,
-                    (&worker.replier, self.hears()),
-                    worker.shared.now(),
-                )
-            }
-            Err(refusal) => return Err(Stopped { demand, ..stopped_reply(refusal, facts) }),
-        };
-        let judged = judged.and_then(|(sent, passed)| {
-            mcp::own(&worker.shared.inspector, &sent, opened.as_ref())
-                .map_err(|refusal| refusal.with_facts(passed.permit.facts().clone()))?;
-            Ok((sent, passed))
-        });
-        let (sent, mut passed) = judged.map_err(|refusal| stopped_reply(refusal, facts.clone()))?;
-        passed.permit = self
-            .restored((&sent, &passed.replier), passed.permit, None)
-            .map_err(|refusal| stopped_reply(refusal, facts.clone()))?;
-        let card = self.extended(&sent, &passed.permit).map_err(|refusal| stopped_reply(refusal, facts))?;
-        if sent.ends_session() {
-            worker.shared.inspector.end_session(&sent);
-        }
-        if self.record(Outcome::Allowed, passed.permit.facts().clone()).is_err() {
-            let facts = passed.permit.facts().clone();
-            let refusal = no_audit(Delivered::Yes).with_rpc_id(sent.rpc_id().cloned());
-            return Err(stopped_reply(refusal, facts));
-        }
-        worker.metrics.allowed(Direction::Reply, self.began.elapsed().as_secs_f64());
-        let answer = reply::hand_back(passed, card, echo, notice.as_ref(), &worker.address, self.decision);
-        Ok(in_session(answer, opened, demand))
-    }
-
-    /// Framing of an answer that is a stream; `None` for one reply.
-    ///
-    /// # Errors
-    /// Same as for reading a reply.
-    async fn framing(&self, begun: &mut Begun, streams: bool) -> Result<Option<Framing>, Refusal> {
-        if streams && relay::is_stream(&begun.answering) {
-            return Ok(Some(Framing::Events));
-        }
-        let asked = begun.sent.mcp().is_some_and(|asked| asked.rpc_id.is_some());
-        if !asked || !self.worker.streams.json_lines {
-            return Ok(None);
-        }
-        let several = lines::are_several(&mut begun.answering, &self.worker.shared.limits).await;
-        let several = several.map_err(|refusal| refusal.with_rpc_id(begun.sent.rpc_id().cloned()))?;
-        Ok(several.then_some(Framing::Lines))
-    }
-
-    /// Relays a stream: its head goes out at once, and each event is judged as it passes. If its head opens a session, the
-    /// answer in it is judged first.
-    async fn relay(
-        &self,
-        (begun, framing): (Begun, Framing),
-        facts: Facts,
-        (opens, demand): (Option<HeaderValue>, Demand),
-        echo: Option<&HeaderName>,
-        notice: Option<&Notice>,
-    ) -> Result<Answer, Stopped> {
-        match Relay::begin(begun, framing, Of { opens: opens.clone(), ..self.of(facts.clone()) }) {
-            Ok(mut relay) => {
-                let opened = match opens {
-                    Some(session) => (relay.until_answered().await == Opened::Yes).then_some(session),
-                    None => None,
-                };
-                let kind = relay.kind();
-                let body = AnswerBody::Stream(Box::pin(Relayed::Resting(Box::new(relay))));
-                let address = &self.worker.address;
-                let answer = reply::hand_on(body, kind, echo, notice, address, self.decision);
-                Ok(in_session(answer, opened, demand))
-            }
-            Err(refusal) => Err(stopped_reply(refusal, facts)),
-        }
-    }
-
     /// The head's credentials; empty before they were read.
-    fn shown(&self) -> &Shown {
+    pub(crate) fn shown(&self) -> &Shown {
         self.shown.get_or_init(Shown::default)
     }
 
     /// Checks that the caller and its credentials still count.
-    fn still(&self) -> Result<(), Refusal> {
+    pub(crate) fn still(&self) -> Result<(), Refusal> {
         self.identity.still(self.shown(), &self.worker.shared.issuers, unix_now())
     }
 
     /// Checks that the caller may still receive the agent's output.
-    fn hears(&self) -> Result<(), Refusal> {
+    pub(crate) fn hears(&self) -> Result<(), Refusal> {
         self.identity.hears(self.shown(), &self.worker.shared.issuers, unix_now())
     }
 
+    /// Headers of the gateway on the answer.
+    pub(crate) fn stamp<'s>(&'s self, admitted: &'s Admitted) -> Stamp<'s> {
+        let address = &self.worker.address;
+        Stamp { echo: admitted.extension.as_ref(), notice: None, address, decision: self.decision }
+    }
+
+    /// Reads the credentials in a head, once.
+    ///
+    /// # Errors
+    /// `malformed` for two credential headers; `sender_mismatch` for an invalid token.
+    pub(crate) fn shows(&self, parts: &Parts) -> Result<&Shown, Refusal> {
+        let shared = &self.worker.shared;
+        let room = shared.limits.credentials_remembered;
+        let shown = self.identity.shown(&parts.headers, &shared.issuers, (unix_now(), room))?;
+        Ok(self.shown.get_or_init(|| shown))
+    }
+
     /// Context of a stream that belongs to this message.
-    fn of(&self, facts: Facts) -> Of {
+    pub(crate) fn of(&self, facts: Facts) -> Of {
         Of {
             worker: Rc::clone(self.worker),
             identity: Rc::clone(self.identity),
@@ -449,7 +148,7 @@ impl Exchange<'_> {
     }
 
     /// Waits for `what`. If the caller leaves meanwhile, dropping the future writes a record from `facts`.
-    async fn attended<T>(&self, facts: impl Fn() -> Facts, what: impl Future<Output = T>) -> T {
+    pub(crate) async fn attended<T>(&self, facts: impl Fn() -> Facts, what: impl Future<Output = T>) -> T {
         let mut awaiting = Awaiting { exchange: self, facts, done: false };
         let came = what.await;
         awaiting.done = true;
@@ -457,7 +156,7 @@ impl Exchange<'_> {
     }
 
     /// Facts of a message before anything was read.
-    fn bare_facts(&self, direction: Direction) -> Facts {
+    pub(crate) fn bare_facts(&self, direction: Direction) -> Facts {
         let (sender, receiver) = (self.identity.id(), self.worker.route.receiver.as_str());
         let (sender, receiver) = match direction {
             Direction::Request => (sender, receiver),
@@ -472,18 +171,18 @@ impl Exchange<'_> {
         }
     }
 
-    fn record(&self, outcome: Outcome, facts: Facts) -> Result<Recorded, NotRecorded> {
+    pub(crate) fn record(&self, outcome: Outcome, facts: Facts) -> Result<Recorded, NotRecorded> {
         self.worker.shared.audit.record(Record::of(self.decision, outcome, facts, self.began))
     }
 
     /// Space for the body of the request.
-    fn room(&self) -> Room<'_> {
+    pub(crate) fn room(&self) -> Room<'_> {
         let shared = &*self.worker.shared;
         Room { charge: &self.charge, turns: &self.worker.turns, limits: &shared.limits, now: shared.now() }
     }
 
     /// Records a refusal at once, and answers after the delay of a refused arrival.
-    async fn refuse(&self, stopped: &Stopped) -> Answer {
+    pub(crate) async fn refuse(&self, stopped: &Stopped) -> Answer {
         let answer = self.stop(stopped);
         if !self.pause.get().is_zero() {
             tokio::time::sleep(self.pause.get()).await;
@@ -492,7 +191,7 @@ impl Exchange<'_> {
     }
 
     /// Records and answers a refusal. A failed record changes nothing, since the message is refused already.
-    fn stop(&self, stopped: &Stopped) -> Answer {
+    pub(crate) fn stop(&self, stopped: &Stopped) -> Answer {
         let Stopped { direction, refusal, manner, demand } = stopped;
         let mut facts = refusal.facts().clone();
         if facts.sender.is_empty() {
@@ -536,16 +235,8 @@ impl<F: Fn() -> Facts> Drop for Awaiting<'_, F> {
     }
 }
 
-/// Adds the new session's id, and the nonce for the next proof of a token's key.
-fn in_session(mut answer: Answer, opened: Option<HeaderValue>, demand: Demand) -> Answer {
-    demand.tell(&mut answer);
-    if let Some(session) = opened {
-        answer.headers_mut().insert(mcp::SESSION, session);
-    }
-    answer
-}
-
-fn stopped_reply(refusal: Refusal, facts: Facts) -> Stopped {
+/// The refusal of a reply, with the facts of its message unless it has its own.
+pub(crate) fn stopped_reply(refusal: Refusal, facts: Facts) -> Stopped {
     let refusal = if refusal.facts().sender.is_empty() { refusal.with_facts(facts) } else { refusal };
     Stopped { direction: Direction::Reply, ..Stopped::from(refusal) }
 }

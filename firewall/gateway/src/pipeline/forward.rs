@@ -11,7 +11,7 @@ use http::header::{
 use http::{HeaderName, HeaderValue, Method, Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Body;
-use semgate_inspect::{Code, Delivered, Outgoing, Permit, Refusal, Sent};
+use semgate_inspect::{Code, Delivered, Outgoing, Refusal, Sent};
 use semgate_protocol::mcp::Verb;
 use semgate_protocol::{Call, Form};
 
@@ -23,8 +23,8 @@ use crate::pipeline::admit::headers::Media;
 use crate::pipeline::gateway_refusals::{ONCE, invalid, no_room, timeout, unreachable_agent};
 use crate::pipeline::grpc::carry::carry;
 use crate::pipeline::identify::{Identity, Shown};
+use crate::pipeline::ready::Ready;
 use crate::pipeline::receive::{self, Cut, Trailers};
-use crate::pipeline::record::Recorded;
 use crate::pipeline::refuse::DECISION;
 use crate::server::account::Charge;
 use crate::server::worker::RouteWorker;
@@ -193,12 +193,12 @@ pub(crate) struct Answering {
 /// # Errors
 /// `upstream_unavailable`, `upstream_timeout` or `upstream_invalid`, with the known delivery state.
 pub(crate) async fn forward(
-    permit: Permit,
-    _recorded: Recorded,
+    ready: Ready,
     worker: &RouteWorker,
-    lease: Lease,
-    (upstream, shown): (&UpstreamHead<'_>, &Shown),
+    upstream: &UpstreamHead<'_>,
+    shown: &Shown,
 ) -> Result<Begun, Refusal> {
+    let Ready { permit, lease, .. } = ready;
     let fresh_until = permit.fresh_until();
     let (Outgoing { body, .. }, sent) = permit.spend();
     let (address, body) = match upstream.resealed {

@@ -2,6 +2,7 @@
 //! `docs/spec/a2a-grpc.md`.
 
 pub(crate) mod answer;
+pub(crate) mod call;
 pub(crate) mod carry;
 pub(crate) mod frame;
 pub(crate) mod head;

@@ -34,11 +34,12 @@ pub(crate) struct Passed {
 pub(crate) fn judge(
     inspector: &Inspector,
     returned: Returned,
-    (configured, heard): (&Peer, Result<(), Refusal>),
+    configured: &Peer,
+    hears: Result<(), Refusal>,
     now: Now,
 ) -> Result<(Sent, Passed), Refusal> {
     let Returned { sent, head, body, met } = returned;
-    heard.map_err(|refusal| refusal.with_rpc_id(sent.rpc_id().cloned()))?;
+    hears.map_err(|refusal| refusal.with_rpc_id(sent.rpc_id().cloned()))?;
     let error = is_error(&sent, head.status.as_u16());
     let media = match head.status.is_success() && sent.is_unanswered() {
         // none of its bytes are read or forwarded
@@ -91,51 +92,48 @@ fn form(head: &Parts, body: &Bytes, error: bool) -> Result<Media, Refusal> {
     }
 }
 
-/// Answer for a permitted reply: the agent's status and body, with our headers. The gateway's own `card` replaces the body.
-pub(crate) fn hand_back(
-    passed: Passed,
-    card: Option<Bytes>,
-    echo: Option<&HeaderName>,
-    notice: Option<&Notice>,
-    address: &Address,
-    decision: DecisionId,
-) -> Answer {
-    let media = passed.media;
-    let (status, body) = passed.permit.spend();
-    let body = card.unwrap_or(body);
-    let empty = body.is_empty();
-    let mut answer = answer(decision, status, media.as_str(), body);
-    if empty {
-        answer.headers_mut().remove(CONTENT_TYPE);
-    }
-    stamp(&mut answer, echo, notice, address);
-    answer
+/// The gateway's headers on an answer.
+#[derive(Clone, Copy)]
+pub(crate) struct Stamp<'s> {
+    /// The header in which the caller asked for our extension. It is active even if the agent does not know it, since the
+    /// gateway enforces it.
+    pub(crate) echo: Option<&'s HeaderName>,
+    pub(crate) notice: Option<&'s Notice>,
+    pub(crate) address: &'s Address,
+    pub(crate) decision: DecisionId,
 }
 
-/// Answer with a body in pieces, each permitted by itself.
-pub(crate) fn hand_on(
-    body: AnswerBody,
-    kind: &'static str,
-    echo: Option<&HeaderName>,
-    notice: Option<&Notice>,
-    address: &Address,
-    decision: DecisionId,
-) -> Answer {
-    let mut answer = answer(decision, 200, kind, Bytes::new());
-    *answer.body_mut() = body;
-    stamp(&mut answer, echo, notice, address);
-    answer
-}
-
-/// Adds the common headers. `echo` is the header in which the caller asked for our extension. It is active even if the agent
-/// does not know it, since the gateway enforces it.
-fn stamp(answer: &mut Answer, echo: Option<&HeaderName>, notice: Option<&Notice>, address: &Address) {
-    let headers = answer.headers_mut();
-    if let Some(name) = echo {
-        headers.insert(name, address.extension().clone());
+impl Stamp<'_> {
+    /// Answer for a permitted reply: the agent's status and body. The gateway's own `card` replaces the body.
+    pub(crate) fn whole(&self, passed: Passed, card: Option<Bytes>) -> Answer {
+        let media = passed.media;
+        let (status, body) = passed.permit.spend();
+        let body = card.unwrap_or(body);
+        let empty = body.is_empty();
+        let mut answer = answer(self.decision, status, media.as_str(), body);
+        if empty {
+            answer.headers_mut().remove(CONTENT_TYPE);
+        }
+        self.add(&mut answer);
+        answer
     }
-    if let Some(Ok(text)) = notice.map(|notice| HeaderValue::try_from(notice_text(notice))) {
-        headers.insert(NOTICE, text);
+
+    /// Answer with a body in pieces, each permitted by itself.
+    pub(crate) fn pieces(&self, body: AnswerBody, kind: &'static str) -> Answer {
+        let mut answer = answer(self.decision, 200, kind, Bytes::new());
+        *answer.body_mut() = body;
+        self.add(&mut answer);
+        answer
+    }
+
+    fn add(&self, answer: &mut Answer) {
+        let headers = answer.headers_mut();
+        if let Some(name) = self.echo {
+            headers.insert(name, self.address.extension().clone());
+        }
+        if let Some(Ok(text)) = self.notice.map(|notice| HeaderValue::try_from(notice_text(notice))) {
+            headers.insert(NOTICE, text);
+        }
     }
 }
 

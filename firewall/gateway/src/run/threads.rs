@@ -199,7 +199,7 @@ fn bind_admin(address: SocketAddr) -> Result<(std::net::TcpListener, SocketAddr)
     Ok((socket, taken))
 }
 
-/// Listeners of a route's push listener, and the agent's address of it. Empty without one.
+/// Push listeners of a route, and the agent's address of it. Empty without one.
 fn egress(route: &RouteConfig, workers: usize) -> Result<(Vec<listen::Bound>, String), RunFault> {
     let Some(push) = &route.choices.push else { return Ok((Vec::new(), String::new())) };
     let (bound, taken) = listen::bind(&push.listen, workers)?;
@@ -231,7 +231,7 @@ pub(super) struct Seat {
     metrics: RouteMetrics,
     elsewhere: Elsewhere,
     bound: Option<listen::Bound>,
-    /// Listener of the push listener, and the agent's address of it.
+    /// The push listener, and the agent's address of it.
     egress: Option<(listen::Bound, String)>,
 }
 

@@ -91,7 +91,8 @@ impl Wanted {
         self,
         serving: &Serving,
         shown: Shown,
-        (decision, charge): (DecisionId, &Charge),
+        decision: DecisionId,
+        charge: &Charge,
     ) -> Answer {
         let mut answer = Response::new(AnswerBody::from(Bytes::new()));
         *answer.status_mut() = StatusCode::SWITCHING_PROTOCOLS;

@@ -21,9 +21,9 @@ use tokio_rustls::server::TlsStream;
 use super::{Face, Listener};
 use crate::config::Limits;
 use crate::pipeline::answer::{Answer, AnswerBody, Carried};
-use crate::pipeline::exchange;
 use crate::pipeline::identify::Identity;
 use crate::pipeline::receive::unread::Unread;
+use crate::pipeline::{self, Request, notify};
 use crate::server::account::Connection;
 use crate::server::executor::OnThisCore;
 use crate::server::framing::frames::{Frames, Requests};
@@ -238,9 +238,10 @@ async fn serve(
     let (mut parts, body) = request.into_parts();
     pass_over_offer(&mut parts);
     let mut body = Unread::of(&parts, body);
+    let request = Request { parts: &parts, body: &mut body };
     let mut answer = match face {
-        Face::Callers => exchange::serve(worker, identity, serving, (&parts, &mut body)).await,
-        Face::Agent => Box::pin(exchange::notified(worker, identity, serving, (&parts, &mut body))).await,
+        Face::Callers => pipeline::serve(worker, identity, serving, request).await,
+        Face::Agent => Box::pin(notify::notified(worker, identity, serving, request)).await,
     };
     if !answer.headers().contains_key(CONNECTION)
         && !body.leaves_nothing(answer.status(), &shared.limits).await

@@ -100,7 +100,8 @@ where
 pub(crate) async fn send(
     mut open: Open,
     target: &Target,
-    (body, media): (Bytes, Media),
+    body: Bytes,
+    media: Media,
     delivery: &Delivery,
 ) -> Result<(), Refusal> {
     let uri = Uri::try_from(target.path_and_query()).map_err(|why| unreachable(&why))?;

@@ -1,7 +1,7 @@
 //! Consistent reads of a policy directory: never half of one revision and half of another.
 //!
 //! Others may swap a directory while it is read. git-sync moves a link (`current` → `abc123`), Kubernetes moves `..data`
-//! below links to files, and editors write in location.
+//! below links to files, and editors write in place.
 //!
 //! So the directory is resolved once, and every file of the set, links followed, must lie in one directory. Each file must
 //! match its listing before and after its bytes are read. At the end, the whole directory must be unchanged. Otherwise it is
@@ -124,7 +124,7 @@ impl Listed {
             std::io::ErrorKind::NotFound => Missed::Moved,
             _ => Missed::Fault(unreadable(&self.path, why)),
         };
-        // the listing had a regular file here; a pipe in its location does not block and counts as another file
+        // the listing had a regular file here; a pipe in its place does not block and counts as another file
         let file = PolicySource::open(&self.path).map_err(fault)?;
         let same = |file: &File| file.metadata().is_ok_and(|now| Mark::of(&now) == self.mark);
         if !same(&file) {

@@ -21,7 +21,7 @@ fn revision(directory: &Path, word: &str) {
     std::fs::write(directory.join("entities.json"), word).unwrap();
 }
 
-/// A link that leads to another location at once: made beside, then renamed over.
+/// A link that leads to another target at once: made under another name, then renamed.
 fn turn(link: &Path, target: &str) {
     let beside = link.with_file_name("turning");
     let _ = std::fs::remove_file(&beside);

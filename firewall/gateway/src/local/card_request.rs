@@ -6,11 +6,12 @@ use semgate_inspect::{Arrived, Delivered, Direction, HeaderClaims, Peer, Refusal
 use semgate_protocol::a2a::{Operation, Version};
 use semgate_protocol::{Call, Form};
 
-use super::{Exchange, NotRecorded, Stopped, stopped_reply};
 use crate::local::card::AgentConnection;
 use crate::pipeline::answer::Answer;
+use crate::pipeline::exchange::{Exchange, Stopped, stopped_reply};
 use crate::pipeline::gateway_refusals::{no_audit, of_read, reply_facts, unspent};
 use crate::pipeline::quota;
+use crate::pipeline::record::NotRecorded;
 use crate::pipeline::record::Outcome;
 
 /// Parameters of the request.
@@ -18,7 +19,7 @@ const NOTHING: Bytes = Bytes::from_static(b"{}");
 
 impl Exchange<'_> {
     /// Serves the card if policies permit `GetAgentCard`.
-    pub(super) async fn card(&self, peer: &Peer, has: Option<&HeaderValue>) -> Result<Answer, Stopped> {
+    pub(crate) async fn card(&self, peer: &Peer, has: Option<&HeaderValue>) -> Result<Answer, Stopped> {
         let worker = self.worker;
         let shared = &*worker.shared;
         let call = Call::a2a(Version::V10, Form::Rest(Operation::GetAgentCard));
@@ -45,7 +46,7 @@ impl Exchange<'_> {
     ///
     /// # Errors
     /// `upstream_invalid` for an unsigned card that must be signed.
-    pub(super) fn extended(&self, sent: &Sent, permit: &ReplyPermit) -> Result<Option<Bytes>, Refusal> {
+    pub(crate) fn extended(&self, sent: &Sent, permit: &ReplyPermit) -> Result<Option<Bytes>, Refusal> {
         match sent.asked().filter(|asked| asked.operation == Operation::GetExtendedAgentCard) {
             Some(asked) => self.worker.card.extended(permit.body(), asked.form, sent.rpc_id()),
             None => Ok(None),

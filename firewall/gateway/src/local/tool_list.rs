@@ -8,7 +8,6 @@
 
 mod id;
 
-use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
 
@@ -22,12 +21,12 @@ use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use self::id::another;
-use super::{Exchange, Stopped};
 use crate::config::Limits;
 use crate::pipeline::admit::Admitted;
 use crate::pipeline::answer::{Answer, AnswerBody};
 use crate::pipeline::events::EVENT_STREAM;
 use crate::pipeline::events::Item;
+use crate::pipeline::exchange::{Exchange, Stopped};
 use crate::pipeline::receive::Received;
 use crate::pipeline::relay::{Framing, Reader};
 
@@ -62,10 +61,10 @@ impl Exchange<'_> {
     /// # Errors
     /// The server's demand for authorization, as the answer to the call, which was not forwarded. The same refusal, if the
     /// list is unavailable or lacks the tool. Otherwise as [`Inspector::inspect`](semgate_inspect::Inspector::inspect).
-    pub(super) async fn listed(
+    pub(crate) async fn listed(
         &self,
         peer: &Peer,
-        (admitted, headers): (&Admitted, &HeaderClaims<'_>),
+        admitted: &Admitted,
         again: Arrived,
         refusal: Refusal,
     ) -> Result<Permit, Stopped> {
@@ -73,6 +72,8 @@ impl Exchange<'_> {
             return Err(refusal.into());
         }
         let worker = self.worker;
+        let l9_context: Vec<&str> = admitted.l9_context.iter().map(String::as_str).collect();
+        let headers = &HeaderClaims { l9_context: &l9_context };
         let deadline = Instant::now() + worker.shared.limits.upstream_timeout;
         let inspector = &worker.shared.inspector;
         let turn = worker.listings.of(peer.id());
@@ -122,15 +123,9 @@ impl Exchange<'_> {
     ) -> Option<Page> {
         let decision = self.worker.decisions.next();
         let exchange = Exchange {
-            worker: self.worker,
-            identity: self.identity,
             charge: self.charge.clone(),
-            pause: Cell::default(),
-            caller: self.caller.clone(),
             shown: self.shown.clone(),
-            manner: self.manner,
-            decision,
-            began: std::time::Instant::now(),
+            ..Exchange::new(self.worker, self.identity, self.caller.clone(), self.manner, decision)
         };
         // counts like any other message of the caller
         self.identity.account().arrive(self.worker.shared.now()).ok()?;
@@ -141,7 +136,7 @@ impl Exchange<'_> {
             inspector.is_free(route, peer, &again.call, &id).then_some((id, bytes))
         })?;
         let received = Received { admitted: head(admitted, again)?, bytes };
-        let asking: Nested<'_> = Box::pin(exchange.message(peer, received));
+        let asking: Nested<'_> = Box::pin(exchange.pass(peer, received));
         match asking.await {
             Ok(answer) => {
                 let page = read(answer, &self.worker.shared.limits).await;

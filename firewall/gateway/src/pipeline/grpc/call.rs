@@ -3,15 +3,14 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::HeaderName;
 use semgate_contexts::json;
-use semgate_inspect::{Delivered, Direction, Facts, Notice, Written};
+use semgate_inspect::{Delivered, Direction, Facts, Written};
 use semgate_protocol::a2a::Operation;
 use semgate_protocol::{Call, Form};
 
-use super::{Exchange, Stopped, stopped_reply};
 use crate::config::Limits;
 use crate::pipeline::answer::{Answer, AnswerBody};
+use crate::pipeline::exchange::{Exchange, Stopped, stopped_reply};
 use crate::pipeline::forward::{Answering, Begun};
 use crate::pipeline::gateway_refusals::no_audit;
 use crate::pipeline::gateway_refusals::{self};
@@ -24,10 +23,10 @@ use crate::pipeline::grpc::relay::{Relay, Relayed};
 use crate::pipeline::grpc::status::well;
 use crate::pipeline::record::Outcome;
 use crate::pipeline::refuse::Manner;
-use crate::pipeline::reply;
+use crate::pipeline::reply::Stamp;
 
 /// Time to wait for the answer to a call: the route's limit, or the caller's if lower.
-pub(super) fn waits(limits: &Limits, call: &Call, caller: Option<Duration>) -> Duration {
+pub(crate) fn waits(limits: &Limits, call: &Call, caller: Option<Duration>) -> Duration {
     let streams = call.operation().is_some_and(Operation::streams);
     let ours = if streams { limits.stream_time } else { limits.upstream_timeout };
     caller.map_or(ours, |caller| caller.min(ours))
@@ -35,14 +34,13 @@ pub(super) fn waits(limits: &Limits, call: &Call, caller: Option<Duration>) -> D
 
 impl Exchange<'_> {
     /// Continues after the head of an answer.
-    pub(super) async fn called(
+    pub(crate) async fn called(
         &self,
         operation: Operation,
         begun: Begun,
         facts: Facts,
         waits: Duration,
-        echo: Option<&HeaderName>,
-        notice: Option<&Notice>,
+        stamp: &Stamp<'_>,
     ) -> Result<Answer, Stopped> {
         let body = if operation.streams() {
             let relay = Relay::begin(begun, self.of(facts.clone()), operation, waits);
@@ -53,7 +51,7 @@ impl Exchange<'_> {
             message.map(|message| AnswerBody::Stream(Box::pin(Whole::new(framed(&message), well()))))
         };
         match body {
-            Ok(body) => Ok(reply::hand_on(body, MEDIA, echo, notice, &self.worker.address, self.decision)),
+            Ok(body) => Ok(stamp.pieces(body, MEDIA)),
             Err(Ended { refusal, status }) => {
                 let manner = status.map(|status| Manner::Grpc { agent: Some(status) });
                 Err(Stopped { manner, ..stopped_reply(refusal, facts) })
@@ -88,7 +86,7 @@ impl Exchange<'_> {
         let now = worker.shared.now();
         let judged = reply.judged.clone();
         let permit = worker.shared.inspector.inspect_reply(&sent, &replier, 200, reply, now)?;
-        let permit = self.restored((&sent, &replier), permit, Some(&judged))?;
+        let permit = self.restored(&sent, &replier, permit, Some(&judged))?;
         let written = permit.written();
         let card = match operation {
             Operation::GetExtendedAgentCard => {

@@ -1,28 +1,26 @@
 //! The agent's own notifications: admit → receive → inspect → record → deliver.
 
-use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::request::Parts;
 use semgate_inspect::{Code, Delivered, Direction, Notification, Peer, Refusal};
 use tokio::time::{Instant as Deadline, timeout_at};
 
-use super::{Exchange, NotRecorded, Stopped};
 use crate::clock::unix_now;
+use crate::pipeline::Request;
 use crate::pipeline::admit;
 use crate::pipeline::admit::headers::Media;
 use crate::pipeline::answer::Answer;
+use crate::pipeline::exchange::{Exchange, Stopped};
 use crate::pipeline::gateway_refusals;
 use crate::pipeline::gateway_refusals::no_audit;
 use crate::pipeline::identify::Identity;
 use crate::pipeline::receive;
-use crate::pipeline::receive::unread::Unread;
+use crate::pipeline::record::NotRecorded;
 use crate::pipeline::record::Outcome;
 use crate::pipeline::refuse::{self, Manner};
-use crate::server::account::Charge;
 use crate::server::executor::OnThisCore;
 use crate::server::framing::Serving;
 use crate::server::worker::RouteWorker;
@@ -33,25 +31,11 @@ pub(crate) async fn notified(
     worker: Rc<RouteWorker>,
     identity: Rc<Identity>,
     serving: Serving,
-    head_and_body: (&Parts, &mut Unread),
+    request: Request<'_>,
 ) -> Answer {
     let decision = worker.decisions.next();
-    let (manner, shown) = (Manner::Plain, OnceCell::new());
-    let (caller, began) = (serving.caller(), Instant::now());
-    let charge = Charge::new(identity.account());
-    let pause = Cell::default();
-    let exchange = Exchange {
-        worker: &worker,
-        identity: &identity,
-        charge,
-        pause,
-        caller,
-        shown,
-        manner,
-        decision,
-        began,
-    };
-    match exchange.notification(&serving, head_and_body).await {
+    let exchange = Exchange::new(&worker, &identity, serving.caller(), Manner::Plain, decision);
+    match exchange.notification(&serving, request).await {
         Ok(()) => refuse::taken(decision),
         Err(refusal) => {
             exchange.refuse(&Stopped { direction: Direction::Reply, ..Stopped::from(refusal) }).await
@@ -59,15 +43,23 @@ pub(crate) async fn notified(
     }
 }
 
+/// A judged notification of the agent.
+struct Posting<'p> {
+    token: &'p str,
+    judged: Instant,
+    body: &'p Bytes,
+    media: Media,
+}
+
 impl Exchange<'_> {
     async fn notification(
         &self,
         serving: &Serving,
-        (parts, body): (&Parts, &mut Unread),
+        Request { parts, body }: Request<'_>,
     ) -> Result<(), Refusal> {
         let worker = self.worker;
         let shared = &*worker.shared;
-        self.begin()?;
+        self.charge_arrival()?;
         if let Some(fault) = serving.fault() {
             return Err(gateway_refusals::framing(fault));
         }
@@ -77,9 +69,7 @@ impl Exchange<'_> {
         egress.names.judge(parts)?;
         let token = egress.posted_to(parts.uri.path()).ok_or_else(nothing_here)?;
         let admitted = admit::notification(&worker.rules, parts, &shared.limits)?;
-        let room = shared.limits.credentials_remembered;
-        let shown = self.identity.shown(&parts.headers, &shared.issuers, (now, room))?;
-        let peer = &self.shown.get_or_init(|| shown).by(peer, now)?;
+        let peer = &self.shows(parts)?.by(peer, now)?;
         let media = admitted.typed.unwrap_or(Media::Json);
         let room = self.room();
         let receiving = receive::receive(admitted, body, serving, &room);
@@ -88,7 +78,8 @@ impl Exchange<'_> {
         let judged = Instant::now();
         let permit = inspector.inspect_notification(&worker.route, token, peer, body, shared.now())?;
         let posted = permit.posted();
-        let outcome = self.sent((permit, token, judged), peer, (&received.bytes, media), egress).await;
+        let posting = Posting { token, judged, body: &received.bytes, media };
+        let outcome = self.sent(permit, &posting, peer, egress).await;
         let arrived = match &outcome {
             Ok(()) => Delivered::Yes,
             Err(refusal) if refusal.delivered() == Delivered::No => Delivered::No,
@@ -102,11 +93,12 @@ impl Exchange<'_> {
     /// Delivers a permitted notification.
     async fn sent(
         &self,
-        (mut permit, token, judged): (Notification, &str, Instant),
+        mut permit: Notification,
+        posting: &Posting<'_>,
         peer: &Peer,
-        (body, media): (&Bytes, Media),
         egress: &Egress,
     ) -> Result<(), Refusal> {
+        let Posting { token, judged, body, media } = *posting;
         let worker = self.worker;
         let (shared, inspector) = (&*worker.shared, &worker.shared.inspector);
         let mut facts = permit.facts().clone();
@@ -137,7 +129,7 @@ impl Exchange<'_> {
         }
         worker.metrics.allowed(Direction::Reply, self.began.elapsed().as_secs_f64());
         let (bytes, delivery) = permit.spend();
-        let sending = timeout_at(deadline, deliver::send(open, &target, (bytes, media), &delivery));
+        let sending = timeout_at(deadline, deliver::send(open, &target, bytes, media, &delivery));
         match self.attended(|| facts.clone(), sending).await {
             Ok(sent) => sent.map_err(with_facts),
             Err(_) => Err(with_facts(deliver::too_slow(Delivered::Unknown))),

@@ -6,11 +6,11 @@ use semgate_inspect::{Delivered, Direction, Refusal, ReplyPermit, Sent};
 use semgate_protocol::Form;
 use semgate_protocol::a2a::Operation;
 
-use super::{Exchange, NotRecorded, Stopped, stopped_reply};
 use crate::pipeline::admit::Admitted;
 use crate::pipeline::answer::{Answer, AnswerBody};
 use crate::pipeline::events::EVENT_STREAM;
 use crate::pipeline::events::{self, Event};
+use crate::pipeline::exchange::{Exchange, Stopped, stopped_reply};
 use crate::pipeline::gateway_refusals::no_audit;
 use crate::pipeline::grpc::answer::Whole;
 use crate::pipeline::grpc::carry::encode;
@@ -18,15 +18,15 @@ use crate::pipeline::grpc::frame::framed;
 use crate::pipeline::grpc::head::MEDIA;
 use crate::pipeline::grpc::status::well;
 use crate::pipeline::quota;
+use crate::pipeline::record::NotRecorded;
 use crate::pipeline::record::Outcome;
-use crate::pipeline::reply;
 
 /// Header of answers that the agent did not give.
-pub(super) const STATED_BY: HeaderName = HeaderName::from_static("semgate-reply_facts-by");
+pub(crate) const STATED_BY: HeaderName = HeaderName::from_static("semgate-said-by");
 
 impl Exchange<'_> {
     /// Returns the gateway's own answer, in the form of an agent's.
-    pub(super) fn clarified(
+    pub(crate) fn clarified(
         &self,
         sent: &Sent,
         reply: ReplyPermit,
@@ -58,8 +58,7 @@ impl Exchange<'_> {
             }
             worker.metrics.allowed(direction, self.began.elapsed().as_secs_f64());
         }
-        let echo = admitted.extension.as_ref();
-        let mut answer = reply::hand_on(body, kind, echo, None, &worker.address, self.decision);
+        let mut answer = self.stamp(admitted).pieces(body, kind);
         quota::tell(&mut answer, sent.quotas().to_vec());
         answer.headers_mut().insert(STATED_BY, HeaderValue::from_static("gateway"));
         Ok(answer)

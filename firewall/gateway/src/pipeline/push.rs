@@ -7,8 +7,8 @@ use semgate_inspect::{Arrived, Code, Delivered, Delivery, Peer, Permit, Refusal,
 use semgate_protocol::a2a::{Operation, PushTarget, PushTargets, Version, grpc};
 use semgate_protocol::{Call, Form};
 
-use super::Exchange;
 use crate::pipeline::admit::Admitted;
+use crate::pipeline::exchange::Exchange;
 use crate::pipeline::gateway_refusals::invalid;
 use crate::pipeline::gateway_refusals::unspent;
 use crate::pipeline::grpc::carry;
@@ -19,16 +19,12 @@ use crate::upstream::egress;
 const CREATE: &str = "CreateTaskPushNotificationConfig";
 
 impl Exchange<'_> {
-    /// The request for the agent: the worker's address replaces the target, which must be on the list and is kept here.
+    /// The request for the agent: the push listener's address replaces the target, which must be on the list and is kept here.
     ///
     /// # Errors
     /// `target_refused`, and any refusal of the rewritten request.
-    pub(super) fn redirected(
-        &self,
-        permit: Permit,
-        admitted: &Admitted,
-        body: &Bytes,
-    ) -> Result<Permit, Refusal> {
+    pub(crate) fn redirected(&self, permit: Permit, admitted: &Admitted) -> Result<Permit, Refusal> {
+        let body = &permit.body().clone();
         let sets = permit.facts().concepts.iter().any(|name| name.contains(CREATE));
         let (Some(egress), Some(operation), true) = (&self.worker.egress, permit.operation(), sets) else {
             return Ok(permit);
@@ -99,9 +95,10 @@ impl Exchange<'_> {
     /// # Errors
     /// `upstream_invalid` for an address not given to the agent; `not_found` for an unknown or forgotten configuration. Also
     /// any refusal of the rewritten answer.
-    pub(super) fn restored(
+    pub(crate) fn restored(
         &self,
-        (sent, replier): (&Sent, &Peer),
+        sent: &Sent,
+        replier: &Peer,
         permit: ReplyPermit,
         judged: Option<&Bytes>,
     ) -> Result<ReplyPermit, Refusal> {

@@ -7,12 +7,13 @@ use semgate_inspect::{Arrived, Delivered, Direction, HeaderClaims, Peer, Refusal
 use semgate_protocol::Call;
 use semgate_protocol::mcp::{Head, Operation, Version};
 
-use super::{Exchange, NotRecorded, Stopped, stopped_reply};
 use crate::local::card::conditional;
 use crate::pipeline::answer::Answer;
 use crate::pipeline::authorize::Demand;
+use crate::pipeline::exchange::{Exchange, Stopped, stopped_reply};
 use crate::pipeline::forward::Begun;
 use crate::pipeline::gateway_refusals::{no_audit, of_read, reply_facts, unspent};
+use crate::pipeline::record::NotRecorded;
 use crate::pipeline::record::Outcome;
 
 /// Message for inspection that stands for a metadata request. `server/discover` describes a server, and the source of its
@@ -21,7 +22,7 @@ const DISCOVERY: &[u8] = br#"{"jsonrpc":"2.0","id":0,"method":"server/discover",
 
 impl Exchange<'_> {
     /// Serves the metadata of the protected resource at this path, if policies permit `Discover`.
-    pub(super) async fn metadata(
+    pub(crate) async fn metadata(
         &self,
         peer: &Peer,
         of: &str,
@@ -61,7 +62,7 @@ impl Exchange<'_> {
     ///
     /// # Errors
     /// `authorization_required`; `upstream_invalid` for an invalid demand.
-    pub(super) fn demanded(&self, begun: &Begun, demand: &mut Demand) -> Result<(), Refusal> {
+    pub(crate) fn demanded(&self, begun: &Begun, demand: &mut Demand) -> Result<(), Refusal> {
         let Some(authorization) = &self.worker.authorization else { return Ok(()) };
         let head = &begun.answering.head;
         let of = |refusal: Refusal| refusal.with_rpc_id(begun.sent.rpc_id().cloned());

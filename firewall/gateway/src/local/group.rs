@@ -3,7 +3,6 @@
 //! Each member's copy takes the path of its own message. It is judged with the member as receiver, and its reply with the
 //! member as sender, each with a record. The combined answer consists of checked bytes, within a number and a time.
 
-use std::cell::Cell;
 use std::rc::Rc;
 
 use bytes::Bytes;
@@ -18,10 +17,10 @@ use serde_json::value::RawValue;
 use tokio::time::timeout_at;
 
 use super::clarify::STATED_BY;
-use super::{Exchange, Stopped};
 use crate::clock::unix_now;
 use crate::pipeline::admit::Admitted;
 use crate::pipeline::answer::Answer;
+use crate::pipeline::exchange::{Exchange, Stopped};
 use crate::pipeline::gateway_refusals;
 use crate::pipeline::quota;
 use crate::pipeline::receive::Received;
@@ -74,7 +73,7 @@ struct Missing<'g> {
 impl Exchange<'_> {
     /// Sends the message to every member at once. If nobody answers, the answer is the refusal of the
     /// first member that may have the message, or else of the first member.
-    pub(super) async fn gather(&self, group: &Group, received: Received) -> Answer {
+    pub(crate) async fn gather(&self, group: &Group, received: Received) -> Answer {
         let deadline = tokio::time::Instant::now() + group.time;
         let Received { admitted, bytes } = received;
         let mut asked = FuturesUnordered::new();
@@ -85,18 +84,11 @@ impl Exchange<'_> {
             let (caller, shown, charge) = (self.caller.clone(), self.shown.clone(), self.charge.clone());
             // dropped with the set: each unfinished member leaves a record
             asked.push(async move {
-                let manner = Manner::Plain;
-                let pause = Cell::default();
                 let exchange = Exchange {
-                    worker: &worker,
-                    identity: &identity,
                     charge,
-                    pause,
-                    caller,
                     shown,
-                    manner,
-                    decision,
                     began,
+                    ..Exchange::new(&worker, &identity, caller, Manner::Plain, decision)
                 };
                 (at, ask(&exchange, one).await)
             });
@@ -186,7 +178,7 @@ impl Exchange<'_> {
 async fn ask(exchange: &Exchange<'_>, received: Received) -> Came {
     let now = unix_now();
     let answered = match exchange.identity.peer(now).and_then(|peer| exchange.shown().by(peer, now)) {
-        Ok(peer) => exchange.message(&peer, received).await,
+        Ok(peer) => exchange.pass(&peer, received).await,
         Err(refusal) => Err(Stopped::from(refusal)),
     };
     match answered {

@@ -1,5 +1,5 @@
 //! Handshakes between two agents that negotiate by themselves. The gateway opens and checks a handshake sealed to it, and
-//! reseals it to the agent. The answer returns in the same exchange. Signed parts stay unchanged.
+//! reseals it to the agent. The answer returns in the same way. Signed parts stay unchanged.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,9 +14,9 @@ use semgate_negotiation::{Appointed, AwaitingSelect, HandshakeReply, Relay, Rela
 use semgate_protocol::Call;
 
 use super::handshake::no_key;
-use super::{Exchange, NotRecorded, Stopped, stopped_reply};
 use crate::clock::unix_now;
 use crate::pipeline::answer::Answer;
+use crate::pipeline::exchange::{Exchange, Stopped, stopped_reply};
 use crate::pipeline::forward::{self, Resealed, Returned, UpstreamHead};
 use crate::pipeline::gateway_refusals;
 use crate::pipeline::gateway_refusals::{no_audit, reply_facts, unspent};
@@ -42,7 +42,7 @@ const SAID: [Code; 8] = [
     Code::RateLimited,
 ];
 
-/// A handshake on its exchange to the agent.
+/// A handshake on its way to the agent.
 enum Onward {
     Hello(Box<AwaitingSelect>),
     Lock(Box<RelayedLock>),
@@ -54,12 +54,13 @@ const ASKED_AGAIN: Duration = Duration::from_secs(5);
 
 impl Exchange<'_> {
     /// Relays HELLO or LOCK to the agent, and its answer back.
-    pub(super) async fn relayed(
+    pub(crate) async fn relayed(
         &self,
         peer: &Peer,
         permit: Permit,
         body: Bytes,
-        (materials, relay): (&Materials, &Relay),
+        materials: &Materials,
+        relay: &Relay,
     ) -> Result<Answer, Stopped> {
         let onward = self.onward(peer, &body, materials, relay);
         let (onward, anew) = match self.attended(|| permit.facts().clone(), onward).await {
@@ -80,7 +81,8 @@ impl Exchange<'_> {
         let judged = reply::judge(
             &worker.shared.inspector,
             returned,
-            (&worker.replier, self.hears()),
+            &worker.replier,
+            self.hears(),
             worker.shared.now(),
         );
         let (_, passed) = judged.map_err(back)?;
@@ -120,7 +122,7 @@ impl Exchange<'_> {
     }
 
     /// The agent's statement of the gateway's key and its own. The agent is asked if the statement is missing or expired.
-    pub(super) async fn appointed(
+    pub(crate) async fn appointed(
         &self,
         materials: &Materials,
         relay: &Relay,
@@ -164,31 +166,8 @@ impl Exchange<'_> {
     /// Spends the permit on the handshake for the agent, and reads the answer.
     async fn passed_on(&self, permit: Permit, anew: Option<&Bytes>) -> Result<Returned, Stopped> {
         let worker = self.worker;
-        let lease = match self.attended(|| permit.facts().clone(), worker.pool.lease()).await {
-            Ok(lease) => lease,
-            Err(fault) => return Err(unspent(permit, gateway_refusals::unreachable(&fault)).into()),
-        };
-        // the body, the agent's keys and the connection may have taken a while: the current state decides
-        let renewed = match self.still() {
-            Ok(()) => worker.shared.inspector.renew(permit, worker.shared.now()),
-            Err(refusal) => Err(unspent(permit, refusal)),
-        };
-        let permit = match renewed {
-            Ok(permit) => permit,
-            Err(refusal) => {
-                worker.pool.keep(lease);
-                return Err(refusal.into());
-            }
-        };
-        let recorded = match self.record(Outcome::Allowed, permit.facts().clone()) {
-            Ok(recorded) => recorded,
-            Err(NotRecorded) => {
-                worker.pool.keep(lease);
-                return Err(unspent(permit, no_audit(Delivered::No)).into());
-            }
-        };
-        worker.metrics.allowed(Direction::Request, self.began.elapsed().as_secs_f64());
-        let facts = reply_facts(permit.facts());
+        let ready = self.ready(permit).await?;
+        let facts = reply_facts(ready.permit.facts());
         let (mut buffer, call) = ([0; 26], Call::l8());
         let head = UpstreamHead {
             identity: self.identity,
@@ -204,7 +183,7 @@ impl Exchange<'_> {
             resealed: Some(Resealed { address: &worker.handshakes.behind, body: anew }),
         };
         let whole = self.attended(|| facts.clone(), async {
-            let begun = forward::forward(permit, recorded, worker, lease, (&head, self.shown())).await?;
+            let begun = forward::forward(ready, worker, &head, self.shown()).await?;
             forward::whole(begun, worker, &self.charge).await
         });
         whole.await.map_err(|refusal| stopped_reply(refusal, facts.clone()))
@@ -247,5 +226,5 @@ fn not_appointed(why: String) -> Refusal {
 }
 
 #[cfg(test)]
-#[path = "relayed_tests.rs"]
+#[path = "handshake_relay_tests.rs"]
 mod tests;

@@ -1,5 +1,5 @@
 //! Handshakes: native L8 on every route. Up to its permit, a handshake takes the path of every message. Then the gateway
-//! answers it for the agent without forwarding, or relays it ([`super::relayed`]).
+//! answers it for the agent without forwarding, or relays it ([`super::handshake_relay`]).
 
 use std::sync::Arc;
 
@@ -14,19 +14,20 @@ use semgate_negotiation::last_offers::ShrunkOffer;
 use semgate_negotiation::{Endpoint, HandshakeFault, HandshakeReply, HandshakeRequest};
 use semgate_protocol::Call;
 
-use super::{Exchange, NotRecorded, Stopped};
 use crate::clock::unix_now;
 use crate::pipeline::answer::Answer;
+use crate::pipeline::exchange::{Exchange, Stopped};
 use crate::pipeline::gateway_refusals::{no_audit, reply_facts, unspent};
 use crate::pipeline::quota;
 use crate::pipeline::receive::Received;
+use crate::pipeline::record::NotRecorded;
 use crate::pipeline::record::Outcome;
 use crate::pipeline::refuse;
 use crate::server::materials::{Materials, Shaker};
 
 impl Exchange<'_> {
     /// Answers HELLO with SELECT, and LOCK with the lock.
-    pub(super) async fn handshake(&self, peer: &Peer, received: Received) -> Result<Answer, Stopped> {
+    pub(crate) async fn handshake(&self, peer: &Peer, received: Received) -> Result<Answer, Stopped> {
         let worker = self.worker;
         let shared = &*worker.shared;
         let (now, generation) = (shared.now(), shared.inspector.generation());
@@ -39,7 +40,7 @@ impl Exchange<'_> {
         match worker.handshakes.now() {
             Ok((materials, Shaker::Answers(endpoint))) => self.answers(peer, permit, &materials, &endpoint),
             Ok((materials, Shaker::Relays(relay))) => {
-                self.relayed(peer, permit, body, (&materials, &relay)).await
+                self.relayed(peer, permit, body, &materials, &relay).await
             }
             Err(refusal) => Err(unspent(permit, refusal).into()),
         }
@@ -64,7 +65,7 @@ impl Exchange<'_> {
     }
 
     /// Calls the library with the current external state.
-    pub(super) fn asked<T>(
+    pub(crate) fn asked<T>(
         &self,
         peer: &Peer,
         materials: &Materials,
@@ -91,7 +92,7 @@ impl Exchange<'_> {
     }
 
     /// Warns that a missing former version may have been removed in transit.
-    pub(super) fn alarm(&self, peer: &Peer, shrunk: &[ShrunkOffer]) {
+    pub(crate) fn alarm(&self, peer: &Peer, shrunk: &[ShrunkOffer]) {
         for shrunk in shrunk {
             tracing::warn!(decision = %self.decision, peer = peer.id(), ?shrunk, "a peer offers less than it did");
         }
@@ -117,7 +118,7 @@ impl Exchange<'_> {
     }
 
     /// The key to which HELLOs can be sealed. It is a signed public statement, the same for everyone, so no policy decides.
-    pub(super) async fn sealing_key(&self, peer: &Peer) -> Result<Answer, Stopped> {
+    pub(crate) async fn sealing_key(&self, peer: &Peer) -> Result<Answer, Stopped> {
         let shared = &*self.worker.shared;
         let (materials, shaker) = self.worker.handshakes.now()?;
         let statement = match shaker {
@@ -137,6 +138,6 @@ impl Exchange<'_> {
     }
 }
 
-pub(super) fn no_key() -> Refusal {
+pub(crate) fn no_key() -> Refusal {
     Refusal::new(Code::MethodUnsupported, "no key to seal to is stated here")
 }
