@@ -6,3 +6,4 @@ pub(crate) mod follow;
 pub(crate) mod health;
 pub(crate) mod metrics;
 pub(crate) mod persistence;
+pub(crate) mod policy_state;

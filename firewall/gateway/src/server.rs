@@ -5,4 +5,6 @@ pub(crate) mod executor;
 pub(crate) mod framing;
 pub(crate) mod listen;
 pub(crate) mod materials;
+pub(crate) mod pem_files;
+pub(crate) mod shared;
 pub(crate) mod worker;

@@ -26,7 +26,7 @@ use tokio::time::Instant;
 use crate::clock::unix_now;
 use crate::config::Limits;
 
-pub(crate) use connect::{ConnectFault, Connected, Connector, Met};
+pub(crate) use connect::{ConnectFault, Connected, Connector, Met, RouteMaterials};
 pub(crate) use drive::ReplyBody;
 use link::Unanswered;
 pub(crate) use link::{Link, Speak};

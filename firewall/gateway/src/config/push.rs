@@ -1,4 +1,4 @@
-//! Push listener of a route: the listener for its agent's push notifications, and the targets of their delivery.
+//! The push lane of a route: the listener for its agent's push notifications, and the targets of their delivery.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{ConfigFault, Listen};
 use crate::upstream::egress::target::{Network, Rule};
 
-/// The push listener of a route.
+/// The push lane of a route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PushConfig {
     /// Address at which the agent delivers its notifications.

@@ -15,12 +15,13 @@ use semgate_statement::{NotRecognised, PersistenceState, View};
 use serde_json::{Value, json};
 
 use crate::clock::unix_now;
-use crate::control::follow::{FollowerStates, PolicyReport, PolicyStates};
+use crate::control::follow::FollowerStates;
 use crate::control::health::Health;
 use crate::control::metrics::Metrics;
+use crate::control::policy_state::{PolicyReport, PolicyStates};
 use crate::pipeline::admit::host::Names;
 use crate::server::listen::BoundRoute;
-use crate::server::worker::Shared;
+use crate::server::shared::Shared;
 
 /// Number of unrecognised lines of one authority that `/status` lists with their reasons. An operator corrects the first ones
 /// and asks again.

@@ -12,7 +12,7 @@ use semgate_certs::{CrlFault, CrlLimits, CrlOutcome, CrlStore, KeyId, MAX_CRL_BY
 use crate::clock::unix_now;
 use crate::config::{Config, TrustDomain};
 use crate::control::persistence::anew;
-use crate::server::materials;
+use crate::server::pem_files;
 
 /// The lists of one trust domain.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl Lists {
     /// refused.
     fn open(config: &Config, domain: &TrustDomain) -> Option<Lists> {
         // unreadable roots stop the start elsewhere
-        let roots = materials::roots(&domain.roots, config).ok()?;
+        let roots = pem_files::roots(&domain.roots, config).ok()?;
         let limits = CrlLimits { bytes: config.limits.crl_bytes, ..CrlLimits::default() };
         let mut lists = Lists::new(config.state.join("crls").join(&domain.name), roots, limits);
         lists.restore(unix_now());

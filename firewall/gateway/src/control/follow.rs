@@ -15,7 +15,7 @@ mod recognise;
 
 pub(crate) use authority::{Memory, open};
 pub(crate) use follower_states::FollowerStates;
-pub(crate) use policies::{Begun, First, PolicyReport, PolicyState, PolicyStates, first, shadow_faults};
+pub(crate) use policies::{Begun, First, first, shadow_faults};
 pub(crate) use recognise::Recognisers;
 
 use std::cell::{Cell, RefCell};
@@ -36,9 +36,10 @@ use crate::clock::unix_now;
 use crate::config::Config;
 use crate::control::crls::{Lists, Stores};
 use crate::control::metrics::Metrics;
+use crate::control::policy_state::PolicyStates;
 use crate::fault::RunFault;
 use crate::server::materials::{self, Materials};
-use crate::server::worker::Shared;
+use crate::server::shared::Shared;
 
 /// Interval for folding samples, forgetting quiet agents and setting gauges.
 const UPKEEP: Duration = Duration::from_secs(5);

@@ -8,7 +8,7 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, Prometheu
 use semgate_contexts::Digest;
 use semgate_inspect::{Code, Direction, ShadowCounts};
 
-use crate::control::follow::{PolicyReport, PolicyStates};
+use crate::control::policy_state::{PolicyReport, PolicyStates};
 use crate::fault::RunFault;
 
 /// Bucket bounds in seconds, from a tenth of a decision's cost to past the upstream timeout.

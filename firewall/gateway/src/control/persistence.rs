@@ -20,7 +20,7 @@ pub(crate) use minimums::MinimumsKeeper;
 pub(crate) use tools::keep_tools;
 
 use crate::fault::RunFault;
-use crate::server::worker::Shared;
+use crate::server::shared::Shared;
 
 mod minimums;
 #[cfg(test)]

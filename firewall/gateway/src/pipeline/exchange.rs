@@ -127,7 +127,7 @@ impl Exchange<'_> {
     pub(crate) fn shows(&self, parts: &Parts) -> Result<&Shown, Refusal> {
         let shared = &self.worker.shared;
         let room = shared.limits.credentials_remembered;
-        let shown = self.identity.shown(&parts.headers, &shared.issuers, (unix_now(), room))?;
+        let shown = self.identity.shown(&parts.headers, &shared.issuers, unix_now(), room)?;
         Ok(self.shown.get_or_init(|| shown))
     }
 

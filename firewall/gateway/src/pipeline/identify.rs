@@ -147,9 +147,10 @@ impl Identity {
         &self,
         headers: &HeaderMap,
         issuers: &ArcSwap<TokenIssuers>,
-        (now, room): (u64, usize),
+        now: u64,
+        room: usize,
     ) -> Result<Shown, Refusal> {
-        self.remembered.shown(headers, issuers, &shown::bearer(&self.peer, self.thumbprint), (now, room))
+        self.remembered.shown(headers, issuers, &shown::bearer(&self.peer, self.thumbprint), now, room)
     }
 
     /// Checks a long connection's credentials with the current keys.

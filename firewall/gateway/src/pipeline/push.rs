@@ -1,4 +1,4 @@
-//! Push configurations in transit. The agent sees an address of the push listener, and the configuration's owner sees the
+//! Push configurations in transit. The agent sees an address of the push lane, and the configuration's owner sees the
 //! target. A rewritten message is judged like a new one.
 
 use bytes::Bytes;
@@ -19,7 +19,7 @@ use crate::upstream::egress;
 const CREATE: &str = "CreateTaskPushNotificationConfig";
 
 impl Exchange<'_> {
-    /// The request for the agent: the push listener's address replaces the target, which must be on the list and is kept here.
+    /// The request for the agent: the push lane's address replaces the target, which must be on the list and is kept here.
     ///
     /// # Errors
     /// `target_refused`, and any refusal of the rewritten request.

@@ -49,7 +49,7 @@ impl Agreed {
         let config = config(limits.body_bytes, limits.event_bytes);
         let written = Since::default();
         let charge = Charge::new(identity.account());
-        let stream = Pieces::new(TokioIo::new(stream), written.clone(), (limits.body_bytes, READ), charge);
+        let stream = Pieces::new(TokioIo::new(stream), written.clone(), limits.body_bytes, READ, charge);
         let caller = WebSocketStream::from_raw_socket(stream, Role::Server, Some(config)).await;
         relay::Socket::new(worker, identity, self, written).run(caller, stop).await;
     }

@@ -24,7 +24,7 @@ use crate::fault::RunFault;
 use crate::pipeline::record::Audit;
 use crate::server::account::Accounts;
 use crate::server::materials::Materials;
-use crate::server::worker::Shared;
+use crate::server::shared::Shared;
 use crate::upstream::egress::Egress;
 
 /// Everything that is read before a port is bound.
@@ -153,12 +153,10 @@ pub(super) fn generation(
 /// State shared by all cores, with the first generation.
 pub(super) fn shared(
     config: &Config,
-    followers: &[Follower],
-    (policies, waiting): (Arc<Policies>, bool),
-    (audit, issuers): (Audit, Arc<TokenIssuers>),
+    generation: Generation,
+    audit: Audit,
+    issuers: Arc<TokenIssuers>,
 ) -> Result<Arc<Shared>, RunFault> {
-    let generation = generation(config, followers, policies)?;
-    let generation = if waiting { generation.standing_in() } else { generation };
     let sessions = Arc::new(Sessions::new(crate::server::materials::lock_keys(config)?));
     let mut inspector = Inspector::new(inspect_limits(&config.limits), generation);
     if let Some(keep) = config.kept() {

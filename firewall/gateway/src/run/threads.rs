@@ -15,10 +15,11 @@ use tokio::task::LocalSet;
 use super::{Bound, start};
 use crate::config::{CardChoice, Config, GroupChoice, Listen, Protocol, RouteConfig, Upstream};
 use crate::control::admin::Admin;
-use crate::control::follow::{First, Follow, FollowerStates, Memory, PolicyState, PolicyStates};
+use crate::control::follow::{First, Follow, FollowerStates, Memory};
 use crate::control::health::Health;
 use crate::control::metrics::{Metrics, RouteMetrics};
 use crate::control::persistence::{Keeper, MinimumsKeeper, keep_tools};
+use crate::control::policy_state::{PolicyState, PolicyStates};
 use crate::fault::RunFault;
 use crate::local::card::{Card, KeysNow, Says};
 use crate::pipeline::admit::HANDSHAKE_PATH;
@@ -34,10 +35,11 @@ use crate::server::account::turns::Turns;
 use crate::server::executor::OnThisCore;
 use crate::server::listen::{self, BoundRoute, Entrance, Face, Listener};
 use crate::server::materials::Materials;
-use crate::server::worker::{Group, Handshakes, RouteWorker, Shared};
+use crate::server::shared::Shared;
+use crate::server::worker::{Group, Handshakes, RouteWorker};
 use crate::upstream::address::Address;
 use crate::upstream::egress::Egress;
-use crate::upstream::{Bounds, Connector, Pool, Speak};
+use crate::upstream::{Bounds, Connector, Pool, RouteMaterials, Speak};
 
 /// The threads of a gateway.
 pub(super) struct Running {
@@ -88,7 +90,9 @@ pub(super) fn start(
     let (audit, writer) =
         Audit::open(config.audit.path.clone(), config.audit.fsync, config.limits.audit_queue)?;
     let issuers = Arc::clone(&parts.materials.issuers);
-    let shared = start::shared(config, &parts.followers, (Arc::clone(&policies), waiting), (audit, issuers))?;
+    let generation = start::generation(config, &parts.followers, Arc::clone(&policies))?;
+    let generation = if waiting { generation.standing_in() } else { generation };
+    let shared = start::shared(config, generation, audit, issuers)?;
     let metrics = Metrics::new(states.clone())?;
     let materials = Arc::new(ArcSwap::from_pointee(parts.materials));
 
@@ -151,7 +155,7 @@ pub(super) fn start(
     let (end, ending) = watch::channel(false);
     let names = Names::of_admin(admin_address, &config.routes);
     let follower = thread("semgate-follow".to_owned(), ended, move |local, runtime| {
-        local.block_on(runtime, background(follow, (admin, names), admin_socket, ending))
+        local.block_on(runtime, background(follow, admin, names, admin_socket, ending))
     })?;
     Ok((
         Bound { routes, admin: admin_address },
@@ -199,7 +203,7 @@ fn bind_admin(address: SocketAddr) -> Result<(std::net::TcpListener, SocketAddr)
     Ok((socket, taken))
 }
 
-/// Push listeners of a route, and the agent's address of it. Empty without one.
+/// Push lanes of a route, and the agent's address of it. Empty without one.
 fn egress(route: &RouteConfig, workers: usize) -> Result<(Vec<listen::Bound>, String), RunFault> {
     let Some(push) = &route.choices.push else { return Ok((Vec::new(), String::new())) };
     let (bound, taken) = listen::bind(&push.listen, workers)?;
@@ -207,7 +211,7 @@ fn egress(route: &RouteConfig, workers: usize) -> Result<(Vec<listen::Bound>, St
         let scheme = if push.plain { "http" } else { "https" };
         format!("{scheme}://{taken}")
     });
-    tracing::info!(route = route.name, url, "the listener of push notifications is open");
+    tracing::info!(route = route.name, url, "the push lane listens");
     Ok((bound, url))
 }
 
@@ -231,7 +235,7 @@ pub(super) struct Seat {
     metrics: RouteMetrics,
     elsewhere: Elsewhere,
     bound: Option<listen::Bound>,
-    /// The push listener, and the agent's address of it.
+    /// The push lane, and the agent's address of it.
     egress: Option<(listen::Bound, String)>,
 }
 
@@ -321,7 +325,7 @@ impl Core {
         Ok(())
     }
 
-    /// Listener of a route's push listener, next to that for callers.
+    /// Listener of a route's push lane, next to that for callers.
     fn of_agent(&self, at: usize, beside: &Listener, slots: Arc<Semaphore>) -> Result<Listener, RunFault> {
         let config = self.config.routes.get(at);
         let plain = config.and_then(|route| route.choices.push.as_ref()).is_some_and(|push| push.plain);
@@ -378,10 +382,9 @@ impl Core {
     fn worker(&self, seat: Seat, config: &RouteConfig, local: Local) -> Result<RouteWorker, RunFault> {
         let limits = &self.config.limits;
         let speak = if config.upstream_http2 { Speak::Http2 } else { Speak::Http1 };
-        let materials = Arc::clone(&self.materials);
+        let materials = RouteMaterials { all: Arc::clone(&self.materials), at: seat.at };
         let core = OnThisCore::InTurns(Rc::clone(&local.turns), config.receiver.as_str().into());
-        let connector =
-            Connector::live(&config.upstream, materials, seat.at, (speak, core), limits.connect_timeout);
+        let connector = Connector::live(&config.upstream, materials, speak, core, limits.connect_timeout);
         let below = format!("{}{HANDSHAKE_PATH}", config.upstream.path.trim_end_matches('/'));
         let below = Upstream { path: below, ..config.upstream.clone() };
         let agent = Address::new(&below, speak, Protocol::L8, &seat.extension)?;
@@ -437,8 +440,8 @@ impl Core {
         let from = match &route.card_from {
             Some(place) => {
                 let core = OnThisCore::InTurns(Rc::clone(&local.turns), route.receiver.as_str().into());
-                let (materials, speak) = (Arc::clone(&self.materials), (Speak::Http1, core));
-                let connector = Connector::live(place, materials, seat.at, speak, limits.connect_timeout);
+                let materials = RouteMaterials { all: Arc::clone(&self.materials), at: seat.at };
+                let connector = Connector::live(place, materials, Speak::Http1, core, limits.connect_timeout);
                 let pool = Pool::new(connector, Bounds::keeping(1, limits));
                 Some((pool, Address::new(place, Speak::Http1, route.protocol, &seat.extension)?))
             }
@@ -472,7 +475,8 @@ fn listen_on(listener: Listener, bound: Option<listen::Bound>) {
 /// Runs the thread that follows authorities and answers the operator.
 async fn background(
     follow: Follow,
-    (admin, names): (Admin, Names),
+    admin: Admin,
+    names: Names,
     socket: std::net::TcpListener,
     mut end: watch::Receiver<bool>,
 ) -> Result<(), RunFault> {

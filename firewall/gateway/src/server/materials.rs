@@ -12,18 +12,17 @@ use semgate_certs::tls::{
     ClientAuth, DefaultTimeProvider, ExpectedServer, ServerTrust, client_config, server_config,
 };
 use semgate_certs::token::{KeySet, TokenIssuer, TokenIssuers};
-use semgate_certs::{Chain, ChainLimits, KeyPair, PeerRoots, Roots, SpiffeId, TrustDomain};
+use semgate_certs::{Chain, KeyPair, PeerRoots, SpiffeId, TrustDomain};
 use semgate_negotiation::{Endpoint, FleetSecret, Identity as HandshakeIdentity, LockKeys, Relay, Trust};
 use semgate_statement::SigningIdentity;
 use tokio_rustls::rustls::{ClientConfig, ServerConfig};
 
 use crate::clock::unix_now;
-use crate::config::{
-    AuthorityConfig, CardChoice, Config, CredentialIssuer, HandshakeChoice, IdentityFiles, RouteConfig,
-};
+use crate::config::{AuthorityConfig, CardChoice, Config, CredentialIssuer, HandshakeChoice, RouteConfig};
 use crate::control::crls::Stores;
 use crate::fault::RunFault;
 use crate::local::card::CardKeys;
+use crate::server::pem_files::{fault, identity, read, roots};
 use presented::Presented;
 
 /// Material for TLS in both directions.
@@ -86,14 +85,14 @@ impl Materials {
             Some((chain, key))
                 if route.upstream.tls || route.card_from.as_ref().is_some_and(|url| url.tls) =>
             {
-                agent(config, route, (chain, key), crls).map(Some)
+                agent(config, route, chain, key, crls).map(Some)
             }
             _ => Ok(None),
         };
         let upstreams = config.routes.iter().map(upstream).collect::<Result<_, _>>()?;
         let endpoint = |(at, route): (usize, &RouteConfig)| match &route.choices.handshake {
             Some(choice) => {
-                shaker(config, (route, choice), &own, before.get(at).and_then(Option::as_ref)).map(Some)
+                shaker(config, route, choice, &own, before.get(at).and_then(Option::as_ref)).map(Some)
             }
             None => Ok(None),
         };
@@ -137,7 +136,8 @@ fn server(chain: &Chain, key: &KeyPair, peers: &Arc<PeerRoots>) -> Result<Server
 fn agent(
     config: &Config,
     route: &RouteConfig,
-    identity: (&Chain, &KeyPair),
+    chain: &Chain,
+    key: &KeyPair,
     crls: &Stores,
 ) -> Result<Arc<ClientConfig>, RunFault> {
     let receiver = &route.receiver;
@@ -148,7 +148,7 @@ fn agent(
     })?;
     let roots = crls.hold(&domain.name, roots(&domain.roots, config)?);
     let trust = ServerTrust { roots, expected: ExpectedServer::Id(id) };
-    let mut client = client_config(trust, Some(identity), Arc::new(DefaultTimeProvider))
+    let mut client = client_config(trust, Some((chain, key)), Arc::new(DefaultTimeProvider))
         .map_err(|e| RunFault::Tls { why: e.to_string() })?;
     if route.upstream_http2 {
         client.alpn_protocols = vec![b"h2".to_vec()];
@@ -160,7 +160,8 @@ fn agent(
 /// own certificate it relays, and has no key of the agent. A new handler continues where the previous one stopped.
 fn shaker(
     config: &Config,
-    (route, choice): (&RouteConfig, &HandshakeChoice),
+    route: &RouteConfig,
+    choice: &HandshakeChoice,
     peers: &PeerRoots,
     before: Option<&Shaker>,
 ) -> Result<Shaker, RunFault> {
@@ -233,27 +234,4 @@ pub(crate) fn authority(config: &Config, authority: &AuthorityConfig) -> Result<
         client.client_auth_cert_resolver = Arc::new(Presented(files));
     }
     Ok(Arc::new(client))
-}
-
-/// # Errors
-/// The file is unreadable, or holds no roots.
-pub(crate) fn roots(path: &Path, config: &Config) -> Result<Roots, RunFault> {
-    let roots = Roots::from_pem(&read(path, "roots")?, &ChainLimits::default());
-    roots.map(|roots| roots.with_prefix(config.prefix.clone())).map_err(|why| fault(path, "roots", &why))
-}
-
-fn identity(files: &IdentityFiles) -> Result<(Chain, KeyPair), RunFault> {
-    let chain = Chain::from_pem(&read(&files.certificate, "certificate")?, &ChainLimits::default())
-        .map_err(|why| fault(&files.certificate, "certificate", &why))?;
-    let key = KeyPair::from_pem(&read(&files.key, "key")?, &SystemRandom::new())
-        .map_err(|why| fault(&files.key, "key", &why))?;
-    Ok((chain, key))
-}
-
-fn read(path: &Path, what: &'static str) -> Result<String, RunFault> {
-    std::fs::read_to_string(path).map_err(|why| fault(path, what, &why))
-}
-
-fn fault(path: &Path, what: &'static str, why: &dyn std::fmt::Display) -> RunFault {
-    RunFault::File { path: path.to_owned(), what, why: why.to_string() }
 }

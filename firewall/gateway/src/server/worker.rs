@@ -1,58 +1,27 @@
-//! One route on one core, and the state shared by all cores.
+//! One route on one core.
 
 mod handshakes;
 mod listings;
 
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 
-use arc_swap::ArcSwap;
-use semgate_certs::token::TokenIssuers;
-use semgate_inspect::{Inspector, Now, Peer, Route};
-use semgate_negotiation::Sessions;
+use semgate_inspect::{Peer, Route};
 
-use crate::clock::unix_now;
-use crate::config::{Limits, StreamChoices};
+use crate::config::StreamChoices;
 use crate::control::metrics::RouteMetrics;
 use crate::local::card::Card;
 use crate::pipeline::admit::rules::RouteRules;
 use crate::pipeline::authorize::Authorization;
 use crate::pipeline::decision::Decisions;
-use crate::pipeline::record::Audit;
-use crate::server::account::Accounts;
 use crate::server::account::turns::Turns;
+use crate::server::shared::Shared;
 use crate::upstream::Pool;
 use crate::upstream::address::Address;
 use crate::upstream::egress::Egress;
 
 pub(crate) use handshakes::Handshakes;
 pub(crate) use listings::Listings;
-
-/// State shared by all cores.
-pub(crate) struct Shared {
-    pub(crate) inspector: Inspector,
-    pub(crate) limits: Limits,
-    pub(crate) audit: Audit,
-    /// Accounts of agents, on all routes.
-    pub(crate) accounts: Accounts,
-    pub(crate) started: Instant,
-    /// True during a drain: no new connections are accepted, and idle streams end.
-    pub(crate) draining: AtomicBool,
-    /// Handshake sessions, which the inspector uses too.
-    pub(crate) sessions: Arc<Sessions>,
-    /// Current issuers of credential tokens.
-    pub(crate) issuers: ArcSwap<TokenIssuers>,
-}
-
-impl Shared {
-    /// Reads both clocks.
-    pub(crate) fn now(&self) -> Now {
-        let monotonic = self.started.elapsed().as_millis();
-        Now { unix: unix_now(), monotonic_ms: u64::try_from(monotonic).unwrap_or(u64::MAX) }
-    }
-}
 
 /// One route on one core.
 pub(crate) struct RouteWorker {

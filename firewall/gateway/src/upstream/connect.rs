@@ -60,6 +60,13 @@ impl fmt::Display for ConnectFault {
 
 impl std::error::Error for ConnectFault {}
 
+/// Current TLS configurations, and the index of the route that uses them.
+#[derive(Clone)]
+pub(crate) struct RouteMaterials {
+    pub(crate) all: Arc<ArcSwap<Materials>>,
+    pub(crate) at: usize,
+}
+
 /// Source of a connection's TLS configuration.
 #[derive(Clone)]
 enum Secure {
@@ -67,8 +74,8 @@ enum Secure {
     No,
     /// A fixed configuration.
     Fixed(Arc<ClientConfig>),
-    /// The current configuration of the route at this index.
-    Live(Arc<ArcSwap<Materials>>, usize),
+    /// The current configuration of a route.
+    Live(RouteMaterials),
 }
 
 /// Opens connections to one address.
@@ -115,15 +122,15 @@ pub(crate) struct Connected {
 }
 
 impl Connector {
-    /// Connector to the agent of the route at index `at`.
+    /// Connector to the agent of a route.
     pub(crate) fn live(
         upstream: &Upstream,
-        materials: Arc<ArcSwap<Materials>>,
-        at: usize,
-        (speak, core): (Speak, OnThisCore),
+        materials: RouteMaterials,
+        speak: Speak,
+        core: OnThisCore,
         timeout: Duration,
     ) -> Self {
-        let secure = if upstream.tls { Secure::Live(materials, at) } else { Secure::No };
+        let secure = if upstream.tls { Secure::Live(materials) } else { Secure::No };
         Self { place: upstream.place.clone(), secure, speak, timeout, freed: Arc::default(), core }
     }
 
@@ -181,7 +188,7 @@ impl Connector {
                         let stream = handshake(tls, host, stream).await?;
                         Ok(Connected { link: self.begin(stream).await?, met: Met::default() })
                     }
-                    Secure::Live(materials, at) => self.agent(materials, *at, host, stream).await,
+                    Secure::Live(materials) => self.agent(materials, host, stream).await,
                 }
             }
         }
@@ -191,13 +198,14 @@ impl Connector {
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        let at = (&self.freed, &self.core);
         let begun = match self.speak {
             Speak::Http2 => {
                 let stream = Frames::new(stream, Requests::Go, b"");
-                Link::begin(self.speak, TokioIo::new(stream), at).await
+                Link::begin(self.speak, TokioIo::new(stream), &self.freed, &self.core).await
             }
-            Speak::Http1 | Speak::Upgrade => Link::begin(self.speak, TokioIo::new(stream), at).await,
+            Speak::Http1 | Speak::Upgrade => {
+                Link::begin(self.speak, TokioIo::new(stream), &self.freed, &self.core).await
+            }
         };
         let link = begun.map_err(|_| ConnectFault::Http)?;
         loop {
@@ -215,17 +223,17 @@ impl Connector {
     /// Reads the agent's identity and expiry again. The handshake has verified that it is the route's receiver.
     async fn agent(
         &self,
-        materials: &Arc<ArcSwap<Materials>>,
-        at: usize,
+        materials: &RouteMaterials,
         host: &str,
         stream: Reading<TcpStream>,
     ) -> Result<Connected, ConnectFault> {
         let none =
             || ConnectFault::Tls(std::io::Error::other("there is no tls configuration for this route"));
-        let tls = materials.load().upstreams.get(at).cloned().flatten().ok_or_else(none)?;
+        let tls = materials.all.load().upstreams.get(materials.at).cloned().flatten().ok_or_else(none)?;
         let stream = handshake(&tls, host, stream).await?;
         let shown = stream.get_ref().1.peer_certificates().unwrap_or_default();
-        let standing = Standing::begin(PeerRoots::identify_server, Arc::clone(materials), shown, unix_now());
+        let standing =
+            Standing::begin(PeerRoots::identify_server, Arc::clone(&materials.all), shown, unix_now());
         let (peer, standing) = standing.map_err(|why| ConnectFault::Tls(std::io::Error::other(why)))?;
         let holds = Peer::certified(&peer).credentials().clone();
         if self.speak == Speak::Http2 && stream.get_ref().1.alpn_protocol() != Some(b"h2") {

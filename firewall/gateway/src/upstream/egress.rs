@@ -1,6 +1,6 @@
 //! Egress of a route: the only way out for the agent's own notifications (A2A push notifications).
 //!
-//! The agent gets an address of the push listener, with an unguessable token, in place of the caller's target. The target's
+//! The agent gets an address of the push lane, with an unguessable token, in place of the caller's target. The target's
 //! credentials stay in the gateway. A notification posted there is judged like an event of the task's stream, and then
 //! delivered.
 
@@ -32,7 +32,7 @@ const TOKEN: usize = 32;
 /// Length of a token as base64url text.
 const TOKEN_TEXT: usize = 43;
 
-/// The push listener of one route on one core.
+/// The push lane of one route on one core.
 pub(crate) struct Egress {
     /// Address given to the agent, up to the token.
     base: String,
@@ -53,7 +53,7 @@ impl fmt::Debug for Egress {
 }
 
 impl Egress {
-    /// Creates the egress. `url` is the agent's address of the push listener.
+    /// Creates the egress. `url` is the agent's address of the push lane.
     ///
     /// # Errors
     /// Unreadable or invalid roots.

@@ -72,7 +72,8 @@ impl Link {
     pub(super) async fn begin<S>(
         speak: Speak,
         stream: S,
-        (freed, core): (&Arc<Notify>, &OnThisCore),
+        freed: &Arc<Notify>,
+        core: &OnThisCore,
     ) -> hyper::Result<Self>
     where
         S: Read + Write + Send + Unpin + 'static,
@@ -92,45 +93,49 @@ impl Link {
                 let (link, connection) = builder.handshake(stream).await?;
                 Ok(Self::One(link, Connection::new(connection)))
             }
-            Speak::Http2 => {
-                let streams = Streams::new(Arc::clone(freed));
-                let mut builder = http2::Builder::new(Watching(Rc::clone(&streams), core.clone()));
-                builder
-                    // no message goes out before the agent states its maximum
-                    .initial_max_send_streams(0)
-                    .timer(TokioTimer::new())
-                    .max_header_list_size(MAX_HEAD)
-                    .initial_stream_window_size(WINDOW)
-                    .initial_connection_window_size(CONNECTION_WINDOW)
-                    .adaptive_window(false)
-                    .keep_alive_interval(PING)
-                    .keep_alive_timeout(PONG)
-                    .keep_alive_while_idle(false);
-                let (send, connection) = builder.handshake(stream).await?;
-                // other code asks it for its limit; it is removed once it is over
-                let connection = Rc::new(RefCell::new(Some(connection)));
-                let asked = Rc::clone(&connection);
-                let most = move || {
-                    let most = asked.try_borrow().ok()?.as_ref()?.current_max_send_streams();
-                    Some(most)
-                };
-                streams.begun(Box::new(move || most().unwrap_or_default()));
-                let driven = Rc::clone(&streams);
-                core.spawn(std::future::poll_fn(move |cx| {
-                    let mut held = connection.borrow_mut();
-                    let over =
-                        held.as_mut().is_none_or(|connection| Pin::new(connection).poll(cx).is_ready());
-                    if !over {
-                        driven.numbered();
-                        return Poll::Pending;
-                    }
-                    *held = None;
-                    driven.over();
-                    Poll::Ready(())
-                }));
-                Ok(Self::Many(Many { send, streams, slot: None }))
-            }
+            Speak::Http2 => Self::many(stream, freed, core).await,
         }
+    }
+
+    async fn many<S>(stream: S, freed: &Arc<Notify>, core: &OnThisCore) -> hyper::Result<Self>
+    where
+        S: Read + Write + Send + Unpin + 'static,
+    {
+        let streams = Streams::new(Arc::clone(freed));
+        let mut builder = http2::Builder::new(Watching(Rc::clone(&streams), core.clone()));
+        builder
+            // no message goes out before the agent states its maximum
+            .initial_max_send_streams(0)
+            .timer(TokioTimer::new())
+            .max_header_list_size(MAX_HEAD)
+            .initial_stream_window_size(WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
+            .adaptive_window(false)
+            .keep_alive_interval(PING)
+            .keep_alive_timeout(PONG)
+            .keep_alive_while_idle(false);
+        let (send, connection) = builder.handshake(stream).await?;
+        // other code asks it for its limit; it is removed once it is over
+        let connection = Rc::new(RefCell::new(Some(connection)));
+        let asked = Rc::clone(&connection);
+        let most = move || {
+            let most = asked.try_borrow().ok()?.as_ref()?.current_max_send_streams();
+            Some(most)
+        };
+        streams.begun(Box::new(move || most().unwrap_or_default()));
+        let driven = Rc::clone(&streams);
+        core.spawn(std::future::poll_fn(move |cx| {
+            let mut held = connection.borrow_mut();
+            let over = held.as_mut().is_none_or(|connection| Pin::new(connection).poll(cx).is_ready());
+            if !over {
+                driven.numbered();
+                return Poll::Pending;
+            }
+            *held = None;
+            driven.over();
+            Poll::Ready(())
+        }));
+        Ok(Self::Many(Many { send, streams, slot: None }))
     }
 
     /// A sending end of the same connection with a slot for one message, if there is one.

@@ -20,6 +20,7 @@ use crate::clock::unix_now;
 use crate::config::{AuthorityConfig, Config};
 use crate::fault::RunFault;
 use crate::server::materials;
+use crate::server::pem_files;
 
 /// Hints within this time count as one, so that a chatty authority does not overload its followers.
 const HINT_PAUSE: Duration = Duration::from_millis(100);
@@ -49,7 +50,7 @@ pub(crate) fn open(
         why: why.to_string(),
     };
     let log = LogVerifier::parse(&authority.log_key).map_err(|why| fault("log key for", &why))?;
-    let roots = materials::roots(&authority.roots, config)?;
+    let roots = pem_files::roots(&authority.roots, config)?;
     let mut settings = FollowerConfig::new(&authority.name, &authority.origin, roots, log);
     settings.root_threshold = authority.root_threshold;
     settings.prefix = config.prefix.clone();

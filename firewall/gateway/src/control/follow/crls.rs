@@ -17,7 +17,7 @@ use super::fetch::Fetcher;
 use crate::clock::unix_now;
 use crate::config::{Config, CrlSource};
 use crate::control::crls::Lists;
-use crate::server::materials;
+use crate::server::pem_files;
 
 /// Delay before another request for an unavailable list.
 const AGAIN: Duration = Duration::from_secs(5);
@@ -85,7 +85,7 @@ impl Task {
         let offered = offered.and_then(|answer| String::from_utf8(answer.body).ok()).unwrap_or_default();
         let (config, roots) = (Arc::clone(&self.config), self.roots.clone());
         let done = tokio::task::spawn_blocking(move || {
-            let roots = materials::roots(&roots, &config).ok();
+            let roots = pem_files::roots(&roots, &config).ok();
             let dropped = lists.set_issuers(roots, &offered, unix_now());
             (dropped, lists)
         });

@@ -4,7 +4,6 @@
 
 mod first;
 mod source;
-mod state;
 mod steady;
 
 use std::rc::Rc;
@@ -16,7 +15,6 @@ use semgate_policies::{Floors, Policies, PolicyFault, PolicyLimits, PolicySource
 use tokio::sync::watch;
 
 pub(crate) use first::{Begun, First, first, shadow_faults};
-pub(crate) use state::{PolicyReport, PolicyState, PolicyStates};
 
 use self::source::{BundleSource, ReadPolicies};
 use self::steady::Stamp;
@@ -24,6 +22,7 @@ use super::Publisher;
 use super::aside::{Aside, Haste};
 use crate::clock::unix_now;
 use crate::config::{Config, ShadowConfig};
+use crate::control::policy_state::PolicyState;
 use crate::fault::RunFault;
 
 /// Number of waits for a directory that keeps changing before the operator is warned. It is not read until it settles, since
@@ -189,7 +188,7 @@ impl Task {
                 };
                 if self.tried.as_ref() != Some(&tried) {
                     self.tried = Some(tried);
-                    self.load(found, contexts, (digests, floors)).await;
+                    self.load(found, contexts, digests, floors).await;
                 }
             }
             Err(why) => {
@@ -225,7 +224,8 @@ impl Task {
         &mut self,
         ReadPolicies { source, digest, version, .. }: ReadPolicies,
         contexts: Vec<Arc<Context>>,
-        (digests, floors): (Vec<Digest>, Floors),
+        digests: Vec<Digest>,
+        floors: Floors,
     ) {
         self.state.loading(digest);
         let (live, haste) = (self.live(), self.haste());
@@ -331,8 +331,7 @@ impl Task {
     }
 
     fn rejected(&mut self, digest: Option<Digest>, faults: &[PolicyFault]) {
-        let told = self.state.rejected(digest, faults);
-        self.tell(told);
+        self.tell(self.state.rejected(digest, faults));
     }
 
     /// Logs and counts faults, unless they equal the last ones.

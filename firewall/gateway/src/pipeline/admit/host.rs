@@ -39,7 +39,7 @@ impl Names {
         }
     }
 
-    /// Names of a push listener. `url` is the address given to the agent. Pages are refused here.
+    /// Names of a push lane. `url` is the address given to the agent. Pages are refused here.
     pub(crate) fn of_lane(push: &PushConfig, url: &str) -> Self {
         let hosts = if push.plain { hosts(&push.listen, Some(url), &[]) } else { None };
         Self { hosts, origins: Vec::new(), pages: push.plain }

@@ -107,7 +107,8 @@ impl Remembered {
         headers: &HeaderMap,
         issuers: &ArcSwap<TokenIssuers>,
         bearer: &Bearer<'_>,
-        (now, room): (u64, usize),
+        now: u64,
+        room: usize,
     ) -> Result<Shown, Refusal> {
         let mut all = headers.get_all(&CREDENTIAL).iter();
         let Some(value) = all.next() else { return Ok(Shown::default()) };

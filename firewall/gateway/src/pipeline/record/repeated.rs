@@ -6,7 +6,7 @@ use semgate_inspect::{Facts, Now};
 
 use super::{Outcome, Record};
 use crate::pipeline::decision::Decisions;
-use crate::server::worker::Shared;
+use crate::server::shared::Shared;
 
 /// Interval between records of counts.
 const EVERY: Duration = Duration::from_secs(1);

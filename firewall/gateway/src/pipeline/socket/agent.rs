@@ -77,7 +77,7 @@ pub(super) async fn open(
     };
     let config = config(limits.event_bytes, limits.body_bytes);
     let charge = Charge::new(identity.account());
-    let stream = Pieces::new(TokioIo::new(upgraded), since.clone(), (limits.event_bytes, READ), charge);
+    let stream = Pieces::new(TokioIo::new(upgraded), since.clone(), limits.event_bytes, READ, charge);
     Ok((WebSocketStream::from_raw_socket(stream, Role::Client, Some(config)).await, met))
 }
 

@@ -1,5 +1,7 @@
-//! What a side of a socket writes until its next message is whole. Fragments are put together below everything that is counted, and one
-//! without bytes never comes to the bound of a message: millions of them cost time and say nothing.
+//! Bounds the fragments of a WebSocket message that is not whole yet.
+//!
+//! The library joins fragments before anything is counted. A fragment without bytes never reaches the message limit, so millions of
+//! them would cost time and say nothing.
 
 use std::cell::Cell;
 use std::io;
@@ -15,35 +17,35 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 pub(super) struct Since(Rc<Cell<usize>>);
 
 impl Since {
-    /// Something is whole.
+    /// Starts counting from zero after a whole message or a control frame.
     pub(super) fn whole(&self) {
         self.0.set(0);
     }
 }
 
-/// A stream that fails, by [`is_too_much`], once a message takes more than twice its largest size with the heads of its fragments, and one read
-/// more. Whoever sends pieces of 16 bytes or more stays below that.
+/// A stream that fails with [`is_too_much`] once a message takes more than twice its largest size, fragment heads included, plus
+/// one read. Fragments of 16 bytes or more stay below that.
 pub(super) struct Pieces<S> {
     inner: S,
     since: Since,
     most: usize,
-    /// Holds what was read of a message that is not whole.
+    /// Charge for the bytes of a message that is not whole.
     charge: Charge,
 }
 
 impl<S> Pieces<S> {
-    /// For messages of at most `hears` bytes, of which `read` are read at a time.
-    pub(super) fn new(inner: S, since: Since, (hears, read): (usize, usize), charge: Charge) -> Self {
+    /// `hears` is the largest message, and `read` the size of one read, in bytes.
+    pub(super) fn new(inner: S, since: Since, hears: usize, read: usize, charge: Charge) -> Self {
         Self { inner, since, most: hears.saturating_mul(2).saturating_add(read), charge }
     }
 }
 
-/// True if the fault is a message in too many pieces.
+/// Returns true if the fault is a message in too many pieces.
 pub(super) fn is_too_much(fault: &io::Error) -> bool {
     fault.kind() == io::ErrorKind::QuotaExceeded
 }
 
-/// A fault that says that the agent's account has no room for a message that is not whole.
+/// Returns true if the agent's account has no room for a message that is not whole.
 pub(super) fn is_no_room(fault: &io::Error) -> bool {
     fault.kind() == io::ErrorKind::OutOfMemory
 }

@@ -32,7 +32,7 @@ async fn attack_empty_fragments_without_an_end() {
     let accounts = crate::server::account::Accounts::new(&crate::config::Limits::default());
     let now = semgate_inspect::Now { unix: 0, monotonic_ms: 0 };
     let charge = crate::server::account::Charge::new(&accounts.of(&"agent".into(), now).unwrap());
-    let stream = Pieces::new(here, Since::default(), (most, super::READ), charge);
+    let stream = Pieces::new(here, Since::default(), most, super::READ, charge);
     let mut caller =
         WebSocketStream::from_raw_socket(stream, Role::Server, Some(super::config(most, most))).await;
     let writing = tokio::spawn(async move {

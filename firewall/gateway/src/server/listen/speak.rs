@@ -91,7 +91,7 @@ impl Listener {
         };
         let _open = Open::count(self.worker.metrics.open.clone());
         if self.worker.rules.websocket {
-            return self.http1_or_socket(guard, service, (watch, identity)).await;
+            return self.http1_or_socket(guard, service, watch, identity).await;
         }
         let connection = http1_builder(&self.worker.shared.limits).serve_connection(guard, service);
         let mut connection = std::pin::pin!(connection);
@@ -111,7 +111,8 @@ impl Listener {
         &self,
         guard: Guard<S>,
         service: V,
-        (watch, identity): (Rc<Watch>, Rc<Identity>),
+        watch: Rc<Watch>,
+        identity: Rc<Identity>,
     ) where
         S: AsyncRead + AsyncWrite + Unpin + 'static,
         V: HttpService<Incoming, ResBody = AnswerBody, Error = Infallible, Future = F> + Unpin,

@@ -9,8 +9,8 @@ use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::sign::CertifiedKey;
 
-use super::identity;
 use crate::config::IdentityFiles;
+use crate::server::pem_files::identity;
 
 /// Presents the certificate in the files when a connection begins, so that a renewed one needs no restart. If the files are
 /// unusable, it presents none, and the authority treats the gateway as a stranger.

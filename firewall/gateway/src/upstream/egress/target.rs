@@ -254,7 +254,7 @@ fn number(address: IpAddr) -> u128 {
     }
 }
 
-/// Permitted targets of a push listener.
+/// Permitted targets of a push lane.
 #[derive(Clone, Debug)]
 pub(crate) struct Targets {
     pub(crate) rules: Vec<Rule>,

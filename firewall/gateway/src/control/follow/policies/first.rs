@@ -5,9 +5,10 @@ use std::sync::Arc;
 use semgate_contexts::{Context, DocumentLimits, Prefix, library};
 use semgate_policies::{Floors, Policies, PolicyFault, PolicyLimits, PolicySource};
 
+use super::Aside;
 use super::source::{BundleSource, ReadPolicies};
-use super::{Aside, PolicyState};
 use crate::config::Config;
+use crate::control::policy_state::PolicyState;
 use crate::fault::RunFault;
 
 /// Live while the real policies cannot be validated for lack of contexts. It refuses everything, and gives the same answer

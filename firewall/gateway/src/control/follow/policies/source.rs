@@ -16,7 +16,7 @@ use crate::clock::unix_now;
 use crate::config::{BundleConfig, Config, PolicyPlace};
 use crate::control::persistence::anew;
 use crate::fault::RunFault;
-use crate::server::materials;
+use crate::server::pem_files;
 
 /// File in the state directory with the newest bundle that ever went live.
 const NEWEST: &str = "policy-bundle.json";
@@ -138,7 +138,7 @@ impl BundlePlace {
         let signer = |id: &String| SpiffeId::parse(id).map_err(|why| RunFault::system("policy signer", why));
         Ok(Self {
             file: demanded.file.clone(),
-            roots: materials::roots(&demanded.roots, config)?,
+            roots: pem_files::roots(&demanded.roots, config)?,
             signers: demanded.signers.iter().map(signer).collect::<Result<_, _>>()?,
             max_bytes: config.limits.policy_bundle_bytes,
             require_analysed: demanded.require_analysed,

@@ -86,7 +86,7 @@ impl PolicyState {
         self.keep.as_ref().map(|keep| policies.unkept(keep)).unwrap_or_default()
     }
 
-    pub(super) fn warnings(&self, policies: &Policies) -> Vec<String> {
+    pub(crate) fn warnings(&self, policies: &Policies) -> Vec<String> {
         let unkept = self.unkept(policies).into_iter().map(|why| format!("audit_values: {why}"));
         let floors = self.floors_of_nothing(policies).into_iter().map(|why| format!("floors: {why}"));
         let shown = policies.warnings().iter().map(ToString::to_string);
@@ -102,7 +102,7 @@ impl PolicyState {
     }
 
     /// Sets the policies as live and current.
-    pub(super) fn accepted(&self, policies: &Policies) {
+    pub(crate) fn accepted(&self, policies: &Policies) {
         let left_out = policies.left_out().iter().map(ToString::to_string).collect();
         let (live, warnings) = (Some(policies.digest()), self.warnings(policies));
         self.change(|report| {
@@ -114,7 +114,7 @@ impl PolicyState {
 
     /// Marks the set on disk as being tried. The last rejection stays visible until the trial ends. A live set under
     /// validation against other contexts stays current.
-    pub(super) fn loading(&self, digest: Digest) {
+    pub(crate) fn loading(&self, digest: Digest) {
         self.change(|report| {
             report.current &= report.live == Some(digest);
             report.loading = Some(digest);
@@ -122,19 +122,19 @@ impl PolicyState {
     }
 
     /// Records the time of a completed check.
-    pub(super) fn looked(&self, now: u64) {
+    pub(crate) fn looked(&self, now: u64) {
         self.change(|report| report.looked = Some(now));
     }
 
     /// Updates the live set after a new validation. The state of the disk stays unchanged.
-    pub(super) fn retyped(&self, policies: &Policies) {
+    pub(crate) fn retyped(&self, policies: &Policies) {
         let left_out = policies.left_out().iter().map(ToString::to_string).collect();
         let warnings = self.warnings(policies);
         self.change(|report| (report.left_out, report.warnings) = (left_out, warnings));
     }
 
     /// Marks the set on disk as rejected; the live set stays. Returns the faults to report.
-    pub(super) fn rejected(&self, digest: Option<Digest>, faults: &[PolicyFault]) -> Vec<String> {
+    pub(crate) fn rejected(&self, digest: Option<Digest>, faults: &[PolicyFault]) -> Vec<String> {
         let shown = self.shown(faults.iter());
         self.change(|report| {
             (report.current, report.loading) = (false, None);

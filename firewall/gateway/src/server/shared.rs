@@ -1,0 +1,39 @@
+//! State shared by all cores.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use arc_swap::ArcSwap;
+use semgate_certs::token::TokenIssuers;
+use semgate_inspect::{Inspector, Now};
+use semgate_negotiation::Sessions;
+
+use crate::clock::unix_now;
+use crate::config::Limits;
+use crate::pipeline::record::Audit;
+use crate::server::account::Accounts;
+
+/// State shared by all cores.
+pub(crate) struct Shared {
+    pub(crate) inspector: Inspector,
+    pub(crate) limits: Limits,
+    pub(crate) audit: Audit,
+    /// Accounts of agents, on all routes.
+    pub(crate) accounts: Accounts,
+    pub(crate) started: Instant,
+    /// True during a drain: no new connections are accepted, and idle streams end.
+    pub(crate) draining: AtomicBool,
+    /// Handshake sessions, which the inspector uses too.
+    pub(crate) sessions: Arc<Sessions>,
+    /// Current issuers of credential tokens.
+    pub(crate) issuers: ArcSwap<TokenIssuers>,
+}
+
+impl Shared {
+    /// Reads both clocks.
+    pub(crate) fn now(&self) -> Now {
+        let monotonic = self.started.elapsed().as_millis();
+        Now { unix: unix_now(), monotonic_ms: u64::try_from(monotonic).unwrap_or(u64::MAX) }
+    }
+}
