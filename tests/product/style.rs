@@ -29,7 +29,7 @@ const ALLOWED: &[(&str, usize, [usize; 8])] = &[
     ("firewall/negotiation", 4544, [0, 0, 2, 1, 0, 0, 3, 0]),
     ("firewall/inspect", 13884, [8, 4, 0, 31, 69, 0, 0, 0]),
     ("authority/server", 15487, [5, 8, 2, 6, 0, 0, 2, 0]),
-    ("firewall/gateway", 24650, [6, 8, 1, 1, 6, 0, 0, 0]),
+    ("firewall/gateway", 24692, [4, 6, 1, 1, 6, 0, 0, 0]),
     ("cli", 13869, [2, 5, 0, 8, 1, 0, 4, 0]),
 ];
 

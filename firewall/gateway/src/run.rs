@@ -1,5 +1,6 @@
 //! Start of a gateway from its configuration, and its end without a broken message.
 
+mod core;
 mod start;
 mod threads;
 

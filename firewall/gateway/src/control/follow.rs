@@ -65,7 +65,7 @@ impl Follow {
     ///
     /// # Errors
     /// SIGHUP cannot be handled, a thread cannot start, or an authority's roots are unusable.
-    pub(crate) fn spawn(mut self) -> Result<(), RunFault> {
+    pub(crate) fn spawn(self) -> Result<(), RunFault> {
         let views = self.followers.iter().map(Follower::view).collect();
         self.metrics.gauge("semgate_config_current", &[]).set(1.0);
         let publisher = Rc::new(Publisher {
@@ -100,22 +100,7 @@ impl Follow {
             );
             tokio::task::spawn_local(task.run());
         }
-        for domain in &self.config.trust_domains {
-            let Some(lists) = self.lists.remove(&domain.name) else { continue };
-            let Some(source) = &domain.crls else { continue };
-            let from = self.config.authorities.iter().find(|authority| authority.name == source.authority);
-            let Some(from) = from else { continue };
-            let tls = materials::authority(&self.config, from)?;
-            let fetcher = fetch::Fetcher::new(&from.url, tls, self.config.limits.fetch_timeout);
-            let task = crls::Task {
-                domain: domain.name.clone(),
-                roots: domain.roots.clone(),
-                source: source.clone(),
-                config: Arc::clone(&self.config),
-                publisher: Rc::clone(&publisher),
-            };
-            tokio::task::spawn_local(task.run(fetcher, lists));
-        }
+        spawn_crls(&self.config, self.lists, &publisher)?;
         let state = Arc::clone(&self.states.live);
         let task = policies::Task::new(&self.config, self.begun, Rc::clone(&publisher), state);
         tokio::task::spawn_local(task.run());
@@ -126,6 +111,31 @@ impl Follow {
         tokio::task::spawn_local(upkeep(Rc::clone(&publisher)));
         hangup(publisher, self.config, self.materials, self.stores, self.follower_states)
     }
+}
+
+/// Spawns a task for each trust domain whose revocation lists come from an authority.
+fn spawn_crls(
+    config: &Arc<Config>,
+    mut lists: BTreeMap<String, Lists>,
+    publisher: &Rc<Publisher>,
+) -> Result<(), RunFault> {
+    for domain in &config.trust_domains {
+        let Some(lists) = lists.remove(&domain.name) else { continue };
+        let Some(source) = &domain.crls else { continue };
+        let from = config.authorities.iter().find(|authority| authority.name == source.authority);
+        let Some(from) = from else { continue };
+        let tls = materials::authority(config, from)?;
+        let fetcher = fetch::Fetcher::new(&from.url, tls, config.limits.fetch_timeout);
+        let task = crls::Task {
+            domain: domain.name.clone(),
+            roots: domain.roots.clone(),
+            source: source.clone(),
+            config: Arc::clone(config),
+            publisher: Rc::clone(publisher),
+        };
+        tokio::task::spawn_local(task.run(fetcher, lists));
+    }
+    Ok(())
 }
 
 /// Builds generations. It lives on one thread, so two changes never race.

@@ -8,7 +8,7 @@ use http::header::{
     ACCEPT, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION,
     TRANSFER_ENCODING, UPGRADE,
 };
-use http::{HeaderName, HeaderValue, Method, Request, Response};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Body;
 use semgate_inspect::{Code, Delivered, Outgoing, Refusal, Sent};
@@ -76,6 +76,7 @@ pub(crate) struct Resealed<'t> {
     pub(crate) body: Option<&'t Bytes>,
 }
 
+/// The request for the agent.
 pub(crate) fn request(
     address: &Address,
     upstream: &UpstreamHead<'_>,
@@ -119,6 +120,15 @@ pub(crate) fn request(
         headers.insert(CONTENT_TYPE, kind);
     }
     headers.insert(ACCEPT, accept);
+    common_headers(headers, address, upstream);
+    if let Form::Grpc(operation) = upstream.call.form {
+        carry(&mut request, operation, &body, upstream.waits);
+    }
+    Ok(request)
+}
+
+/// Headers that every binding sends: host, credentials, and who spoke.
+fn common_headers(headers: &mut HeaderMap, address: &Address, upstream: &UpstreamHead<'_>) {
     if let Some(host) = &address.host {
         headers.insert(HOST, host.clone());
     }
@@ -135,10 +145,6 @@ pub(crate) fn request(
     if let Some(Ok(context)) = upstream.l9_context.map(HeaderValue::from_str) {
         headers.insert(L9_CONTEXT, context);
     }
-    if let Form::Grpc(operation) = upstream.call.form {
-        carry(&mut request, operation, &body, upstream.waits);
-    }
-    Ok(request)
 }
 
 /// Opening request of a WebSocket with the agent (RFC 6455 §4.1).

@@ -1,45 +1,28 @@
 //! Threads: one for each serving core, one that follows authorities and answers the operator, and one that writes the audit
 //! log.
 
-use std::net::SocketAddr;
-use std::rc::Rc;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::thread::JoinHandle;
-
-use arc_swap::ArcSwap;
-use semgate_inspect::{GroupScope, Peer, Route};
-use tokio::sync::{Semaphore, mpsc, watch};
-use tokio::task::LocalSet;
-
 use super::{Bound, start};
-use crate::config::{CardChoice, Config, GroupChoice, Listen, Protocol, RouteConfig, Upstream};
+use crate::config::{Config, Listen, RouteConfig};
 use crate::control::admin::Admin;
 use crate::control::follow::{First, Follow, FollowerStates, Memory};
 use crate::control::health::Health;
-use crate::control::metrics::{Metrics, RouteMetrics};
+use crate::control::metrics::Metrics;
 use crate::control::persistence::{Keeper, MinimumsKeeper, keep_tools};
 use crate::control::policy_state::{PolicyState, PolicyStates};
 use crate::fault::RunFault;
-use crate::local::card::{Card, KeysNow, Says};
-use crate::pipeline::admit::HANDSHAKE_PATH;
 use crate::pipeline::admit::host::Names;
-use crate::pipeline::admit::rules::RouteRules;
-use crate::pipeline::authorize::{Authorization, Elsewhere};
-use crate::pipeline::decision::Decisions;
-use crate::pipeline::identify::Identity;
 use crate::pipeline::record::repeated::{record_counts, record_last};
 use crate::pipeline::record::{Audit, AuditWriter};
-use crate::server::account::NoAccount;
-use crate::server::account::turns::Turns;
-use crate::server::executor::OnThisCore;
-use crate::server::listen::{self, BoundRoute, Entrance, Face, Listener};
-use crate::server::materials::Materials;
+use crate::server::listen::{self, BoundRoute};
 use crate::server::shared::Shared;
-use crate::server::worker::{Group, Handshakes, RouteWorker};
-use crate::upstream::address::Address;
-use crate::upstream::egress::Egress;
-use crate::upstream::{Bounds, Connector, Pool, RouteMaterials, Speak};
+use arc_swap::ArcSwap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use tokio::sync::{mpsc, watch};
+use tokio::task::LocalSet;
+
+use super::core::{Core, Seat};
 
 /// The threads of a gateway.
 pub(super) struct Running {
@@ -96,19 +79,7 @@ pub(super) fn start(
     let metrics = Metrics::new(states.clone())?;
     let materials = Arc::new(ArcSwap::from_pointee(parts.materials));
 
-    let mut routes = Vec::new();
-    let mut cores: Vec<Vec<Seat>> = (0..config.workers).map(|_| Vec::new()).collect();
-    for (at, route) in config.routes.iter().enumerate() {
-        let (bound, taken) = listen::bind(&route.listen, config.workers)?;
-        let url = url(route, &taken);
-        let seat = Seat::of(at, route, &url, &shared, &metrics);
-        let (mut lanes, lane_url) = egress(route, config.workers)?;
-        for (core, bound) in cores.iter_mut().zip(bound) {
-            let egress = lanes.pop().map(|bound| (bound, lane_url.clone()));
-            core.push(Seat { egress, ..seat.with(bound) });
-        }
-        routes.push(BoundRoute { name: route.name.clone(), listen: taken, url });
-    }
+    let (routes, cores) = bind_routes(config, &shared, &metrics)?;
     let (admin_socket, admin_address) = bind_admin(config.admin)?;
 
     let names = config.authorities.iter().map(|authority| authority.name.clone());
@@ -161,6 +132,28 @@ pub(super) fn start(
         Bound { routes, admin: admin_address },
         Running { workers, follower, end, audit: writer, keeper, minimums, _held: held },
     ))
+}
+
+/// Binds the listeners of every route: their addresses, and the seats of each core.
+fn bind_routes(
+    config: &Config,
+    shared: &Shared,
+    metrics: &Metrics,
+) -> Result<(Vec<BoundRoute>, Vec<Vec<Seat>>), RunFault> {
+    let mut routes = Vec::new();
+    let mut cores: Vec<Vec<Seat>> = (0..config.workers).map(|_| Vec::new()).collect();
+    for (at, route) in config.routes.iter().enumerate() {
+        let (bound, taken) = listen::bind(&route.listen, config.workers)?;
+        let url = url(route, &taken);
+        let seat = Seat::of(at, route, &url, shared, metrics);
+        let (mut lanes, lane_url) = egress(route, config.workers)?;
+        for (core, bound) in cores.iter_mut().zip(bound) {
+            let egress = lanes.pop().map(|bound| (bound, lane_url.clone()));
+            core.push(seat.with(bound, egress));
+        }
+        routes.push(BoundRoute { name: route.name.clone(), listen: taken, url });
+    }
+    Ok((routes, cores))
 }
 
 /// Starts a thread with its own single-threaded runtime. Any end of it is reported.
@@ -224,252 +217,6 @@ fn url(route: &RouteConfig, taken: &Listen) -> String {
             format!("{scheme}://{address}")
         }
     }
-}
-
-/// One route on one core, before it is served.
-pub(super) struct Seat {
-    at: usize,
-    url: String,
-    route: Arc<Route>,
-    extension: String,
-    metrics: RouteMetrics,
-    elsewhere: Elsewhere,
-    bound: Option<listen::Bound>,
-    /// The push lane, and the agent's address of it.
-    egress: Option<(listen::Bound, String)>,
-}
-
-impl Seat {
-    pub(super) fn of(at: usize, route: &RouteConfig, url: &str, shared: &Shared, metrics: &Metrics) -> Self {
-        Self {
-            at,
-            url: url.to_owned(),
-            route: start::route(route),
-            extension: shared.inspector.generation().extension().to_owned(),
-            metrics: metrics.route(&route.name),
-            elsewhere: Elsewhere::default(),
-            bound: None,
-            egress: None,
-        }
-    }
-
-    /// The same route for the core of this listener.
-    pub(super) fn with(&self, bound: listen::Bound) -> Self {
-        Self { bound: Some(bound), ..self.again() }
-    }
-
-    fn again(&self) -> Self {
-        Self {
-            at: self.at,
-            url: self.url.clone(),
-            route: Arc::clone(&self.route),
-            extension: self.extension.clone(),
-            metrics: self.metrics.clone(),
-            elsewhere: self.elsewhere.clone(),
-            bound: None,
-            egress: None,
-        }
-    }
-}
-
-/// Values shared by the routes of one core.
-#[derive(Clone)]
-struct Local {
-    decisions: Rc<Decisions>,
-    turns: Rc<Turns>,
-}
-
-/// One serving thread.
-pub(super) struct Core {
-    pub(super) config: Arc<Config>,
-    pub(super) shared: Arc<Shared>,
-    pub(super) materials: Arc<ArcSwap<Materials>>,
-}
-
-impl Core {
-    pub(super) async fn run(self, seats: Vec<Seat>, mut stop: watch::Receiver<bool>) -> Result<(), RunFault> {
-        let local = Local { decisions: Rc::new(Decisions::new()), turns: Turns::new() };
-        let turns = tokio::task::spawn_local(Rc::clone(&local.turns).run());
-        let each = self.config.limits.connections.div_ceil(self.config.workers.max(1));
-        let each = u32::try_from(each.min(Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX);
-        let mut slots = Vec::new();
-        for mut seat in seats {
-            let bound = seat.bound.take();
-            let places = Arc::new(Semaphore::new(each as usize));
-            slots.push(Arc::clone(&places));
-            let (egress, url) = seat.egress.take().unzip();
-            let at = seat.at;
-            let listener = self.listener(seat, url, local.clone(), places, stop.clone())?;
-            if let Some(bound) = egress {
-                let places = Arc::new(Semaphore::new(each as usize));
-                slots.push(Arc::clone(&places));
-                listen_on(self.of_agent(at, &listener, places)?, Some(bound));
-            }
-            listen_on(listener, bound);
-        }
-        tokio::select! {
-            _ = stop.wait_for(|stop| *stop) => {}
-            // serving has stopped, so the thread ends, and the gateway with it
-            _ = turns => return Err(RunFault::System { why: "the turns of a core ended".to_owned() }),
-        }
-        self.shared.draining.store(true, Ordering::Relaxed);
-        // all slots of a listener are free once its last connection has ended
-        let drained = async {
-            for places in &slots {
-                let _ = places.acquire_many(each).await;
-            }
-        };
-        if tokio::time::timeout(self.config.limits.drain_timeout, drained).await.is_err() {
-            tracing::warn!("connections were cut at the end of the drain limit");
-        }
-        Ok(())
-    }
-
-    /// Listener of a route's push lane, next to that for callers.
-    fn of_agent(&self, at: usize, beside: &Listener, slots: Arc<Semaphore>) -> Result<Listener, RunFault> {
-        let config = self.config.routes.get(at);
-        let plain = config.and_then(|route| route.choices.push.as_ref()).is_some_and(|push| push.plain);
-        let entrance = if plain {
-            let id = &beside.worker.route.receiver;
-            Entrance::Plain(Rc::new(self.configured(id, "receiver")?))
-        } else {
-            Entrance::Tls(Arc::clone(&self.materials))
-        };
-        Ok(Listener {
-            face: Face::Agent,
-            worker: Rc::clone(&beside.worker),
-            entrance,
-            slots,
-            stop: beside.stop.clone(),
-        })
-    }
-
-    /// The only sender of a plain listener.
-    fn configured(&self, id: &str, what: &str) -> Result<Identity, RunFault> {
-        let account = self.shared.accounts.of(&id.into(), self.shared.now());
-        let account =
-            account.map_err(|NoAccount| RunFault::System { why: "there are too few accounts".to_owned() })?;
-        Identity::configured(account).map_err(|why| RunFault::system(what, why))
-    }
-
-    fn listener(
-        &self,
-        seat: Seat,
-        egress_url: Option<String>,
-        local: Local,
-        slots: Arc<Semaphore>,
-        stop: watch::Receiver<bool>,
-    ) -> Result<Listener, RunFault> {
-        let fault = || RunFault::System { why: "a route is missing".to_owned() };
-        let config = self.config.routes.get(seat.at).ok_or_else(fault)?;
-        let entrance = match &config.plain_sender {
-            Some(id) => Entrance::Plain(Rc::new(self.configured(id, "plain sender")?)),
-            None => Entrance::Tls(Arc::clone(&self.materials)),
-        };
-        let group = match &config.choices.group {
-            Some(choice) => Some(self.group(choice, &seat, &local)?),
-            None => None,
-        };
-        let egress = match (&config.choices.push, egress_url) {
-            (Some(push), Some(url)) => Some(Egress::new(push, &url)?),
-            _ => None,
-        };
-        let worker = RouteWorker { group, egress, ..self.worker(seat, config, local)? };
-        Ok(Listener { face: Face::Callers, worker: Rc::new(worker), entrance, slots, stop })
-    }
-
-    /// One route on this core.
-    fn worker(&self, seat: Seat, config: &RouteConfig, local: Local) -> Result<RouteWorker, RunFault> {
-        let limits = &self.config.limits;
-        let speak = if config.upstream_http2 { Speak::Http2 } else { Speak::Http1 };
-        let materials = RouteMaterials { all: Arc::clone(&self.materials), at: seat.at };
-        let core = OnThisCore::InTurns(Rc::clone(&local.turns), config.receiver.as_str().into());
-        let connector = Connector::live(&config.upstream, materials, speak, core, limits.connect_timeout);
-        let below = format!("{}{HANDSHAKE_PATH}", config.upstream.path.trim_end_matches('/'));
-        let below = Upstream { path: below, ..config.upstream.clone() };
-        let agent = Address::new(&below, speak, Protocol::L8, &seat.extension)?;
-        let prefix = self.config.prefix.clone();
-        let handshakes = Handshakes::new(Arc::clone(&self.materials), seat.at, prefix, agent);
-        Ok(RouteWorker {
-            shared: Arc::clone(&self.shared),
-            rules: RouteRules::new(config, &seat.extension),
-            address: Address::new(&config.upstream, speak, config.protocol, &seat.extension)?,
-            pool: Pool::new(connector, Bounds::keeping(limits.upstream_idle, limits)),
-            card: self.card(config, &seat, &local)?,
-            authorization: Authorization::of(
-                (config, &self.config.routes),
-                &seat.url,
-                seat.elsewhere.clone(),
-                limits,
-            ),
-            decisions: local.decisions,
-            turns: local.turns,
-            metrics: seat.metrics,
-            streams: config.choices.streams,
-            replier: Peer::configured(&config.receiver),
-            handshakes,
-            card_route: start::card_route(&seat.route),
-            egress: None,
-            route: seat.route,
-            group: None,
-            listings: Default::default(),
-        })
-    }
-
-    /// Routes to the members of a group. Their messages are addressed to the group and have its contexts.
-    fn group(&self, choice: &GroupChoice, seat: &Seat, local: &Local) -> Result<Group, RunFault> {
-        let mut members = Vec::new();
-        for name in &choice.members {
-            let route = self.config.routes.iter().enumerate().find(|(_, route)| route.name == *name);
-            let fault = || RunFault::System { why: "a route of a group is missing".to_owned() };
-            let (at, config) = route.ok_or_else(fault)?;
-            let mut route = Route::clone(&start::route(config));
-            route.options.group =
-                Some(GroupScope { name: choice.name.clone(), contexts: seat.route.contexts.clone() });
-            let member = Seat { at, route: Arc::new(route), bound: None, ..seat.again() };
-            members.push(Rc::new(self.worker(member, config, local.clone())?));
-        }
-        Ok(Group { name: choice.name.clone(), members, replies: choice.replies, time: choice.time })
-    }
-}
-
-impl Core {
-    /// Card of a route: its source and treatment.
-    fn card(&self, route: &RouteConfig, seat: &Seat, local: &Local) -> Result<Card, RunFault> {
-        let limits = &self.config.limits;
-        let from = match &route.card_from {
-            Some(place) => {
-                let core = OnThisCore::InTurns(Rc::clone(&local.turns), route.receiver.as_str().into());
-                let materials = RouteMaterials { all: Arc::clone(&self.materials), at: seat.at };
-                let connector = Connector::live(place, materials, Speak::Http1, core, limits.connect_timeout);
-                let pool = Pool::new(connector, Bounds::keeping(1, limits));
-                Some((pool, Address::new(place, Speak::Http1, route.protocol, &seat.extension)?))
-            }
-            None => None,
-        };
-        let keys = match &route.choices.card {
-            CardChoice::Rebuilt => None,
-            CardChoice::Untouched { .. } => {
-                let (materials, at) = (Arc::clone(&self.materials), seat.at);
-                let now = move || materials.load().card_keys.get(at).cloned().flatten();
-                Some(Box::new(now) as KeysNow)
-            }
-        };
-        let says = Says::new(route, &self.config.routes, seat.url.clone(), seat.extension.clone());
-        Ok(Card::new(says, from, keys))
-    }
-}
-
-/// Accepts connections in a task of its own.
-fn listen_on(listener: Listener, bound: Option<listen::Bound>) {
-    let listener = Rc::new(listener);
-    tokio::task::spawn_local(async move {
-        if let Some(bound) = bound
-            && let Err(why) = listener.run(bound).await
-        {
-            tracing::error!(%why, "a listener ended");
-        }
-    });
 }
 
 /// Runs the thread that follows authorities and answers the operator.
