@@ -20,7 +20,7 @@ use crate::admit::door::Door;
 use crate::authorize::Authorization;
 use crate::card::Card;
 use crate::clock::unix_now;
-use crate::config::{Limits, StreamChoices};
+use crate::config::{Limits, McpOptions};
 use crate::decision::Decisions;
 use crate::egress::Egress;
 use crate::measure::RouteMetrics;
@@ -81,8 +81,8 @@ pub(crate) struct Lane {
     pub(crate) listings: Listings,
     /// MCP: authorization, if callers send credentials to the server.
     pub(crate) authorization: Option<Authorization>,
-    /// MCP: accepted deviations of streams.
-    pub(crate) streams: StreamChoices,
+    /// Options of MCP.
+    pub(crate) mcp: McpOptions,
     /// Lane for the agent's own notifications.
     pub(crate) egress: Option<Egress>,
 }

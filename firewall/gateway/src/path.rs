@@ -51,6 +51,9 @@ use crate::reply;
 
 pub(crate) use notify::notified;
 
+/// Verified credential tokens of one connection: an agent has one, and renews it now and then.
+const CREDENTIALS_REMEMBERED: usize = 8;
+
 /// The longest delay of a refused arrival's answer. After a second the caller has not given up yet, and a connection gets at
 /// most one such refusal a second.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -179,7 +182,7 @@ impl Way<'_> {
         let now = unix_now();
         let peer = self.identity.peer(now)?;
         let arrival = admit::admit(&self.lane.door, parts, &shared.limits)?;
-        let room = shared.limits.credentials_remembered;
+        let room = CREDENTIALS_REMEMBERED;
         let shown = self.identity.shown(&parts.headers, &shared.issuers, (now, room))?;
         let shown = self.shown.get_or_init(|| shown);
         let peer = &shown.by(peer, now)?;
@@ -382,7 +385,7 @@ impl Way<'_> {
             return Ok(Some(Framing::Events));
         }
         let asked = begun.sent.mcp().is_some_and(|asked| asked.rpc_id.is_some());
-        if !asked || !self.lane.streams.json_lines {
+        if !asked || !self.lane.mcp.json_lines {
             return Ok(None);
         }
         let several = lines::are_several(&mut begun.answering, &self.lane.shared.limits).await;

@@ -103,7 +103,7 @@ impl Task {
             good: begun.source.map(|source| (source, publisher.digests())),
             poll: limits.policy_poll,
             settle: limits.policy_settle,
-            tries: limits.policy_read_tries,
+            tries: place::READ_TRIES,
             limits: config.limits.policies(),
             publisher,
             aside: begun.aside,

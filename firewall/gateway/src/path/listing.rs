@@ -31,6 +31,9 @@ use crate::events::Item;
 use crate::receive::Received;
 use crate::relay::{Framing, Reader};
 
+/// Pages of a tool list that the gateway reads itself: a thousand tools at 64 a page. A longer list waits for the caller's.
+const TOOL_PAGES: usize = 16;
+
 /// Number of draws for an id that the session does not use. With a thousand ids, or texts of a few digits, the fourth is
 /// free.
 const DRAWS: usize = 4;
@@ -82,7 +85,7 @@ impl Way<'_> {
         };
         let changes = || inspector.tool_changes(&lane.route);
         let (mut cursor, mut of, mut whole) = (None, changes(), Whole::No);
-        for left in (0..=lane.shared.limits.tool_pages).rev() {
+        for left in (0..=TOOL_PAGES).rev() {
             match inspector.inspect(&lane.route, peer, headers, again.clone(), lane.shared.now()) {
                 Err(still) if still.remedy() == Some(Remedy::ListTools) => {}
                 judged => return Ok(judged?),

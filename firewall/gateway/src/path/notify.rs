@@ -65,7 +65,7 @@ impl Way<'_> {
         egress.names.judge(parts)?;
         let token = egress.posted_to(parts.uri.path()).ok_or_else(nothing_here)?;
         let admitted = admit::notification(&lane.door, parts, &shared.limits)?;
-        let room = shared.limits.credentials_remembered;
+        let room = super::CREDENTIALS_REMEMBERED;
         let shown = self.identity.shown(&parts.headers, &shared.issuers, (now, room))?;
         let peer = &self.shown.get_or_init(|| shown).by(peer, now)?;
         let media = admitted.typed.unwrap_or(Media::Json);

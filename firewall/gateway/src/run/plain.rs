@@ -10,7 +10,7 @@ use std::time::Instant;
 use arc_swap::ArcSwap;
 use semgate_certs::PeerRoots;
 use semgate_contexts::Prefix;
-use semgate_inspect::{Generation, InspectLimits, Inspector, Refusal};
+use semgate_inspect::{Generation, InspectLimits, Inspector, LineScope, Refusal};
 use semgate_negotiation::Sessions;
 use semgate_protocol::Call;
 use tokio::sync::{mpsc, watch};
@@ -18,9 +18,7 @@ use tokio::sync::{mpsc, watch};
 use super::threads::{Core, Seat, thread};
 use crate::account::Accounts;
 use crate::answer::Answer;
-use crate::config::{
-    AuditConfig, Config, ContextScope, Limits, Listen, PolicyPlace, Protocol, RouteConfig, Upstream,
-};
+use crate::config::{Config, Limits, Listen, Protocol, RouteConfig, Upstream};
 use crate::decision::DecisionId;
 use crate::fault::RunFault;
 use crate::follow;
@@ -99,19 +97,31 @@ fn config(listen: SocketAddr, upstream: &str) -> Result<Config, RunFault> {
         protocol: Protocol::L8,
         receiver: agent.clone(),
         upstream,
-        upstream_http2: false,
-        contexts: vec![ContextScope::Any],
+        contexts: vec![LineScope::All],
         plain_sender: Some(agent),
         public_url: None,
-        card_from: None,
-        choices: Default::default(),
+        hosts: Vec::new(),
+        origins: Vec::new(),
+        forward_authorization: false,
+        api_key_header: None,
+        default_contexts: Vec::new(),
+        agent: Default::default(),
+        speech: Default::default(),
+        owned: Default::default(),
+        l8: Default::default(),
+        a2a: Default::default(),
+        mcp: Default::default(),
+        group: None,
     };
     Ok(Config {
         source: None,
         state: PathBuf::new(),
         admin: listen,
-        policies: PolicyPlace::Directory(PathBuf::new()),
-        audit: AuditConfig { path: PathBuf::new(), fsync: false, values: None },
+        policies: Some(PathBuf::new()),
+        policy_bundle: None,
+        audit: PathBuf::new(),
+        audit_fsync: false,
+        audit_values: None,
         workers: 1,
         prefix: Prefix::default(),
         lock_secret: None,

@@ -22,7 +22,7 @@ use crate::admit::door::Door;
 use crate::admit::host::Names;
 use crate::authorize::{Authorization, Elsewhere};
 use crate::card::{Card, KeysNow, Says};
-use crate::config::{CardChoice, Config, GroupChoice, Listen, Protocol, RouteConfig, Upstream};
+use crate::config::{CardChoice, Config, GroupOptions, Listen, Protocol, RouteConfig, Upstream};
 use crate::decision::Decisions;
 use crate::egress::Egress;
 use crate::executor::OnThisCore;
@@ -38,6 +38,11 @@ use crate::measure::{Metrics, RouteMetrics};
 use crate::record::repeated::{record_counts, record_last};
 use crate::record::{Audit, AuditWriter};
 use crate::upstream::{Bounds, Connector, Pool, Speak};
+
+/// Waiting audit records: about a second of full load. A full queue refuses messages.
+const AUDIT_QUEUE: usize = 8192;
+/// Kept connections to one agent on one core: more hardly help a single-threaded runtime.
+const UPSTREAM_IDLE: usize = 64;
 
 /// The threads of a gateway.
 pub(super) struct Running {
@@ -83,10 +88,9 @@ pub(super) fn start(
     let First { policies, state, .. } = first;
     let waiting = state.report().live.is_none();
     let policies = Arc::new(policies);
-    let shadow = config.shadow.as_ref().map(|_| Arc::new(PolicyState::shadow(config)));
+    let shadow = config.shadow.as_ref().map(|_| Arc::new(PolicyState::default()));
     let states = PolicyStates { live: Arc::new(state), shadow, counts: Arc::default() };
-    let (audit, writer) =
-        Audit::open(config.audit.path.clone(), config.audit.fsync, config.limits.audit_queue)?;
+    let (audit, writer) = Audit::open(config.audit.clone(), config.audit_fsync, AUDIT_QUEUE)?;
     let issuers = Arc::clone(&parts.materials.issuers);
     let shared = start::shared(config, &parts.followers, (Arc::clone(&policies), waiting), (audit, issuers))?;
     let metrics = Metrics::new(states.clone())?;
@@ -201,7 +205,7 @@ fn bind_admin(address: SocketAddr) -> Result<(std::net::TcpListener, SocketAddr)
 
 /// Listeners of a route's egress lane, and the agent's address of it. Empty without a lane.
 fn egress(route: &RouteConfig, workers: usize) -> Result<(Vec<listen::Bound>, String), RunFault> {
-    let Some(push) = &route.choices.push else { return Ok((Vec::new(), String::new())) };
+    let Some(push) = &route.a2a.push else { return Ok((Vec::new(), String::new())) };
     let (bound, taken) = listen::bind(&push.listen, workers)?;
     let url = push.url.clone().unwrap_or_else(|| {
         let scheme = if push.plain { "http" } else { "https" };
@@ -324,7 +328,7 @@ impl Core {
     /// Listener of a route's egress lane, next to that for callers.
     fn of_agent(&self, at: usize, beside: &Listener, slots: Arc<Semaphore>) -> Result<Listener, RunFault> {
         let config = self.config.routes.get(at);
-        let plain = config.and_then(|route| route.choices.push.as_ref()).is_some_and(|push| push.plain);
+        let plain = config.and_then(|route| route.a2a.push.as_ref()).is_some_and(|push| push.plain);
         let entrance = if plain {
             let id = &beside.lane.route.receiver;
             Entrance::Plain(Rc::new(self.configured(id, "receiver")?))
@@ -362,11 +366,11 @@ impl Core {
             Some(id) => Entrance::Plain(Rc::new(self.configured(id, "plain sender")?)),
             None => Entrance::Tls(Arc::clone(&self.materials)),
         };
-        let group = match &config.choices.group {
+        let group = match &config.group {
             Some(choice) => Some(self.group(choice, &seat, &local)?),
             None => None,
         };
-        let egress = match (&config.choices.push, egress_url) {
+        let egress = match (&config.a2a.push, egress_url) {
             (Some(push), Some(url)) => Some(Egress::new(push, &url)?),
             _ => None,
         };
@@ -377,7 +381,7 @@ impl Core {
     /// One route on this core.
     fn lane(&self, seat: Seat, config: &RouteConfig, local: Local) -> Result<Lane, RunFault> {
         let limits = &self.config.limits;
-        let speak = if config.upstream_http2 { Speak::Http2 } else { Speak::Http1 };
+        let speak = if config.agent.upstream_http2 { Speak::Http2 } else { Speak::Http1 };
         let materials = Arc::clone(&self.materials);
         let core = OnThisCore::InTurns(Rc::clone(&local.turns), config.receiver.as_str().into());
         let connector =
@@ -391,7 +395,7 @@ impl Core {
             shared: Arc::clone(&self.shared),
             door: Door::new(config, &seat.extension),
             address: Address::new(&config.upstream, speak, config.protocol, &seat.extension)?,
-            pool: Pool::new(connector, Bounds::keeping(limits.upstream_idle, limits)),
+            pool: Pool::new(connector, Bounds::keeping(UPSTREAM_IDLE, limits)),
             card: self.card(config, &seat, &local)?,
             authorization: Authorization::of(
                 (config, &self.config.routes),
@@ -402,7 +406,7 @@ impl Core {
             decisions: local.decisions,
             turns: local.turns,
             metrics: seat.metrics,
-            streams: config.choices.streams,
+            mcp: config.mcp.clone(),
             replier: Peer::configured(&config.receiver),
             handshakes,
             card_route: start::card_route(&seat.route),
@@ -414,7 +418,7 @@ impl Core {
     }
 
     /// Routes to the members of a group. Their messages are addressed to the group and have its contexts.
-    fn group(&self, choice: &GroupChoice, seat: &Seat, local: &Local) -> Result<Group, RunFault> {
+    fn group(&self, choice: &GroupOptions, seat: &Seat, local: &Local) -> Result<Group, RunFault> {
         let mut members = Vec::new();
         for name in &choice.members {
             let found = self.config.routes.iter().enumerate().find(|(_, route)| route.name == *name);
@@ -434,7 +438,7 @@ impl Core {
     /// Card of a route: its source and treatment.
     fn card(&self, route: &RouteConfig, seat: &Seat, local: &Local) -> Result<Card, RunFault> {
         let limits = &self.config.limits;
-        let from = match &route.card_from {
+        let from = match &route.a2a.card_from {
             Some(place) => {
                 let core = OnThisCore::InTurns(Rc::clone(&local.turns), route.receiver.as_str().into());
                 let (materials, speak) = (Arc::clone(&self.materials), (Speak::Http1, core));
@@ -444,9 +448,9 @@ impl Core {
             }
             None => None,
         };
-        let keys = match &route.choices.card {
+        let keys = match route.a2a.card {
             CardChoice::Rebuilt => None,
-            CardChoice::Untouched { .. } => {
+            CardChoice::Untouched => {
                 let (materials, at) = (Arc::clone(&self.materials), seat.at);
                 let now = move || materials.load().card_keys.get(at).cloned().flatten();
                 Some(Box::new(now) as KeysNow)

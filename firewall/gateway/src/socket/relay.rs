@@ -347,7 +347,7 @@ impl Socket {
     fn frame(&self) -> Result<(), Refusal> {
         self.heard.set(Instant::now());
         self.frames.set(self.frames.get().saturating_add(1));
-        if self.frames.get() > self.lane.shared.limits.events {
+        if self.frames.get() > crate::events::MAX_EVENTS {
             return Err(Refusal::new(
                 Code::RateLimited,
                 "the socket has carried more messages than the limit",
