@@ -2,45 +2,51 @@
 //! opens no key and makes no connection. [`check`](crate::check) does the next step and still binds no port.
 
 mod address;
-mod carries;
-mod choices;
 mod fault;
-mod issuer;
 mod kinds;
 mod limits;
 mod push;
-mod raw;
+mod read;
 mod retired;
+mod route;
 mod rules;
-mod scope;
-mod span;
+mod trust;
 
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use semgate_certs::SpiffeId;
 use semgate_contexts::{Line, Prefix, Version};
 use semgate_policies::{Keep, KeepAs};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use toml::de::DeTable;
+
+use read::{between, checked, fault, one, text};
 
 pub use address::{Listen, Place, Upstream};
-pub use choices::{Admit, CardChoice, GroupChoice, HandshakeChoice, RouteChoices, StreamChoices, Transport};
 pub use fault::ConfigFault;
-pub use issuer::CredentialIssuer;
 pub use limits::Limits;
 pub use push::PushConfig;
-pub use scope::ContextScope;
+pub use route::{
+    A2aOptions, Admit, AgentOptions, CardChoice, GroupOptions, HandshakeChoice, L8Options, McpOptions,
+    OwnedOptions, Protocol, RouteConfig, SpeechOptions, Transport,
+};
+pub use trust::{AuthorityConfig, CredentialIssuer, CrlSource, TrustDomain};
 
 /// Default `max_status_age` of an authority. The follower refuses heads with a longer lifetime.
 pub const MAX_STATUS_AGE: Duration = Duration::from_secs(900);
-/// The longest accepted `max_status_age`. A revocation that takes more than a day to apply is useless.
-pub const LONGEST_STATUS_AGE: Duration = Duration::from_secs(86_400);
+
+/// Bytes of one audit record for policy inputs. 16 KiB: about fifty questions. A larger input leaves only its size.
+const AUDIT_ASKED_BYTES: usize = 16 << 10;
 
 /// A PEM chain, leaf first, and the PEM PKCS#8 key of its leaf.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct IdentityFiles {
     /// PEM certificate chain, leaf first.
     pub certificate: PathBuf,
@@ -48,201 +54,111 @@ pub struct IdentityFiles {
     pub key: PathBuf,
 }
 
-/// A trust domain whose agents may connect. An id under this name counts only under these roots.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TrustDomain {
-    /// The host part of the agents' SPIFFE ids.
-    pub name: String,
-    /// PEM root certificates.
-    pub roots: PathBuf,
-    /// Source of revocation lists for its certificates; `None` disables revocation checks for the domain.
-    pub crls: Option<CrlSource>,
-}
-
-/// Revocation lists that an authority serves. Each certificate of the domain then needs a current list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CrlSource {
-    /// The name of a followed authority.
-    pub authority: String,
-    /// Number of shards.
-    pub shards: u32,
-    /// Directories below `/v1/crl`, one for each issuer; an empty name is `/v1/crl` itself.
-    pub sets: Vec<String>,
-    /// Interval between fetches.
-    pub every: Duration,
-}
-
-/// A followed authority. Every setting comes from the configuration, none from the feed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AuthorityConfig {
-    /// Its name, as its heads state it.
-    pub name: String,
-    /// `https://host:port` without a path, or a mirror on this machine over `http://`.
-    pub url: Upstream,
-    /// Roots of the chains that sign contexts, statements, heads and shards.
-    pub roots: PathBuf,
-    /// Number of root keys that must sign for the root; 1 unless the root is split.
-    pub root_threshold: u64,
-    /// Roots of its TLS certificate; defaults to `roots`.
-    pub tls_roots: PathBuf,
-    /// Presents the certificate of `[tls]` to the authority, which gives the gateway a place among verified peers. An
-    /// authority that does not accept the certificate refuses the gateway.
-    pub present_certificate: bool,
-    /// Origin line of its log.
-    pub origin: String,
-    /// Signed-note verifier key of its log.
-    pub log_key: String,
-    /// Verifier keys of its log's witnesses.
-    pub witnesses: Vec<String>,
-    /// Number of witnesses that must cosign a larger log before it counts.
-    pub witness_quorum: usize,
-    /// Lines reserved to this authority: `*`, `payment`, or `acme.*` for all below.
-    pub lines: Vec<String>,
-    /// The authority that must recognise it for its lines; `None` if it counts by itself.
-    pub recognised_by: Option<String>,
-    /// True if nothing from this authority counts. The only setting that SIGHUP reloads.
-    pub distrusted: bool,
-    /// The longest accepted lifetime of a head.
-    pub max_status_age: Duration,
-    /// Poll interval for the head while no event arrives.
-    pub poll: Duration,
-}
-
-/// The protocol of a route.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protocol {
-    /// Native L8 JSON.
-    L8,
-    /// A2A, in the versions and over the transports of the route.
-    A2a,
-    /// MCP over streamable HTTP, 2026-07-28, 2025-11-25 and 2025-06-18.
-    Mcp,
-}
-
-impl Protocol {
-    /// The spelling in configuration, audit and metrics.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::L8 => "l8",
-            Self::A2a => "a2a",
-            Self::Mcp => "mcp",
-        }
-    }
-}
-
-/// One listener and its agent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RouteConfig {
-    /// Name in metrics and status.
-    pub name: String,
-    /// Listening address.
-    pub listen: Listen,
-    /// Protocol of the messages.
-    pub protocol: Protocol,
-    /// SPIFFE id of the agent.
-    pub receiver: String,
-    /// Address of the agent.
-    pub upstream: Upstream,
-    /// Speaks HTTP/2 with the agent, with many messages on a connection: by ALPN over TLS, by prior knowledge without.
-    pub upstream_http2: bool,
-    /// Lines and versions that the receiver understands.
-    pub contexts: Vec<ContextScope>,
-    /// The one sender of a plain listener; `None` means TLS with client certificates.
-    pub plain_sender: Option<String>,
-    /// URL in the agent card; defaults to the listener's own.
-    pub public_url: Option<String>,
-    /// Address of the agent's card, if not the well-known path below `upstream`. An agent over gRPC serves no card there.
-    pub card_from: Option<Upstream>,
-    /// Optional settings of the route.
-    pub choices: RouteChoices,
-}
-
-/// Audit log.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AuditConfig {
-    /// Path of the append-only file, mode 0600.
-    pub path: PathBuf,
-    /// True to force each batch to disk (fsync) after the write.
-    pub fsync: bool,
-    /// Policy inputs kept in records, by member (`payment::transfer.amount`); `None` keeps nothing.
-    pub values: Option<BTreeMap<String, KeepAs>>,
-}
-
 /// A required bundle of policies. No other source of policies counts (`docs/spec/policy-bundle.md`).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct BundleConfig {
     /// Path of the bundle.
     pub file: PathBuf,
     /// Roots of the signers' certificates.
     pub roots: PathBuf,
     /// SPIFFE ids of the accepted signers.
+    #[serde(deserialize_with = "signers")]
     pub signers: Vec<String>,
     /// Refuse a bundle that does not say that its policies were analysed.
+    #[serde(default)]
     pub require_analysed: bool,
 }
 
-/// Source of the policies.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PolicyPlace {
-    /// A directory.
-    Directory(PathBuf),
-    /// A signed bundle.
-    Bundle(BundleConfig),
-}
-
 /// Policies that are evaluated next to the live ones and never enforced.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct ShadowConfig {
     /// Their directory.
     pub policies: PathBuf,
-    /// Sampling rate: one message in this many; 1 is every message.
+    /// Sampling rate: one message in this many; 1 is every message. A rarer sample than 1 in 1,000,000 tells nothing.
+    #[serde(default = "ShadowConfig::every", deserialize_with = "between::<_, _, 1, 1_000_000>")]
     pub one_in: u64,
+}
+
+impl ShadowConfig {
+    fn every() -> u64 {
+        1
+    }
 }
 
 /// A complete configuration.
 ///
 /// Guarantees resolved paths, numbers within bounds, local addresses without TLS, unique names, and one authority for each
 /// line. Paths are relative to the file's own directory. Does not guarantee that the files exist.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct Config {
     /// Path of the file; `None` if parsed from text.
+    #[serde(skip)]
     pub source: Option<PathBuf>,
     /// State directory, which holds the followers' memory.
     pub state: PathBuf,
     /// Admin address (plain HTTP, loopback).
+    #[serde(default = "Config::admin")]
     pub admin: SocketAddr,
-    /// Source of the policies.
-    pub policies: PolicyPlace,
-    /// Audit log.
-    pub audit: AuditConfig,
+    /// Directory of the policies; `None` if they come in a bundle.
+    pub policies: Option<PathBuf>,
+    /// Signed bundle of the policies.
+    pub policy_bundle: Option<BundleConfig>,
+    /// Path of the append-only audit file, mode 0600.
+    pub audit: PathBuf,
+    /// True to force each batch of audit records to disk (fsync) after the write.
+    #[serde(default)]
+    pub audit_fsync: bool,
+    /// Policy inputs kept in records, by member (`payment::transfer.amount`); `None` keeps nothing.
+    #[serde(default, with = "audit_values")]
+    pub audit_values: Option<BTreeMap<String, KeepAs>>,
     /// Number of serving threads; 0 in the file means one for each core.
+    #[serde(default = "Config::cores", deserialize_with = "workers")]
     pub workers: usize,
     /// Prefix of context URNs.
+    #[serde(default, with = "one")]
     pub prefix: Prefix,
     /// The gateway's own identity for callers and agents. `None` only if no listener and no upstream needs one.
     pub tls: Option<IdentityFiles>,
     /// Secret from which a fleet derives locks, one or two lines. Without it, locks end with the process.
     pub lock_secret: Option<PathBuf>,
     /// Trust domains whose agents may connect.
+    #[serde(default, rename = "trust_domain")]
     pub trust_domains: Vec<TrustDomain>,
     /// Issuers whose tokens count as credentials.
+    #[serde(default, rename = "credential_issuer")]
     pub credential_issuers: Vec<CredentialIssuer>,
     /// Followed authorities.
+    #[serde(default, rename = "authority")]
     pub authorities: Vec<AuthorityConfig>,
     /// The routes to serve.
+    #[serde(skip)]
     pub routes: Vec<RouteConfig>,
     /// The operator's own floors, in addition to the authorities'.
+    #[serde(default, with = "floors")]
     pub floors: Vec<(Line, Version)>,
     /// Shadow policies.
     pub shadow: Option<ShadowConfig>,
     /// All limits.
+    #[serde(default)]
     pub limits: Limits,
 }
 
 impl Config {
+    /// Loopback, and away from well-known ports.
+    fn admin() -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, 9470).into()
+    }
+
+    fn cores() -> usize {
+        std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+    }
+
     /// Policy inputs kept in records; `None` unless the operator names some.
     pub(crate) fn kept(&self) -> Option<Keep> {
-        self.audit.values.as_ref().map(|values| Keep::new(values.clone(), self.limits.audit_asked_bytes))
+        self.audit_values.as_ref().map(|values| Keep::new(values.clone(), AUDIT_ASKED_BYTES))
     }
 
     /// Reads and checks a file. Relative paths in it are relative to its own directory.
@@ -288,14 +204,87 @@ impl Config {
     /// # Errors
     /// As [`Config::load`].
     pub fn parse(text: &str, base: &Path) -> Result<Self, ConfigFault> {
-        let file: raw::File = toml::from_str(text)
-            .map_err(|e| retired::fault(text).unwrap_or_else(|| ConfigFault::syntax(&e, text)))?;
-        rules::check(file, base)
+        let parsed = |fault| ConfigFault::parsed(fault, text, "");
+        let mut file = DeTable::parse(text).map_err(parsed)?;
+        if let Some(fault) = retired::fault(file.get_ref(), text) {
+            return Err(fault);
+        }
+        let routes = file.get_mut().remove("route");
+        let mut config = Self::deserialize(toml::de::Deserializer::from(file)).map_err(parsed)?;
+        config.routes = routes.map_or(Ok(Vec::new()), |routes| kinds::routes(routes, text))?;
+        rules::complete(&mut config, base)?;
+        rules::check(&config)?;
+        Ok(config)
     }
 
     /// The effective settings as TOML, with resolved paths and every default. Parsing the text gives the same configuration.
     #[must_use]
     pub fn effective(&self) -> String {
-        raw::File::of(self).print()
+        let print = || {
+            let mut file = toml::Table::try_from(self)?;
+            let routes = self.routes.iter().map(|route| route.table().map(toml::Value::Table));
+            file.insert("route".to_owned(), toml::Value::Array(routes.collect::<Result<_, _>>()?));
+            toml::to_string_pretty(&file)
+        };
+        print().unwrap_or_else(|fault| format!("# cannot be printed: {fault}\n"))
+    }
+}
+
+text!(Prefix, "a urn prefix, such as `urn:contexts`", |text| Prefix::parse(text).ok(), |prefix| prefix
+    .as_str()
+    .to_owned());
+
+/// Reads the number of threads: at most 256, more than any suitable machine has cores.
+fn workers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    let written = checked(deserializer, "at most 256", |written: &usize| *written <= 256)?;
+    Ok(if written == 0 { Config::cores() } else { written })
+}
+
+fn signers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    checked(deserializer, "spiffe ids, at least one, each once", |ids: &Vec<String>| {
+        let once = ids.iter().collect::<std::collections::HashSet<_>>().len() == ids.len();
+        !ids.is_empty() && once && ids.iter().all(|id| SpiffeId::parse(id).is_ok())
+    })
+}
+
+/// Serde functions of `[floors]`.
+mod floors {
+    use super::{BTreeMap, Deserialize, Deserializer, Line, Serializer, Version, fault};
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<(Line, Version)>, D::Error> {
+        let written = BTreeMap::<String, String>::deserialize(d)?;
+        let floor = |(line, version): (&String, &String)| {
+            Some((Line::parse(line).ok()?, Version::parse(version).ok()?))
+        };
+        let floors = written.iter().map(floor).collect::<Option<_>>();
+        floors.ok_or_else(|| fault("lines with versions, such as `payment = \"v1.1\"`"))
+    }
+
+    pub(super) fn serialize<S: Serializer>(floors: &[(Line, Version)], s: S) -> Result<S::Ok, S::Error> {
+        s.collect_map(floors.iter().map(|(line, version)| (line.as_str(), version.to_string())))
+    }
+}
+
+/// Serde functions of `[audit_values]`.
+mod audit_values {
+    use super::{BTreeMap, Deserialize, Deserializer, KeepAs, Serialize, Serializer, one, text};
+
+    #[derive(Deserialize, Serialize)]
+    struct Kept(#[serde(with = "one")] KeepAs);
+
+    text!(KeepAs, "`values`, `digests` or `nothing`", KeepAs::parse, |keep| keep.as_str().to_owned());
+
+    pub(super) type Values = Option<BTreeMap<String, KeepAs>>;
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Values, D::Error> {
+        let written = BTreeMap::<String, Kept>::deserialize(d)?;
+        Ok(Some(written.into_iter().map(|(member, Kept(keep))| (member, keep)).collect()))
+    }
+
+    pub(super) fn serialize<S: Serializer>(values: &Values, s: S) -> Result<S::Ok, S::Error> {
+        match values {
+            Some(values) => s.collect_map(values.iter().map(|(member, keep)| (member, keep.as_str()))),
+            None => s.serialize_none(),
+        }
     }
 }

@@ -32,6 +32,11 @@ use link::Unanswered;
 pub(crate) use link::{Link, Speak};
 use streams::Carried;
 
+/// Silence of a kept connection: Node.js and uvicorn close theirs after 5 s.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
+/// HTTP/2: wait for a place. With `upstream_timeout` it stays within `drain_timeout`.
+const WAIT: Duration = Duration::from_secs(5);
+
 /// Maximum time for a kept connection to become ready.
 const SETTLE: Duration = Duration::from_millis(50);
 
@@ -62,12 +67,7 @@ pub(crate) struct Bounds {
 impl Bounds {
     /// Limits of a pool that keeps this many connections.
     pub(crate) fn keeping(idle: usize, limits: &Limits) -> Self {
-        Self {
-            idle,
-            idle_timeout: limits.upstream_idle_timeout,
-            shared: limits.upstream_http2_connections,
-            wait: limits.upstream_wait,
-        }
+        Self { idle, idle_timeout: IDLE_TIMEOUT, shared: limits.upstream_http2_connections, wait: WAIT }
     }
 }
 

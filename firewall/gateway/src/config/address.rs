@@ -4,6 +4,8 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use super::read::text;
+
 /// A listening address: `127.0.0.1:8443`, `[::1]:8443` or `unix:/run/semgate/l8.sock`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listen {
@@ -13,13 +15,27 @@ pub enum Listen {
     Unix(PathBuf),
 }
 
+text!(Listen, "an address with a port, or `unix:/path`", Listen::parse, ToString::to_string);
+
 impl Listen {
-    pub(super) fn parse(text: &str, base: &Path) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         match text.strip_prefix("unix:") {
             Some("") => None,
-            Some(path) => Some(Self::Unix(base.join(path))),
+            Some(path) => Some(Self::Unix(path.into())),
             None => text.parse().ok().map(Self::Tcp),
         }
+    }
+
+    /// Makes the path of a socket relative to this directory.
+    pub(super) fn rebase(&mut self, base: &Path) {
+        if let Self::Unix(path) = self {
+            *path = base.join(&*path);
+        }
+    }
+
+    /// Returns true if the listener has an address for others. `0.0.0.0` and a Unix socket have none.
+    pub(super) fn names_a_host(&self) -> bool {
+        matches!(self, Self::Tcp(address) if !address.ip().is_unspecified())
     }
 
     /// Returns true if only this machine can connect.
@@ -60,7 +76,21 @@ pub struct Upstream {
     pub path: String,
 }
 
+text!(
+    Upstream,
+    "`https://host:port/path`, `http://` on loopback, or `unix:/path`",
+    |text| Upstream::parse(text, Path::new("")),
+    ToString::to_string
+);
+
 impl Upstream {
+    /// Makes the path of a socket relative to this directory.
+    pub(super) fn rebase(&mut self, base: &Path) {
+        if let Place::Unix(path) = &mut self.place {
+            *path = base.join(&*path);
+        }
+    }
+
     /// Parses only the spellings above: no user, query, fragment, percent-encoding or `..` in the path.
     pub(crate) fn parse(text: &str, base: &Path) -> Option<Self> {
         if let Some(path) = text.strip_prefix("unix:") {

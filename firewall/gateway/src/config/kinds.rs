@@ -1,7 +1,18 @@
-//! Settings that each kind of route supports. An unsupported setting stops the start, since the operator relies on it.
+//! Kinds of routes, and the options that each kind supports. An unsupported option stops the start, since the operator relies
+//! on it.
 
-use super::raw::FileRoute;
-use super::{ConfigFault, Protocol};
+use std::ops::Range;
+
+use serde::de::DeserializeOwned;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, Deserializer};
+
+use super::fault::{closest, line};
+use super::read::fields;
+use super::route::{
+    A2aOptions, AgentOptions, GroupOptions, L8Options, McpOptions, OwnedOptions, SpeechOptions,
+};
+use super::{ConfigFault, Protocol, RouteConfig};
 
 /// Kind of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +26,6 @@ pub(super) enum Kind {
 
 use Kind::{A2a, Group, L8, Mcp};
 
-const ALL: &[Kind] = &[L8, Group, A2a, Mcp];
 /// Kinds that lead to one agent.
 const AGENTS: &[Kind] = &[L8, A2a, Mcp];
 /// Kinds whose messages state a performative.
@@ -27,130 +37,218 @@ const OWNED: &[Kind] = &[A2a, Mcp];
 const ADMITTED: [(&str, &[Kind]); 4] =
     [("text", OWNED), ("file", OWNED), ("data", &[A2a]), ("handshake", SPEECH)];
 
-impl Kind {
-    fn of(file: &FileRoute, protocol: Protocol) -> Self {
-        match protocol {
-            _ if file.group.is_some() => Group,
+/// Each struct of options: the names of its keys, and the kinds that support them.
+pub(super) fn options() -> [(&'static [&'static str], &'static [Kind]); 7] {
+    [
+        (fields::<AgentOptions>(), AGENTS),
+        (fields::<SpeechOptions>(), SPEECH),
+        (fields::<OwnedOptions>(), OWNED),
+        (fields::<L8Options>(), &[L8]),
+        (fields::<A2aOptions>(), &[A2a]),
+        (fields::<McpOptions>(), &[Mcp]),
+        (fields::<GroupOptions>(), &[Group]),
+    ]
+}
+
+impl RouteConfig {
+    /// The kind of the route.
+    pub(super) fn kind(&self) -> Kind {
+        match self.protocol {
+            _ if self.group.is_some() => Group,
             Protocol::L8 => L8,
             Protocol::A2a => A2a,
             Protocol::Mcp => Mcp,
         }
     }
+
+    /// The table of the file that reads back as this route.
+    pub(super) fn table(&self) -> Result<toml::Table, toml::ser::Error> {
+        let (kind, mut table) = (self.kind(), toml::Table::try_from(self)?);
+        if let Some(group) = &self.group {
+            table.retain(|key, _| key != "receiver" && key != "upstream");
+            table.extend(toml::Table::try_from(group)?);
+        }
+        let layers = [
+            (AGENTS, toml::Table::try_from(&self.agent)?),
+            (SPEECH, toml::Table::try_from(&self.speech)?),
+            (OWNED, toml::Table::try_from(&self.owned)?),
+            (&[L8], toml::Table::try_from(&self.l8)?),
+            (&[A2a], toml::Table::try_from(&self.a2a)?),
+            (&[Mcp], toml::Table::try_from(&self.mcp)?),
+        ];
+        table.extend(
+            layers.into_iter().filter(|(kinds, _)| kinds.contains(&kind)).flat_map(|(_, layer)| layer),
+        );
+        Ok(table)
+    }
 }
 
-/// Every setting of a route: its name, true if it is in use, and the kinds that support it. A disabled switch and an empty
-/// list are not in use. A new setting does not compile before it has its line.
-pub(super) fn settings(file: &FileRoute) -> Vec<(&'static str, bool, &'static [Kind])> {
-    let on = |switch: &Option<bool>| *switch == Some(true);
-    let FileRoute {
-        name: _,
-        listen: _,
-        binding: _,
-        contexts: _,
-        // a group's settings come from its first member; `groups` refuses any in the file
-        receiver: _,
-        upstream: _,
-        group,
-        members,
-        max_replies,
-        reply_time,
-        upstream_http2,
-        plain_sender,
-        public_url,
-        versions,
-        transports,
-        default_context,
-        default_contexts,
-        admit,
-        keeps_callers_apart,
-        require_lock,
-        answer_from_code_lists,
-        undefined,
-        hosts,
-        origins,
-        unnamed_tools,
-        null_arguments,
-        meta,
-        json_lines,
-        withhold_stray_progress,
-        forward_authorization,
-        authorization_servers,
-        api_key_header,
-        websocket,
-        card_from,
-        card,
-        card_keys,
-        card_texts,
-        handshake,
-        push,
-    } = file;
-    vec![
-        ("group", group.is_some(), &[Group]),
-        ("members", members.is_some(), &[Group]),
-        ("max_replies", max_replies.is_some(), &[Group]),
-        ("reply_time", reply_time.is_some(), &[Group]),
-        ("upstream_http2", on(upstream_http2), AGENTS),
-        ("plain_sender", plain_sender.is_some(), ALL),
-        ("public_url", public_url.is_some(), ALL),
-        ("versions", versions.is_some(), &[A2a]),
-        ("transports", transports.is_some(), &[A2a]),
-        ("default_context", default_context.is_some(), AGENTS),
-        ("default_contexts", default_contexts.as_ref().is_some_and(|urns| !urns.is_empty()), &[Mcp]),
-        ("admit", admit.as_ref().is_some_and(|words| !words.is_empty()), AGENTS),
-        ("keeps_callers_apart", on(keeps_callers_apart), OWNED),
-        ("require_lock", on(require_lock), AGENTS),
-        ("answer_from_code_lists", on(answer_from_code_lists), SPEECH),
-        ("undefined", undefined.as_ref().is_some_and(|word| word != "reject"), SPEECH),
-        ("hosts", hosts.as_ref().is_some_and(|names| !names.is_empty()), ALL),
-        ("origins", origins.as_ref().is_some_and(|names| !names.is_empty()), ALL),
-        ("unnamed_tools", unnamed_tools.is_some(), &[Mcp]),
-        ("null_arguments", null_arguments.is_some(), &[Mcp]),
-        ("meta", meta.as_ref().is_some_and(|keys| !keys.is_empty()), OWNED),
-        ("json_lines", on(json_lines), &[Mcp]),
-        ("withhold_stray_progress", on(withhold_stray_progress), &[Mcp]),
-        // a group's members also forward the headers that their own routes forward
-        ("forward_authorization", on(forward_authorization), ALL),
-        ("authorization_servers", authorization_servers.is_some(), &[Mcp]),
-        ("api_key_header", api_key_header.is_some(), ALL),
-        ("websocket", on(websocket), &[L8]),
-        ("card_from", card_from.is_some(), &[A2a]),
-        ("card", card.is_some(), &[A2a]),
-        ("card_keys", card_keys.is_some(), &[A2a]),
-        ("card_texts", on(card_texts), &[A2a]),
-        ("handshake", handshake.is_some(), AGENTS),
-        ("push", push.is_some(), &[A2a]),
-    ]
-}
-
+/// Reads every `[[route]]`. A group takes receiver and upstream from its first member.
+///
 /// # Errors
-/// Refuses a setting that this kind of route does not support.
-pub(super) fn fits(file: &FileRoute, protocol: Protocol) -> Result<(), ConfigFault> {
-    let kind = Kind::of(file, protocol);
+/// Refuses an unknown key, an invalid value, an option that the kind does not support, and a member that is no route of `l8`.
+pub(super) fn routes(written: Spanned<DeValue<'_>>, text: &str) -> Result<Vec<RouteConfig>, ConfigFault> {
+    let span = written.span();
     let fault =
-        |name: &str, must: String| Err(ConfigFault::value(format!("route `{}`: {name}", file.name), must));
-    for (name, asks, kinds) in settings(file) {
-        if asks && !kinds.contains(&kind) {
-            return fault(name, left_out(kind, kinds));
+        || ConfigFault::Syntax { line: line(text, &span), what: "`route` is no `[[route]]`".to_owned() };
+    let DeValue::Array(all) = written.into_inner() else { return Err(fault()) };
+    let tables = all.into_iter().map(|value| match (value.span(), value.into_inner()) {
+        (span, DeValue::Table(table)) => Ok((table, span)),
+        _ => Err(fault()),
+    });
+    let tables = tables.collect::<Result<Vec<_>, _>>()?;
+    let agents = tables.clone();
+    tables.into_iter().map(|(table, span)| Reader::new(table, span, text).route(&agents)).collect()
+}
+
+/// The text of a key.
+fn word<'t>(table: &'t DeTable<'_>, key: &str) -> Option<&'t str> {
+    table.get(key).and_then(|value| value.get_ref().as_str())
+}
+
+struct Reader<'t> {
+    table: DeTable<'t>,
+    span: Range<usize>,
+    text: &'t str,
+    name: String,
+    kind: Kind,
+}
+
+impl<'t> Reader<'t> {
+    fn new(table: DeTable<'t>, span: Range<usize>, text: &'t str) -> Self {
+        let kind = match word(&table, "binding") {
+            _ if table.contains_key("group") => Group,
+            Some("a2a") => A2a,
+            Some("mcp") => Mcp,
+            _ => L8,
+        };
+        let name = word(&table, "name").unwrap_or_default().to_owned();
+        Self { table, span, text, name, kind }
+    }
+
+    fn route(mut self, agents: &[(DeTable<'t>, Range<usize>)]) -> Result<RouteConfig, ConfigFault> {
+        self.fits()?;
+        let agent = self.layer(AGENTS)?;
+        let (speech, owned) = (self.layer(SPEECH)?, self.layer(OWNED)?);
+        let (l8, a2a, mcp) = (self.layer(&[L8])?, self.layer(&[A2a])?, self.layer(&[Mcp])?);
+        let mut group: GroupOptions = self.layer(&[Group])?;
+        if self.kind == Group {
+            self.stand_in(&group, agents)?;
+            if group.replies == 0 {
+                group.replies = group.members.len();
+            }
+        }
+        self.unknown()?;
+        let (table, kind) = (std::mem::take(&mut self.table), self.kind);
+        let group = (kind == Group).then_some(group);
+        let route = RouteConfig { agent, speech, owned, l8, a2a, mcp, group, ..self.read(table)? };
+        admitted(&route)?;
+        Ok(route)
+    }
+
+    /// Refuses an option that the kind does not support, the first in the file.
+    fn fits(&self) -> Result<(), ConfigFault> {
+        let kinds_of = |name: &str| {
+            let layer = options().into_iter().find(|(names, _)| names.contains(&name));
+            layer.map(|(_, kinds)| kinds).filter(|kinds| !kinds.contains(&self.kind))
+        };
+        let asked = self.table.iter().filter(|(key, value)| asks(key.get_ref(), value.get_ref()));
+        let strange = asked.filter_map(|(key, _)| Some((key, kinds_of(key.get_ref())?)));
+        match strange.min_by_key(|(key, _)| key.span().start) {
+            Some((key, kinds)) => Err(self.fault(key.get_ref(), &key.span(), left_out(self.kind, kinds))),
+            None => Ok(()),
         }
     }
-    for word in file.admit.iter().flatten() {
-        let kinds = ADMITTED.iter().find(|(known, _)| known == word).map(|(_, kinds)| *kinds);
-        if let Some(kinds) = kinds.filter(|kinds| !kinds.contains(&kind)) {
-            return fault("admit", format!("without `{word}`: {}", left_out(kind, kinds)));
+
+    /// Reads the options that these kinds support; the defaults in a route of another kind.
+    fn layer<T: DeserializeOwned + Default>(&mut self, kinds: &[Kind]) -> Result<T, ConfigFault> {
+        let own = fields::<T>().iter().filter_map(|name| self.table.remove_entry(*name)).collect();
+        if kinds.contains(&self.kind) { self.read(own) } else { Ok(T::default()) }
+    }
+
+    fn read<T: DeserializeOwned>(&self, table: DeTable<'t>) -> Result<T, ConfigFault> {
+        T::deserialize(Deserializer::from(Spanned::new(self.span.clone(), table)))
+            .map_err(|fault| ConfigFault::parsed(fault, self.text, &format!("route `{}`: ", self.name)))
+    }
+
+    fn fault(&self, name: &str, span: &Range<usize>, must: String) -> ConfigFault {
+        ConfigFault::Value {
+            line: line(self.text, span),
+            key: format!("route `{}`: {name}", self.name),
+            must,
         }
     }
-    let plain = file.plain_sender.is_some();
-    if file.hosts.iter().flatten().next().is_some() && (!plain || file.listen.starts_with("unix:")) {
-        return fault(
-            "hosts",
-            "left out but on a plain tcp listener: elsewhere no name is judged".to_owned(),
-        );
+
+    /// Puts the first member's receiver and upstream into the table of a group.
+    fn stand_in(
+        &mut self,
+        group: &GroupOptions,
+        agents: &[(DeTable<'t>, Range<usize>)],
+    ) -> Result<(), ConfigFault> {
+        let fault = |name: &str, must: &str| Err(self.fault(name, &self.span, must.to_owned()));
+        if word(&self.table, "binding") != Some("l8") {
+            return fault("group", "in the binding `l8`");
+        }
+        if self.table.contains_key("receiver") || self.table.contains_key("upstream") {
+            return fault("group", "instead of `receiver` and `upstream`");
+        }
+        let mut members = Vec::new();
+        for name in &group.members {
+            let fits = |table: &&DeTable<'_>| {
+                word(table, "name") == Some(name)
+                    && word(table, "binding") == Some("l8")
+                    && !table.contains_key("group")
+            };
+            match agents.iter().map(|(table, _)| table).find(fits) {
+                Some(member) => members.push(member),
+                None => return fault("members", "names of routes of the binding `l8` that are no groups"),
+            }
+        }
+        let Some(first) = members.first() else {
+            return fault("members", "names of 1 to 64 routes, each once");
+        };
+        for key in ["receiver", "upstream"] {
+            if let Some((key, value)) = first.get_key_value(key) {
+                self.table.insert(key.clone(), value.clone());
+            }
+        }
+        Ok(())
     }
-    if file.origins.iter().flatten().next().is_some() && !plain && kind != Mcp {
-        return fault(
-            "origins",
-            "left out where certificates say who speaks, but in the binding `mcp`".to_owned(),
-        );
+
+    /// Refuses a key of no kind.
+    fn unknown(&self) -> Result<(), ConfigFault> {
+        let known = fields::<RouteConfig>();
+        let strange = self.table.keys().find(|key| !known.contains(&key.get_ref().as_ref()));
+        let Some(key) = strange else { return Ok(()) };
+        let layers = options().into_iter().flat_map(|(names, _)| names.iter().copied());
+        let close = closest(key.get_ref(), layers.chain(known.iter().copied()));
+        let hint = close.map(|close| format!("; did you mean `{close}`?")).unwrap_or_default();
+        Err(ConfigFault::Syntax {
+            line: line(self.text, &key.span()),
+            what: format!("unknown field `{}`{hint}", key.get_ref()),
+        })
+    }
+}
+
+/// True of a value that changes something. A disabled switch, an empty list and the strictest word do not: an effective
+/// configuration may print them.
+fn asks(name: &str, value: &DeValue<'_>) -> bool {
+    match value {
+        DeValue::Boolean(on) => *on,
+        DeValue::Array(list) => !list.is_empty() || !["admit", "default_contexts", "meta"].contains(&name),
+        DeValue::String(word) => name != "undefined" || word != "reject",
+        _ => true,
+    }
+}
+
+/// Refuses a part that the kind cannot have.
+fn admitted(route: &RouteConfig) -> Result<(), ConfigFault> {
+    for (word, on) in route.agent.admit.words() {
+        let kinds = ADMITTED.iter().find(|(known, _)| *known == word).map(|(_, kinds)| *kinds);
+        if let Some(kinds) = kinds.filter(|kinds| on && !kinds.contains(&route.kind())) {
+            let must = format!("without `{word}`: {}", left_out(route.kind(), kinds));
+            return Err(ConfigFault::value(format!("route `{}`: admit", route.name), must));
+        }
     }
     Ok(())
 }

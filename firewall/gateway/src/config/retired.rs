@@ -1,34 +1,95 @@
 //! Settings of earlier versions that have no meaning any more.
 
-use super::ConfigFault;
+use toml::de::{DeTable, DeValue};
 
-/// The table of each setting (empty for the top of the file), its key, and the advice to the operator who has it.
-const RETIRED: &[(&str, &str, &str)] = &[
-    ("limits", "text_artifacts", APPENDED),
-    ("limits", "told_text", APPENDED),
-    ("limits", "told_versions", APPENDED),
-    ("limits", "told_mixed", APPENDED),
-    ("limits", "told_order", APPENDED),
-    ("limits", "push_texts", APPENDED),
-    ("", "peer", COMPARED),
-    ("limits", "peer_interval", COMPARED),
+use super::ConfigFault;
+use super::fault::line;
+
+/// Removed limits, and what decides in their place.
+const REMOVED: &[(&str, &str)] = &[
+    ("text_artifacts", APPENDED),
+    ("told_text", APPENDED),
+    ("told_versions", APPENDED),
+    ("told_mixed", APPENDED),
+    ("told_order", APPENDED),
+    ("push_texts", APPENDED),
+    ("peer_interval", COMPARED),
 ];
 
-const APPENDED: &str =
-    "left out: appended text is judged on its own stream alone, within `limits.appended_text`";
+const APPENDED: &str = "left out: appended text is judged on its own stream alone, within 256 KiB";
 
 const COMPARED: &str =
     "left out: gateways compare no checkpoints; demand cosignatures with `witnesses` of `[[authority]]`";
 
-/// The fault of a file that has a retired setting; none where it has no such setting, or is no TOML.
-pub(super) fn fault(text: &str) -> Option<ConfigFault> {
-    let file: toml::Table = toml::from_str(text).ok()?;
-    let has = |table: &str, key: &str| match (table, file.get(table)) {
-        ("", _) => file.contains_key(key),
-        (_, Some(toml::Value::Table(table))) => table.contains_key(key),
-        _ => false,
-    };
-    let (table, key, must) = RETIRED.iter().find(|(table, key, _)| has(table, key))?;
-    let key = if table.is_empty() { (*key).to_owned() } else { format!("{table}.{key}") };
-    Some(ConfigFault::value(key, *must))
+/// Limits that are constants now.
+const FIXED: &[(&str, &str)] = &[
+    ("headers", "64"),
+    ("streams", "100"),
+    ("stream_resets", "20"),
+    ("stream_window", "256 KiB"),
+    ("ping_interval", "30s"),
+    ("credentials_remembered", "8"),
+    ("inflate_ratio", "100"),
+    ("depth", "32"),
+    ("concepts", "64"),
+    ("reply_concepts", "4096"),
+    ("named_ids", "512"),
+    ("rate_buckets", "1048576"),
+    ("metered_agents", "65536"),
+    ("events", "100000"),
+    ("owned", "4096"),
+    ("owned_of_all", "262144"),
+    ("push_targets", "256"),
+    ("subscriptions_of_all", "16384"),
+    ("unanswered", "64"),
+    ("learnt_sessions", "1024"),
+    ("learnt_concepts", "16"),
+    ("proposals", "256"),
+    ("proposals_of_all", "65536"),
+    ("subscription_time", "1h"),
+    ("appended_text", "256 KiB"),
+    ("list_pages", "64"),
+    ("tool_pages", "16"),
+    ("open_requests", "256"),
+    ("open_requests_of_all", "65536"),
+    ("request_ids", "4096"),
+    ("resumable_events", "1024"),
+    ("challenge_bytes", "4 KiB"),
+    ("metadata_bytes", "64 KiB"),
+    ("upstream_idle", "64"),
+    ("upstream_idle_timeout", "4s"),
+    ("upstream_wait", "5s"),
+    ("audit_queue", "8192"),
+    ("audit_asked_bytes", "16 KiB"),
+    ("policy_read_tries", "5"),
+    ("policy_faults_told", "256"),
+    ("policy_files", "1000"),
+    ("policy_file_bytes", "1 MiB"),
+    ("policy_bundle_bytes", "32 MiB"),
+    ("entities_bytes", "16 MiB"),
+    ("agents", "100000"),
+    ("policy_memberships", "256"),
+    ("policy_verdicts", "16384"),
+    ("policy_budgets", "1024"),
+    ("policy_left_out_tries", "512"),
+    ("policy_line_looks", "100000"),
+    ("policy_nesting", "500"),
+];
+
+/// The fault of a file that has a retired setting; none where it has no such setting.
+pub(super) fn fault(file: &DeTable<'_>, text: &str) -> Option<ConfigFault> {
+    if let Some((key, _)) = file.get_key_value("peer") {
+        let line = line(text, &key.span());
+        return Some(ConfigFault::Value { line, key: "peer".to_owned(), must: COMPARED.to_owned() });
+    }
+    let DeValue::Table(limits) = file.get("limits")?.get_ref() else { return None };
+    limits.keys().find_map(|written| {
+        let (name, line) = (written.get_ref().as_ref(), line(text, &written.span()));
+        let key = format!("limits.{name}");
+        let of = |table: &'static [(&str, &'static str)]| table.iter().find(|(known, _)| *known == name);
+        let fixed = of(FIXED).map(|(_, bound)| ConfigFault::Fixed { line, key: key.clone(), bound });
+        fixed.or_else(|| {
+            of(REMOVED).map(|(_, must)| ConfigFault::Value { line, key, must: (*must).to_owned() })
+        })
+    })
 }

@@ -14,7 +14,7 @@ key = "gw.key"
 payment = "v1.1"
 [limits]
 body_timeout = "2500ms"
-headers = 40
+nodes = 40
 [[trust_domain]]
 name = "semgate.test"
 roots = "roots.pem"
@@ -51,7 +51,7 @@ fn a_full_file_reads_and_its_effective_form_reads_back_alike() {
     let config = parse(GOOD).unwrap();
     assert_eq!(config.state, Path::new("/etc/semgate/firewall"));
     assert_eq!(config.limits.body_timeout, Duration::from_millis(2500));
-    assert_eq!(config.limits.headers, 40);
+    assert_eq!(config.limits.nodes, 40);
     assert_eq!(config.routes[0].contexts.len(), 3);
     let printed = config.effective();
     assert_eq!(Config::parse(&printed, Path::new("/elsewhere")), Ok(config), "{printed}");
@@ -67,7 +67,7 @@ fn a_bundle_that_is_demanded_stands_in_place_of_a_directory_and_names_its_signer
     };
     let config = with("\"spiffe://semgate.test/policy-signer\"").unwrap();
     assert!(
-        matches!(&config.policies, PolicyPlace::Bundle(bundle) if bundle.file == Path::new("/etc/semgate/p.bundle"))
+        matches!(&config.policy_bundle, Some(bundle) if bundle.file == Path::new("/etc/semgate/p.bundle"))
     );
     assert_eq!(Config::parse(&config.effective(), Path::new("/")), Ok(config));
     for none in ["", "\"policy-signer\"", "\"spiffe://a/b\", \"spiffe://a/b\""] {
@@ -92,9 +92,9 @@ fn every_limit_is_printed() {
 fn each_broken_rule_names_its_key() {
     let table: &[(&str, &str, &str)] = &[
         ("state = \"firewall\"", "state = \"firewall\"\nstat = 1", "line 3: unknown field `stat`"),
-        ("headers = 40", "header = 40", "unknown field `header`"),
-        ("headers = 40", "headers = 3", "`limits.headers` must be between 4 and 1024"),
-        ("headers = 40", "idle_timeout = 0", "`limits.idle_timeout` must be between 10ms and 1h"),
+        ("nodes = 40", "node = 40", "line 12: `limits`: unknown field `node`; did you mean `nodes`?"),
+        ("nodes = 40", "nodes = 3", "line 12: `limits.nodes` must be between 16 and 10000000"),
+        ("nodes = 40", "idle_timeout = 0", "line 12: `limits.idle_timeout` must be between 10ms and 1h"),
         ("\"2500ms\"", "\"2500 ms\"", "invalid value"),
         ("\"2500ms\"", "-1", "invalid value"),
         ("policies = \"policies\"\n", "", "`policies` is missing"),
@@ -113,7 +113,7 @@ fn each_broken_rule_names_its_key() {
         ("lines = [\"*\"]", "lines = [\"payment\", \"payment\"]", "`authority.lines` names `payment` twice"),
         ("contexts = [\"*\"]", "contexts = [\"payment:1\"]", "route `a2a`: contexts"),
         ("contexts = [\"*\"]", "contexts = []", "route `a2a`: contexts"),
-        ("binding = \"a2a\"", "binding = \"soap\"", "route `a2a`: binding"),
+        ("binding = \"a2a\"", "binding = \"soap\"", "unknown variant `soap`"),
         ("name = \"a2a\"", "name = \"l8\"", "`route.name` names `l8` twice"),
         (
             "upstream = \"http://127.0.0.1:9100/a2a\"",
@@ -178,10 +178,10 @@ fn an_open_a2a_listener_must_say_its_public_url() {
 #[test]
 fn durations_print_as_they_read() {
     for text in ["0ms", "250ms", "1s", "90s", "10m", "2h"] {
-        assert_eq!(super::span::Span::parse(text).unwrap().to_string(), text);
+        assert_eq!(super::read::Span::parse(text).unwrap().to_string(), text);
     }
     for text in ["", "s", "1", "1d", "1 s", "-1s", "1.5s", "99999999999999999999s", "18446744073709551615h"] {
-        assert_eq!(super::span::Span::parse(text), None, "{text}");
+        assert_eq!(super::read::Span::parse(text), None, "{text}");
     }
 }
 
@@ -194,8 +194,7 @@ fn nothing_printed_names_a_secret() {
 #[test]
 fn the_operators_page_has_every_limit_with_its_default() {
     let page = include_str!("../../../../docs/reference/config.md");
-    let effective =
-        parse(&GOOD.replace("body_timeout = \"2500ms\"\nheaders = 40\n", "")).unwrap().effective();
+    let effective = parse(&GOOD.replace("body_timeout = \"2500ms\"\nnodes = 40\n", "")).unwrap().effective();
     let limits = effective.split("[limits]").nth(1).and_then(|rest| rest.split("\n[").next()).unwrap();
     let mut count = 0;
     for line in limits.lines().filter(|line| !line.is_empty()) {
@@ -208,13 +207,12 @@ fn the_operators_page_has_every_limit_with_its_default() {
 }
 
 #[test]
-fn what_loading_a_policy_set_may_cost_is_said_in_the_configuration() {
-    let with = |limits: &str| parse(&GOOD.replace("headers = 40\n", limits));
-    let limits = with("policy_line_looks = 60\npolicy_left_out_tries = 3\n").unwrap().limits;
-    let policies = limits.policies();
-    assert_eq!((policies.max_line_looks, policies.max_left_out_tries), (60, 3));
+fn the_number_of_policies_is_configured_and_the_other_bounds_of_a_set_are_constants() {
+    let with = |limits: &str| parse(&GOOD.replace("nodes = 40\n", limits));
+    let policies = with("policies = 60\n").unwrap().limits.policies();
+    assert_eq!(policies.max_policies, 60);
     let usual = with("").unwrap().limits.policies();
-    assert_eq!(usual, semgate_policies::PolicyLimits::default(), "what is not said is as it always was");
+    assert_eq!(usual, semgate_policies::PolicyLimits::default());
 }
 
 #[test]
@@ -222,8 +220,8 @@ fn the_header_of_a_key_is_nobody_elses() {
     let with =
         |name: &str| parse(&format!("{GOOD}forward_authorization = true\napi_key_header = \"{name}\"\n"));
     let config = with("X-Api-Key").unwrap();
-    assert_eq!(config.routes[1].choices.api_key_header.as_deref(), Some("x-api-key"));
-    assert!(!config.routes[0].choices.forward_authorization, "off unless said");
+    assert_eq!(config.routes[1].api_key_header.as_deref(), Some("x-api-key"));
+    assert!(!config.routes[0].forward_authorization, "off unless said");
     assert_eq!(Config::parse(&config.effective(), Path::new("/")), Ok(config));
     for taken in [
         "Authorization",
@@ -246,7 +244,7 @@ fn authorization_servers_are_listed_where_tokens_are_passed_on_and_are_no_plain_
     let with = |more: &str| parse(&format!("{mcp}{more}"));
     let on = "forward_authorization = true\nauthorization_servers = ";
     let config = with(&format!("{on}[\"https://as.test/t1\", \"http://localhost:7\"]\n")).unwrap();
-    assert_eq!(config.routes[1].choices.authorization_servers.as_ref().map(Vec::len), Some(2));
+    assert_eq!(config.routes[1].mcp.authorization_servers.as_ref().map(Vec::len), Some(2));
     assert_eq!(Config::parse(&config.effective(), Path::new("/")), Ok(config));
     let off = "authorization_servers = [\"https://as.test\"]\n".to_owned();
     for more in
@@ -262,13 +260,9 @@ fn authorization_servers_are_listed_where_tokens_are_passed_on_and_are_no_plain_
 fn what_becomes_of_null_arguments_is_said_by_routes_of_mcp_alone() {
     let mcp = GOOD.replacen("binding = \"a2a\"", "binding = \"mcp\"", 1);
     let with = |word: &str| parse(&format!("{mcp}null_arguments = \"{word}\"\n"));
-    assert_eq!(
-        parse(&mcp).unwrap().routes[1].choices.null_arguments,
-        NullArguments::Refuse,
-        "off unless said"
-    );
+    assert_eq!(parse(&mcp).unwrap().routes[1].mcp.null_arguments, NullArguments::Refuse, "off unless said");
     let config = with("absent").unwrap();
-    assert_eq!(config.routes[1].choices.null_arguments, NullArguments::Absent);
+    assert_eq!(config.routes[1].mcp.null_arguments, NullArguments::Absent);
     assert_eq!(Config::parse(&config.effective(), Path::new("/")), Ok(config));
     let fault = with("drop").unwrap_err().to_string();
     assert!(fault.contains("null_arguments") && fault.contains("`refuse` or `absent`"), "{fault}");
@@ -279,13 +273,13 @@ fn what_becomes_of_null_arguments_is_said_by_routes_of_mcp_alone() {
 #[test]
 fn what_is_taken_of_streams_is_said_by_routes_of_mcp_alone() {
     let mcp = GOOD.replacen("binding = \"a2a\"", "binding = \"mcp\"", 1);
-    assert_eq!(parse(&mcp).unwrap().routes[1].choices.streams, StreamChoices::default(), "off unless said");
+    assert_eq!(parse(&mcp).unwrap().routes[1].mcp, McpOptions::default(), "off unless said");
     for (name, streams) in [
-        ("json_lines", StreamChoices { json_lines: true, withhold_stray_progress: false }),
-        ("withhold_stray_progress", StreamChoices { json_lines: false, withhold_stray_progress: true }),
+        ("json_lines", McpOptions { json_lines: true, ..McpOptions::default() }),
+        ("withhold_stray_progress", McpOptions { withhold_stray_progress: true, ..McpOptions::default() }),
     ] {
         let config = parse(&format!("{mcp}{name} = true\n")).unwrap();
-        assert_eq!(config.routes[1].choices.streams, streams);
+        assert_eq!(config.routes[1].mcp, streams);
         assert_eq!(Config::parse(&config.effective(), Path::new("/")), Ok(config));
         let a2a = parse(&format!("{GOOD}{name} = true\n")).unwrap_err().to_string();
         assert!(a2a.contains(name) && a2a.contains("left out where the binding is not `mcp`"), "{a2a}");
@@ -297,7 +291,7 @@ fn an_egress_lane_is_local_where_it_is_plain_and_says_where_it_leads() {
     const LANE: &str = "[route.push]\nlisten = \"127.0.0.1:9801\"\nplain = true\ntargets = [\"https://hooks.test/a2a/\", \"http://localhost:*/\"]\nroots = \"ca.pem\"\nnetworks = [\"10.1.0.0/16\"]\n";
     let with = |from: &str, to: &str| parse(&format!("{GOOD}{}", LANE.replacen(from, to, 1)));
     let config = with("", "").unwrap();
-    let push = config.routes[1].choices.push.clone().unwrap();
+    let push = config.routes[1].a2a.push.clone().unwrap();
     assert_eq!(push.roots.as_deref(), Some(Path::new("/etc/semgate/ca.pem")));
     assert_eq!(Config::parse(&config.effective(), Path::new("/")), Ok(config));
     for (from, to, said) in [
@@ -311,6 +305,10 @@ fn an_egress_lane_is_local_where_it_is_plain_and_says_where_it_leads() {
         ("https://hooks.test/a2a/", "https://HOOKS.test/", "push.targets"),
         ("roots = \"ca.pem\"\n", "", "push.roots"),
         ("10.1.0.0/16", "10.1.2.3/16", "push.networks"),
+        ("10.1.0.0/16", "10.0.0.0/33", "push.networks"),
+        ("10.1.0.0/16", "10.0.0.0", "push.networks"),
+        ("10.1.0.0/16", "x/8", "push.networks"),
+        ("10.1.0.0/16", "::1/64", "push.networks"),
         ("plain = true", "plain = true\nother = 1", "other"),
     ] {
         match with(from, to) {
@@ -330,11 +328,11 @@ fn an_egress_lane_is_local_where_it_is_plain_and_says_where_it_leads() {
 
 #[test]
 fn what_records_keep_is_named_by_member_and_nothing_unless_it_is_asked_for() {
-    assert_eq!(parse(GOOD).unwrap().audit.values, None);
+    assert_eq!(parse(GOOD).unwrap().audit_values, None);
     let with =
         |member: &str, keep: &str| parse(&format!("{GOOD}[audit_values]\n\"{member}\" = \"{keep}\"\n"));
     let config = with("payment::transfer.amount", "digests").unwrap();
-    let values = config.audit.values.clone().unwrap();
+    let values = config.audit_values.clone().unwrap();
     assert_eq!(values.get("payment::transfer.amount"), Some(&KeepAs::Digests));
     assert_eq!(Config::parse(&config.effective(), Path::new("/elsewhere")), Ok(config));
     for (member, keep, key) in [
@@ -364,7 +362,7 @@ fn whom_the_file_distrusts_now_is_read_again_and_nothing_else_of_it() {
     // who is not named any more is trusted no more
     std::fs::write(&path, GOOD.replacen("lines = [\"*\"]", "lines = [\"payment\"]", 1)).unwrap();
     assert_eq!(config.distrusted_now(), Ok((names(&["other.test"]), false)));
-    std::fs::write(&path, text.replacen("headers = 40", "headers = 41", 1)).unwrap();
+    std::fs::write(&path, text.replacen("nodes = 40", "nodes = 41", 1)).unwrap();
     assert_eq!(config.distrusted_now(), Ok((Vec::new(), false)), "another change waits for a restart");
     std::fs::write(&path, "state = ").unwrap();
     assert!(config.distrusted_now().is_err());
@@ -374,8 +372,26 @@ fn whom_the_file_distrusts_now_is_read_again_and_nothing_else_of_it() {
 fn a_retired_setting_is_refused_with_advice() {
     let fault =
         parse(&GOOD.replacen("[limits]\n", "[limits]\ntold_text = 1024\n", 1)).unwrap_err().to_string();
-    assert!(fault.starts_with("`limits.told_text` must be left out: "), "{fault}");
+    assert!(fault.starts_with("line 11: `limits.told_text` must be left out: "), "{fault}");
     let fault =
         parse(&format!("{GOOD}\n[[peer]]\nname = \"b\"\nurl = \"unix:b.sock\"\n")).unwrap_err().to_string();
-    assert!(fault.starts_with("`peer` must be left out: ") && fault.contains("`witnesses`"), "{fault}");
+    assert!(fault.contains("`peer` must be left out: ") && fault.contains("`witnesses`"), "{fault}");
+}
+
+#[test]
+fn a_limit_that_became_a_constant_is_refused_with_its_bound() {
+    let fault = parse(&GOOD.replacen("nodes = 40", "stream_window = 65536", 1)).unwrap_err().to_string();
+    assert_eq!(fault, "line 12: `limits.stream_window` is no longer configurable: the bound is 256 KiB");
+}
+
+#[test]
+fn an_unknown_key_of_a_route_is_refused_with_its_line_and_the_closest_key() {
+    for (key, hint) in [
+        ("version", "; did you mean `versions`?"),
+        ("upstrem_http2", "; did you mean `upstream_http2`?"),
+        ("zzz", ""),
+    ] {
+        let fault = parse(&format!("{GOOD}{key} = true\n")).unwrap_err().to_string();
+        assert_eq!(fault, format!("line 38: unknown field `{key}`{hint}"));
+    }
 }

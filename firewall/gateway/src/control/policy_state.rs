@@ -9,6 +9,9 @@ use semgate_policies::{Floors, Keep, Policies, PolicyFault};
 
 use crate::config::Config;
 
+/// Faults in the log and `/status`; the rest are counted. More than an operator corrects at once.
+const MOST_FAULTS: usize = 256;
+
 /// State of every set, for reports.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PolicyStates {
@@ -28,8 +31,6 @@ pub(crate) struct PolicyState {
     keep: Option<Keep>,
     /// The operator's own floors.
     floors: Floors,
-    /// `policy_faults_told`.
-    most: usize,
 }
 
 /// Contents of [`PolicyState::report`].
@@ -58,17 +59,12 @@ impl PolicyState {
     /// State of the live set.
     pub(crate) fn live(config: &Config) -> Self {
         let floors = config.floors.iter().cloned().collect();
-        Self { keep: config.kept(), floors, ..Self::shadow(config) }
-    }
-
-    /// State of the shadow set.
-    pub(crate) fn shadow(config: &Config) -> Self {
-        Self { most: config.limits.policy_faults_told, ..Self::default() }
+        Self { keep: config.kept(), floors, ..Self::default() }
     }
 
     /// The first items, and the number of the others.
     fn shown<T: Display>(&self, mut all: impl Iterator<Item = T>) -> Vec<String> {
-        let mut shown: Vec<String> = all.by_ref().take(self.most).map(|one| one.to_string()).collect();
+        let mut shown: Vec<String> = all.by_ref().take(MOST_FAULTS).map(|one| one.to_string()).collect();
         let more = all.count();
         if more > 0 {
             shown.push(format!("{more} more that are not told here (`semgate policy check`)"));

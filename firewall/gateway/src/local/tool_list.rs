@@ -30,6 +30,9 @@ use crate::pipeline::exchange::{Exchange, Stopped};
 use crate::pipeline::receive::Received;
 use crate::pipeline::relay::{Framing, Reader};
 
+/// Pages of a tool list that the gateway reads itself: a thousand tools at 64 a page. A longer list waits for the caller's.
+const TOOL_PAGES: usize = 16;
+
 /// Number of draws for an id that the session does not use. With a thousand ids, or texts of a few digits, the fourth is
 /// free.
 const DRAWS: usize = 4;
@@ -83,7 +86,7 @@ impl Exchange<'_> {
         };
         let changes = || inspector.tool_changes(&worker.route);
         let (mut cursor, mut of, mut whole) = (None, changes(), Whole::No);
-        for left in (0..=worker.shared.limits.tool_pages).rev() {
+        for left in (0..=TOOL_PAGES).rev() {
             match inspector.inspect(&worker.route, peer, headers, again.clone(), worker.shared.now()) {
                 Err(still) if still.remedy() == Some(Remedy::ListTools) => {}
                 judged => return Ok(judged?),

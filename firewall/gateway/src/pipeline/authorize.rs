@@ -26,6 +26,11 @@ use crate::upstream::{Allowed, Pool};
 
 use places::Places;
 
+/// Bytes of a server's `WWW-Authenticate`, and of a DPoP nonce: a challenge has about 300.
+const CHALLENGE_BYTES: usize = 4096;
+/// Bytes of the metadata of a protected resource: a hundred scopes take 4 KiB.
+const METADATA_BYTES: usize = 64 * 1024;
+
 /// Path of a protected resource's metadata, which names its authorization servers (RFC 9728 §3). The resource's path follows.
 pub(crate) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 /// The proof of a token's key in a request (RFC 9449 §4.1).
@@ -53,8 +58,6 @@ pub(crate) struct Authorization {
     /// The only authorization servers that may be named; `None` allows any safe one.
     servers: Option<Vec<String>>,
     elsewhere: Elsewhere,
-    /// Maximum bytes of a server's challenges.
-    challenge_bytes: usize,
     /// Limits of the route. The limit on a reply's bytes is replaced by that on a metadata document.
     limits: Limits,
 }
@@ -91,12 +94,11 @@ impl Authorization {
         if !is_authorized(route) {
             return None;
         }
-        let reply_bytes = limits.reply_bytes.min(limits.metadata_bytes);
+        let reply_bytes = limits.reply_bytes.min(METADATA_BYTES);
         Some(Self {
             places: Places::of(route, routes, url),
-            servers: route.choices.authorization_servers.clone(),
+            servers: route.mcp.authorization_servers.clone(),
             elsewhere,
-            challenge_bytes: limits.challenge_bytes,
             limits: Limits { reply_bytes, ..limits.clone() },
         })
     }
@@ -105,7 +107,7 @@ impl Authorization {
     pub(crate) fn nonce(&self, head: &Parts) -> Demand {
         let mut all = head.headers.get_all(DPOP_NONCE).iter();
         let fits = |value: &&HeaderValue| {
-            (1..=self.challenge_bytes).contains(&value.len())
+            (1..=CHALLENGE_BYTES).contains(&value.len())
                 && value.as_bytes().iter().all(|b| b.is_ascii_graphic() && !matches!(b, b'"' | b'\\'))
         };
         let nonce = all.next().filter(fits).filter(|_| all.next().is_none()).cloned();
@@ -123,7 +125,7 @@ impl Authorization {
             return Ok(None);
         }
         let lines = head.headers.get_all(WWW_AUTHENTICATE);
-        if lines.iter().map(HeaderValue::len).sum::<usize>() > self.challenge_bytes {
+        if lines.iter().map(HeaderValue::len).sum::<usize>() > CHALLENGE_BYTES {
             return Err(invalid("the challenge of the agent behind is larger than the limit"));
         }
         let unreadable = || invalid("the challenge of the agent behind has no one reading");

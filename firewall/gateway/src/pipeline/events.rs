@@ -12,6 +12,9 @@ use std::fmt;
 use bytes::{Buf, Bytes, BytesMut};
 use line::LineReader;
 
+/// Events of a stream: 28 a second for an hour.
+pub(crate) const MAX_EVENTS: usize = 100_000;
+
 /// The content type of a stream (WHATWG HTML §9.2).
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 

@@ -23,6 +23,9 @@ use crate::server::account::{Charge, Recording};
 use crate::server::framing::Caller;
 use crate::server::worker::RouteWorker;
 
+/// Verified credential tokens of one connection: an agent has one, and renews it now and then.
+const CREDENTIALS_REMEMBERED: usize = 8;
+
 /// One message in transit.
 pub(crate) struct Exchange<'w> {
     pub(crate) worker: &'w Rc<RouteWorker>,
@@ -126,8 +129,8 @@ impl Exchange<'_> {
     /// `malformed` for two credential headers; `sender_mismatch` for an invalid token.
     pub(crate) fn shows(&self, parts: &Parts) -> Result<&Shown, Refusal> {
         let shared = &self.worker.shared;
-        let room = shared.limits.credentials_remembered;
-        let shown = self.identity.shown(&parts.headers, &shared.issuers, unix_now(), room)?;
+        let shown =
+            self.identity.shown(&parts.headers, &shared.issuers, unix_now(), CREDENTIALS_REMEMBERED)?;
         Ok(self.shown.get_or_init(|| shown))
     }
 

@@ -152,7 +152,7 @@ impl Exchange<'_> {
             return Ok(Some(Framing::Events));
         }
         let asked = begun.sent.mcp().is_some_and(|asked| asked.rpc_id.is_some());
-        if !asked || !self.worker.streams.json_lines {
+        if !asked || !self.worker.mcp.json_lines {
             return Ok(None);
         }
         let several = lines::are_several(&mut begun.answering, &self.worker.shared.limits).await;

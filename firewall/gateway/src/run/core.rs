@@ -1,7 +1,7 @@
 //! One serving thread: its routes, their listeners, and its end.
 
 use super::start;
-use crate::config::{CardChoice, Config, GroupChoice, Protocol, RouteConfig, Upstream};
+use crate::config::{CardChoice, Config, GroupOptions, Protocol, RouteConfig, Upstream};
 use crate::control::metrics::{Metrics, RouteMetrics};
 use crate::fault::RunFault;
 use crate::local::card::{Card, KeysNow, Says};
@@ -26,6 +26,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tokio::sync::{Semaphore, watch};
+
+/// Kept connections to one agent on one core: more hardly help a single-threaded runtime.
+const UPSTREAM_IDLE: usize = 64;
 
 /// One route on one core, before it is served.
 pub(super) struct Seat {
@@ -129,7 +132,7 @@ impl Core {
     /// Listener of a route's push lane, next to that for callers.
     fn of_agent(&self, at: usize, beside: &Listener, slots: Arc<Semaphore>) -> Result<Listener, RunFault> {
         let config = self.config.routes.get(at);
-        let plain = config.and_then(|route| route.choices.push.as_ref()).is_some_and(|push| push.plain);
+        let plain = config.and_then(|route| route.a2a.push.as_ref()).is_some_and(|push| push.plain);
         let entrance = if plain {
             let id = &beside.worker.route.receiver;
             Entrance::Plain(Rc::new(self.configured(id, "receiver")?))
@@ -167,11 +170,11 @@ impl Core {
             Some(id) => Entrance::Plain(Rc::new(self.configured(id, "plain sender")?)),
             None => Entrance::Tls(Arc::clone(&self.materials)),
         };
-        let group = match &config.choices.group {
+        let group = match &config.group {
             Some(choice) => Some(self.group(choice, &seat, &local)?),
             None => None,
         };
-        let egress = match (&config.choices.push, egress_url) {
+        let egress = match (&config.a2a.push, egress_url) {
             (Some(push), Some(url)) => Some(Egress::new(push, &url)?),
             _ => None,
         };
@@ -182,7 +185,7 @@ impl Core {
     /// One route on this core.
     fn worker(&self, seat: Seat, config: &RouteConfig, local: Local) -> Result<RouteWorker, RunFault> {
         let limits = &self.config.limits;
-        let speak = if config.upstream_http2 { Speak::Http2 } else { Speak::Http1 };
+        let speak = if config.agent.upstream_http2 { Speak::Http2 } else { Speak::Http1 };
         let materials = RouteMaterials { all: Arc::clone(&self.materials), at: seat.at };
         let core = OnThisCore::InTurns(Rc::clone(&local.turns), config.receiver.as_str().into());
         let connector = Connector::live(&config.upstream, materials, speak, core, limits.connect_timeout);
@@ -195,7 +198,7 @@ impl Core {
             shared: Arc::clone(&self.shared),
             rules: RouteRules::new(config, &seat.extension),
             address: Address::new(&config.upstream, speak, config.protocol, &seat.extension)?,
-            pool: Pool::new(connector, Bounds::keeping(limits.upstream_idle, limits)),
+            pool: Pool::new(connector, Bounds::keeping(UPSTREAM_IDLE, limits)),
             card: self.card(config, &seat, &local)?,
             authorization: Authorization::of(
                 (config, &self.config.routes),
@@ -206,7 +209,7 @@ impl Core {
             decisions: local.decisions,
             turns: local.turns,
             metrics: seat.metrics,
-            streams: config.choices.streams,
+            mcp: config.mcp.clone(),
             replier: Peer::configured(&config.receiver),
             handshakes,
             card_route: start::card_route(&seat.route),
@@ -218,7 +221,7 @@ impl Core {
     }
 
     /// Routes to the members of a group. Their messages are addressed to the group and have its contexts.
-    fn group(&self, choice: &GroupChoice, seat: &Seat, local: &Local) -> Result<Group, RunFault> {
+    fn group(&self, choice: &GroupOptions, seat: &Seat, local: &Local) -> Result<Group, RunFault> {
         let mut members = Vec::new();
         for name in &choice.members {
             let route = self.config.routes.iter().enumerate().find(|(_, route)| route.name == *name);
@@ -238,7 +241,7 @@ impl Core {
     /// Card of a route: its source and treatment.
     fn card(&self, route: &RouteConfig, seat: &Seat, local: &Local) -> Result<Card, RunFault> {
         let limits = &self.config.limits;
-        let from = match &route.card_from {
+        let from = match &route.a2a.card_from {
             Some(place) => {
                 let core = OnThisCore::InTurns(Rc::clone(&local.turns), route.receiver.as_str().into());
                 let materials = RouteMaterials { all: Arc::clone(&self.materials), at: seat.at };
@@ -248,9 +251,9 @@ impl Core {
             }
             None => None,
         };
-        let keys = match &route.choices.card {
+        let keys = match route.a2a.card {
             CardChoice::Rebuilt => None,
-            CardChoice::Untouched { .. } => {
+            CardChoice::Untouched => {
                 let (materials, at) = (Arc::clone(&self.materials), seat.at);
                 let now = move || materials.load().card_keys.get(at).cloned().flatten();
                 Some(Box::new(now) as KeysNow)

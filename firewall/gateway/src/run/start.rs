@@ -71,7 +71,7 @@ impl Parts {
             let _ = crate::server::materials::authority(config, authority)?;
         }
         for route in &config.routes {
-            if let Some(push) = &route.choices.push {
+            if let Some(push) = &route.a2a.push {
                 let _ = Egress::new(push, "")?;
             }
         }
@@ -98,39 +98,12 @@ impl Parts {
 
 /// The inspector's limits from the gateway's.
 fn inspect_limits(limits: &Limits) -> InspectLimits {
-    let json = json::Limits {
-        max_bytes: limits.body_bytes.max(limits.reply_bytes),
-        max_depth: limits.depth,
-        max_nodes: limits.nodes,
-        ..json::Limits::default()
-    };
-    let default = InspectLimits::default();
+    let json = json::Limits { max_bytes: limits.body_bytes.max(limits.reply_bytes), ..limits.json() };
     InspectLimits {
         json,
-        concepts: limits.concepts,
-        reply_concepts: limits.reply_concepts,
-        named_ids: limits.named_ids,
-        rate_buckets: limits.rate_buckets,
-        metered_agents: limits.metered_agents,
-        owned_by_one: limits.owned,
-        owned_by_all: limits.owned_of_all,
-        deliveries_by_one: limits.push_targets,
         subscriptions_of_one: limits.subscriptions,
-        subscriptions_of_all: limits.subscriptions_of_all,
-        unanswered: limits.unanswered,
-        learnt_sessions: limits.learnt_sessions,
-        learnt_concepts: limits.learnt_concepts,
-        proposals_of_one: limits.proposals,
-        proposals_of_all: limits.proposals_of_all,
-        subscription_ms: u64::try_from(limits.subscription_time.as_millis()).unwrap_or(u64::MAX),
-        appended_text: limits.appended_text,
-        pages_of_one: limits.list_pages,
         tool_list_ms: (limits.tool_list_seconds > 0).then(|| u64::from(limits.tool_list_seconds) * 1_000),
-        open_requests: limits.open_requests,
-        open_requests_of_all: limits.open_requests_of_all,
-        request_ids: limits.request_ids,
-        resumable_events: limits.resumable_events,
-        ..default
+        ..InspectLimits::default()
     }
 }
 
@@ -176,7 +149,7 @@ pub(super) fn shared(
 
 /// A route in the inspector's form.
 pub(super) fn route(route: &RouteConfig) -> Arc<Route> {
-    let choices = &route.choices;
+    let (admit, owned) = (&route.agent.admit, &route.owned);
     Arc::new(Route {
         name: route.name.clone(),
         binding: match route.protocol {
@@ -186,26 +159,21 @@ pub(super) fn route(route: &RouteConfig) -> Arc<Route> {
         },
         receiver: route.receiver.clone(),
         upstream: route.upstream.to_string(),
-        contexts: route.contexts.iter().map(crate::config::ContextScope::for_route).collect(),
-        text_parts: TextParts {
-            text: choices.admit.text,
-            raw: choices.admit.file,
-            url: choices.admit.file,
-            data: choices.admit.data,
-        },
+        contexts: route.contexts.clone(),
+        text_parts: TextParts { text: admit.text, raw: admit.file, url: admit.file, data: admit.data },
         tenant: None,
         options: RouteOptions {
-            versions: choices.versions.clone(),
-            default_contexts: choices.default_contexts.clone(),
-            require_lock: choices.require_lock,
-            passes_handshakes: choices.admit.handshake,
-            keeps_callers_apart: choices.keeps_callers_apart,
-            answer_from_code_lists: choices.answer_from_code_lists,
+            versions: route.a2a.versions.clone(),
+            default_contexts: route.default_contexts.clone(),
+            require_lock: route.agent.require_lock,
+            passes_handshakes: admit.handshake,
+            keeps_callers_apart: owned.keeps_callers_apart,
+            answer_from_code_lists: route.speech.answer_from_code_lists,
             group: None,
-            undefined: choices.undefined,
-            unnamed_tools: choices.unnamed_tools,
-            null_arguments: choices.null_arguments,
-            meta: choices.meta.clone(),
+            undefined: route.speech.undefined,
+            unnamed_tools: route.mcp.unnamed_tools,
+            null_arguments: route.mcp.null_arguments,
+            meta: owned.meta.clone(),
         },
     })
 }

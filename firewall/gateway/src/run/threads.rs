@@ -24,6 +24,9 @@ use tokio::task::LocalSet;
 
 use super::core::{Core, Seat};
 
+/// Waiting audit records: about a second of full load. A full queue refuses messages.
+const AUDIT_QUEUE: usize = 8192;
+
 /// The threads of a gateway.
 pub(super) struct Running {
     workers: Vec<JoinHandle<()>>,
@@ -68,10 +71,9 @@ pub(super) fn start(
     let First { policies, state, .. } = first;
     let waiting = state.report().live.is_none();
     let policies = Arc::new(policies);
-    let shadow = config.shadow.as_ref().map(|_| Arc::new(PolicyState::shadow(config)));
+    let shadow = config.shadow.as_ref().map(|_| Arc::new(PolicyState::default()));
     let states = PolicyStates { live: Arc::new(state), shadow, counts: Arc::default() };
-    let (audit, writer) =
-        Audit::open(config.audit.path.clone(), config.audit.fsync, config.limits.audit_queue)?;
+    let (audit, writer) = Audit::open(config.audit.clone(), config.audit_fsync, AUDIT_QUEUE)?;
     let issuers = Arc::clone(&parts.materials.issuers);
     let generation = start::generation(config, &parts.followers, Arc::clone(&policies))?;
     let generation = if waiting { generation.standing_in() } else { generation };
@@ -198,7 +200,7 @@ fn bind_admin(address: SocketAddr) -> Result<(std::net::TcpListener, SocketAddr)
 
 /// Push lanes of a route, and the agent's address of it. Empty without one.
 fn egress(route: &RouteConfig, workers: usize) -> Result<(Vec<listen::Bound>, String), RunFault> {
-    let Some(push) = &route.choices.push else { return Ok((Vec::new(), String::new())) };
+    let Some(push) = &route.a2a.push else { return Ok((Vec::new(), String::new())) };
     let (bound, taken) = listen::bind(&push.listen, workers)?;
     let url = push.url.clone().unwrap_or_else(|| {
         let scheme = if push.plain { "http" } else { "https" };

@@ -32,6 +32,9 @@ pub(crate) use arrivals::{Rate, TooOften, cost};
 pub(crate) use bytes::NoRoom;
 pub(crate) use repeats::Recording;
 
+/// Agents with an account: about 16 MiB. An active agent keeps its account; if all are active, a new agent is refused.
+const METERED_AGENTS: usize = 65_536;
+
 /// With 64 locks, a few dozen cores seldom contend for the same one.
 const SHARDS: usize = 64;
 /// Fraction of all held bytes that one agent may hold: an eighth. Seven compromised agents still leave room for the others.
@@ -87,7 +90,7 @@ impl Accounts {
             shared: Arc::new(shared),
             hasher: RandomState::new(),
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
-            room: limits.metered_agents.div_ceil(SHARDS).max(1),
+            room: METERED_AGENTS.div_ceil(SHARDS),
         }
     }
 

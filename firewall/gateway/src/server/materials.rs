@@ -18,7 +18,7 @@ use semgate_statement::SigningIdentity;
 use tokio_rustls::rustls::{ClientConfig, ServerConfig};
 
 use crate::clock::unix_now;
-use crate::config::{AuthorityConfig, CardChoice, Config, CredentialIssuer, HandshakeChoice, RouteConfig};
+use crate::config::{AuthorityConfig, Config, CredentialIssuer, HandshakeChoice, RouteConfig};
 use crate::control::crls::Stores;
 use crate::fault::RunFault;
 use crate::local::card::CardKeys;
@@ -83,23 +83,23 @@ impl Materials {
         };
         let upstream = |route: &RouteConfig| match &identity {
             Some((chain, key))
-                if route.upstream.tls || route.card_from.as_ref().is_some_and(|url| url.tls) =>
+                if route.upstream.tls || route.a2a.card_from.as_ref().is_some_and(|url| url.tls) =>
             {
                 agent(config, route, chain, key, crls).map(Some)
             }
             _ => Ok(None),
         };
         let upstreams = config.routes.iter().map(upstream).collect::<Result<_, _>>()?;
-        let endpoint = |(at, route): (usize, &RouteConfig)| match &route.choices.handshake {
+        let endpoint = |(at, route): (usize, &RouteConfig)| match &route.agent.handshake {
             Some(choice) => {
                 shaker(config, route, choice, &own, before.get(at).and_then(Option::as_ref)).map(Some)
             }
             None => Ok(None),
         };
         let endpoints = config.routes.iter().enumerate().map(endpoint).collect::<Result<_, _>>()?;
-        let card_keys = |route: &RouteConfig| match &route.choices.card {
-            CardChoice::Untouched { keys } => CardKeys::load(keys).map(|keys| Some(Arc::new(keys))),
-            CardChoice::Rebuilt => Ok(None),
+        let card_keys = |route: &RouteConfig| match &route.a2a.card_keys {
+            Some(keys) => CardKeys::load(keys).map(|keys| Some(Arc::new(keys))),
+            None => Ok(None),
         };
         let card_keys = config.routes.iter().map(card_keys).collect::<Result<_, _>>()?;
         Ok(Self { peers, server, upstreams, endpoints, card_keys, issuers: Arc::new(issuers(config)?) })
@@ -150,7 +150,7 @@ fn agent(
     let trust = ServerTrust { roots, expected: ExpectedServer::Id(id) };
     let mut client = client_config(trust, Some((chain, key)), Arc::new(DefaultTimeProvider))
         .map_err(|e| RunFault::Tls { why: e.to_string() })?;
-    if route.upstream_http2 {
+    if route.agent.upstream_http2 {
         client.alpn_protocols = vec![b"h2".to_vec()];
     }
     Ok(Arc::new(client))
@@ -165,7 +165,7 @@ fn shaker(
     peers: &PeerRoots,
     before: Option<&Shaker>,
 ) -> Result<Shaker, RunFault> {
-    let files = &choice.identity;
+    let files = &choice.identity();
     let refused = |why: &dyn std::fmt::Display| fault(&files.certificate, "handshake certificate", why);
     let (chain, key) = identity(files)?;
     let trust = Trust { roots: peers, prefix: &config.prefix };
@@ -206,8 +206,8 @@ pub(crate) fn lock_keys(config: &Config) -> Result<LockKeys, RunFault> {
 
 /// Secret files of the configuration that others than their owner can read or write.
 pub(crate) fn open_secrets(config: &Config) -> Vec<PathBuf> {
-    let handshakes = config.routes.iter().filter_map(|route| route.choices.handshake.as_ref());
-    let keys = config.tls.iter().chain(handshakes.map(|choice| &choice.identity)).map(|files| &files.key);
+    let handshakes = config.routes.iter().filter_map(|route| route.agent.handshake.as_ref());
+    let keys = config.tls.iter().map(|files| &files.key).chain(handshakes.map(|choice| &choice.key));
     let mut open: Vec<PathBuf> =
         keys.chain(&config.lock_secret).filter(|path| is_open(path)).cloned().collect();
     open.sort();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use semgate_inspect::{Peer, Route};
 
-use crate::config::StreamChoices;
+use crate::config::McpOptions;
 use crate::control::metrics::RouteMetrics;
 use crate::local::card::Card;
 use crate::pipeline::admit::rules::RouteRules;
@@ -47,8 +47,8 @@ pub(crate) struct RouteWorker {
     pub(crate) listings: Listings,
     /// MCP: authorization, if callers send credentials to the server.
     pub(crate) authorization: Option<Authorization>,
-    /// MCP: accepted deviations of streams.
-    pub(crate) streams: StreamChoices,
+    /// Options of MCP.
+    pub(crate) mcp: McpOptions,
     /// Listener for the agent's own notifications.
     pub(crate) egress: Option<Egress>,
 }

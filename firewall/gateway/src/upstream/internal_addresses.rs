@@ -65,7 +65,7 @@ pub(crate) fn is_here(at: &Upstream) -> bool {
 impl InternalAddresses {
     /// Internal addresses of these routes: their agents, and the sources of their cards.
     pub(crate) fn of_routes(routes: &[RouteConfig]) -> Self {
-        Self::of(routes.iter().flat_map(|route| [&route.upstream].into_iter().chain(&route.card_from)))
+        Self::of(routes.iter().flat_map(|route| [&route.upstream].into_iter().chain(&route.a2a.card_from)))
     }
 
     fn of<'u>(places: impl IntoIterator<Item = &'u Upstream>) -> Self {

@@ -98,7 +98,7 @@ fn attack_a_message_whose_caller_left_goes_out_when_a_stream_ends() {
 #[test]
 fn attack_who_finds_every_place_taken_is_told_that_nothing_was_delivered() {
     let house = house();
-    let (gateway, agent) = before(&house, "upstream_http2_connections = 1\nupstream_wait = \"200ms\"");
+    let (gateway, agent) = before(&house, "upstream_http2_connections = 1");
     let held = say(&gateway);
     let mut raw = Raw::accept(&agent, 1);
     let stream = raw.message();

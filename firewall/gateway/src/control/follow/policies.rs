@@ -100,7 +100,7 @@ impl Task {
             good: begun.source.map(|source| (source, publisher.digests())),
             poll: limits.policy_poll,
             settle: limits.policy_settle,
-            tries: limits.policy_read_tries,
+            tries: source::READ_TRIES,
             limits: config.limits.policies(),
             publisher,
             aside: begun.aside,

@@ -50,22 +50,22 @@ pub(crate) struct Says {
 impl Says {
     /// Creates the gateway's members. `url` is the callers' address of the route; `routes` are all routes of the gateway.
     pub(crate) fn new(route: &RouteConfig, routes: &[RouteConfig], url: String, extension: String) -> Self {
-        let choices = &route.choices;
-        let mixed = choices.admit.text || choices.admit.file;
+        let a2a = &route.a2a;
+        let mixed = route.agent.admit.text || route.agent.admit.file;
         Self {
             name: route.receiver.rsplit('/').next().unwrap_or_default().to_owned(),
             url,
             extension: Extension::new(extension),
-            required: choices.require_lock || choices.default_contexts.is_empty(),
-            versions: choices.versions.clone(),
-            transports: choices.transports.clone(),
-            push: choices.push.is_some(),
+            required: route.agent.require_lock || route.default_contexts.is_empty(),
+            versions: a2a.versions.clone(),
+            transports: a2a.transports.clone(),
+            push: a2a.push.is_some(),
             mixed,
-            texts: choices.card_texts,
+            texts: a2a.card_texts,
             passing: Passing {
-                authorization: choices.forward_authorization,
-                api_key: choices.api_key_header.clone(),
-                texts: choices.card_texts,
+                authorization: route.forward_authorization,
+                api_key: route.api_key_header.clone(),
+                texts: a2a.card_texts,
             },
             inside: InternalAddresses::of_routes(routes),
         }

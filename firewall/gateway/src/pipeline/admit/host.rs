@@ -28,13 +28,13 @@ pub(crate) struct Names {
 
 impl Names {
     pub(crate) fn of(route: &RouteConfig) -> Self {
-        let written = &route.choices.hosts;
+        let written = &route.hosts;
         let plain = route.plain_sender.is_some();
         let any = !plain || written.iter().any(|name| name == ANY);
         let url = route.public_url.as_deref();
         Self {
             hosts: if any { None } else { hosts(&route.listen, url, written) },
-            origins: route.choices.origins.clone(),
+            origins: route.origins.clone(),
             pages: plain || route.protocol == Protocol::Mcp,
         }
     }
@@ -48,7 +48,7 @@ impl Names {
     /// Names of the admin address: those of a plain listener there, and the names in the routes' `hosts`. A route's `*`
     /// applies to that route only.
     pub(crate) fn of_admin(address: SocketAddr, routes: &[RouteConfig]) -> Self {
-        let written = routes.iter().flat_map(|route| &route.choices.hosts).filter(|name| *name != ANY);
+        let written = routes.iter().flat_map(|route| &route.hosts).filter(|name| *name != ANY);
         let written: Vec<String> = written.cloned().collect();
         Self { hosts: hosts(&Listen::Tcp(address), None, &written), origins: Vec::new(), pages: true }
     }

@@ -65,13 +65,13 @@ impl RouteRules {
             protocol: route.protocol,
             paths,
             extension: extension.to_owned(),
-            versions: route.choices.versions.clone(),
-            transports: route.choices.transports.clone(),
-            push: route.choices.push.is_some(),
-            handshakes: route.choices.handshake.is_some(),
+            versions: route.a2a.versions.clone(),
+            transports: route.a2a.transports.clone(),
+            push: route.a2a.push.is_some(),
+            handshakes: route.agent.handshake.is_some(),
             credentials: credentials_of(route),
             metadata: is_authorized(route),
-            websocket: route.choices.websocket,
+            websocket: route.l8.websocket,
             names: Names::of(route),
         }
     }
@@ -138,14 +138,13 @@ fn rpc_manner(headers: &HeaderMap) -> Manner {
 }
 
 fn credentials_of(route: &RouteConfig) -> Vec<HeaderName> {
-    let choices = &route.choices;
-    let authorization = choices.forward_authorization.then_some(AUTHORIZATION);
-    let key = choices.api_key_header.as_ref().and_then(|name| HeaderName::try_from(name).ok());
+    let authorization = route.forward_authorization.then_some(AUTHORIZATION);
+    let key = route.api_key_header.as_ref().and_then(|name| HeaderName::try_from(name).ok());
     let proof = is_authorized(route).then_some(DPOP);
     authorization.into_iter().chain(proof).chain(key).collect()
 }
 
 /// Returns true if the route supports MCP authorization.
 pub(crate) fn is_authorized(route: &RouteConfig) -> bool {
-    route.protocol == Protocol::Mcp && route.choices.forward_authorization
+    route.protocol == Protocol::Mcp && route.forward_authorization
 }

@@ -263,7 +263,7 @@ fn attack_an_authorization_server_is_behind_the_gateway_under_another_name_or_be
         let mut routes = [route(ON), route("")];
         routes[0].upstream = behind(upstream);
         routes[1].upstream = behind("https://treasury.internal/a2a");
-        routes[1].card_from = Some(behind("https://cards.internal/card"));
+        routes[1].a2a.card_from = Some(behind("https://cards.internal/card"));
         let theirs = json!({"resource": upstream, "authorization_servers": [server]});
         let places = among(public, &routes).places;
         resource::rebuilt(theirs.to_string().as_bytes(), &places, "/mcp", Some(&[server.to_owned()]))

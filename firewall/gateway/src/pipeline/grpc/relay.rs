@@ -114,7 +114,7 @@ impl Relay {
     fn message(&mut self, message: Bytes) -> Result<Bytes, Refusal> {
         let limits = &self.course.of().worker.shared.limits;
         self.passed = self.passed.saturating_add(1);
-        if self.passed > limits.events {
+        if self.passed > crate::pipeline::events::MAX_EVENTS {
             return Err(invalid("the stream has more messages than the limit"));
         }
         let json = json::Limits { max_bytes: limits.event_bytes, ..limits.json() };

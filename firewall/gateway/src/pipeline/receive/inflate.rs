@@ -11,6 +11,9 @@ use crate::pipeline::admit::headers::Encoding;
 use crate::pipeline::gateway_refusals;
 use crate::server::account::{Charge, NoRoom};
 
+/// Inflated bytes for each compressed byte: only a bomb approaches deflate's maximum of about 1000.
+const RATIO: usize = 100;
+
 /// Size below which the ratio is not checked, since small bodies may compress well.
 const RATIO_FROM: usize = 64 * 1024;
 
@@ -51,7 +54,7 @@ fn read(
     limits: &Limits,
     charge: &Charge,
 ) -> Result<Vec<u8>, Refusal> {
-    let ratio = packed.saturating_mul(limits.inflate_ratio);
+    let ratio = packed.saturating_mul(RATIO);
     let mut out = Vec::new();
     let mut step = vec![0_u8; STEP];
     loop {

@@ -205,7 +205,7 @@ impl Course {
     pub(crate) fn leaves_out(&self, refusal: &Refusal) -> bool {
         let out = match refusal.remedy() {
             Some(Remedy::Withhold) => true,
-            Some(Remedy::LeaveOut) => self.of.worker.streams.withhold_stray_progress,
+            Some(Remedy::LeaveOut) => self.of.worker.mcp.withhold_stray_progress,
             Some(Remedy::ListTools) | None => false,
         };
         if out {

@@ -24,7 +24,8 @@ pub(crate) enum Reader {
 
 impl Reader {
     pub(crate) fn new(framing: Framing, limits: &Limits) -> Self {
-        let bounds = EventLimits { event_bytes: limits.event_bytes, events: limits.events };
+        let bounds =
+            EventLimits { event_bytes: limits.event_bytes, events: crate::pipeline::events::MAX_EVENTS };
         match framing {
             Framing::Events => Self::Events(Events::new(bounds)),
             Framing::Lines => Self::Lines(Lines::new(bounds)),

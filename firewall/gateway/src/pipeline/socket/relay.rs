@@ -354,7 +354,7 @@ impl Socket {
     fn frame(&self) -> Result<(), Refusal> {
         self.heard.set(Instant::now());
         self.frames.set(self.frames.get().saturating_add(1));
-        if self.frames.get() > self.worker.shared.limits.events {
+        if self.frames.get() > crate::pipeline::events::MAX_EVENTS {
             return Err(Refusal::new(
                 Code::RateLimited,
                 "the socket has carried more messages than the limit",

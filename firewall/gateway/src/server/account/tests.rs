@@ -124,7 +124,8 @@ fn the_first_ten_refusals_of_a_code_are_recorded_and_then_one_a_second_with_a_co
 
 #[test]
 fn an_account_is_forgotten_once_nothing_is_charged_to_it_and_an_active_one_never() {
-    let accounts = accounts(Limits { metered_agents: 1, rate_per_second: 1, ..Limits::default() });
+    let mut accounts = accounts(Limits { rate_per_second: 1, ..Limits::default() });
+    accounts.room = 1;
     // one for each shard, so that each new agent of a shard needs the room of the one before
     let names: Vec<Arc<str>> = (0..1_000).map(|n| format!("agent {n}").into()).collect();
     let held = accounts.of(&names[0], at(0)).unwrap();

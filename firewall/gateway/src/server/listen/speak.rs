@@ -6,6 +6,7 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::BytesMut;
 use http::HeaderValue;
@@ -30,6 +31,17 @@ use crate::server::framing::frames::{Frames, Requests};
 use crate::server::framing::streams::{self, Overdue, Streams};
 use crate::server::framing::{Guard, GuardLimits, HeadLimits, Opening, Paced, Serving, Watch, opening};
 use crate::server::worker::RouteWorker;
+
+/// Header lines of a request: a long proxy chain adds about twenty.
+const HEADERS: usize = 64;
+/// HTTP/2: requests open at once on a connection: the minimum that RFC 9113 §6.5.2 advises.
+const STREAMS: u32 = 100;
+/// HTTP/2: early resets by a caller, and streams with protocol errors, before the connection ends (CVE-2023-44487).
+const STREAM_RESETS: usize = 20;
+/// HTTP/2: untaken bytes of a connection: most messages in one go.
+const STREAM_WINDOW: u32 = 256 * 1024;
+/// HTTP/2: pause between pings to a silent caller: well before a router on the path forgets the connection.
+const PING_INTERVAL: Duration = Duration::from_secs(30);
 
 /// ALPN of HTTP/2 (RFC 9113 §3.2).
 const H2: &[u8] = b"h2";
@@ -154,7 +166,7 @@ impl Listener {
     {
         let limits = &self.worker.shared.limits;
         // maximum that all its streams may send before any of it is taken
-        if connection.buffer(limits.stream_window as usize).is_err() {
+        if connection.buffer(STREAM_WINDOW as usize).is_err() {
             return self.worker.metrics.connection("too_many");
         }
         self.worker.metrics.connection("begun_h2");
@@ -254,7 +266,7 @@ async fn serve(
 
 fn guard_limits(limits: &Limits) -> GuardLimits {
     GuardLimits {
-        head: HeadLimits { max_bytes: limits.header_bytes, max_headers: limits.headers, websocket: false },
+        head: HeadLimits { max_bytes: limits.header_bytes, max_headers: HEADERS, websocket: false },
         header_timeout: limits.header_timeout,
         idle_timeout: limits.idle_timeout,
         write_timeout: limits.write_timeout,
@@ -266,7 +278,7 @@ fn http1_builder(limits: &Limits) -> http1::Builder {
     builder
         .keep_alive(true)
         .half_close(false)
-        .max_headers(limits.headers)
+        .max_headers(HEADERS)
         // the guard bounds the head; hyper must be able to hold one, and needs 8 KiB at least
         .max_buf_size(limits.header_bytes.saturating_add(16 * 1024))
         // the guard bounds the time, and answers
@@ -278,18 +290,18 @@ fn http2_builder(limits: &Limits, core: OnThisCore) -> http2::Builder<OnThisCore
     let mut builder = http2::Builder::new(core);
     builder
         .timer(TokioTimer::new())
-        .max_concurrent_streams(limits.streams)
-        .max_pending_accept_reset_streams(limits.stream_resets)
-        .max_local_error_reset_streams(limits.stream_resets)
-        .initial_stream_window_size(limits.stream_window)
+        .max_concurrent_streams(STREAMS)
+        .max_pending_accept_reset_streams(STREAM_RESETS)
+        .max_local_error_reset_streams(STREAM_RESETS)
+        .initial_stream_window_size(STREAM_WINDOW)
         // for all streams of a connection together: the number charged to the agent's account
-        .initial_connection_window_size(limits.stream_window)
+        .initial_connection_window_size(STREAM_WINDOW)
         .adaptive_window(false)
         .max_frame_size(16 * 1024)
         // the gateway refuses a slightly larger head with a decision id; h2 refuses a far larger one with 431
         .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX).saturating_mul(2))
         .max_send_buf_size(64 * 1024)
-        .keep_alive_interval(limits.ping_interval)
+        .keep_alive_interval(PING_INTERVAL)
         .keep_alive_timeout(limits.write_timeout);
     builder
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use ipnet::IpNet;
+
 /// Reason why a text is not a valid target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TargetFault {
@@ -258,7 +260,7 @@ fn number(address: IpAddr) -> u128 {
 #[derive(Clone, Debug)]
 pub(crate) struct Targets {
     pub(crate) rules: Vec<Rule>,
-    pub(crate) networks: Vec<Network>,
+    pub(crate) networks: Vec<IpNet>,
 }
 
 /// The target is not on the list.
@@ -294,7 +296,8 @@ impl Targets {
             Host::Address(host) => host.to_canonical() == address,
             Host::Name(name) => name == "localhost" && address.is_loopback(),
         };
-        let allowed = named || public(address) || self.networks.iter().any(|network| network.holds(address));
+        let allowed =
+            named || public(address) || self.networks.iter().any(|network| network.contains(&address));
         if allowed { Ok(()) } else { Err(NotPublic) }
     }
 }

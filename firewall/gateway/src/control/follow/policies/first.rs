@@ -46,7 +46,7 @@ pub(crate) fn first(config: &Config, contexts: &[Arc<Context>], floors: Floors) 
     let path = location.path().to_owned();
     let fault = |faults: &[PolicyFault]| RunFault::Policies { path: path.clone(), why: join(faults) };
     let limits = config.limits.policies();
-    let tries = config.limits.policy_read_tries;
+    let tries = super::source::READ_TRIES;
     let state = PolicyState::live(config);
     // by the thread that will load the next ones
     let aside = Aside::start("semgate-policies")?;
@@ -125,7 +125,7 @@ pub(crate) fn shadow_faults(config: &Config, contexts: &[Arc<Context>], floors: 
     let Some(shadow) = &config.shadow else { return Vec::new() };
     let limits = config.limits.policies();
     let location = BundleSource::Directory(shadow.policies.clone());
-    let faults = match location.read(&limits, config.limits.policy_read_tries) {
+    let faults = match location.read(&limits, super::source::READ_TRIES) {
         Ok(found) => Policies::load_above(&found.source, contexts, floors, &limits).err().unwrap_or_default(),
         Err(fault) => vec![fault],
     };

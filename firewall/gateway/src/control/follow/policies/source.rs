@@ -13,10 +13,15 @@ use serde::{Deserialize, Serialize};
 
 use super::steady::{self, Stamp, Steady};
 use crate::clock::unix_now;
-use crate::config::{BundleConfig, Config, PolicyPlace};
+use crate::config::{BundleConfig, Config};
 use crate::control::persistence::anew;
 use crate::fault::RunFault;
 use crate::server::pem_files;
+
+/// Bytes of a signed bundle, in memory before its signature is checked: 10,000 policies and 80,000 agents.
+const BUNDLE_BYTES: usize = 32 << 20;
+/// Reads of a directory that changes meanwhile: swapping links takes microseconds.
+pub(super) const READ_TRIES: usize = 5;
 
 /// File in the state directory with the newest bundle that ever went live.
 const NEWEST: &str = "policy-bundle.json";
@@ -71,9 +76,9 @@ impl BundleSource {
     /// # Errors
     /// Unusable roots of a bundle's signers.
     pub(super) fn live(config: &Config) -> Result<Self, RunFault> {
-        match &config.policies {
-            PolicyPlace::Directory(path) => Ok(Self::Directory(path.clone())),
-            PolicyPlace::Bundle(demanded) => BundlePlace::new(config, demanded).map(Self::Bundle),
+        match &config.policy_bundle {
+            None => Ok(Self::Directory(config.policies.clone().unwrap_or_default())),
+            Some(demanded) => BundlePlace::new(config, demanded).map(Self::Bundle),
         }
     }
 
@@ -140,7 +145,7 @@ impl BundlePlace {
             file: demanded.file.clone(),
             roots: pem_files::roots(&demanded.roots, config)?,
             signers: demanded.signers.iter().map(signer).collect::<Result<_, _>>()?,
-            max_bytes: config.limits.policy_bundle_bytes,
+            max_bytes: BUNDLE_BYTES,
             require_analysed: demanded.require_analysed,
             memory: config.state.join(NEWEST),
         })

@@ -5,7 +5,7 @@ use super::*;
 fn targets(rules: &[&str], networks: &[&str]) -> Targets {
     Targets {
         rules: rules.iter().map(|rule| Rule::parse(rule).unwrap()).collect(),
-        networks: networks.iter().map(|network| Network::parse(network).unwrap()).collect(),
+        networks: networks.iter().map(|network| network.parse().unwrap()).collect(),
     }
 }
 

@@ -1,0 +1,482 @@
+//! `[[route]]`: a listener and the agent or group that it leads to.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use semgate_certs::SpiffeId;
+use semgate_contexts::ContextUrn;
+use semgate_inspect::{LineScope, NullArguments, Undefined, UnnamedTools};
+use semgate_protocol::{MetaKeys, a2a::Version};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::read::{self, between, checked, fault, one, optional, set, some, text, timeout};
+use super::{IdentityFiles, Listen, Place, PushConfig, Upstream};
+
+/// The protocol of a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// Native L8 JSON.
+    L8,
+    /// A2A, in the versions and over the transports of the route.
+    A2a,
+    /// MCP over streamable HTTP, 2026-07-28, 2025-11-25 and 2025-06-18.
+    Mcp,
+}
+
+impl Protocol {
+    /// The spelling in configuration, audit and metrics.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::L8 => "l8",
+            Self::A2a => "a2a",
+            Self::Mcp => "mcp",
+        }
+    }
+}
+
+/// One listener and its agent, with the options of every kind of route. Further options depend on the kind: each of their
+/// structs has its defaults, the strictest, in a route of another kind.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct RouteConfig {
+    /// Name in metrics and status.
+    #[serde(deserialize_with = "read::name")]
+    pub name: String,
+    /// Listening address.
+    #[serde(with = "one")]
+    pub listen: Listen,
+    /// Protocol of the messages.
+    #[serde(rename = "binding")]
+    pub protocol: Protocol,
+    /// SPIFFE id of the agent; of a group's first member.
+    #[serde(deserialize_with = "agent")]
+    pub receiver: String,
+    /// Address of the agent; of a group's first member.
+    #[serde(with = "one")]
+    pub upstream: Upstream,
+    /// Lines and versions that the receiver understands.
+    #[serde(with = "some")]
+    pub contexts: Vec<LineScope>,
+    /// The one sender of a plain listener; `None` means TLS with client certificates.
+    #[serde(default, deserialize_with = "plain_sender")]
+    pub plain_sender: Option<String>,
+    /// URL in the agent card; defaults to the listener's own.
+    #[serde(default, deserialize_with = "public_url")]
+    pub public_url: Option<String>,
+    /// Additional names of a plain listener; `*` for any.
+    #[serde(default, deserialize_with = "hosts")]
+    pub hosts: Vec<String>,
+    /// Additional origins of browser pages that may call the listener. A plain listener also accepts its own.
+    #[serde(default, deserialize_with = "origins")]
+    pub origins: Vec<String>,
+    /// Forwards the callers' `Authorization` to the agent. Off by default: a credential for the agent also works for anyone
+    /// who sees it, and the gateway states the caller itself.
+    #[serde(default)]
+    pub forward_authorization: bool,
+    /// Header of an API key to forward, in lower case.
+    #[serde(default, deserialize_with = "api_key")]
+    pub api_key_header: Option<String>,
+    /// Contexts of messages that name none, from `default_context` or `default_contexts`.
+    #[serde(skip)]
+    pub default_contexts: Vec<ContextUrn>,
+    /// Options of a route to one agent.
+    #[serde(skip)]
+    pub agent: AgentOptions,
+    /// Options of bindings whose messages state a performative: L8 and A2A.
+    #[serde(skip)]
+    pub speech: SpeechOptions,
+    /// Options of bindings with tasks or sessions that have owners: A2A and MCP.
+    #[serde(skip)]
+    pub owned: OwnedOptions,
+    /// Options of native L8 to one agent.
+    #[serde(skip)]
+    pub l8: L8Options,
+    /// Options of A2A.
+    #[serde(skip)]
+    pub a2a: A2aOptions,
+    /// Options of MCP.
+    #[serde(skip)]
+    pub mcp: McpOptions,
+    /// Native L8: group that the route leads to.
+    #[serde(skip)]
+    pub group: Option<GroupOptions>,
+}
+
+/// Options of a route to one agent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AgentOptions {
+    /// Speaks HTTP/2 with the agent, with many messages on a connection: by ALPN over TLS, by prior knowledge without.
+    pub upstream_http2: bool,
+    /// Context of messages that name none, as written.
+    pub default_context: Option<String>,
+    /// Parts that pass although no context defines them.
+    #[serde(with = "admitted")]
+    pub admit: Admit,
+    /// True if each message must hold a lock.
+    pub require_lock: bool,
+    /// Handling of handshakes; `None` refuses them.
+    pub handshake: Option<HandshakeChoice>,
+}
+
+/// Options of bindings whose messages state a performative.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SpeechOptions {
+    /// True if the gateway answers questions about parameters from the code lists of their context.
+    pub answer_from_code_lists: bool,
+    /// Treatment of names that the context does not define.
+    #[serde(with = "one")]
+    pub undefined: Undefined,
+}
+
+/// Options of bindings with tasks or sessions that have owners.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OwnedOptions {
+    /// True if the agent itself keeps its callers' tasks apart.
+    pub keeps_callers_apart: bool,
+    /// Keys of `_meta` and metadata that pass uninspected.
+    #[serde(with = "meta_keys")]
+    pub meta: MetaKeys,
+}
+
+/// Options of native L8 to one agent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct L8Options {
+    /// Accepts WebSockets. Excludes HTTP/2 with the agent, which supports no upgrade.
+    pub websocket: bool,
+}
+
+/// Options of A2A.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct A2aOptions {
+    /// Accepted versions.
+    #[serde(with = "set")]
+    pub versions: Vec<Version>,
+    /// Accepted transports.
+    #[serde(with = "set")]
+    pub transports: Vec<Transport>,
+    /// Treatment of the agent's card.
+    pub card: CardChoice,
+    /// JSON Web Key Set with the keys that may sign an untouched card.
+    pub card_keys: Option<PathBuf>,
+    /// Address of the card, if not the well-known path below `upstream`. An agent over gRPC serves no card there.
+    #[serde(with = "optional")]
+    pub card_from: Option<Upstream>,
+    /// Prose of the agent passes in a rebuilt card. It is not inspected.
+    pub card_texts: bool,
+    /// Listener for the agent's own notifications; `None` refuses push configurations.
+    pub push: Option<PushConfig>,
+}
+
+impl Default for A2aOptions {
+    fn default() -> Self {
+        Self {
+            versions: vec![Version::V10],
+            transports: vec![Transport::JsonRpc],
+            card: CardChoice::Rebuilt,
+            card_keys: None,
+            card_from: None,
+            card_texts: false,
+            push: None,
+        }
+    }
+}
+
+/// Options of MCP.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct McpOptions {
+    /// Contexts of messages that name none, as written. The first that pins a tool applies to the tool's calls.
+    pub default_contexts: Vec<String>,
+    /// Treatment of tools that no context names.
+    #[serde(with = "one")]
+    pub unnamed_tools: UnnamedTools,
+    /// Treatment of `null` arguments where the tool accepts none.
+    #[serde(with = "one")]
+    pub null_arguments: NullArguments,
+    /// An answer in `application/json` may hold several values, one a line.
+    pub json_lines: bool,
+    /// Drops progress under an unknown token, and continues the stream.
+    pub withhold_stray_progress: bool,
+    /// The only authorization servers to which the server may send its callers; `None` allows any over TLS.
+    #[serde(deserialize_with = "authorization_servers")]
+    pub authorization_servers: Option<Vec<String>>,
+}
+
+/// Transport of A2A.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// JSON-RPC 2.0 over HTTP.
+    JsonRpc,
+    /// HTTP+JSON: a path for each operation.
+    Rest,
+    /// gRPC over HTTP/2.
+    Grpc,
+}
+
+impl Transport {
+    /// The spelling in the configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::JsonRpc => "jsonrpc",
+            Self::Rest => "rest",
+            Self::Grpc => "grpc",
+        }
+    }
+}
+
+/// Parts that pass although no context defines their content. Policies still decide on sender and receiver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Admit {
+    /// Free text.
+    pub text: bool,
+    /// Files: bytes, and URLs of files.
+    pub file: bool,
+    /// Data without a concept.
+    pub data: bool,
+    /// HELLO, SELECT and LOCK, end to end and uninspected.
+    pub handshake: bool,
+}
+
+impl Admit {
+    /// The words of the file, and true for each that it has.
+    pub(super) fn words(self) -> [(&'static str, bool); 4] {
+        [("text", self.text), ("file", self.file), ("data", self.data), ("handshake", self.handshake)]
+    }
+}
+
+/// Treatment of the agent's card.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CardChoice {
+    /// Rebuilt from named members, without the agent's signature.
+    #[default]
+    Rebuilt,
+    /// Unchanged, byte for byte, if one of `card_keys` signed it; refused otherwise.
+    Untouched,
+}
+
+/// Handling of a route's handshakes.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct HandshakeChoice {
+    /// PEM chain with which the gateway answers for the agent. With `agent`, it is the gateway's own.
+    pub certificate: PathBuf,
+    /// PEM PKCS#8 private key of the leaf.
+    pub key: PathBuf,
+    /// The agent negotiates by itself; the gateway opens, checks and reseals its handshakes.
+    #[serde(default)]
+    pub agent: bool,
+}
+
+impl HandshakeChoice {
+    /// The certificate and its key.
+    #[must_use]
+    pub fn identity(&self) -> IdentityFiles {
+        IdentityFiles { certificate: self.certificate.clone(), key: self.key.clone() }
+    }
+}
+
+/// A route that forwards messages to every member of a group.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GroupOptions {
+    /// The group in `entities.json`, which messages name as their receiver.
+    #[serde(rename = "group")]
+    pub name: String,
+    /// Routes to possible members. `entities.json` lists the actual members. One message costs at most 64 times a single one.
+    #[serde(deserialize_with = "members")]
+    pub members: Vec<String>,
+    /// Number of replies that suffices; by default of all members.
+    #[serde(rename = "max_replies", deserialize_with = "between::<_, _, 1, 64>")]
+    pub replies: usize,
+    /// Time to wait for replies.
+    #[serde(rename = "reply_time", with = "timeout")]
+    pub time: Duration,
+}
+
+impl Default for GroupOptions {
+    fn default() -> Self {
+        // a third of one agent's time
+        Self { name: String::new(), members: Vec::new(), replies: 0, time: Duration::from_secs(10) }
+    }
+}
+
+text!(
+    LineScope,
+    "lines, such as `payment`, `payment:v2`, `payment:v1.1`, or `*`",
+    |text| LineScope::parse(text).ok(),
+    ToString::to_string
+);
+text!(
+    Version,
+    "`1.0`, `0.3`, or both",
+    |text| [Version::V10, Version::V03].into_iter().find(|version| version.as_str() == text),
+    |version| version.as_str().to_owned()
+);
+text!(
+    Transport,
+    "some of `jsonrpc`, `rest`, `grpc`",
+    |text| [Self::JsonRpc, Self::Rest, Self::Grpc].into_iter().find(|transport| transport.as_str() == text),
+    |transport| transport.as_str().to_owned()
+);
+text!(UnnamedTools, "`withhold` or `pass`", UnnamedTools::parse, |choice| choice.as_str().to_owned());
+text!(NullArguments, "`refuse` or `absent`", NullArguments::parse, |choice| choice.as_str().to_owned());
+text!(
+    Undefined,
+    "`reject` or `disambiguate`",
+    |text| match text {
+        "reject" => Some(Undefined::Reject),
+        "disambiguate" => Some(Undefined::Disambiguate),
+        _ => None,
+    },
+    |choice| match choice {
+        Undefined::Reject => "reject".to_owned(),
+        Undefined::Disambiguate => "disambiguate".to_owned(),
+    }
+);
+
+/// Reads the SPIFFE id of an agent.
+fn agent<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let must = "a spiffe id, such as `spiffe://semgate.test/agent/retailer-7`";
+    checked(deserializer, must, |id: &String| SpiffeId::parse(id).is_ok())
+}
+
+fn plain_sender<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    agent(deserializer).map(Some)
+}
+
+/// Reads a URL for other hosts.
+pub(super) fn public_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let must = "a url without query, https unless on loopback";
+    checked(deserializer, must, |url: &String| is_public(url)).map(Some)
+}
+
+fn is_public(url: &str) -> bool {
+    let parsed = <Upstream as read::Text>::read(url);
+    parsed.is_ok_and(|url| matches!(url.place, Place::Tcp(..)) && (url.tls || url.local()))
+}
+
+/// Reads host names or addresses, with or without a port.
+fn hosts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let known = |b: u8| b.is_ascii_alphanumeric() || b"-._:[]*".contains(&b);
+    checked(
+        deserializer,
+        "names, such as `gateway.internal` or `gateway.internal:8080`, or `*`",
+        |names: &Vec<String>| names.iter().all(|name| !name.is_empty() && name.bytes().all(known)),
+    )
+}
+
+/// Reads origins as browsers send them: scheme and authority only.
+fn origins<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let fits = |origin: &String| {
+        let rest = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
+        rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_graphic() && b != b'/'))
+    };
+    checked(deserializer, "origins, such as `https://desk.example`", |origins: &Vec<String>| {
+        origins.iter().all(fits)
+    })
+}
+
+/// Reads issuers in the exact bytes of the metadata.
+fn authorization_servers<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<String>>, D::Error> {
+    let must = "urls without query, https unless on loopback, at least one";
+    let fits = |urls: &Vec<String>| !urls.is_empty() && urls.iter().all(|url| is_public(url));
+    checked(deserializer, must, fits).map(Some)
+}
+
+fn members<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    checked(deserializer, "names of 1 to 64 routes, each once", |names: &Vec<String>| {
+        let once = names.iter().collect::<std::collections::HashSet<_>>().len() == names.len();
+        (1..=64).contains(&names.len()) && once
+    })
+}
+
+/// Prefixes of headers of HTTP, the bindings and the gateway.
+const RESERVED: [&str; 11] = [
+    "content-",
+    "semgate-",
+    "a2a-",
+    "x-a2a-",
+    "l9-",
+    "mcp-",
+    "grpc-",
+    "client-cert",
+    "x-forwarded-",
+    "proxy-",
+    "sec-",
+];
+/// Further headers of HTTP.
+const KNOWN: [&str; 13] = [
+    "accept",
+    "authorization",
+    "connection",
+    "cookie",
+    "expect",
+    "forwarded",
+    "host",
+    "keep-alive",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "user-agent",
+];
+
+/// Reads the header of an API key. Refuses headers with another meaning.
+fn api_key<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let written = String::deserialize(deserializer)?;
+    let name = http::HeaderName::from_bytes(written.as_bytes()).ok();
+    let free = |name: &&str| !RESERVED.iter().any(|prefix| name.starts_with(prefix)) && !KNOWN.contains(name);
+    match name.as_ref().map(http::HeaderName::as_str).filter(free) {
+        Some(name) => Ok(Some(name.to_owned())),
+        None => Err(fault("a header without another meaning, such as `x-api-key`")),
+    }
+}
+
+/// Serde functions of `admit`.
+mod admitted {
+    use super::{Admit, Deserialize, Deserializer, Serializer, fault};
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Admit, D::Error> {
+        let mut admit = Admit::default();
+        for word in Vec::<String>::deserialize(d)? {
+            let slot = match word.as_str() {
+                "text" => Some(&mut admit.text),
+                "file" => Some(&mut admit.file),
+                "data" => Some(&mut admit.data),
+                "handshake" => Some(&mut admit.handshake),
+                _ => None,
+            };
+            if slot.is_none_or(|slot| std::mem::replace(slot, true)) {
+                return Err(fault("some of `text`, `file`, `data`, `handshake`, each once"));
+            }
+        }
+        Ok(admit)
+    }
+
+    pub(super) fn serialize<S: Serializer>(admit: &Admit, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_seq(admit.words().iter().filter(|(_, on)| *on).map(|(word, _)| word))
+    }
+}
+
+/// Serde functions of `meta`.
+mod meta_keys {
+    use super::{Deserialize, Deserializer, MetaKeys, Serializer, fault};
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<MetaKeys, D::Error> {
+        MetaKeys::parse(&Vec::<String>::deserialize(d)?)
+            .map_err(|bad| fault(format_args!("keys, or prefixes that end in `.` or `/`: {bad}")))
+    }
+
+    pub(super) fn serialize<S: Serializer>(keys: &MetaKeys, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_seq(keys.entries())
+    }
+}
