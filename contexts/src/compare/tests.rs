@@ -7,6 +7,7 @@ mod cost;
 mod described;
 mod endless;
 mod few;
+pub(crate) mod hunt;
 mod natural;
 mod second;
 

@@ -3,7 +3,7 @@
 use super::super::automata::Pattern;
 use super::super::budget::Budget;
 use super::*;
-use crate::compare::hunt::random::Random;
+use crate::compare::tests::hunt::random::Random;
 
 /// Samples, long texts, and near misses of both.
 fn texts() -> Vec<String> {

@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 
 use super::super::pattern::literal_texts;
 use super::*;
-use crate::compare::hunt::open_names::excused;
-use crate::compare::hunt::random::{Random, documents, value_for};
+use crate::compare::tests::hunt::open_names::excused;
+use crate::compare::tests::hunt::random::{Random, documents, value_for};
 use crate::compare::{CompareLimits, Verdict, compare};
 use crate::json::{Limits, read};
 use crate::{Context, DocumentLimits, Prefix};
@@ -73,13 +73,15 @@ impl<'d> Naive<'d> {
                 let names = self.declared(looks);
                 let open = looks.iter().any(|(map, _)| carries(map));
                 let firmer = |name: &str, firm: u8| {
-                    names.iter().any(|(other, of)| case::same(other, name) && *of < firm)
+                    names.iter().any(|(other, of)| case::folded(other) == case::folded(name) && *of < firm)
                 };
                 let counts = |name: &str, firm: u8| !(open && firmer(name, firm));
                 members.iter().find_map(|(name, value)| {
                     let own: Vec<_> = names.iter().filter(|(other, _)| other == name).collect();
                     let firm = own.iter().map(|(_, firm)| *firm).min();
-                    let others = names.iter().filter(|(other, _)| other != name && case::same(other, name));
+                    let others = names
+                        .iter()
+                        .filter(|(other, _)| other != name && case::folded(other) == case::folded(name));
                     match firm {
                         Some(firm) if counts(name, firm) => self.twin(&self.member(looks, name), value),
                         _ => others
