@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::CompareLimits;
 use super::pair::Schema;
-use super::solve::{Solution, Solver};
+use super::solve::{NoValue, Solver, is_there};
 use super::verdict::Change;
 use crate::schema::pointer as pointed;
 
@@ -96,10 +96,10 @@ fn difference<'e>(solver: &mut Solver<'e>, old: Sided<'e>, new: Sided<'e>) -> Op
         return None;
     }
     match (solver.ask(&[old, not_new]), solver.ask(&[new, not_old])) {
-        (Solution::Nothing, Solution::Nothing) => None,
-        (Solution::Nothing, there) if there.is_there() => Some("accepts more than before"),
-        (there, Solution::Nothing) if there.is_there() => Some("accepts less than before"),
-        (less, more) if less.is_there() && more.is_there() => Some("accepts other values than before"),
+        (Err(NoValue::Nothing), Err(NoValue::Nothing)) => None,
+        (Err(NoValue::Nothing), there) if is_there(&there) => Some("accepts more than before"),
+        (there, Err(NoValue::Nothing)) if is_there(&there) => Some("accepts less than before"),
+        (less, more) if is_there(&less) && is_there(&more) => Some("accepts other values than before"),
         _ => Some("is written differently, and could not be compared by itself"),
     }
 }

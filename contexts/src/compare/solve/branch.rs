@@ -4,7 +4,9 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::super::formula::{Atom, Formula, Id, Part, Scope};
-use super::{Alternatives, MOST_NESTED, Solution, Solver, Truth, UnevaluatedRest, truth_for};
+use super::{
+    Alternatives, MOST_NESTED, NoValue, Solution, Solver, Truth, UnevaluatedRest, truth_for, unclear,
+};
 use crate::schema::types;
 
 /// One branch: the formulas taken to hold so far, and those still to be split.
@@ -42,7 +44,7 @@ impl Solver<'_> {
     pub(super) fn of_type(&mut self, formulas: &[Id], kind: u8) -> Solution {
         let mut branch = Branch::default();
         if !self.take(&mut branch, formulas.to_vec(), kind) {
-            return Solution::Nothing;
+            return Err(NoValue::Nothing);
         }
         self.explore(branch, kind)
     }
@@ -115,7 +117,7 @@ impl Solver<'_> {
 
     fn explore(&mut self, branch: Branch, kind: u8) -> Solution {
         if self.nested >= MOST_NESTED {
-            return Solution::Unclear("choices too deep inside one another".into());
+            return unclear("choices too deep inside one another");
         }
         self.nested += 1;
         let solution = self.explore_on(branch, kind);
@@ -125,9 +127,7 @@ impl Solver<'_> {
 
     fn explore_on(&mut self, mut branch: Branch, kind: u8) -> Solution {
         loop {
-            if let Err(spent) = self.charge(1 + branch.choices.len() as u64) {
-                return spent;
-            }
+            self.charge(1 + branch.choices.len() as u64)?;
             let mut forced = Vec::new();
             let mut narrowest: Option<Vec<Id>> = None;
             let mut choices = Vec::new();
@@ -135,7 +135,7 @@ impl Solver<'_> {
                 self.budget.spend(1 + width(&choice) / PARTS_A_STEP);
                 let Some(ways) = self.ways(&branch, &choice, kind) else { continue };
                 match ways.as_slice() {
-                    [] => return Solution::Nothing,
+                    [] => return Err(NoValue::Nothing),
                     [only] => forced.push(*only),
                     _ => {
                         if narrowest.as_ref().is_none_or(|known| ways.len() < known.len()) {
@@ -148,7 +148,7 @@ impl Solver<'_> {
             branch.choices = choices;
             if !forced.is_empty() {
                 if !self.take(&mut branch, forced, kind) {
-                    return Solution::Nothing;
+                    return Err(NoValue::Nothing);
                 }
                 continue;
             }
@@ -163,22 +163,19 @@ impl Solver<'_> {
         // a branch that contradicts itself already is not split further
         if kind == types::OBJECT
             && branch.choices.len() > 1
-            && matches!(self.decide(kind, &branch.atoms), Solution::Nothing)
+            && matches!(self.decide(kind, &branch.atoms), Err(NoValue::Nothing))
         {
-            return Solution::Nothing;
+            return Err(NoValue::Nothing);
         }
         let mut tried = Alternatives::default();
         for choice in ways {
-            if let Err(spent) = self.charge(branch.size()) {
-                return spent;
-            }
+            self.charge(branch.size())?;
             let mut branch = branch.clone();
             if !self.take(&mut branch, vec![*choice], kind) {
                 continue;
             }
-            let solution = self.explore(branch, kind);
-            if let Some(solution) = tried.take(solution) {
-                return solution;
+            if let Some(value) = tried.take(self.explore(branch, kind)) {
+                return Ok(value);
             }
         }
         tried.end()
@@ -188,9 +185,7 @@ impl Solver<'_> {
     fn settle(&mut self, mut branch: Branch, kind: u8) -> Solution {
         let Some(mut rest) = branch.rests.pop() else { return self.decide(kind, &branch.atoms) };
         while let Some(part) = rest.vouched.parts.pop() {
-            if let Err(spent) = self.charge(1 + part.vouched.size()) {
-                return spent;
-            }
+            self.charge(1 + part.vouched.size())?;
             if rest.vouched.covers(&part.vouched) || self.is_settled(&branch, &part, &mut rest) {
                 continue;
             }
@@ -199,7 +194,7 @@ impl Solver<'_> {
         let scope = Scope { within: None, names: rest.vouched.names, patterns: rest.vouched.patterns };
         match (rest.vouched.all, rest.all) {
             (true, true) => {}
-            (true, false) => return Solution::Nothing,
+            (true, false) => return Err(NoValue::Nothing),
             (false, true) => branch.atoms.push(Rc::new(Formula::Atom(Atom::Every(scope, rest.is), true))),
             (false, false) => {
                 branch.atoms.push(Rc::new(Formula::Atom(Atom::SomeMember(scope, rest.is), false)))
@@ -220,9 +215,7 @@ impl Solver<'_> {
     fn split(&mut self, branch: &Branch, rest: UnevaluatedRest, part: Part, kind: u8) -> Solution {
         let mut tried = Alternatives::default();
         for holds in [true, false] {
-            if let Err(spent) = self.charge(8 + branch.size() + rest.vouched.size() + part.vouched.size()) {
-                return spent;
-            }
+            self.charge(8 + branch.size() + rest.vouched.size() + part.vouched.size())?;
             let (mut branch, mut rest) = (branch.clone(), rest.clone());
             let taken = if holds {
                 rest.vouched.take(part.vouched.clone());
@@ -234,12 +227,11 @@ impl Solver<'_> {
             if !self.take(&mut branch, vec![taken], kind) {
                 continue;
             }
-            if matches!(self.decide(kind, &branch.atoms), Solution::Nothing) {
+            if matches!(self.decide(kind, &branch.atoms), Err(NoValue::Nothing)) {
                 continue;
             }
-            let solution = self.explore(branch, kind);
-            if let Some(solution) = tried.take(solution) {
-                return solution;
+            if let Some(value) = tried.take(self.explore(branch, kind)) {
+                return Ok(value);
             }
         }
         tried.end()

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::super::decimal::Decimal;
 use super::super::formula::{Atom, Bound, Formula, Id, Scalar};
-use super::{CHARACTERS_A_STEP, Solution, Solver};
+use super::{CHARACTERS_A_STEP, NoValue, Solution, Solver};
 use crate::json::Number;
 use crate::schema::{FORMATS, is_refused, types};
 
@@ -86,7 +86,7 @@ impl Solver<'_> {
             })
         };
         let matching = values.iter().find(|(scalar, _)| fits(scalar));
-        matching.map_or(Solution::Nothing, |(_, value)| Solution::Value(Rc::new(value.clone())))
+        matching.map_or(Err(NoValue::Nothing), |(_, value)| Ok(Rc::new(value.clone())))
     }
 
     /// Returns true if a text fits an atom; none if this cannot be decided.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::super::automata::{self, Pattern, TextAnswer, TextConstraints};
 use super::super::formats::{self, SAMPLES};
 use super::super::formula::{Atom, Scalar};
-use super::{COPIED_A_STEP, Solution, Solver};
+use super::{COPIED_A_STEP, NoValue, Solution, Solver, described_of, unclear};
 
 /// Texts of an automaton that are asked for a format.
 const TEXTS_TRIED: usize = 64;
@@ -34,14 +34,12 @@ impl Solver<'_> {
             .filter_map(|atom| if let Atom::Format(number, is) = atom { Some((*number, *is)) } else { None })
             .collect();
         if contradict(&formats) {
-            return Solution::Nothing;
+            return Err(NoValue::Nothing);
         }
         let mut not: Vec<&str> = not.to_vec();
         for atom in atoms {
             if let Atom::NotIn(values) = atom {
-                if let Err(spent) = self.charge(values.len() as u64 / COPIED_A_STEP) {
-                    return spent;
-                }
+                self.charge(values.len() as u64 / COPIED_A_STEP)?;
                 not.extend(values.iter().filter_map(|value| match value {
                     Scalar::Text(text) => Some(text.as_str()),
                     _ => None,
@@ -52,9 +50,9 @@ impl Solver<'_> {
             return solution;
         }
         if formats.is_empty() {
-            return match self.words(atoms, &[], &not, (1, false)) {
-                Ok(texts) => texts.into_iter().next().map_or(Solution::Nothing, given),
-                Err(why) => Solution::Unclear(why.into()),
+            return match self.words(atoms, &[], &not, 1, false) {
+                Ok(texts) => texts.into_iter().next().map_or(Err(NoValue::Nothing), given),
+                Err(why) => unclear(why),
             };
         }
         self.formatted(atoms, &formats, &not)
@@ -74,22 +72,20 @@ impl Solver<'_> {
         let possible = least <= most && by_length && !(plain(true) && plain(false));
         // of so many texts, at most a few are excluded
         (least > self.limits.max_size && possible)
-            .then(|| Solution::described_of(least, |least| format!("a text of {least} characters")))
+            .then(|| described_of(least, |least| format!("a text of {least} characters")))
     }
 
     fn listed<'t>(&mut self, texts: impl Iterator<Item = &'t str>, atoms: &[&Atom]) -> Solution {
-        let mut unclear = false;
+        let mut undecided = false;
         for text in texts {
-            if let Err(spent) = self.charge(atoms.len() as u64) {
-                return spent;
-            }
+            self.charge(atoms.len() as u64)?;
             let fits: Vec<Option<bool>> = atoms.iter().map(|atom| self.text_fits(atom, text)).collect();
             if fits.iter().all(|fits| *fits == Some(true)) {
                 return given(text.to_owned());
             }
-            unclear |= !fits.contains(&Some(false));
+            undecided |= !fits.contains(&Some(false));
         }
-        if unclear { Solution::Unclear("a pattern that is not followed".into()) } else { Solution::Nothing }
+        if undecided { unclear("a pattern that is not followed") } else { Err(NoValue::Nothing) }
     }
 
     /// Texts by the automata, with the patterns around formats; with `common`, those that most texts of a format match.
@@ -98,7 +94,8 @@ impl Solver<'_> {
         atoms: &[&Atom],
         formats: &[(usize, bool)],
         not: &[&str],
-        (count, common): (usize, bool),
+        count: usize,
+        common: bool,
     ) -> Result<Vec<String>, &'static str> {
         let mut supersets = Vec::new();
         for (number, is) in formats {
@@ -172,19 +169,19 @@ impl Solver<'_> {
             return given(text.clone());
         }
         for common in [false, true] {
-            match self.words(atoms, formats, not, (TEXTS_TRIED, common)) {
+            match self.words(atoms, formats, not, TEXTS_TRIED, common) {
                 // no text around the formats means none at all; no common text means nothing
-                Ok(texts) if texts.is_empty() && !common => return Solution::Nothing,
+                Ok(texts) if texts.is_empty() && !common => return Err(NoValue::Nothing),
                 Ok(texts) => {
                     if let Some(text) = texts.into_iter().find(|text| fits(self, text)) {
                         return given(text);
                     }
                 }
-                Err(why) => return Solution::Unclear(why.into()),
+                Err(why) => return unclear(why),
             }
         }
         let names: Vec<&str> = formats.iter().map(|(number, _)| Self::format(*number)).collect();
-        Solution::Unclear(format!("`format` {} beside other rules", names.join(", ")).into())
+        unclear(format!("`format` {} beside other rules", names.join(", ")))
     }
 }
 
@@ -198,7 +195,7 @@ fn lengths(atoms: &[&Atom]) -> (u64, u64) {
 }
 
 fn given(text: String) -> Solution {
-    Solution::Value(Rc::new(Value::String(text)))
+    Ok(Rc::new(Value::String(text)))
 }
 
 /// Returns true if a text would have to have a format and also lack it, or a format around it.
