@@ -325,11 +325,6 @@ impl Context {
         });
         self.codes.clone().into_iter().chain(borrowed).collect()
     }
-
-    /// All code lists, by name.
-    pub fn code_lists(&self) -> impl Iterator<Item = (&str, &[String])> {
-        self.codes.iter().map(|(name, codes)| (name.as_str(), codes.as_slice()))
-    }
 }
 
 #[cfg(test)]

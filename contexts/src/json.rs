@@ -12,6 +12,7 @@ mod value;
 
 use std::fmt;
 
+pub(crate) use number::Decimal;
 pub use number::{DecimalFault, MAX_INTEGER, Number};
 pub use read::read;
 pub use value::{Json, Object, folded};

@@ -115,8 +115,6 @@ impl PerformativeSet {
         .with(Performative::CounterPropose)
         .with(Performative::Query)
         .with(Performative::Subscribe);
-    /// Those that answer: AGREE, REFUSE, INFORM, ACCEPT, REJECT, PUBLISH.
-    pub const ANSWERING: Self = Self(Self::ALL.0 & !Self::ASKING.0);
 
     /// This set and one more member.
     #[must_use]

@@ -32,7 +32,7 @@ use serde_json::{Map, Value};
 
 pub(crate) use casing::{Casing, CasingNode};
 pub(crate) use check::{MUST_BE_SEEN, pointer};
-pub(crate) use custom::{is_multiple, is_refused};
+pub(crate) use custom::is_refused;
 pub use custom::{is_refused as refused_in_free_text, is_unseen};
 pub(crate) use fault::LocatedFault;
 pub use fault::{ContentFault, SchemaFault};
@@ -47,7 +47,7 @@ pub(crate) use validator::Validator;
 pub use vocabulary::FORMATS;
 pub(crate) use walk::each_schema;
 
-use crate::term::FieldType;
+use crate::field::FieldType;
 use matcher::Matchers;
 use source::Source;
 use validator::{Keywords, Validators};

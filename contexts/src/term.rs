@@ -1,14 +1,13 @@
 //! The definitions of a document: concepts and tasks, and the shapes that their instances must fit.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::field::{FieldType, Members};
 use crate::json::{Json, Object};
 use crate::performative::{Performative, PerformativeSet};
-use crate::schema::{BudgetExhausted, Casing, ContentFault, FreeText, Validator, WorkBudget};
+use crate::schema::{BudgetExhausted, Casing, ContentFault, FreeText, Validator, WorkBudget, pointer};
 
 /// The members that name the type of an instance where its binding does not: in native L8 and A2A. They are not part of the
 /// instance.
@@ -181,11 +180,11 @@ impl Shape {
     /// first, at most `most`, so that all missing members are known at once (F0-63). They hold only names of the schema.
     /// Conditional demands are not included, so the list may be empty where [`Shape::conform`] refuses by `required`.
     pub fn gaps(&self, instance: &Object<'_>, without: Option<&str>, most: usize) -> Vec<String> {
-        let mut gaps = Vec::new();
+        let mut gaps = Gaps { most, paths: Vec::new() };
         if let FieldType::Record(fields) = &self.fields {
-            missing(fields, instance, without, "", most, &mut gaps);
+            gaps.object(fields, instance, without, "");
         }
-        gaps
+        gaps.paths
     }
 
     /// Returns true if `null` under this name can only have been meant as an absent member. The schema names it at the top
@@ -214,116 +213,38 @@ impl Shape {
     }
 }
 
-/// Adds the members that are missing here, and then in the objects that are present.
-fn missing(
-    fields: &BTreeMap<String, Field>,
-    object: &Object<'_>,
-    without: Option<&str>,
-    path: &str,
+/// The members that an instance lacks, as JSON Pointers, at most `most`.
+struct Gaps {
     most: usize,
-    gaps: &mut Vec<String>,
-) {
-    let has = |name: &str| without != Some(name) && object.get(name).is_some();
-    for (name, _) in fields.iter().filter(|(name, field)| field.required && !has(name)) {
-        if gaps.len() >= most {
-            return;
-        }
-        gaps.push(format!("{path}/{}", pointed(name)));
-    }
-    for (name, value) in object.iter().filter(|(name, _)| without != Some(*name)) {
-        if let Some(field) = fields.get(name) {
-            missing_in(&field.kind, value, &format!("{path}/{}", pointed(name)), most, gaps);
-        }
-    }
+    paths: Vec<String>,
 }
 
-fn missing_in(kind: &FieldType, value: &Json<'_>, path: &str, most: usize, gaps: &mut Vec<String>) {
-    if gaps.len() >= most {
-        return;
-    }
-    match (kind.present(), value) {
-        (FieldType::Record(fields), Json::Object(object)) => missing(fields, object, None, path, most, gaps),
-        (FieldType::Array(items), Json::Array(values)) => {
-            for (index, value) in values.iter().enumerate() {
-                missing_in(items, value, &format!("{path}/{index}"), most, gaps);
+impl Gaps {
+    /// Adds the members that are missing here, and then in the objects that are present.
+    fn object(&mut self, fields: &Members, object: &Object<'_>, without: Option<&str>, path: &str) {
+        let has = |name: &str| without != Some(name) && object.get(name).is_some();
+        let missing = fields.iter().filter(|(name, field)| field.required && !has(name));
+        let missing = missing.map(|(name, _)| path.to_owned() + &pointer(&[name]));
+        self.paths.extend(missing.take(self.most.saturating_sub(self.paths.len())));
+        for (name, value) in object.iter().filter(|(name, _)| without != Some(*name)) {
+            if let Some(field) = fields.get(name) {
+                self.value(&field.kind, value, &(path.to_owned() + &pointer(&[name])));
             }
         }
-        _ => {}
-    }
-}
-
-fn pointed(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
-}
-
-/// The type of a member, without references: the view from which policies are typed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FieldType {
-    /// A string.
-    Text {
-        /// `x-free-text`: prose, not a name or a code.
-        free_text: bool,
-        /// The code list (`x-code-list`) that its value is in.
-        code_list: Option<String>,
-        /// The `format` that is asserted of every value, where policies have a type for it.
-        format: Option<Format>,
-        /// All values that it can have (`enum`, `const`, a code list); `None` if the schema does not list them.
-        values: Option<Arc<BTreeSet<String>>>,
-    },
-    /// `true` or `false`.
-    Boolean,
-    /// An integral number, however written.
-    Integer,
-    /// A number whose `multipleOf` is a multiple of 0.0001: exact in four decimals.
-    Decimal,
-    /// Any other number; policies do not see it.
-    OtherNumber,
-    /// An array whose items all have this type.
-    Array(Box<FieldType>),
-    /// An object with these named members, including those in the branches of its unions. Other members of an open object are
-    /// not listed.
-    Record(BTreeMap<String, Field>),
-    /// Null, or this type.
-    Nullable(Box<FieldType>),
-    /// A union of types, a recursive or untyped schema: it guarantees nothing.
-    Opaque,
-}
-
-/// A format that says more than its text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Format {
-    /// `date`: a day (RFC 3339, full-date).
-    Date,
-    /// `date-time`: an instant (RFC 3339).
-    DateTime,
-    /// `duration` (RFC 3339, Appendix A).
-    Duration,
-    /// `ipv4` or `ipv6`.
-    IpAddress,
-}
-
-impl FieldType {
-    /// A string about which nothing more is known.
-    #[must_use]
-    pub const fn text() -> Self {
-        Self::Text { free_text: false, code_list: None, format: None, values: None }
     }
 
-    /// The type where it is not null.
-    #[must_use]
-    pub fn present(&self) -> &Self {
-        match self {
-            Self::Nullable(inner) => inner.present(),
-            other => other,
+    fn value(&mut self, kind: &FieldType, value: &Json<'_>, path: &str) {
+        if self.paths.len() >= self.most {
+            return;
+        }
+        match (kind.present(), value) {
+            (FieldType::Record(fields), Json::Object(object)) => self.object(fields, object, None, path),
+            (FieldType::Array(items), Json::Array(values)) => {
+                for (index, value) in values.iter().enumerate() {
+                    self.value(items, value, &format!("{path}/{index}"));
+                }
+            }
+            _ => {}
         }
     }
-}
-
-/// One member of a [`FieldType::Record`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Field {
-    /// The type.
-    pub kind: FieldType,
-    /// True if every instance has it.
-    pub required: bool,
 }

@@ -196,15 +196,18 @@ impl Search<'_> {
         if self.wanted.most.is_some_and(|most| shortest > most) {
             return TextAnswer::None;
         }
-        let mut texts = Vec::new();
+        let mut writer = Writer { graph: &graph, budget, count, text: String::new(), texts: Vec::new() };
         let longest = self.wanted.most.unwrap_or(u64::MAX).min(shortest.saturating_add(40));
         for length in shortest..=longest {
-            collect(&graph, 0, length, &mut String::new(), &mut texts, count, budget);
-            if texts.len() >= count || budget.spent_out() {
+            writer.collect(0, length);
+            if writer.texts.len() >= count || budget.spent_out() {
                 break;
             }
         }
-        if texts.is_empty() { TextAnswer::Unclear(budget.reason()) } else { TextAnswer::Some(texts) }
+        match writer.texts {
+            texts if texts.is_empty() => TextAnswer::Unclear(budget.reason()),
+            texts => TextAnswer::Some(texts),
+        }
     }
 
     /// Every reachable state, breadth first; none if there are too many.
@@ -320,57 +323,61 @@ fn distances(graph: &mut [ReachedState]) {
     }
 }
 
-/// Texts of exactly this many more characters.
-fn collect(
-    graph: &[ReachedState],
-    at: usize,
-    left: u64,
-    text: &mut String,
-    texts: &mut Vec<String>,
+/// Writes the texts that a graph leads to.
+struct Writer<'g> {
+    graph: &'g [ReachedState],
+    budget: &'g Budget,
     count: usize,
-    budget: &Budget,
-) {
-    let Some(reached) = graph.get(at) else { return };
-    if reached.distance.is_none_or(|distance| distance > left) || texts.len() >= count || !budget.spend(1) {
-        return;
-    }
-    if left == 0 {
-        texts.push(text.clone());
-        return;
-    }
-    // a straight path is walked without recursion, since texts may be long
-    for (c, next) in &reached.next {
-        if left > 200 {
-            if graph.get(*next).and_then(|next| next.distance).is_some_and(|distance| distance < left) {
-                let before = text.len();
-                text.push(*c);
-                budget.spend(left / CHARACTERS_A_STEP);
-                walk(graph, *next, left - 1, text, texts);
-                text.truncate(before);
-                return;
-            }
-        } else {
-            text.push(*c);
-            collect(graph, *next, left - 1, text, texts, count, budget);
-            text.pop();
-        }
-    }
+    text: String,
+    texts: Vec<String>,
 }
 
-/// One long text, along a shortest path. It is only as long as the shortest, so that the path never ends early.
-fn walk(graph: &[ReachedState], mut at: usize, mut left: u64, text: &mut String, texts: &mut Vec<String>) {
-    while left > 0 {
-        let Some(reached) = graph.get(at) else { return };
-        let nearer = reached.next.iter().find(|(_, next)| {
-            graph.get(*next).and_then(|next| next.distance).is_some_and(|distance| distance == left - 1)
-        });
-        let Some((c, next)) = nearer else { return };
-        text.push(*c);
-        at = *next;
-        left -= 1;
+impl Writer<'_> {
+    fn distance(&self, at: usize) -> Option<u64> {
+        self.graph.get(at)?.distance
     }
-    if graph.get(at).is_some_and(|reached| reached.accepts) {
-        texts.push(text.clone());
+
+    /// Texts of exactly this many more characters.
+    fn collect(&mut self, at: usize, left: u64) {
+        let Some(reached) = self.graph.get(at) else { return };
+        let far = reached.distance.is_none_or(|distance| distance > left);
+        if far || self.texts.len() >= self.count || !self.budget.spend(1) {
+            return;
+        }
+        if left == 0 {
+            self.texts.push(self.text.clone());
+            return;
+        }
+        let length = self.text.len();
+        for (c, next) in &reached.next {
+            if left <= 200 {
+                self.text.push(*c);
+                self.collect(*next, left - 1);
+                self.text.truncate(length);
+            } else if self.distance(*next).is_some_and(|distance| distance < left) {
+                // a straight path is walked without recursion, since texts may be long
+                self.text.push(*c);
+                self.budget.spend(left / CHARACTERS_A_STEP);
+                self.walk(*next, left - 1);
+                self.text.truncate(length);
+                return;
+            }
+        }
+    }
+
+    /// One long text, along a shortest path. It is only as long as the shortest, so that the path never ends early.
+    fn walk(&mut self, mut at: usize, mut left: u64) {
+        while left > 0 {
+            let Some(reached) = self.graph.get(at) else { return };
+            let nearer = reached.next.iter().find(|(_, next)| self.distance(*next) == Some(left - 1));
+            let Some((c, next)) = nearer else { return };
+            self.text.push(*c);
+            at = *next;
+            left -= 1;
+        }
+        if self.graph.get(at).is_some_and(|reached| reached.accepts) {
+            self.texts.push(self.text.clone());
+        }
     }
 }
 

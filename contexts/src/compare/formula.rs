@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use super::decimal::Decimal;
+use crate::json::Decimal;
 use crate::schema::types;
 
 /// A formula of the arena.

@@ -3,8 +3,9 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::budget::Budget;
-use crate::schema::View;
-use crate::term::{FieldType, Shape};
+use crate::field::FieldType;
+use crate::schema::{View, pointer};
+use crate::term::Shape;
 
 /// The fate of the marks of a part.
 #[derive(Debug, PartialEq, Eq)]
@@ -95,12 +96,8 @@ impl<'v> Value<'v> {
             (Some(FieldType::Record(members)), Some(name)) => members.get(name).map(|field| &field.kind),
             _ => None,
         };
-        let path = match name {
-            Some(name) => {
-                format!("{}/properties/{}", self.path, name.replace('~', "~0").replace('/', "~1"))
-            }
-            None => format!("{}/additionalProperties", self.path),
-        };
+        let below = name.map_or("/additionalProperties".to_owned(), |name| pointer(&["properties", name]));
+        let path = self.path.clone() + &below;
         Value { old: self.old.member(name), new: self.new.member(name), kind, path }
     }
 }

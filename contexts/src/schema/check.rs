@@ -403,8 +403,10 @@ fn all_differ(values: &[Value]) -> bool {
 
 /// A JSON Pointer (RFC 6901).
 pub(crate) fn pointer<S: AsRef<str>>(segments: &[S]) -> String {
-    segments
-        .iter()
-        .map(|segment| format!("/{}", segment.as_ref().replace('~', "~0").replace('/', "~1")))
-        .collect()
+    segments.iter().fold(String::new(), |path, segment| path + "/" + &escaped(segment.as_ref()))
+}
+
+/// One segment of a JSON Pointer.
+pub(super) fn escaped(segment: &str) -> String {
+    segment.replace('~', "~0").replace('/', "~1")
 }

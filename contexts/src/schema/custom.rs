@@ -10,7 +10,7 @@ use super::matcher::Matchers;
 use super::meter::{LOOK, charge, charge_text};
 use super::node::{Node, Tree};
 use super::source::count;
-use crate::json::Number;
+use crate::json::{Decimal, Number};
 
 type KeywordResult<'a> = Result<Box<dyn for<'i> Keyword<'i, Tree>>, ValidationError<'a>>;
 
@@ -107,56 +107,30 @@ pub(super) fn code_list<'a>(lists: &Codes, name: &'a Value) -> KeywordResult<'a>
 /// `multipleOf`.
 pub(super) fn multiple_of<'a>(_: &'a Map<String, Value>, value: &'a Value, _: Location) -> KeywordResult<'a> {
     let text = value.to_string();
-    let Some((digits, exponent)) = Number::parse(&text).ok().map(|number| number.significand()) else {
+    let Ok(step) = Number::parse(&text).map(|number| number.magnitude()) else {
         return Err(ValidationError::custom("not a number within bounds"));
     };
-    if digits == 0 || text.starts_with('-') {
+    if step.digits == 0 || text.starts_with('-') {
         return Err(ValidationError::custom("not above zero"));
     }
     Ok(Box::new(Rule(move |node: Node<'_>| {
         node.number().is_none_or(|number| {
-            let value = number.significand();
-            charge(multiple_steps(value.1, exponent)) && is_multiple(value, (digits, exponent))
+            let value = number.magnitude();
+            charge(multiple_steps(value, step)) && value.is_multiple_of(step)
         })
     })))
 }
 
-/// Steps of [`is_multiple`]: two divisions of 128 bits for each binary digit of the difference of the exponents.
-fn multiple_steps(value: i16, of: i16) -> u64 {
-    let shift = i32::from(value).abs_diff(i32::from(of));
+/// Steps of [`Decimal::is_multiple_of`]: two divisions of 128 bits for each binary digit of the difference of the exponents.
+fn multiple_steps(value: Decimal, of: Decimal) -> u64 {
+    let shift = i32::from(value.exponent).abs_diff(i32::from(of.exponent));
     LOOK + 50 * u64::from(u32::BITS - shift.leading_zeros())
-}
-
-/// Returns true if `a × 10^x` is an integral multiple of `b × 10^y`, exactly; neither `a` nor `b` ends in a zero.
-pub(crate) fn is_multiple((a, x): (u64, i16), (b, y): (u64, i16)) -> bool {
-    if a == 0 {
-        return true;
-    }
-    // With x < y, ten would have to divide `a`, whose last digit is not zero.
-    let Ok(shift) = u32::try_from(i32::from(x) - i32::from(y)) else { return false };
-    if b == 0 {
-        return false;
-    }
-    let b = u128::from(b);
-    (u128::from(a) % b * power_of_ten(shift, b)).is_multiple_of(b)
-}
-
-/// `10^exponent mod modulus`, the modulus below 2^64.
-fn power_of_ten(exponent: u32, modulus: u128) -> u128 {
-    let (mut result, mut base, mut exponent) = (1 % modulus, 10 % modulus, exponent);
-    while exponent > 0 {
-        if exponent & 1 == 1 {
-            result = result * base % modulus;
-        }
-        base = base * base % modulus;
-        exponent >>= 1;
-    }
-    result
 }
 
 /// Returns true if policies can hold multiples of this number: it is a multiple of 0.0001.
 pub(super) fn is_decimal4(value: &Value) -> bool {
-    Number::parse(&value.to_string()).is_ok_and(|number| is_multiple(number.significand(), (1, -4)))
+    let step = Decimal { digits: 1, exponent: -4 };
+    Number::parse(&value.to_string()).is_ok_and(|number| number.magnitude().is_multiple_of(step))
 }
 
 #[cfg(test)]

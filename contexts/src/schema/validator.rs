@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jsonschema::{Draft, EmailOptions, PatternOptions, ValidationError, ValidationOptions};
 use serde_json::{Map, Value};
 
+use super::check::escaped;
 use super::matcher::{Matchers, SPELT_OUT};
 use super::meter::MemberSteps;
 use super::node::{Members, Node, Tree};
@@ -182,7 +183,7 @@ fn collect_names(schema: &Value, names: &mut BTreeSet<String>) {
             for (keyword, value) in map {
                 if let ("properties" | "dependentSchemas", Value::Object(members)) = (keyword.as_str(), value)
                 {
-                    names.extend(members.keys().map(|name| name.replace('~', "~0").replace('/', "~1")));
+                    names.extend(members.keys().map(|name| escaped(name)));
                 }
                 collect_names(value, names);
             }

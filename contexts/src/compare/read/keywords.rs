@@ -5,10 +5,9 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
-use super::super::decimal::Decimal;
 use super::super::formula::{Atom, Bound, FALSE, Formula, Id, Pair, Scalar, Scope, TRUE};
 use super::{PARTS_A_STEP, Reader};
-use crate::json;
+use crate::json::{self, Decimal};
 use crate::schema::{FORMATS, types};
 
 /// The most branches of a `oneOf` that are compared in pairs: five hundred formulas at most.

@@ -4,11 +4,10 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::super::decimal::Decimal;
 use super::super::formula::{Atom, Scalar};
 use super::scalars::ExactNumber;
 use super::{COPIED_A_STEP, NoValue, Solution, Solver, unclear};
-use crate::json::MAX_INTEGER;
+use crate::json::{Decimal, MAX_INTEGER};
 use crate::schema::types;
 
 /// Multiples that are looked at one by one.

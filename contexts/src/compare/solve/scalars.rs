@@ -5,10 +5,9 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::super::decimal::Decimal;
 use super::super::formula::{Atom, Bound, Formula, Id, Scalar};
 use super::{CHARACTERS_A_STEP, NoValue, Solution, Solver};
-use crate::json::Number;
+use crate::json::{Decimal, Number};
 use crate::schema::{FORMATS, is_refused, types};
 
 /// Returns true if some scalar is of this type; all numbers are of one type here. They are sorted by type, so this takes one
@@ -29,8 +28,7 @@ pub(super) fn has_of(values: &BTreeSet<Scalar>, kind: u8) -> bool {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ExactNumber {
     pub(super) double: f64,
-    digits: u64,
-    exponent: i16,
+    digits: Decimal,
 }
 
 impl ExactNumber {
@@ -38,19 +36,15 @@ impl ExactNumber {
     pub(super) fn of(value: &Value) -> Option<ExactNumber> {
         let text = value.to_string();
         let number = Number::parse(&text).ok()?;
-        let (digits, exponent) = number.significand();
-        Some(ExactNumber { double: number.as_f64(), digits, exponent })
-    }
-
-    fn is_multiple(&self, step: Decimal) -> bool {
-        crate::schema::is_multiple((self.digits, self.exponent), (step.digits, step.exponent))
+        Some(ExactNumber { double: number.as_f64(), digits: number.magnitude() })
     }
 
     /// Returns true if the number fits one atom.
     pub(super) fn fits(&self, atom: &Atom) -> bool {
         match atom {
             Atom::Types(mask) => {
-                let is = if self.is_multiple(Decimal::ONE) { types::INTEGER } else { types::FRACTION };
+                let is =
+                    if self.digits.is_multiple_of(Decimal::ONE) { types::INTEGER } else { types::FRACTION };
                 mask & is != 0
             }
             Atom::In(values) => values.contains(&Scalar::Number(Bound::new(self.double))),
@@ -59,8 +53,8 @@ impl ExactNumber {
                 self.double > bound.get() || (!strict && self.double == bound.get())
             }
             Atom::Most(bound, strict) => self.double < bound.get() || (!strict && self.double == bound.get()),
-            Atom::Multiple(step) => self.is_multiple(*step),
-            Atom::NotMultiple(step) => !self.is_multiple(*step),
+            Atom::Multiple(step) => self.digits.is_multiple_of(*step),
+            Atom::NotMultiple(step) => !self.digits.is_multiple_of(*step),
             _ => true,
         }
     }

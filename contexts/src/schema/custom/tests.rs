@@ -1,7 +1,7 @@
 use super::*;
 
 fn multiple(value: &str, of: &str) -> bool {
-    is_multiple(Number::parse(value).unwrap().significand(), Number::parse(of).unwrap().significand())
+    Number::parse(value).unwrap().magnitude().is_multiple_of(Number::parse(of).unwrap().magnitude())
 }
 
 #[test]
