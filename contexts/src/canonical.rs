@@ -1,38 +1,21 @@
 //! Canonical bytes: JCS, the JSON canonicalisation scheme of RFC 8785.
 
-use std::fmt;
-
 use serde_json::Value;
 
 use crate::json::{self, Fault, Limits, MAX_INTEGER};
 
 /// The reason that a value has no canonical bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CanonicalFault {
     /// The strict reader refuses the bytes.
-    Unreadable(Fault),
+    #[error(transparent)]
+    Unreadable(#[from] Fault),
     /// A number of magnitude beyond 2^53 − 1, or one that is not finite: I-JSON has no exact form for it.
+    #[error("number is beyond 2^53 - 1")]
     NumberRange,
     /// The serialiser failed; only possible for values that no JSON text has.
+    #[error("value has no canonical form")]
     Serialiser,
-}
-
-impl fmt::Display for CanonicalFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unreadable(fault) => fault.fmt(f),
-            Self::NumberRange => f.write_str("number is beyond 2^53 - 1"),
-            Self::Serialiser => f.write_str("value has no canonical form"),
-        }
-    }
-}
-
-impl std::error::Error for CanonicalFault {}
-
-impl From<Fault> for CanonicalFault {
-    fn from(fault: Fault) -> Self {
-        Self::Unreadable(fault)
-    }
 }
 
 /// The canonical bytes of a value: no white space, members sorted by UTF-16 code units, numbers as ECMAScript writes them.

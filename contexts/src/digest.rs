@@ -16,13 +16,16 @@ const SCHEME: &str = "sha-256:";
 pub struct Digest([u8; 32]);
 
 /// The reason that a text is no [`Digest`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DigestFault {
     /// It does not begin with `sha-256:`.
+    #[error("digest does not begin with `sha-256:`")]
     Scheme,
     /// It does not have 64 digits after the scheme.
+    #[error("digest does not have 64 hex digits")]
     Length,
     /// A digit is not one of `0`–`9` and `a`–`f`.
+    #[error("digest has a character that is not a lower-case hex digit")]
     Digit,
 }
 
@@ -103,18 +106,6 @@ impl fmt::Debug for Digest {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl fmt::Display for DigestFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Scheme => "digest does not begin with `sha-256:`",
-            Self::Length => "digest does not have 64 hex digits",
-            Self::Digit => "digest has a character that is not a lower-case hex digit",
-        })
-    }
-}
-
-impl std::error::Error for DigestFault {}
 
 #[cfg(test)]
 mod tests;

@@ -3,72 +3,61 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The act of a message, apart from its content (F0-10). Names are exact: no other case, no alias.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Performative {
+macro_rules! performatives {
+    ($($(#[$doc:meta])* $name:ident = $wire:literal),* $(,)?) => {
+        /// The act of a message, apart from its content (F0-10). Names are exact: no other case, no alias.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub enum Performative {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Performative {
+            /// All of them, in the order of the enum.
+            pub const ALL: [Self; 11] = [$(Self::$name),*];
+
+            /// The name on the wire, which is also the id of the Cedar action.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => $wire,)*
+                }
+            }
+        }
+    };
+}
+
+performatives! {
     /// Asks the receiver to act.
-    Request,
+    Request = "REQUEST",
     /// Takes a request on.
-    Agree,
+    Agree = "AGREE",
     /// Declines a request.
-    Refuse,
+    Refuse = "REFUSE",
     /// States a fact.
-    Inform,
+    Inform = "INFORM",
     /// Offers terms.
-    Propose,
+    Propose = "PROPOSE",
     /// Takes terms.
-    Accept,
+    Accept = "ACCEPT",
     /// Declines terms.
-    Reject,
+    Reject = "REJECT",
     /// Answers terms with other terms.
-    CounterPropose,
+    CounterPropose = "COUNTER_PROPOSE",
     /// Asks for information; the metered class (F0-09).
-    Query,
+    Query = "QUERY",
     /// Subscribes to information.
-    Subscribe,
+    Subscribe = "SUBSCRIBE",
     /// Informs all subscribers.
-    Publish,
+    Publish = "PUBLISH",
 }
 
 /// A text is not the name of a performative. It carries no copy of the text, which may come from outside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not the name of a performative")]
 pub struct UnknownPerformative;
 
 impl Performative {
-    /// All of them, in the order of the enum.
-    pub const ALL: [Self; 11] = [
-        Self::Request,
-        Self::Agree,
-        Self::Refuse,
-        Self::Inform,
-        Self::Propose,
-        Self::Accept,
-        Self::Reject,
-        Self::CounterPropose,
-        Self::Query,
-        Self::Subscribe,
-        Self::Publish,
-    ];
-
-    /// The name on the wire, which is also the id of the Cedar action.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Request => "REQUEST",
-            Self::Agree => "AGREE",
-            Self::Refuse => "REFUSE",
-            Self::Inform => "INFORM",
-            Self::Propose => "PROPOSE",
-            Self::Accept => "ACCEPT",
-            Self::Reject => "REJECT",
-            Self::CounterPropose => "COUNTER_PROPOSE",
-            Self::Query => "QUERY",
-            Self::Subscribe => "SUBSCRIBE",
-            Self::Publish => "PUBLISH",
-        }
-    }
-
     /// True for those that ask the receiver for something: with a task they speak of its *parameters*; all others answer and
     /// speak of its *results*.
     #[must_use]
@@ -90,14 +79,6 @@ impl fmt::Display for Performative {
         f.write_str(self.as_str())
     }
 }
-
-impl fmt::Display for UnknownPerformative {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not the name of a performative")
-    }
-}
-
-impl std::error::Error for UnknownPerformative {}
 
 /// A set of performatives; small enough to copy.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -1,7 +1,5 @@
 //! The definitions of a document: concepts and tasks, and the shapes that their instances must fit.
 
-use std::fmt;
-
 use serde_json::Value;
 
 use crate::field::{FieldType, Members};
@@ -32,19 +30,12 @@ pub struct Term {
 }
 
 /// The term does not declare that it takes this performative.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the performative `{performative}` is not taken here")]
 pub struct PerformativeNotTaken {
     /// The refused performative.
     pub performative: Performative,
 }
-
-impl fmt::Display for PerformativeNotTaken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the performative `{}` is not taken here", self.performative)
-    }
-}
-
-impl std::error::Error for PerformativeNotTaken {}
 
 impl Term {
     pub(crate) fn retired(&self) -> Self {

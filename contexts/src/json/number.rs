@@ -63,11 +63,13 @@ fn power_of_ten(exponent: u32, modulus: u128) -> u128 {
 }
 
 /// The reason that a number has no exact form as a decimal of four places.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecimalFault {
     /// It has more than four decimal places.
+    #[error("number has more than four decimal places")]
     TooPrecise,
     /// It lies outside −922337203685477.5808 … 922337203685477.5807, the bounds of Cedar's `decimal`.
+    #[error("number is outside the bounds of a decimal")]
     OutOfRange,
 }
 
@@ -263,17 +265,6 @@ impl fmt::Debug for Number<'_> {
         f.write_str("number")
     }
 }
-
-impl fmt::Display for DecimalFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::TooPrecise => "number has more than four decimal places",
-            Self::OutOfRange => "number is outside the bounds of a decimal",
-        })
-    }
-}
-
-impl std::error::Error for DecimalFault {}
 
 #[cfg(test)]
 mod tests;
