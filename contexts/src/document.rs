@@ -285,7 +285,7 @@ impl Context {
 
     /// Returns true for a document without its compiled form: see [`Context::retired`].
     pub fn is_retired(&self) -> bool {
-        self.shapes().all(|shape| shape.validator.is_retired())
+        self.shapes().all(|shape| shape.compiled.validator.is_retired())
     }
 
     /// `title`, if the document has one.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::field::{FieldType, Members};
 use crate::json::{Json, Object};
 use crate::performative::{Performative, PerformativeSet};
-use crate::schema::{BudgetExhausted, Casing, ContentFault, FreeText, Validator, WorkBudget, pointer};
+use crate::schema::{BudgetExhausted, CompiledSchema, ContentFault, WorkBudget, pointer};
 
 /// The members that name the type of an instance where its binding does not: in native L8 and A2A. They are not part of the
 /// instance.
@@ -89,26 +89,14 @@ pub struct Shape {
     pub(crate) name: String,
     pub(crate) schema: Value,
     pub(crate) performatives: PerformativeSet,
-    pub(crate) fields: FieldType,
-    pub(crate) casing: Casing,
-    pub(crate) free_text: FreeText,
-    pub(crate) never_null: Vec<String>,
-    pub(crate) validator: Validator,
+    pub(crate) compiled: CompiledSchema,
 }
 
 impl Shape {
     /// The same with nothing compiled: no instance conforms.
     fn retired(&self) -> Self {
-        Shape {
-            name: self.name.clone(),
-            schema: self.schema.clone(),
-            performatives: self.performatives,
-            fields: self.fields.clone(),
-            casing: Casing::default(),
-            free_text: self.free_text.clone(),
-            never_null: self.never_null.clone(),
-            validator: self.validator.retired(),
-        }
+        let (name, schema, compiled) = (self.name.clone(), self.schema.clone(), self.compiled.retired());
+        Shape { name, schema, performatives: self.performatives, compiled }
     }
 
     /// The name by which policies know it: `transfer`, `bookFlight`, `bookFlight_results`.
@@ -129,12 +117,12 @@ impl Shape {
     /// The members as far as they can be typed without reading the schema again: references resolved, `allOf`
     /// merged. [`FieldType::Record`] unless nothing can be said about the members.
     pub fn fields(&self) -> &FieldType {
-        &self.fields
+        &self.compiled.fields
     }
 
     /// Returns true if the schema declares a member of this name, as far as [`Shape::fields`] tells.
     pub fn declares(&self, member: &str) -> bool {
-        matches!(&self.fields, FieldType::Record(members) if members.contains_key(member))
+        matches!(&self.compiled.fields, FieldType::Record(members) if members.contains_key(member))
     }
 
     /// Checks an instance, without its member `without` (the one that names the type), against the schema. The work is
@@ -160,10 +148,10 @@ impl Shape {
         budget: &WorkBudget,
     ) -> Result<(), InstanceFault> {
         let judge = || {
-            self.validator.conform(instance, without)?;
-            self.casing.conform(instance, without)
+            self.compiled.validator.conform(instance, without)?;
+            self.compiled.casing.conform(instance, without)
         };
-        let judged = budget.run(self.validator.member_steps(), judge);
+        let judged = budget.run(self.compiled.validator.member_steps(), judge);
         judged.map_err(|BudgetExhausted| InstanceFault::Spent)?.map_err(InstanceFault::Content)
     }
 
@@ -172,7 +160,7 @@ impl Shape {
     /// Conditional demands are not included, so the list may be empty where [`Shape::conform`] refuses by `required`.
     pub fn gaps(&self, instance: &Object<'_>, without: Option<&str>, most: usize) -> Vec<String> {
         let mut gaps = Gaps { most, paths: Vec::new() };
-        if let FieldType::Record(fields) = &self.fields {
+        if let FieldType::Record(fields) = &self.compiled.fields {
             gaps.object(fields, instance, without, "");
         }
         gaps.paths
@@ -183,24 +171,24 @@ impl Shape {
     /// value but never with null. So no instance that holds it as null conforms; [`Shape::conform`] decides about one without
     /// it.
     pub fn never_null(&self, member: &str) -> bool {
-        self.never_null.binary_search_by(|name| name.as_str().cmp(member)).is_ok()
+        self.compiled.never_null.binary_search_by(|name| name.as_str().cmp(member)).is_ok()
     }
 
     /// Returns true if a member that the schema marks `x-free-text`, at any depth, holds a string that is not empty. Errs on
     /// the side of `true`: a mark in any branch of a union counts.
     pub fn has_free_text(&self, instance: &Object<'_>) -> bool {
-        self.free_text.is_in(instance)
+        self.compiled.free_text.is_in(instance)
     }
 
     /// The number of characters (Unicode scalar values) in members that the schema marks `x-free-text`, at any depth, without
     /// member names. As in [`Shape::has_free_text`], a mark in any branch of a union counts, and a string counts once.
     pub fn free_text_length(&self, instance: &Object<'_>) -> u64 {
-        self.free_text.length_in(instance)
+        self.compiled.free_text.length_in(instance)
     }
 
     /// Returns true if [`Shape::has_free_text`] could be true of any instance.
     pub fn may_have_free_text(&self) -> bool {
-        self.free_text.anywhere()
+        self.compiled.free_text.anywhere()
     }
 }
 

@@ -8,7 +8,7 @@ use super::CompareLimits;
 use super::budget::Budget;
 use super::cancel::CancelToken;
 use super::changes::changes;
-use super::free_text_marks::{FreeTextMarks, free_text_marks};
+use super::free_text_marks::free_text_marks;
 use super::pair::{Pairs, Schema};
 use super::read::Emitted;
 use super::solve::NoValue;
@@ -189,20 +189,6 @@ struct Work<'e> {
 }
 
 impl<'e> Work<'e> {
-    /// The reason that a policy could see less free text in the newer shape.
-    fn unmarked(&mut self, pointer: &str, old: &Shape, new: &Shape) -> Option<String> {
-        match free_text_marks(old, new, &self.marks) {
-            FreeTextMarks::Kept => None,
-            FreeTextMarks::Lost(path) => Some(format!(
-                "`{pointer}{path}` is no longer marked as free text, so what policies ask of free text would not see it"
-            )),
-            FreeTextMarks::TooMany => Some(format!(
-                "the marks of free text stand in more places than may be looked at: {}",
-                self.marks.reason()
-            )),
-        }
-    }
-
     fn part(&mut self, subject: &Subject, old: Option<Schema<'e>>, new: Option<Schema<'e>>) -> Part {
         let (first, second) = match subject.role {
             Role::Accepts => (old, new),
@@ -214,7 +200,8 @@ impl<'e> Work<'e> {
                 if let (Some(old), Some(new)) = (old, new) {
                     part.changes = changes(&mut self.pairs.solver, &subject.pointer, old, new, self.limits);
                     if part.verdict == Verdict::Compatible
-                        && let Some(reason) = self.unmarked(&subject.pointer, old.shape, new.shape)
+                        && let Err(reason) =
+                            free_text_marks(&subject.pointer, old.shape, new.shape, &self.marks)
                     {
                         part.verdict = Verdict::Unknown;
                         part.reason = reason;

@@ -91,26 +91,17 @@ pub(super) enum Atom {
     MaxMembers(u64),
 }
 
-/// The kinds of value that atoms constrain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Any,
-    Number,
-    String,
-    Array,
-    Object,
-}
-
 impl Atom {
-    pub(super) const fn kind(&self) -> Kind {
+    /// The types of value that it constrains.
+    pub(super) const fn types(&self) -> u8 {
         match self {
-            Atom::Types(_) | Atom::In(_) | Atom::NotIn(_) => Kind::Any,
-            Atom::Least(..) | Atom::Most(..) | Atom::Multiple(_) | Atom::NotMultiple(_) => Kind::Number,
+            Atom::Types(_) | Atom::In(_) | Atom::NotIn(_) => types::ALL,
+            Atom::Least(..) | Atom::Most(..) | Atom::Multiple(_) | Atom::NotMultiple(_) => types::NUMBER,
             Atom::MinLength(_)
             | Atom::MaxLength(_)
             | Atom::Pattern(..)
             | Atom::Format(..)
-            | Atom::Plain(_) => Kind::String,
+            | Atom::Plain(_) => types::STRING,
             Atom::MinItems(_)
             | Atom::MaxItems(_)
             | Atom::Item(..)
@@ -119,7 +110,7 @@ impl Atom {
             | Atom::SomeItem(..)
             | Atom::Unique(_)
             | Atom::AtLeast(..)
-            | Atom::AtMost(..) => Kind::Array,
+            | Atom::AtMost(..) => types::ARRAY,
             Atom::Has(_)
             | Atom::Lacks(_)
             | Atom::Member(..)
@@ -128,7 +119,7 @@ impl Atom {
             | Atom::Names(_)
             | Atom::SomeName(_)
             | Atom::MinMembers(_)
-            | Atom::MaxMembers(_) => Kind::Object,
+            | Atom::MaxMembers(_) => types::OBJECT,
         }
     }
 }

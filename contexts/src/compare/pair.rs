@@ -68,12 +68,12 @@ impl<'e> Pairs<'e> {
         second: Schema<'e>,
     ) -> Result<(Value, ContentFault), NoValue> {
         self.solver.budget.refill();
-        let casing = &second.shape.casing;
+        let casing = &second.shape.compiled.casing;
         let casing = match first.side {
-            OLDER => new_names::without_new_names(casing, &first.shape.casing, &self.solver.budget),
+            OLDER => new_names::without_new_names(casing, &first.shape.compiled.casing, &self.solver.budget),
             _ => casing.clone(),
         };
-        let (mut question, _) = self.formulas(first, first.shape.casing.clone());
+        let (mut question, _) = self.formulas(first, first.shape.compiled.casing.clone());
         let (_, refused) = self.formulas(second, casing);
         question.push(refused);
         let value = self.solver.ask(&question)?;
@@ -86,7 +86,7 @@ impl<'e> Pairs<'e> {
     /// A value that a shape accepts, confirmed by its validator.
     pub(super) fn example(&mut self, schema: Schema<'e>) -> Solution {
         self.solver.budget.refill();
-        let (question, _) = self.formulas(schema, schema.shape.casing.clone());
+        let (question, _) = self.formulas(schema, schema.shape.compiled.casing.clone());
         let value = self.solver.ask(&question)?;
         match accepts(schema.shape, &value) {
             Some(Ok(())) => Ok(value),

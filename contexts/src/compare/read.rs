@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::automata::Pattern;
+use super::automata::{Nfa, Pattern};
 use super::budget::Budget;
 use super::case_collisions;
 use super::formula::{Arena, FALSE, Formula, Id, Pair, Scalar, TRUE};
@@ -95,13 +95,13 @@ impl<'e> Reader<'e> {
     /// The number of a pattern of a schema.
     fn pattern(&mut self, pattern: &str) -> usize {
         let most = self.max_pattern_states;
-        self.add_pattern(format!("s{pattern}"), || Pattern::of_schema(pattern, most))
+        self.add_pattern(format!("s{pattern}"), || Nfa::of_schema(pattern, most))
     }
 
     /// The number of a pattern of ours.
     pub(super) fn own_pattern(&mut self, pattern: &str) -> usize {
         let most = self.max_pattern_states;
-        self.add_pattern(format!("o{pattern}"), || Pattern::of(pattern, most))
+        self.add_pattern(format!("o{pattern}"), || Nfa::of(pattern, most))
     }
 
     fn add_pattern(&mut self, key: String, make: impl FnOnce() -> Pattern) -> usize {
@@ -111,7 +111,7 @@ impl<'e> Reader<'e> {
         let number = self.patterns.len();
         self.budget.spend(1 + key.len() as u64 / BYTES_A_STEP);
         let pattern = make();
-        self.budget.spend(pattern.states() / STATES_A_STEP);
+        self.budget.spend(pattern.as_ref().map_or(0, Nfa::size) / STATES_A_STEP);
         self.patterns.push(pattern);
         self.known.insert(key, number);
         number
@@ -119,7 +119,7 @@ impl<'e> Reader<'e> {
 
     /// Returns true if a text matches a pattern; none if the pattern is not followed.
     pub(super) fn matches(&self, number: usize, text: &str) -> Option<bool> {
-        self.patterns.get(number)?.is_in(text, &self.budget)
+        self.patterns.get(number)?.as_ref().ok()?.is_in(text, &self.budget)
     }
 
     /// The formula of the numbered part, asserted or denied.

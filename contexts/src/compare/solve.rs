@@ -22,7 +22,7 @@ use serde_json::Value;
 use super::CompareLimits;
 use super::budget::Budget;
 use super::formats::Formats;
-use super::formula::{Atom, FALSE, Formula, Id, Kind, TRUE, Vouched};
+use super::formula::{Atom, FALSE, Formula, Id, TRUE, Vouched};
 use super::read::Reader;
 use crate::schema::{pointer, types};
 
@@ -301,48 +301,22 @@ impl<'e> Solver<'e> {
     }
 }
 
-/// The value of a formula under one type.
-enum Truth {
-    True,
-    False,
-    Open,
-}
-
-fn truth_for(formula: &Formula, kind: u8) -> Truth {
+/// The value of a formula under one type; none if the type does not decide it.
+fn truth_for(formula: &Formula, kind: u8) -> Option<bool> {
     match formula {
-        Formula::True => Truth::True,
-        Formula::False => Truth::False,
+        Formula::True => Some(true),
+        Formula::False => Some(false),
         Formula::Atom(Atom::Types(mask), _) => match mask & kind {
-            0 => Truth::False,
+            0 => Some(false),
             // of the numbers, perhaps integers alone
-            some if some == kind => Truth::True,
-            _ => Truth::Open,
+            some => (some == kind).then_some(true),
         },
-        Formula::Atom(Atom::In(values), _) if !scalars::has_of(values, kind) => Truth::False,
-        Formula::Atom(Atom::NotIn(values), _) if !scalars::has_of(values, kind) => Truth::True,
-        Formula::Atom(atom, otherwise) => {
-            let speaks = match atom.kind() {
-                Kind::Any => true,
-                Kind::Number => kind == types::NUMBER,
-                Kind::String => kind == types::STRING,
-                Kind::Array => kind == types::ARRAY,
-                Kind::Object => kind == types::OBJECT,
-            };
-            match (speaks, otherwise) {
-                (true, _) => Truth::Open,
-                (false, true) => Truth::True,
-                (false, false) => Truth::False,
-            }
-        }
+        Formula::Atom(Atom::In(values), _) if !scalars::has_of(values, kind) => Some(false),
+        Formula::Atom(Atom::NotIn(values), _) if !scalars::has_of(values, kind) => Some(true),
+        Formula::Atom(atom, otherwise) => (atom.types() & kind == 0).then_some(*otherwise),
         // all members of a value that has none; some member of a value that has none
-        Formula::Unevaluated(_, _, all) if kind != types::OBJECT => {
-            if *all {
-                Truth::True
-            } else {
-                Truth::False
-            }
-        }
-        _ => Truth::Open,
+        Formula::Unevaluated(_, _, all) => (kind != types::OBJECT).then_some(*all),
+        Formula::And(_) | Formula::Or(_) | Formula::Definition(..) => None,
     }
 }
 

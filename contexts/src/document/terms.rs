@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::envelope::{Envelope, Task};
 use super::{DocumentFault, DocumentLimits};
 use crate::performative::{Performative, PerformativeSet};
-use crate::schema::{self, CompiledSchema, LocatedFault, Parts, SchemaFault, SchemaRequest};
+use crate::schema::{self, LocatedFault, Parts, SchemaFault, SchemaRequest};
 use crate::term::{Shape, Term, TermKind};
 
 /// A planned shape: its schema and its properties.
@@ -35,7 +35,7 @@ pub(super) fn compile(
     let bytes = compiled.bytes;
     for ((want, compiled), (term, kind, name, performatives)) in wanted.iter().zip(compiled.schemas).zip(rest)
     {
-        let shape = shape(want, compiled, name, performatives);
+        let shape = Shape { name, schema: want.schema.clone(), performatives, compiled };
         let entry = terms.entry(term.to_owned());
         entry.or_insert_with(|| Term { name: term.to_owned(), kind, shapes: Vec::new() }).shapes.push(shape);
     }
@@ -108,15 +108,4 @@ fn performatives(list: &Value, path: &[&str]) -> Result<PerformativeSet, Documen
         set = set.with(performative);
     }
     Ok(set)
-}
-
-fn shape(
-    want: &SchemaRequest<'_>,
-    compiled: CompiledSchema,
-    name: String,
-    performatives: PerformativeSet,
-) -> Shape {
-    let CompiledSchema { validator, fields, casing, free_text, never_null } = compiled;
-    let schema = want.schema.clone();
-    Shape { name, schema, performatives, fields, casing, free_text, never_null, validator }
 }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use jsonschema::{Draft, EmailOptions, PatternOptions, ValidationError, ValidationOptions};
 use serde_json::{Map, Value};
 
-use super::check::escaped;
 use super::matcher::{Matchers, SPELT_OUT};
 use super::meter::MemberSteps;
 use super::node::{Members, Node, Tree};
+use super::pointer::escaped;
 use super::{ContentFault, SchemaFault, SchemaLimits, custom, datetime};
 use crate::json::Object;
 

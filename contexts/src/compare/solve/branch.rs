@@ -4,9 +4,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::super::formula::{Atom, Formula, Id, Part, Scope};
-use super::{
-    Alternatives, MOST_NESTED, NoValue, Solution, Solver, Truth, UnevaluatedRest, truth_for, unclear,
-};
+use super::{Alternatives, MOST_NESTED, NoValue, Solution, Solver, UnevaluatedRest, truth_for, unclear};
 use crate::schema::types;
 
 /// One branch: the formulas taken to hold so far, and those still to be split.
@@ -64,18 +62,18 @@ impl Solver<'_> {
             }
             let formula = self.reader.arena.get(id);
             match (truth_for(&formula, kind), &*formula) {
-                (Truth::True, _) => {}
-                (Truth::False, _) => return false,
-                (Truth::Open, Formula::And(parts)) => open.extend(parts),
-                (Truth::Open, Formula::Or(_)) => branch.choices.push(formula),
-                (Truth::Open, Formula::Definition(number, holds)) => {
+                (Some(true), _) => {}
+                (Some(false), _) => return false,
+                (None, Formula::And(parts)) => open.extend(parts),
+                (None, Formula::Or(_)) => branch.choices.push(formula),
+                (None, Formula::Definition(number, holds)) => {
                     open.push(self.reader.definition(*number, *holds));
                 }
-                (Truth::Open, Formula::Unevaluated(vouched, is, all)) => {
+                (None, Formula::Unevaluated(vouched, is, all)) => {
                     self.budget.spend(vouched.size());
                     branch.rests.push(UnevaluatedRest { vouched: (**vouched).clone(), is: *is, all: *all });
                 }
-                (Truth::Open, _) => branch.atoms.push(formula),
+                (None, _) => branch.atoms.push(formula),
             }
         }
         true
@@ -97,10 +95,10 @@ impl Solver<'_> {
                 self.budget.spend(width(&formula) / PARTS_A_STEP);
             }
             match truth_for(&formula, kind) {
-                Truth::True => return None,
-                Truth::False => {}
-                Truth::Open if self.is_out(branch, &formula, kind) => {}
-                Truth::Open => left.push(*part),
+                Some(true) => return None,
+                Some(false) => {}
+                None if self.is_out(branch, &formula, kind) => {}
+                None => left.push(*part),
             }
         }
         Some(left)
@@ -110,7 +108,7 @@ impl Solver<'_> {
     fn is_out(&self, branch: &Branch, formula: &Formula, kind: u8) -> bool {
         let Formula::And(parts) = formula else { return false };
         parts.iter().any(|part| {
-            matches!(truth_for(&self.reader.arena.get(*part), kind), Truth::False)
+            truth_for(&self.reader.arena.get(*part), kind) == Some(false)
                 || self.reader.arena.opposite(*part).is_some_and(|other| branch.taken.contains(&other))
         })
     }

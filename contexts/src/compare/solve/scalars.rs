@@ -113,38 +113,29 @@ impl Solver<'_> {
         match &*self.reader.arena.get(id) {
             Formula::True => Some(true),
             Formula::False => Some(false),
-            Formula::And(parts) => {
-                let mut unclear = false;
-                for part in parts {
-                    match self.name_fits(*part, name) {
-                        Some(true) => {}
-                        Some(false) => return Some(false),
-                        None => unclear = true,
-                    }
-                }
-                (!unclear).then_some(true)
-            }
-            Formula::Or(parts) => {
-                let mut unclear = false;
-                for part in parts {
-                    match self.name_fits(*part, name) {
-                        Some(false) => {}
-                        Some(true) => return Some(true),
-                        None => unclear = true,
-                    }
-                }
-                (!unclear).then_some(false)
-            }
-            Formula::Atom(atom, otherwise) => match atom.kind() {
-                super::Kind::Any | super::Kind::String => self.text_fits(atom, name),
-                _ => Some(*otherwise),
-            },
+            Formula::And(parts) => self.any_name_fits(parts, name, false).map(|fails| !fails),
+            Formula::Or(parts) => self.any_name_fits(parts, name, true),
+            Formula::Atom(atom, _) if atom.types() & types::STRING != 0 => self.text_fits(atom, name),
+            Formula::Atom(_, otherwise) => Some(*otherwise),
             Formula::Definition(number, holds) => {
                 let id = self.reader.definition(*number, *holds);
                 self.name_fits(id, name)
             }
             Formula::Unevaluated(_, _, all) => Some(*all),
         }
+    }
+
+    /// Returns true if the answer for one of the formulas is the wanted one; none if this cannot be decided.
+    fn any_name_fits(&mut self, parts: &[Id], name: &str, wanted: bool) -> Option<bool> {
+        let mut undecided = false;
+        for part in parts {
+            match self.name_fits(*part, name) {
+                Some(fits) if fits == wanted => return Some(true),
+                Some(_) => {}
+                None => undecided = true,
+            }
+        }
+        (!undecided).then_some(false)
     }
 
     /// The name of a format.

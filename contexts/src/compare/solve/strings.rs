@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::super::automata::{self, Pattern, TextAnswer, TextConstraints};
+use super::super::automata::{self, Pattern, TextConstraints};
 use super::super::formats::{self, SAMPLES};
 use super::super::formula::{Atom, Scalar};
 use super::{COPIED_A_STEP, NoValue, Solution, Solver, described_of, unclear};
@@ -139,11 +139,7 @@ impl Solver<'_> {
         let patterns =
             numbers.iter().filter_map(|(number, found)| Some((self.reader.patterns.get(*number)?, *found)));
         wanted.patterns = patterns.collect::<Vec<(&Pattern, bool)>>();
-        match automata::find(&wanted, count, &self.budget) {
-            TextAnswer::Some(texts) => Ok(texts),
-            TextAnswer::None => Ok(Vec::new()),
-            TextAnswer::Unclear(why) => Err(why),
-        }
+        automata::find(&wanted, count, &self.budget)
     }
 
     fn formatted(&mut self, atoms: &[&Atom], formats: &[(usize, bool)], not: &[&str]) -> Solution {

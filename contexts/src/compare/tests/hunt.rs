@@ -128,9 +128,12 @@ fn parts_by_more_than_case(left: &Context, right: &Context, content: &Value) -> 
     if older.conform(object, None).is_err() {
         return Some(false);
     }
-    let refused = match newer.validator.conform(object, None) {
+    let refused = match newer.compiled.validator.conform(object, None) {
         Err(_) => true,
-        Ok(()) => newer.casing.conform(object, None).is_err() && !open_names::excused(older, newer, content),
+        Ok(()) => {
+            newer.compiled.casing.conform(object, None).is_err()
+                && !open_names::excused(older, newer, content)
+        }
     };
     Some(refused)
 }

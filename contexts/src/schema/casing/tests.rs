@@ -2,7 +2,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use super::super::fields::carries;
 use super::super::pattern::literal_texts;
+use super::super::source::Source;
+use super::super::{Parts, SchemaFault, SchemaLimits};
+use super::reader::HELD;
 use super::*;
 use crate::compare::tests::hunt::open_names::excused;
 use crate::compare::tests::hunt::random::{Random, documents, value_for};
@@ -193,7 +197,7 @@ fn the_rule_case_is_what_a_naive_reading_of_the_schema_says() {
             let text = value.to_string();
             let tree = read(text.as_bytes(), &Limits::default()).unwrap();
             let Some(object) = tree.as_object() else { continue };
-            let ours = shape.casing.conform(object, None).err();
+            let ours = shape.compiled.casing.conform(object, None).err();
             let theirs = naive.twin(&whole, &value);
             assert_eq!(
                 ours.is_some(),
@@ -215,8 +219,8 @@ fn the_rule_case_is_what_a_naive_reading_of_the_schema_says() {
 fn casing(document: &Value, limits: &SchemaLimits) -> Result<Casing, SchemaFault> {
     let empty = Map::new();
     let section = |name: &str| document.get(name).and_then(Value::as_object).unwrap_or(&empty);
-    let codes = BTreeMap::new();
-    let source = Source::new(section("$defs"), section("concepts"), &codes);
+    let (defs, concepts, codes) = (section("$defs"), section("concepts"), &BTreeMap::new());
+    let source = Source::new(&Parts { defs, concepts, codes });
     CasingReader::new(&source, limits).read(&document["concepts"]["c"])
 }
 
