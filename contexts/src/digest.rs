@@ -1,7 +1,6 @@
 //! The digest of a payload, written `sha-256:` and 64 lower-case hex digits.
 
 use std::fmt;
-use std::str::FromStr;
 
 use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
@@ -83,14 +82,6 @@ impl Digest {
     #[must_use]
     pub fn hex(&self) -> String {
         HEXLOWER.encode(&self.0)
-    }
-}
-
-impl FromStr for Digest {
-    type Err = DigestFault;
-
-    fn from_str(text: &str) -> Result<Self, DigestFault> {
-        Self::parse(text)
     }
 }
 

@@ -281,23 +281,7 @@ fn line_and_version(text: &str) -> Result<(Line, Version), UrnFault> {
     Ok((Line::parse(line)?, Version::parse(version)?))
 }
 
-impl FromStr for Line {
-    type Err = UrnFault;
-
-    fn from_str(text: &str) -> Result<Self, UrnFault> {
-        Self::parse(text)
-    }
-}
-
 impl FromStr for Version {
-    type Err = UrnFault;
-
-    fn from_str(text: &str) -> Result<Self, UrnFault> {
-        Self::parse(text)
-    }
-}
-
-impl FromStr for Prefix {
     type Err = UrnFault;
 
     fn from_str(text: &str) -> Result<Self, UrnFault> {
