@@ -6,10 +6,10 @@ use std::str::FromStr;
 macro_rules! performatives {
     ($($(#[$doc:meta])* $name:ident = $wire:literal),* $(,)?) => {
         /// The act of a message, apart from its content (F0-10). Names are exact: no other case, no alias.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
         #[repr(u8)]
         pub enum Performative {
-            $($(#[$doc])* $name,)*
+            $($(#[$doc])* #[serde(rename = $wire)] $name,)*
         }
 
         impl Performative {

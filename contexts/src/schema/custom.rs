@@ -33,7 +33,7 @@ where
 /// `x-free-text: true`.
 pub(super) fn free_text<'a>(_: &'a Map<String, Value>, _: &'a Value, _: Location) -> KeywordResult<'a> {
     Ok(Box::new(Rule(|node: Node<'_>| {
-        node.str().is_none_or(|text| charge_text(text) && !text.chars().any(is_refused))
+        node.text().is_none_or(|text| charge_text(text) && !text.chars().any(is_refused))
     })))
 }
 
@@ -47,7 +47,7 @@ pub(super) fn pattern<'a>(
     let matcher = matcher.ok_or_else(|| ValidationError::custom("no pattern"))?;
     let most = most_bytes(schema).and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
     Ok(Box::new(Rule(move |node: Node<'_>| {
-        node.str().is_none_or(|text| text.len() <= most && matcher.matches(text))
+        node.text().is_none_or(|text| text.len() <= most && matcher.matches(text))
     })))
 }
 
@@ -98,7 +98,7 @@ pub(super) fn code_list<'a>(lists: &Codes, name: &'a Value) -> KeywordResult<'a>
     let codes = name.as_str().and_then(|name| lists.0.get(name)).map(Arc::clone);
     let codes = codes.ok_or_else(|| ValidationError::custom("names no code list"))?;
     Ok(Box::new(Rule(move |node: Node<'_>| {
-        node.str().is_none_or(|text| {
+        node.text().is_none_or(|text| {
             charge(LOOK + LOOKS_A_CODE) && codes.binary_search_by(|code| (**code).cmp(text)).is_ok()
         })
     })))

@@ -1,7 +1,7 @@
 //! Refusals of schemas, and of content that does not fit one.
 
 /// The reason that content does not fit: location and rule, never a value.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, thiserror::Error)]
 #[error("`{path}` does not fit the rule `{rule}`")]
 pub struct ContentFault {
     /// JSON Pointer (RFC 6901) into the instance. A segment that is no index and that the schema does not name is written

@@ -32,33 +32,6 @@ impl Solver<'_> {
         (!unclear).then_some(true)
     }
 
-    /// The same for a name that is not mentioned, by its region.
-    pub(super) fn region_within(scope: &Scope, region: &Region) -> bool {
-        let is = |number: usize| region.iter().any(|(known, found)| *known == number && *found);
-        scope.within.is_none_or(is) && !scope.patterns.iter().any(|number| is(*number))
-    }
-
-    /// Every combination of patterns that a name can match.
-    pub(super) fn regions(patterns: &BTreeSet<usize>) -> Option<Vec<Region>> {
-        if patterns.len() > 6 {
-            return None;
-        }
-        let mut regions: Vec<Region> = vec![Vec::new()];
-        for number in patterns {
-            regions = regions
-                .into_iter()
-                .flat_map(|region| {
-                    [false, true].map(|found| {
-                        let mut region = region.clone();
-                        region.push((*number, found));
-                        region
-                    })
-                })
-                .collect();
-        }
-        Some(regions)
-    }
-
     /// A name of a region that fits the formulas and is not in `not`: a string value.
     pub(super) fn fresh_name(&mut self, region: &Region, names: &[Id], not: &BTreeSet<&str>) -> Solution {
         match self.any_name(region, names, not) {
@@ -95,4 +68,31 @@ impl Solver<'_> {
         }
         self.text(atoms, not)
     }
+}
+
+/// Returns true if the names of a region that nothing mentions are in a scope.
+pub(super) fn region_within(scope: &Scope, region: &Region) -> bool {
+    let is = |number: usize| region.iter().any(|(known, found)| *known == number && *found);
+    scope.within.is_none_or(is) && !scope.patterns.iter().any(|number| is(*number))
+}
+
+/// Every combination of patterns that a name can match.
+pub(super) fn regions(patterns: &BTreeSet<usize>) -> Option<Vec<Region>> {
+    if patterns.len() > 6 {
+        return None;
+    }
+    let mut regions: Vec<Region> = vec![Vec::new()];
+    for number in patterns {
+        regions = regions
+            .into_iter()
+            .flat_map(|region| {
+                [false, true].map(|found| {
+                    let mut region = region.clone();
+                    region.push((*number, found));
+                    region
+                })
+            })
+            .collect();
+    }
+    Some(regions)
 }

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use serde_json::{Map, Value};
 
 use super::super::formula::{Atom, FALSE, Id, Scope};
+use super::names::{Region, region_within, regions};
 use super::{
     Alternatives, COPIED_A_STEP, Demands, NoValue, Solution, Solver, described_of, is_there, unclear,
 };
@@ -56,6 +57,11 @@ impl<'a> ObjectConstraints<'a> {
     fn names(&self) -> u64 {
         let scopes = self.every.iter().chain(&self.some).map(|(scope, _)| scope.names.len()).sum::<usize>();
         (self.has.len() + self.lacks.len() + self.members.len() + scopes) as u64
+    }
+
+    /// The demands on members whose names are of a region and not mentioned.
+    fn in_region(&self, region: &Region) -> impl Iterator<Item = Id> {
+        self.every.iter().filter(|(scope, _)| region_within(scope, region)).map(|(_, is)| *is)
     }
 
     fn mention(&mut self) {
@@ -187,7 +193,7 @@ impl Solver<'_> {
         known: &BTreeSet<&str>,
     ) -> Solution {
         let mut ways = Alternatives::default();
-        let Some(regions) = Self::regions(&constraints.patterns) else {
+        let Some(regions) = regions(&constraints.patterns) else {
             return unclear("many patterns of names");
         };
         for region in regions {
@@ -196,17 +202,11 @@ impl Solver<'_> {
             let mut is: Vec<Id> = Vec::new();
             let mut names = constraints.names.clone();
             match wish {
-                RequiredMember::Member(scope, what) if Self::region_within(scope, &region) => is.push(what),
+                RequiredMember::Member(scope, what) if region_within(scope, &region) => is.push(what),
                 RequiredMember::Member(..) => continue,
                 RequiredMember::Name(what) => names.push(what),
             }
-            is.extend(
-                constraints
-                    .every
-                    .iter()
-                    .filter(|(scope, _)| Self::region_within(scope, &region))
-                    .map(|(_, is)| *is),
-            );
+            is.extend(constraints.in_region(&region));
             if is.contains(&FALSE) {
                 continue;
             }
@@ -287,15 +287,13 @@ impl Solver<'_> {
             }
         }
         if members.count() < constraints.least {
-            let Some(regions) = Self::regions(&constraints.patterns) else {
+            let Some(regions) = regions(&constraints.patterns) else {
                 return unclear("many patterns of names");
             };
             for region in regions {
-                let every = constraints.every.iter().filter(|(scope, _)| Self::region_within(scope, &region));
-                let is: Vec<Id> = every.map(|(_, is)| *is).collect();
+                let is: Vec<Id> = constraints.in_region(&region).collect();
                 let value = self.find(&is);
-                if !is_there(&value) {
-                    ways.take(value);
+                if !ways.admit(value.clone()) {
                     continue;
                 }
                 while members.count() < constraints.least {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::super::automata::{self, Pattern, TextConstraints};
+use super::super::automata::{self, TextConstraints};
 use super::super::formats::{self, SAMPLES};
 use super::super::formula::{Atom, Scalar};
 use super::{COPIED_A_STEP, NoValue, Solution, Solver, described_of, unclear};
@@ -107,29 +107,21 @@ impl Solver<'_> {
             };
             supersets.extend(pattern.map(|pattern| (self.reader.own_pattern(pattern), *is)));
         }
-        let mut wanted = TextConstraints { not: not.to_vec(), ..TextConstraints::default() };
-        let longest =
-            formats.iter().filter(|(_, is)| *is).filter_map(|(n, _)| formats::longest(Self::format(*n)));
-        wanted.most = longest.min();
+        let required = formats.iter().filter(|(_, is)| *is);
+        let longest = required.filter_map(|(number, _)| formats::longest(Self::format(*number))).min();
+        let (least, most) = lengths(atoms);
+        let most = most.min(longest.unwrap_or(u64::MAX));
         let mut numbers: Vec<(usize, bool)> = supersets;
-        for atom in atoms {
-            match atom {
-                Atom::MinLength(least) => wanted.least = wanted.least.max(*least),
-                Atom::MaxLength(most) => {
-                    wanted.most = Some(wanted.most.map_or(*most, |known| known.min(*most)))
-                }
-                Atom::Plain(true) => wanted.plain = true,
-                Atom::Plain(false) => wanted.not_plain = true,
-                Atom::Pattern(number, found) => numbers.push((*number, *found)),
-                _ => {}
-            }
-        }
+        numbers.extend(atoms.iter().filter_map(|atom| match atom {
+            Atom::Pattern(number, found) => Some((*number, *found)),
+            _ => None,
+        }));
         numbers.sort_unstable();
         numbers.dedup();
-        if wanted.most.is_some_and(|most| most < wanted.least) {
+        if most < least {
             return Ok(Vec::new());
         }
-        if wanted.least > self.limits.max_size {
+        if least > self.limits.max_size {
             return Err("a text longer than a witness may be");
         }
         let clash = |(number, found): &(usize, bool)| *found && numbers.contains(&(*number, false));
@@ -138,16 +130,21 @@ impl Solver<'_> {
         }
         let patterns =
             numbers.iter().filter_map(|(number, found)| Some((self.reader.patterns.get(*number)?, *found)));
-        wanted.patterns = patterns.collect::<Vec<(&Pattern, bool)>>();
+        let plain = |wanted: bool| atoms.iter().any(|atom| matches!(atom, Atom::Plain(is) if *is == wanted));
+        let wanted = TextConstraints {
+            patterns: patterns.collect(),
+            least,
+            most: (most < u64::MAX).then_some(most),
+            plain: plain(true),
+            not_plain: plain(false),
+            not: not.to_vec(),
+        };
         automata::find(&wanted, count, &self.budget)
     }
 
     fn formatted(&mut self, atoms: &[&Atom], formats: &[(usize, bool)], not: &[&str]) -> Solution {
         let mut tries: Vec<String> = SAMPLES.iter().map(|text| (*text).to_owned()).collect();
-        let bound = |pick: &dyn Fn(&Atom) -> Option<u64>| {
-            atoms.iter().filter_map(|atom| pick(atom)).max().unwrap_or(0)
-        };
-        let least = bound(&|atom| if let Atom::MinLength(least) = atom { Some(*least) } else { None });
+        let (least, _) = lengths(atoms);
         if least <= self.limits.max_size {
             let least = usize::try_from(least).unwrap_or(usize::MAX);
             tries.extend(
@@ -196,7 +193,7 @@ fn given(text: String) -> Solution {
 
 /// Returns true if a text would have to have a format and also lack it, or a format around it.
 fn contradict(formats: &[(usize, bool)]) -> bool {
-    let name = |number: usize| crate::schema::FORMATS.get(number).copied().unwrap_or_default();
+    let name = Solver::format;
     formats.iter().any(|(inner, is)| {
         *is && formats.iter().any(|(outer, is)| !is && formats::lies_in(name(*inner), name(*outer)))
     })
