@@ -22,7 +22,7 @@ use serde_json::Value;
 use super::CompareLimits;
 use super::budget::Budget;
 use super::formats::Formats;
-use super::formula::{Atom, FALSE, Formula, Id, TRUE, Vouched};
+use super::formula::{Atom, FALSE, Formula, Id, Scalar, TRUE, Vouched};
 use super::read::Reader;
 use crate::schema::{pointer, types};
 
@@ -295,8 +295,11 @@ impl<'e> Solver<'e> {
             types::ARRAY => self.array(&atoms),
             types::STRING => self.string(&atoms),
             types::NUMBER => self.number(&atoms),
-            types::BOOLEAN => self.boolean(&atoms),
-            _ => self.null(&atoms),
+            types::BOOLEAN => {
+                let values = [true, false].map(|value| (Scalar::Bool(value), Value::Bool(value)));
+                scalars::one_of_few(&atoms, &values)
+            }
+            _ => scalars::one_of_few(&atoms, &[(Scalar::Null, Value::Null)]),
         }
     }
 }

@@ -94,7 +94,7 @@ fn a_pattern_that_explodes_ends_at_the_limit() {
     let other = Nfa::of_schema("^(a|b)*b(a|b){30}$", STATES);
     let wanted =
         TextConstraints { patterns: vec![(&pattern, true), (&other, true)], ..TextConstraints::default() };
-    assert!(matches!(find(&wanted, 1, &Budget::of(100_000)), Err(_)));
+    assert!(find(&wanted, 1, &Budget::of(100_000)).is_err());
 }
 
 #[test]

@@ -60,29 +60,20 @@ impl ExactNumber {
     }
 }
 
+/// The first of a few values that the lists of the atoms leave.
+pub(super) fn one_of_few(atoms: &[&Atom], values: &[(Scalar, Value)]) -> Solution {
+    let fits = |scalar: &Scalar| {
+        atoms.iter().all(|atom| match atom {
+            Atom::In(values) => values.contains(scalar),
+            Atom::NotIn(values) => !values.contains(scalar),
+            _ => true,
+        })
+    };
+    let matching = values.iter().find(|(scalar, _)| fits(scalar));
+    matching.map(|(_, value)| Rc::new(value.clone())).ok_or(NoValue::Nothing)
+}
+
 impl Solver<'_> {
-    pub(super) fn null(&mut self, atoms: &[&Atom]) -> Solution {
-        self.one_of_few(atoms, &[(Scalar::Null, Value::Null)])
-    }
-
-    pub(super) fn boolean(&mut self, atoms: &[&Atom]) -> Solution {
-        let values = [true, false].map(|value| (Scalar::Bool(value), Value::Bool(value)));
-        self.one_of_few(atoms, &values)
-    }
-
-    #[expect(clippy::unused_self, reason = "one of a family of methods")]
-    fn one_of_few(&mut self, atoms: &[&Atom], values: &[(Scalar, Value)]) -> Solution {
-        let fits = |scalar: &Scalar| {
-            atoms.iter().all(|atom| match atom {
-                Atom::In(values) => values.contains(scalar),
-                Atom::NotIn(values) => !values.contains(scalar),
-                _ => true,
-            })
-        };
-        let matching = values.iter().find(|(scalar, _)| fits(scalar));
-        matching.map_or(Err(NoValue::Nothing), |(_, value)| Ok(Rc::new(value.clone())))
-    }
-
     /// Returns true if a text fits an atom; none if this cannot be decided.
     pub(super) fn text_fits(&mut self, atom: &Atom, text: &str) -> Option<bool> {
         if !self.budget.spend(1 + text.len() as u64 / CHARACTERS_A_STEP) {
