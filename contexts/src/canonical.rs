@@ -1,41 +1,21 @@
 //! Canonical bytes: JCS, the JSON canonicalisation scheme of RFC 8785.
 
-use std::fmt;
-
 use serde_json::Value;
 
 use crate::json::{self, Fault, Limits, MAX_INTEGER};
 
-/// The reason that a value has no canonical bytes, or that bytes are not canonical.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The reason that a value has no canonical bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CanonicalFault {
     /// The strict reader refuses the bytes.
-    Unreadable(Fault),
+    #[error(transparent)]
+    Unreadable(#[from] Fault),
     /// A number of magnitude beyond 2^53 − 1, or one that is not finite: I-JSON has no exact form for it.
+    #[error("number is beyond 2^53 - 1")]
     NumberRange,
-    /// The bytes are strict JSON, but not the canonical form of their value.
-    NotCanonical,
     /// The serialiser failed; only possible for values that no JSON text has.
+    #[error("value has no canonical form")]
     Serialiser,
-}
-
-impl fmt::Display for CanonicalFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unreadable(fault) => fault.fmt(f),
-            Self::NumberRange => f.write_str("number is beyond 2^53 - 1"),
-            Self::NotCanonical => f.write_str("bytes are not the canonical form (rfc 8785) of their value"),
-            Self::Serialiser => f.write_str("value has no canonical form"),
-        }
-    }
-}
-
-impl std::error::Error for CanonicalFault {}
-
-impl From<Fault> for CanonicalFault {
-    fn from(fault: Fault) -> Self {
-        Self::Unreadable(fault)
-    }
 }
 
 /// The canonical bytes of a value: no white space, members sorted by UTF-16 code units, numbers as ECMAScript writes them.
@@ -63,15 +43,6 @@ pub(crate) fn jcs_of_document(value: &Value) -> Result<Vec<u8>, CanonicalFault> 
 /// [`CanonicalFault::Unreadable`] with the reader's fault.
 pub fn canonicalise(bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, CanonicalFault> {
     jcs(&json::read(bytes, limits)?.to_value())
-}
-
-/// Reads bytes that must be their own canonical form, and gives back their value.
-///
-/// # Errors
-/// [`CanonicalFault::Unreadable`], or [`CanonicalFault::NotCanonical`] if one byte differs.
-pub fn read_canonical(bytes: &[u8], limits: &Limits) -> Result<Value, CanonicalFault> {
-    let value = json::read(bytes, limits)?.to_value();
-    if jcs(&value)? == bytes { Ok(value) } else { Err(CanonicalFault::NotCanonical) }
 }
 
 /// Recursion is bounded by the origin of the value: the strict reader, or `serde_json` with its own bound of 128.

@@ -19,7 +19,6 @@ mod document;
 mod formats;
 mod formula;
 mod free_text_marks;
-pub(crate) mod hunt;
 mod limits;
 mod new_names;
 mod pair;
@@ -29,9 +28,8 @@ mod verdict;
 
 pub use cancel::{CancelOnDrop, CancelToken};
 pub use document::{compare, compare_as};
-pub use hunt::{Hunt, Wrong};
 pub use limits::CompareLimits;
 pub use verdict::{Change, Comparison, Part, Role, Verdict, Witness};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

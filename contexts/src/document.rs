@@ -83,6 +83,13 @@ impl DocumentLimits {
         DocumentLimits { schema: SchemaLimits { authored: false, ..self.schema.clone() }, ..self.clone() }
     }
 
+    /// The value of a document, and its canonical bytes.
+    fn read(&self, bytes: &[u8]) -> Result<(Value, Vec<u8>), DocumentFault> {
+        let value = json::read(bytes, &self.reader()).map_err(DocumentFault::Json)?.to_value();
+        let canonical = jcs(&value).map_err(DocumentFault::Canonical)?;
+        Ok((value, canonical))
+    }
+
     fn reader(&self) -> json::Limits {
         json::Limits {
             max_bytes: self.max_input_bytes,
@@ -134,8 +141,7 @@ impl Context {
         limits: &DocumentLimits,
         others: &ContextResolver<'_>,
     ) -> Result<Context, DocumentFault> {
-        let value = json::read(bytes, &limits.reader()).map_err(DocumentFault::Json)?.to_value();
-        let canonical = jcs(&value).map_err(DocumentFault::Canonical)?;
+        let (value, canonical) = limits.read(bytes)?;
         Context::build(&value, canonical, prefix, limits, others)
     }
 
@@ -150,8 +156,7 @@ impl Context {
         limits: &DocumentLimits,
         others: &ContextResolver<'_>,
     ) -> Result<Context, DocumentFault> {
-        let value = json::read(bytes, &limits.reader()).map_err(DocumentFault::Json)?.to_value();
-        let canonical = jcs(&value).map_err(DocumentFault::Canonical)?;
+        let (value, canonical) = limits.read(bytes)?;
         if canonical != bytes {
             return Err(DocumentFault::NotCanonical);
         }
@@ -167,10 +172,8 @@ impl Context {
         others: &ContextResolver<'_>,
     ) -> Vec<DocumentFault> {
         let Err(first) = Context::check_among(bytes, prefix, limits, others) else { return Vec::new() };
-        let Ok(value) = json::read(bytes, &limits.reader()).map(|json| json.to_value()) else {
-            return vec![first];
-        };
-        let (mut value, mut faults) = (value, Vec::new());
+        let Ok((mut value, _)) = limits.read(bytes) else { return vec![first] };
+        let mut faults = Vec::new();
         // reports an unknown or misnamed member, and checks the rest without it
         loop {
             match Envelope::read(&value, prefix, limits) {
@@ -285,7 +288,7 @@ impl Context {
 
     /// Returns true for a document without its compiled form: see [`Context::retired`].
     pub fn is_retired(&self) -> bool {
-        self.shapes().all(|shape| shape.validator.is_retired())
+        self.shapes().all(|shape| shape.compiled.validator.is_retired())
     }
 
     /// `title`, if the document has one.
@@ -324,11 +327,6 @@ impl Context {
             other.codes.iter().map(|(name, codes)| (format!("{}#/codes/{name}", other.urn), codes.clone()))
         });
         self.codes.clone().into_iter().chain(borrowed).collect()
-    }
-
-    /// All code lists, by name.
-    pub fn code_lists(&self) -> impl Iterator<Item = (&str, &[String])> {
-        self.codes.iter().map(|(name, codes)| (name.as_str(), codes.as_slice()))
     }
 }
 

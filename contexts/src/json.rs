@@ -10,8 +10,7 @@ mod read;
 mod scan;
 mod value;
 
-use std::fmt;
-
+pub(crate) use number::Decimal;
 pub use number::{DecimalFault, MAX_INTEGER, Number};
 pub use read::read;
 pub use value::{Json, Object, folded};
@@ -62,20 +61,25 @@ impl Default for Limits {
 ///
 /// Where several apply, a limit answers before a duplicate key, and a duplicate key before anything malformed
 /// (`docs/reference/refusals.md`), as far as the text can be read: behind a fault of grammar nothing has a meaning any more and nothing is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// The text, a string or a member name is longer than its limit.
+    #[error("json text, string or member name is longer than the limit")]
     TooLarge,
     /// Nested deeper than the limit.
+    #[error("json is nested deeper than the limit")]
     TooDeep,
     /// More values than the limit.
+    #[error("json has more values than the limit")]
     TooComplex,
     /// Two members of one object have the same name once unescaped.
+    #[error("duplicate member name at byte {offset}")]
     DuplicateKey {
         /// Byte offset of the first name in the text that repeats an earlier one of its object (of its opening quote).
         offset: usize,
     },
     /// Not the JSON that this reader accepts.
+    #[error("malformed json at byte {offset}: {what}")]
     Malformed {
         /// Byte offset at which the fault was seen.
         offset: usize,
@@ -97,20 +101,6 @@ impl Fault {
         }
     }
 }
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooLarge => f.write_str("json text, string or member name is longer than the limit"),
-            Self::TooDeep => f.write_str("json is nested deeper than the limit"),
-            Self::TooComplex => f.write_str("json has more values than the limit"),
-            Self::DuplicateKey { offset } => write!(f, "duplicate member name at byte {offset}"),
-            Self::Malformed { offset, what } => write!(f, "malformed json at byte {offset}: {what}"),
-        }
-    }
-}
-
-impl std::error::Error for Fault {}
 
 #[cfg(test)]
 pub(crate) mod tests;

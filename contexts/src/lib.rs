@@ -10,6 +10,7 @@ mod case;
 pub mod compare;
 pub mod digest;
 pub mod document;
+mod field;
 pub mod json;
 pub mod library;
 pub mod lint;
@@ -22,9 +23,8 @@ pub mod urn;
 pub use canonical::CanonicalFault;
 pub use digest::{Digest, DigestFault};
 pub use document::{Context, ContextResolver, DocumentFault, DocumentLimits, RESERVED_NAMES};
+pub use field::{Field, FieldType, Format};
 pub use performative::{Performative, PerformativeSet, UnknownPerformative};
 pub use schema::{ContentFault, SchemaFault, SchemaLimits, WorkBudget};
-pub use term::{
-    Field, FieldType, Format, InstanceFault, NAMING_MEMBERS, PerformativeNotTaken, Shape, Term, TermKind,
-};
+pub use term::{InstanceFault, NAMING_MEMBERS, PerformativeNotTaken, Shape, Term, TermKind};
 pub use urn::{ContextUrn, Line, Prefix, UrnFault, Version};

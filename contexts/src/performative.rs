@@ -3,72 +3,61 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The act of a message, apart from its content (F0-10). Names are exact: no other case, no alias.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Performative {
+macro_rules! performatives {
+    ($($(#[$doc:meta])* $name:ident = $wire:literal),* $(,)?) => {
+        /// The act of a message, apart from its content (F0-10). Names are exact: no other case, no alias.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+        #[repr(u8)]
+        pub enum Performative {
+            $($(#[$doc])* #[serde(rename = $wire)] $name,)*
+        }
+
+        impl Performative {
+            /// All of them, in the order of the enum.
+            pub const ALL: [Self; 11] = [$(Self::$name),*];
+
+            /// The name on the wire, which is also the id of the Cedar action.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => $wire,)*
+                }
+            }
+        }
+    };
+}
+
+performatives! {
     /// Asks the receiver to act.
-    Request,
+    Request = "REQUEST",
     /// Takes a request on.
-    Agree,
+    Agree = "AGREE",
     /// Declines a request.
-    Refuse,
+    Refuse = "REFUSE",
     /// States a fact.
-    Inform,
+    Inform = "INFORM",
     /// Offers terms.
-    Propose,
+    Propose = "PROPOSE",
     /// Takes terms.
-    Accept,
+    Accept = "ACCEPT",
     /// Declines terms.
-    Reject,
+    Reject = "REJECT",
     /// Answers terms with other terms.
-    CounterPropose,
+    CounterPropose = "COUNTER_PROPOSE",
     /// Asks for information; the metered class (F0-09).
-    Query,
+    Query = "QUERY",
     /// Subscribes to information.
-    Subscribe,
+    Subscribe = "SUBSCRIBE",
     /// Informs all subscribers.
-    Publish,
+    Publish = "PUBLISH",
 }
 
 /// A text is not the name of a performative. It carries no copy of the text, which may come from outside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not the name of a performative")]
 pub struct UnknownPerformative;
 
 impl Performative {
-    /// All of them, in the order of the enum.
-    pub const ALL: [Self; 11] = [
-        Self::Request,
-        Self::Agree,
-        Self::Refuse,
-        Self::Inform,
-        Self::Propose,
-        Self::Accept,
-        Self::Reject,
-        Self::CounterPropose,
-        Self::Query,
-        Self::Subscribe,
-        Self::Publish,
-    ];
-
-    /// The name on the wire, which is also the id of the Cedar action.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Request => "REQUEST",
-            Self::Agree => "AGREE",
-            Self::Refuse => "REFUSE",
-            Self::Inform => "INFORM",
-            Self::Propose => "PROPOSE",
-            Self::Accept => "ACCEPT",
-            Self::Reject => "REJECT",
-            Self::CounterPropose => "COUNTER_PROPOSE",
-            Self::Query => "QUERY",
-            Self::Subscribe => "SUBSCRIBE",
-            Self::Publish => "PUBLISH",
-        }
-    }
-
     /// True for those that ask the receiver for something: with a task they speak of its *parameters*; all others answer and
     /// speak of its *results*.
     #[must_use]
@@ -91,14 +80,6 @@ impl fmt::Display for Performative {
     }
 }
 
-impl fmt::Display for UnknownPerformative {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not the name of a performative")
-    }
-}
-
-impl std::error::Error for UnknownPerformative {}
-
 /// A set of performatives; small enough to copy.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct PerformativeSet(u16);
@@ -115,8 +96,6 @@ impl PerformativeSet {
         .with(Performative::CounterPropose)
         .with(Performative::Query)
         .with(Performative::Subscribe);
-    /// Those that answer: AGREE, REFUSE, INFORM, ACCEPT, REJECT, PUBLISH.
-    pub const ANSWERING: Self = Self(Self::ALL.0 & !Self::ASKING.0);
 
     /// This set and one more member.
     #[must_use]
@@ -167,30 +146,4 @@ impl fmt::Debug for PerformativeSet {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Performative, PerformativeSet, UnknownPerformative};
-
-    #[test]
-    fn every_name_parses_to_itself_and_no_other_spelling_does() {
-        for p in Performative::ALL {
-            assert_eq!(p.as_str().parse(), Ok(p));
-            assert_eq!(p.to_string(), p.as_str());
-            assert_eq!(p.as_str().to_lowercase().parse::<Performative>(), Err(UnknownPerformative));
-            assert_eq!(format!("{p} ").parse::<Performative>(), Err(UnknownPerformative));
-        }
-        for text in ["", "COUNTER-PROPOSE", "COUNTERPROPOSE", "REQUEST-CLARIFY", "Request"] {
-            assert_eq!(text.parse::<Performative>(), Err(UnknownPerformative), "{text}");
-        }
-    }
-
-    #[test]
-    fn asking_and_answering_share_nothing_and_make_up_all() {
-        assert!(PerformativeSet::ASKING.and(PerformativeSet::ANSWERING).is_empty());
-        assert_eq!(PerformativeSet::ASKING.len() + PerformativeSet::ANSWERING.len(), Performative::ALL.len());
-        assert_eq!(PerformativeSet::ALL, Performative::ALL.into_iter().collect());
-        assert!(Performative::Query.is_asking() && !Performative::Inform.is_asking());
-        let two: PerformativeSet = [Performative::Query, Performative::Agree].into_iter().collect();
-        assert_eq!(two.iter().collect::<Vec<_>>(), [Performative::Agree, Performative::Query]);
-        assert_eq!(format!("{two:?}"), "{Agree, Query}");
-    }
-}
+mod tests;

@@ -20,6 +20,7 @@ mod meter;
 mod node;
 mod pattern;
 mod plain;
+mod pointer;
 mod source;
 mod validator;
 mod vocabulary;
@@ -30,9 +31,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use casing::CasingReader;
 pub(crate) use casing::{Casing, CasingNode};
-pub(crate) use check::{MUST_BE_SEEN, pointer};
-pub(crate) use custom::{is_multiple, is_refused};
+pub(crate) use custom::is_refused;
 pub use custom::{is_refused as refused_in_free_text, is_unseen};
 pub(crate) use fault::LocatedFault;
 pub use fault::{ContentFault, SchemaFault};
@@ -42,12 +43,14 @@ pub use limits::SchemaLimits;
 pub use meter::{BudgetExhausted, WorkBudget};
 #[doc(hidden)]
 pub use plain::{Plain, compile_plain};
+pub(crate) use pointer::pointer;
 pub(crate) use source::types;
 pub(crate) use validator::Validator;
 pub use vocabulary::FORMATS;
+pub(crate) use vocabulary::MUST_BE_SEEN;
 pub(crate) use walk::each_schema;
 
-use crate::term::FieldType;
+use crate::field::FieldType;
 use matcher::Matchers;
 use source::Source;
 use validator::{Keywords, Validators};
@@ -70,6 +73,19 @@ pub(crate) struct CompiledSchema {
     pub(crate) free_text: FreeText,
     /// Members for [`Shape::never_null`](crate::Shape::never_null), sorted.
     pub(crate) never_null: Vec<String>,
+}
+
+impl CompiledSchema {
+    /// The same without what checks content: nothing fits it.
+    pub(crate) fn retired(&self) -> Self {
+        CompiledSchema {
+            validator: self.validator.retired(),
+            fields: self.fields.clone(),
+            casing: Casing::default(),
+            free_text: self.free_text.clone(),
+            never_null: self.never_null.clone(),
+        }
+    }
 }
 
 /// The parts of a document that schemas refer to.
@@ -95,61 +111,77 @@ pub(crate) fn compile<'d>(
     wanted: &[SchemaRequest<'d>],
     limits: &SchemaLimits,
 ) -> Result<CompiledSchemas, LocatedFault> {
-    let source = Source::new(parts.defs, parts.concepts, parts.codes);
+    let source = Source::new(parts);
     let matchers = Matchers::new(limits);
     if let Some(first) = check_all(&source, parts, wanted, &matchers).into_iter().next() {
         return Err(first);
     }
-
     let mut emitter = emit::Emitter::new(&source, limits);
     let mut roots = Vec::with_capacity(wanted.len());
     for want in wanted {
-        if source.types(want.schema) != types::OBJECT {
-            return Err(located(want, SchemaFault::NotAnObject));
-        }
-        roots.push(emitter.root(want.schema, &want.path)?);
+        roots.push(root(&source, &mut emitter, want)?);
     }
     let definitions = emitter.definitions();
     let of_root = |(which, fault): (Option<usize>, SchemaFault)| {
-        let path = which.and_then(|which| wanted.get(which)).map(|want| check::pointer(&want.path));
+        let path = which.and_then(|which| wanted.get(which)).map(|want| pointer(&want.path));
         LocatedFault { path: path.unwrap_or_default(), fault }
     };
     let measure = cost::bound(&roots, &definitions, &matchers, limits).map_err(of_root)?;
-    let mut bytes = measure.bytes.saturating_add(matchers.bytes());
-    let within = |bytes: u64| match limits.max_compiled_bytes {
-        limit if bytes > limit => {
-            Err(of_root((None, SchemaFault::Limit { what: "bytes when it is compiled", limit })))
-        }
-        _ => Ok(()),
-    };
-    within(bytes)?;
-
+    let bytes = measure.bytes.saturating_add(matchers.bytes());
     let codes = custom::Codes::new(parts.codes);
     let keywords = Keywords { codes: &codes, matchers: &matchers, limits };
-    let validators =
-        Validators::compile(roots, definitions, &keywords, measure.member_steps).map_err(of_root)?;
+    let compile =
+        || Validators::compile(roots, definitions, &keywords, measure.member_steps).map_err(of_root);
+    let validators = within(bytes, limits).and_then(|()| compile())?;
+    describe(&source, wanted, validators, bytes, limits)
+}
 
-    let mut places = free_text::FreeTextReader::new(&source);
-    let starts: Vec<usize> = wanted.iter().map(|want| places.add(want.schema)).collect();
-    let map = Arc::new(places.finish());
+/// The closed form of a wanted schema.
+fn root(
+    source: &Source<'_>,
+    emitter: &mut emit::Emitter<'_, '_>,
+    want: &SchemaRequest<'_>,
+) -> Result<Value, LocatedFault> {
+    if source.types(want.schema) != types::OBJECT {
+        return Err(located(want, SchemaFault::NotAnObject));
+    }
+    emitter.root(want.schema, &want.path)
+}
 
-    let mut casing = casing::CasingReader::new(&source, limits);
-    let mut each = Vec::with_capacity(wanted.len());
+fn within(bytes: u64, limits: &SchemaLimits) -> Result<(), LocatedFault> {
+    let limit = limits.max_compiled_bytes;
+    let fault = SchemaFault::Limit { what: "bytes when it is compiled", limit };
+    if bytes > limit { Err(LocatedFault { path: String::new(), fault }) } else { Ok(()) }
+}
+
+/// The wanted schemas with what else is known of them; `bytes` is the memory of their validators.
+fn describe<'d>(
+    source: &Source<'d>,
+    wanted: &[SchemaRequest<'d>],
+    validators: Vec<Validator>,
+    mut bytes: u64,
+    limits: &SchemaLimits,
+) -> Result<CompiledSchemas, LocatedFault> {
+    let mut texts = free_text::FreeTextReader::new(source);
+    let starts: Vec<usize> = wanted.iter().map(|want| texts.add(want.schema)).collect();
+    let map = Arc::new(texts.finish());
+    let mut casing = CasingReader::new(source, limits);
+    let mut schemas = Vec::with_capacity(wanted.len());
     for ((want, validator), start) in wanted.iter().zip(validators).zip(starts) {
-        let fields = fields::describe(&source, want.schema);
+        let fields = fields::describe(source, want.schema);
         bytes = bytes.saturating_add(fields::bytes(&fields));
-        within(bytes)?;
-        each.push(CompiledSchema {
+        within(bytes, limits)?;
+        schemas.push(CompiledSchema {
             validator,
             fields,
             casing: casing.read(want.schema).map_err(|fault| located(want, fault))?,
             free_text: FreeText::new(Arc::clone(&map), start),
-            never_null: fields::never_null(&source, want.schema),
+            never_null: fields::never_null(source, want.schema),
         });
     }
     bytes = bytes.saturating_add(CASE_NAME_BYTES.saturating_mul(casing.names() as u64));
-    within(bytes)?;
-    Ok(CompiledSchemas { schemas: each, bytes })
+    within(bytes, limits)?;
+    Ok(CompiledSchemas { schemas, bytes })
 }
 
 /// The schemas that the validator compiles for the wanted ones, and the definitions that they name. The document was checked
@@ -159,7 +191,7 @@ pub(crate) fn emitted<'d>(
     wanted: &[SchemaRequest<'d>],
     limits: &SchemaLimits,
 ) -> Result<(Vec<Value>, BTreeMap<String, Value>), LocatedFault> {
-    let source = Source::new(parts.defs, parts.concepts, parts.codes);
+    let source = Source::new(parts);
     let mut emitter = emit::Emitter::new(&source, limits);
     let roots = wanted.iter().map(|want| emitter.root(want.schema, &want.path)).collect::<Result<_, _>>()?;
     Ok((roots, emitter.definitions()))
@@ -172,7 +204,7 @@ pub(crate) fn faults<'d>(
     wanted: &[SchemaRequest<'d>],
     limits: &SchemaLimits,
 ) -> Vec<LocatedFault> {
-    let source = Source::new(parts.defs, parts.concepts, parts.codes);
+    let source = Source::new(parts);
     let mut faults = check_all(&source, parts, wanted, &Matchers::new(limits));
     // a reference that leads nowhere, or back to itself, cannot be followed
     let lost = |fault: &SchemaFault| matches!(fault, SchemaFault::Reference { .. } | SchemaFault::Cycle);
@@ -180,13 +212,7 @@ pub(crate) fn faults<'d>(
         return faults;
     }
     let mut emitter = emit::Emitter::new(&source, limits).keeping_faults();
-    for want in wanted {
-        if source.types(want.schema) != types::OBJECT {
-            faults.push(located(want, SchemaFault::NotAnObject));
-            continue;
-        }
-        faults.extend(emitter.root(want.schema, &want.path).err());
-    }
+    faults.extend(wanted.iter().filter_map(|want| root(&source, &mut emitter, want).err()));
     for closing in emitter.faults() {
         // a schema that is refused for its vocabulary needs no second reason
         if faults.len() < check::MAX_FAULTS && faults.iter().all(|known| known.path != closing.path) {
@@ -213,7 +239,7 @@ fn check_all<'d>(
 }
 
 fn located(want: &SchemaRequest<'_>, fault: SchemaFault) -> LocatedFault {
-    LocatedFault { path: check::pointer(&want.path), fault }
+    LocatedFault { path: pointer(&want.path), fault }
 }
 
 #[cfg(test)]

@@ -1,14 +1,11 @@
 //! The definitions of a document: concepts and tasks, and the shapes that their instances must fit.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-use std::sync::Arc;
-
 use serde_json::Value;
 
+use crate::field::{FieldType, Members};
 use crate::json::{Json, Object};
 use crate::performative::{Performative, PerformativeSet};
-use crate::schema::{BudgetExhausted, Casing, ContentFault, FreeText, Validator, WorkBudget};
+use crate::schema::{BudgetExhausted, CompiledSchema, ContentFault, WorkBudget, pointer};
 
 /// The members that name the type of an instance where its binding does not: in native L8 and A2A. They are not part of the
 /// instance.
@@ -33,19 +30,12 @@ pub struct Term {
 }
 
 /// The term does not declare that it takes this performative.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the performative `{performative}` is not taken here")]
 pub struct PerformativeNotTaken {
     /// The refused performative.
     pub performative: Performative,
 }
-
-impl fmt::Display for PerformativeNotTaken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the performative `{}` is not taken here", self.performative)
-    }
-}
-
-impl std::error::Error for PerformativeNotTaken {}
 
 impl Term {
     pub(crate) fn retired(&self) -> Self {
@@ -99,26 +89,14 @@ pub struct Shape {
     pub(crate) name: String,
     pub(crate) schema: Value,
     pub(crate) performatives: PerformativeSet,
-    pub(crate) fields: FieldType,
-    pub(crate) casing: Casing,
-    pub(crate) free_text: FreeText,
-    pub(crate) never_null: Vec<String>,
-    pub(crate) validator: Validator,
+    pub(crate) compiled: CompiledSchema,
 }
 
 impl Shape {
     /// The same with nothing compiled: no instance conforms.
     fn retired(&self) -> Self {
-        Shape {
-            name: self.name.clone(),
-            schema: self.schema.clone(),
-            performatives: self.performatives,
-            fields: self.fields.clone(),
-            casing: Casing::default(),
-            free_text: self.free_text.clone(),
-            never_null: self.never_null.clone(),
-            validator: self.validator.retired(),
-        }
+        let (name, schema, compiled) = (self.name.clone(), self.schema.clone(), self.compiled.retired());
+        Shape { name, schema, performatives: self.performatives, compiled }
     }
 
     /// The name by which policies know it: `transfer`, `bookFlight`, `bookFlight_results`.
@@ -139,12 +117,12 @@ impl Shape {
     /// The members as far as they can be typed without reading the schema again: references resolved, `allOf`
     /// merged. [`FieldType::Record`] unless nothing can be said about the members.
     pub fn fields(&self) -> &FieldType {
-        &self.fields
+        &self.compiled.fields
     }
 
     /// Returns true if the schema declares a member of this name, as far as [`Shape::fields`] tells.
     pub fn declares(&self, member: &str) -> bool {
-        matches!(&self.fields, FieldType::Record(members) if members.contains_key(member))
+        matches!(&self.compiled.fields, FieldType::Record(members) if members.contains_key(member))
     }
 
     /// Checks an instance, without its member `without` (the one that names the type), against the schema. The work is
@@ -170,10 +148,10 @@ impl Shape {
         budget: &WorkBudget,
     ) -> Result<(), InstanceFault> {
         let judge = || {
-            self.validator.conform(instance, without)?;
-            self.casing.conform(instance, without)
+            self.compiled.validator.conform(instance, without)?;
+            self.compiled.casing.conform(instance, without)
         };
-        let judged = budget.run(self.validator.member_steps(), judge);
+        let judged = budget.run(self.compiled.validator.member_steps(), judge);
         judged.map_err(|BudgetExhausted| InstanceFault::Spent)?.map_err(InstanceFault::Content)
     }
 
@@ -181,11 +159,11 @@ impl Shape {
     /// first, at most `most`, so that all missing members are known at once (F0-63). They hold only names of the schema.
     /// Conditional demands are not included, so the list may be empty where [`Shape::conform`] refuses by `required`.
     pub fn gaps(&self, instance: &Object<'_>, without: Option<&str>, most: usize) -> Vec<String> {
-        let mut gaps = Vec::new();
-        if let FieldType::Record(fields) = &self.fields {
-            missing(fields, instance, without, "", most, &mut gaps);
+        let mut gaps = Gaps { most, paths: Vec::new() };
+        if let FieldType::Record(fields) = &self.compiled.fields {
+            gaps.object(fields, instance, without, "");
         }
-        gaps
+        gaps.paths
     }
 
     /// Returns true if `null` under this name can only have been meant as an absent member. The schema names it at the top
@@ -193,137 +171,59 @@ impl Shape {
     /// value but never with null. So no instance that holds it as null conforms; [`Shape::conform`] decides about one without
     /// it.
     pub fn never_null(&self, member: &str) -> bool {
-        self.never_null.binary_search_by(|name| name.as_str().cmp(member)).is_ok()
+        self.compiled.never_null.binary_search_by(|name| name.as_str().cmp(member)).is_ok()
     }
 
     /// Returns true if a member that the schema marks `x-free-text`, at any depth, holds a string that is not empty. Errs on
     /// the side of `true`: a mark in any branch of a union counts.
     pub fn has_free_text(&self, instance: &Object<'_>) -> bool {
-        self.free_text.is_in(instance)
+        self.compiled.free_text.is_in(instance)
     }
 
     /// The number of characters (Unicode scalar values) in members that the schema marks `x-free-text`, at any depth, without
     /// member names. As in [`Shape::has_free_text`], a mark in any branch of a union counts, and a string counts once.
     pub fn free_text_length(&self, instance: &Object<'_>) -> u64 {
-        self.free_text.length_in(instance)
+        self.compiled.free_text.length_in(instance)
     }
 
     /// Returns true if [`Shape::has_free_text`] could be true of any instance.
     pub fn may_have_free_text(&self) -> bool {
-        self.free_text.anywhere()
+        self.compiled.free_text.anywhere()
     }
 }
 
-/// Adds the members that are missing here, and then in the objects that are present.
-fn missing(
-    fields: &BTreeMap<String, Field>,
-    object: &Object<'_>,
-    without: Option<&str>,
-    path: &str,
+/// The members that an instance lacks, as JSON Pointers, at most `most`.
+struct Gaps {
     most: usize,
-    gaps: &mut Vec<String>,
-) {
-    let has = |name: &str| without != Some(name) && object.get(name).is_some();
-    for (name, _) in fields.iter().filter(|(name, field)| field.required && !has(name)) {
-        if gaps.len() >= most {
-            return;
-        }
-        gaps.push(format!("{path}/{}", pointed(name)));
-    }
-    for (name, value) in object.iter().filter(|(name, _)| without != Some(*name)) {
-        if let Some(field) = fields.get(name) {
-            missing_in(&field.kind, value, &format!("{path}/{}", pointed(name)), most, gaps);
-        }
-    }
+    paths: Vec<String>,
 }
 
-fn missing_in(kind: &FieldType, value: &Json<'_>, path: &str, most: usize, gaps: &mut Vec<String>) {
-    if gaps.len() >= most {
-        return;
-    }
-    match (kind.present(), value) {
-        (FieldType::Record(fields), Json::Object(object)) => missing(fields, object, None, path, most, gaps),
-        (FieldType::Array(items), Json::Array(values)) => {
-            for (index, value) in values.iter().enumerate() {
-                missing_in(items, value, &format!("{path}/{index}"), most, gaps);
+impl Gaps {
+    /// Adds the members that are missing here, and then in the objects that are present.
+    fn object(&mut self, fields: &Members, object: &Object<'_>, without: Option<&str>, path: &str) {
+        let has = |name: &str| without != Some(name) && object.get(name).is_some();
+        let missing = fields.iter().filter(|(name, field)| field.required && !has(name));
+        let missing = missing.map(|(name, _)| path.to_owned() + &pointer(&[name]));
+        self.paths.extend(missing.take(self.most.saturating_sub(self.paths.len())));
+        for (name, value) in object.iter().filter(|(name, _)| without != Some(*name)) {
+            if let Some(field) = fields.get(name) {
+                self.value(&field.kind, value, &(path.to_owned() + &pointer(&[name])));
             }
         }
-        _ => {}
-    }
-}
-
-fn pointed(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
-}
-
-/// The type of a member, without references: the view from which policies are typed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FieldType {
-    /// A string.
-    Text {
-        /// `x-free-text`: prose, not a name or a code.
-        free_text: bool,
-        /// The code list (`x-code-list`) that its value is in.
-        code_list: Option<String>,
-        /// The `format` that is asserted of every value, where policies have a type for it.
-        format: Option<Format>,
-        /// All values that it can have (`enum`, `const`, a code list); `None` if the schema does not list them.
-        values: Option<Arc<BTreeSet<String>>>,
-    },
-    /// `true` or `false`.
-    Boolean,
-    /// An integral number, however written.
-    Integer,
-    /// A number whose `multipleOf` is a multiple of 0.0001: exact in four decimals.
-    Decimal,
-    /// Any other number; policies do not see it.
-    OtherNumber,
-    /// An array whose items all have this type.
-    Array(Box<FieldType>),
-    /// An object with these named members, including those in the branches of its unions. Other members of an open object are
-    /// not listed.
-    Record(BTreeMap<String, Field>),
-    /// Null, or this type.
-    Nullable(Box<FieldType>),
-    /// A union of types, a recursive or untyped schema: it guarantees nothing.
-    Opaque,
-}
-
-/// A format that says more than its text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Format {
-    /// `date`: a day (RFC 3339, full-date).
-    Date,
-    /// `date-time`: an instant (RFC 3339).
-    DateTime,
-    /// `duration` (RFC 3339, Appendix A).
-    Duration,
-    /// `ipv4` or `ipv6`.
-    IpAddress,
-}
-
-impl FieldType {
-    /// A string about which nothing more is known.
-    #[must_use]
-    pub const fn text() -> Self {
-        Self::Text { free_text: false, code_list: None, format: None, values: None }
     }
 
-    /// The type where it is not null.
-    #[must_use]
-    pub fn present(&self) -> &Self {
-        match self {
-            Self::Nullable(inner) => inner.present(),
-            other => other,
+    fn value(&mut self, kind: &FieldType, value: &Json<'_>, path: &str) {
+        if self.paths.len() >= self.most {
+            return;
+        }
+        match (kind.present(), value) {
+            (FieldType::Record(fields), Json::Object(object)) => self.object(fields, object, None, path),
+            (FieldType::Array(items), Json::Array(values)) => {
+                for (index, value) in values.iter().enumerate() {
+                    self.value(items, value, &format!("{path}/{index}"));
+                }
+            }
+            _ => {}
         }
     }
-}
-
-/// One member of a [`FieldType::Record`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Field {
-    /// The type.
-    pub kind: FieldType,
-    /// True if every instance has it.
-    pub required: bool,
 }

@@ -18,54 +18,45 @@ pub const MAX_PREFIX: usize = 64;
 pub const MAX_URN: usize = MAX_PREFIX + 1 + MAX_LINE + 1 + "v4294967295.4294967295".len();
 
 /// The reason that a text is no prefix, line, version or URN. It never holds the text itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UrnFault {
     /// Longer than any canonical form can be.
+    #[error("context urn is too long")]
     TooLong,
     /// A prefix that is not `urn:`, a lower-case namespace and lower-case segments joined by `:`.
+    #[error("urn prefix is not `urn:` and lower-case segments")]
     PrefixForm,
     /// The URN does not begin with the configured prefix and a `:`.
+    #[error("context urn does not begin with the configured prefix")]
     PrefixDiffers,
     /// There are not exactly two parts, line and version, after the prefix.
+    #[error("context urn does not have exactly a line and a version after the prefix")]
     Parts,
     /// A label of the line is empty.
+    #[error("line has an empty label")]
     LabelEmpty,
     /// A label is longer than [`MAX_LABEL`] bytes.
+    #[error("line has a label of more than 63 bytes")]
     LabelTooLong,
     /// The line is longer than [`MAX_LINE`] bytes.
+    #[error("line has more than 236 bytes")]
     LineTooLong,
     /// A character of the line is not an ASCII letter, digit, hyphen or dot.
+    #[error("line has a character that is not an ascii letter, digit, hyphen or dot")]
     LineCharacter,
     /// A label begins or ends with a hyphen.
+    #[error("line has a label that begins or ends with a hyphen")]
     LabelHyphen,
     /// The version is not `v`, digits, a dot and digits.
+    #[error("version is not `v<major>.<minor>`")]
     VersionForm,
     /// A version number has a leading zero.
+    #[error("version number has a leading zero")]
     VersionLeadingZero,
     /// A version number is greater than 4294967295.
+    #[error("version number is greater than 4294967295")]
     VersionTooLarge,
 }
-
-impl fmt::Display for UrnFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::TooLong => "context urn is too long",
-            Self::PrefixForm => "urn prefix is not `urn:` and lower-case segments",
-            Self::PrefixDiffers => "context urn does not begin with the configured prefix",
-            Self::Parts => "context urn does not have exactly a line and a version after the prefix",
-            Self::LabelEmpty => "line has an empty label",
-            Self::LabelTooLong => "line has a label of more than 63 bytes",
-            Self::LineTooLong => "line has more than 236 bytes",
-            Self::LineCharacter => "line has a character that is not an ascii letter, digit, hyphen or dot",
-            Self::LabelHyphen => "line has a label that begins or ends with a hyphen",
-            Self::VersionForm => "version is not `v<major>.<minor>`",
-            Self::VersionLeadingZero => "version number has a leading zero",
-            Self::VersionTooLarge => "version number is greater than 4294967295",
-        })
-    }
-}
-
-impl std::error::Error for UrnFault {}
 
 /// The text before the line, `urn:contexts` by default. It is configured, because `contexts` is not a registered namespace.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -290,23 +281,7 @@ fn line_and_version(text: &str) -> Result<(Line, Version), UrnFault> {
     Ok((Line::parse(line)?, Version::parse(version)?))
 }
 
-impl FromStr for Line {
-    type Err = UrnFault;
-
-    fn from_str(text: &str) -> Result<Self, UrnFault> {
-        Self::parse(text)
-    }
-}
-
 impl FromStr for Version {
-    type Err = UrnFault;
-
-    fn from_str(text: &str) -> Result<Self, UrnFault> {
-        Self::parse(text)
-    }
-}
-
-impl FromStr for Prefix {
     type Err = UrnFault;
 
     fn from_str(text: &str) -> Result<Self, UrnFault> {

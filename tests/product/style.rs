@@ -20,7 +20,7 @@ const RULES: [&str; 8] = [
 
 /// Each crate with the lines that it may have, and how often it may still break each rule. `docs/design/house.md` has the budgets to reach.
 const ALLOWED: &[(&str, usize, [usize; 8])] = &[
-    ("contexts", 14779, [5, 3, 3, 5, 0, 0, 2, 0]),
+    ("contexts", 13128, [0, 0, 0, 0, 0, 0, 0, 0]),
     ("certs", 5541, [1, 0, 1, 2, 0, 0, 5, 0]),
     ("policies/engine", 11240, [2, 2, 0, 14, 0, 0, 8, 38]),
     ("policies/analysis", 2518, [0, 0, 0, 0, 0, 0, 0, 2]),

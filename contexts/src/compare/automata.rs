@@ -10,50 +10,13 @@ use std::collections::HashMap;
 use std::collections::VecDeque;
 
 use alphabet::Alphabet;
-use nfa::{Nfa, NfaState};
+use nfa::NfaState;
+pub(super) use nfa::{Nfa, Unsupported};
 
 use super::budget::Budget;
 
 /// One pattern, compiled, or the reason that it is not followed.
-#[derive(Debug)]
-pub(super) struct Pattern {
-    nfa: Result<Nfa, &'static str>,
-}
-
-impl Pattern {
-    /// The pattern of a schema.
-    pub(super) fn of_schema(pattern: &str, most: usize) -> Self {
-        Pattern { nfa: Nfa::of_schema(pattern, most) }
-    }
-
-    /// A pattern of ours, in the syntax of the `regex` crate.
-    pub(super) fn of(pattern: &str, most: usize) -> Self {
-        Pattern { nfa: Nfa::of(pattern, most) }
-    }
-
-    /// Its size: the steps that it took to make it.
-    pub(super) fn states(&self) -> u64 {
-        self.nfa.as_ref().map_or(0, |nfa| nfa.steps.len() as u64)
-    }
-
-    /// Returns true if the text matches. None if the pattern is not followed, or no steps are left for it.
-    pub(super) fn is_in(&self, text: &str, budget: &Budget) -> Option<bool> {
-        let nfa = self.nfa.as_ref().ok()?;
-        let mut waiting = nfa.begin(budget);
-        for c in text.chars() {
-            if waiting.accepted {
-                break;
-            }
-            if budget.spent_out() {
-                return None;
-            }
-            let holds = |class: usize| nfa.classes.get(class).is_some_and(|ranges| nfa::holds(ranges, c));
-            waiting = nfa.after(&waiting, holds, budget);
-        }
-        let ends = nfa.ends(&waiting, budget);
-        (!budget.spent_out()).then_some(ends)
-    }
-}
+pub(super) type Pattern = Result<Nfa, Unsupported>;
 
 /// The demands on a text.
 #[derive(Debug, Default)]
@@ -68,17 +31,6 @@ pub(super) struct TextConstraints<'p> {
     pub(super) not_plain: bool,
     /// None of these texts.
     pub(super) not: Vec<&'p str>,
-}
-
-/// The answer.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum TextAnswer {
-    /// Some texts, the shortest first; at most the requested number.
-    Some(Vec<String>),
-    /// There is none.
-    None,
-    /// The search was cut short, for this reason.
-    Unclear(&'static str),
 }
 
 /// All automata at one moment.
@@ -137,7 +89,12 @@ struct PatternStates<'p> {
     ends: HashMap<usize, bool>,
 }
 
-impl PatternStates<'_> {
+impl<'p> PatternStates<'p> {
+    fn new(nfa: &'p Nfa, wanted: bool) -> Self {
+        let (states, numbers, next, ends) = (Vec::new(), HashMap::new(), HashMap::new(), HashMap::new());
+        PatternStates { nfa, wanted, states, numbers, next, ends }
+    }
+
     fn number(&mut self, waiting: NfaState) -> usize {
         if let Some(known) = self.numbers.get(&waiting) {
             return *known;
@@ -149,25 +106,23 @@ impl PatternStates<'_> {
     }
 }
 
-/// Finds up to `count` texts.
-pub(super) fn find(wanted: &TextConstraints<'_>, count: usize, budget: &Budget) -> TextAnswer {
+/// Finds up to `count` texts, the shortest first.
+///
+/// # Errors
+/// The reason that cut the search short.
+pub(super) fn find(
+    wanted: &TextConstraints<'_>,
+    count: usize,
+    budget: &Budget,
+) -> Result<Vec<String>, &'static str> {
     let mut known = Vec::new();
-    for (pattern, found) in &wanted.patterns {
-        match &pattern.nfa {
-            Err(why) => return TextAnswer::Unclear(why),
-            Ok(nfa) => known.push(PatternStates {
-                nfa,
-                wanted: *found,
-                states: Vec::new(),
-                numbers: HashMap::new(),
-                next: HashMap::new(),
-                ends: HashMap::new(),
-            }),
-        }
+    for (pattern, wanted) in &wanted.patterns {
+        let nfa = pattern.as_ref().map_err(|why| *why)?;
+        known.push(PatternStates::new(nfa, *wanted));
     }
     let alphabet = Alphabet::of(&known.iter().map(|k| k.nfa).collect::<Vec<_>>(), wanted, budget);
     let (Some(alphabet), Some(tree)) = (alphabet, Tree::of(&wanted.not, budget)) else {
-        return TextAnswer::Unclear(budget.reason());
+        return Err(budget.reason());
     };
     Search { wanted, alphabet, tree, known }.run(count, budget)
 }
@@ -189,22 +144,22 @@ struct ReachedState {
 }
 
 impl Search<'_> {
-    fn run(mut self, count: usize, budget: &Budget) -> TextAnswer {
-        let Some(mut graph) = self.graph(budget) else { return TextAnswer::Unclear(budget.reason()) };
+    fn run(mut self, count: usize, budget: &Budget) -> Result<Vec<String>, &'static str> {
+        let mut graph = self.graph(budget).ok_or(budget.reason())?;
         distances(&mut graph);
-        let Some(shortest) = graph.first().and_then(|start| start.distance) else { return TextAnswer::None };
+        let Some(shortest) = graph.first().and_then(|start| start.distance) else { return Ok(Vec::new()) };
         if self.wanted.most.is_some_and(|most| shortest > most) {
-            return TextAnswer::None;
+            return Ok(Vec::new());
         }
-        let mut texts = Vec::new();
+        let mut writer = Writer { graph: &graph, budget, count, text: String::new(), texts: Vec::new() };
         let longest = self.wanted.most.unwrap_or(u64::MAX).min(shortest.saturating_add(40));
         for length in shortest..=longest {
-            collect(&graph, 0, length, &mut String::new(), &mut texts, count, budget);
-            if texts.len() >= count || budget.spent_out() {
+            writer.collect(0, length);
+            if writer.texts.len() >= count || budget.spent_out() {
                 break;
             }
         }
-        if texts.is_empty() { TextAnswer::Unclear(budget.reason()) } else { TextAnswer::Some(texts) }
+        if writer.texts.is_empty() { Err(budget.reason()) } else { Ok(writer.texts) }
     }
 
     /// Every reachable state, breadth first; none if there are too many.
@@ -320,57 +275,61 @@ fn distances(graph: &mut [ReachedState]) {
     }
 }
 
-/// Texts of exactly this many more characters.
-fn collect(
-    graph: &[ReachedState],
-    at: usize,
-    left: u64,
-    text: &mut String,
-    texts: &mut Vec<String>,
+/// Writes the texts that a graph leads to.
+struct Writer<'g> {
+    graph: &'g [ReachedState],
+    budget: &'g Budget,
     count: usize,
-    budget: &Budget,
-) {
-    let Some(reached) = graph.get(at) else { return };
-    if reached.distance.is_none_or(|distance| distance > left) || texts.len() >= count || !budget.spend(1) {
-        return;
-    }
-    if left == 0 {
-        texts.push(text.clone());
-        return;
-    }
-    // a straight path is walked without recursion, since texts may be long
-    for (c, next) in &reached.next {
-        if left > 200 {
-            if graph.get(*next).and_then(|next| next.distance).is_some_and(|distance| distance < left) {
-                let before = text.len();
-                text.push(*c);
-                budget.spend(left / CHARACTERS_A_STEP);
-                walk(graph, *next, left - 1, text, texts);
-                text.truncate(before);
-                return;
-            }
-        } else {
-            text.push(*c);
-            collect(graph, *next, left - 1, text, texts, count, budget);
-            text.pop();
-        }
-    }
+    text: String,
+    texts: Vec<String>,
 }
 
-/// One long text, along a shortest path. It is only as long as the shortest, so that the path never ends early.
-fn walk(graph: &[ReachedState], mut at: usize, mut left: u64, text: &mut String, texts: &mut Vec<String>) {
-    while left > 0 {
-        let Some(reached) = graph.get(at) else { return };
-        let nearer = reached.next.iter().find(|(_, next)| {
-            graph.get(*next).and_then(|next| next.distance).is_some_and(|distance| distance == left - 1)
-        });
-        let Some((c, next)) = nearer else { return };
-        text.push(*c);
-        at = *next;
-        left -= 1;
+impl Writer<'_> {
+    fn distance(&self, at: usize) -> Option<u64> {
+        self.graph.get(at)?.distance
     }
-    if graph.get(at).is_some_and(|reached| reached.accepts) {
-        texts.push(text.clone());
+
+    /// Texts of exactly this many more characters.
+    fn collect(&mut self, at: usize, left: u64) {
+        let Some(reached) = self.graph.get(at) else { return };
+        let far = reached.distance.is_none_or(|distance| distance > left);
+        if far || self.texts.len() >= self.count || !self.budget.spend(1) {
+            return;
+        }
+        if left == 0 {
+            self.texts.push(self.text.clone());
+            return;
+        }
+        let length = self.text.len();
+        for (c, next) in &reached.next {
+            if left <= 200 {
+                self.text.push(*c);
+                self.collect(*next, left - 1);
+                self.text.truncate(length);
+            } else if self.distance(*next).is_some_and(|distance| distance < left) {
+                // a straight path is walked without recursion, since texts may be long
+                self.text.push(*c);
+                self.budget.spend(left / CHARACTERS_A_STEP);
+                self.walk(*next, left - 1);
+                self.text.truncate(length);
+                return;
+            }
+        }
+    }
+
+    /// One long text, along a shortest path. It is only as long as the shortest, so that the path never ends early.
+    fn walk(&mut self, mut at: usize, mut left: u64) {
+        while left > 0 {
+            let Some(reached) = self.graph.get(at) else { return };
+            let nearer = reached.next.iter().find(|(_, next)| self.distance(*next) == Some(left - 1));
+            let Some((c, next)) = nearer else { return };
+            self.text.push(*c);
+            at = *next;
+            left -= 1;
+        }
+        if self.graph.get(at).is_some_and(|reached| reached.accepts) {
+            self.texts.push(self.text.clone());
+        }
     }
 }
 

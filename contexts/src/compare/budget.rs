@@ -34,16 +34,15 @@ pub(super) struct Budget {
 impl Budget {
     /// The budget of a comparison that begins now.
     pub(super) fn new(limits: &CompareLimits, stop: &CancelToken) -> Self {
-        Budget {
-            left: Cell::new(limits.max_steps.min(limits.max_total_steps)),
-            total: Cell::new(limits.max_total_steps),
-            most: limits.max_steps,
-            stop: stop.clone(),
-            // a time past what the clock can hold is no bound
-            until: stop.now().and_then(|now| now.checked_add(limits.max_time)),
-            unlooked: Cell::new(0),
-            ended: Cell::new(None),
-        }
+        let (total, most) = (limits.max_total_steps, limits.max_steps);
+        // a time past what the clock can hold is no bound
+        let until = stop.now().and_then(|now| now.checked_add(limits.max_time));
+        Budget::until(total, most, stop.clone(), until)
+    }
+
+    fn until(total: u64, most: u64, stop: CancelToken, until: Option<Instant>) -> Self {
+        let (left, total) = (Cell::new(most.min(total)), Cell::new(total));
+        Budget { left, total, most, stop, until, unlooked: Cell::new(0), ended: Cell::new(None) }
     }
 
     /// Steps alone, for one question.
@@ -55,15 +54,8 @@ impl Budget {
 
     /// Other steps, as many as one question has, that end at the same time.
     pub(super) fn separate(&self) -> Self {
-        Budget {
-            left: Cell::new(self.most),
-            total: Cell::new(self.most),
-            most: self.most,
-            stop: self.stop.clone(),
-            until: self.until,
-            unlooked: Cell::new(0),
-            ended: Cell::new(self.ended.get()),
-        }
+        let other = Budget::until(self.most, self.most, self.stop.clone(), self.until);
+        Budget { ended: self.ended.clone(), ..other }
     }
 
     /// Takes steps. Returns false once none are left or the time is over, and always from then on.

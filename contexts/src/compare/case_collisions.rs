@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
-use super::formula::{Atom, FALSE, Id, Scope, TRUE};
-use super::read::{Emitted, Pair, Reader};
+use super::formula::{FALSE, Pair, Scope, TRUE};
+use super::read::{Emitted, Reader};
 use crate::case;
 use crate::schema::{Casing, CasingNode};
 
@@ -100,37 +100,31 @@ impl CollisionReader<'_> {
         if node.watched().next().is_some() {
             let folded: Vec<String> = node.watched().map(|(_, name)| fold(name)).collect();
             let within = Some(reader.own_pattern(&format!("^(?:{})$", folded.join("|"))));
-            let scope = Scope { within, names: names.clone(), patterns: BTreeSet::new() };
-            parts.push(reader.arena.atoms(Atom::Every(scope.clone(), FALSE), Atom::SomeMember(scope, TRUE)));
+            let twins = Scope { within, names: names.clone(), patterns: BTreeSet::new() };
+            parts.push(reader.arena.every(twins, (FALSE, TRUE)));
         }
         for (name, inside) in node.names() {
-            let (none, some) = self.inside(reader, inside);
-            if none != TRUE {
-                parts.push(reader.member(name, none, some));
+            let inside = self.inside(reader, inside);
+            if inside.0 != TRUE {
+                parts.push(reader.arena.member(name, inside));
             }
         }
-        let (none, some) = self.inside(reader, node.rest());
-        if none != TRUE {
-            let scope = Scope { within: None, names, patterns: BTreeSet::new() };
-            parts.push(reader.arena.atoms(Atom::Every(scope.clone(), none), Atom::SomeMember(scope, some)));
+        let rest = self.inside(reader, node.rest());
+        if rest.0 != TRUE {
+            parts.push(reader.arena.every(Scope { names, ..Scope::default() }, rest));
         }
         let (prefix, items) = node.items();
-        for (index, inside) in prefix.iter().enumerate() {
-            let (none, some) = self.inside(reader, *inside);
-            if none != TRUE {
-                let at = index as u64;
-                parts.push(reader.arena.atoms(Atom::Item(at, none), Atom::HasItem(at, some)));
+        for (at, inside) in prefix.iter().enumerate() {
+            let inside = self.inside(reader, *inside);
+            if inside.0 != TRUE {
+                parts.push(reader.arena.item(at, inside));
             }
         }
-        let (none, some) = self.inside(reader, items);
-        if none != TRUE {
-            let from = prefix.len() as u64;
-            parts.push(reader.arena.atoms(Atom::Items(from, none), Atom::SomeItem(from, some)));
+        let inside = self.inside(reader, items);
+        if inside.0 != TRUE {
+            parts.push(reader.arena.items(prefix.len(), inside));
         }
-        let none: Vec<Id> = parts.iter().map(|part| part.0).collect();
-        let some: Vec<Id> = parts.iter().map(|part| part.1).collect();
-        let (none, some) = (reader.arena.and(none), reader.arena.or(some));
-        reader.arena.pair(none, some)
+        reader.arena.all(&parts)
     }
 }
 

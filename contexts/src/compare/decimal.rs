@@ -1,27 +1,12 @@
 //! Exact decimals: the grid of `multipleOf`, and the numbers on it.
 
-use crate::json::Number;
-
-/// `digits × 10^exponent`, above zero; the digits do not end in a zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Decimal {
-    pub(super) digits: u64,
-    pub(super) exponent: i16,
-}
+use crate::json::{Decimal, Number};
 
 impl Decimal {
-    pub(super) const ONE: Decimal = Decimal { digits: 1, exponent: 0 };
-
     /// The decimal of a schema's number, without its sign. None for zero and for a value that is no such number.
     pub(super) fn of(value: &serde_json::Value) -> Option<Self> {
-        let text = value.to_string();
-        let (digits, exponent) = Number::parse(&text).ok()?.significand();
-        (digits != 0).then_some(Decimal { digits, exponent })
-    }
-
-    /// Returns true if every multiple of this one is a multiple of the other.
-    pub(super) fn is_multiple_of(self, other: Decimal) -> bool {
-        crate::schema::is_multiple((self.digits, self.exponent), (other.digits, other.exponent))
+        let decimal = Number::parse(&value.to_string()).ok()?.magnitude();
+        (decimal.digits != 0).then_some(decimal)
     }
 
     /// The smallest decimal that both divide; none past 64 bits.

@@ -3,10 +3,14 @@
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use super::decimal::Decimal;
+use crate::json::Decimal;
+use crate::schema::types;
 
 /// A formula of the arena.
 pub(super) type Id = usize;
+
+/// A formula and its denial.
+pub(super) type Pair = (Id, Id);
 
 /// A scalar of `enum`, `const` or a code list; a number as the double by which the validator compares it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -87,26 +91,17 @@ pub(super) enum Atom {
     MaxMembers(u64),
 }
 
-/// The kinds of value that atoms constrain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Any,
-    Number,
-    String,
-    Array,
-    Object,
-}
-
 impl Atom {
-    pub(super) const fn kind(&self) -> Kind {
+    /// The types of value that it constrains.
+    pub(super) const fn types(&self) -> u8 {
         match self {
-            Atom::Types(_) | Atom::In(_) | Atom::NotIn(_) => Kind::Any,
-            Atom::Least(..) | Atom::Most(..) | Atom::Multiple(_) | Atom::NotMultiple(_) => Kind::Number,
+            Atom::Types(_) | Atom::In(_) | Atom::NotIn(_) => types::ALL,
+            Atom::Least(..) | Atom::Most(..) | Atom::Multiple(_) | Atom::NotMultiple(_) => types::NUMBER,
             Atom::MinLength(_)
             | Atom::MaxLength(_)
             | Atom::Pattern(..)
             | Atom::Format(..)
-            | Atom::Plain(_) => Kind::String,
+            | Atom::Plain(_) => types::STRING,
             Atom::MinItems(_)
             | Atom::MaxItems(_)
             | Atom::Item(..)
@@ -115,7 +110,7 @@ impl Atom {
             | Atom::SomeItem(..)
             | Atom::Unique(_)
             | Atom::AtLeast(..)
-            | Atom::AtMost(..) => Kind::Array,
+            | Atom::AtMost(..) => types::ARRAY,
             Atom::Has(_)
             | Atom::Lacks(_)
             | Atom::Member(..)
@@ -124,7 +119,7 @@ impl Atom {
             | Atom::Names(_)
             | Atom::SomeName(_)
             | Atom::MinMembers(_)
-            | Atom::MaxMembers(_) => Kind::Object,
+            | Atom::MaxMembers(_) => types::OBJECT,
         }
     }
 }
@@ -180,13 +175,8 @@ impl Arena {
         let mut arena = Arena { formulas: Vec::new(), known: HashMap::new(), opposites: HashMap::new() };
         arena.add(Formula::True);
         arena.add(Formula::False);
-        arena.oppose((TRUE, FALSE))
-    }
-
-    fn oppose(mut self, pair: (Id, Id)) -> Self {
-        self.opposites.insert(pair.0, pair.1);
-        self.opposites.insert(pair.1, pair.0);
-        self
+        arena.pair(TRUE, FALSE);
+        arena
     }
 
     pub(super) fn add(&mut self, formula: Formula) -> Id {
@@ -201,7 +191,7 @@ impl Arena {
     }
 
     /// Notes that one of the two holds, and never both.
-    pub(super) fn pair(&mut self, holds: Id, fails: Id) -> (Id, Id) {
+    pub(super) fn pair(&mut self, holds: Id, fails: Id) -> Pair {
         self.opposites.insert(holds, fails);
         self.opposites.insert(fails, holds);
         (holds, fails)
@@ -241,10 +231,63 @@ impl Arena {
         }
     }
 
+    /// All of these hold; or some does not.
+    pub(super) fn all(&mut self, parts: &[Pair]) -> Pair {
+        let holds = self.and(parts.iter().map(|part| part.0));
+        let fails = self.or(parts.iter().map(|part| part.1));
+        if parts.len() == 1 { (holds, fails) } else { self.pair(holds, fails) }
+    }
+
+    /// Some of these holds; or none does.
+    pub(super) fn any(&mut self, parts: &[Pair]) -> Pair {
+        let denied: Vec<Pair> = parts.iter().map(|(holds, fails)| (*fails, *holds)).collect();
+        let (fails, holds) = self.all(&denied);
+        (holds, fails)
+    }
+
     /// An atom and its opposite: of values of another kind the first holds, the second does not.
-    pub(super) fn atoms(&mut self, holds: Atom, fails: Atom) -> (Id, Id) {
+    pub(super) fn atoms(&mut self, holds: Atom, fails: Atom) -> Pair {
         let holds = self.add(Formula::Atom(holds, true));
         let fails = self.add(Formula::Atom(fails, false));
         self.pair(holds, fails)
+    }
+
+    /// The value has one of these types.
+    pub(super) fn types(&mut self, mask: u8) -> Pair {
+        self.atoms(Atom::Types(mask), Atom::Types(types::ALL & !mask))
+    }
+
+    /// The value is one of these scalars.
+    pub(super) fn one_of(&mut self, values: Rc<BTreeSet<Scalar>>) -> Pair {
+        self.atoms(Atom::In(Rc::clone(&values)), Atom::NotIn(values))
+    }
+
+    /// An object has this member.
+    pub(super) fn has(&mut self, name: &str) -> Pair {
+        self.atoms(Atom::Has(name.to_owned()), Atom::Lacks(name.to_owned()))
+    }
+
+    /// The member of this name, if it is there, fits.
+    pub(super) fn member(&mut self, name: &str, (holds, fails): Pair) -> Pair {
+        let says = self.add(Formula::Atom(Atom::Member(name.to_owned(), holds), true));
+        let has = self.add(Formula::Atom(Atom::Has(name.to_owned()), false));
+        let denies = self.add(Formula::Atom(Atom::Member(name.to_owned(), fails), false));
+        let denied = self.and([has, denies]);
+        self.pair(says, denied)
+    }
+
+    /// Every member with a name in the scope fits.
+    pub(super) fn every(&mut self, scope: Scope, (holds, fails): Pair) -> Pair {
+        self.atoms(Atom::Every(scope.clone(), holds), Atom::SomeMember(scope, fails))
+    }
+
+    /// The item at this index, if it is there, fits.
+    pub(super) fn item(&mut self, at: usize, (holds, fails): Pair) -> Pair {
+        self.atoms(Atom::Item(at as u64, holds), Atom::HasItem(at as u64, fails))
+    }
+
+    /// Every item from this index on fits.
+    pub(super) fn items(&mut self, from: usize, (holds, fails): Pair) -> Pair {
+        self.atoms(Atom::Items(from as u64, holds), Atom::SomeItem(from as u64, fails))
     }
 }

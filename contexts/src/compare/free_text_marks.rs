@@ -3,19 +3,9 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::budget::Budget;
-use crate::schema::View;
-use crate::term::{FieldType, Shape};
-
-/// The fate of the marks of a part.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum FreeTextMarks {
-    /// Every string that was free text still is, or cannot be prose.
-    Kept,
-    /// A string was free text and no longer is, though it may still hold prose: a JSON Pointer into the schema.
-    Lost(String),
-    /// There are more places than the budget allows.
-    TooMany,
-}
+use crate::field::FieldType;
+use crate::schema::{View, pointer};
+use crate::term::Shape;
 
 /// One value, as both documents see it, and its type in the newer one where that is known.
 struct Value<'v> {
@@ -26,13 +16,22 @@ struct Value<'v> {
 }
 
 /// Walks every value in which the older shape sees free text, by any keyword, as the search in messages does.
-pub(super) fn free_text_marks(old: &Shape, new: &Shape, budget: &Budget) -> FreeTextMarks {
+///
+/// # Errors
+/// The reason that a policy could see less free text in the newer shape: a string was free text, is not, and may be prose; or
+/// there are more places than the budget allows.
+pub(super) fn free_text_marks(
+    pointer: &str,
+    old: &Shape,
+    new: &Shape,
+    budget: &Budget,
+) -> Result<(), String> {
     let mut seen = HashSet::new();
     let root = Value {
-        old: old.free_text.view(),
-        new: new.free_text.view(),
-        kind: Some(&new.fields),
-        path: String::new(),
+        old: old.compiled.free_text.view(),
+        new: new.compiled.free_text.view(),
+        kind: Some(&new.compiled.fields),
+        path: pointer.to_owned(),
     };
     let mut open = vec![root];
     while let Some(value) = open.pop() {
@@ -44,15 +43,21 @@ pub(super) fn free_text_marks(old: &Shape, new: &Shape, budget: &Budget) -> Free
             continue;
         }
         if value.old.is_text() && !value.new.is_text() && may_be_prose(value.kind) {
-            return FreeTextMarks::Lost(value.path);
+            return Err(format!(
+                "`{}` is no longer marked as free text, so what policies ask of free text would not see it",
+                value.path
+            ));
         }
         let inside = value.children();
         if !budget.spend(1 + inside.len() as u64) {
-            return FreeTextMarks::TooMany;
+            return Err(format!(
+                "the marks of free text stand in more places than may be looked at: {}",
+                budget.reason()
+            ));
         }
         open.extend(inside);
     }
-    FreeTextMarks::Kept
+    Ok(())
 }
 
 /// Returns true if a string of any wording can be of this type.
@@ -95,12 +100,8 @@ impl<'v> Value<'v> {
             (Some(FieldType::Record(members)), Some(name)) => members.get(name).map(|field| &field.kind),
             _ => None,
         };
-        let path = match name {
-            Some(name) => {
-                format!("{}/properties/{}", self.path, name.replace('~', "~0").replace('/', "~1"))
-            }
-            None => format!("{}/additionalProperties", self.path),
-        };
+        let below = name.map_or("/additionalProperties".to_owned(), |name| pointer(&["properties", name]));
+        let path = self.path.clone() + &below;
         Value { old: self.old.member(name), new: self.new.member(name), kind, path }
     }
 }

@@ -11,23 +11,10 @@ use super::formats::Formats;
 use super::formula::Id;
 use super::new_names;
 use super::read::{Emitted, Reader};
-use super::solve::{Solution, Solver};
+use super::solve::{NoValue, Solution, Solver, unclear};
 use crate::json;
 use crate::schema::{Casing, ContentFault};
 use crate::term::Shape;
-
-/// The result for a pair.
-#[derive(Debug)]
-pub(super) enum Outcome {
-    /// Everything that the first accepts passes the second.
-    Within,
-    /// The first accepts this content, and the second refuses it.
-    Beyond(Value, ContentFault),
-    /// Content that is too large to be written is such a case; described in words.
-    Described(String),
-    /// The search was cut short, for this reason.
-    Unclear(String),
-}
 
 /// The side of the older document.
 const OLDER: usize = 0;
@@ -73,37 +60,37 @@ impl<'e> Pairs<'e> {
         (vec![holds, none], refuses)
     }
 
-    /// Decides if everything that the first accepts passes the second.
-    pub(super) fn compare(&mut self, first: Schema<'e>, second: Schema<'e>) -> Outcome {
+    /// Content that the first accepts, with its refusal by the second; [`NoValue::Nothing`] if everything that the first accepts
+    /// passes the second.
+    pub(super) fn compare(
+        &mut self,
+        first: Schema<'e>,
+        second: Schema<'e>,
+    ) -> Result<(Value, ContentFault), NoValue> {
         self.solver.budget.refill();
-        let casing = &second.shape.casing;
+        let casing = &second.shape.compiled.casing;
         let casing = match first.side {
-            OLDER => new_names::without_new_names(casing, &first.shape.casing, &self.solver.budget),
+            OLDER => new_names::without_new_names(casing, &first.shape.compiled.casing, &self.solver.budget),
             _ => casing.clone(),
         };
-        let (mut question, _) = self.formulas(first, first.shape.casing.clone());
+        let (mut question, _) = self.formulas(first, first.shape.compiled.casing.clone());
         let (_, refused) = self.formulas(second, casing);
         question.push(refused);
-        match self.solver.ask(&question) {
-            Solution::Nothing => Outcome::Within,
-            Solution::Unclear(why) => Outcome::Unclear(why.to_string()),
-            Solution::Described(what) => Outcome::Described(what.to_string()),
-            Solution::Value(value) => match (accepts(first.shape, &value), accepts(second.shape, &value)) {
-                (Some(Ok(())), Some(Err(fault))) => Outcome::Beyond((*value).clone(), fault),
-                _ => Outcome::Unclear("a document that the validators did not confirm".to_owned()),
-            },
+        let value = self.solver.ask(&question)?;
+        match (accepts(first.shape, &value), accepts(second.shape, &value)) {
+            (Some(Ok(())), Some(Err(fault))) => Ok(((*value).clone(), fault)),
+            _ => Err(NoValue::Unclear("a document that the validators did not confirm".into())),
         }
     }
 
     /// A value that a shape accepts, confirmed by its validator.
     pub(super) fn example(&mut self, schema: Schema<'e>) -> Solution {
         self.solver.budget.refill();
-        let (question, _) = self.formulas(schema, schema.shape.casing.clone());
-        match self.solver.ask(&question) {
-            Solution::Value(value) if !matches!(accepts(schema.shape, &value), Some(Ok(()))) => {
-                Solution::Unclear("a document that the validator did not confirm".into())
-            }
-            found => found,
+        let (question, _) = self.formulas(schema, schema.shape.compiled.casing.clone());
+        let value = self.solver.ask(&question)?;
+        match accepts(schema.shape, &value) {
+            Some(Ok(())) => Ok(value),
+            _ => unclear("a document that the validator did not confirm"),
         }
     }
 }

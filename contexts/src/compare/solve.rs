@@ -22,7 +22,7 @@ use serde_json::Value;
 use super::CompareLimits;
 use super::budget::Budget;
 use super::formats::Formats;
-use super::formula::{Atom, FALSE, Formula, Id, Kind, TRUE, Vouched};
+use super::formula::{Atom, FALSE, Formula, Id, Scalar, TRUE, Vouched};
 use super::read::Reader;
 use crate::schema::{pointer, types};
 
@@ -30,10 +30,11 @@ use crate::schema::{pointer, types};
 pub(super) type Reason = Rc<str>;
 
 /// The answer to one question.
+pub(super) type Solution = Result<Rc<Value>, NoValue>;
+
+/// The reason that a question is not answered with a value.
 #[derive(Clone, Debug)]
-pub(super) enum Solution {
-    /// Such a value.
-    Value(Rc<Value>),
+pub(super) enum NoValue {
     /// A value exists but is too large to be written: its location as a JSON Pointer, and its description.
     Described(Rc<Described>),
     /// There is none.
@@ -52,24 +53,27 @@ pub(super) struct Described {
     pub(super) what: String,
 }
 
-impl Solution {
-    /// A value of so many parts that it is not written; unclear past the size of any message.
-    fn described_of(count: u64, what: impl Fn(u64) -> String) -> Solution {
-        match count {
-            0..=MOST_IN_A_MESSAGE => Solution::described(what(count)),
-            _ => Solution::Unclear("a bound past every message".into()),
-        }
-    }
+/// The answer of a search that was cut short.
+pub(super) fn unclear(why: impl Into<Reason>) -> Solution {
+    Err(NoValue::Unclear(why.into()))
+}
 
-    /// A value that is proved to exist but is not written.
-    fn described(what: String) -> Solution {
-        Solution::Described(Rc::new(Described { path: String::new(), what }))
-    }
+/// A value that is proved to exist but is not written.
+fn described(what: String) -> NoValue {
+    NoValue::Described(Rc::new(Described { path: String::new(), what }))
+}
 
-    /// Returns true if there is such a value, written or not.
-    pub(super) fn is_there(&self) -> bool {
-        matches!(self, Solution::Value(_) | Solution::Described(_))
+/// A value of so many parts that it is not written; unclear past the size of any message.
+fn described_of(count: u64, what: impl Fn(u64) -> String) -> Solution {
+    match count {
+        0..=MOST_IN_A_MESSAGE => Err(described(what(count))),
+        _ => unclear("a bound past every message"),
     }
+}
+
+/// Returns true if there is such a value, written or not.
+pub(super) fn is_there(solution: &Solution) -> bool {
+    matches!(solution, Ok(_) | Err(NoValue::Described(_)))
 }
 
 impl std::fmt::Display for Described {
@@ -83,9 +87,9 @@ impl std::fmt::Display for Described {
 
 impl Described {
     /// The same, seen from around the member or item.
-    fn inside(&self, segment: &str) -> Solution {
+    fn inside(&self, segment: &str) -> NoValue {
         let path = pointer(&[segment]) + &self.path;
-        Solution::Described(Rc::new(Described { path, what: self.what.clone() }))
+        NoValue::Described(Rc::new(Described { path, what: self.what.clone() }))
     }
 }
 
@@ -99,27 +103,31 @@ pub(super) struct Alternatives {
 
 impl Alternatives {
     /// Takes the answer of one alternative; returns the value if there is one.
-    pub(super) fn take(&mut self, solution: Solution) -> Option<Solution> {
+    pub(super) fn take(&mut self, solution: Solution) -> Option<Rc<Value>> {
         match solution {
-            Solution::Value(_) => Some(solution),
-            Solution::Described(described) => {
-                self.described.get_or_insert(described);
-                None
-            }
-            Solution::Nothing => None,
-            Solution::Unclear(why) => {
-                self.unclear.get_or_insert(why);
-                None
-            }
+            Ok(value) => return Some(value),
+            Err(NoValue::Described(described)) => drop(self.described.get_or_insert(described)),
+            Err(NoValue::Unclear(why)) => drop(self.unclear.get_or_insert(why)),
+            Err(NoValue::Nothing) => {}
         }
+        None
+    }
+
+    /// Returns true if a condition of an alternative has an answer, and takes the reason that it has none.
+    pub(super) fn admit(&mut self, solution: Solution) -> bool {
+        let there = is_there(&solution);
+        if !there {
+            self.take(solution);
+        }
+        there
     }
 
     pub(super) fn end(self) -> Solution {
-        match (self.described, self.unclear) {
-            (Some(described), _) => Solution::Described(described),
-            (None, Some(why)) => Solution::Unclear(why),
-            (None, None) => Solution::Nothing,
-        }
+        Err(match (self.described, self.unclear) {
+            (Some(described), _) => NoValue::Described(described),
+            (None, Some(why)) => NoValue::Unclear(why),
+            (None, None) => NoValue::Nothing,
+        })
     }
 }
 
@@ -178,18 +186,18 @@ impl<'e> Solver<'e> {
     /// say otherwise.
     pub(super) fn ask(&mut self, formulas: &[Id]) -> Solution {
         match self.find(formulas) {
-            Solution::Nothing | Solution::Described(_) if self.budget.spent_out() => self.spent(),
-            found => found,
+            Err(NoValue::Nothing | NoValue::Described(_)) if self.budget.spent_out() => Err(self.spent()),
+            answer => answer,
         }
     }
 
     /// The answer once the steps or the time are used up.
-    fn spent(&self) -> Solution {
-        Solution::Unclear(self.budget.reason().into())
+    fn spent(&self) -> NoValue {
+        NoValue::Unclear(self.budget.reason().into())
     }
 
     /// Takes steps. Returns the final answer as an error if none are left.
-    fn charge(&self, steps: u64) -> Result<(), Solution> {
+    fn charge(&self, steps: u64) -> Result<(), NoValue> {
         if self.budget.spend(steps) { Ok(()) } else { Err(self.spent()) }
     }
 
@@ -209,7 +217,7 @@ impl<'e> Solver<'e> {
     }
 
     /// A copy of a value for a witness. It takes one step for each value in it. Refuses a witness larger than a message.
-    fn copied(&self, value: &Value, room: &mut u64) -> Result<Value, Solution> {
+    fn copied(&self, value: &Value, room: &mut u64) -> Result<Value, NoValue> {
         let mut size = 0;
         let mut open = vec![value];
         while let Some(value) = open.pop() {
@@ -224,23 +232,19 @@ impl<'e> Solver<'e> {
             }
         }
         self.charge(size)?;
-        match room.checked_sub(size) {
-            Some(left) => *room = left,
-            None => return Err(Solution::described(format!("more than {} values", self.limits.max_values))),
-        }
+        let full = || described(format!("more than {} values", self.limits.max_values));
+        *room = room.checked_sub(size).ok_or_else(full)?;
         Ok(value.clone())
     }
 
     /// A value that fits all of these.
     pub(super) fn find(&mut self, formulas: &[Id]) -> Solution {
         // also for known answers: the same question recurs at every choice
-        if let Err(spent) = self.charge(1 + formulas.len() as u64 / ASKED_A_STEP) {
-            return spent;
-        }
+        self.charge(1 + formulas.len() as u64 / ASKED_A_STEP)?;
         let question: BTreeSet<Id> = formulas.iter().copied().filter(|id| *id != TRUE).collect();
         let clash = |id: &Id| self.reader.arena.opposite(*id).is_some_and(|other| question.contains(&other));
         if question.contains(&FALSE) || question.iter().any(clash) {
-            return Solution::Nothing;
+            return Err(NoValue::Nothing);
         }
         let question: Vec<Id> = question.into_iter().collect();
         if let Some(known) = self.known.get(&question) {
@@ -248,13 +252,11 @@ impl<'e> Solver<'e> {
         }
         if let Some(depth) = self.open.iter().position(|open| *open == question) {
             self.rests_on = self.rests_on.min(depth);
-            return Solution::Nothing;
+            return Err(NoValue::Nothing);
         }
-        if let Err(spent) = self.charge(1 + question.len() as u64) {
-            return spent;
-        }
+        self.charge(1 + question.len() as u64)?;
         if self.open.len() >= self.limits.max_depth {
-            return Solution::Unclear("values nested deeper than a message".into());
+            return unclear("values nested deeper than a message");
         }
         self.answer(question)
     }
@@ -268,10 +270,10 @@ impl<'e> Solver<'e> {
             let solution = self.of_type(&question, *kind);
             ways.take(solution)
         });
-        let solution = solution.unwrap_or_else(|| ways.end());
+        let solution = solution.map_or_else(|| ways.end(), Ok);
         self.open.pop();
         // an answer of "nothing" that depends on an open outer question holds only inside that question
-        let alone = self.rests_on >= depth || solution.is_there();
+        let alone = self.rests_on >= depth || is_there(&solution);
         if alone && !self.budget.spent_out() {
             self.known.insert(question, solution.clone());
         }
@@ -293,54 +295,31 @@ impl<'e> Solver<'e> {
             types::ARRAY => self.array(&atoms),
             types::STRING => self.string(&atoms),
             types::NUMBER => self.number(&atoms),
-            types::BOOLEAN => self.boolean(&atoms),
-            _ => self.null(&atoms),
+            types::BOOLEAN => {
+                let values = [true, false].map(|value| (Scalar::Bool(value), Value::Bool(value)));
+                scalars::one_of_few(&atoms, &values)
+            }
+            _ => scalars::one_of_few(&atoms, &[(Scalar::Null, Value::Null)]),
         }
     }
 }
 
-/// The value of a formula under one type.
-enum Truth {
-    True,
-    False,
-    Open,
-}
-
-fn truth_for(formula: &Formula, kind: u8) -> Truth {
+/// The value of a formula under one type; none if the type does not decide it.
+fn truth_for(formula: &Formula, kind: u8) -> Option<bool> {
     match formula {
-        Formula::True => Truth::True,
-        Formula::False => Truth::False,
+        Formula::True => Some(true),
+        Formula::False => Some(false),
         Formula::Atom(Atom::Types(mask), _) => match mask & kind {
-            0 => Truth::False,
+            0 => Some(false),
             // of the numbers, perhaps integers alone
-            some if some == kind => Truth::True,
-            _ => Truth::Open,
+            some => (some == kind).then_some(true),
         },
-        Formula::Atom(Atom::In(values), _) if !scalars::has_of(values, kind) => Truth::False,
-        Formula::Atom(Atom::NotIn(values), _) if !scalars::has_of(values, kind) => Truth::True,
-        Formula::Atom(atom, otherwise) => {
-            let speaks = match atom.kind() {
-                Kind::Any => true,
-                Kind::Number => kind == types::NUMBER,
-                Kind::String => kind == types::STRING,
-                Kind::Array => kind == types::ARRAY,
-                Kind::Object => kind == types::OBJECT,
-            };
-            match (speaks, otherwise) {
-                (true, _) => Truth::Open,
-                (false, true) => Truth::True,
-                (false, false) => Truth::False,
-            }
-        }
+        Formula::Atom(Atom::In(values), _) if !scalars::has_of(values, kind) => Some(false),
+        Formula::Atom(Atom::NotIn(values), _) if !scalars::has_of(values, kind) => Some(true),
+        Formula::Atom(atom, otherwise) => (atom.types() & kind == 0).then_some(*otherwise),
         // all members of a value that has none; some member of a value that has none
-        Formula::Unevaluated(_, _, all) if kind != types::OBJECT => {
-            if *all {
-                Truth::True
-            } else {
-                Truth::False
-            }
-        }
-        _ => Truth::Open,
+        Formula::Unevaluated(_, _, all) => (kind != types::OBJECT).then_some(*all),
+        Formula::And(_) | Formula::Or(_) | Formula::Definition(..) => None,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::performative::Performative;
@@ -9,7 +10,8 @@ use crate::schema::ContentFault;
 use crate::urn::{ContextUrn, Version};
 
 /// The verdict on a part: does everything that one version accepts pass the other?
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// It does, proved for all content and not by trial.
     Compatible,
@@ -38,7 +40,8 @@ impl fmt::Display for Verdict {
 }
 
 /// The party that must go on understanding a part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Role {
     /// Content from callers, a concept or parameters: the newer one must accept all that the older accepts.
     Accepts,
@@ -58,9 +61,10 @@ impl Role {
 }
 
 /// Content that shows a break.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Witness {
     /// The content: an object that the one accepts and the other refuses.
+    #[serde(rename = "witness")]
     pub content: Value,
     /// The performative under which it is so.
     pub performative: Performative,
@@ -69,7 +73,7 @@ pub struct Witness {
 }
 
 /// One difference, described; it decides nothing.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
     /// JSON Pointer into the documents.
     pub pointer: String,
@@ -78,7 +82,7 @@ pub struct Change {
 }
 
 /// One part of two documents, compared.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Part {
     /// JSON Pointer into the documents: `/concepts/NAME`, `/tasks/NAME/parameters`, `/tasks/NAME/results`.
     pub pointer: String,
@@ -89,10 +93,13 @@ pub struct Part {
     /// The reason, in plain words; for Unknown the construct that stopped the search.
     pub reason: String,
     /// Content that shows a break. A part that is Breaking has this or [`Part::described`], no other has either.
+    #[serde(flatten)]
     pub witness: Option<Witness>,
     /// Content that shows a break and is too large to be written, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub described: Option<String>,
     /// The differences inside, as far as they can be named member by member.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
 }
 
@@ -125,9 +132,9 @@ impl Comparison {
         json!({
             "old": self.old.as_str(),
             "new": self.new.as_str(),
-            "verdict": self.verdict.as_str(),
+            "verdict": self.verdict,
             "next_version": self.next.to_string(),
-            "parts": self.parts.iter().map(Part::to_value).collect::<Vec<_>>(),
+            "parts": self.parts,
         })
     }
 }
@@ -136,26 +143,6 @@ impl Part {
     /// As JSON (`docs/spec/compatibility.md`).
     #[must_use]
     pub fn to_value(&self) -> Value {
-        let mut value = json!({
-            "pointer": self.pointer,
-            "role": self.role.as_str(),
-            "verdict": self.verdict.as_str(),
-            "reason": self.reason,
-        });
-        if let (Some(witness), Value::Object(map)) = (&self.witness, &mut value) {
-            let refused = json!({ "path": witness.refused.path, "rule": witness.refused.rule });
-            map.insert("witness".to_owned(), witness.content.clone());
-            map.insert("performative".to_owned(), witness.performative.as_str().into());
-            map.insert("refused".to_owned(), refused);
-        }
-        if let (Some(described), Value::Object(map)) = (&self.described, &mut value) {
-            map.insert("described".to_owned(), described.as_str().into());
-        }
-        if let (false, Value::Object(map)) = (self.changes.is_empty(), &mut value) {
-            let changes =
-                self.changes.iter().map(|change| json!({ "pointer": change.pointer, "what": change.what }));
-            map.insert("changes".to_owned(), changes.collect());
-        }
-        value
+        json!(self)
     }
 }

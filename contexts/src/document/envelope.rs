@@ -124,9 +124,7 @@ fn within(path: &str, what: &'static str, count: usize, limit: usize) -> Result<
 
 fn closed(map: &Map<String, Value>, at: &str, known: &[&str]) -> Result<(), DocumentFault> {
     match map.keys().find(|name| !known.contains(&name.as_str())) {
-        Some(name) => {
-            Err(DocumentFault::Member { path: at.to_owned() + &path(&[name]), what: "unknown member" })
-        }
+        Some(name) => Err(member(&(at.to_owned() + &path(&[name])), "unknown member")),
         None => Ok(()),
     }
 }
@@ -138,7 +136,7 @@ fn section<'d>(
     match document.get(name) {
         None => Ok(&NOTHING),
         Some(Value::Object(map)) => Ok(map),
-        Some(_) => Err(DocumentFault::Member { path: path(&[name]), what: "must be an object" }),
+        Some(_) => Err(member(&path(&[name]), "must be an object")),
     }
 }
 
@@ -167,7 +165,7 @@ fn is_name(name: &str) -> bool {
 fn check_names(section: &str, names: &Map<String, Value>) -> Result<(), DocumentFault> {
     let what = "a name is a letter, then letters, digits and `_`, at most 64";
     match names.keys().find(|name| !is_name(name)) {
-        Some(name) => Err(DocumentFault::Member { path: path(&[section, name]), what }),
+        Some(name) => Err(member(&path(&[section, name]), what)),
         None => Ok(()),
     }
 }

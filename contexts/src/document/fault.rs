@@ -1,7 +1,5 @@
 //! Refusals of documents.
 
-use std::fmt;
-
 use crate::canonical::CanonicalFault;
 use crate::digest::Digest;
 use crate::json;
@@ -9,15 +7,19 @@ use crate::schema::SchemaFault;
 use crate::urn::{ContextUrn, UrnFault};
 
 /// The reason that a context document is refused. Paths are JSON Pointers into the document.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DocumentFault {
     /// Not strict JSON, or past a limit of the reader.
+    #[error("not strict JSON: {0}")]
     Json(json::Fault),
     /// It has no canonical form.
+    #[error("no canonical form: {0}")]
     Canonical(CanonicalFault),
     /// The bytes are not their own canonical form.
+    #[error("the bytes are not their own canonical form (RFC 8785)")]
     NotCanonical,
     /// The canonical payload is longer than allowed.
+    #[error("the canonical payload has {bytes} bytes, more than {limit}")]
     TooLarge {
         /// Canonical bytes.
         bytes: usize,
@@ -25,8 +27,10 @@ pub enum DocumentFault {
         limit: usize,
     },
     /// `context` is not a canonical URN.
+    #[error("`/context`: {0}")]
     Urn(UrnFault),
     /// A member is unknown, missing, empty or of the wrong type.
+    #[error("{}{what}", located(path, ""))]
     Member {
         /// The location.
         path: String,
@@ -34,6 +38,7 @@ pub enum DocumentFault {
         what: &'static str,
     },
     /// There are more of these than allowed.
+    #[error("{}more than {limit} {what}", located(path, ""))]
     TooMany {
         /// The location.
         path: String,
@@ -43,16 +48,19 @@ pub enum DocumentFault {
         limit: usize,
     },
     /// A concept and a task, or a task's results and another term, have the same name.
+    #[error("the name `{name}` is defined twice")]
     NameCollision {
         /// The name.
         name: String,
     },
     /// The name belongs to the control vocabulary `snl`, which no other context may define.
+    #[error("the name `{name}` belongs to the control vocabulary `snl`")]
     ReservedName {
         /// The name.
         name: String,
     },
     /// A reference to another context is not well-formed, or leads to no concept of it.
+    #[error("`{path}`: `$ref` {what}")]
     Reference {
         /// The location in the document, or in the referenced one.
         path: String,
@@ -60,6 +68,7 @@ pub enum DocumentFault {
         what: &'static str,
     },
     /// A context that the document refers to is not at hand; nothing is fetched for it.
+    #[error("the context `{urn}` with digest `{digest}`, which it refers to, is not at hand")]
     ReferenceMissing {
         /// The context.
         urn: ContextUrn,
@@ -67,11 +76,13 @@ pub enum DocumentFault {
         digest: Digest,
     },
     /// A context that the document refers to has another digest than the reference says.
+    #[error("the context `{urn}` has another digest than the reference to it says")]
     ReferenceDigest {
         /// The context.
         urn: ContextUrn,
     },
     /// A schema is refused.
+    #[error("{}{fault}", located(path, "schemas: "))]
     Schema {
         /// The location in the document.
         path: String,
@@ -93,39 +104,7 @@ impl DocumentFault {
     }
 }
 
-impl fmt::Display for DocumentFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DocumentFault::Json(fault) => write!(f, "not strict JSON: {fault}"),
-            DocumentFault::Canonical(fault) => write!(f, "no canonical form: {fault}"),
-            DocumentFault::NotCanonical => {
-                f.write_str("the bytes are not their own canonical form (RFC 8785)")
-            }
-            DocumentFault::TooLarge { bytes, limit } => {
-                write!(f, "the canonical payload has {bytes} bytes, more than {limit}")
-            }
-            DocumentFault::Urn(fault) => write!(f, "`/context`: {fault}"),
-            DocumentFault::Member { path, what } if path.is_empty() => f.write_str(what),
-            DocumentFault::Member { path, what } => write!(f, "`{path}`: {what}"),
-            DocumentFault::TooMany { path, what, limit } if path.is_empty() => {
-                write!(f, "more than {limit} {what}")
-            }
-            DocumentFault::TooMany { path, what, limit } => write!(f, "`{path}`: more than {limit} {what}"),
-            DocumentFault::NameCollision { name } => write!(f, "the name `{name}` is defined twice"),
-            DocumentFault::ReservedName { name } => {
-                write!(f, "the name `{name}` belongs to the control vocabulary `snl`")
-            }
-            DocumentFault::Reference { path, what } => write!(f, "`{path}`: `$ref` {what}"),
-            DocumentFault::ReferenceMissing { urn, digest } => {
-                write!(f, "the context `{urn}` with digest `{digest}`, which it refers to, is not at hand")
-            }
-            DocumentFault::ReferenceDigest { urn } => {
-                write!(f, "the context `{urn}` has another digest than the reference to it says")
-            }
-            DocumentFault::Schema { path, fault } if path.is_empty() => write!(f, "schemas: {fault}"),
-            DocumentFault::Schema { path, fault } => write!(f, "`{path}`: {fault}"),
-        }
-    }
+/// The beginning of a text about the part at a path; `whole` for the document.
+fn located(path: &str, whole: &str) -> String {
+    if path.is_empty() { whole.to_owned() } else { format!("`{path}`: ") }
 }
-
-impl std::error::Error for DocumentFault {}

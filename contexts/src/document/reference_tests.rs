@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::super::*;
+use crate::field::{Field, FieldType};
 use crate::performative::Performative;
 use crate::schema::SchemaFault;
-use crate::term::{Field, FieldType};
 
 fn among(document: &Value, others: &[Arc<Context>]) -> Result<Context, DocumentFault> {
     let find = |urn: &ContextUrn| others.iter().find(|context| context.urn() == urn).cloned();

@@ -7,17 +7,19 @@ use serde_json::Value;
 use super::envelope::{Envelope, Task};
 use super::{DocumentFault, DocumentLimits};
 use crate::performative::{Performative, PerformativeSet};
-use crate::schema::{self, CompiledSchema, LocatedFault, Parts, SchemaFault, SchemaRequest};
+use crate::schema::{self, LocatedFault, Parts, SchemaFault, SchemaRequest};
 use crate::term::{Shape, Term, TermKind};
 
-/// A planned shape: its schema and its properties.
+/// The properties of a planned shape.
 struct Plan<'d> {
     term: &'d str,
     kind: TermKind,
     name: String,
     performatives: PerformativeSet,
-    wanted: SchemaRequest<'d>,
 }
+
+/// A planned shape with its schema.
+type Planned<'d> = (SchemaRequest<'d>, Plan<'d>);
 
 /// Compiles every term of a document; also returns their estimated bytes.
 pub(super) fn compile(
@@ -25,17 +27,14 @@ pub(super) fn compile(
     limits: &DocumentLimits,
 ) -> Result<(BTreeMap<String, Term>, u64), DocumentFault> {
     let parts = Parts { defs: envelope.defs, concepts: envelope.concepts, codes: &envelope.codes };
-    let (wanted, rest): (Vec<_>, Vec<_>) = plans(envelope)?
-        .into_iter()
-        .map(|plan| (plan.wanted, (plan.term, plan.kind, plan.name, plan.performatives)))
-        .unzip();
+    let (wanted, plans): (Vec<_>, Vec<_>) = plans(envelope)?.into_iter().unzip();
     let compiled = schema::compile(&parts, &wanted, &limits.schema).map_err(of_schema)?;
 
     let mut terms = BTreeMap::new();
     let bytes = compiled.bytes;
-    for ((want, compiled), (term, kind, name, performatives)) in wanted.iter().zip(compiled.schemas).zip(rest)
-    {
-        let shape = shape(want, compiled, name, performatives);
+    for ((want, compiled), plan) in wanted.iter().zip(compiled.schemas).zip(plans) {
+        let Plan { term, kind, name, performatives } = plan;
+        let shape = Shape { name, schema: want.schema.clone(), performatives, compiled };
         let entry = terms.entry(term.to_owned());
         entry.or_insert_with(|| Term { name: term.to_owned(), kind, shapes: Vec::new() }).shapes.push(shape);
     }
@@ -48,7 +47,7 @@ pub(super) fn faults(envelope: &Envelope<'_>, limits: &DocumentLimits) -> Vec<Do
     match plans(envelope) {
         Err(fault) => vec![fault],
         Ok(plans) => {
-            let wanted: Vec<_> = plans.into_iter().map(|plan| plan.wanted).collect();
+            let wanted: Vec<_> = plans.into_iter().map(|(wanted, _)| wanted).collect();
             schema::faults(&parts, &wanted, &limits.schema).into_iter().map(of_schema).collect()
         }
     }
@@ -58,7 +57,7 @@ fn of_schema(located: LocatedFault) -> DocumentFault {
     DocumentFault::Schema { path: located.path, fault: located.fault }
 }
 
-fn plans<'d>(envelope: &'d Envelope<'d>) -> Result<Vec<Plan<'d>>, DocumentFault> {
+fn plans<'d>(envelope: &'d Envelope<'d>) -> Result<Vec<Planned<'d>>, DocumentFault> {
     let mut plans = Vec::new();
     for (name, schema) in envelope.concepts {
         let given = schema.get("x-performatives");
@@ -67,7 +66,7 @@ fn plans<'d>(envelope: &'d Envelope<'d>) -> Result<Vec<Plan<'d>>, DocumentFault>
             Some(list) => performatives(list, &["concepts", name, "x-performatives"])?,
         };
         let wanted = SchemaRequest { path: vec!["concepts", name], schema, concept: true };
-        plans.push(Plan { term: name, kind: TermKind::Concept, name: name.clone(), performatives, wanted });
+        plans.push((wanted, Plan { term: name, kind: TermKind::Concept, name: name.clone(), performatives }));
     }
     for (name, task) in &envelope.tasks {
         plans.extend(task_plans(name, task)?);
@@ -75,20 +74,16 @@ fn plans<'d>(envelope: &'d Envelope<'d>) -> Result<Vec<Plan<'d>>, DocumentFault>
     Ok(plans)
 }
 
-fn task_plans<'d>(name: &'d str, task: &Task<'d>) -> Result<[Plan<'d>; 2], DocumentFault> {
+fn task_plans<'d>(name: &'d str, task: &Task<'d>) -> Result<[Planned<'d>; 2], DocumentFault> {
     let all = match task.performatives {
         None => PerformativeSet::ALL,
         Some(list) => performatives(list, &["tasks", name, "performatives"])?,
     };
     let side = |asking: bool| all.iter().filter(|performative| performative.is_asking() == asking).collect();
-    let plan =
-        |part: &'static str, schema: &'d Value, type_name: String, performatives: PerformativeSet| Plan {
-            term: name,
-            kind: TermKind::Task,
-            name: type_name,
-            performatives,
-            wanted: SchemaRequest { path: vec!["tasks", name, part], schema, concept: false },
-        };
+    let plan = |part: &'static str, schema: &'d Value, shape: String, performatives: PerformativeSet| {
+        let plan = Plan { term: name, kind: TermKind::Task, name: shape, performatives };
+        (SchemaRequest { path: vec!["tasks", name, part], schema, concept: false }, plan)
+    };
     Ok([
         plan("parameters", task.parameters, name.to_owned(), side(true)),
         plan("results", task.results, format!("{name}_results"), side(false)),
@@ -108,15 +103,4 @@ fn performatives(list: &Value, path: &[&str]) -> Result<PerformativeSet, Documen
         set = set.with(performative);
     }
     Ok(set)
-}
-
-fn shape(
-    want: &SchemaRequest<'_>,
-    compiled: CompiledSchema,
-    name: String,
-    performatives: PerformativeSet,
-) -> Shape {
-    let CompiledSchema { validator, fields, casing, free_text, never_null } = compiled;
-    let schema = want.schema.clone();
-    Shape { name, schema, performatives, fields, casing, free_text, never_null, validator }
 }

@@ -3,10 +3,11 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::field::{Field, FieldType};
 use crate::library;
 use crate::performative::Performative;
 use crate::schema::{ContentFault, SchemaFault};
-use crate::term::{Field, FieldType, TermKind};
+use crate::term::TermKind;
 
 fn check(document: &Value) -> Result<Context, DocumentFault> {
     Context::check(document.to_string().as_bytes(), &Prefix::default(), &DocumentLimits::default())

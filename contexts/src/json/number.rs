@@ -24,12 +24,52 @@ pub struct Number<'a> {
     negative: bool,
 }
 
+/// An exact decimal that is not negative, `digits × 10^exponent`. The digits do not end in a zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Decimal {
+    pub(crate) digits: u64,
+    pub(crate) exponent: i16,
+}
+
+impl Decimal {
+    pub(crate) const ONE: Decimal = Decimal { digits: 1, exponent: 0 };
+
+    /// Returns true if this is an integral multiple of the other, exactly.
+    pub(crate) fn is_multiple_of(self, other: Decimal) -> bool {
+        if self.digits == 0 {
+            return true;
+        }
+        // with less than no difference, ten would have to divide the digits, whose last one is not zero
+        let Ok(shift) = u32::try_from(i32::from(self.exponent) - i32::from(other.exponent)) else {
+            return false;
+        };
+        let modulus = u128::from(other.digits);
+        modulus != 0
+            && (u128::from(self.digits) % modulus * power_of_ten(shift, modulus)).is_multiple_of(modulus)
+    }
+}
+
+/// `10^exponent mod modulus`, the modulus below 2^64.
+fn power_of_ten(exponent: u32, modulus: u128) -> u128 {
+    let (mut result, mut base, mut exponent) = (1 % modulus, 10 % modulus, exponent);
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            result = result * base % modulus;
+        }
+        base = base * base % modulus;
+        exponent >>= 1;
+    }
+    result
+}
+
 /// The reason that a number has no exact form as a decimal of four places.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecimalFault {
     /// It has more than four decimal places.
+    #[error("number has more than four decimal places")]
     TooPrecise,
     /// It lies outside −922337203685477.5808 … 922337203685477.5807, the bounds of Cedar's `decimal`.
+    #[error("number is outside the bounds of a decimal")]
     OutOfRange,
 }
 
@@ -133,9 +173,9 @@ impl<'a> Number<'a> {
         i64::try_from(signed).map_err(|_| DecimalFault::OutOfRange)
     }
 
-    /// The absolute value as (digits, exponent): `digits × 10^exponent`, the digits without trailing zeroes.
-    pub(crate) const fn significand(&self) -> (u64, i16) {
-        (self.digits, self.exponent)
+    /// The absolute value.
+    pub(crate) const fn magnitude(&self) -> Decimal {
+        Decimal { digits: self.digits, exponent: self.exponent }
     }
 
     /// The value in one form with all of its digits: `120`, `120.0` and `1.2e2` are `12e1`, `0` and `-0` are `0e0`. Two
@@ -225,17 +265,6 @@ impl fmt::Debug for Number<'_> {
         f.write_str("number")
     }
 }
-
-impl fmt::Display for DecimalFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::TooPrecise => "number has more than four decimal places",
-            Self::OutOfRange => "number is outside the bounds of a decimal",
-        })
-    }
-}
-
-impl std::error::Error for DecimalFault {}
 
 #[cfg(test)]
 mod tests;

@@ -6,8 +6,9 @@ use serde_json::{Map, Value};
 
 use super::fault::LocatedFault;
 use super::matcher::Matchers;
+use super::pointer::pointer;
 use super::source::{Source, in_place};
-use super::vocabulary::{FORMATS, Holds, demand, is_test, keyword};
+use super::vocabulary::{FORMATS, Holds, NOT_LARGE, SEEN, WITH_LENGTH, demand, is_test, keyword};
 use super::{SchemaFault, SchemaLimits, custom::is_refused, pattern};
 use crate::json::MAX_INTEGER;
 
@@ -372,21 +373,6 @@ impl<'s, 'd> Checker<'s, 'd> {
     }
 }
 
-/// The demand on a pattern of a document that is not published yet, with a rewrite that any document can use.
-const WITH_LENGTH: &str = "beside `maxLength`, which bounds the time of a match: write `\"maxLength\": 262144` where no other length is meant, since \
-     no message holds a longer string";
-
-/// The demand on words for readers.
-const SEEN: &str =
-    "text without control and bidirectional characters: write a space in place of a line break or a tab";
-
-/// The same demand on the words of the document as a whole.
-pub(crate) const MUST_BE_SEEN: &str = "must be text without control and bidirectional characters: write a space in place of a line break or a tab";
-
-/// The demand on numbers that are no bounds.
-const NOT_LARGE: &str =
-    "of numbers up to 2^53 - 1: no message holds a larger one, so leave it out; a bound may be larger";
-
 /// Returns true if some number exceeds 2^53 − 1, where the canonical form holds the nearest double instead.
 fn has_large(value: &Value) -> bool {
     match value {
@@ -399,12 +385,4 @@ fn has_large(value: &Value) -> bool {
 
 fn all_differ(values: &[Value]) -> bool {
     values.iter().enumerate().all(|(index, value)| !values.iter().take(index).any(|earlier| earlier == value))
-}
-
-/// A JSON Pointer (RFC 6901).
-pub(crate) fn pointer<S: AsRef<str>>(segments: &[S]) -> String {
-    segments
-        .iter()
-        .map(|segment| format!("/{}", segment.as_ref().replace('~', "~0").replace('/', "~1")))
-        .collect()
 }

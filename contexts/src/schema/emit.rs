@@ -18,7 +18,8 @@ use serde_json::{Map, Value, json};
 use super::fault::LocatedFault;
 use super::pattern::dots_spelt_out;
 use super::source::{Source, branches, count, named, types};
-use super::{SchemaFault, SchemaLimits, check::pointer};
+use super::vocabulary::is_annotation;
+use super::{SchemaFault, SchemaLimits, pointer};
 
 /// The mode in which a subschema is emitted; see the module.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -138,8 +139,7 @@ impl<'s, 'd> Emitter<'s, 'd> {
         for (name, value) in map {
             self.path.push(name.clone());
             match name.as_str() {
-                "title" | "description" | "$comment" | "default" | "examples" | "deprecated" | "readOnly"
-                | "writeOnly" | "$schema" | "x-performatives" => {}
+                name if is_annotation(name) => {}
                 "$ref" => {
                     let target = if referring { Mode::Closed } else { mode.part() };
                     out.insert(name.clone(), self.reference(value, target));
@@ -346,23 +346,7 @@ fn is_closed(map: &Map<String, Value>) -> bool {
 
 /// Returns true if the schema holds only a reference.
 fn is_reference_alone(map: &Map<String, Value>) -> bool {
-    map.contains_key("$ref")
-        && map.keys().all(|name| {
-            matches!(
-                name.as_str(),
-                "$ref"
-                    | "title"
-                    | "description"
-                    | "$comment"
-                    | "default"
-                    | "examples"
-                    | "deprecated"
-                    | "readOnly"
-                    | "writeOnly"
-                    | "$schema"
-                    | "x-performatives"
-            )
-        })
+    map.contains_key("$ref") && map.keys().all(|name| name == "$ref" || is_annotation(name))
 }
 
 /// The emitted name of a definition: names hold no `.`, so these do not collide.

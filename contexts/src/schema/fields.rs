@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 
 use super::custom::is_decimal4;
 use super::source::{Source, branches, in_place, lists_objects, named, types};
-use crate::term::{Field, FieldType, Format};
-use union::{Members, join, meet};
+use crate::field::{Field, FieldType, Format, Members};
+use union::{join, meet};
 
 /// The most types of one shape; definitions that are used repeatedly would unfold without end.
 const MAX_FIELDS: usize = 4_096;

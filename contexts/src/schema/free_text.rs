@@ -8,31 +8,11 @@ use serde_json::{Map, Value};
 use super::source::{Source, branches, in_place, named};
 use crate::json::{Json, Object};
 
-/// Places of one subschema, by indices.
+/// The demands of a subschema on the text of a value, with the indices of the places inside; merged with all that look at the same value.
 #[derive(Debug, Default)]
-struct TextNode {
+struct Position {
     text: bool,
-    takes: Takes,
-    in_place: Vec<usize>,
-    properties: BTreeMap<String, usize>,
-    others: Vec<usize>,
-    items: Vec<usize>,
-}
-
-/// The values that a subschema accepts by itself.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Takes {
-    Nothing,
-    #[default]
-    Some,
-    Anything,
-}
-
-/// The places of a place and of all that look at the same value, merged.
-#[derive(Debug, Default)]
-struct Merged {
-    text: bool,
-    /// One of them takes any value.
+    /// It takes any value.
     open: bool,
     /// It takes nothing.
     never: bool,
@@ -43,10 +23,17 @@ struct Merged {
     items: Vec<usize>,
 }
 
+/// One subschema alone, and those that look at the same value.
+#[derive(Default)]
+struct TextNode {
+    position: Position,
+    in_place: Vec<usize>,
+}
+
 /// All places of a document.
 #[derive(Debug)]
 pub(super) struct FreeTextMap {
-    nodes: Vec<Merged>,
+    nodes: Vec<Position>,
 }
 
 /// Free text of one shape.
@@ -98,7 +85,7 @@ pub(crate) struct View<'m> {
 }
 
 impl<'m> View<'m> {
-    fn merged(&self) -> impl Iterator<Item = &'m Merged> {
+    fn merged(&self) -> impl Iterator<Item = &'m Position> {
         self.nodes.iter().filter_map(|node| self.map.nodes.get(*node))
     }
 
@@ -129,7 +116,7 @@ impl<'m> View<'m> {
 
     /// The view of a member; without a name, of a member that no schema names.
     pub(crate) fn member(&self, name: Option<&str>) -> Self {
-        let of = |node: &'m Merged| {
+        let of = |node: &'m Position| {
             let named = name.and_then(|name| node.properties.get(name)).into_iter().flatten();
             named.chain(&node.others).copied()
         };
@@ -150,7 +137,7 @@ impl<'m> View<'m> {
 }
 
 impl FreeTextMap {
-    fn leading<'m, 'p>(&'m self, nodes: &'p [usize]) -> impl Iterator<Item = &'m Merged> + use<'m, 'p> {
+    fn leading<'m, 'p>(&'m self, nodes: &'p [usize]) -> impl Iterator<Item = &'m Position> + use<'m, 'p> {
         nodes.iter().filter_map(|node| self.nodes.get(*node)).filter(|node| node.leads)
     }
 }
@@ -170,10 +157,10 @@ impl<'m> Search<'m> {
     /// Returns true when the search may end.
     fn object(&mut self, nodes: &[usize], object: &Object<'_>) -> bool {
         let map = self.map;
-        let leading: Vec<&'m Merged> = map.leading(nodes).collect();
+        let leading: Vec<&'m Position> = map.leading(nodes).collect();
         !leading.is_empty()
             && object.iter().any(|(name, value)| {
-                let inside = |node: &'m Merged| {
+                let inside = |node: &'m Position| {
                     node.properties.get(name).into_iter().flatten().chain(&node.others).copied()
                 };
                 self.value(once_each(leading.iter().flat_map(|node| inside(node))), value)
@@ -250,8 +237,11 @@ impl<'s, 'd> FreeTextReader<'s, 'd> {
         while let Some((index, schema)) = self.waiting.pop() {
             let node = match schema {
                 Value::Object(map) => self.read(schema, map),
-                Value::Bool(false) => TextNode { takes: Takes::Nothing, ..TextNode::default() },
-                _ => TextNode { takes: Takes::Anything, ..TextNode::default() },
+                _ => {
+                    let never = schema == &Value::Bool(false);
+                    let position = Position { never, open: !never, ..Position::default() };
+                    TextNode { position, in_place: Vec::new() }
+                }
             };
             if let Some(slot) = self.nodes.get_mut(index) {
                 *slot = node;
@@ -278,27 +268,26 @@ impl<'s, 'd> FreeTextReader<'s, 'd> {
     }
 
     fn read(&mut self, schema: &Value, map: &'d Map<String, Value>) -> TextNode {
-        let takes = if self.source.opens(schema) { Takes::Anything } else { Takes::Some };
-        let text = map.get("x-free-text") == Some(&Value::Bool(true));
-        let mut node = TextNode { text, takes, ..TextNode::default() };
-        node.in_place = in_place(map).map(|schema| self.add_node(schema)).collect();
+        let mut in_place: Vec<usize> = in_place(map).map(|schema| self.add_node(schema)).collect();
         if let Some(Value::String(reference)) = map.get("$ref") {
-            node.in_place.extend(self.target(reference));
+            in_place.extend(self.target(reference));
         }
-        node.properties =
-            named(map, "properties").map(|(name, schema)| (name.clone(), self.add_node(schema))).collect();
-        node.others = named(map, "patternProperties").map(|(_, schema)| self.add_node(schema)).collect();
-        for keyword in ["additionalProperties", "unevaluatedProperties"] {
-            node.others.extend(map.get(keyword).map(|schema| self.add_node(schema)));
-        }
-        node.items = branches(map, "prefixItems").map(|schema| self.add_node(schema)).collect();
-        node.items.extend(map.get("items").map(|schema| self.add_node(schema)));
-        node
+        let properties = named(map, "properties");
+        let properties =
+            properties.map(|(name, schema)| (name.clone(), vec![self.add_node(schema)])).collect();
+        let others = named(map, "patternProperties").map(|(_, schema)| schema);
+        let others = others.chain(map.get("additionalProperties")).chain(map.get("unevaluatedProperties"));
+        let others = others.map(|schema| self.add_node(schema)).collect();
+        let items = branches(map, "prefixItems").chain(map.get("items"));
+        let items = items.map(|schema| self.add_node(schema)).collect();
+        let text = map.get("x-free-text") == Some(&Value::Bool(true));
+        let (open, never, leads) = (self.source.opens(schema), false, false);
+        TextNode { position: Position { text, open, never, leads, properties, others, items }, in_place }
     }
 
     /// Merges the places of each value and marks those that lead to text.
     pub(super) fn finish(self) -> FreeTextMap {
-        let mut nodes: Vec<Merged> = (0..self.nodes.len()).map(|index| self.merged(index)).collect();
+        let mut nodes: Vec<Position> = (0..self.nodes.len()).map(|index| self.merged(index)).collect();
         loop {
             let leading: Vec<bool> = nodes.iter().map(|node| node.leads).collect();
             let leads = |indices: &[usize]| indices.iter().any(|index| leading.get(*index) == Some(&true));
@@ -317,21 +306,22 @@ impl<'s, 'd> FreeTextReader<'s, 'd> {
         }
     }
 
-    fn merged(&self, index: usize) -> Merged {
-        let mut merged = Merged::default();
+    fn merged(&self, index: usize) -> Position {
+        let mut merged = Position::default();
         let mut seen = Vec::new();
         let mut open = vec![index];
         while let Some(index) = open.pop() {
             let Some(node) = self.nodes.get(index).filter(|_| !seen.contains(&index)) else { continue };
             seen.push(index);
-            merged.text |= node.text;
-            merged.open |= node.takes == Takes::Anything;
-            merged.never |= node.takes == Takes::Nothing && seen.len() == 1;
-            for (name, inside) in &node.properties {
-                merged.properties.entry(name.clone()).or_default().push(*inside);
+            let position = &node.position;
+            merged.text |= position.text;
+            merged.open |= position.open;
+            merged.never |= position.never && seen.len() == 1;
+            for (name, inside) in &position.properties {
+                merged.properties.entry(name.clone()).or_default().extend(inside);
             }
-            merged.others.extend(&node.others);
-            merged.items.extend(&node.items);
+            merged.others.extend(&position.others);
+            merged.items.extend(&position.items);
             open.extend(&node.in_place);
         }
         merged.leads = merged.text;

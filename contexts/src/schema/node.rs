@@ -61,7 +61,7 @@ impl backend::Json for Tree {
 }
 
 impl<'a> Node<'a> {
-    fn text(&self) -> Option<&'a str> {
+    pub(super) fn text(&self) -> Option<&'a str> {
         match self {
             Node::Value(Json::String(text)) => Some(text),
             Node::Name(name) => Some(name),
@@ -74,10 +74,6 @@ impl<'a> Node<'a> {
             Node::Value(Json::Number(number)) => Some(number),
             _ => None,
         }
-    }
-
-    pub(super) fn str(&self) -> Option<&'a str> {
-        self.text()
     }
 }
 

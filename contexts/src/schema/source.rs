@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::SchemaFault;
+use super::{Parts, SchemaFault};
 
 /// Types of JSON as bits; an integral number is `INTEGER`, any other `FRACTION`.
 pub(crate) mod types {
@@ -35,7 +35,12 @@ pub(crate) mod types {
 
     /// The types in the keyword `type`.
     pub(crate) fn keyword(value: &serde_json::Value) -> u8 {
-        super::type_keyword(value)
+        use serde_json::Value;
+        let types = |name: &Value| name.as_str().and_then(named).unwrap_or(0);
+        match value {
+            Value::Array(names) => names.iter().fold(0, |all, name| all | types(name)),
+            name => types(name),
+        }
     }
 }
 
@@ -55,31 +60,27 @@ pub(super) struct Source<'d> {
     sets: RefCell<HashMap<String, Arc<BTreeSet<String>>>>,
 }
 
+/// The result for a key, made at the first question for it.
+fn once<T: Clone>(known: &RefCell<HashMap<String, T>>, key: &str, make: impl FnOnce() -> T) -> T {
+    if let Some(known) = known.borrow().get(key) {
+        return known.clone();
+    }
+    let made = make();
+    known.borrow_mut().insert(key.to_owned(), made.clone());
+    made
+}
+
 impl<'d> Source<'d> {
-    pub(super) fn new(
-        defs: &'d Map<String, Value>,
-        concepts: &'d Map<String, Value>,
-        codes: &'d BTreeMap<String, Vec<String>>,
-    ) -> Self {
-        Source {
-            defs,
-            concepts,
-            codes,
-            types: RefCell::default(),
-            guards: RefCell::default(),
-            declaring: RefCell::default(),
-            sets: RefCell::default(),
-        }
+    pub(super) fn new(parts: &Parts<'d>) -> Self {
+        let (types, guards, declaring) = (RefCell::default(), RefCell::default(), RefCell::default());
+        let (defs, concepts, codes) = (parts.defs, parts.concepts, parts.codes);
+        Source { defs, concepts, codes, types, guards, declaring, sets: RefCell::default() }
     }
 
     /// The codes of a list, one copy for all places that have them.
     pub(super) fn code_set(&self, name: &str) -> Option<Arc<BTreeSet<String>>> {
-        if let Some(known) = self.sets.borrow().get(name) {
-            return Some(Arc::clone(known));
-        }
-        let codes: Arc<BTreeSet<String>> = Arc::new(self.codes.get(name)?.iter().cloned().collect());
-        self.sets.borrow_mut().insert(name.to_owned(), Arc::clone(&codes));
-        Some(codes)
+        let codes = self.codes.get(name)?;
+        Some(once(&self.sets, name, || Arc::new(codes.iter().cloned().collect())))
     }
 
     /// The schema that a reference names. Targets are `#/$defs/NAME` and `#/concepts/NAME` of the same document; a schema of
@@ -102,7 +103,7 @@ impl<'d> Source<'d> {
         };
         let mut mask = types::ALL;
         if let Some(wanted) = map.get("type") {
-            mask &= type_keyword(wanted);
+            mask &= types::keyword(wanted);
         }
         if let Some(Value::Array(values)) = map.get("enum") {
             mask &= values.iter().fold(0, |all, value| all | type_of(value));
@@ -114,7 +115,8 @@ impl<'d> Source<'d> {
             mask &= types::STRING;
         }
         if let Some(Value::String(reference)) = map.get("$ref") {
-            mask &= self.types_of_reference(reference);
+            let target = || self.resolve(reference).map_or(types::ALL, |target| self.types(target));
+            mask &= once(&self.types, reference, target);
         }
         for branch in branches(map, "allOf") {
             mask &= self.types(branch);
@@ -124,15 +126,6 @@ impl<'d> Source<'d> {
                 mask &= branches(map, union).fold(0, |all, branch| all | self.types(branch));
             }
         }
-        mask
-    }
-
-    fn types_of_reference(&self, reference: &str) -> u8 {
-        if let Some(known) = self.types.borrow().get(reference) {
-            return *known;
-        }
-        let mask = self.resolve(reference).map_or(types::ALL, |target| self.types(target));
-        self.types.borrow_mut().insert(reference.to_owned(), mask);
         mask
     }
 
@@ -147,19 +140,10 @@ impl<'d> Source<'d> {
         let Value::Object(map) = schema else { return false };
         ["properties", "patternProperties"].iter().any(|keyword| named(map, keyword).next().is_some())
             || in_place(map).any(|part| self.declares(part))
-            || map
-                .get("$ref")
-                .and_then(Value::as_str)
-                .is_some_and(|reference| self.target_declares(reference))
-    }
-
-    fn target_declares(&self, reference: &str) -> bool {
-        if let Some(known) = self.declaring.borrow().get(reference) {
-            return *known;
-        }
-        let declares = self.resolve(reference).is_ok_and(|target| self.declares(target));
-        self.declaring.borrow_mut().insert(reference.to_owned(), declares);
-        declares
+            || map.get("$ref").and_then(Value::as_str).is_some_and(|reference| {
+                let target = || self.resolve(reference).is_ok_and(|target| self.declares(target));
+                once(&self.declaring, reference, target)
+            })
     }
 
     /// The members that closing declares for objects listed in `enum` and `const`, in the schema and in every part that may
@@ -203,25 +187,16 @@ impl<'d> Source<'d> {
     pub(super) fn guards_arrays(&self, schema: &Value) -> bool {
         let Value::Object(map) = schema else { return true };
         map.contains_key("items")
-            || map
-                .get("$ref")
-                .and_then(Value::as_str)
-                .is_some_and(|reference| self.reference_guards(reference))
+            || map.get("$ref").and_then(Value::as_str).is_some_and(|reference| {
+                let target = || self.resolve(reference).is_ok_and(|target| self.guards_arrays(target));
+                once(&self.guards, reference, target)
+            })
             || branches(map, "allOf").any(|branch| branch.is_object() && self.guards_arrays(branch))
             || ["anyOf", "oneOf"].iter().any(|union| {
                 map.contains_key(*union)
                     && branches(map, union)
                         .all(|branch| self.types(branch) & types::ARRAY == 0 || self.guards_arrays(branch))
             })
-    }
-
-    fn reference_guards(&self, reference: &str) -> bool {
-        if let Some(known) = self.guards.borrow().get(reference) {
-            return *known;
-        }
-        let guards = self.resolve(reference).is_ok_and(|target| self.guards_arrays(target));
-        self.guards.borrow_mut().insert(reference.to_owned(), guards);
-        guards
     }
 }
 
@@ -256,16 +231,6 @@ pub(super) fn in_place(map: &Map<String, Value>) -> impl Iterator<Item = &Value>
         .flat_map(|keyword| branches(map, keyword))
         .chain(IN_PLACE_ONE.iter().filter_map(|keyword| map.get(*keyword)))
         .chain(named(map, "dependentSchemas").map(|(_, schema)| schema))
-}
-
-fn type_keyword(value: &Value) -> u8 {
-    match value {
-        Value::String(name) => types::named(name).unwrap_or(0),
-        Value::Array(names) => {
-            names.iter().filter_map(Value::as_str).fold(0, |all, name| all | types::named(name).unwrap_or(0))
-        }
-        _ => 0,
-    }
 }
 
 fn type_of(value: &Value) -> u8 {

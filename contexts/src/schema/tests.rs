@@ -316,7 +316,7 @@ fn attack_a_schema_that_works_without_end() {
     defs.insert("d30".to_owned(), json!({ "type": "string" }));
     let unfolded = with_defs(member(json!({ "$ref": "#/$defs/d0" })), Value::Object(defs)).unwrap();
     assert_eq!(fits(&unfolded, json!({ "m": { "l": { "r": { "l": {} } } } })), Ok(()));
-    assert_eq!(unfolded.fields, crate::term::FieldType::Opaque);
+    assert_eq!(unfolded.fields, crate::field::FieldType::Opaque);
     // Nested compositions that are closed by what the instance shows: every level looks twice at the next.
     let nest = |union: &str| {
         (0..24).fold(
@@ -352,8 +352,8 @@ fn recursive_schemas_compile_and_hold_at_every_depth() {
     };
     assert!(text(instance(json!({ "name": "x" }))));
     assert!(!text(instance(json!({ "name": "" }))));
-    let crate::term::FieldType::Record(members) = &compiled.fields else { panic!("a record") };
-    assert_eq!(members["children"].kind, crate::term::FieldType::Opaque);
+    let crate::field::FieldType::Record(members) = &compiled.fields else { panic!("a record") };
+    assert_eq!(members["children"].kind, crate::field::FieldType::Opaque);
 }
 
 #[test]

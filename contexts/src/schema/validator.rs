@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::matcher::{Matchers, SPELT_OUT};
 use super::meter::MemberSteps;
 use super::node::{Members, Node, Tree};
+use super::pointer::escaped;
 use super::{ContentFault, SchemaFault, SchemaLimits, custom, datetime};
 use crate::json::Object;
 
@@ -182,7 +183,7 @@ fn collect_names(schema: &Value, names: &mut BTreeSet<String>) {
             for (keyword, value) in map {
                 if let ("properties" | "dependentSchemas", Value::Object(members)) = (keyword.as_str(), value)
                 {
-                    names.extend(members.keys().map(|name| name.replace('~', "~0").replace('/', "~1")));
+                    names.extend(members.keys().map(|name| escaped(name)));
                 }
                 collect_names(value, names);
             }

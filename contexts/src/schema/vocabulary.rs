@@ -90,6 +90,12 @@ pub(super) fn keyword(name: &str) -> Option<Holds> {
     })
 }
 
+/// Returns true for a keyword that constrains no content: words for readers, and what the envelope reads.
+pub(super) fn is_annotation(name: &str) -> bool {
+    matches!(name, "default" | "examples" | "deprecated" | "readOnly" | "writeOnly" | "x-performatives")
+        || matches!(keyword(name), Some(Holds::Text | Holds::Dialect))
+}
+
 /// Returns true for a keyword whose subschema tests, so that its demands need not hold of content.
 pub(super) fn is_test(keyword: &str) -> bool {
     matches!(keyword, "not" | "if" | "contains" | "propertyNames")
@@ -111,3 +117,18 @@ pub(super) fn demand(holds: &Holds) -> &'static str {
         _ => "a string",
     }
 }
+
+/// The demand on a pattern of a document that is not published yet, with a rewrite that any document can use.
+pub(super) const WITH_LENGTH: &str = "beside `maxLength`, which bounds the time of a match: write `\"maxLength\": 262144` where no other length is meant, since \
+     no message holds a longer string";
+
+/// The demand on words for readers.
+pub(super) const SEEN: &str =
+    "text without control and bidirectional characters: write a space in place of a line break or a tab";
+
+/// The same demand on the words of the document as a whole.
+pub(crate) const MUST_BE_SEEN: &str = "must be text without control and bidirectional characters: write a space in place of a line break or a tab";
+
+/// The demand on numbers that are no bounds.
+pub(super) const NOT_LARGE: &str =
+    "of numbers up to 2^53 - 1: no message holds a larger one, so leave it out; a bound may be larger";

@@ -6,7 +6,6 @@ mod closing_properties;
 #[cfg(target_os = "linux")]
 mod code_lists;
 mod compare_corpus;
-mod compare_hunt;
 mod compare_suite;
 #[cfg(target_os = "linux")]
 mod memory;

@@ -40,7 +40,7 @@ pub(super) enum Step {
 
 /// A compiled pattern.
 #[derive(Debug, Clone)]
-pub(super) struct Nfa {
+pub(in super::super) struct Nfa {
     pub(super) steps: Vec<Step>,
     pub(super) start: usize,
     /// The classes that its steps name.
@@ -48,18 +48,18 @@ pub(super) struct Nfa {
 }
 
 /// The reason that a pattern is not followed here.
-pub(super) type Unsupported = &'static str;
+pub(in super::super) type Unsupported = &'static str;
 
 impl Nfa {
     /// Compiles the pattern of a schema, translated as the validator translates it.
-    pub(super) fn of_schema(pattern: &str, most: usize) -> Result<Nfa, Unsupported> {
+    pub(in super::super) fn of_schema(pattern: &str, most: usize) -> Result<Nfa, Unsupported> {
         let translated =
             jsonschema_regex::to_rust_regex(pattern).map_err(|()| "a pattern that is not translated")?;
         Nfa::of(&translated, most)
     }
 
     /// Compiles a pattern of the `regex` crate.
-    pub(super) fn of(pattern: &str, most: usize) -> Result<Nfa, Unsupported> {
+    pub(in super::super) fn of(pattern: &str, most: usize) -> Result<Nfa, Unsupported> {
         let hir = regex_syntax::Parser::new().parse(pattern).map_err(|_| "a pattern that is not parsed")?;
         let nfa = Nfa { steps: vec![Step::Found], start: 0, classes: Vec::new() };
         let mut making = NfaBuilder { nfa, classes: HashMap::new() };
@@ -186,6 +186,28 @@ pub(super) struct NfaState {
 }
 
 impl Nfa {
+    /// The number of its steps.
+    pub(in super::super) fn size(&self) -> u64 {
+        self.steps.len() as u64
+    }
+
+    /// Returns true if the text matches; none if no steps are left for it.
+    pub(in super::super) fn is_in(&self, text: &str, budget: &Budget) -> Option<bool> {
+        let mut waiting = self.begin(budget);
+        for c in text.chars() {
+            if waiting.accepted {
+                break;
+            }
+            if budget.spent_out() {
+                return None;
+            }
+            let is_in = |class: usize| self.classes.get(class).is_some_and(|ranges| holds(ranges, c));
+            waiting = self.after(&waiting, is_in, budget);
+        }
+        let ends = self.ends(&waiting, budget);
+        (!budget.spent_out()).then_some(ends)
+    }
+
     /// Before the first character.
     pub(super) fn begin(&self, budget: &Budget) -> NfaState {
         self.close(vec![self.start], true, false, budget)

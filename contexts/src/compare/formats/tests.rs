@@ -1,9 +1,9 @@
 //! What is assumed of formats, held against the validator.
 
-use super::super::automata::Pattern;
+use super::super::automata::Nfa;
 use super::super::budget::Budget;
 use super::*;
-use crate::compare::hunt::random::Random;
+use crate::compare::tests::hunt::random::Random;
 
 /// Samples, long texts, and near misses of both.
 fn texts() -> Vec<String> {
@@ -96,13 +96,13 @@ fn every_text_of_a_format_lies_in_the_pattern_around_it_and_in_the_formats_that_
     let formats = Formats::default();
     let (mut held, texts) = (0, texts());
     for (number, format) in FORMATS.iter().enumerate() {
-        let pattern = superset_pattern(format).map(|pattern| Pattern::of(pattern, 100_000));
-        let within = subset_pattern(format).map(|pattern| Pattern::of(pattern, 100_000));
+        let pattern = superset_pattern(format).map(|pattern| Nfa::of(pattern, 100_000));
+        let within = subset_pattern(format).map(|pattern| Nfa::of(pattern, 100_000));
         for text in &texts {
             let is = formats.holds(number, text).unwrap();
             held += usize::from(is);
             if let Some(pattern) = &pattern {
-                let lies = pattern.is_in(text, &Budget::of(1_000_000)).unwrap();
+                let lies = pattern.as_ref().unwrap().is_in(text, &Budget::of(1_000_000)).unwrap();
                 assert!(!is || lies, "{format}: {text:?} has it and lies outside");
                 assert!(
                     !is_exact(format) || is == lies,
@@ -111,7 +111,7 @@ fn every_text_of_a_format_lies_in_the_pattern_around_it_and_in_the_formats_that_
             }
             if let Some(within) = &within {
                 assert!(
-                    is || !within.is_in(text, &Budget::of(1_000_000)).unwrap(),
+                    is || !within.as_ref().unwrap().is_in(text, &Budget::of(1_000_000)).unwrap(),
                     "{format}: {text:?} lies inside and has it not"
                 );
             }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::super::formula::{Atom, Part, Scope, Vouched};
+use super::super::formula::{Part, Scope, Vouched};
 use super::Reader;
 
 impl<'e> Reader<'e> {
@@ -36,7 +36,7 @@ impl<'e> Reader<'e> {
             }
         }
         for (name, schema) in map.get("dependentSchemas").and_then(Value::as_object).into_iter().flatten() {
-            let (holds, fails) = self.arena.atoms(Atom::Has(name.clone()), Atom::Lacks(name.clone()));
+            let (holds, fails) = self.arena.has(name);
             let inner = self.vouched_by(side, schema);
             vouched.parts.push(Part { holds, fails, vouched: inner });
         }

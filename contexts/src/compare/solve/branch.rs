@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::super::formula::{Atom, Formula, Id, Part, Scope};
-use super::{Alternatives, MOST_NESTED, Solution, Solver, Truth, UnevaluatedRest, truth_for};
+use super::{Alternatives, MOST_NESTED, NoValue, Solution, Solver, UnevaluatedRest, truth_for, unclear};
 use crate::schema::types;
 
 /// One branch: the formulas taken to hold so far, and those still to be split.
@@ -42,7 +42,7 @@ impl Solver<'_> {
     pub(super) fn of_type(&mut self, formulas: &[Id], kind: u8) -> Solution {
         let mut branch = Branch::default();
         if !self.take(&mut branch, formulas.to_vec(), kind) {
-            return Solution::Nothing;
+            return Err(NoValue::Nothing);
         }
         self.explore(branch, kind)
     }
@@ -62,18 +62,18 @@ impl Solver<'_> {
             }
             let formula = self.reader.arena.get(id);
             match (truth_for(&formula, kind), &*formula) {
-                (Truth::True, _) => {}
-                (Truth::False, _) => return false,
-                (Truth::Open, Formula::And(parts)) => open.extend(parts),
-                (Truth::Open, Formula::Or(_)) => branch.choices.push(formula),
-                (Truth::Open, Formula::Definition(number, holds)) => {
+                (Some(true), _) => {}
+                (Some(false), _) => return false,
+                (None, Formula::And(parts)) => open.extend(parts),
+                (None, Formula::Or(_)) => branch.choices.push(formula),
+                (None, Formula::Definition(number, holds)) => {
                     open.push(self.reader.definition(*number, *holds));
                 }
-                (Truth::Open, Formula::Unevaluated(vouched, is, all)) => {
+                (None, Formula::Unevaluated(vouched, is, all)) => {
                     self.budget.spend(vouched.size());
                     branch.rests.push(UnevaluatedRest { vouched: (**vouched).clone(), is: *is, all: *all });
                 }
-                (Truth::Open, _) => branch.atoms.push(formula),
+                (None, _) => branch.atoms.push(formula),
             }
         }
         true
@@ -95,10 +95,10 @@ impl Solver<'_> {
                 self.budget.spend(width(&formula) / PARTS_A_STEP);
             }
             match truth_for(&formula, kind) {
-                Truth::True => return None,
-                Truth::False => {}
-                Truth::Open if self.is_out(branch, &formula, kind) => {}
-                Truth::Open => left.push(*part),
+                Some(true) => return None,
+                Some(false) => {}
+                None if self.is_out(branch, &formula, kind) => {}
+                None => left.push(*part),
             }
         }
         Some(left)
@@ -108,14 +108,14 @@ impl Solver<'_> {
     fn is_out(&self, branch: &Branch, formula: &Formula, kind: u8) -> bool {
         let Formula::And(parts) = formula else { return false };
         parts.iter().any(|part| {
-            matches!(truth_for(&self.reader.arena.get(*part), kind), Truth::False)
+            truth_for(&self.reader.arena.get(*part), kind) == Some(false)
                 || self.reader.arena.opposite(*part).is_some_and(|other| branch.taken.contains(&other))
         })
     }
 
     fn explore(&mut self, branch: Branch, kind: u8) -> Solution {
         if self.nested >= MOST_NESTED {
-            return Solution::Unclear("choices too deep inside one another".into());
+            return unclear("choices too deep inside one another");
         }
         self.nested += 1;
         let solution = self.explore_on(branch, kind);
@@ -125,9 +125,7 @@ impl Solver<'_> {
 
     fn explore_on(&mut self, mut branch: Branch, kind: u8) -> Solution {
         loop {
-            if let Err(spent) = self.charge(1 + branch.choices.len() as u64) {
-                return spent;
-            }
+            self.charge(1 + branch.choices.len() as u64)?;
             let mut forced = Vec::new();
             let mut narrowest: Option<Vec<Id>> = None;
             let mut choices = Vec::new();
@@ -135,7 +133,7 @@ impl Solver<'_> {
                 self.budget.spend(1 + width(&choice) / PARTS_A_STEP);
                 let Some(ways) = self.ways(&branch, &choice, kind) else { continue };
                 match ways.as_slice() {
-                    [] => return Solution::Nothing,
+                    [] => return Err(NoValue::Nothing),
                     [only] => forced.push(*only),
                     _ => {
                         if narrowest.as_ref().is_none_or(|known| ways.len() < known.len()) {
@@ -148,7 +146,7 @@ impl Solver<'_> {
             branch.choices = choices;
             if !forced.is_empty() {
                 if !self.take(&mut branch, forced, kind) {
-                    return Solution::Nothing;
+                    return Err(NoValue::Nothing);
                 }
                 continue;
             }
@@ -163,22 +161,19 @@ impl Solver<'_> {
         // a branch that contradicts itself already is not split further
         if kind == types::OBJECT
             && branch.choices.len() > 1
-            && matches!(self.decide(kind, &branch.atoms), Solution::Nothing)
+            && matches!(self.decide(kind, &branch.atoms), Err(NoValue::Nothing))
         {
-            return Solution::Nothing;
+            return Err(NoValue::Nothing);
         }
         let mut tried = Alternatives::default();
         for choice in ways {
-            if let Err(spent) = self.charge(branch.size()) {
-                return spent;
-            }
+            self.charge(branch.size())?;
             let mut branch = branch.clone();
             if !self.take(&mut branch, vec![*choice], kind) {
                 continue;
             }
-            let solution = self.explore(branch, kind);
-            if let Some(solution) = tried.take(solution) {
-                return solution;
+            if let Some(value) = tried.take(self.explore(branch, kind)) {
+                return Ok(value);
             }
         }
         tried.end()
@@ -188,9 +183,7 @@ impl Solver<'_> {
     fn settle(&mut self, mut branch: Branch, kind: u8) -> Solution {
         let Some(mut rest) = branch.rests.pop() else { return self.decide(kind, &branch.atoms) };
         while let Some(part) = rest.vouched.parts.pop() {
-            if let Err(spent) = self.charge(1 + part.vouched.size()) {
-                return spent;
-            }
+            self.charge(1 + part.vouched.size())?;
             if rest.vouched.covers(&part.vouched) || self.is_settled(&branch, &part, &mut rest) {
                 continue;
             }
@@ -199,7 +192,7 @@ impl Solver<'_> {
         let scope = Scope { within: None, names: rest.vouched.names, patterns: rest.vouched.patterns };
         match (rest.vouched.all, rest.all) {
             (true, true) => {}
-            (true, false) => return Solution::Nothing,
+            (true, false) => return Err(NoValue::Nothing),
             (false, true) => branch.atoms.push(Rc::new(Formula::Atom(Atom::Every(scope, rest.is), true))),
             (false, false) => {
                 branch.atoms.push(Rc::new(Formula::Atom(Atom::SomeMember(scope, rest.is), false)))
@@ -220,9 +213,7 @@ impl Solver<'_> {
     fn split(&mut self, branch: &Branch, rest: UnevaluatedRest, part: Part, kind: u8) -> Solution {
         let mut tried = Alternatives::default();
         for holds in [true, false] {
-            if let Err(spent) = self.charge(8 + branch.size() + rest.vouched.size() + part.vouched.size()) {
-                return spent;
-            }
+            self.charge(8 + branch.size() + rest.vouched.size() + part.vouched.size())?;
             let (mut branch, mut rest) = (branch.clone(), rest.clone());
             let taken = if holds {
                 rest.vouched.take(part.vouched.clone());
@@ -234,12 +225,11 @@ impl Solver<'_> {
             if !self.take(&mut branch, vec![taken], kind) {
                 continue;
             }
-            if matches!(self.decide(kind, &branch.atoms), Solution::Nothing) {
+            if matches!(self.decide(kind, &branch.atoms), Err(NoValue::Nothing)) {
                 continue;
             }
-            let solution = self.explore(branch, kind);
-            if let Some(solution) = tried.take(solution) {
-                return solution;
+            if let Some(value) = tried.take(self.explore(branch, kind)) {
+                return Ok(value);
             }
         }
         tried.end()

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::super::formula::{Atom, Formula, Id, Scalar, Scope};
-use super::{COPIED_A_STEP, Reason, Solution, Solver};
+use super::{COPIED_A_STEP, NoValue, Solution, Solver, unclear};
 
 /// A set of names by the patterns that they match or do not match.
 pub(super) type Region = Vec<(usize, bool)>;
@@ -32,46 +32,17 @@ impl Solver<'_> {
         (!unclear).then_some(true)
     }
 
-    /// The same for a name that is not mentioned, by its region.
-    pub(super) fn region_within(scope: &Scope, region: &Region) -> bool {
-        let is = |number: usize| region.iter().any(|(known, found)| *known == number && *found);
-        scope.within.is_none_or(is) && !scope.patterns.iter().any(|number| is(*number))
-    }
-
-    /// Every combination of patterns that a name can match.
-    pub(super) fn regions(patterns: &BTreeSet<usize>) -> Option<Vec<Region>> {
-        if patterns.len() > 6 {
-            return None;
-        }
-        let mut regions: Vec<Region> = vec![Vec::new()];
-        for number in patterns {
-            regions = regions
-                .into_iter()
-                .flat_map(|region| {
-                    [false, true].map(|found| {
-                        let mut region = region.clone();
-                        region.push((*number, found));
-                        region
-                    })
-                })
-                .collect();
-        }
-        Some(regions)
-    }
-
     /// A name of a region that fits the formulas and is not in `not`: a string value.
     pub(super) fn fresh_name(&mut self, region: &Region, names: &[Id], not: &BTreeSet<&str>) -> Solution {
         match self.any_name(region, names, not) {
             // a name has to be written
-            Solution::Described(_) => Solution::Unclear("a name longer than a witness may have".into()),
+            Err(NoValue::Described(_)) => unclear("a name longer than a witness may have"),
             found => found,
         }
     }
 
     fn any_name(&mut self, region: &Region, names: &[Id], not: &BTreeSet<&str>) -> Solution {
-        if let Err(spent) = self.charge(not.len() as u64 / COPIED_A_STEP) {
-            return spent;
-        }
+        self.charge(not.len() as u64 / COPIED_A_STEP)?;
         let atoms: Vec<Atom> = region.iter().map(|(number, found)| Atom::Pattern(*number, *found)).collect();
         if names.is_empty() {
             let atoms: Vec<&Atom> = atoms.iter().collect();
@@ -92,14 +63,36 @@ impl Solver<'_> {
     fn friendly_name(&mut self, atoms: &[&Atom], not: &[&str]) -> Solution {
         for name in ["other", "another", "x_other"] {
             if !not.contains(&name) && atoms.iter().all(|atom| self.text_fits(atom, name) == Some(true)) {
-                return Solution::Value(Rc::new(Value::String(name.to_owned())));
+                return Ok(Rc::new(Value::String(name.to_owned())));
             }
         }
         self.text(atoms, not)
     }
 }
 
-/// The text of a string value.
-pub(super) fn text(value: &Value) -> Result<&str, Reason> {
-    value.as_str().ok_or_else(|| "a name that is no string".into())
+/// Returns true if the names of a region that nothing mentions are in a scope.
+pub(super) fn region_within(scope: &Scope, region: &Region) -> bool {
+    let is = |number: usize| region.iter().any(|(known, found)| *known == number && *found);
+    scope.within.is_none_or(is) && !scope.patterns.iter().any(|number| is(*number))
+}
+
+/// Every combination of patterns that a name can match.
+pub(super) fn regions(patterns: &BTreeSet<usize>) -> Option<Vec<Region>> {
+    if patterns.len() > 6 {
+        return None;
+    }
+    let mut regions: Vec<Region> = vec![Vec::new()];
+    for number in patterns {
+        regions = regions
+            .into_iter()
+            .flat_map(|region| {
+                [false, true].map(|found| {
+                    let mut region = region.clone();
+                    region.push((*number, found));
+                    region
+                })
+            })
+            .collect();
+    }
+    Some(regions)
 }

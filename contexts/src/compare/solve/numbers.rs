@@ -4,11 +4,10 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::super::decimal::Decimal;
 use super::super::formula::{Atom, Scalar};
 use super::scalars::ExactNumber;
-use super::{COPIED_A_STEP, Solution, Solver};
-use crate::json::MAX_INTEGER;
+use super::{COPIED_A_STEP, NoValue, Solution, Solver, unclear};
+use crate::json::{Decimal, MAX_INTEGER};
 use crate::schema::types;
 
 /// Multiples that are looked at one by one.
@@ -58,10 +57,10 @@ impl Solver<'_> {
     pub(super) fn number(&mut self, atoms: &[&Atom]) -> Solution {
         let window = Window::of(atoms);
         if window.is_empty() {
-            return Solution::Nothing;
+            return Err(NoValue::Nothing);
         }
         let Ok(grid) = grid(atoms) else {
-            return Solution::Unclear("`multipleOf` of too many digits".into());
+            return unclear("`multipleOf` of too many digits");
         };
         let off = |step: &Decimal| grid.is_some_and(|grid| grid.is_multiple_of(*step));
         if atoms.iter().any(|atom| match atom {
@@ -69,7 +68,7 @@ impl Solver<'_> {
             Atom::Types(mask) => mask & types::INTEGER == 0 && off(&Decimal::ONE),
             _ => false,
         }) {
-            return Solution::Nothing;
+            return Err(NoValue::Nothing);
         }
         if let Some(values) = listed(atoms) {
             return self.among(&values, grid, atoms);
@@ -83,7 +82,7 @@ impl Solver<'_> {
 
     fn try_number(&mut self, text: &str, atoms: &[&Atom]) -> Option<Solution> {
         if !self.budget.spend(TRY + atoms.len() as u64 / COPIED_A_STEP) {
-            return Some(self.spent());
+            return Some(Err(self.spent()));
         }
         let value: Value = serde_json::from_str(text).ok()?;
         let seen = ExactNumber::of(&value)?;
@@ -92,15 +91,13 @@ impl Solver<'_> {
         } else {
             value
         };
-        atoms.iter().all(|atom| seen.fits(atom)).then(|| Solution::Value(Rc::new(value)))
+        atoms.iter().all(|atom| seen.fits(atom)).then(|| Ok(Rc::new(value)))
     }
 
     /// One of a few doubles. Several decimals may be one double; the validator treats them as equal unless a grid tells them
     /// apart.
     fn among(&mut self, values: &[f64], grid: Option<Decimal>, atoms: &[&Atom]) -> Solution {
-        if let Err(spent) = self.charge(values.len() as u64 * (TRY + atoms.len() as u64 / COPIED_A_STEP)) {
-            return spent;
-        }
+        self.charge(values.len() as u64 * (TRY + atoms.len() as u64 / COPIED_A_STEP))?;
         let values: Vec<f64> = values.iter().copied().filter(|value| by_double(*value, atoms)).collect();
         for value in &values {
             let text = text_of(*value);
@@ -109,20 +106,20 @@ impl Solver<'_> {
             }
         }
         if values.is_empty() {
-            return Solution::Nothing;
+            return Err(NoValue::Nothing);
         }
         match grid {
             // a grid of at most 15 digits has one point for each double
-            Some(grid) if values.iter().all(|value| is_coarse(grid, *value)) => Solution::Nothing,
+            Some(grid) if values.iter().all(|value| is_coarse(grid, *value)) => Err(NoValue::Nothing),
             None if !atoms.iter().any(|atom| matches!(atom, Atom::NotMultiple(_) | Atom::Types(_))) => {
-                Solution::Nothing
+                Err(NoValue::Nothing)
             }
-            _ => Solution::Unclear("decimals that one double cannot tell apart".into()),
+            _ => unclear("decimals that one double cannot tell apart"),
         }
     }
 
     fn on_grid(&mut self, least: f64, most: f64, grid: Decimal, atoms: &[&Atom]) -> Solution {
-        let too_fine = || Solution::Unclear("`multipleOf` too fine for its bounds".into());
+        let too_fine = || unclear("`multipleOf` too fine for its bounds");
         let (Some(first), Some(last)) = (grid.below(least), grid.above(most)) else { return too_fine() };
         let near_zero = 0.clamp(first, last);
         let mut order: Vec<i128> = Vec::new();
@@ -145,7 +142,7 @@ impl Solver<'_> {
             }
             lost |= !is_coarse(grid, grid_point(&text));
         }
-        if tried == count && !lost { Solution::Nothing } else { too_fine() }
+        if tried == count && !lost { Err(NoValue::Nothing) } else { too_fine() }
     }
 
     /// No grid: some numbers with few digits, and some with more, which another grid excludes.
@@ -168,7 +165,7 @@ impl Solver<'_> {
                 }
             }
         }
-        Solution::Unclear("numbers between two bounds that leave little room".into())
+        unclear("numbers between two bounds that leave little room")
     }
 }
 

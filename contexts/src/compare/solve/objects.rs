@@ -6,8 +6,10 @@ use std::rc::Rc;
 use serde_json::{Map, Value};
 
 use super::super::formula::{Atom, FALSE, Id, Scope};
-use super::names::text;
-use super::{Alternatives, COPIED_A_STEP, Demands, Solution, Solver};
+use super::names::{Region, region_within, regions};
+use super::{
+    Alternatives, COPIED_A_STEP, Demands, NoValue, Solution, Solver, described_of, is_there, unclear,
+};
 
 /// The demands of one branch on an object.
 #[derive(Default)]
@@ -57,6 +59,11 @@ impl<'a> ObjectConstraints<'a> {
         (self.has.len() + self.lacks.len() + self.members.len() + scopes) as u64
     }
 
+    /// The demands on members whose names are of a region and not mentioned.
+    fn in_region(&self, region: &Region) -> impl Iterator<Item = Id> {
+        self.every.iter().filter(|(scope, _)| region_within(scope, region)).map(|(_, is)| *is)
+    }
+
     fn mention(&mut self) {
         let scopes = self.every.iter().chain(&self.some).flat_map(|(scope, _)| &scope.names);
         let named = self.has.iter().chain(&self.lacks).chain(self.members.keys()).copied();
@@ -73,28 +80,24 @@ enum RequiredMember<'a> {
 
 impl Solver<'_> {
     pub(super) fn object(&mut self, atoms: &[&Atom]) -> Solution {
-        if let Err(spent) = self.charge(atoms.len() as u64 / COPIED_A_STEP) {
-            return spent;
-        }
+        self.charge(atoms.len() as u64 / COPIED_A_STEP)?;
         let mut constraints = ObjectConstraints::of(atoms);
         if constraints.has.iter().any(|name| constraints.lacks.contains(name))
             || constraints.most.is_some_and(|most| most < constraints.least)
         {
-            return Solution::Nothing;
+            return Err(NoValue::Nothing);
         }
         let mut demands: Demands = BTreeMap::new();
         for name in &constraints.has {
             demands.insert((*name).to_owned(), Vec::new());
             // required members come first: most branches end here
             match self.member(&constraints, name, &[]) {
-                Solution::Nothing => return Solution::Nothing,
-                Solution::Unclear(why) if self.budget.spent_out() => return Solution::Unclear(why),
+                Err(NoValue::Nothing) => return Err(NoValue::Nothing),
+                Err(NoValue::Unclear(why)) if self.budget.spent_out() => return Err(NoValue::Unclear(why)),
                 _ => {}
             }
         }
-        if let Err(spent) = self.charge(constraints.names() / COPIED_A_STEP) {
-            return spent;
-        }
+        self.charge(constraints.names() / COPIED_A_STEP)?;
         constraints.mention();
         let wishes = constraints.some.iter().map(|(scope, is)| RequiredMember::Member(scope, *is));
         let wishes: Vec<RequiredMember<'_>> =
@@ -103,8 +106,8 @@ impl Solver<'_> {
         let tight = constraints.most.is_some_and(|most| most < room);
         match self.assign(&constraints, &wishes, demands) {
             // one name may have to serve two wishes, but each wish is searched alone
-            Solution::Nothing if tight && wishes.len() > 1 && !constraints.some_name.is_empty() => {
-                Solution::Unclear("`propertyNames` beside `maxProperties`".into())
+            Err(NoValue::Nothing) if tight && wishes.len() > 1 && !constraints.some_name.is_empty() => {
+                unclear("`propertyNames` beside `maxProperties`")
             }
             found => found,
         }
@@ -113,18 +116,16 @@ impl Solver<'_> {
     /// The possible values of the member with that name; `Nothing` also if there can be no such member.
     fn member(&mut self, constraints: &ObjectConstraints<'_>, name: &str, extra: &[Id]) -> Solution {
         if constraints.lacks.contains(name) {
-            return Solution::Nothing;
+            return Err(NoValue::Nothing);
         }
-        if let Err(spent) = self.charge(1 + (constraints.names.len() + constraints.every.len()) as u64) {
-            return spent;
-        }
-        let mut unclear = false;
+        self.charge(1 + (constraints.names.len() + constraints.every.len()) as u64)?;
+        let mut undecided = false;
         let mut is: Vec<Id> = extra.to_vec();
         for names in &constraints.names {
             match self.name_fits(*names, name) {
                 Some(true) => {}
-                Some(false) => return Solution::Nothing,
-                None => unclear = true,
+                Some(false) => return Err(NoValue::Nothing),
+                None => undecided = true,
             }
         }
         is.extend(constraints.members.get(name).into_iter().flatten());
@@ -132,14 +133,12 @@ impl Solver<'_> {
             match self.is_within(scope, name) {
                 Some(true) => is.push(*what),
                 Some(false) => {}
-                None => unclear = true,
+                None => undecided = true,
             }
         }
         match self.find(&is) {
-            found if unclear && found.is_there() => {
-                Solution::Unclear("a pattern of names that is not followed".into())
-            }
-            found => found,
+            value if undecided && is_there(&value) => unclear("a pattern of names that is not followed"),
+            answer => answer,
         }
     }
 
@@ -152,16 +151,12 @@ impl Solver<'_> {
     ) -> Solution {
         let Some((wish, rest)) = wishes.split_first() else { return self.complete(constraints, demands) };
         let copied = (constraints.mentioned.len() + demands.len()) as u64;
-        if let Err(spent) = self.charge(4 + copied / COPIED_A_STEP) {
-            return spent;
-        }
+        self.charge(4 + copied / COPIED_A_STEP)?;
         let mut ways = Alternatives::default();
         let known: BTreeSet<&str> =
             constraints.mentioned.iter().copied().chain(demands.keys().map(String::as_str)).collect();
         for name in known.iter().copied() {
-            if let Err(spent) = self.charge(1) {
-                return spent;
-            }
+            self.charge(1)?;
             let (fits, is) = match wish {
                 RequiredMember::Member(scope, is) => (self.is_within(scope, name), Some(*is)),
                 RequiredMember::Name(is) => (self.name_fits(*is, name), None),
@@ -170,7 +165,7 @@ impl Solver<'_> {
                 Some(false) => continue,
                 Some(true) => {}
                 None => {
-                    ways.take(Solution::Unclear("a pattern of names that is not followed".into()));
+                    ways.take(unclear("a pattern of names that is not followed"));
                     continue;
                 }
             }
@@ -178,21 +173,14 @@ impl Solver<'_> {
             let mut demands = demands.clone();
             demands.entry(name.to_owned()).or_default().extend(is);
             let extra = demands.get(name).cloned().unwrap_or_default();
-            match self.member(constraints, name, &extra) {
-                Solution::Value(_) | Solution::Described(_) => {
-                    let solution = self.assign(constraints, rest, demands);
-                    if let Some(solution) = ways.take(solution) {
-                        return solution;
-                    }
-                }
-                other => drop(ways.take(other)),
+            if ways.admit(self.member(constraints, name, &extra))
+                && let Some(value) = ways.take(self.assign(constraints, rest, demands))
+            {
+                return Ok(value);
             }
         }
-        let solution = self.assign_fresh(constraints, *wish, rest, &demands, &known);
-        match ways.take(solution) {
-            Some(found) => found,
-            None => ways.end(),
-        }
+        let fresh = self.assign_fresh(constraints, *wish, rest, &demands, &known);
+        ways.take(fresh).map_or_else(|| ways.end(), Ok)
     }
 
     /// The same with a name that nothing mentions.
@@ -205,47 +193,39 @@ impl Solver<'_> {
         known: &BTreeSet<&str>,
     ) -> Solution {
         let mut ways = Alternatives::default();
-        let Some(regions) = Self::regions(&constraints.patterns) else {
-            return Solution::Unclear("many patterns of names".into());
+        let Some(regions) = regions(&constraints.patterns) else {
+            return unclear("many patterns of names");
         };
         for region in regions {
             let copied = (constraints.every.len() + demands.len()) as u64;
-            if let Err(spent) = self.charge(1 + copied / COPIED_A_STEP) {
-                return spent;
-            }
+            self.charge(1 + copied / COPIED_A_STEP)?;
             let mut is: Vec<Id> = Vec::new();
             let mut names = constraints.names.clone();
             match wish {
-                RequiredMember::Member(scope, what) if Self::region_within(scope, &region) => is.push(what),
+                RequiredMember::Member(scope, what) if region_within(scope, &region) => is.push(what),
                 RequiredMember::Member(..) => continue,
                 RequiredMember::Name(what) => names.push(what),
             }
-            is.extend(
-                constraints
-                    .every
-                    .iter()
-                    .filter(|(scope, _)| Self::region_within(scope, &region))
-                    .map(|(_, is)| *is),
-            );
+            is.extend(constraints.in_region(&region));
             if is.contains(&FALSE) {
                 continue;
             }
             let value = self.find(&is);
-            if !value.is_there() {
-                ways.take(value);
+            if !ways.admit(value.clone()) {
                 continue;
             }
-            let name = self.fresh_name(&region, &names, known);
-            let Solution::Value(name) = name else {
-                ways.take(name);
-                continue;
+            let name = match self.fresh_name(&region, &names, known) {
+                Ok(name) => name,
+                none => {
+                    ways.take(none);
+                    continue;
+                }
             };
-            let Ok(name) = text(&name) else { continue };
+            let Some(name) = name.as_str() else { continue };
             let mut demands = demands.clone();
             demands.insert(name.to_owned(), is);
-            let solution = self.assign(constraints, rest, demands);
-            if let Some(solution) = ways.take(solution) {
-                return solution;
+            if let Some(value) = ways.take(self.assign(constraints, rest, demands)) {
+                return Ok(value);
             }
         }
         ways.end()
@@ -254,23 +234,21 @@ impl Solver<'_> {
     /// All required members have a name; the number of members remains.
     fn complete(&mut self, constraints: &ObjectConstraints<'_>, demands: Demands) -> Solution {
         if constraints.most.is_some_and(|most| demands.len() as u64 > most) {
-            return Solution::Nothing;
+            return Err(NoValue::Nothing);
         }
         let mut members = Members::new(self.limits.max_values);
         let mut ways = Alternatives::default();
         for (name, extra) in &demands {
             match self.member(constraints, name, extra) {
-                Solution::Nothing => return Solution::Nothing,
-                Solution::Unclear(why) => drop(ways.take(Solution::Unclear(why))),
+                Err(NoValue::Nothing) => return Err(NoValue::Nothing),
+                Err(NoValue::Unclear(why)) => drop(ways.take(Err(NoValue::Unclear(why)))),
                 found => {
-                    if let Err(stopped) = members.add(self, name, &found) {
-                        return stopped;
-                    }
+                    members.add(self, name, &found)?;
                 }
             }
         }
-        if let Solution::Unclear(why) = ways.end() {
-            return Solution::Unclear(why);
+        if let Err(NoValue::Unclear(why)) = ways.end() {
+            return Err(NoValue::Unclear(why));
         }
         if constraints.least > self.limits.max_size {
             return self.many(constraints);
@@ -280,13 +258,13 @@ impl Solver<'_> {
 
     /// An object of more members than a witness may have, where names are free: it is described.
     fn many(&mut self, constraints: &ObjectConstraints<'_>) -> Solution {
-        let unclear = || Solution::Unclear("more members than a witness may have".into());
+        let unclear = || unclear("more members than a witness may have");
         if !constraints.names.is_empty() || !constraints.patterns.is_empty() {
             return unclear();
         }
         let others: Vec<Id> = constraints.every.iter().map(|(_, is)| *is).collect();
-        if self.find(&others).is_there() {
-            Solution::described_of(constraints.least, |least| format!("an object of {least} members"))
+        if is_there(&self.find(&others)) {
+            described_of(constraints.least, |least| format!("an object of {least} members"))
         } else {
             unclear()
         }
@@ -301,40 +279,32 @@ impl Solver<'_> {
             }
             if !members.object.contains_key(name) {
                 match self.member(constraints, name, &[]) {
-                    found if found.is_there() => {
-                        if let Err(stopped) = members.add(self, name, &found) {
-                            return stopped;
-                        }
+                    found if is_there(&found) => {
+                        members.add(self, name, &found)?;
                     }
                     other => drop(ways.take(other)),
                 }
             }
         }
         if members.count() < constraints.least {
-            let Some(regions) = Self::regions(&constraints.patterns) else {
-                return Solution::Unclear("many patterns of names".into());
+            let Some(regions) = regions(&constraints.patterns) else {
+                return unclear("many patterns of names");
             };
             for region in regions {
-                let every = constraints.every.iter().filter(|(scope, _)| Self::region_within(scope, &region));
-                let is: Vec<Id> = every.map(|(_, is)| *is).collect();
+                let is: Vec<Id> = constraints.in_region(&region).collect();
                 let value = self.find(&is);
-                if !value.is_there() {
-                    ways.take(value);
+                if !ways.admit(value.clone()) {
                     continue;
                 }
                 while members.count() < constraints.least {
                     let copied = constraints.mentioned.len() as u64 + members.count();
-                    if let Err(spent) = self.charge(4 + copied / COPIED_A_STEP) {
-                        return spent;
-                    }
+                    self.charge(4 + copied / COPIED_A_STEP)?;
                     let names = members.object.keys().map(String::as_str);
                     let known: BTreeSet<&str> = constraints.mentioned.iter().copied().chain(names).collect();
                     match self.fresh_name(&region, &constraints.names, &known) {
-                        Solution::Value(name) => {
-                            let Ok(name) = text(&name) else { break };
-                            if let Err(stopped) = members.add(self, name, &value) {
-                                return stopped;
-                            }
+                        Ok(name) => {
+                            let Some(name) = name.as_str() else { break };
+                            members.add(self, name, &value)?;
                         }
                         other => {
                             ways.take(other);
@@ -353,12 +323,12 @@ struct Members {
     object: Map<String, Value>,
     room: u64,
     /// The first that is too large to be written; it stands in the object as null.
-    described: Option<Solution>,
+    large: Option<NoValue>,
 }
 
 impl Members {
     fn new(room: u64) -> Self {
-        Members { object: Map::new(), room, described: None }
+        Members { object: Map::new(), room, large: None }
     }
 
     fn count(&self) -> u64 {
@@ -366,16 +336,16 @@ impl Members {
     }
 
     /// Adds a member that is there; returns the bound that stopped it as an error.
-    fn add(&mut self, solver: &Solver<'_>, name: &str, solution: &Solution) -> Result<(), Solution> {
+    fn add(&mut self, solver: &Solver<'_>, name: &str, solution: &Solution) -> Result<(), NoValue> {
         let copy = match solution {
-            Solution::Value(value) => solver.copied(value, &mut self.room),
-            Solution::Described(what) => Err(what.inside(name)),
-            other => Err(other.clone()),
+            Ok(value) => solver.copied(value, &mut self.room),
+            Err(NoValue::Described(what)) => Err(what.inside(name)),
+            Err(other) => Err(other.clone()),
         };
         let value = match copy {
             Ok(value) => value,
-            Err(Solution::Described(what)) => {
-                self.described.get_or_insert(Solution::Described(what));
+            Err(large @ NoValue::Described(_)) => {
+                self.large.get_or_insert(large);
                 Value::Null
             }
             Err(other) => return Err(other),
@@ -385,6 +355,6 @@ impl Members {
     }
 
     fn end(self) -> Solution {
-        self.described.unwrap_or_else(|| Solution::Value(Rc::new(Value::Object(self.object))))
+        self.large.map_or_else(|| Ok(Rc::new(Value::Object(self.object))), Err)
     }
 }

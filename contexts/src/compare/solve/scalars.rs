@@ -5,10 +5,9 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::super::decimal::Decimal;
 use super::super::formula::{Atom, Bound, Formula, Id, Scalar};
-use super::{CHARACTERS_A_STEP, Solution, Solver};
-use crate::json::Number;
+use super::{CHARACTERS_A_STEP, NoValue, Solution, Solver};
+use crate::json::{Decimal, Number};
 use crate::schema::{FORMATS, is_refused, types};
 
 /// Returns true if some scalar is of this type; all numbers are of one type here. They are sorted by type, so this takes one
@@ -29,8 +28,7 @@ pub(super) fn has_of(values: &BTreeSet<Scalar>, kind: u8) -> bool {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ExactNumber {
     pub(super) double: f64,
-    digits: u64,
-    exponent: i16,
+    digits: Decimal,
 }
 
 impl ExactNumber {
@@ -38,19 +36,15 @@ impl ExactNumber {
     pub(super) fn of(value: &Value) -> Option<ExactNumber> {
         let text = value.to_string();
         let number = Number::parse(&text).ok()?;
-        let (digits, exponent) = number.significand();
-        Some(ExactNumber { double: number.as_f64(), digits, exponent })
-    }
-
-    fn is_multiple(&self, step: Decimal) -> bool {
-        crate::schema::is_multiple((self.digits, self.exponent), (step.digits, step.exponent))
+        Some(ExactNumber { double: number.as_f64(), digits: number.magnitude() })
     }
 
     /// Returns true if the number fits one atom.
     pub(super) fn fits(&self, atom: &Atom) -> bool {
         match atom {
             Atom::Types(mask) => {
-                let is = if self.is_multiple(Decimal::ONE) { types::INTEGER } else { types::FRACTION };
+                let is =
+                    if self.digits.is_multiple_of(Decimal::ONE) { types::INTEGER } else { types::FRACTION };
                 mask & is != 0
             }
             Atom::In(values) => values.contains(&Scalar::Number(Bound::new(self.double))),
@@ -59,36 +53,27 @@ impl ExactNumber {
                 self.double > bound.get() || (!strict && self.double == bound.get())
             }
             Atom::Most(bound, strict) => self.double < bound.get() || (!strict && self.double == bound.get()),
-            Atom::Multiple(step) => self.is_multiple(*step),
-            Atom::NotMultiple(step) => !self.is_multiple(*step),
+            Atom::Multiple(step) => self.digits.is_multiple_of(*step),
+            Atom::NotMultiple(step) => !self.digits.is_multiple_of(*step),
             _ => true,
         }
     }
 }
 
+/// The first of a few values that the lists of the atoms leave.
+pub(super) fn one_of_few(atoms: &[&Atom], values: &[(Scalar, Value)]) -> Solution {
+    let fits = |scalar: &Scalar| {
+        atoms.iter().all(|atom| match atom {
+            Atom::In(values) => values.contains(scalar),
+            Atom::NotIn(values) => !values.contains(scalar),
+            _ => true,
+        })
+    };
+    let matching = values.iter().find(|(scalar, _)| fits(scalar));
+    matching.map(|(_, value)| Rc::new(value.clone())).ok_or(NoValue::Nothing)
+}
+
 impl Solver<'_> {
-    pub(super) fn null(&mut self, atoms: &[&Atom]) -> Solution {
-        self.one_of_few(atoms, &[(Scalar::Null, Value::Null)])
-    }
-
-    pub(super) fn boolean(&mut self, atoms: &[&Atom]) -> Solution {
-        let values = [true, false].map(|value| (Scalar::Bool(value), Value::Bool(value)));
-        self.one_of_few(atoms, &values)
-    }
-
-    #[expect(clippy::unused_self, reason = "one of a family of methods")]
-    fn one_of_few(&mut self, atoms: &[&Atom], values: &[(Scalar, Value)]) -> Solution {
-        let fits = |scalar: &Scalar| {
-            atoms.iter().all(|atom| match atom {
-                Atom::In(values) => values.contains(scalar),
-                Atom::NotIn(values) => !values.contains(scalar),
-                _ => true,
-            })
-        };
-        let matching = values.iter().find(|(scalar, _)| fits(scalar));
-        matching.map_or(Solution::Nothing, |(_, value)| Solution::Value(Rc::new(value.clone())))
-    }
-
     /// Returns true if a text fits an atom; none if this cannot be decided.
     pub(super) fn text_fits(&mut self, atom: &Atom, text: &str) -> Option<bool> {
         if !self.budget.spend(1 + text.len() as u64 / CHARACTERS_A_STEP) {
@@ -119,38 +104,29 @@ impl Solver<'_> {
         match &*self.reader.arena.get(id) {
             Formula::True => Some(true),
             Formula::False => Some(false),
-            Formula::And(parts) => {
-                let mut unclear = false;
-                for part in parts {
-                    match self.name_fits(*part, name) {
-                        Some(true) => {}
-                        Some(false) => return Some(false),
-                        None => unclear = true,
-                    }
-                }
-                (!unclear).then_some(true)
-            }
-            Formula::Or(parts) => {
-                let mut unclear = false;
-                for part in parts {
-                    match self.name_fits(*part, name) {
-                        Some(false) => {}
-                        Some(true) => return Some(true),
-                        None => unclear = true,
-                    }
-                }
-                (!unclear).then_some(false)
-            }
-            Formula::Atom(atom, otherwise) => match atom.kind() {
-                super::Kind::Any | super::Kind::String => self.text_fits(atom, name),
-                _ => Some(*otherwise),
-            },
+            Formula::And(parts) => self.any_name_fits(parts, name, false).map(|fails| !fails),
+            Formula::Or(parts) => self.any_name_fits(parts, name, true),
+            Formula::Atom(atom, _) if atom.types() & types::STRING != 0 => self.text_fits(atom, name),
+            Formula::Atom(_, otherwise) => Some(*otherwise),
             Formula::Definition(number, holds) => {
                 let id = self.reader.definition(*number, *holds);
                 self.name_fits(id, name)
             }
             Formula::Unevaluated(_, _, all) => Some(*all),
         }
+    }
+
+    /// Returns true if the answer for one of the formulas is the wanted one; none if this cannot be decided.
+    fn any_name_fits(&mut self, parts: &[Id], name: &str, wanted: bool) -> Option<bool> {
+        let mut undecided = false;
+        for part in parts {
+            match self.name_fits(*part, name) {
+                Some(fits) if fits == wanted => return Some(true),
+                Some(_) => {}
+                None => undecided = true,
+            }
+        }
+        (!undecided).then_some(false)
     }
 
     /// The name of a format.

@@ -5,10 +5,10 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::super::automata::{self, Pattern, TextAnswer, TextConstraints};
+use super::super::automata::{self, TextConstraints};
 use super::super::formats::{self, SAMPLES};
 use super::super::formula::{Atom, Scalar};
-use super::{COPIED_A_STEP, Solution, Solver};
+use super::{COPIED_A_STEP, NoValue, Solution, Solver, described_of, unclear};
 
 /// Texts of an automaton that are asked for a format.
 const TEXTS_TRIED: usize = 64;
@@ -34,14 +34,12 @@ impl Solver<'_> {
             .filter_map(|atom| if let Atom::Format(number, is) = atom { Some((*number, *is)) } else { None })
             .collect();
         if contradict(&formats) {
-            return Solution::Nothing;
+            return Err(NoValue::Nothing);
         }
         let mut not: Vec<&str> = not.to_vec();
         for atom in atoms {
             if let Atom::NotIn(values) = atom {
-                if let Err(spent) = self.charge(values.len() as u64 / COPIED_A_STEP) {
-                    return spent;
-                }
+                self.charge(values.len() as u64 / COPIED_A_STEP)?;
                 not.extend(values.iter().filter_map(|value| match value {
                     Scalar::Text(text) => Some(text.as_str()),
                     _ => None,
@@ -52,9 +50,9 @@ impl Solver<'_> {
             return solution;
         }
         if formats.is_empty() {
-            return match self.words(atoms, &[], &not, (1, false)) {
-                Ok(texts) => texts.into_iter().next().map_or(Solution::Nothing, given),
-                Err(why) => Solution::Unclear(why.into()),
+            return match self.words(atoms, &[], &not, 1, false) {
+                Ok(texts) => texts.into_iter().next().map_or(Err(NoValue::Nothing), given),
+                Err(why) => unclear(why),
             };
         }
         self.formatted(atoms, &formats, &not)
@@ -74,22 +72,20 @@ impl Solver<'_> {
         let possible = least <= most && by_length && !(plain(true) && plain(false));
         // of so many texts, at most a few are excluded
         (least > self.limits.max_size && possible)
-            .then(|| Solution::described_of(least, |least| format!("a text of {least} characters")))
+            .then(|| described_of(least, |least| format!("a text of {least} characters")))
     }
 
     fn listed<'t>(&mut self, texts: impl Iterator<Item = &'t str>, atoms: &[&Atom]) -> Solution {
-        let mut unclear = false;
+        let mut undecided = false;
         for text in texts {
-            if let Err(spent) = self.charge(atoms.len() as u64) {
-                return spent;
-            }
+            self.charge(atoms.len() as u64)?;
             let fits: Vec<Option<bool>> = atoms.iter().map(|atom| self.text_fits(atom, text)).collect();
             if fits.iter().all(|fits| *fits == Some(true)) {
                 return given(text.to_owned());
             }
-            unclear |= !fits.contains(&Some(false));
+            undecided |= !fits.contains(&Some(false));
         }
-        if unclear { Solution::Unclear("a pattern that is not followed".into()) } else { Solution::Nothing }
+        if undecided { unclear("a pattern that is not followed") } else { Err(NoValue::Nothing) }
     }
 
     /// Texts by the automata, with the patterns around formats; with `common`, those that most texts of a format match.
@@ -98,7 +94,8 @@ impl Solver<'_> {
         atoms: &[&Atom],
         formats: &[(usize, bool)],
         not: &[&str],
-        (count, common): (usize, bool),
+        count: usize,
+        common: bool,
     ) -> Result<Vec<String>, &'static str> {
         let mut supersets = Vec::new();
         for (number, is) in formats {
@@ -110,29 +107,21 @@ impl Solver<'_> {
             };
             supersets.extend(pattern.map(|pattern| (self.reader.own_pattern(pattern), *is)));
         }
-        let mut wanted = TextConstraints { not: not.to_vec(), ..TextConstraints::default() };
-        let longest =
-            formats.iter().filter(|(_, is)| *is).filter_map(|(n, _)| formats::longest(Self::format(*n)));
-        wanted.most = longest.min();
+        let required = formats.iter().filter(|(_, is)| *is);
+        let longest = required.filter_map(|(number, _)| formats::longest(Self::format(*number))).min();
+        let (least, most) = lengths(atoms);
+        let most = most.min(longest.unwrap_or(u64::MAX));
         let mut numbers: Vec<(usize, bool)> = supersets;
-        for atom in atoms {
-            match atom {
-                Atom::MinLength(least) => wanted.least = wanted.least.max(*least),
-                Atom::MaxLength(most) => {
-                    wanted.most = Some(wanted.most.map_or(*most, |known| known.min(*most)))
-                }
-                Atom::Plain(true) => wanted.plain = true,
-                Atom::Plain(false) => wanted.not_plain = true,
-                Atom::Pattern(number, found) => numbers.push((*number, *found)),
-                _ => {}
-            }
-        }
+        numbers.extend(atoms.iter().filter_map(|atom| match atom {
+            Atom::Pattern(number, found) => Some((*number, *found)),
+            _ => None,
+        }));
         numbers.sort_unstable();
         numbers.dedup();
-        if wanted.most.is_some_and(|most| most < wanted.least) {
+        if most < least {
             return Ok(Vec::new());
         }
-        if wanted.least > self.limits.max_size {
+        if least > self.limits.max_size {
             return Err("a text longer than a witness may be");
         }
         let clash = |(number, found): &(usize, bool)| *found && numbers.contains(&(*number, false));
@@ -141,20 +130,21 @@ impl Solver<'_> {
         }
         let patterns =
             numbers.iter().filter_map(|(number, found)| Some((self.reader.patterns.get(*number)?, *found)));
-        wanted.patterns = patterns.collect::<Vec<(&Pattern, bool)>>();
-        match automata::find(&wanted, count, &self.budget) {
-            TextAnswer::Some(texts) => Ok(texts),
-            TextAnswer::None => Ok(Vec::new()),
-            TextAnswer::Unclear(why) => Err(why),
-        }
+        let plain = |wanted: bool| atoms.iter().any(|atom| matches!(atom, Atom::Plain(is) if *is == wanted));
+        let wanted = TextConstraints {
+            patterns: patterns.collect(),
+            least,
+            most: (most < u64::MAX).then_some(most),
+            plain: plain(true),
+            not_plain: plain(false),
+            not: not.to_vec(),
+        };
+        automata::find(&wanted, count, &self.budget)
     }
 
     fn formatted(&mut self, atoms: &[&Atom], formats: &[(usize, bool)], not: &[&str]) -> Solution {
         let mut tries: Vec<String> = SAMPLES.iter().map(|text| (*text).to_owned()).collect();
-        let bound = |pick: &dyn Fn(&Atom) -> Option<u64>| {
-            atoms.iter().filter_map(|atom| pick(atom)).max().unwrap_or(0)
-        };
-        let least = bound(&|atom| if let Atom::MinLength(least) = atom { Some(*least) } else { None });
+        let (least, _) = lengths(atoms);
         if least <= self.limits.max_size {
             let least = usize::try_from(least).unwrap_or(usize::MAX);
             tries.extend(
@@ -172,19 +162,19 @@ impl Solver<'_> {
             return given(text.clone());
         }
         for common in [false, true] {
-            match self.words(atoms, formats, not, (TEXTS_TRIED, common)) {
+            match self.words(atoms, formats, not, TEXTS_TRIED, common) {
                 // no text around the formats means none at all; no common text means nothing
-                Ok(texts) if texts.is_empty() && !common => return Solution::Nothing,
+                Ok(texts) if texts.is_empty() && !common => return Err(NoValue::Nothing),
                 Ok(texts) => {
                     if let Some(text) = texts.into_iter().find(|text| fits(self, text)) {
                         return given(text);
                     }
                 }
-                Err(why) => return Solution::Unclear(why.into()),
+                Err(why) => return unclear(why),
             }
         }
         let names: Vec<&str> = formats.iter().map(|(number, _)| Self::format(*number)).collect();
-        Solution::Unclear(format!("`format` {} beside other rules", names.join(", ")).into())
+        unclear(format!("`format` {} beside other rules", names.join(", ")))
     }
 }
 
@@ -198,12 +188,12 @@ fn lengths(atoms: &[&Atom]) -> (u64, u64) {
 }
 
 fn given(text: String) -> Solution {
-    Solution::Value(Rc::new(Value::String(text)))
+    Ok(Rc::new(Value::String(text)))
 }
 
 /// Returns true if a text would have to have a format and also lack it, or a format around it.
 fn contradict(formats: &[(usize, bool)]) -> bool {
-    let name = |number: usize| crate::schema::FORMATS.get(number).copied().unwrap_or_default();
+    let name = Solver::format;
     formats.iter().any(|(inner, is)| {
         *is && formats.iter().any(|(outer, is)| !is && formats::lies_in(name(*inner), name(*outer)))
     })

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::context;
 use super::endless::endless;
-use crate::compare::hunt::random::Random;
+use crate::compare::tests::hunt::random::Random;
 use crate::compare::{CancelToken, CompareLimits, Comparison, Verdict, compare_as};
 
 /// What a slow machine that does other things takes at most for what takes a second or two; unbounded it would be minutes.

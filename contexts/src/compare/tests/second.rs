@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::document::emitted;
 use super::super::*;
-use crate::compare::hunt::random::{Random, documents};
+use crate::compare::tests::hunt::random::{Random, documents};
 use crate::document::{Context, DocumentLimits};
 use crate::urn::Prefix;
 

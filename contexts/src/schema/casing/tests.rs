@@ -2,10 +2,14 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use super::super::fields::carries;
 use super::super::pattern::literal_texts;
+use super::super::source::Source;
+use super::super::{Parts, SchemaFault, SchemaLimits};
+use super::reader::HELD;
 use super::*;
-use crate::compare::hunt::open_names::excused;
-use crate::compare::hunt::random::{Random, documents, value_for};
+use crate::compare::tests::hunt::open_names::excused;
+use crate::compare::tests::hunt::random::{Random, documents, value_for};
 use crate::compare::{CompareLimits, Verdict, compare};
 use crate::json::{Limits, read};
 use crate::{Context, DocumentLimits, Prefix};
@@ -73,13 +77,15 @@ impl<'d> Naive<'d> {
                 let names = self.declared(looks);
                 let open = looks.iter().any(|(map, _)| carries(map));
                 let firmer = |name: &str, firm: u8| {
-                    names.iter().any(|(other, of)| case::same(other, name) && *of < firm)
+                    names.iter().any(|(other, of)| case::folded(other) == case::folded(name) && *of < firm)
                 };
                 let counts = |name: &str, firm: u8| !(open && firmer(name, firm));
                 members.iter().find_map(|(name, value)| {
                     let own: Vec<_> = names.iter().filter(|(other, _)| other == name).collect();
                     let firm = own.iter().map(|(_, firm)| *firm).min();
-                    let others = names.iter().filter(|(other, _)| other != name && case::same(other, name));
+                    let others = names
+                        .iter()
+                        .filter(|(other, _)| other != name && case::folded(other) == case::folded(name));
                     match firm {
                         Some(firm) if counts(name, firm) => self.twin(&self.member(looks, name), value),
                         _ => others
@@ -191,7 +197,7 @@ fn the_rule_case_is_what_a_naive_reading_of_the_schema_says() {
             let text = value.to_string();
             let tree = read(text.as_bytes(), &Limits::default()).unwrap();
             let Some(object) = tree.as_object() else { continue };
-            let ours = shape.casing.conform(object, None).err();
+            let ours = shape.compiled.casing.conform(object, None).err();
             let theirs = naive.twin(&whole, &value);
             assert_eq!(
                 ours.is_some(),
@@ -213,8 +219,8 @@ fn the_rule_case_is_what_a_naive_reading_of_the_schema_says() {
 fn casing(document: &Value, limits: &SchemaLimits) -> Result<Casing, SchemaFault> {
     let empty = Map::new();
     let section = |name: &str| document.get(name).and_then(Value::as_object).unwrap_or(&empty);
-    let codes = BTreeMap::new();
-    let source = Source::new(section("$defs"), section("concepts"), &codes);
+    let (defs, concepts, codes) = (section("$defs"), section("concepts"), &BTreeMap::new());
+    let source = Source::new(&Parts { defs, concepts, codes });
     CasingReader::new(&source, limits).read(&document["concepts"]["c"])
 }
 

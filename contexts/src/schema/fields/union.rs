@@ -1,12 +1,9 @@
 //! Two descriptions of one value: both hold (`meet`), or one of them does (`join`).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::term::{Field, FieldType};
-
-/// The members of an object.
-pub(super) type Members = BTreeMap<String, Field>;
+use crate::field::{Field, FieldType, Members};
 
 /// Strings that are in both.
 pub(super) fn both(a: Arc<BTreeSet<String>>, b: Arc<BTreeSet<String>>) -> Arc<BTreeSet<String>> {

@@ -29,27 +29,20 @@ impl Random {
         list.get(at).cloned().unwrap_or_default()
     }
 
-    /// A number out of a list of texts.
-    fn numeral(&mut self, list: &[&str]) -> Value {
-        serde_json::from_str(self.of(list)).unwrap_or_default()
+    /// One of a list of words.
+    fn word<'w>(&mut self, list: &'w str) -> &'w str {
+        self.of(&list.split(' ').collect::<Vec<_>>())
+    }
+
+    /// A number out of a list of words.
+    fn numeral(&mut self, list: &str) -> Value {
+        serde_json::from_str(self.word(list)).unwrap_or_default()
     }
 }
 
-const NAMES: [&str; 5] = ["a", "b", "c", "A", "x-1"];
-const PATTERNS: [&str; 11] = [
-    "^a.b$",
-    "::",
-    "^[0-9:]+Z$",
-    "^[a-c]+$",
-    "^[a-z]{1,3}$",
-    "a",
-    "^$",
-    "^x-",
-    "^(aa|bb)$",
-    "^[A-Z]{2}$",
-    "[0-9]$",
-];
-const FORMATS: [&str; 7] = ["date", "uuid", "ipv4", "uri", "uri-reference", "ipv6", "time"];
+const NAMES: &str = "a b c A x-1";
+const PATTERNS: &str = "^a.b$ :: ^[0-9:]+Z$ ^[a-c]+$ ^[a-z]{1,3}$ a ^$ ^x- ^(aa|bb)$ ^[A-Z]{2}$ [0-9]$";
+const FORMATS: &str = "date uuid ipv4 uri uri-reference ipv6 time";
 const TEXTS: [&str; 21] = [
     "",
     "a",
@@ -73,27 +66,11 @@ const TEXTS: [&str; 21] = [
     "23:59:60Z",
     "a\rb",
 ];
-const NUMBERS: [&str; 16] = [
-    "0",
-    "1",
-    "2",
-    "3",
-    "-1",
-    "0.5",
-    "1.5",
-    "0.25",
-    "10",
-    "0.0001",
-    "0.00005",
-    "9007199254740991",
-    "-9007199254740991",
-    "1e-7",
-    "2.0",
-    "100",
-];
+const NUMBERS: &str =
+    "0 1 2 3 -1 0.5 1.5 0.25 10 0.0001 0.00005 9007199254740991 -9007199254740991 1e-7 2.0 100";
 
 /// Numbers for bounds.
-const BOUNDS: [&str; 11] = ["0", "1", "2", "3", "-1", "0.5", "1.5", "0.25", "10", "0.0001", "0.00005"];
+const BOUNDS: &str = "0 1 2 3 -1 0.5 1.5 0.25 10 0.0001 0.00005";
 
 /// Two documents with one concept `c`, the second often a small change of the first.
 pub(crate) fn documents(random: &mut Random) -> (Value, Value) {
@@ -139,7 +116,7 @@ fn schema(random: &mut Random, depth: usize) -> Value {
         _ => {
             let mut inner = string(random);
             if let Some(map) = inner.as_object_mut() {
-                map.insert("not".to_owned(), json!({ "pattern": random.of(&PATTERNS) }));
+                map.insert("not".to_owned(), json!({ "pattern": random.word(PATTERNS) }));
             }
             inner
         }
@@ -192,10 +169,10 @@ fn string(random: &mut Random) -> Value {
         map.insert("minLength".to_owned(), json!(random.below(2)));
     }
     if random.chance(30) {
-        map.insert("pattern".to_owned(), json!(random.of(&PATTERNS)));
+        map.insert("pattern".to_owned(), json!(random.word(PATTERNS)));
     }
     if random.chance(15) {
-        map.insert("format".to_owned(), json!(random.of(&FORMATS)));
+        map.insert("format".to_owned(), json!(random.word(FORMATS)));
     }
     if random.chance(10) {
         map.insert("x-code-list".to_owned(), json!("l"));
@@ -210,7 +187,7 @@ fn number(random: &mut Random) -> Value {
     let mut map = Map::from_iter([("type".to_owned(), json!(random.of(&["number", "integer"])))]);
     for keyword in ["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"] {
         if random.chance(25) {
-            map.insert(keyword.to_owned(), random.numeral(&BOUNDS));
+            map.insert(keyword.to_owned(), random.numeral(BOUNDS));
         }
     }
     if random.chance(35) {
@@ -250,7 +227,7 @@ fn object(random: &mut Random, depth: usize) -> Value {
     let mut map = Map::from_iter([("type".to_owned(), json!("object"))]);
     let mut members = Map::new();
     for _ in 0..random.below(4) {
-        members.insert(random.of(&NAMES).to_owned(), schema(random, depth.saturating_sub(1)));
+        members.insert(random.word(NAMES).to_owned(), schema(random, depth.saturating_sub(1)));
     }
     let names: Vec<String> = members.keys().cloned().collect();
     let required: Vec<&String> = names.iter().filter(|_| random.chance(40)).collect();
@@ -309,7 +286,7 @@ fn changed(schema: &Value, random: &mut Random) -> Value {
             }
             1 => {
                 if let Some(Value::Object(members)) = map.get_mut("properties") {
-                    members.insert(random.of(&NAMES).to_owned(), fresh);
+                    members.insert(random.word(NAMES).to_owned(), fresh);
                 }
             }
             2 => {
@@ -364,7 +341,7 @@ fn pointers(schema: &Value, at: &str, places: &mut Vec<String>) {
 fn scalar(random: &mut Random) -> Value {
     match random.below(8) {
         0..=3 => json!(random.of(&TEXTS)),
-        4..=5 => random.numeral(&NUMBERS),
+        4..=5 => random.numeral(NUMBERS),
         6 => json!(random.chance(50)),
         _ => random.of(&[
             Value::Null,
@@ -409,7 +386,7 @@ pub(crate) fn value_for(schema: &Value, defs: &Value, random: &mut Random, depth
             items.collect()
         }
         Some("string") => text_for(map, random),
-        Some("number" | "integer") => random.numeral(&NUMBERS),
+        Some("number" | "integer") => random.numeral(NUMBERS),
         Some("boolean") => json!(random.chance(50)),
         Some("null") => Value::Null,
         _ if map.contains_key("properties") && random.chance(70) => object_for(map, defs, random, depth),

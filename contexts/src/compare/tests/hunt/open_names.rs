@@ -34,7 +34,7 @@ fn collect(newer: &Shape, value: &Value, path: &mut Vec<Step>, twins: &mut Vec<V
     };
     for (step, value) in inside {
         path.push(step);
-        if conforms(&skeleton(path), |object| newer.casing.conform(object, None).is_ok()) {
+        if conforms(&skeleton(path), |object| newer.compiled.casing.conform(object, None).is_ok()) {
             collect(newer, value, path, twins);
         } else {
             twins.push(path.clone());
