@@ -8,7 +8,7 @@ use crate::{
     input,
     owners::{About, Kind, NotOwned, named},
 };
-use semgate_protocol::{Form, Message, Page, Threads, a2a::Operation};
+use semgate_protocol::{Message, Page, Threads, a2a::Operation};
 use std::{borrow::Cow, sync::Arc};
 
 /// The things that a message names. Empty for most messages, without an allocation.
@@ -217,8 +217,8 @@ fn answers_what_was_asked(sent: &Sent, message: &Message<'_>) -> Result<(), Refu
 
 /// The refusal that an agent gives for well-typed parameters outside the protocol (A2A 1.0 `InvalidParams`).
 fn unfit(case: &Case<'_>, member: &str, what: &str) -> Refusal {
-    let place = if case.call.form == Form::JsonRpc { "/params/" } else { "/" };
-    Refusal::new(Code::Malformed, format!("`{place}{member}` {what}"))
+    let params = case.protocol().params_path();
+    Refusal::new(Code::Malformed, format!("`{params}/{member}` {what}"))
         .with_hint("send what a2a 1.0 takes there, or leave it out")
 }
 

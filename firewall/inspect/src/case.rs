@@ -10,7 +10,7 @@ use crate::{
 };
 use semgate_negotiation::Sessions;
 use semgate_policies::{CERTIFICATE_SPACE, Circumstances, Credentials, Keep, Scores};
-use semgate_protocol::Call;
+use semgate_protocol::{Call, Protocol};
 use std::sync::Arc;
 
 /// One end of a connection, identified before the message was read.
@@ -132,6 +132,11 @@ pub struct Case<'c> {
 }
 
 impl Case<'_> {
+    /// The protocol of the exchange, in the transport of its request.
+    pub(crate) fn protocol(&self) -> &'static dyn Protocol {
+        self.call.protocol()
+    }
+
     pub(crate) fn sender_key(&self) -> &Arc<str> {
         self.sender.key()
     }
@@ -141,7 +146,7 @@ impl Case<'_> {
         Circumstances {
             sender_holds: self.sender.credentials(),
             receiver_holds: self.receiver_holds,
-            protocol_version: self.call.protocol_version(),
+            protocol_version: self.protocol().version(self.call),
             scores: Scores { message_bytes: self.bytes as u64, ..Scores::default() },
             ..Circumstances::at(self.now.unix)
         }

@@ -11,7 +11,7 @@ use crate::{
     tools,
 };
 use semgate_contexts::{Context, InstanceFault, NAMING_MEMBERS, Shape, Term, WorkBudget, json::Json};
-use semgate_protocol::{Binding, Instance, Unadmitted, Vocabulary};
+use semgate_protocol::{Instance, Unadmitted, Vocabulary};
 
 /// Maximum number of concept names in a hint.
 const HINTED_NAMES: usize = 12;
@@ -84,10 +84,11 @@ pub(crate) fn conform<'c, 'j>(resolved: Resolved<'c, 'j>) -> Result<Conformed<'c
 fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> {
     let message = resolved.message();
     let named = resolved.named();
+    let calls_tools = resolved.case().protocol().calls_tools();
     if let Some(Unadmitted { pointer, admit }) = &message.uninspectable {
-        let instead = match message.binding {
-            Binding::Mcp => "leave it out",
-            Binding::L8 | Binding::A2a => "say it with concepts of the context, in a data part",
+        let instead = match calls_tools {
+            true => "leave it out",
+            false => "say it with concepts of the context, in a data part",
         };
         return Err(Refusal::new(
             Code::ContentUninspectable,
@@ -96,7 +97,7 @@ fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> 
         .with_hint(format!("{instead}, or ask the operator: the route must admit `{}`", admit.as_str())));
     }
     if !resolved.case().route.options.passes_handshakes
-        && message.binding != Binding::Mcp
+        && !calls_tools
         && let Some(instance) = message.instances.iter().find(|instance| is_step(instance))
     {
         return Err(Refusal::new(
@@ -120,7 +121,7 @@ fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> 
     let defined = |instance: &Instance<'_>| {
         let found = match instance.of {
             Vocabulary::Protocol => resolved.protocol().and_then(|protocol| term_of(protocol, instance.name)),
-            Vocabulary::Context if message.binding == Binding::Mcp => {
+            Vocabulary::Context if calls_tools => {
                 tools::callable(resolved.case(), named, instance.name, instance.object)?
             }
             Vocabulary::Context => {
@@ -131,7 +132,7 @@ fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> 
         let signed = found.map(|(context, term)| (context, term, Origin::Signed));
         signed.or_else(|| rounds::settled(resolved, instance)).ok_or_else(|| {
             let pointer = instance.pointer.to_string();
-            if message.binding == Binding::Mcp && instance.of == Vocabulary::Context {
+            if calls_tools && instance.of == Vocabulary::Context {
                 // each caller learns its own tools from the list
                 return Refusal::new(
                     Code::ConceptUndefined,

@@ -12,12 +12,12 @@ use crate::{
     learnt::{Learnt, OfPair},
     list,
     meter::{Metered, Meters, carry, meter},
-    parse::{self, Reply, Strict, answers_nothing, asked_at, parse, parsed, read},
+    parse::{self, Strict, answers_nothing, asked_at, parse, parsed, read},
     permit::{Counted, Leave},
     push::{self, Courses},
     redact,
     removal::{self, Removed},
-    reply::{Form, acknowledged, admissible, no_pass, refused},
+    reply::{acknowledged, admissible, no_pass, refused},
     resolve::{Resolved, has_turns, out_of_turn, resolve, side},
     rounds,
     stream::enabled,
@@ -30,7 +30,7 @@ use arc_swap::ArcSwap;
 use bytes::Bytes;
 use semgate_negotiation::Sessions;
 use semgate_policies::{Credentials, Keep};
-use semgate_protocol::{Binding, Form as Written, Message, OwnThread, a2a::AgentError, mcp};
+use semgate_protocol::{Message, OwnThread, Reply, ReplyKind, StreamRules, Turns, mcp};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Judges messages. All cores share one inspector, which holds every counter.
@@ -200,7 +200,7 @@ impl Inspector {
 
     /// Returns true if a call over this route may be refused with [`Remedy::ListTools`](crate::Remedy).
     pub fn may_ask_for_tools(&self, route: &Route) -> bool {
-        route.binding == Binding::Mcp
+        route.binding.protocol().calls_tools()
             && (self.limits.tool_list_ms.is_some()
                 || self.tools.in_doubt(&route.receiver)
                 || self.live.load().pinned().shared())
@@ -327,7 +327,7 @@ impl Inspector {
         let case = self.reply_case(&generation, sent, (replier, reply.judged.len()), now);
         let facts = Facts { digest: Some(sent.about.digest), ..case.facts() };
         let outcome = match admissible(sent, status, &reply.judged) {
-            Ok(Form::Acknowledgement) => {
+            Ok(ReplyKind::Acknowledgement) => {
                 same_agent(sent, replier, facts).and_then(|facts| acknowledged(&case, sent, facts, status))
             }
             Ok(form) => same_agent(sent, replier, facts)
@@ -347,19 +347,19 @@ impl Inspector {
         &self,
         case: &Case<'_>,
         sent: &Sent,
-        (form, status, counted): (Form, u16, Option<Counted>),
+        (form, status, counted): (ReplyKind, u16, Option<Counted>),
         reply: &Answered,
     ) -> Result<ReplyPermit, Refusal> {
-        if case.call.binding == Binding::Mcp {
+        if case.protocol().stream() == StreamRules::Server {
             // an error status must carry an error; nothing is learnt from any other body
             let refused = || Err(no_pass(status).with_facts(case.facts()));
-            if form == Form::Error && !mcp::is_failure(read(case, &reply.judged)?.json()) {
+            if form == ReplyKind::Error && !mcp::is_failure(read(case, &reply.judged)?.json()) {
                 return refused();
             }
             let (permit, _) = tools::judge(self, case, sent, status, reply)?;
-            return if form == Form::Error { refused() } else { Ok(permit) };
+            return if form == ReplyKind::Error { refused() } else { Ok(permit) };
         }
-        if let Some(redacted) = redact::reply(case, sent, reply)? {
+        if let Some(redacted) = redact::reply(case, sent, &reply.judged)? {
             let case = &Case { before: &redacted.before, ..*case };
             let permit = self.judge_message(case, sent, (form, status, counted), &redacted.answered())?;
             return Ok(permit.redacted(redacted.members));
@@ -371,7 +371,7 @@ impl Inspector {
         &self,
         case: &Case<'_>,
         sent: &Sent,
-        (form, status, counted): (Form, u16, Option<Counted>),
+        (form, status, counted): (ReplyKind, u16, Option<Counted>),
         reply: &Answered,
     ) -> Result<ReplyPermit, Refusal> {
         let strict = read(case, &reply.judged)?;
@@ -381,13 +381,13 @@ impl Inspector {
                 .judge_reply(case, sent, (form, status, counted), &removed.message)
                 .map(ReplyPermit::rewritten);
         }
-        if form == Form::Error && matches!(case.call.form, Written::Rest(_)) {
-            let error = AgentError::of_http(status, Some(strict.json()));
+        if form == ReplyKind::Error
+            && let Some(error) = case.protocol().status_error(status, strict.json())
+        {
             return Err(Refusal::of_agent(error.known).with_facts(case.facts()));
         }
         match parse::reply(case, &strict)? {
-            _ if form == Form::Error => Err(no_pass(status).with_facts(case.facts())),
-            Reply::Said(message) => {
+            Reply::Message(message) if form != ReplyKind::Error => {
                 let decided = judged(case, *message)?;
                 subscriptions::asked_for(sent, &decided)
                     .map_err(|refusal| refusal.with_facts(decided.facts()))?;
@@ -398,7 +398,10 @@ impl Inspector {
                 let step = taken(case, sent, &metered)?;
                 Ok(ReplyPermit::of(&metered, status, reply, step))
             }
-            Reply::Tasks(list) => list::judge(self, case, sent, (status, reply), &list),
+            Reply::Tasks(list) if form != ReplyKind::Error => {
+                list::judge(self, case, sent, (status, reply), &list)
+            }
+            _ => Err(no_pass(status).with_facts(case.facts())),
         }
     }
 
@@ -546,14 +549,14 @@ pub(crate) fn taken(
 fn step(case: &Case<'_>, resolved: &Resolved<'_, '_>) -> Result<Option<Arc<Step>>, Refusal> {
     let (message, named) = (resolved.message(), resolved.named());
     let proposes = proposes(message.performative) && has_turns(case, message, named);
-    let make = || match message.binding {
-        Binding::L8 => {
-            let proposal = Proposal::named(side(case, message), message.message_id, same(message));
+    let make = || match case.protocol().turns() {
+        Turns::Pairs => {
+            let proposal = Proposal::named(side(case), message.message_id, same(message));
             let between =
                 Between { by: case.sender.id(), to: case.receiver, line: named.urn().line().as_str() };
             case.owners.pairs().propose(between, proposal)
         }
-        Binding::A2a | Binding::Mcp => Proposal::new(side(case, message), message.threads.own.task),
+        Turns::Threads => Proposal::new(side(case), message.threads.own.task),
     };
     // the first of several concurrent answers takes it; the others are not moved to another proposal
     Step::begin(resolved.answers().cloned(), || proposes.then(make)).map_err(|why| out_of_turn(message, why))

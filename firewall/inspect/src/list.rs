@@ -9,13 +9,13 @@ use crate::{
     inspector::{judged, taken},
     meter::{Spent, meter},
     owners::About,
-    parse::{Reply, read, reply},
+    parse::{read, reply},
     permit::Written,
     resolve::still_stands,
 };
 use bytes::Bytes;
 use semgate_protocol::{
-    Message,
+    Message, Reply,
     a2a::{Operation, Paging, TaskList},
 };
 use std::{collections::BTreeMap, sync::Arc};
@@ -63,7 +63,7 @@ pub(crate) fn judge(
             let facts = Facts { withheld, ..tell(inspector, case, sent, &again.tasks)? };
             Ok(ReplyPermit::listed(facts, status, anew.clone(), Written::Anew))
         }
-        Reply::Said(_) => Err(Refusal::new(Code::Malformed, "the list is no list any more")),
+        _ => Err(Refusal::new(Code::Malformed, "the list is no list any more")),
     }
 }
 

@@ -72,7 +72,7 @@ impl Generation {
         let (line, version) = (self.control_line().clone(), self.control_version());
         Route {
             name: route.name.clone(),
-            binding: Binding::L8,
+            binding: Binding::HANDSHAKE,
             receiver: route.receiver.clone(),
             upstream: String::new(),
             contexts: vec![LineScope::Exact(line, version)],

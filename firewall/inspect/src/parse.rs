@@ -13,10 +13,9 @@ use semgate_contexts::{
     ContextUrn, Digest,
     json::{self, Json},
 };
-use semgate_protocol::Vocabulary;
 use semgate_protocol::{
-    Base, Binding, Call, Claim, FaultKind, Form, Instance, Message, MessageFault, Pointer, Reading, RpcId,
-    a2a, header, mcp, native,
+    Base, Binding, Call, Claim, FaultKind, Instance, Message, MessageFault, Pointer, Protocol, Reading,
+    Reply, ReplyTo, RpcId, Vocabulary, header, mcp,
 };
 
 /// Bytes accepted by the strict reader. Only this stage builds one.
@@ -62,21 +61,14 @@ pub(crate) fn read<'b>(case: &Case<'_>, bytes: &'b Bytes) -> Result<Strict<'b>, 
             json::Fault::DuplicateKey { .. } => Code::DuplicateKey,
             json::Fault::Malformed { .. } => Code::Malformed,
         };
-        Refusal::new(code, fault.to_string())
-            .with_hint(hint(code, case.call.binding))
-            .with_facts(case.facts())
+        Refusal::new(code, fault.to_string()).with_hint(hint(code, case.protocol())).with_facts(case.facts())
     })
 }
 
 impl<'b> Strict<'b> {
     /// The id that a JSON-RPC answer must repeat, if the message has a valid one.
     pub(crate) fn rpc_id(&self, call: &Call) -> Option<RpcId> {
-        match call.form {
-            // the id of a client's answer belongs to the server's request
-            Form::JsonRpc if call.binding == Binding::Mcp => mcp::rpc_id(&self.json),
-            Form::JsonRpc => a2a::rpc_id(&self.json),
-            Form::Native | Form::Rest(_) | Form::Grpc(_) => None,
-        }
+        call.protocol().rpc_id(&self.json)
     }
 
     pub(crate) fn json(&self) -> &Json<'b> {
@@ -165,50 +157,31 @@ fn request<'j>(case: &Case<'_>, strict: &'j Strict<'_>) -> Result<Message<'j>, R
     if case.call.binding != case.route.binding {
         return Err(malformed(case, "the request is of another binding than the route"));
     }
-    let read = match case.call.binding {
-        Binding::L8 => native::read(&strict.json, &reading(case)),
-        Binding::A2a => {
-            taken(case)?;
-            a2a::request(&strict.json, case.call, &reading(case))
-        }
-        Binding::Mcp => {
-            let head = case.call.mcp.as_deref();
-            let head = head.ok_or_else(|| malformed(case, "the request came without a head of mcp"))?;
-            return of_client(case, strict, head);
-        }
-    };
-    read.map_err(|fault| refused(case, &fault))
+    let (protocol, head) = (case.protocol(), case.call.mcp.as_deref());
+    takes_version(case)?;
+    let question = protocol.answered(&strict.json, case.call).map(|id| asked_by_server(case, &id));
+    let message = protocol.request(&strict.json, case.call, question.transpose()?, &reading(case)).map_err(
+        |fault| versions(case, head.and_then(|head| head.version.as_deref()), refused(case, &fault)),
+    )?;
+    if let Some(head) = head {
+        let allowed = goes_on(case, &head.verb).and_then(|()| cancels(case, head, &message, &strict.json));
+        allowed.map_err(|refusal| refusal.with_facts(case.facts()))?;
+    }
+    Ok(message)
 }
 
-/// Reads a request, notification or answer of an MCP client, or its session request.
-fn of_client<'j>(case: &Case<'_>, strict: &'j Strict<'_>, head: &mcp::Head) -> Result<Message<'j>, Refusal> {
-    let reading = reading(case);
-    if head.verb != mcp::Verb::Post {
-        let said = mcp::session(&strict.json, head, &reading);
-        let said = said.map_err(|fault| versions(case, head.version.as_deref(), refused(case, &fault)))?;
-        goes_on(case, &head.verb).map_err(|refusal| refusal.with_facts(case.facts()))?;
-        return Ok(said.message);
-    }
-    let Some(id) = mcp::response_id(&strict.json) else {
-        let said = mcp::request(&strict.json, head, &reading);
-        let said = said.map_err(|fault| versions(case, head.version.as_deref(), refused(case, &fault)))?;
-        if said.operation == mcp::Operation::Cancelled {
-            cancels(case, head, &strict.json).map_err(|refusal| refusal.with_facts(case.facts()))?;
-        }
-        return Ok(said.message);
-    };
+/// The operation of the server's open request with this id, which a client answers.
+fn asked_by_server(case: &Case<'_>, id: &RpcId) -> Result<mcp::Operation, Refusal> {
     // an unknown session is reported before anything open in it
     in_session(case).map_err(|refusal| refusal.with_facts(case.facts()))?;
-    let open = case.dialogues.asks(asked_at(case), &id, case.turn == Turn::Again);
-    let operation = open.map_err(|NotOpen| answers_nothing(case))?;
-    let said = mcp::response(&strict.json, operation, head, &reading);
-    said.map_err(|fault| versions(case, head.version.as_deref(), refused(case, &fault)))
+    let open = case.dialogues.asks(asked_at(case), id, case.turn == Turn::Again);
+    open.map_err(|NotOpen| answers_nothing(case))
 }
 
 /// Completes a version refusal with the requested and the supported versions (2026-07-28 "Protocol Version
 /// Negotiation"). Other refusals stay unchanged.
 fn versions(case: &Case<'_>, named: Option<&str>, refusal: Refusal) -> Refusal {
-    if refusal.code() != Code::VersionUnsupported {
+    if refusal.code() != Code::VersionUnsupported || !case.protocol().calls_tools() {
         return refusal;
     }
     let spoken = case.tools.spoken(&case.route.receiver);
@@ -220,7 +193,7 @@ fn versions(case: &Case<'_>, named: Option<&str>, refusal: Refusal) -> Refusal {
     };
     let reason = format!("{named} is not carried here, but {} are", carried.join(", "));
     Refusal::new(Code::VersionUnsupported, reason)
-        .with_hint(hint(Code::VersionUnsupported, Binding::Mcp))
+        .with_hint(case.protocol().version_hint())
         .with_facts(case.facts())
         .with_server_data(Some(data))
 }
@@ -239,8 +212,14 @@ fn settled<'j>(answer: &'j Json<'_>) -> Option<&'j str> {
 ///
 /// # Errors
 /// `not_found`: no request of this id is under way, or another agent has one too.
-fn cancels(case: &Case<'_>, head: &mcp::Head, json: &Json<'_>) -> Result<(), Refusal> {
-    if head.session.is_some() || case.route.options.keeps_callers_apart || case.turn == Turn::Again {
+fn cancels(case: &Case<'_>, head: &mcp::Head, message: &Message<'_>, json: &Json<'_>) -> Result<(), Refusal> {
+    let name = mcp::Operation::Cancelled.concept();
+    let cancels = message.instances.iter().any(|one| one.of == Vocabulary::Protocol && one.name == name);
+    if !cancels
+        || head.session.is_some()
+        || case.route.options.keeps_callers_apart
+        || case.turn == Turn::Again
+    {
         return Ok(());
     }
     let id = json.as_object().and_then(|message| message.get("params")?.as_object()?.get("requestId"));
@@ -285,9 +264,9 @@ pub(crate) fn answers_nothing(case: &Case<'_>) -> Refusal {
 
 /// Checks that the route takes the request's A2A version (A2A 1.0 §3.6). A head without a version means 0.3.
 /// A stripped header is a downgrade, refused unless the route takes 0.3.
-fn taken(case: &Case<'_>) -> Result<(), Refusal> {
+fn takes_version(case: &Case<'_>) -> Result<(), Refusal> {
     let versions = &case.route.options.versions;
-    if versions.contains(&case.call.version) {
+    if case.protocol().takes_version(case.call, versions) {
         return Ok(());
     }
     let named: Vec<_> = versions.iter().map(|version| format!("`A2A-Version: {version}`")).collect();
@@ -299,61 +278,23 @@ fn taken(case: &Case<'_>) -> Result<(), Refusal> {
     .with_facts(case.facts()))
 }
 
-/// Content of a reply.
-pub(crate) enum Reply<'j> {
-    /// A message to judge.
-    Said(Box<Message<'j>>),
-    /// Tasks, each judged by itself.
-    Tasks(Box<a2a::TaskList<'j>>),
-}
-
-/// Reads a reply, or one event of a stream, from its JSON.
+/// Reads a reply, or one event of a stream, from its JSON. No error of the protocol is returned as a reply.
 ///
 /// # Errors
 /// As [`parse`]. `agent_error` for an error of the protocol, `upstream_invalid` for another.
-pub(crate) fn reply<'j>(case: &Case<'_>, strict: &'j Strict<'_>) -> Result<Reply<'j>, Refusal> {
-    let asked = match case.call.binding {
-        Binding::L8 => {
-            let read = native::read(&strict.json, &reading(case));
-            return read.map(|said| Reply::Said(Box::new(said))).map_err(|fault| refused(case, &fault));
-        }
-        Binding::A2a => case.answers.and_then(Sent::asked),
-        Binding::Mcp => None,
+pub(crate) fn reply<'j>(case: &Case<'j>, strict: &'j Strict<'_>) -> Result<Reply<'j>, Refusal> {
+    let request = ReplyTo {
+        a2a: case.answers.and_then(Sent::asked),
+        mcp: case.answers.and_then(Sent::mcp),
+        in_stream: matches!(case.turn, Turn::Event | Turn::EventAgain),
     };
-    let Some(asked) = asked else { return Err(malformed(case, "the reply answers nothing that was asked")) };
-    let read = match case.turn {
-        Turn::Event | Turn::EventAgain => a2a::event(&strict.json, asked, &reading(case)),
-        Turn::First | Turn::Again => a2a::reply(&strict.json, asked, &reading(case)),
-    };
-    match read.map_err(|fault| refused(case, &fault))? {
-        a2a::Answer::Said(message) => Ok(Reply::Said(message)),
-        a2a::Answer::Tasks(list) => Ok(Reply::Tasks(list)),
-        a2a::Answer::Error(error) => Err(Refusal::of_agent(error.known).with_facts(case.facts())),
-    }
-}
-
-/// Reads an answer or notification of an MCP server.
-///
-/// # Errors
-/// As [`parse`]; `agent_error` with the number of an error.
-pub(crate) fn said_by_server<'j>(
-    case: &Case<'_>,
-    strict: &'j Strict<'_>,
-    asked: &'j mcp::Asked,
-    in_stream: bool,
-) -> Result<mcp::Spoken<'j>, Refusal> {
-    let reading = reading(case);
-    let read = if in_stream {
-        mcp::event(&strict.json, asked.version, Some(asked), &reading)
-    } else {
-        mcp::answer(&strict.json, asked, mcp::Speaker::Server, &reading)
-    };
-    let read = read.map_err(|fault| versions(case, settled(strict.json()), refused(case, &fault)));
-    match read? {
-        mcp::Answer::Said(spoken) => Ok(*spoken),
-        mcp::Answer::Error(number, data) => {
+    let read = case.protocol().reply(&strict.json, &request, &reading(case));
+    match read.map_err(|fault| versions(case, settled(strict.json()), refused(case, &fault)))? {
+        Reply::Error(error) => Err(Refusal::of_agent(error.known).with_facts(case.facts())),
+        Reply::ServerError(number, data) => {
             Err(Refusal::of_server(number).with_server_data(data).with_facts(case.facts()))
         }
+        reply => Ok(reply),
     }
 }
 
@@ -372,8 +313,8 @@ fn context_header(
 fn target<'c>(case: &'c Case<'c>, message: &Message<'_>) -> Result<Target<'c>, Refusal> {
     let grammar = |claim: &Claim<'_>| {
         ContextUrn::parse(claim.urn, case.generation.prefix()).map_err(|fault| {
-            let place = named_at(case, claim);
-            malformed(case, &format!("`{place}` is no context urn in canonical form: {fault}"))
+            let pointer = case.protocol().claim_pointer(claim.place, case.generation.extension());
+            malformed(case, &format!("`{pointer}` is no context urn in canonical form: {fault}"))
         })
     };
     let lookup = |text: &str| case.generation.named(text).map(Target::Known);
@@ -394,20 +335,10 @@ fn target<'c>(case: &'c Case<'c>, message: &Message<'_>) -> Result<Target<'c>, R
             return grammar(claim).map(Target::Foreign);
         }
     }
-    // a native envelope names its context; an A2A reply without one belongs to the request's
-    if message.claims.is_empty() && message.binding == Binding::L8 {
+    if message.claims.is_empty() && case.protocol().names_context_in_replies() {
         return Ok(Target::Missing);
     }
     Ok(lookup(about.urn.as_str()).unwrap_or_else(|| Target::Unknown(about.urn.clone())))
-}
-
-/// Pointer to a claim's URN. In A2A metadata it stands under the extension's name, which is a constant of
-/// ours.
-fn named_at(case: &Case<'_>, claim: &Claim<'_>) -> String {
-    match case.call.binding {
-        Binding::A2a => format!("{}/{}/context", claim.place, case.generation.extension()),
-        Binding::L8 | Binding::Mcp => claim.place.to_owned(),
-    }
 }
 
 /// The context of a request that names none.
@@ -481,38 +412,16 @@ impl<'c, 'j> Parsed<'c, 'j> {
 }
 
 pub(crate) fn malformed(case: &Case<'_>, reason: &str) -> Refusal {
-    let hint = hint(Code::Malformed, case.call.binding);
+    let hint = hint(Code::Malformed, case.protocol());
     Refusal::new(Code::Malformed, reason).with_hint(hint).with_facts(case.facts())
 }
 
 pub(crate) fn refused(case: &Case<'_>, fault: &MessageFault) -> Refusal {
     let refusal = Refusal::of_message(fault, case.call.binding).with_facts(case.facts());
-    match of_the_other_version(case, fault) {
-        Some(hint) => refusal.with_hint(hint),
-        None => refusal,
-    }
-}
-
-/// Hint for an A2A request that looks like one of another version.
-fn of_the_other_version(case: &Case<'_>, fault: &MessageFault) -> Option<&'static str> {
-    if case.call.binding != Binding::A2a || case.direction != Direction::Request {
-        return None;
-    }
-    match (fault.kind, fault.path.as_str(), case.call.version) {
-        (FaultKind::MethodUnsupported, "/method", a2a::Version::V03)
-            if case.route.options.versions.contains(&a2a::Version::V10) =>
-        {
-            Some(
-                "a request without the header `A2A-Version` speaks 0.3: send `A2A-Version: 1.0` with a method of 1.0",
-            )
-        }
-        (FaultKind::MethodUnsupported, "/method", a2a::Version::V10) => {
-            Some("`A2A-Version: 1.0` goes with the methods of 1.0, such as `SendMessage`")
-        }
-        (FaultKind::Malformed, "/tenant", _) if matches!(case.call.form, Form::Rest(_)) => Some(
-            "the paths of 1.0 have no `v1` before them: what stands there is a tenant, and must be the route's",
-        ),
-        _ => None,
+    let protocol = case.protocol();
+    match protocol.fault_hint(fault, case.call, &case.route.options.versions) {
+        Some(hint) if case.direction == Direction::Request => refusal.with_hint(hint),
+        _ => refusal,
     }
 }
 
@@ -530,13 +439,13 @@ impl Refusal {
             FaultKind::VersionUnsupported => Code::VersionUnsupported,
             FaultKind::HeaderMismatch => Code::HeaderMismatch,
         };
-        let refusal = Self::new(code, fault.to_string()).with_hint(hint(code, binding));
+        let refusal = Self::new(code, fault.to_string()).with_hint(hint(code, binding.protocol()));
         if fault.kind == FaultKind::Stray { refusal.with_remedy(Remedy::LeaveOut) } else { refusal }
     }
 }
 
-/// Hint for the caller of this binding.
-const fn hint(code: Code, binding: Binding) -> &'static str {
+/// Hint for the caller of this protocol.
+fn hint(code: Code, protocol: &dyn Protocol) -> &'static str {
     match code {
         Code::TooLarge => "send less in one message",
         Code::TooDeep => "nest arrays and objects less deeply",
@@ -546,22 +455,7 @@ const fn hint(code: Code, binding: Binding) -> &'static str {
         Code::HeaderMismatch => {
             "send `MCP-Protocol-Version`, `Mcp-Method` and `Mcp-Name` as the message has them"
         }
-        _ => match (code, binding) {
-            (Code::VersionUnsupported, Binding::Mcp) => {
-                "name a version of MCP that this address speaks: `2026-07-28`, or in a session `2025-11-25` or `2025-06-18`"
-            }
-            (Code::VersionUnsupported, _) => {
-                "name a version that this address speaks, such as `A2A-Version: 1.0`"
-            }
-            (_, Binding::L8) => {
-                "send exactly the members that docs/spec/native-l8.md lists, and nothing else"
-            }
-            (_, Binding::A2a) => {
-                "send exactly the members that docs/spec/a2a-binding.md lists, and nothing else"
-            }
-            (_, Binding::Mcp) => {
-                "send exactly the members that docs/spec/mcp-binding.md lists, and nothing else"
-            }
-        },
+        Code::VersionUnsupported => protocol.version_hint(),
+        _ => protocol.form_hint(),
     }
 }

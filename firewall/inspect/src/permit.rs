@@ -446,7 +446,7 @@ impl Sent {
     /// Returns true for an MCP message without an answer: a notification, a client's answer, or the end of a
     /// session. A success keeps its status and loses its body.
     pub fn is_unanswered(&self) -> bool {
-        self.route.binding == Binding::Mcp && self.mcp.is_none()
+        self.call.mcp.is_some() && self.mcp.is_none()
     }
 
     /// Returns true if the request opens the stream of an MCP session, which may stay silent for long.

@@ -14,7 +14,7 @@ use crate::{
     inspector::{judged, same_agent, taken},
     meter::{carry, meter},
     owners::{About, Delivery},
-    parse::{Reply, read, reply},
+    parse::{read, reply},
     permit::Told,
     redact::{self, Redacted},
     removal,
@@ -23,7 +23,7 @@ use crate::{
 use bytes::Bytes;
 use semgate_contexts::json::{self, Json};
 use semgate_protocol::{
-    Asked, Call, Form, Message,
+    Call, Message, Reply,
     a2a::{self, Operation, Version},
 };
 use std::{
@@ -253,8 +253,7 @@ impl Inspector {
         (owner, begun): (&Arc<str>, Arc<About>),
         (delivery, version): (&Delivery, Version),
     ) -> Result<Sent, Refusal> {
-        let operation = Operation::SubscribeToTask;
-        let call = Call::a2a(version, Form::Rest(operation));
+        let call = Call::notification(version);
         let mut threads = Vec::new();
         let mut about = begun;
         if let Some(task) = &delivery.task {
@@ -280,7 +279,7 @@ impl Inspector {
             caller: Peer::configured(owner),
             about,
             rpc_id: None,
-            asked: Some(Asked { operation, version, form: call.form, rpc_id: None }),
+            asked: call.asked(None),
             call,
             mcp: None,
             threads,
@@ -311,7 +310,7 @@ impl Inspector {
                 "send a `StreamResponse` in 1.0, a `Task` in 0.3, about the task of the configuration",
             )
         };
-        let redacted = redact::reply(case, sent, &Answered::from(body.clone()))?;
+        let redacted = redact::reply(case, sent, &body)?;
         let body = redacted.as_ref().map_or_else(|| Answered::from(body), Redacted::answered);
         let before = redacted.as_ref().map_or(&[][..], |one| &one.before);
         let case = &Case { before, ..*case };
@@ -329,12 +328,14 @@ impl Inspector {
             }));
         }
         let said = match reply(case, &strict) {
-            Ok(Reply::Said(said)) => said,
+            Ok(Reply::Message(said)) => said,
             Ok(Reply::Tasks(_)) => return Err(malformed("a notification is a list")),
-            Err(refusal) if matches!(refusal.code(), Code::AgentError | Code::UpstreamInvalid) => {
+            Err(refusal) if !matches!(refusal.code(), Code::AgentError | Code::UpstreamInvalid) => {
+                return Err(refusal);
+            }
+            Ok(Reply::Error(_) | Reply::ServerError(..)) | Err(_) => {
                 return Err(malformed("a notification is an error"));
             }
-            Err(refusal) => return Err(refusal),
         };
         let task = task_of(&said).ok_or_else(|| malformed("a notification names no task, or several"))?;
         if delivery.task.as_deref().is_some_and(|known| known != task) {

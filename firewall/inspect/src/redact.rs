@@ -13,12 +13,12 @@ use crate::{
     decide::{Decided, unmet},
     inspector::judged,
     list,
-    parse::{self, Reply, Strict, read, said_by_server},
+    parse::{self, Strict, read},
     shadow::{Answer, Before, beforehand, beside_uncut},
 };
 use bytes::Bytes;
 use semgate_policies::{FieldPath, Obligation, Obligations, has_field};
-use semgate_protocol::{Binding, Instance, Vocabulary, mcp};
+use semgate_protocol::{Instance, Reply, Vocabulary};
 use std::{collections::BTreeSet, sync::Arc};
 pub(crate) use write::leaving_out;
 use write::{Cut, without};
@@ -70,19 +70,19 @@ pub(crate) fn would_cut(
     Some(members)
 }
 
-/// Redacts a reply, event or notification of native L8 or A2A. `None` if nothing is redacted, or if the reply
+/// Redacts a reply, event or notification. `None` if nothing is redacted, or if the reply
 /// may not pass anyway.
 ///
 /// # Errors
 /// `policy_error` if the reply cannot be rewritten.
-pub(crate) fn reply(case: &Case<'_>, sent: &Sent, answered: &Answered) -> Result<Option<Redacted>, Refusal> {
+pub(crate) fn reply(case: &Case<'_>, sent: &Sent, body: &Bytes) -> Result<Option<Redacted>, Refusal> {
     if !case.generation.policies().redacts() {
         return Ok(None);
     }
-    let Ok(strict) = read(case, &answered.judged) else { return Ok(None) };
+    let Ok(strict) = read(case, body) else { return Ok(None) };
     let (look, case) = (case.look, &Case { look: Look::Beforehand, ..*case });
     match parse::reply(case, &strict) {
-        Ok(Reply::Said(message)) => match judged(case, *message) {
+        Ok(Reply::Message(message)) => match judged(case, *message) {
             Ok(decided) => anew(&strict, &[decided], look),
             Err(_) => Ok(None),
         },
@@ -96,29 +96,7 @@ pub(crate) fn reply(case: &Case<'_>, sent: &Sent, answered: &Answered) -> Result
                 cases.iter().filter_map(|(task, case)| judged(case, (*task).clone()).ok()).collect();
             anew(&strict, &decided, look)
         }
-        Err(_) => Ok(None),
-    }
-}
-
-/// Redacts a message of an MCP server.
-///
-/// # Errors
-/// As [`reply`].
-pub(crate) fn of_server(
-    case: &Case<'_>,
-    asked: &mcp::Asked,
-    body: &Bytes,
-    in_stream: bool,
-) -> Result<Option<Redacted>, Refusal> {
-    if !case.generation.policies().redacts() {
-        return Ok(None);
-    }
-    let Ok(strict) = read(case, body) else { return Ok(None) };
-    let Ok(said) = said_by_server(case, &strict, asked, in_stream) else { return Ok(None) };
-    let (look, case) = (case.look, &Case { look: Look::Beforehand, ..*case });
-    match judged(case, said.message) {
-        Ok(decided) => anew(&strict, &[decided], look),
-        Err(_) => Ok(None),
+        _ => Ok(None),
     }
 }
 
@@ -135,7 +113,7 @@ fn anew(strict: &Strict<'_>, all: &[Decided<'_, '_>], look: Look) -> Result<Opti
             if !may_cut(decided.conformed(), instance) {
                 return Err(uncut(unmet(first), decided, asked(decided)));
             }
-            mirrored |= decided.resolved().message().binding == Binding::Mcp;
+            mirrored |= decided.case().protocol().calls_tools();
             gone.extend(held.iter().map(|(_, path)| named(said, path)));
             let paths: Vec<_> = held.into_iter().map(|(_, path)| path).collect();
             cut_here.push((instance.pointer.to_string(), paths.iter().map(|path| path.join(".")).collect()));
@@ -171,6 +149,5 @@ fn uncut(refusal: Refusal, decided: &Decided<'_, '_>, answer: Option<Answer>) ->
 /// redacted member. A text that only repeats the result is no instance, and is rewritten with it.
 fn may_cut(conformed: &Conformed<'_, '_>, instance: &Instance<'_>) -> bool {
     let alone = || conformed.said().count() == 1;
-    let mcp = conformed.resolved().message().binding == Binding::Mcp;
-    instance.of == Vocabulary::Context && (!mcp || alone())
+    instance.of == Vocabulary::Context && (!conformed.case().protocol().calls_tools() || alone())
 }

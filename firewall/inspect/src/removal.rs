@@ -15,8 +15,7 @@ use crate::{
 use bytes::Bytes;
 use semgate_contexts::json::Json;
 use semgate_protocol::{
-    Binding, Call, Form,
-    a2a::grpc,
+    Call, RequestBytes,
     mcp::{self, Asked},
     removal::{Author, Path, Removal},
 };
@@ -45,33 +44,32 @@ pub(crate) fn of_request(
     }
     let judged = Bytes::from(leaving_out(strict.json(), removal.values()));
     let mut pointers = removal.into_pointers();
-    match arrived.call.form {
-        Form::Grpc(operation) => {
-            let strict = read(case, &judged)?;
+    let body = match case.protocol().request_bytes() {
+        RequestBytes::Encoded => {
             let fault = |_| malformed(case, "the request cannot be written without what is removed of it");
-            let body = grpc::write_request(operation, strict.json()).map_err(fault)?.into();
-            let message = Arrived { call: arrived.call.clone(), body, judged };
-            return Ok(Some(Removed { message, pointers }));
+            let strict = read(case, &judged)?;
+            case.call.encode(strict.json()).map_err(fault)?.into()
         }
         // the body is a part of the parameters, and holds their open members
-        Form::Rest(_) => {
+        RequestBytes::Part => {
             let strict = read(case, &arrived.body)?;
             let removal = of(case, strict.json(), Author::Client);
-            let body = leaving_out(strict.json(), removal.values()).into();
-            let message = Arrived { call: arrived.call.clone(), body, judged };
-            return Ok(Some(Removed { message, pointers }));
+            leaving_out(strict.json(), removal.values()).into()
         }
-        Form::JsonRpc | Form::Native => {}
-    }
-    let strict = read(case, &judged)?;
-    let message = match nulls(case, &strict, headers) {
-        Some(more) => {
-            pointers.extend(more.pointers);
-            more.message
+        RequestBytes::Judged => {
+            let strict = read(case, &judged)?;
+            let message = match nulls(case, &strict, headers) {
+                Some(more) => {
+                    pointers.extend(more.pointers);
+                    more.message
+                }
+                None => judged.clone(),
+            };
+            return Ok(Some(whole(arrived, Removed { message, pointers })));
         }
-        None => judged.clone(),
     };
-    Ok(Some(whole(arrived, Removed { message, pointers })))
+    let message = Arrived { call: arrived.call.clone(), body, judged };
+    Ok(Some(Removed { message, pointers }))
 }
 
 fn whole(arrived: &Arrived, removed: Removed<Bytes>) -> Removed<Arrived> {
@@ -81,7 +79,7 @@ fn whole(arrived: &Arrived, removed: Removed<Bytes>) -> Removed<Arrived> {
 
 /// An A2A agent's message without its removable members; none if it has none.
 pub(crate) fn of_agent(case: &Case<'_>, strict: &Strict<'_>) -> Option<Removed<Answered>> {
-    if case.route.binding != Binding::A2a || !case.removed.is_empty() {
+    if !case.removed.is_empty() {
         return None;
     }
     let removal = of(case, strict.json(), Author::Server { asked: None, pinned: &|_| false });
@@ -97,7 +95,7 @@ pub(crate) fn of_server(case: &Case<'_>, asked: &Asked, strict: &Strict<'_>) -> 
 }
 
 fn of<'j>(case: &Case<'_>, json: &'j Json<'j>, author: Author<'_>) -> Removal<'j> {
-    Removal::of(json, case.route.binding, author, &reading(case))
+    Removal::of(json, case.route.binding.protocol(), author, &reading(case))
 }
 
 fn cut(strict: &Strict<'_>, removal: Removal<'_>) -> Option<Removed<Bytes>> {
@@ -111,7 +109,7 @@ fn cut(strict: &Strict<'_>, removal: Removal<'_>) -> Option<Removed<Bytes>> {
 /// A tool call without `null` arguments that can only mean absence. Looks at direct members of `arguments`
 /// only; judgement reports other faults.
 fn nulls(case: &Case<'_>, strict: &Strict<'_>, headers: &HeaderClaims<'_>) -> Option<Removed<Bytes>> {
-    if case.route.binding != Binding::Mcp || case.route.options.null_arguments != NullArguments::Absent {
+    if case.route.options.null_arguments != NullArguments::Absent {
         return None;
     }
     let arguments = strict.json().as_object()?.get("params")?.as_object()?.get("arguments")?.as_object()?;

@@ -6,41 +6,23 @@ use crate::{
     belongs::deleted, case::Case, code::Class, resolve::still_stands, rounds, stream::enabled,
 };
 use bytes::Bytes;
-use semgate_protocol::{Binding, Form as Written, a2a::Operation};
+use semgate_protocol::ReplyKind;
 
 /// Checks the status and emptiness of a reply, before its body is read.
 ///
 /// # Errors
 /// `upstream_invalid` for every status that is neither a success nor an error of the binding.
-pub(crate) fn admissible(sent: &Sent, status: u16, body: &Bytes) -> Result<Form, Refusal> {
+pub(crate) fn admissible(sent: &Sent, status: u16, body: &Bytes) -> Result<ReplyKind, Refusal> {
     if sent.is_unanswered() && (200..300).contains(&status) {
-        return Ok(Form::Acknowledgement);
+        return Ok(ReplyKind::Acknowledgement);
     }
-    let deletes = sent.operation() == Some(Operation::DeleteTaskPushNotificationConfig);
-    match (sent.route.binding, status, body.is_empty()) {
-        (Binding::L8, 202 | 204, true) => Ok(Form::Acknowledgement),
-        (Binding::A2a, 200 | 204, true) if deletes => Ok(Form::Acknowledgement),
-        (Binding::L8, 200..300, false) | (_, 200, false) => Ok(Form::Message),
-        // HTTP+JSON also has 201 and 202
-        (Binding::A2a, 201 | 202, false) if matches!(sent.call.form, Written::Rest(_)) => Ok(Form::Message),
-        (Binding::A2a | Binding::Mcp, 400..600, false) => Ok(Form::Error),
-        (Binding::L8, 200..300, true) | (_, 200, true) => {
+    match sent.call.protocol().reply_kind(status, body.is_empty(), sent.operation()) {
+        Some(ReplyKind::Missing) => {
             Err(invalid("the agent behind answered nothing", format!("status {status}, empty body")))
         }
-        _ => Err(no_pass(status)),
+        Some(kind) => Ok(kind),
+        None => Err(no_pass(status)),
     }
-}
-
-/// Kind of reply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// A success without a body, or with a body that answers nothing. No byte passes; only replier and
-    /// context are judged.
-    Acknowledgement,
-    /// Bytes to judge.
-    Message,
-    /// Bytes that may only name one of the protocol's errors.
-    Error,
 }
 
 /// The refusal of a status that is neither a success nor a protocol error according to its body.

@@ -15,7 +15,7 @@ use crate::{
 };
 use semgate_contexts::{ContextUrn, Digest};
 use semgate_negotiation::LockQuestion;
-use semgate_protocol::{Binding, Instance, Message, Vocabulary, a2a::Operation};
+use semgate_protocol::{Instance, Message, Turns, Vocabulary};
 use semgate_statement::Standing;
 use std::sync::Arc;
 
@@ -76,11 +76,8 @@ fn settle<'c>(parsed: &Parsed<'c, '_>) -> Result<Settled<'c>, Refusal> {
     parties(case, parsed.message())?;
     let urn = match parsed.target() {
         Target::Missing => {
-            let place = match case.route.binding {
-                Binding::Mcp => " in `_meta`, `{\"dev.semgate/l9\": {\"context\": …}}`,",
-                Binding::L8 | Binding::A2a => "",
-            };
-            let hint = format!("name the context{place} by its urn, such as `urn:contexts:payment:v1.1`");
+            let location = case.protocol().claim_hint();
+            let hint = format!("name the context{location} by its urn, such as `urn:contexts:payment:v1.1`");
             return Err(Refusal::new(Code::ContextMissing, "the message names no context").with_hint(hint));
         }
         Target::Known(named) => named.urn(),
@@ -296,11 +293,6 @@ fn beside<'c>(case: &Case<'c>, other: &'c Named) -> Result<(Option<&'c Named>, u
     Ok((Some(other), source.fresh_until()))
 }
 
-/// Operations of an MCP client without a lock: those before any context is known, and those that only end or
-/// watch others. The SDKs send no lock there.
-const OPENS_MCP: [&str; 7] =
-    ["Initialize", "Initialized", "Discover", "Ping", "ListTools", "Listen", "Cancelled"];
-
 /// Returns true for a handshake step. Steps are signed or sealed, so only their addressee can read them
 /// (F0-47).
 pub(crate) fn is_step(instance: &Instance<'_>) -> bool {
@@ -316,15 +308,8 @@ fn is_handshake(case: &Case<'_>, message: &Message<'_>, named: &Named) -> bool {
 fn needs_lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<(), Refusal> {
     let handshake = is_handshake(case, message, named);
     let held = message.claims.iter().any(|claim| claim.lock.is_some());
-    // reads of tasks or cards name no context for a lock
-    let asks = match message.binding {
-        Binding::Mcp => message
-            .instances
-            .iter()
-            .all(|instance| instance.of == Vocabulary::Protocol && OPENS_MCP.contains(&instance.name)),
-        _ => message.operation.is_some_and(|operation| !operation.sends()),
-    };
-    if !case.route.options.require_lock || case.direction == Direction::Reply || handshake || held || asks {
+    let waived = handshake || held || case.protocol().waives_lock(message);
+    if !case.route.options.require_lock || case.direction == Direction::Reply || waived {
         return Ok(());
     }
     Err(Refusal::new(Code::LockMismatch, "this route takes only messages that hold a lock").with_hint(
@@ -339,20 +324,17 @@ fn needs_lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<(
 
 /// Returns true if a message can make a proposal, or answer one.
 pub(crate) fn has_turns(case: &Case<'_>, message: &Message<'_>, named: &Named) -> bool {
-    match message.binding {
-        Binding::A2a => case.answers.map_or(message.operation, Sent::operation).is_some_and(Operation::sends),
-        // handshake steps are bound to each other by signatures
-        Binding::L8 => !is_handshake(case, message, named),
-        Binding::Mcp => false,
-    }
+    let operation = case.answers.map_or(message.operation, Sent::operation);
+    // handshake steps are bound to each other by signatures
+    case.protocol().converses(operation) && !is_handshake(case, message, named)
 }
 
 /// The sender's side of a proposal.
-pub(crate) fn side(case: &Case<'_>, message: &Message<'_>) -> Side {
+pub(crate) fn side(case: &Case<'_>) -> Side {
     let speaks_as = if case.answers.is_some() { Side::Agent } else { Side::Caller };
-    match message.binding {
-        Binding::L8 => turn::side(case.sender.id(), case.receiver, speaks_as),
-        Binding::A2a | Binding::Mcp => speaks_as,
+    match case.protocol().turns() {
+        Turns::Pairs => turn::side(case.sender.id(), case.receiver, speaks_as),
+        Turns::Threads => speaks_as,
     }
 }
 
@@ -369,9 +351,9 @@ fn takes_turn(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<O
         return Ok(None);
     }
     let made = case.answers.and_then(|sent| sent.step.as_deref()).and_then(Step::makes);
-    let by = side(case, message);
-    let answered = match message.binding {
-        Binding::L8 => {
+    let by = side(case);
+    let answered = match case.protocol().turns() {
+        Turns::Pairs => {
             let answer = Answer::of(message, by);
             let line = named.urn().line().as_str();
             let between = Between { by: case.receiver, to: case.sender.id(), line };
@@ -383,7 +365,7 @@ fn takes_turn(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<O
             };
             proposals.map(|proposals| Some(Answers { proposals, message: Some(answer.message()) }))
         }
-        Binding::A2a | Binding::Mcp => {
+        Turns::Threads => {
             let scope = case.route.scope();
             let open = |own| case.owners.proposal(&scope, own);
             let open = [open(message.threads.own), case.answers.and_then(|sent| open(sent.own()))];
@@ -397,37 +379,39 @@ fn takes_turn(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<O
 /// The refusal of an answer without exactly one open proposal of the other side.
 pub(crate) fn out_of_turn(message: &Message<'_>, why: OutOfTurn) -> Refusal {
     let says = message.performative.as_str();
-    let (reason, hint) = match (why, message.binding) {
-        (OutOfTurn::Several, _) => (
+    let (reason, hint) = match why {
+        OutOfTurn::Several => (
             format!("{says} answers one proposal, and several of the other agent are open here"),
             "name it: `re-` and the `message_id` of the proposal is the `message_id` of its answer",
         ),
-        (OutOfTurn::Unknown, _) => (
+        OutOfTurn::Unknown => (
             format!("{says} names a proposal, and the other agent has none of that name here"),
             "`re-` names a proposal of the agent that is spoken to, under this line of contexts; one that is \
              forgotten, as after a restart, is proposed again",
         ),
-        (OutOfTurn::SameName, _) => (
+        OutOfTurn::SameName => (
             format!(
                 "{says} names a proposal, and different ones of the other agent are open under that name"
             ),
             "reject the name, which rejects them all, and ask for a proposal under a `message_id` of its own",
         ),
-        (OutOfTurn::ToGroup, _) => (
+        OutOfTurn::ToGroup => (
             format!("{says} names a proposal, and is said to a group"),
             "say it to the member that made the proposal, over the route to that member",
         ),
-        (OutOfTurn::Repeated, _) => (
+        OutOfTurn::Repeated => (
             format!("this {says} was said before, and answered a proposal then"),
             "say it once; another answer has a `message_id` of its own",
         ),
-        (OutOfTurn::NotOpen, binding) => (
+        OutOfTurn::NotOpen => (
             format!("{says} answers a proposal, and none of the other side is open here"),
-            match binding {
-                Binding::L8 => {
+            match message.binding.protocol().turns() {
+                Turns::Pairs => {
                     "propose first: a proposal of the other agent under this line of contexts is answered once"
                 }
-                _ => "propose first, or name the task or conversation that the proposal was made in",
+                Turns::Threads => {
+                    "propose first, or name the task or conversation that the proposal was made in"
+                }
             },
         ),
     };

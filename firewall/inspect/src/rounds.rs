@@ -11,7 +11,7 @@ use crate::{
     route::Undefined,
 };
 use semgate_contexts::{Context, Performative, Term, json::Json};
-use semgate_protocol::{Binding, Instance, Message, Vocabulary, a2a::State};
+use semgate_protocol::{Instance, Message, Vocabulary, a2a::State};
 use std::sync::Arc;
 
 /// The member that names a task. Negotiated terms are never tasks.
@@ -35,7 +35,7 @@ impl Meaning {
 /// The session for negotiating this instance, which the lock proves. None if the route does not allow it.
 fn session(resolved: &Resolved<'_, '_>, instance: &Instance<'_>) -> Option<InSession> {
     let case = resolved.case();
-    let own = instance.of == Vocabulary::Context && resolved.message().binding != Binding::Mcp;
+    let own = instance.of == Vocabulary::Context && !case.protocol().calls_tools();
     let may = case.route.options.undefined == Undefined::Disambiguate && own;
     may.then(|| resolved.session()).flatten()
 }

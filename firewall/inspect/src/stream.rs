@@ -14,7 +14,7 @@ use crate::{
     inspector::{judged, same_agent, taken},
     meter::meter,
     once::{Answer, Carried},
-    parse::{Reply, read, reply},
+    parse::{read, reply},
     redact, removal,
     reply::refused,
     resolve::still_stands,
@@ -22,7 +22,7 @@ use crate::{
 };
 use artifact_texts::ArtifactTexts;
 use semgate_contexts::Performative;
-use semgate_protocol::{Binding, Message, a2a::State};
+use semgate_protocol::{Message, Reply, StreamRules, a2a::State};
 
 /// State of one running stream. [`Inspector::stream`] creates it, and it ends with the stream.
 #[derive(Debug, Default)]
@@ -270,7 +270,7 @@ impl Inspector {
         stream: &mut StreamState,
         event: &Answered,
     ) -> Result<ReplyPermit, Refusal> {
-        if case.route.binding == Binding::Mcp {
+        if case.protocol().stream() == StreamRules::Server {
             in_session(case).map_err(|refusal| refusal.with_facts(case.facts()))?;
             let (permit, ends) = tools::judge(self, case, sent, 200, event)?;
             stream.begins(sent, ends).map_err(|refusal| refusal.with_facts(case.facts()))?;
@@ -279,7 +279,7 @@ impl Inspector {
             }
             return Ok(permit);
         }
-        if let Some(redacted) = redact::reply(case, sent, event)? {
+        if let Some(redacted) = redact::reply(case, sent, &event.judged)? {
             let case = &Case { before: &redacted.before, ..*case };
             let permit = self.judge_piece(case, sent, stream, &redacted.answered())?;
             return Ok(permit.redacted(redacted.members));
@@ -299,16 +299,17 @@ impl Inspector {
             let case = &Case { removed: &removed.pointers, ..*case };
             return self.judge_event(case, sent, stream, &removed.message).map(ReplyPermit::rewritten);
         }
-        let Reply::Said(said) = reply(case, &strict)? else {
+        let Reply::Message(said) = reply(case, &strict)? else {
             return Err(Refusal::new(Code::Malformed, "an event is a list").with_facts(case.facts()));
         };
         let decided = judged(case, *said)?;
         let message = decided.resolved().message();
         let facts = || decided.facts();
-        if case.route.binding == Binding::A2a {
+        let rules = case.protocol().stream();
+        if rules == StreamRules::Task {
             stream.follows(sent, message).map_err(|refusal| refusal.with_facts(facts()))?;
         }
-        if case.route.binding == Binding::L8 {
+        if rules == StreamRules::Messages {
             let turn = subscriptions::turn(sent, stream.begun, stream.is_over(), &decided);
             turn.map_err(|refusal| refusal.with_facts(facts()))?;
         }
@@ -319,8 +320,8 @@ impl Inspector {
         let metered = meter(decided, self.meters())?;
         let step = taken(case, sent, &metered)?;
         let message = metered.decided().resolved().message();
-        match case.route.binding {
-            Binding::L8 => stream.said(message.performative),
+        match rules {
+            StreamRules::Messages => stream.said(message.performative),
             _ => stream.passed(message, updates, case.limits.appended_text),
         }
         Ok(ReplyPermit::of(&metered, 200, event, step))

@@ -6,6 +6,7 @@
 
 use crate::{Code, Refusal, Sent, decide::Decided, meter::Metered};
 use semgate_contexts::{ContextUrn, Performative};
+use semgate_protocol::StreamRules;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
@@ -96,8 +97,8 @@ impl Subscriptions {
     pub(crate) fn open(&self, metered: &Metered<'_, '_>) -> Result<Option<Subscription>, Refusal> {
         let decided = metered.decided();
         let (case, message) = (decided.case(), decided.resolved().message());
-        if message.binding != semgate_protocol::Binding::L8 || message.performative != Performative::Subscribe
-        {
+        let opens = case.protocol().stream() == StreamRules::Messages;
+        if !opens || message.performative != Performative::Subscribe {
             return Ok(None);
         }
         let place = self.place(case.sender_key()).map_err(|refusal| refusal.with_facts(metered.facts()))?;
@@ -164,7 +165,7 @@ fn on_topic(subscription: &Subscription, decided: &Decided<'_, '_>) -> Result<()
 /// `out_of_turn`.
 pub(crate) fn asked_for(sent: &Sent, decided: &Decided<'_, '_>) -> Result<(), Refusal> {
     let message = decided.resolved().message();
-    if message.binding != semgate_protocol::Binding::L8 {
+    if decided.case().protocol().stream() != StreamRules::Messages {
         return Ok(());
     }
     match (message.performative, &sent.subscription) {

@@ -1,6 +1,7 @@
 //! A2A: every operation of 1.0 (JSON-RPC, HTTP+JSON, gRPC) and of 0.3 (JSON-RPC), and their answers and events. 1.0 is read in the JSON form
 //! of `a2a.proto` (camel case names, enum names as strings). See `docs/spec/a2a-binding.md`.
 
+mod binding;
 mod error;
 mod frame;
 pub mod grpc;
@@ -20,11 +21,12 @@ mod task;
 mod tests;
 mod version;
 
+pub(crate) use binding::{GRPC, JSON_RPC, REST};
 pub use error::{AgentError, ProtocolError};
 pub use list::{Paging, TaskList};
 pub use operation::Operation;
 pub use push::{PushTarget, PushTargets};
-pub use reply::{Answer, REPLY_PERFORMATIVES, event, is_stream_response, reply};
+pub use reply::{REPLY_PERFORMATIVES, event, is_stream_response, reply};
 pub use request::{REQUEST_PERFORMATIVES, request, rpc_id};
 pub use state::{Chunk, State};
 pub use version::Version;

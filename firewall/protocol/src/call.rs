@@ -1,10 +1,11 @@
 //! Facts about a request that route, path and headers settle before its body is read.
 
 use crate::{
-    Binding,
-    a2a::{Operation, Version},
+    Binding, MessageFault,
+    a2a::{Operation, Version, grpc},
     mcp,
 };
+use semgate_contexts::json::Json;
 
 /// The form of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,16 +49,25 @@ impl Call {
         Self { binding: Binding::Mcp, version: Version::V10, form: Form::JsonRpc, mcp: Some(Box::new(head)) }
     }
 
-    /// The protocol version that a message is read under, as the protocol writes it; empty where it has none. In MCP without
-    /// a header it is the newest version with sessions, since only `initialize` is read then.
-    pub fn protocol_version(&self) -> &'static str {
-        match self.binding {
-            Binding::L8 => "",
-            Binding::A2a => self.version.as_str(),
-            Binding::Mcp => {
-                let named = self.mcp.as_ref().and_then(|head| mcp::Version::parse(head.version.as_deref()?));
-                named.unwrap_or(mcp::Version::NEWEST_WITH_SESSIONS).as_str()
-            }
+    /// The request that a push notification of A2A answers, as if its receiver had subscribed to the task.
+    pub fn notification(version: Version) -> Self {
+        Self::a2a(version, Form::Rest(Operation::SubscribeToTask))
+    }
+
+    /// The facts that the answer is read against; none where the path does not name the operation.
+    pub fn asked(&self, rpc_id: Option<crate::RpcId>) -> Option<Asked> {
+        let operation = self.operation()?;
+        Some(Asked { operation, version: self.version, form: self.form, rpc_id })
+    }
+
+    /// The bytes of a gRPC request, from the judged JSON.
+    ///
+    /// # Errors
+    /// JSON that is no request of the operation, or another transport.
+    pub fn encode(&self, json: &Json<'_>) -> Result<Vec<u8>, MessageFault> {
+        match self.form {
+            Form::Grpc(operation) => grpc::write_request(operation, json),
+            _ => Err(MessageFault::malformed("", "is in no transport with another encoding")),
         }
     }
 

@@ -16,6 +16,7 @@ mod model;
 pub mod native;
 mod own;
 mod pointer;
+mod protocol;
 pub mod removal;
 mod rpc;
 mod text;
@@ -29,6 +30,7 @@ pub use model::{
 };
 pub use own::Own;
 pub use pointer::{Base, Pointer};
+pub use protocol::{Protocol, Reply, ReplyKind, ReplyTo, RequestBytes, StreamRules, Turns};
 pub use removal::{BadMetaKey, MetaKeys};
 pub use rpc::RpcId;
 pub use semgate_contexts::NAMING_MEMBERS;

@@ -9,6 +9,7 @@
 //! `structuredContent` of the answer holds the task's results. See `docs/spec/mcp-binding.md`.
 
 mod answer;
+mod binding;
 mod content;
 mod error_data;
 mod event;
@@ -23,6 +24,7 @@ mod session;
 mod tests;
 
 pub use answer::{Answer, answer, plain_error};
+pub(crate) use binding::Mcp;
 pub use content::{FAILED, FailureBlocks};
 pub use error_data::ErrorData;
 pub use event::event;

@@ -3,7 +3,10 @@
 //! See `docs/spec/native-l8.md`.
 
 use crate::{
-    Base, Binding, Claim, Message, MessageFault, Reading, content,
+    Asked, Base, Binding, Call, Claim, Message, MessageFault, Own, Protocol, Reading, Reply, ReplyKind,
+    ReplyTo, StreamRules, Turns,
+    a2a::Operation,
+    content, mcp,
     member::{Read, id, object, prefer_duplicate, required, string, unknown},
 };
 use semgate_contexts::{Performative, json::Json};
@@ -26,6 +29,59 @@ const KNOWN: &[&str] = &[
     "concept",
     "task",
 ];
+
+/// Native L8.
+#[derive(Debug)]
+pub(crate) struct L8;
+
+impl Protocol for L8 {
+    fn request<'j>(
+        &self,
+        json: &'j Json<'j>,
+        _call: &Call,
+        _question: Option<mcp::Operation>,
+        reading: &Reading<'_>,
+    ) -> Read<Message<'j>> {
+        read(json, reading)
+    }
+
+    fn reply<'j>(&self, json: &'j Json<'j>, _: &ReplyTo<'j>, reading: &Reading<'_>) -> Read<Reply<'j>> {
+        read(json, reading).map(|message| Reply::Message(Box::new(message)))
+    }
+
+    fn reply_kind(&self, status: u16, is_empty: bool, _operation: Option<Operation>) -> Option<ReplyKind> {
+        match (status, is_empty) {
+            (202 | 204, true) => Some(ReplyKind::Acknowledgement),
+            (200..300, false) => Some(ReplyKind::Message),
+            (200..300, true) => Some(ReplyKind::Missing),
+            _ => None,
+        }
+    }
+
+    fn write(&self, own: &Own<'_>, _asked: Option<&Asked>, _extension: &str) -> Option<Vec<u8>> {
+        Some(own.native())
+    }
+
+    fn converses(&self, _operation: Option<Operation>) -> bool {
+        true
+    }
+
+    fn turns(&self) -> Turns {
+        Turns::Pairs
+    }
+
+    fn stream(&self) -> StreamRules {
+        StreamRules::Messages
+    }
+
+    fn names_context_in_replies(&self) -> bool {
+        true
+    }
+
+    fn form_hint(&self) -> &'static str {
+        "send exactly the members that docs/spec/native-l8.md lists, and nothing else"
+    }
+}
 
 /// Reads one envelope.
 ///

@@ -26,7 +26,7 @@ pub struct Own<'o> {
 
 impl Own<'_> {
     /// As native L8.
-    pub fn native(&self) -> Vec<u8> {
+    pub(crate) fn native(&self) -> Vec<u8> {
         let content = match self.concepts.as_slice() {
             [(None, only)] => only.clone(),
             all => {
@@ -51,7 +51,7 @@ impl Own<'_> {
 
     /// As the answer to an A2A request that sends a message, or as the one event of its stream. Over gRPC it is the JSON that
     /// is judged. `extension` is the URI of the claim's extension.
-    pub fn a2a(&self, asked: &Asked, extension: &str) -> Vec<u8> {
+    pub(crate) fn a2a(&self, asked: &Asked, extension: &str) -> Vec<u8> {
         let old = asked.version == Version::V03;
         let part = |(_, concept): &(Option<&str>, Value)| match old {
             true => json!({"kind": "data", "data": concept}),

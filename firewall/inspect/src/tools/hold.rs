@@ -16,7 +16,7 @@ use crate::{
     inspector::judged,
     meter::meter,
     once,
-    parse::{read, said_by_server},
+    parse::{self, read},
     permit::Written,
     redact, removal,
 };
@@ -26,7 +26,7 @@ use semgate_contexts::{
     json::{Json, Object},
 };
 use semgate_protocol::{
-    RpcId,
+    Reply, RpcId,
     mcp::{self, Asked, Kind, Operation, Version},
     removal::MAX_POINTERS,
 };
@@ -278,7 +278,7 @@ fn one(
     };
     anew = prepared.body.or(anew);
     let body = anew.as_ref().unwrap_or(&answered.judged);
-    let redacted = redact::of_server(case, asked, body, case.turn == Turn::Event)?;
+    let redacted = redact::reply(case, sent, body)?;
     if let Some(redacted) = &redacted {
         anew = Some(redacted.bytes.clone());
     }
@@ -287,15 +287,18 @@ fn one(
         Some(bytes) => read(case, bytes)?,
         None => arrived,
     };
-    let said = said_by_server(case, &strict, asked, case.turn == Turn::Event);
-    let said = said.map_err(|refusal| refused_answer(case, sent, asked, refusal))?;
-    let (kind, operation, id) = (said.kind, said.operation, said.message.rpc_id.clone());
+    let message =
+        parse::reply(case, &strict).map_err(|refusal| refused_answer(case, sent, asked, refusal))?;
+    let Reply::Message(message) = message else { return Err(unasked(case)) };
+    let (Some((kind, operation)), id) = (message.rpc, message.rpc_id.clone()) else {
+        return Err(unasked(case));
+    };
     // even if nobody may receive it, earlier lists become invalid
     if operation == Operation::ToolListChanged {
         case.tools.changed(&case.route.receiver);
     }
-    let needs = Needs { state: said.message.state_token, input: said.message.input.clone() };
-    let metered = meter(judged(case, said.message)?, inspector.meters())?;
+    let needs = Needs { state: message.state_token, input: message.input.clone() };
+    let metered = meter(judged(case, *message)?, inspector.meters())?;
     let mut facts = metered.facts();
     facts.drifted = prepared.drifted;
     facts.removed.extend(prepared.removed);
@@ -392,9 +395,11 @@ fn no_question(not: NotFree) -> Refusal {
 }
 
 fn asked<'s>(case: &Case<'_>, sent: &'s Sent) -> Result<&'s Asked, Refusal> {
-    sent.mcp.as_ref().ok_or_else(|| {
-        Refusal::new(Code::Malformed, "the reply answers nothing that was asked").with_facts(case.facts())
-    })
+    sent.mcp.as_ref().ok_or_else(|| unasked(case))
+}
+
+fn unasked(case: &Case<'_>) -> Refusal {
+    Refusal::new(Code::Malformed, "the reply answers nothing that was asked").with_facts(case.facts())
 }
 
 fn lost(case: &Case<'_>) -> Refusal {

@@ -8,7 +8,7 @@ use crate::{
 use semgate_contexts::{Context, ContextUrn, Performative, Term};
 use semgate_policies::{Circumstances, Credentials};
 use semgate_protocol::{
-    Binding, Instance, Vocabulary,
+    Instance, Vocabulary,
     mcp::{Operation, Version},
 };
 
@@ -114,7 +114,7 @@ pub(super) fn held(
         }
         None => {
             let unnamed = || !contexts.iter().any(|context| names(case, context, name));
-            let protocol = case.generation.protocol(Binding::Mcp).filter(|_| unnamed());
+            let protocol = case.generation.protocol(case.route.binding).filter(|_| unnamed());
             protocol.and_then(|own| own.context().term(UNNAMED).map(|term| (own.context(), term)))
         }
     };

@@ -8,15 +8,32 @@ mod query;
 pub use query::Query;
 
 use super::{
-    Operation, Version,
+    AgentError, Operation, Version,
+    binding::Transport,
     params::{Member, rows},
 };
 use crate::{
-    FaultKind, MessageFault,
+    FaultKind, MessageFault, RequestBytes,
     member::{Read, at, identifier, object},
     text,
 };
 use semgate_contexts::json::Json;
+
+/// The transport.
+#[derive(Debug)]
+pub(crate) struct Rest;
+
+impl Transport for Rest {
+    const BYTES: RequestBytes = RequestBytes::Part;
+    const SUCCESSES: &'static [u16] = &[201, 202];
+    const TENANT_HINT: Option<&'static str> = Some(
+        "the paths of 1.0 have no `v1` before them: what stands there is a tenant, and must be the route's",
+    );
+
+    fn status_error(status: u16, body: &Json<'_>) -> Option<AgentError> {
+        Some(AgentError::of_http(status, Some(body)))
+    }
+}
 
 /// The parts of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -239,7 +239,7 @@ pub(super) fn answered(operation: Operation) -> &'static Shape {
 }
 
 /// One JSON-RPC message.
-pub(super) fn message<'j>(walk: &mut Walk<'_, 'j>, json: &'j Json<'j>) {
+pub(crate) fn message<'j>(walk: &mut Walk<'_, 'j>, json: &'j Json<'j>) {
     let Json::Object(envelope) = json else { return };
     let is_request = envelope.get("id").is_some();
     for (key, value) in envelope.iter() {
