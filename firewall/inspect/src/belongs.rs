@@ -39,7 +39,7 @@ pub(crate) fn told_of<'m>(sent: &Sent, threads: &Threads<'m>) -> Things<'m> {
 pub(crate) fn belongs(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Arc<About>, Refusal> {
     let Threads { tasks, contexts, pushes, .. } = &message.threads;
     // most messages name few ids, so duplicates need no count
-    if tasks.len() + contexts.len() + pushes.len() > case.limits.named_ids {
+    if tasks.len() + contexts.len() + pushes.len() > case.state.limits.named_ids {
         bounded(case, names(&message.threads))?;
     }
     match case.direction {
@@ -72,7 +72,7 @@ pub(crate) fn list_bounded<'m>(
 
 /// Refuses more ids than one message may add to its caller's ownership.
 fn bounded(case: &Case<'_>, names: usize) -> Result<(), Refusal> {
-    if names <= case.limits.named_ids {
+    if names <= case.state.limits.named_ids {
         return Ok(());
     }
     let reason = "the message names more tasks, conversations and push configurations than the limit";
@@ -89,19 +89,20 @@ fn asked(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Arc<Ab
             if task.is_empty() {
                 continue; // of the task that the message begins
             }
-            case.owners.of(scope, sender, Kind::Task, task).map_err(|NotOwned| not_found())?;
+            case.state.owners.of(scope, sender, Kind::Task, task).map_err(|NotOwned| not_found())?;
         }
         match threads.page {
             Some(page) => lists(case, threads, page)?,
             None => {
                 let all: Vec<_> = threads.contexts.iter().map(|id| (Kind::Conversation, *id)).collect();
-                case.owners.free(scope, sender, &all).map_err(|NotOwned| not_found())?;
+                case.state.owners.free(scope, sender, &all).map_err(|NotOwned| not_found())?;
             }
         }
     }
     match message.operation {
         Some(Operation::GetTask | Operation::CancelTask | Operation::SubscribeToTask) => {
-            let about = threads.tasks.first().and_then(|task| case.owners.about(scope, Kind::Task, task));
+            let about =
+                threads.tasks.first().and_then(|task| case.state.owners.about(scope, Kind::Task, task));
             Ok(about.or_else(|| by_default(case)).unwrap_or_else(|| Arc::clone(named.about())))
         }
         _ => Ok(Arc::clone(named.about())),
@@ -121,7 +122,7 @@ fn lists(case: &Case<'_>, threads: &Threads<'_>, page: Page<'_>) -> Result<(), R
     if !own {
         return Err(no_page());
     }
-    case.owners.listing(&case.route.scope(), case.sender.id(), token).map(drop).ok_or_else(no_page)
+    case.state.owners.listing(&case.route.scope(), case.sender.id(), token).map(drop).ok_or_else(no_page)
 }
 
 /// Returns true if this agent owns every conversation. An unknown conversation has no owner.
@@ -131,7 +132,7 @@ pub(crate) fn is_own<'t>(
     mut conversations: impl Iterator<Item = &'t str>,
 ) -> bool {
     let scope = &case.route.scope();
-    conversations.all(|id| case.owners.of(scope, owner, Kind::Conversation, id).is_ok())
+    conversations.all(|id| case.state.owners.of(scope, owner, Kind::Conversation, id).is_ok())
 }
 
 /// Checks that the sender owns the MCP session of a message. For a reply, checks that the caller still owns
@@ -146,7 +147,7 @@ pub(crate) fn in_session(case: &Case<'_>) -> Result<(), Refusal> {
         Direction::Request => case.sender.id(),
         Direction::Reply => case.receiver,
     };
-    let of = case.owners.of(&case.route.scope(), client, Kind::Session, session);
+    let of = case.state.owners.of(&case.route.scope(), client, Kind::Session, session);
     of.map(drop).map_err(|NotOwned| no_session())
 }
 
@@ -166,7 +167,7 @@ fn told(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Arc<Abo
         let asked = case.answers.and_then(Sent::asked_task);
         let things = things(&message.threads, asked);
         if !things.is_empty() {
-            let free = case.owners.free(&case.route.scope(), case.receiver, &things);
+            let free = case.state.owners.free(&case.route.scope(), case.receiver, &things);
             free.map_err(|NotOwned| {
                 not_found().with_detail("the reply names a task or conversation that another agent owns")
             })?;
@@ -271,8 +272,8 @@ pub(crate) fn take(
 pub(crate) fn deleted(case: &Case<'_>, sent: &Sent) {
     if sent.operation() == Some(Operation::DeleteTaskPushNotificationConfig) {
         for id in &sent.pushes {
-            case.owners.forget(&case.route.scope(), Kind::Push, id);
-            case.owners.undeliver(&case.route.scope(), sent.caller.id(), id);
+            case.state.owners.forget(&case.route.scope(), Kind::Push, id);
+            case.state.owners.undeliver(&case.route.scope(), sent.caller.id(), id);
         }
     }
 }
@@ -286,8 +287,8 @@ fn keep<S: AsRef<str>>(
     let scope = &case.route.scope();
     let protocol = case.generation.protocol_urn(case.route.binding);
     if case.route.options.keeps_callers_apart {
-        case.owners.learn(scope, owner, things, about, protocol);
+        case.state.owners.learn(scope, owner, things, about, protocol);
         return Ok(());
     }
-    case.owners.claim(scope, owner, things, about, protocol).map_err(|NotOwned| not_found())
+    case.state.owners.claim(scope, owner, things, about, protocol).map_err(|NotOwned| not_found())
 }

@@ -1,15 +1,10 @@
 //! Inputs of an inspection, known before a byte is read: sender, receiver, route and generation.
 
 use crate::{
-    Direction, Facts, Generation, InspectLimits, Owners, Route, Sent,
-    dialogue::Dialogues,
-    learnt::{Learnt, OfPair},
-    owners::About,
-    shadow::Before,
-    tools::ToolWatch,
+    Arrived, Direction, Facts, Generation, Route, Sent, learnt::OfPair, owners::About, shadow::Before,
+    state::State,
 };
-use semgate_negotiation::Sessions;
-use semgate_policies::{CERTIFICATE_SPACE, Circumstances, Credentials, Keep, Scores};
+use semgate_policies::{CERTIFICATE_SPACE, Circumstances, Credentials, Scores};
 use semgate_protocol::{Call, Protocol};
 use std::sync::Arc;
 
@@ -99,10 +94,7 @@ pub(crate) enum Look {
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'c> {
     pub(crate) generation: &'c Generation,
-    pub(crate) limits: &'c InspectLimits,
-    /// Selection of policy questions to record; none unless the operator asks for it.
-    pub(crate) keep: Option<&'c Keep>,
-    pub(crate) sessions: &'c Sessions,
+    pub(crate) state: &'c State,
     pub(crate) route: &'c Arc<Route>,
     pub(crate) sender: &'c Peer,
     pub(crate) receiver: &'c str,
@@ -112,12 +104,8 @@ pub struct Case<'c> {
     pub(crate) bytes: usize,
     pub(crate) direction: Direction,
     pub(crate) call: &'c Call,
-    pub(crate) owners: &'c Owners,
-    pub(crate) tools: &'c ToolWatch,
-    pub(crate) dialogues: &'c Dialogues,
-    /// Current terms of the two agents; `learnt` holds those of all pairs.
+    /// Current terms of the two agents.
     pub(crate) settled: &'c Arc<OfPair>,
-    pub(crate) learnt: &'c Learnt,
     pub(crate) turn: Turn,
     pub(crate) look: Look,
     /// Original messages of a reply that policies redacted.
@@ -131,7 +119,73 @@ pub struct Case<'c> {
     pub(crate) now: Now,
 }
 
-impl Case<'_> {
+/// The state that messages are judged by at one moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setting<'c> {
+    pub(crate) generation: &'c Generation,
+    pub(crate) state: &'c State,
+    pub(crate) now: Now,
+}
+
+impl<'c> Case<'c> {
+    /// The first judgement of a request to the route's receiver.
+    pub(crate) fn request(
+        setting: Setting<'c>,
+        route: &'c Arc<Route>,
+        peer: &'c Peer,
+        arrived: &'c Arrived,
+        settled: &'c Arc<OfPair>,
+    ) -> Self {
+        Self {
+            generation: setting.generation,
+            state: setting.state,
+            settled,
+            route,
+            sender: peer,
+            receiver: &route.receiver,
+            receiver_holds: &const { Credentials::NONE },
+            bytes: arrived.judged.len(),
+            direction: Direction::Request,
+            call: &arrived.call,
+            turn: Turn::First,
+            look: Look::Decides,
+            before: &[],
+            removed: &[],
+            answers: None,
+            about: None,
+            now: setting.now,
+        }
+    }
+
+    /// The first judgement of a reply to this request.
+    pub(crate) fn reply(setting: Setting<'c>, sent: &'c Sent, replier: &'c Peer, bytes: usize) -> Self {
+        Self {
+            generation: setting.generation,
+            state: setting.state,
+            settled: &sent.settled,
+            route: &sent.route,
+            sender: replier,
+            receiver: sent.caller.id(),
+            receiver_holds: sent.caller.credentials(),
+            bytes,
+            direction: Direction::Reply,
+            call: &sent.call,
+            turn: Turn::First,
+            look: Look::Decides,
+            before: &[],
+            removed: &[],
+            answers: Some(sent),
+            about: Some(&sent.about),
+            now: setting.now,
+        }
+    }
+
+    /// The judgement of the same bytes as the reply to another request.
+    pub(crate) fn answering(&self, sent: &'c Sent) -> Self {
+        let setting = Setting { generation: self.generation, state: self.state, now: self.now };
+        Self { turn: self.turn, ..Self::reply(setting, sent, self.sender, self.bytes) }
+    }
+
     /// The protocol of the exchange, in the transport of its request.
     pub(crate) fn protocol(&self) -> &'static dyn Protocol {
         self.call.protocol()

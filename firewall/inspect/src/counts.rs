@@ -88,7 +88,7 @@ pub(crate) fn counts(case: &Case<'_>, named: &Named, standing: Standing) -> Resu
     let floors = Floors {
         authority: named.floor(),
         operator: case.generation.operator_floor(urn.line()),
-        peers: case.sessions.minimums.floors(case.sender.id(), case.receiver, urn.line()),
+        peers: case.state.sessions.minimums.floors(case.sender.id(), case.receiver, urn.line()),
     };
     let minimum = below_a_minimum(case, named);
     let other = named.hindered().into_iter().chain(&minimum).min_by_key(|other| other.by.rank());
@@ -109,7 +109,7 @@ pub(crate) fn counts(case: &Case<'_>, named: &Named, standing: Standing) -> Resu
 fn below_a_minimum(case: &Case<'_>, named: &Named) -> Option<Hindered> {
     named.context().references().iter().find_map(|other| {
         let urn = other.urn();
-        let peers = case.sessions.minimums.floors(case.sender.id(), case.receiver, urn.line());
+        let peers = case.state.sessions.minimums.floors(case.sender.id(), case.receiver, urn.line());
         let below = Floors { authority: None, operator: None, peers }.admit(urn.version()).err()?;
         Some(Hindered { urn: urn.clone(), by: Hindrance::Below(below) })
     })

@@ -168,7 +168,7 @@ impl Tally {
 /// question that was asked later.
 fn kept(conformed: &Conformed<'_, '_>, last: Option<(&Question<'_>, &Verdict)>) -> Option<Arc<str>> {
     let case = conformed.case();
-    let mut keeper = Keeper::new(case.keep?);
+    let mut keeper = Keeper::new(case.state.keep.as_ref()?);
     conformed.said().next()?;
     let (policies, around) = (case.generation.policies(), circumstances(conformed));
     let id = conformed.resolved().message().message_id;
@@ -304,7 +304,7 @@ pub(crate) fn again(
         *text = whole.into();
     }
     let text = value.to_string();
-    let (limits, work) = (&decided.case().limits.json, WorkBudget::of_message());
+    let (limits, work) = (&decided.case().state.limits.json, WorkBudget::of_message());
     let json = json::read(text.as_bytes(), limits).map_err(|_| unfit("size"))?;
     let Some(object) = json.as_object() else { return Err(unfit("type")) };
     said.shape.conform_within(object, without(instance), &work).map_err(|why| match why {

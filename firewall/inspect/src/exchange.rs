@@ -6,6 +6,7 @@
 
 use crate::{
     Answered, Code, Inspector, Now, Peer, Permit, Refusal, ReplyPermit, Sent, StreamState,
+    case::Case,
     parse::{self, read, reading},
     reply::refused,
     subscriptions::out_of_turn,
@@ -116,7 +117,7 @@ fn asks(says: Option<Performative>) -> bool {
 impl Inspector {
     /// The empty state of a new socket.
     pub fn exchanges(&self) -> Exchanges {
-        Exchanges { open: Vec::new(), most: self.limits().unanswered }
+        Exchanges { open: Vec::new(), most: self.state.limits.unanswered }
     }
 
     /// Judges one agent message on a socket. It must belong to an open request, and is judged like an event
@@ -136,7 +137,7 @@ impl Inspector {
         let first = exchanges.open.first().ok_or_else(unasked)?;
         let at = {
             let generation = self.generation();
-            let case = self.reply_case(&generation, &first.sent, (replier, said.len()), now);
+            let case = Case::reply(self.setting(&generation, now), &first.sent, replier, said.len());
             let strict = read(&case, &said).map_err(refused)?;
             let message = native::read(strict.json(), &reading(&case));
             let message = message.map_err(|fault| refused(parse::refused(&case, &fault)))?;

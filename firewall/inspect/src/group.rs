@@ -41,7 +41,7 @@ pub(crate) fn joins(case: &Case<'_>, urn: &ContextUrn) -> Result<(), Refusal> {
     }
     let line = urn.line();
     let authority = case.generation.source_of(line).and_then(|source| source.view().floor(line));
-    let peers = case.sessions.minimums.floors(case.sender.id(), case.receiver, line);
+    let peers = case.state.sessions.minimums.floors(case.sender.id(), case.receiver, line);
     let all = [authority, case.generation.operator_floor(line)].into_iter().chain(peers).flatten();
     let Some(floor) = all.max().filter(|floor| !case.route.reaches(line, *floor)) else { return Ok(()) };
     Err(Refusal::new(

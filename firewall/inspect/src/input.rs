@@ -67,7 +67,10 @@ pub(crate) fn remember(
         things.push((Kind::Round, round));
     }
     // the caller is part of the id, so no other caller can own it
-    case.owners.claim(&case.route.scope(), owner, &things, &sent.about, None).map_err(|NotOwned| no_round())
+    case.state
+        .owners
+        .claim(&case.route.scope(), owner, &things, &sent.about, None)
+        .map_err(|NotOwned| no_round())
 }
 
 /// Checks that a request returns the given state and answers what was requested.
@@ -85,7 +88,7 @@ pub(crate) fn goes_on(case: &Case<'_>, message: &Message<'_>) -> Result<(), Refu
         return Ok(());
     };
     let (scope, sender) = (&case.route.scope(), case.sender.id());
-    let known = |id: &str| case.owners.of(scope, sender, Kind::Round, id).is_ok();
+    let known = |id: &str| case.state.owners.of(scope, sender, Kind::Round, id).is_ok();
     let round = round(sender, asked, message.state_token);
     if !known(&round) {
         return Err(if message.state_token.is_some() { no_round() } else { not_asked() });

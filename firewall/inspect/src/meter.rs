@@ -16,7 +16,9 @@ pub use buckets::Buckets;
 pub use limited::Limited;
 pub use quota::{Left, Quota};
 
-use crate::{Code, Direction, Facts, InspectLimits, Refusal, decide::Decided, decide::unmet};
+use crate::{
+    Code, Direction, Facts, InspectLimits, Refusal, decide::Decided, decide::unmet, permit::Counted,
+};
 use buckets::{Charge, Exhausted};
 use charges::charges;
 use std::{sync::Arc, time::Duration};
@@ -70,14 +72,22 @@ impl Meters {
 }
 
 /// Counts a decided message against its sender: its ambiguous questions, and the limits of policies and
-/// `limits.json`. A message that one limit stops is counted by none.
+/// `limits.json`. A message that one limit stops is counted by none. A message that was counted before, with
+/// its first permit, is not counted again.
 ///
 /// # Errors
 /// `ambiguity_limited`, then `rate_limited`, with the wait after which it would pass. `policy_error` for a
 /// reply that still holds a redacted member.
-pub(crate) fn meter<'c, 'j>(decided: Decided<'c, 'j>, meters: &Meters) -> Result<Metered<'c, 'j>, Refusal> {
+pub(crate) fn meter<'c, 'j>(
+    decided: Decided<'c, 'j>,
+    counted: Option<Counted>,
+) -> Result<Metered<'c, 'j>, Refusal> {
     nothing_left(&decided)?;
+    if counted.is_some() {
+        return Ok(Metered { decided, quotas: Vec::new(), spent: Spent::default() });
+    }
     let (case, asked) = (decided.case(), decided.ambiguous());
+    let meters = &case.state.meters;
     let charges = charges(&decided, &meters.buckets);
     let mut quotas = Vec::new();
     if asked > 0 {
@@ -175,18 +185,6 @@ fn too_often(charges: &[Charge], exhausted: Exhausted) -> Refusal {
 /// Whole seconds, rounded up.
 fn seconds(wait: Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
-}
-
-/// Passes a renewed message without counting: its costs were counted with the first permit.
-///
-/// # Errors
-/// `policy_error`, as [`meter`].
-pub(crate) fn carry<'c, 'j>(
-    decided: Decided<'c, 'j>,
-    _counted: crate::permit::Counted,
-) -> Result<Metered<'c, 'j>, Refusal> {
-    nothing_left(&decided)?;
-    Ok(Metered { decided, quotas: Vec::new(), spent: Spent::default() })
 }
 
 /// Refuses a message that still holds a redacted member.

@@ -80,6 +80,14 @@ pub struct Owners {
     pages: Pages<Listing>,
     pairs: Pairs,
     journal: OnceLock<Box<dyn Journal>>,
+    deliveries_by_one: usize,
+}
+
+/// Target of the notifications under a token, with its owner and the context of the task.
+pub(crate) struct DeliveryTarget {
+    pub(crate) owner: Arc<str>,
+    pub(crate) about: Arc<About>,
+    pub(crate) delivery: Arc<Delivery>,
 }
 
 impl Owners {
@@ -100,6 +108,7 @@ impl Owners {
             pages: Pages::new(limits.pages_of_one, limits.metered_agents),
             pairs: Pairs::new(limits.proposals_of_one, limits.proposals_of_all),
             journal: OnceLock::new(),
+            deliveries_by_one: limits.deliveries_by_one,
         }
     }
 
@@ -287,16 +296,17 @@ impl Owners {
         Some((token, more))
     }
 
-    /// Records the target of notifications under a token. At most `most` per owner; its oldest is forgotten
+    /// Records the target of notifications under a token. An owner has a bounded number; its oldest is forgotten
     /// first.
     pub(crate) fn deliver(
         &self,
         scope: &Scope<'_>,
         owner: &Arc<str>,
         token: &str,
-        (about, delivery): (&Arc<About>, Delivery),
-        most: usize,
+        about: &Arc<About>,
+        delivery: Delivery,
     ) {
+        let most = self.deliveries_by_one;
         let mut store = self.locked();
         let held = store.deliveries(owner);
         for (at, token, _) in held.iter().take((held.len() + 1).saturating_sub(most.max(1))) {
@@ -310,15 +320,11 @@ impl Owners {
     }
 
     /// Owner, context and target of the notifications under a token.
-    pub(crate) fn delivery(
-        &self,
-        scope: &Scope<'_>,
-        token: &str,
-    ) -> Option<(Arc<str>, Arc<About>, Arc<Delivery>)> {
+    pub(crate) fn delivery(&self, scope: &Scope<'_>, token: &str) -> Option<DeliveryTarget> {
         let mut store = self.locked();
         store.touch(scope, Kind::Delivery, token);
         let (owner, about) = store.find(scope, Kind::Delivery, token)?;
-        Some((owner, about, store.delivery(scope, token)?))
+        Some(DeliveryTarget { owner, about, delivery: store.delivery(scope, token)? })
     }
 
     /// Records task and configuration id of a token, once the agent has named them. Does nothing for an

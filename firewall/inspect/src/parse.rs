@@ -53,7 +53,7 @@ pub(crate) enum Target<'c> {
 /// # Errors
 /// `too_large`, `too_deep`, `too_complex`, `duplicate_key` or `malformed`.
 pub(crate) fn read<'b>(case: &Case<'_>, bytes: &'b Bytes) -> Result<Strict<'b>, Refusal> {
-    json::read(bytes, &case.limits.json).map(|json| Strict { json }).map_err(|fault| {
+    json::read(bytes, &case.state.limits.json).map(|json| Strict { json }).map_err(|fault| {
         let code = match fault {
             json::Fault::TooLarge => Code::TooLarge,
             json::Fault::TooDeep => Code::TooDeep,
@@ -144,8 +144,8 @@ pub(crate) fn reading<'c>(case: &'c Case<'c>) -> Reading<'c> {
     Reading {
         extension: case.generation.extension(),
         max_concepts: match case.direction {
-            Direction::Request => case.limits.concepts,
-            Direction::Reply => case.limits.reply_concepts,
+            Direction::Request => case.state.limits.concepts,
+            Direction::Reply => case.state.limits.reply_concepts,
         },
         admit: case.route.text_parts,
         tenant: case.route.tenant.as_deref(),
@@ -174,7 +174,7 @@ fn request<'j>(case: &Case<'_>, strict: &'j Strict<'_>) -> Result<Message<'j>, R
 fn asked_by_server(case: &Case<'_>, id: &RpcId) -> Result<mcp::Operation, Refusal> {
     // an unknown session is reported before anything open in it
     in_session(case).map_err(|refusal| refusal.with_facts(case.facts()))?;
-    let open = case.dialogues.asks(asked_at(case), id, case.turn == Turn::Again);
+    let open = case.state.dialogues.asks(asked_at(case), id, case.turn == Turn::Again);
     open.map_err(|NotOpen| answers_nothing(case))
 }
 
@@ -184,7 +184,7 @@ fn versions(case: &Case<'_>, named: Option<&str>, refusal: Refusal) -> Refusal {
     if refusal.code() != Code::VersionUnsupported || !case.protocol().calls_tools() {
         return refusal;
     }
-    let spoken = case.tools.spoken(&case.route.receiver);
+    let spoken = case.state.tools.spoken(&case.route.receiver);
     let carried: Vec<_> = spoken.iter().map(|version| format!("`{}`", version.as_str())).collect();
     let data = mcp::ErrorData::unsupported(spoken, named);
     let named = match &data {
@@ -225,7 +225,7 @@ fn cancels(case: &Case<'_>, head: &mcp::Head, message: &Message<'_>, json: &Json
     let id = json.as_object().and_then(|message| message.get("params")?.as_object()?.get("requestId"));
     let at = (case.route.receiver.as_str(), case.sender.id());
     // the protocol schema refuses a message without an id
-    if id.and_then(RpcId::read).is_none_or(|id| case.dialogues.is_under_way(at, &id)) {
+    if id.and_then(RpcId::read).is_none_or(|id| case.state.dialogues.is_under_way(at, &id)) {
         return Ok(());
     }
     Err(Refusal::new(Code::NotFound, "no request of this id is under way from this agent alone").with_hint(
@@ -242,7 +242,7 @@ fn cancels(case: &Case<'_>, head: &mcp::Head, message: &Message<'_>, json: &Json
 fn goes_on(case: &Case<'_>, verb: &mcp::Verb) -> Result<(), Refusal> {
     let mcp::Verb::Open { last_event: Some(event) } = verb else { return Ok(()) };
     in_session(case)?;
-    if case.route.options.keeps_callers_apart || case.dialogues.was_told(asked_at(case), event) {
+    if case.route.options.keeps_callers_apart || case.state.dialogues.was_told(asked_at(case), event) {
         return Ok(());
     }
     Err(Refusal::new(Code::NotFound, "no event of this id was told in the session")

@@ -7,7 +7,7 @@ use crate::{
     belongs::things,
     case::{Case, Peer},
     clarify::{Question, answerable},
-    dialogue::Asking,
+    dialogue::{Asking, Dialogues},
     facts::Facts,
     learnt::{InSession, OfPair},
     meter::{Metered, Quota},
@@ -106,8 +106,8 @@ pub struct Told {
     pub(crate) own: (Option<String>, Option<String>),
     /// Proposal step of the request.
     pub(crate) step: Option<Arc<Step>>,
-    /// Page token and page size of a list request.
-    pub(crate) page: (Option<String>, Option<i64>),
+    /// Page of a list request.
+    pub(crate) page: ListPage,
     /// Session of the request, which its replies share.
     pub(crate) session: Option<InSession>,
     pub(crate) settled: Arc<OfPair>,
@@ -130,9 +130,20 @@ pub struct Told {
     pub(crate) facts: Facts,
 }
 
+/// Page token and page size of a list request.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ListPage {
+    pub(crate) token: Option<String>,
+    pub(crate) size: Option<i64>,
+}
+
 impl Leave {
     /// The permit of a message that passed every stage, without its bytes.
-    pub(crate) fn of(metered: &Metered<'_, '_>, step: Option<Arc<Step>>) -> Self {
+    pub(crate) fn of(
+        metered: &Metered<'_, '_>,
+        step: Option<Arc<Step>>,
+        subscription: Option<Subscription>,
+    ) -> Self {
         let resolved = metered.decided().resolved();
         let (case, message) = (resolved.case(), resolved.message());
         let asked = message.operation.map(|operation| Asked {
@@ -164,7 +175,7 @@ impl Leave {
                 pushes,
                 own: (own.task.map(str::to_owned), own.context.map(str::to_owned)),
                 step,
-                page: (page.token.map(str::to_owned), page.size),
+                page: ListPage { token: page.token.map(str::to_owned), size: page.size },
                 session: resolved.session(),
                 settled: Arc::clone(case.settled),
                 settles: metered.decided().conformed().settles().to_vec(),
@@ -172,7 +183,7 @@ impl Leave {
                 under_way: None,
                 asking: None,
                 right: answerable_once(message.mcp.as_ref()),
-                subscription: None,
+                subscription,
                 delivery: None,
                 quotas: metered.quotas().to_vec(),
                 facts: metered.facts(),
@@ -181,60 +192,40 @@ impl Leave {
     }
 
     /// The id of a request in an MCP session. Its answer may come on another stream.
-    pub(crate) fn asks_in_session(&self) -> Option<(&RpcId, &Sent)> {
+    fn asks_in_session(&self) -> Option<(&RpcId, &Sent)> {
         let asked = self.sent.mcp.as_ref().filter(|asked| asked.version.has_sessions())?;
         crate::dialogue::session(&self.sent)?;
         Some((asked.rpc_id.as_ref()?, &self.sent))
     }
 
-    pub(crate) fn sent(&self) -> &Sent {
-        &self.sent
-    }
-
     /// The id of an MCP request outside of sessions.
-    pub(crate) fn asks_alone(&self) -> Option<&RpcId> {
+    fn asks_alone(&self) -> Option<&RpcId> {
         let asked = self.sent.mcp.as_ref().filter(|_| crate::dialogue::session(&self.sent).is_none())?;
         asked.rpc_id.as_ref()
     }
 
-    /// Keeps the proposal step recorded when the request was first permitted.
-    pub(crate) fn keep_turn(&mut self, step: Option<Arc<Step>>) {
-        self.sent.step = step;
-    }
-
-    /// Keeps the limits recorded when the request was first permitted.
-    pub(crate) fn counted(mut self, quotas: Vec<Quota>) -> Self {
-        self.sent.quotas = quotas;
+    /// Keeps everything recorded when the request was first permitted: its proposal step, subscription, answer
+    /// right, limits, push configuration, and the holds on its id.
+    pub(crate) fn renewing(mut self, before: Sent) -> Self {
+        let before = *before.0;
+        let sent = &mut self.sent;
+        sent.step = before.step;
+        sent.quotas = before.quotas;
+        sent.subscription = before.subscription;
+        sent.under_way = before.under_way;
+        sent.right = before.right;
+        sent.asking = before.asking;
+        sent.delivery = before.delivery;
         self
     }
 
-    /// Keeps the subscription opened when the request was first permitted.
-    pub(crate) fn subscribed(mut self, subscription: Option<Subscription>) -> Self {
-        self.sent.subscription = subscription;
-        self
-    }
-
-    /// Keeps the handle that marks the request as waiting for its answer.
-    pub(crate) fn waiting(mut self, under_way: Option<Arc<()>>) -> Self {
-        self.sent.under_way = under_way;
-        self
-    }
-
-    /// Keeps the answer right made when the request was first permitted.
-    pub(crate) fn answered_by(mut self, right: AnswerRight) -> Self {
-        self.sent.right = right;
-        self
-    }
-
-    /// Keeps the hold on the request's id in its session.
-    pub(crate) fn asking(mut self, asking: Option<Arc<Asking>>) -> Self {
+    /// Records the request as open until its answer, and holds its id in its session.
+    pub(crate) fn opening(mut self, dialogues: &Dialogues, asking: Option<Arc<Asking>>) -> Self {
+        if let Some((id, sent)) = self.asks_in_session() {
+            dialogues.client_asks(sent, id.clone());
+        }
+        self.sent.under_way = self.asks_alone().map(|id| dialogues.under_way(&self.sent, id.clone()));
         self.sent.asking = asking;
-        self
-    }
-
-    /// Keeps the token of the push configuration that the request sets.
-    pub(crate) fn delivering(mut self, delivery: Option<Arc<str>>) -> Self {
-        self.sent.delivery = delivery;
         self
     }
 
@@ -255,7 +246,7 @@ fn answerable_once(asked: Option<&mcp::Asked>) -> AnswerRight {
 fn tool_changes(case: &Case<'_>, asked: Option<&mcp::Asked>) -> u64 {
     match asked {
         Some(asked) if asked.operation == mcp::Operation::ListTools => {
-            case.tools.changes(&case.route.receiver)
+            case.state.tools.changes(&case.route.receiver)
         }
         _ => 0,
     }
@@ -378,10 +369,6 @@ impl std::ops::DerefMut for Sent {
 impl Sent {
     pub(crate) fn of(told: Told) -> Self {
         Self(Box::new(told))
-    }
-
-    pub(crate) fn into_told(self) -> Told {
-        *self.0
     }
 
     /// Undoes the request's proposal step and frees its id. An answered proposal is open again, and a new one

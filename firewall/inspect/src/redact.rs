@@ -11,10 +11,10 @@ use crate::{
     case::{Case, Look},
     conform::{Conformed, Said},
     decide::{Decided, unmet},
-    inspector::judged,
     list,
     parse::{self, Strict, read},
     shadow::{Answer, Before, beforehand, beside_uncut},
+    stages::judged,
 };
 use bytes::Bytes;
 use semgate_policies::{FieldPath, Obligation, Obligations, has_field};

@@ -15,7 +15,7 @@ use crate::{
 use bytes::Bytes;
 use semgate_contexts::json::Json;
 use semgate_protocol::{
-    Call, RequestBytes,
+    RequestBytes,
     mcp::{self, Asked},
     removal::{Author, Path, Removal},
 };
@@ -28,7 +28,8 @@ pub(crate) struct Removed<M> {
     pub pointers: Vec<String>,
 }
 
-/// A request without its removable members; none if it has none.
+/// A request without its removable members, or a client's error in the protocol's words. None if neither
+/// changes the bytes.
 ///
 /// # Errors
 /// `malformed` if a request on another transport than JSON-RPC cannot be rewritten.
@@ -40,7 +41,12 @@ pub(crate) fn of_request(
 ) -> Result<Option<Removed<Arrived>>, Refusal> {
     let removal = of(case, strict.json(), Author::Client);
     if removal.is_empty() {
-        return Ok(nulls(case, strict, headers).map(|removed| whole(arrived, removed)));
+        let removed = nulls(case, strict, headers);
+        return Ok(match (removed, failure(case, strict)) {
+            (Some(removed), _) => Some(whole(arrived, removed)),
+            (None, Some(message)) => Some(whole(arrived, Removed { message, pointers: Vec::new() })),
+            (None, None) => None,
+        });
     }
     let judged = Bytes::from(leaving_out(strict.json(), removal.values()));
     let mut pointers = removal.into_pointers();
@@ -63,7 +69,7 @@ pub(crate) fn of_request(
                     pointers.extend(more.pointers);
                     more.message
                 }
-                None => judged.clone(),
+                None => failure(case, &strict).unwrap_or_else(|| judged.clone()),
             };
             return Ok(Some(whole(arrived, Removed { message, pointers })));
         }
@@ -129,7 +135,7 @@ fn nulls(case: &Case<'_>, strict: &Strict<'_>, headers: &HeaderClaims<'_>) -> Op
 }
 
 /// A client's error with its number in the protocol's words; none for every other message.
-pub(crate) fn plainly(call: &Call, strict: &Strict<'_>) -> Option<Bytes> {
-    call.mcp.as_ref()?;
+fn failure(case: &Case<'_>, strict: &Strict<'_>) -> Option<Bytes> {
+    case.call.mcp.as_ref()?;
     mcp::plain_failure(strict.json()).map(Bytes::from)
 }

@@ -2,11 +2,25 @@
 //! is the request's.
 
 use crate::{
-    Code, Delivered, Direction, Facts, Inspector, Now, Peer, Refusal, ReplyPermit, Sent, arrived::Answered,
-    belongs::deleted, case::Case, code::Class, resolve::still_stands, rounds, stream::enabled,
+    Code, Delivered, Direction, Facts, Peer, Refusal, ReplyPermit, Sent,
+    arrived::Answered,
+    belongs::deleted,
+    case::Case,
+    code::Class,
+    effects::taken,
+    list,
+    meter::meter,
+    parse::{self, read},
+    permit::Counted,
+    redact, removal,
+    resolve::still_stands,
+    rounds,
+    stages::judged,
+    stream::enabled,
+    subscriptions, tools,
 };
 use bytes::Bytes;
-use semgate_protocol::ReplyKind;
+use semgate_protocol::{Reply, ReplyKind, StreamRules, mcp};
 
 /// Checks the status and emptiness of a reply, before its body is read.
 ///
@@ -48,7 +62,7 @@ pub(crate) fn acknowledged(
     deleted(case, sent);
     match still_stands(case, sent).and_then(|()| enabled(case, sent)) {
         Ok(()) => {
-            rounds::teach(case.learnt, sent, case.now.unix);
+            rounds::teach(&case.state.learnt, sent, case.now.unix);
             let context = Some(sent.about.urn.to_string());
             Ok(ReplyPermit::acknowledge(Facts { direction: Direction::Reply, context, ..facts }, status))
         }
@@ -87,22 +101,80 @@ pub fn refused(inner: Refusal) -> Refusal {
     refusal
 }
 
-impl Inspector {
-    /// A permit for other bytes of the same reply, rewritten by the gateway. They are parsed, conformed and
-    /// decided as a new reply, and nothing is counted twice.
-    ///
-    /// # Errors
-    /// As [`Inspector::inspect_reply`], except for the limits.
-    pub fn reply_anew(
-        &self,
-        before: ReplyPermit,
-        sent: &Sent,
-        replier: &Peer,
-        reply: impl Into<Answered>,
-        now: Now,
-    ) -> Result<ReplyPermit, Refusal> {
-        let status = before.status();
-        let (_, _, counted) = before.into_counted();
-        self.replied(sent, replier, (status, Some(counted)), &reply.into(), now)
+/// A received reply.
+pub(crate) struct Received<'r> {
+    pub status: u16,
+    pub body: &'r Answered,
+    /// Present if the reply was counted before, in other bytes.
+    pub counted: Option<Counted>,
+}
+
+/// Judges the bytes of a reply: without removed members and, if policies redact, without those.
+///
+/// # Errors
+/// As [`Inspector::inspect_reply`](crate::Inspector::inspect_reply).
+pub(crate) fn judge(
+    case: &Case<'_>,
+    sent: &Sent,
+    kind: ReplyKind,
+    received: Received<'_>,
+) -> Result<ReplyPermit, Refusal> {
+    let Received { status, body, .. } = received;
+    if case.protocol().stream() == StreamRules::Server {
+        // an error status must carry an error; nothing is learnt from any other body
+        let refused = || Err(no_pass(status).with_facts(case.facts()));
+        if kind == ReplyKind::Error && !mcp::is_failure(read(case, &body.judged)?.json()) {
+            return refused();
+        }
+        let (permit, _) = tools::judge(case, sent, status, body)?;
+        return if kind == ReplyKind::Error { refused() } else { Ok(permit) };
     }
+    if let Some(redacted) = redact::reply(case, sent, &body.judged)? {
+        let case = &Case { before: &redacted.before, ..*case };
+        let received = Received { body: &redacted.answered(), ..received };
+        return Ok(judge_message(case, sent, kind, received)?.redacted(redacted.members));
+    }
+    judge_message(case, sent, kind, received)
+}
+
+fn judge_message(
+    case: &Case<'_>,
+    sent: &Sent,
+    kind: ReplyKind,
+    received: Received<'_>,
+) -> Result<ReplyPermit, Refusal> {
+    let Received { status, body, .. } = received;
+    let strict = read(case, &body.judged)?;
+    if let Some(removed) = removal::of_agent(case, &strict) {
+        let case = &Case { removed: &removed.pointers, ..*case };
+        let received = Received { body: &removed.message, ..received };
+        return judge(case, sent, kind, received).map(ReplyPermit::rewritten);
+    }
+    if kind == ReplyKind::Error
+        && let Some(error) = case.protocol().status_error(status, strict.json())
+    {
+        return Err(Refusal::of_agent(error.known).with_facts(case.facts()));
+    }
+    match parse::reply(case, &strict)? {
+        Reply::Message(message) if kind != ReplyKind::Error => {
+            let decided = judged(case, *message)?;
+            subscriptions::asked_for(sent, &decided)
+                .map_err(|refusal| refusal.with_facts(decided.facts()))?;
+            let metered = meter(decided, received.counted)?;
+            let step = taken(case, sent, &metered)?;
+            Ok(ReplyPermit::of(&metered, status, body, step))
+        }
+        Reply::Tasks(list) if kind != ReplyKind::Error => list::judge(case, sent, status, body, &list),
+        _ => Err(no_pass(status).with_facts(case.facts())),
+    }
+}
+
+/// Checks that the upstream connection belongs to the route's receiver, the agent that the caller addressed.
+pub(crate) fn same_agent(sent: &Sent, replier: &Peer, facts: Facts) -> Result<Facts, Refusal> {
+    if replier.id() == sent.route.receiver {
+        return Ok(facts);
+    }
+    Err(Refusal::new(Code::SenderMismatch, "the agent that answered is not the receiver of the route")
+        .with_detail(format!("the upstream is `{}`", replier.id()))
+        .with_facts(facts))
 }

@@ -361,13 +361,13 @@ fn takes_turn(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<O
             let proposals = if to_group && answer.names_one() {
                 Err(OutOfTurn::ToGroup)
             } else {
-                case.owners.pairs().answered(between, &answer, made)
+                case.state.owners.pairs().answered(between, &answer, made)
             };
             proposals.map(|proposals| Some(Answers { proposals, message: Some(answer.message()) }))
         }
         Turns::Threads => {
             let scope = case.route.scope();
-            let open = |own| case.owners.proposal(&scope, own);
+            let open = |own| case.state.owners.proposal(&scope, own);
             let open = [open(message.threads.own), case.answers.and_then(|sent| open(sent.own()))];
             let found = made.map(Arc::clone).into_iter().chain(open.into_iter().flatten());
             turn(found, message.performative, by).map(|proposal| proposal.map(Answers::from))
@@ -438,7 +438,7 @@ fn lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Option<
             digest: named.context().digest(),
             now: case.now.unix,
         };
-        let held = case.sessions.locks.verify(&question).map_err(|fault| {
+        let held = case.state.sessions.locks.verify(&question).map_err(|fault| {
             Refusal::new(
                 Code::LockMismatch,
                 "the lock does not hold between these two agents for this context",

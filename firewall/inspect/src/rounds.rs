@@ -64,7 +64,7 @@ pub(crate) fn ask(resolved: &Resolved<'_, '_>, instance: &Instance<'_>, refusal:
         return refusal;
     }
     let (of, now) = (parties(case), case.now.unix);
-    if case.learnt.open(of, session, instance.name, now).is_none() {
+    if case.state.learnt.open(of, session, instance.name, now).is_none() {
         return refusal;
     }
     refusal.with_hint(format!(
@@ -152,11 +152,11 @@ fn took(message: &Message<'_>) -> Took {
 /// undoes an earlier acceptance.
 pub(crate) fn answered(case: &Case<'_>, sent: &Sent, message: &Message<'_>) {
     match took(message) {
-        Took::Yes => teach(case.learnt, sent, case.now.unix),
+        Took::Yes => teach(&case.state.learnt, sent, case.now.unix),
         Took::NotYet => {}
         Took::No => {
             for meaning in &sent.settles {
-                case.learnt.take_back(pair(sent), meaning.session, &meaning.name, &meaning.context);
+                case.state.learnt.take_back(pair(sent), meaning.session, &meaning.name, &meaning.context);
             }
         }
     }

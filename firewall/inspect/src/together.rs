@@ -35,7 +35,7 @@ pub(crate) fn each<'c>(
         }
         let parts = &together.texts;
         let length = parts.iter().map(|text| text.len().saturating_add(1)).fold(0, usize::saturating_add);
-        if length > case.limits.appended_text {
+        if length > case.state.limits.appended_text {
             return Err(too_long());
         }
         for between in BETWEEN {

@@ -16,19 +16,15 @@ use std::sync::Arc;
 /// # Errors
 /// `malformed`: another request of the session has the id. `rate_limited`: the limit of open ids is reached.
 /// `not_found`: the session ended meanwhile.
-pub(crate) fn asking(
-    inspector: &Inspector,
-    case: &Case<'_>,
-    decided: &Decided<'_, '_>,
-) -> Result<Option<Arc<Asking>>, Refusal> {
+pub(crate) fn asking(case: &Case<'_>, decided: &Decided<'_, '_>) -> Result<Option<Arc<Asking>>, Refusal> {
     let session = case.call.mcp.as_deref().and_then(|head| head.session.as_deref());
     let asked = decided.resolved().message().mcp.as_ref().and_then(|asked| asked.rpc_id.as_ref());
     let (Some(session), Some(id)) = (session, asked) else { return Ok(None) };
-    let taken = inspector.dialogues().asking(
+    let taken = case.state.dialogues.asking(
         case.sender.key(),
         (Place::new(&case.route.scope(), Some(session)), id, case.route.options.keeps_callers_apart),
         || in_session(case).is_ok(),
-        &|scope, session| inspector.owners().forget(scope, Kind::Session, session),
+        &|scope, session| case.state.owners.forget(scope, Kind::Session, session),
     );
     let refusal = match taken {
         Ok(asking) => return Ok(Some(asking)),
@@ -46,13 +42,13 @@ pub(crate) fn asking(
 impl Inspector {
     /// Returns true if a request of this peer may use the id in the session of this call.
     pub fn is_free(&self, route: &Route, peer: &Peer, call: &Call, id: &RpcId) -> bool {
-        place(route, call).is_none_or(|place| !self.dialogues().is_used(peer.id(), &place, id))
+        place(route, call).is_none_or(|place| !self.state.dialogues.is_used(peer.id(), &place, id))
     }
 
     /// Frees an id that the gateway used in this peer's place, after its answer.
     pub fn free(&self, route: &Route, peer: &Peer, call: &Call, id: &RpcId) {
         if let Some(place) = place(route, call) {
-            self.dialogues().free(peer.id(), &place, id);
+            self.state.dialogues.free(peer.id(), &place, id);
         }
     }
 }

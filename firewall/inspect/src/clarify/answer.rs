@@ -89,7 +89,7 @@ impl Inspector {
         message_id: impl fmt::Display,
         now: Now,
     ) -> Result<Clarification, Refusal> {
-        let answer = match list::of_nobody(self, permit.sent()) {
+        let answer = match list::of_nobody(&self.state, permit.sent()) {
             Some(empty) => empty,
             None if permit.sent().questions.is_empty() => return Ok(Clarification::Forward(permit)),
             None => {

@@ -70,7 +70,7 @@ impl ReplyPermit {
     }
 
     /// The same reply with the shadow set's decision from its first judgement.
-    pub(crate) fn beside(mut self, shadow: Option<Box<Differs>>) -> Self {
+    pub(crate) fn with_shadow(mut self, shadow: Option<Box<Differs>>) -> Self {
         self.facts.shadow = shadow;
         self
     }

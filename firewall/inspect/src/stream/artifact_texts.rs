@@ -66,7 +66,7 @@ impl ArtifactTexts {
                 PieceOf::Message if texts.iter().all(|(_, instance)| words(instance).is_empty()) => continue,
                 PieceOf::Message => self.repeated(decided, piece, &texts, &updates)?,
             };
-            let text = text.filter(|text| text.len() <= decided.case().limits.appended_text);
+            let text = text.filter(|text| text.len() <= decided.case().state.limits.appended_text);
             updates.0.push(Update { of: piece.of, id: Box::from(piece.id), text });
         }
         Ok(updates)
@@ -187,7 +187,7 @@ fn extended(
 ) -> Result<Pieces, Refusal> {
     let mut whole = before.clone();
     texts.iter().for_each(|(_, instance)| whole.push(words(instance)));
-    if whole.len() > decided.case().limits.appended_text {
+    if whole.len() > decided.case().state.limits.appended_text {
         return Err(too_long());
     }
     if let Some(last) = texts.last().filter(|_| whole.len() > before.len()) {

@@ -7,18 +7,18 @@ use super::pin::{Pinned, digest_of, task_of};
 use super::visible::{Held, held, listed_under, pinned_in};
 use super::watch::{Age, Form, Found, NotAsSigned, Server, is_signed};
 use crate::{
-    Code, Delivered, Direction, Inspector, Refusal, Remedy, ReplyPermit, Sent,
+    Code, Delivered, Direction, Refusal, Remedy, ReplyPermit, Sent,
     arrived::Answered,
     case::{Case, Turn},
     dialogue::NotFree,
     generation::Named,
     input::{self, Needs},
-    inspector::judged,
     meter::meter,
     once,
     parse::{self, read},
     permit::Written,
     redact, removal,
+    stages::judged,
 };
 use bytes::Bytes;
 use semgate_contexts::{
@@ -57,7 +57,7 @@ pub(crate) fn callable<'c>(
         };
         case.generation.pinned().differ(tool, named.urn(), among)
     };
-    let stands = case.tools.stands(Server::of(case.route), (tool, pinned.forms()), age(case), apart);
+    let stands = case.state.tools.stands(Server::of(case.route), (tool, pinned.forms()), age(case), apart);
     let stands = match (stands, case.direction) {
         // the tool had its signed form when called, and its answer is held to the signed results
         (Err(why), Direction::Reply) if why != NotAsSigned::Drifted => Ok(()),
@@ -101,7 +101,7 @@ pub(crate) fn callable<'c>(
 }
 
 fn age(case: &Case<'_>) -> Age {
-    Age { now: case.now.monotonic_ms, most: case.limits.tool_list_ms }
+    Age { now: case.now.monotonic_ms, most: case.state.limits.tool_list_ms }
 }
 
 /// Checks that the call of an unnamed tool carries no argument headers, since no signature defines any.
@@ -153,7 +153,7 @@ fn without(
         asked_after: case.answers.map_or(0, |sent| sent.tool_changes),
         age: age(case),
     };
-    case.tools.listed(&page, &found);
+    case.state.tools.listed(&page, &found);
     let (before, mut drifted) = (tools.len(), Vec::new());
     tools.retain(|tool| {
         let Some(name) = tool.get("name").and_then(Value::as_str) else { return false };
@@ -196,7 +196,6 @@ pub(crate) enum Ends {
 /// # Errors
 /// As [`Inspector::inspect_reply`].
 pub(crate) fn judge(
-    inspector: &Inspector,
     case: &Case<'_>,
     sent: &Sent,
     status: u16,
@@ -204,21 +203,21 @@ pub(crate) fn judge(
 ) -> Result<(ReplyPermit, Ends), Refusal> {
     let asked = asked(case, sent)?;
     if asked.rpc_id.is_some() {
-        return one(inspector, case, sent, asked, (status, answered));
+        return one(case, sent, asked, status, answered);
     }
     let strict = read(case, &answered.judged)?;
     let Some(id) = mcp::response_id(strict.json()) else {
-        return one(inspector, case, sent, asked, (status, answered));
+        return one(case, sent, asked, status, answered);
     };
     let nothing = || {
         Refusal::new(Code::Malformed, "the stream answers what was not asked in this session")
             .with_facts(case.facts())
     };
-    let before = case.dialogues.asked(sent, &id).map_err(|why| why.refusal().with_facts(case.facts()))?;
+    let before =
+        case.state.dialogues.asked(sent, &id).map_err(|why| why.refusal().with_facts(case.facts()))?;
     let asked = before.mcp.as_ref().ok_or_else(nothing)?;
-    let said = (case.sender, case.bytes);
-    let case = Case { turn: case.turn, ..inspector.reply_case(case.generation, &before, said, case.now) };
-    let judged = one(inspector, &case, &before, asked, (status, answered));
+    let case = case.answering(&before);
+    let judged = one(&case, &before, asked, status, answered);
     let (permit, _) = judged.map_err(|refusal| failed_before(&before, id, refusal))?;
     // a session stream has no end of its own
     Ok((permit, Ends::Nothing))
@@ -261,11 +260,11 @@ fn prepared(case: &Case<'_>, sent: &Sent, asked: &Asked, response: &Json<'_>) ->
 /// Judges one message as the answer or notification that it is. A tool list is first rewritten without its
 /// withheld tools, and judged in that form.
 fn one(
-    inspector: &Inspector,
     case: &Case<'_>,
     sent: &Sent,
     asked: &Asked,
-    (status, answered): (u16, &Answered),
+    status: u16,
+    answered: &Answered,
 ) -> Result<(ReplyPermit, Ends), Refusal> {
     let arrived = read(case, &answered.judged)?;
     let removal = removal::of_server(case, asked, &arrived);
@@ -295,10 +294,10 @@ fn one(
     };
     // even if nobody may receive it, earlier lists become invalid
     if operation == Operation::ToolListChanged {
-        case.tools.changed(&case.route.receiver);
+        case.state.tools.changed(&case.route.receiver);
     }
     let needs = Needs { state: message.state_token, input: message.input.clone() };
-    let metered = meter(judged(case, *message)?, inspector.meters())?;
+    let metered = meter(judged(case, *message)?, None)?;
     let mut facts = metered.facts();
     facts.drifted = prepared.drifted;
     facts.removed.extend(prepared.removed);
@@ -314,15 +313,15 @@ fn one(
                 .right
                 .begin(Digest::of(&answered.judged))
                 .map_err(|refusal| refusal.with_facts(facts.clone()))?;
-            case.dialogues.answered(sent, &id);
+            case.state.dialogues.answered(sent, &id);
             if operation == Operation::Discover {
-                case.tools.speaks(&case.route.receiver, spoken(strict.json()));
+                case.state.tools.speaks(&case.route.receiver, spoken(strict.json()));
             }
             Ends::Answer
         }
         (Kind::Request, Some(id)) => {
             let said = Digest::of(&answered.judged);
-            let asks = case.dialogues.server_asks(sent, id, operation, said);
+            let asks = case.state.dialogues.server_asks(sent, id, operation, said);
             asks.map_err(|not| no_question(not).with_facts(facts.clone()))?;
             Ends::Nothing
         }
@@ -343,7 +342,7 @@ fn refused_answer(case: &Case<'_>, sent: &Sent, asked: &Asked, refusal: Refusal)
             once::withheld(once::ANSWERED).with_facts(case.facts())
         }
         (Code::AgentError, Some(id)) => {
-            case.dialogues.answered(sent, id);
+            case.state.dialogues.answered(sent, id);
             refusal
         }
         _ => refusal,
@@ -378,7 +377,7 @@ fn told(case: &Case<'_>, sent: &Sent, operation: Operation, message: &Json<'_>) 
         .and_then(|message| message.get("params")?.as_object()?.get("requestId"))
         .and_then(RpcId::read);
     if let Some(id) = id {
-        case.dialogues.withdrawn(sent, &id);
+        case.state.dialogues.withdrawn(sent, &id);
     }
 }
 

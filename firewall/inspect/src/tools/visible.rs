@@ -105,7 +105,8 @@ pub(super) fn held(
     let said = match pinned {
         Some((context, pinned)) => {
             let any = Age { now: case.now.monotonic_ms, most: None };
-            let stands = case.tools.stands(Server::of(case.route), (name, pinned.forms()), any, || false);
+            let stands =
+                case.state.tools.stands(Server::of(case.route), (name, pinned.forms()), any, || false);
             // also drifted on another page, or not yet cleared by a complete list
             if !holds || stands == Err(NotAsSigned::Drifted) {
                 return Held::Drifted(pinned.term.name().to_owned());
