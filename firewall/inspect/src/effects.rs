@@ -2,14 +2,14 @@
 
 use crate::{
     Refusal, Sent,
-    belongs::{begin, take, told_of},
-    case::Case,
-    dialogue::NotOpen,
+    inspection::Inspection,
+    mcp_session::NotOpen,
     meter::Metered,
+    ownership::{begin, take, told_of},
     parse::{answers_nothing, asked_at},
     push,
     resolve::{Resolved, has_turns, out_of_turn, side},
-    rounds,
+    term_negotiation,
     turn::{Between, Proposal, Step, proposes, same},
 };
 use semgate_protocol::{OwnThread, Turns};
@@ -17,12 +17,12 @@ use std::sync::Arc;
 
 /// Records the conversation and the proposal that a permitted request begins. Takes the proposal or question
 /// that it answers.
-pub(crate) fn begun(case: &Case<'_>, metered: &Metered<'_, '_>) -> Result<Option<Arc<Step>>, Refusal> {
+pub(crate) fn begun(case: &Inspection<'_>, metered: &Metered<'_, '_>) -> Result<Option<Arc<Step>>, Refusal> {
     let resolved = metered.decided().resolved();
     let message = resolved.message();
     begin(case, message, resolved.about()).map_err(|refusal| refusal.with_facts(metered.facts()))?;
     let nothing = || answers_nothing(case).with_facts(metered.facts());
-    let question = message.answers.as_ref().map(|id| case.state.dialogues.question(asked_at(case), id));
+    let question = message.answers.as_ref().map(|id| case.state.mcp_sessions.question(asked_at(case), id));
     let question = question.transpose().map_err(|NotOpen| nothing())?;
     let step = match &question {
         // taken until delivery, so nobody else can answer; open again if delivery fails
@@ -37,7 +37,7 @@ pub(crate) fn begun(case: &Case<'_>, metered: &Metered<'_, '_>) -> Result<Option
 
 /// Records everything that a permitted reply tells the caller. Takes the proposal that it answers.
 pub(crate) fn taken(
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     sent: &Sent,
     metered: &Metered<'_, '_>,
 ) -> Result<Option<Arc<Step>>, Refusal> {
@@ -47,7 +47,7 @@ pub(crate) fn taken(
     let step = take(case, sent, &things, resolved.about())
         .and_then(|()| step(case, resolved))
         .map_err(|refusal| refusal.with_facts(metered.facts()))?;
-    rounds::answered(case, sent, message);
+    term_negotiation::answered(case, sent, message);
     if let Some(token) = &sent.delivery {
         push::bind(case, token, message).map_err(|refusal| refusal.with_facts(metered.facts()))?;
     }
@@ -65,7 +65,7 @@ pub(crate) fn taken(
 }
 
 /// The proposal step of a message.
-fn step(case: &Case<'_>, resolved: &Resolved<'_, '_>) -> Result<Option<Arc<Step>>, Refusal> {
+fn step(case: &Inspection<'_>, resolved: &Resolved<'_, '_>) -> Result<Option<Arc<Step>>, Refusal> {
     let (message, named) = (resolved.message(), resolved.named());
     let proposes = proposes(message.performative) && has_turns(case, message, named);
     let make = || match case.protocol().turns() {
@@ -83,6 +83,6 @@ fn step(case: &Case<'_>, resolved: &Resolved<'_, '_>) -> Result<Option<Arc<Step>
 
 /// Lets the other side answer the proposal under its task and conversation. Bindings without conversations
 /// need no such step.
-fn opens(case: &Case<'_>, own: OwnThread<'_>, made: &Arc<Proposal>) {
+fn opens(case: &Inspection<'_>, own: OwnThread<'_>, made: &Arc<Proposal>) {
     case.state.owners.propose(&case.route.scope(), own, made);
 }

@@ -2,9 +2,9 @@
 
 use crate::{
     Shadow,
-    counts::{Hindered, hindered},
     meter::AMBIGUOUS,
     owners::About,
+    standing::{Hindered, hindered},
     tools::Forms,
 };
 use semgate_contexts::{Context, ContextUrn, Digest, Line, Prefix, Version};

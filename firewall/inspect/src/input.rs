@@ -4,7 +4,7 @@
 
 use crate::{
     Code, Refusal, Sent,
-    case::Case,
+    inspection::Inspection,
     owners::{Kind, NotOwned},
 };
 use semgate_contexts::Digest;
@@ -49,7 +49,7 @@ fn question(round: &str, name: &str, method: Operation) -> String {
 /// Records the required input for this caller. Only it may respond, with the given state and the requested
 /// input. The record counts toward the caller's ownership bounds.
 pub(crate) fn remember(
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     sent: &Sent,
     asked: &Asked,
     needs: &Needs<'_>,
@@ -81,7 +81,7 @@ pub(crate) fn remember(
 ///
 /// # Errors
 /// `malformed`: a state that was not given, or an answer that was not requested.
-pub(crate) fn goes_on(case: &Case<'_>, message: &Message<'_>) -> Result<(), Refusal> {
+pub(crate) fn goes_on(case: &Inspection<'_>, message: &Message<'_>) -> Result<(), Refusal> {
     let Some(asked) =
         message.mcp.as_ref().filter(|_| message.state_token.is_some() || !message.input.is_empty())
     else {

@@ -3,20 +3,21 @@
 use crate::{
     Answered, Arrived, Code, Facts, Generation, HeaderClaims, InspectLimits, Now, Owners, Peer, Permit,
     Refusal, ReplyPermit, Route, Sent, Subscriptions, Undefined,
-    case::{Case, Setting, Turn},
-    dialogue::session,
     effects::begun,
-    learnt::OfPair,
+    id_reuse,
+    inspection::{Inspection, Setting, Turn},
+    mcp_session::session,
     meter::meter,
+    negotiated_terms::OfPair,
     parse::{Strict, read},
-    permit::{Counted, Leave},
+    permit::{Counted, PermitDraft},
     removal::{self, Removed},
     reply::{self, Received, admissible, refused},
-    rounds, stages,
+    stages,
     state::State,
     stream::enabled,
+    term_negotiation,
     tools::ToolWatch,
-    uses,
 };
 use arc_swap::ArcSwap;
 use semgate_negotiation::Sessions;
@@ -101,11 +102,11 @@ impl Inspector {
         now: Now,
     ) -> Result<Permit, Refusal> {
         let (generation, settled) = (self.live.load(), self.settled(route, peer));
-        let mut case = Case::request(self.setting(&generation, now), route, peer, &arrived, &settled);
+        let mut case = Inspection::request(self.setting(&generation, now), route, peer, &arrived, &settled);
         let mut strict = read(&case, &arrived.judged)?;
         let rewritten = removal::of_request(&case, &arrived, &strict, headers)?;
         if let Some(Removed { message, pointers }) = &rewritten {
-            case = Case { bytes: message.judged.len(), removed: pointers, ..case };
+            case = Inspection { bytes: message.judged.len(), removed: pointers, ..case };
             strict = read(&case, &message.judged)?;
         }
         let permit = permit(&case, &strict, headers)
@@ -150,20 +151,20 @@ impl Inspector {
     /// Records an event delivered to the caller in its MCP session. A caller may resume after such events
     /// only.
     pub fn told_event(&self, sent: &Sent, id: &str) {
-        self.state.dialogues.tell(sent, id);
+        self.state.mcp_sessions.tell(sent, id);
     }
 
     /// Ends an MCP session that its owner closed, or that the server no longer knows.
     pub fn end_session(&self, sent: &Sent) {
         if let Some(id) = session(sent) {
             self.state.owners.forget(&sent.route.scope(), crate::Kind::Session, id);
-            self.state.dialogues.ended(sent);
+            self.state.mcp_sessions.ended(sent);
         }
     }
 
     /// Settles the terms of a request that gets no answer, once the upstream agent has it.
     pub fn handed_over(&self, sent: &Sent, now: Now) {
-        rounds::teach(&self.state.learnt, sent, now.unix);
+        term_negotiation::teach(&self.state.learnt, sent, now.unix);
     }
 
     /// Renews a permit: the same one if its generation is in force and the status fresh. Otherwise every
@@ -199,13 +200,13 @@ impl Inspector {
         let (generation, settled) = (self.live.load(), self.settled(&sent.route, &sent.caller));
         let leave = {
             let setting = self.setting(&generation, now);
-            let case = Case::request(setting, &sent.route, &sent.caller, &arrived, &settled);
-            let case = Case { turn: Turn::Again, removed: &sent.facts.removed, ..case };
+            let case = Inspection::request(setting, &sent.route, &sent.caller, &arrived, &settled);
+            let case = Inspection { turn: Turn::Again, removed: &sent.facts.removed, ..case };
             let strict = read(&case, &arrived.judged)?;
             // the headers matched the message on arrival, and neither has changed
             let judged = stages::judge(&case, &strict, &HeaderClaims::default());
             match judged.and_then(|decided| meter(decided, Some(counted))) {
-                Ok(metered) => Leave::of(&metered, None, None),
+                Ok(metered) => PermitDraft::of(&metered, None, None),
                 Err(refusal) => return Err(refusal.with_rpc_id(sent.rpc_id.clone())),
             }
         };
@@ -258,7 +259,8 @@ impl Inspector {
         now: Now,
     ) -> Result<ReplyPermit, Refusal> {
         let generation = self.live.load();
-        let case = Case::reply(self.setting(&generation, now), sent, replier, received.body.judged.len());
+        let case =
+            Inspection::reply(self.setting(&generation, now), sent, replier, received.body.judged.len());
         let facts = Facts { digest: Some(sent.about.digest), ..case.facts() };
         let kind = admissible(sent, received.status, &received.body.judged);
         let kind =
@@ -292,12 +294,16 @@ impl Inspector {
 }
 
 /// Runs every stage on a new request, then records what it begins. Gives its costs back if that fails.
-fn permit<'c>(case: &'c Case<'c>, strict: &Strict<'_>, headers: &HeaderClaims<'_>) -> Result<Leave, Refusal> {
+fn permit<'c>(
+    case: &'c Inspection<'c>,
+    strict: &Strict<'_>,
+    headers: &HeaderClaims<'_>,
+) -> Result<PermitDraft, Refusal> {
     let decided = stages::judge(case, strict, headers)?;
-    let asking = uses::asking(case, &decided)?;
+    let asking = id_reuse::asking(case, &decided)?;
     let metered = meter(decided, None)?;
     let step = begun(case, &metered);
     let opened = step.and_then(|step| Ok((step, case.state.subscriptions.open(&metered)?)));
     let (step, opened) = opened.inspect_err(|_| case.state.meters.give_back(metered.spent()))?;
-    Ok(Leave::of(&metered, step, opened).opening(&case.state.dialogues, asking))
+    Ok(PermitDraft::of(&metered, step, opened).opening(&case.state.mcp_sessions, asking))
 }

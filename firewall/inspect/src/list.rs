@@ -4,11 +4,11 @@
 use crate::{
     Code, Direction, Facts, Kind, Refusal, ReplyPermit, Sent,
     arrived::Answered,
-    belongs::{by_default, is_own, list_bounded},
-    case::{Case, Look},
     effects::taken,
+    inspection::{Inspection, Look},
     meter::{Spent, meter},
     owners::About,
+    ownership::{by_default, is_own, list_bounded},
     parse::{read, reply},
     permit::Written,
     resolve::still_stands,
@@ -35,7 +35,7 @@ const PAGE_SIZE: i64 = 50;
 /// # Errors
 /// `upstream_invalid` or `reply_refused`, if the rewritten list does not pass as a whole.
 pub(crate) fn judge(
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     sent: &Sent,
     status: u16,
     answered: &Answered,
@@ -58,22 +58,22 @@ pub(crate) fn judge(
         let facts = tell(case, sent, &list.tasks)?;
         return Ok(ReplyPermit::listed(facts, status, answered.body.clone(), Written::ByAgent));
     }
-    let anew = Bytes::from(list.keeping(&kept, paging(case, sent, list, &kept)));
-    let strict = read(case, &anew)?;
+    let rewritten = Bytes::from(list.keeping(&kept, paging(case, sent, list, &kept)));
+    let strict = read(case, &rewritten)?;
     match reply(case, &strict)? {
         Reply::Tasks(again) => {
             let facts = Facts { withheld, ..tell(case, sent, &again.tasks)? };
-            Ok(ReplyPermit::listed(facts, status, anew.clone(), Written::Anew))
+            Ok(ReplyPermit::listed(facts, status, rewritten.clone(), Written::ByGateway))
         }
         _ => Err(Refusal::new(Code::Malformed, "the list is no list any more")),
     }
 }
 
 /// Checks that the caller may read a task. The error says why not.
-fn passes(case: &Case<'_>, sent: &Sent, task: &Message<'_>) -> Result<(), Code> {
+fn passes(case: &Inspection<'_>, sent: &Sent, task: &Message<'_>) -> Result<(), Code> {
     let about = about(case, sent, task).ok_or(Code::NotFound)?;
-    let case = Case { about: Some(&about), ..*case };
-    let beforehand = Case { look: Look::Beforehand, ..case };
+    let case = Inspection { about: Some(&about), ..*case };
+    let beforehand = Inspection { look: Look::Beforehand, ..case };
     if judged(&beforehand, task.clone()).is_ok() {
         return Ok(());
     }
@@ -88,7 +88,7 @@ fn passes(case: &Case<'_>, sent: &Sent, task: &Message<'_>) -> Result<(), Code> 
 ///
 /// The total counts the caller's own tasks: those already shown, and until the end of the listing all that
 /// may follow. A filter may still drop some of the latter.
-fn paging<'j>(case: &Case<'_>, sent: &Sent, list: &TaskList<'j>, kept: &[usize]) -> Paging<'j> {
+fn paging<'j>(case: &Inspection<'_>, sent: &Sent, list: &TaskList<'j>, kept: &[usize]) -> Paging<'j> {
     let page_size = sent.page.size.unwrap_or(PAGE_SIZE);
     if case.route.options.keeps_callers_apart {
         // the agent counts the caller's tasks only, so just these are withheld
@@ -135,7 +135,7 @@ pub(crate) fn of_nobody(state: &State, sent: &Sent) -> Option<Bytes> {
 }
 
 /// The context of a task, if the task is the caller's.
-pub(crate) fn about(case: &Case<'_>, sent: &Sent, task: &Message<'_>) -> Option<Arc<About>> {
+pub(crate) fn about(case: &Inspection<'_>, sent: &Sent, task: &Message<'_>) -> Option<Arc<About>> {
     let scope = &case.route.scope();
     if case.route.options.keeps_callers_apart {
         let known = case.state.owners.about(scope, Kind::Task, task.message_id);
@@ -145,7 +145,7 @@ pub(crate) fn about(case: &Case<'_>, sent: &Sent, task: &Message<'_>) -> Option<
 }
 
 fn tell_one(
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     sent: &Sent,
     task: &Message<'_>,
     spent: &mut Vec<Spent>,
@@ -157,7 +157,7 @@ fn tell_one(
 }
 
 /// Judges, counts and records every returned task like a single reply.
-fn tell(case: &Case<'_>, sent: &Sent, tasks: &[Message<'_>]) -> Result<Facts, Refusal> {
+fn tell(case: &Inspection<'_>, sent: &Sent, tasks: &[Message<'_>]) -> Result<Facts, Refusal> {
     let mut all = Facts {
         direction: Direction::Reply,
         context: Some(sent.about.urn.to_string()),
@@ -168,7 +168,7 @@ fn tell(case: &Case<'_>, sent: &Sent, tasks: &[Message<'_>]) -> Result<Facts, Re
     let mut spent = Vec::new();
     for task in tasks {
         let about = about(case, sent, task).unwrap_or_else(|| Arc::clone(&sent.about));
-        let case = Case { about: Some(&about), ..*case };
+        let case = Inspection { about: Some(&about), ..*case };
         let facts = match tell_one(&case, sent, task, &mut spent) {
             Ok(facts) => facts,
             Err(refusal) => {

@@ -156,12 +156,12 @@ fn too_often(charges: &[Charge], exhausted: Exhausted) -> Refusal {
     let hint = stopping().find_map(|charge| charge.hint.clone());
     let refusal = if never {
         let dear = stopping().filter(|charge| charge.is_never_paid());
-        let told = dear.map(|charge| {
+        let costs = dear.map(|charge| {
             format!("`{}` holds {} and this costs {}", charge.by, charge.rate.burst, charge.cost)
         });
         Refusal::new(Code::RateLimited, "this is more in one message than may ever be said at once")
             .with_hint("say less in one message: all of this is more than may ever be said at once")
-            .with_detail(format!("it can never pass: {}", told.collect::<Vec<_>>().join(", ")))
+            .with_detail(format!("it can never pass: {}", costs.collect::<Vec<_>>().join(", ")))
             .that_never_passes()
     } else {
         let by: Vec<&str> = stopping().map(|charge| &*charge.by).collect();

@@ -241,8 +241,8 @@ impl Owners {
         }
         let store = self.locked();
         task.and_then(|id| store.proposal(scope, Kind::Task, id)).or_else(|| {
-            let found = store.proposal(scope, Kind::Conversation, context?)?;
-            found.belongs_to(task).then_some(found)
+            let proposal = store.proposal(scope, Kind::Conversation, context?)?;
+            proposal.belongs_to(task).then_some(proposal)
         })
     }
 
@@ -316,7 +316,7 @@ impl Owners {
         let gone = store.put(scope, Kind::Delivery, token, owner, Arc::clone(about));
         self.forgotten(gone);
         store.set_delivery(scope, token, Arc::new(delivery));
-        self.told(&store, scope, token);
+        self.report(&store, scope, token);
     }
 
     /// Owner, context and target of the notifications under a token.
@@ -337,21 +337,21 @@ impl Owners {
         scope: &Scope<'_>,
         token: &str,
         task: &str,
-        said: Option<&str>,
+        config: Option<&str>,
     ) -> Result<(), NotOwned> {
         let mut store = self.locked();
         let Some(known) = store.delivery(scope, token) else { return Ok(()) };
         if known.task.as_deref().is_some_and(|known| known != task) {
             return Err(NotOwned);
         }
-        let config = said.map(str::to_owned).or_else(|| known.config.clone());
-        let bound = Delivery { task: Some(task.to_owned()), config, ..Delivery::clone(&known) };
+        let bound_config = config.map(str::to_owned).or_else(|| known.config.clone());
+        let bound = Delivery { task: Some(task.to_owned()), config: bound_config, ..Delivery::clone(&known) };
         if bound != *known {
             store.set_delivery(scope, token, Arc::new(bound));
-            self.told(&store, scope, token);
+            self.report(&store, scope, token);
         }
         let owner = store.find(scope, Kind::Delivery, token).map(|(owner, _)| owner);
-        if let (Some(config), Some(owner)) = (said, owner) {
+        if let (Some(config), Some(owner)) = (config, owner) {
             let before =
                 |other: &str, delivery: &Delivery| other != token && delivery.is_known_as(task, config);
             self.over(&mut store, scope, &owner, before);
@@ -379,7 +379,7 @@ impl Owners {
         }
     }
 
-    fn told(&self, store: &Store, scope: &Scope<'_>, token: &str) {
+    fn report(&self, store: &Store, scope: &Scope<'_>, token: &str) {
         if let (Some(owned), Some(journal)) = (store.owned(scope, Kind::Delivery, token), self.journal.get())
         {
             journal.learnt(&owned);

@@ -2,10 +2,10 @@
 
 use crate::{
     Code, Direction, Facts, Refusal, Remedy, Sent, UnnamedTools,
-    belongs::in_session,
-    case::{Case, HeaderClaims, Turn},
-    dialogue::{At, NotOpen},
     generation::Named,
+    inspection::{HeaderClaims, Inspection, Turn},
+    mcp_session::{At, NotOpen},
+    ownership::in_session,
     tools,
 };
 use bytes::Bytes;
@@ -27,7 +27,7 @@ pub struct Strict<'b> {
 /// A message of the route's binding whose context claim, if any, is well-formed. Only this stage builds one.
 #[derive(Debug)]
 pub struct Parsed<'c, 'j> {
-    case: &'c Case<'c>,
+    case: &'c Inspection<'c>,
     message: Message<'j>,
     target: Target<'c>,
     digests: Vec<Digest>,
@@ -52,7 +52,7 @@ pub(crate) enum Target<'c> {
 ///
 /// # Errors
 /// `too_large`, `too_deep`, `too_complex`, `duplicate_key` or `malformed`.
-pub(crate) fn read<'b>(case: &Case<'_>, bytes: &'b Bytes) -> Result<Strict<'b>, Refusal> {
+pub(crate) fn read<'b>(case: &Inspection<'_>, bytes: &'b Bytes) -> Result<Strict<'b>, Refusal> {
     json::read(bytes, &case.state.limits.json).map(|json| Strict { json }).map_err(|fault| {
         let code = match fault {
             json::Fault::TooLarge => Code::TooLarge,
@@ -81,7 +81,7 @@ impl<'b> Strict<'b> {
 /// # Errors
 /// `version_unsupported`, `method_unsupported`, `too_complex`, `duplicate_key` or `malformed`.
 pub(crate) fn parse<'c, 'j>(
-    case: &'c Case<'c>,
+    case: &'c Inspection<'c>,
     strict: &'j Strict<'_>,
     headers: &HeaderClaims<'_>,
 ) -> Result<Parsed<'c, 'j>, Refusal> {
@@ -93,7 +93,7 @@ pub(crate) fn parse<'c, 'j>(
 /// # Errors
 /// `malformed`: a claim or digest that is not canonical, or a header that differs.
 pub(crate) fn parsed<'c, 'j>(
-    case: &'c Case<'c>,
+    case: &'c Inspection<'c>,
     message: Message<'j>,
     headers: &HeaderClaims<'_>,
 ) -> Result<Parsed<'c, 'j>, Refusal> {
@@ -115,7 +115,7 @@ pub(crate) fn parsed<'c, 'j>(
 /// # Errors
 /// `header_mismatch` for a header that repeats one of its arguments.
 fn unnamed_tool<'j>(
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     named: &Named,
     message: &mut Message<'j>,
 ) -> Result<Option<&'j str>, Refusal> {
@@ -140,7 +140,7 @@ fn unnamed_tool<'j>(
 }
 
 /// Parameters of every binding's reader.
-pub(crate) fn reading<'c>(case: &'c Case<'c>) -> Reading<'c> {
+pub(crate) fn reading<'c>(case: &'c Inspection<'c>) -> Reading<'c> {
     Reading {
         extension: case.generation.extension(),
         max_concepts: match case.direction {
@@ -153,7 +153,7 @@ pub(crate) fn reading<'c>(case: &'c Case<'c>) -> Reading<'c> {
     }
 }
 
-fn request<'j>(case: &Case<'_>, strict: &'j Strict<'_>) -> Result<Message<'j>, Refusal> {
+fn request<'j>(case: &Inspection<'_>, strict: &'j Strict<'_>) -> Result<Message<'j>, Refusal> {
     if case.call.binding != case.route.binding {
         return Err(malformed(case, "the request is of another binding than the route"));
     }
@@ -171,16 +171,16 @@ fn request<'j>(case: &Case<'_>, strict: &'j Strict<'_>) -> Result<Message<'j>, R
 }
 
 /// The operation of the server's open request with this id, which a client answers.
-fn asked_by_server(case: &Case<'_>, id: &RpcId) -> Result<mcp::Operation, Refusal> {
+fn asked_by_server(case: &Inspection<'_>, id: &RpcId) -> Result<mcp::Operation, Refusal> {
     // an unknown session is reported before anything open in it
     in_session(case).map_err(|refusal| refusal.with_facts(case.facts()))?;
-    let open = case.state.dialogues.asks(asked_at(case), id, case.turn == Turn::Again);
+    let open = case.state.mcp_sessions.asks(asked_at(case), id, case.turn == Turn::Again);
     open.map_err(|NotOpen| answers_nothing(case))
 }
 
 /// Completes a version refusal with the requested and the supported versions (2026-07-28 "Protocol Version
 /// Negotiation"). Other refusals stay unchanged.
-fn versions(case: &Case<'_>, named: Option<&str>, refusal: Refusal) -> Refusal {
+fn versions(case: &Inspection<'_>, named: Option<&str>, refusal: Refusal) -> Refusal {
     if refusal.code() != Code::VersionUnsupported || !case.protocol().calls_tools() {
         return refusal;
     }
@@ -212,7 +212,12 @@ fn settled<'j>(answer: &'j Json<'_>) -> Option<&'j str> {
 ///
 /// # Errors
 /// `not_found`: no request of this id is under way, or another agent has one too.
-fn cancels(case: &Case<'_>, head: &mcp::Head, message: &Message<'_>, json: &Json<'_>) -> Result<(), Refusal> {
+fn cancels(
+    case: &Inspection<'_>,
+    head: &mcp::Head,
+    message: &Message<'_>,
+    json: &Json<'_>,
+) -> Result<(), Refusal> {
     let name = mcp::Operation::Cancelled.concept();
     let cancels = message.instances.iter().any(|one| one.of == Vocabulary::Protocol && one.name == name);
     if !cancels
@@ -225,7 +230,7 @@ fn cancels(case: &Case<'_>, head: &mcp::Head, message: &Message<'_>, json: &Json
     let id = json.as_object().and_then(|message| message.get("params")?.as_object()?.get("requestId"));
     let at = (case.route.receiver.as_str(), case.sender.id());
     // the protocol schema refuses a message without an id
-    if id.and_then(RpcId::read).is_none_or(|id| case.state.dialogues.is_under_way(at, &id)) {
+    if id.and_then(RpcId::read).is_none_or(|id| case.state.mcp_sessions.is_under_way(at, &id)) {
         return Ok(());
     }
     Err(Refusal::new(Code::NotFound, "no request of this id is under way from this agent alone").with_hint(
@@ -239,10 +244,10 @@ fn cancels(case: &Case<'_>, head: &mcp::Head, message: &Message<'_>, json: &Json
 ///
 /// # Errors
 /// `not_found`: the event is unknown, forgotten or another agent's.
-fn goes_on(case: &Case<'_>, verb: &mcp::Verb) -> Result<(), Refusal> {
+fn goes_on(case: &Inspection<'_>, verb: &mcp::Verb) -> Result<(), Refusal> {
     let mcp::Verb::Open { last_event: Some(event) } = verb else { return Ok(()) };
     in_session(case)?;
-    if case.route.options.keeps_callers_apart || case.state.dialogues.was_told(asked_at(case), event) {
+    if case.route.options.keeps_callers_apart || case.state.mcp_sessions.was_told(asked_at(case), event) {
         return Ok(());
     }
     Err(Refusal::new(Code::NotFound, "no event of this id was told in the session")
@@ -250,13 +255,13 @@ fn goes_on(case: &Case<'_>, verb: &mcp::Verb) -> Result<(), Refusal> {
 }
 
 /// The place where the server made the request that a client answers.
-pub(crate) fn asked_at<'c>(case: &Case<'c>) -> At<'c> {
+pub(crate) fn asked_at<'c>(case: &Inspection<'c>) -> At<'c> {
     let session = case.call.mcp.as_deref().and_then(|head| head.session.as_deref());
     (case.route.scope(), case.sender.id(), session)
 }
 
 /// The refusal of a client's answer to a request that the server did not make, withdrew, or got an answer to.
-pub(crate) fn answers_nothing(case: &Case<'_>) -> Refusal {
+pub(crate) fn answers_nothing(case: &Inspection<'_>) -> Refusal {
     Refusal::new(Code::Malformed, "the message answers nothing that was asked")
         .with_hint("answer each request of the server once, in its session, while it is open")
         .with_facts(case.facts())
@@ -264,7 +269,7 @@ pub(crate) fn answers_nothing(case: &Case<'_>) -> Refusal {
 
 /// Checks that the route takes the request's A2A version (A2A 1.0 §3.6). A head without a version means 0.3.
 /// A stripped header is a downgrade, refused unless the route takes 0.3.
-fn takes_version(case: &Case<'_>) -> Result<(), Refusal> {
+fn takes_version(case: &Inspection<'_>) -> Result<(), Refusal> {
     let versions = &case.route.options.versions;
     if case.protocol().takes_version(case.call, versions) {
         return Ok(());
@@ -282,7 +287,7 @@ fn takes_version(case: &Case<'_>) -> Result<(), Refusal> {
 ///
 /// # Errors
 /// As [`parse`]. `agent_error` for an error of the protocol, `upstream_invalid` for another.
-pub(crate) fn reply<'j>(case: &Case<'j>, strict: &'j Strict<'_>) -> Result<Reply<'j>, Refusal> {
+pub(crate) fn reply<'j>(case: &Inspection<'j>, strict: &'j Strict<'_>) -> Result<Reply<'j>, Refusal> {
     let request = ReplyTo {
         a2a: case.answers.and_then(Sent::asked),
         mcp: case.answers.and_then(Sent::mcp),
@@ -299,7 +304,7 @@ pub(crate) fn reply<'j>(case: &Case<'j>, strict: &'j Strict<'_>) -> Result<Reply
 }
 
 fn context_header(
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     headers: &HeaderClaims<'_>,
     claim: Option<&Claim<'_>>,
 ) -> Result<(), Refusal> {
@@ -310,10 +315,10 @@ fn context_header(
     }
 }
 
-fn target<'c>(case: &'c Case<'c>, message: &Message<'_>) -> Result<Target<'c>, Refusal> {
+fn target<'c>(case: &'c Inspection<'c>, message: &Message<'_>) -> Result<Target<'c>, Refusal> {
     let grammar = |claim: &Claim<'_>| {
         ContextUrn::parse(claim.urn, case.generation.prefix()).map_err(|fault| {
-            let pointer = case.protocol().claim_pointer(claim.place, case.generation.extension());
+            let pointer = case.protocol().claim_pointer(claim.location, case.generation.extension());
             malformed(case, &format!("`{pointer}` is no context urn in canonical form: {fault}"))
         })
     };
@@ -346,7 +351,7 @@ fn target<'c>(case: &'c Case<'c>, message: &Message<'_>) -> Result<Target<'c>, R
 /// An A2A operation without a message belongs to the protocol's context, everything else to the route's
 /// default. Without a default, MCP content in protocol terms alone belongs to the protocol's context; an A2A
 /// message has none.
-fn unnamed<'c>(case: &'c Case<'c>, message: &Message<'_>) -> Option<&'c ContextUrn> {
+fn unnamed<'c>(case: &'c Inspection<'c>, message: &Message<'_>) -> Option<&'c ContextUrn> {
     let protocol = || case.generation.protocol_urn(message.binding);
     let default = tools::default_context(case, message.tool_call.map(|(tool, _)| tool));
     match message.operation {
@@ -362,14 +367,17 @@ fn unnamed<'c>(case: &'c Case<'c>, message: &Message<'_>) -> Option<&'c ContextU
     default.or_else(|| if unnamed || plain() { protocol() } else { None })
 }
 
-fn digests(case: &Case<'_>, claims: &[Claim<'_>]) -> Result<Vec<Digest>, Refusal> {
+fn digests(case: &Inspection<'_>, claims: &[Claim<'_>]) -> Result<Vec<Digest>, Refusal> {
     let mut all = Vec::new();
     for claim in claims {
         let Some(text) = claim.digest else { continue };
         let digest = Digest::parse(text).map_err(|_| {
             malformed(
                 case,
-                &format!("the digest beside `{}` is not `sha-256:` and 64 lowercase hex digits", claim.place),
+                &format!(
+                    "the digest beside `{}` is not `sha-256:` and 64 lowercase hex digits",
+                    claim.location
+                ),
             )
         })?;
         all.push(digest);
@@ -378,7 +386,7 @@ fn digests(case: &Case<'_>, claims: &[Claim<'_>]) -> Result<Vec<Digest>, Refusal
 }
 
 impl<'c, 'j> Parsed<'c, 'j> {
-    pub(crate) fn case(&self) -> &'c Case<'c> {
+    pub(crate) fn case(&self) -> &'c Inspection<'c> {
         self.case
     }
 
@@ -411,12 +419,12 @@ impl<'c, 'j> Parsed<'c, 'j> {
     }
 }
 
-pub(crate) fn malformed(case: &Case<'_>, reason: &str) -> Refusal {
+pub(crate) fn malformed(case: &Inspection<'_>, reason: &str) -> Refusal {
     let hint = hint(Code::Malformed, case.protocol());
     Refusal::new(Code::Malformed, reason).with_hint(hint).with_facts(case.facts())
 }
 
-pub(crate) fn refused(case: &Case<'_>, fault: &MessageFault) -> Refusal {
+pub(crate) fn refused(case: &Inspection<'_>, fault: &MessageFault) -> Refusal {
     let refusal = Refusal::of_message(fault, case.call.binding).with_facts(case.facts());
     let protocol = case.protocol();
     match protocol.fault_hint(fault, case.call, &case.route.options.versions) {

@@ -3,19 +3,19 @@
 mod reply;
 
 use crate::{
+    answer_right::AnswerRight,
     arrived::{Arrived, Outgoing},
-    belongs::things,
-    case::{Case, Peer},
     clarify::{Question, answerable},
-    dialogue::{Asking, Dialogues},
     facts::Facts,
-    learnt::{InSession, OfPair},
+    inspection::{Inspection, Peer},
+    mcp_session::{Asking, McpSessions},
     meter::{Metered, Quota},
-    once::AnswerRight,
+    negotiated_terms::{InSession, OfPair},
     owners::{About, Kind},
-    rounds::Meaning,
+    ownership::things,
     route::Route,
     subscriptions::Subscription,
+    term_negotiation::Meaning,
     turn::Step,
 };
 use bytes::Bytes;
@@ -68,7 +68,7 @@ pub struct Permit {
 }
 
 /// A permit without its bytes, while those are still borrowed.
-pub(crate) struct Leave {
+pub(crate) struct PermitDraft {
     fresh_until: u64,
     notice: Option<Notice>,
     sent: Sent,
@@ -81,11 +81,11 @@ pub(crate) struct Counted(());
 /// The remains of a spent permit, which the reply is judged against. Boxed, since it moves from stage to
 /// stage.
 #[derive(Clone, Debug)]
-pub struct Sent(Box<Told>);
+pub struct Sent(Box<RequestFacts>);
 
 /// Facts about a permitted request.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct RequestFacts {
     pub(crate) route: Arc<Route>,
     pub(crate) caller: Peer,
     /// Context of the reply: the request's, or that of the task in question.
@@ -137,7 +137,7 @@ pub(crate) struct ListPage {
     pub(crate) size: Option<i64>,
 }
 
-impl Leave {
+impl PermitDraft {
     /// The permit of a message that passed every stage, without its bytes.
     pub(crate) fn of(
         metered: &Metered<'_, '_>,
@@ -161,7 +161,7 @@ impl Leave {
         Self {
             fresh_until: resolved.fresh_until(),
             notice: resolved.notice().cloned(),
-            sent: Sent::of(Told {
+            sent: Sent::of(RequestFacts {
                 route: Arc::clone(case.route),
                 caller: case.sender.clone(),
                 about: Arc::clone(resolved.about()),
@@ -194,13 +194,13 @@ impl Leave {
     /// The id of a request in an MCP session. Its answer may come on another stream.
     fn asks_in_session(&self) -> Option<(&RpcId, &Sent)> {
         let asked = self.sent.mcp.as_ref().filter(|asked| asked.version.has_sessions())?;
-        crate::dialogue::session(&self.sent)?;
+        crate::mcp_session::session(&self.sent)?;
         Some((asked.rpc_id.as_ref()?, &self.sent))
     }
 
     /// The id of an MCP request outside of sessions.
     fn asks_alone(&self) -> Option<&RpcId> {
-        let asked = self.sent.mcp.as_ref().filter(|_| crate::dialogue::session(&self.sent).is_none())?;
+        let asked = self.sent.mcp.as_ref().filter(|_| crate::mcp_session::session(&self.sent).is_none())?;
         asked.rpc_id.as_ref()
     }
 
@@ -220,11 +220,11 @@ impl Leave {
     }
 
     /// Records the request as open until its answer, and holds its id in its session.
-    pub(crate) fn opening(mut self, dialogues: &Dialogues, asking: Option<Arc<Asking>>) -> Self {
+    pub(crate) fn opening(mut self, mcp_sessions: &McpSessions, asking: Option<Arc<Asking>>) -> Self {
         if let Some((id, sent)) = self.asks_in_session() {
-            dialogues.client_asks(sent, id.clone());
+            mcp_sessions.client_asks(sent, id.clone());
         }
-        self.sent.under_way = self.asks_alone().map(|id| dialogues.under_way(&self.sent, id.clone()));
+        self.sent.under_way = self.asks_alone().map(|id| mcp_sessions.under_way(&self.sent, id.clone()));
         self.sent.asking = asking;
         self
     }
@@ -243,7 +243,7 @@ fn answerable_once(asked: Option<&mcp::Asked>) -> AnswerRight {
 }
 
 /// Announced tool changes of the server, for a tool list request; 0 for other requests.
-fn tool_changes(case: &Case<'_>, asked: Option<&mcp::Asked>) -> u64 {
+fn tool_changes(case: &Inspection<'_>, asked: Option<&mcp::Asked>) -> u64 {
     match asked {
         Some(asked) if asked.operation == mcp::Operation::ListTools => {
             case.state.tools.changes(&case.route.receiver)
@@ -353,22 +353,22 @@ impl Permit {
 }
 
 impl std::ops::Deref for Sent {
-    type Target = Told;
+    type Target = RequestFacts;
 
-    fn deref(&self) -> &Told {
+    fn deref(&self) -> &RequestFacts {
         &self.0
     }
 }
 
 impl std::ops::DerefMut for Sent {
-    fn deref_mut(&mut self) -> &mut Told {
+    fn deref_mut(&mut self) -> &mut RequestFacts {
         &mut self.0
     }
 }
 
 impl Sent {
-    pub(crate) fn of(told: Told) -> Self {
-        Self(Box::new(told))
+    pub(crate) fn of(facts: RequestFacts) -> Self {
+        Self(Box::new(facts))
     }
 
     /// Undoes the request's proposal step and frees its id. An answered proposal is open again, and a new one
@@ -453,7 +453,7 @@ impl Sent {
 
     /// Returns true if the request names an MCP session.
     pub fn in_session(&self) -> bool {
-        crate::dialogue::session(self).is_some()
+        crate::mcp_session::session(self).is_some()
     }
 
     /// The requested operation of A2A.

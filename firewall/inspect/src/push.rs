@@ -8,14 +8,14 @@
 use crate::{
     Code, Delivered, Inspector, Kind, Now, Peer, Permit, Refusal, ReplyPermit, Route, Sent,
     arrived::Answered,
-    belongs::not_found,
-    case::{Case, Look, Turn},
     decide::Decided,
     effects::taken,
+    inspection::{Inspection, Look, Turn},
     meter::meter,
     owners::{Delivery, DeliveryTarget},
+    ownership::not_found,
     parse::{Strict, read, reply},
-    permit::{ListPage, Told},
+    permit::{ListPage, RequestFacts},
     redact::{self, Redacted},
     removal,
     reply::same_agent,
@@ -205,8 +205,8 @@ impl Inspector {
             None => (Turn::Event, Look::Decides),
             Some(_) => (Turn::EventAgain, Look::Beforehand),
         };
-        let case = Case::reply(self.setting(&generation, now), &sent, replier, posting.body.len());
-        let case = Case { turn, look, ..case };
+        let case = Inspection::reply(self.setting(&generation, now), &sent, replier, posting.body.len());
+        let case = Inspection { turn, look, ..case };
         let facts = case.facts();
         same_agent(&sent, replier, facts.clone())
             .and_then(|_| in_lock(delivery, now))
@@ -270,7 +270,7 @@ impl Inspector {
             }
             threads.push((Kind::Task, task.clone()));
         }
-        Ok(Sent::of(Told {
+        Ok(Sent::of(RequestFacts {
             by_default: false,
             tool_changes: 0,
             under_way: None,
@@ -311,7 +311,7 @@ struct Posting<'p> {
 
 /// Judges the bytes of a notification: without removed members and, if policies redact, without those.
 fn judge(
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     sent: &Sent,
     body: Bytes,
     before: Option<Notification>,
@@ -319,10 +319,10 @@ fn judge(
     let redacted = redact::reply(case, sent, &body)?;
     let body = redacted.as_ref().map_or_else(|| Answered::from(body), Redacted::answered);
     let cut = redacted.as_ref().map_or(&[][..], |one| &one.before);
-    let case = &Case { before: cut, ..*case };
+    let case = &Inspection { before: cut, ..*case };
     let strict = read(case, &body.judged)?;
     if let Some(removed) = removal::of_agent(case, &strict) {
-        let case = &Case { removed: &removed.pointers, ..*case };
+        let case = &Inspection { removed: &removed.pointers, ..*case };
         return judge(case, sent, removed.message.body, before);
     }
     let (permit, receipt) = record(case, sent, judged(case, event(case, sent, &strict)?)?, &body, before)?;
@@ -333,7 +333,7 @@ fn judge(
 }
 
 /// Reads the event of a notification, which is about the task of its configuration.
-fn event<'j>(case: &Case<'j>, sent: &Sent, strict: &'j Strict<'_>) -> Result<Message<'j>, Refusal> {
+fn event<'j>(case: &Inspection<'j>, sent: &Sent, strict: &'j Strict<'_>) -> Result<Message<'j>, Refusal> {
     let malformed = |reason: &str| {
         Refusal::new(Code::Malformed, reason)
             .with_hint("send a `StreamResponse` in 1.0, a `Task` in 0.3, about the task of the configuration")
@@ -365,7 +365,7 @@ fn event<'j>(case: &Case<'j>, sent: &Sent, strict: &'j Strict<'_>) -> Result<Mes
 
 /// Counts and records a permitted notification, unless that was done before.
 fn record(
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     sent: &Sent,
     decided: Decided<'_, '_>,
     body: &Answered,
@@ -404,7 +404,7 @@ fn task_of<'j>(message: &Message<'j>) -> Option<&'j str> {
 ///
 /// # Errors
 /// `not_found` if the configuration belongs to another task.
-pub(crate) fn bind(case: &Case<'_>, token: &str, message: &Message<'_>) -> Result<(), Refusal> {
+pub(crate) fn bind(case: &Inspection<'_>, token: &str, message: &Message<'_>) -> Result<(), Refusal> {
     let scope = &case.route.scope();
     let bound = match message.threads.pushes.first() {
         Some((task, id)) => case.state.owners.bind(scope, token, task, Some(id)),

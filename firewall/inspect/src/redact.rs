@@ -8,9 +8,9 @@ mod write;
 
 use crate::{
     Answered, Facts, Refusal, Sent,
-    case::{Case, Look},
-    conform::{Conformed, Said},
+    conform::{Conformed, Definition},
     decide::{Decided, unmet},
+    inspection::{Inspection, Look},
     list,
     parse::{self, Strict, read},
     shadow::{Answer, Before, beforehand, beside_uncut},
@@ -49,8 +49,8 @@ fn held<'o>(
 }
 
 /// Name of a member in records.
-fn named(said: &Said<'_>, path: &FieldPath) -> String {
-    format!("{}.{}", said.term.name(), path.join("."))
+fn named(definition: &Definition<'_>, path: &FieldPath) -> String {
+    format!("{}.{}", definition.term.name(), path.join("."))
 }
 
 /// Members that obligations would redact; `None` if that is impossible.
@@ -60,12 +60,12 @@ pub(crate) fn would_cut(
 ) -> Option<BTreeSet<String>> {
     let mut members = BTreeSet::new();
     for (at, obligations) in obliged {
-        let (said, instance) = conformed.said().nth(*at)?;
+        let (definition, instance) = conformed.instances().nth(*at)?;
         let held = held(instance, obligations);
         if !held.is_empty() && !may_cut(conformed, instance) {
             return None;
         }
-        members.extend(held.iter().map(|(_, path)| named(said, path)));
+        members.extend(held.iter().map(|(_, path)| named(definition, path)));
     }
     Some(members)
 }
@@ -75,15 +75,15 @@ pub(crate) fn would_cut(
 ///
 /// # Errors
 /// `policy_error` if the reply cannot be rewritten.
-pub(crate) fn reply(case: &Case<'_>, sent: &Sent, body: &Bytes) -> Result<Option<Redacted>, Refusal> {
+pub(crate) fn reply(case: &Inspection<'_>, sent: &Sent, body: &Bytes) -> Result<Option<Redacted>, Refusal> {
     if !case.generation.policies().redacts() {
         return Ok(None);
     }
     let Ok(strict) = read(case, body) else { return Ok(None) };
-    let (look, case) = (case.look, &Case { look: Look::Beforehand, ..*case });
+    let (look, case) = (case.look, &Inspection { look: Look::Beforehand, ..*case });
     match parse::reply(case, &strict) {
         Ok(Reply::Message(message)) => match judged(case, *message) {
-            Ok(decided) => anew(&strict, &[decided], look),
+            Ok(decided) => rewrite(&strict, &[decided], look),
             Err(_) => Ok(None),
         },
         Ok(Reply::Tasks(tasks)) => {
@@ -91,30 +91,30 @@ pub(crate) fn reply(case: &Case<'_>, sent: &Sent, body: &Bytes) -> Result<Option
             let known =
                 tasks.tasks.iter().zip(&abouts).filter_map(|(task, about)| Some((task, about.as_deref()?)));
             let cases: Vec<_> =
-                known.map(|(task, about)| (task, Case { about: Some(about), ..*case })).collect();
+                known.map(|(task, about)| (task, Inspection { about: Some(about), ..*case })).collect();
             let decided: Vec<_> =
                 cases.iter().filter_map(|(task, case)| judged(case, (*task).clone()).ok()).collect();
-            anew(&strict, &decided, look)
+            rewrite(&strict, &decided, look)
         }
         _ => Ok(None),
     }
 }
 
 /// Rewrites a reply. `look` is the purpose of the judgement that follows.
-fn anew(strict: &Strict<'_>, all: &[Decided<'_, '_>], look: Look) -> Result<Option<Redacted>, Refusal> {
+fn rewrite(strict: &Strict<'_>, all: &[Decided<'_, '_>], look: Look) -> Result<Option<Redacted>, Refusal> {
     let (mut cuts, mut before): (_, Vec<Before>) = (Vec::new(), Vec::new());
     let (mut mirrored, mut cut) = (false, None);
     let asked = |of: &Decided<'_, '_>| (look == Look::Decides).then(|| beforehand(of.conformed())).flatten();
     for decided in all {
         let (mut gone, mut cut_here) = (BTreeSet::new(), Vec::new());
-        for ((said, instance), obligations) in decided.obliged() {
+        for ((definition, instance), obligations) in decided.obliged() {
             let held = held(instance, obligations);
             let Some((first, _)) = held.first() else { continue };
             if !may_cut(decided.conformed(), instance) {
                 return Err(uncut(unmet(first), decided, asked(decided)));
             }
             mirrored |= decided.case().protocol().calls_tools();
-            gone.extend(held.iter().map(|(_, path)| named(said, path)));
+            gone.extend(held.iter().map(|(_, path)| named(definition, path)));
             let paths: Vec<_> = held.into_iter().map(|(_, path)| path).collect();
             cut_here.push((instance.pointer.to_string(), paths.iter().map(|path| path.join(".")).collect()));
             cuts.push(Cut { object: instance.object, paths });
@@ -148,6 +148,6 @@ fn uncut(refusal: Refusal, decided: &Decided<'_, '_>, answer: Option<Answer>) ->
 /// Protocol content may not, since other parts build on it. In MCP a text beside the result could repeat the
 /// redacted member. A text that only repeats the result is no instance, and is rewritten with it.
 fn may_cut(conformed: &Conformed<'_, '_>, instance: &Instance<'_>) -> bool {
-    let alone = || conformed.said().count() == 1;
+    let alone = || conformed.instances().count() == 1;
     instance.of == Vocabulary::Context && (!conformed.case().protocol().calls_tools() || alone())
 }

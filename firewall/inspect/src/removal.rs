@@ -7,7 +7,7 @@
 
 use crate::{
     Answered, Arrived, NullArguments, Refusal, UnnamedTools,
-    case::{Case, HeaderClaims},
+    inspection::{HeaderClaims, Inspection},
     parse::{Strict, Target, malformed, parse, read, reading},
     redact::leaving_out,
     tools::task_of,
@@ -34,7 +34,7 @@ pub(crate) struct Removed<M> {
 /// # Errors
 /// `malformed` if a request on another transport than JSON-RPC cannot be rewritten.
 pub(crate) fn of_request(
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     arrived: &Arrived,
     strict: &Strict<'_>,
     headers: &HeaderClaims<'_>,
@@ -84,7 +84,7 @@ fn whole(arrived: &Arrived, removed: Removed<Bytes>) -> Removed<Arrived> {
 }
 
 /// An A2A agent's message without its removable members; none if it has none.
-pub(crate) fn of_agent(case: &Case<'_>, strict: &Strict<'_>) -> Option<Removed<Answered>> {
+pub(crate) fn of_agent(case: &Inspection<'_>, strict: &Strict<'_>) -> Option<Removed<Answered>> {
     if !case.removed.is_empty() {
         return None;
     }
@@ -94,13 +94,13 @@ pub(crate) fn of_agent(case: &Case<'_>, strict: &Strict<'_>) -> Option<Removed<A
 
 /// An MCP server's message without its removable members. A tool pinned by a context keeps all members;
 /// nothing of a withheld tool is shown.
-pub(crate) fn of_server(case: &Case<'_>, asked: &Asked, strict: &Strict<'_>) -> Option<Removed<Bytes>> {
+pub(crate) fn of_server(case: &Inspection<'_>, asked: &Asked, strict: &Strict<'_>) -> Option<Removed<Bytes>> {
     let withheld = case.route.options.unnamed_tools == UnnamedTools::Withhold;
     let pinned = |tool: &str| withheld || case.generation.pinned().has(tool);
     cut(strict, of(case, strict.json(), Author::Server { asked: Some(asked), pinned: &pinned }))
 }
 
-fn of<'j>(case: &Case<'_>, json: &'j Json<'j>, author: Author<'_>) -> Removal<'j> {
+fn of<'j>(case: &Inspection<'_>, json: &'j Json<'j>, author: Author<'_>) -> Removal<'j> {
     Removal::of(json, case.route.binding.protocol(), author, &reading(case))
 }
 
@@ -114,7 +114,7 @@ fn cut(strict: &Strict<'_>, removal: Removal<'_>) -> Option<Removed<Bytes>> {
 
 /// A tool call without `null` arguments that can only mean absence. Looks at direct members of `arguments`
 /// only; judgement reports other faults.
-fn nulls(case: &Case<'_>, strict: &Strict<'_>, headers: &HeaderClaims<'_>) -> Option<Removed<Bytes>> {
+fn nulls(case: &Inspection<'_>, strict: &Strict<'_>, headers: &HeaderClaims<'_>) -> Option<Removed<Bytes>> {
     if case.route.options.null_arguments != NullArguments::Absent {
         return None;
     }
@@ -135,7 +135,7 @@ fn nulls(case: &Case<'_>, strict: &Strict<'_>, headers: &HeaderClaims<'_>) -> Op
 }
 
 /// A client's error with its number in the protocol's words; none for every other message.
-fn failure(case: &Case<'_>, strict: &Strict<'_>) -> Option<Bytes> {
+fn failure(case: &Inspection<'_>, strict: &Strict<'_>) -> Option<Bytes> {
     case.call.mcp.as_ref()?;
     mcp::plain_failure(strict.json()).map(Bytes::from)
 }

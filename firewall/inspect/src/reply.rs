@@ -4,20 +4,19 @@
 use crate::{
     Code, Delivered, Direction, Facts, Peer, Refusal, ReplyPermit, Sent,
     arrived::Answered,
-    belongs::deleted,
-    case::Case,
     code::Class,
     effects::taken,
+    inspection::Inspection,
     list,
     meter::meter,
+    ownership::deleted,
     parse::{self, read},
     permit::Counted,
     redact, removal,
     resolve::still_stands,
-    rounds,
     stages::judged,
     stream::enabled,
-    subscriptions, tools,
+    subscriptions, term_negotiation, tools,
 };
 use bytes::Bytes;
 use semgate_protocol::{Reply, ReplyKind, StreamRules, mcp};
@@ -53,7 +52,7 @@ fn invalid(reason: &str, detail: String) -> Refusal {
 
 /// Judges an acknowledgement: context and both ends must be valid as for any reply.
 pub(crate) fn acknowledged(
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     sent: &Sent,
     facts: Facts,
     status: u16,
@@ -62,7 +61,7 @@ pub(crate) fn acknowledged(
     deleted(case, sent);
     match still_stands(case, sent).and_then(|()| enabled(case, sent)) {
         Ok(()) => {
-            rounds::teach(&case.state.learnt, sent, case.now.unix);
+            term_negotiation::teach(&case.state.learnt, sent, case.now.unix);
             let context = Some(sent.about.urn.to_string());
             Ok(ReplyPermit::acknowledge(Facts { direction: Direction::Reply, context, ..facts }, status))
         }
@@ -114,7 +113,7 @@ pub(crate) struct Received<'r> {
 /// # Errors
 /// As [`Inspector::inspect_reply`](crate::Inspector::inspect_reply).
 pub(crate) fn judge(
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     sent: &Sent,
     kind: ReplyKind,
     received: Received<'_>,
@@ -130,7 +129,7 @@ pub(crate) fn judge(
         return if kind == ReplyKind::Error { refused() } else { Ok(permit) };
     }
     if let Some(redacted) = redact::reply(case, sent, &body.judged)? {
-        let case = &Case { before: &redacted.before, ..*case };
+        let case = &Inspection { before: &redacted.before, ..*case };
         let received = Received { body: &redacted.answered(), ..received };
         return Ok(judge_message(case, sent, kind, received)?.redacted(redacted.members));
     }
@@ -138,7 +137,7 @@ pub(crate) fn judge(
 }
 
 fn judge_message(
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     sent: &Sent,
     kind: ReplyKind,
     received: Received<'_>,
@@ -146,7 +145,7 @@ fn judge_message(
     let Received { status, body, .. } = received;
     let strict = read(case, &body.judged)?;
     if let Some(removed) = removal::of_agent(case, &strict) {
-        let case = &Case { removed: &removed.pointers, ..*case };
+        let case = &Inspection { removed: &removed.pointers, ..*case };
         let received = Received { body: &removed.message, ..received };
         return judge(case, sent, kind, received).map(ReplyPermit::rewritten);
     }

@@ -2,15 +2,15 @@
 
 use crate::{
     Code, Direction, Facts, Notice, Refusal, Sent,
-    belongs::belongs,
-    case::{Case, Turn},
-    counts::{counts, revoked, stale, suspended, unknown, unrecognised},
     generation::{Named, Source},
     group,
-    learnt::InSession,
+    inspection::{Inspection, Turn},
+    negotiated_terms::InSession,
     owners::About,
+    ownership::belongs,
     parse::{Parsed, Target},
     shadow::beside_line,
+    standing::{counts, revoked, stale, suspended, unknown, unrecognised},
     turn::{self, Answer, Answers, Between, OutOfTurn, Side, Step, turn},
 };
 use semgate_contexts::{ContextUrn, Digest};
@@ -104,7 +104,7 @@ fn settle<'c>(parsed: &Parsed<'c, '_>) -> Result<Settled<'c>, Refusal> {
 }
 
 /// Checks that the ids in the message equal the verified ones, or their aliases, byte for byte.
-fn parties(case: &Case<'_>, message: &Message<'_>) -> Result<(), Refusal> {
+fn parties(case: &Inspection<'_>, message: &Message<'_>) -> Result<(), Refusal> {
     let is = |named: &str, id: &str| {
         named == id
             || case.generation.policies().agent(id).is_some_and(|agent| agent.alias.as_deref() == Some(named))
@@ -139,7 +139,7 @@ pub(crate) fn no_policy(urn: &ContextUrn) -> Refusal {
 ///
 /// # Errors
 /// As a reply under that context: `context_unknown` to `status_stale` in the order of [`resolve`].
-pub(crate) fn still_stands(case: &Case<'_>, sent: &Sent) -> Result<(), Refusal> {
+pub(crate) fn still_stands(case: &Inspection<'_>, sent: &Sent) -> Result<(), Refusal> {
     let target = match case.generation.named(sent.about.urn.as_str()) {
         Some(named) => Target::Known(named),
         None => Target::Unknown(sent.about.urn.clone()),
@@ -150,7 +150,7 @@ pub(crate) fn still_stands(case: &Case<'_>, sent: &Sent) -> Result<(), Refusal> 
 type Stands<'c> = (&'c Named, &'c Source, Option<Notice>);
 
 /// The document of the context, if its digest matches and it is usable now.
-fn stands<'c>(case: &Case<'c>, target: &Target<'c>, digests: &[Digest]) -> Result<Stands<'c>, Refusal> {
+fn stands<'c>(case: &Inspection<'c>, target: &Target<'c>, digests: &[Digest]) -> Result<Stands<'c>, Refusal> {
     let (named, source) = find(case, target, digests)?;
     if digests.iter().any(|digest| digest != named.context().digest()) {
         return Err(other_digest());
@@ -162,7 +162,7 @@ fn stands<'c>(case: &Case<'c>, target: &Target<'c>, digests: &[Digest]) -> Resul
 
 /// The document, with the authority's view of it.
 fn find<'c>(
-    case: &Case<'c>,
+    case: &Inspection<'c>,
     target: &Target<'c>,
     digests: &[Digest],
 ) -> Result<(&'c Named, &'c Source), Refusal> {
@@ -196,7 +196,7 @@ fn find<'c>(
 }
 
 /// The refusal of a URN without a verified document: unpublished, failed verification, or not fetched yet.
-fn undocumented(case: &Case<'_>, source: &Source, urn: &ContextUrn, digests: &[Digest]) -> Refusal {
+fn undocumented(case: &Inspection<'_>, source: &Source, urn: &ContextUrn, digests: &[Digest]) -> Refusal {
     let Some(loaded) = source.loaded(urn) else {
         // without any status of the authority, its publications are unknown
         let never_heard = source.view().next_update() == 0;
@@ -238,7 +238,7 @@ fn other_digest() -> Refusal {
 /// The control vocabulary, if the message uses it under another context. Its own document judges its concepts
 /// and must be usable.
 fn control<'c>(
-    case: &Case<'c>,
+    case: &Inspection<'c>,
     message: &Message<'_>,
     named: &'c Named,
 ) -> Result<(Option<&'c Named>, u64), Refusal> {
@@ -251,13 +251,13 @@ fn control<'c>(
     if !message.instances.iter().any(used) {
         return Ok((None, u64::MAX));
     }
-    beside(case, control)
+    vocabulary(case, control)
 }
 
 /// The protocol's vocabulary, if the message uses it. Its own document judges its operations and must be
 /// usable.
 fn protocol<'c>(
-    case: &Case<'c>,
+    case: &Inspection<'c>,
     message: &Message<'_>,
     named: &'c Named,
 ) -> Result<(Option<&'c Named>, u64), Refusal> {
@@ -268,7 +268,7 @@ fn protocol<'c>(
         return Ok((Some(named), u64::MAX));
     }
     match case.generation.protocol(message.binding) {
-        Some(protocol) => beside(case, protocol),
+        Some(protocol) => vocabulary(case, protocol),
         None => Err(unknown(
             "the context of the protocol is not published",
             "ask the operator: it is shipped with the gateway",
@@ -277,7 +277,7 @@ fn protocol<'c>(
 }
 
 /// A vocabulary used beside the named context.
-fn beside<'c>(case: &Case<'c>, other: &'c Named) -> Result<(Option<&'c Named>, u64), Refusal> {
+fn vocabulary<'c>(case: &Inspection<'c>, other: &'c Named) -> Result<(Option<&'c Named>, u64), Refusal> {
     let Some(source) = case.generation.source_of(other.urn().line()) else {
         return Err(unknown("no authority is configured for a vocabulary that the message uses", ""));
     };
@@ -300,12 +300,12 @@ pub(crate) fn is_step(instance: &Instance<'_>) -> bool {
 }
 
 /// Returns true if a message consists of handshake steps only.
-fn is_handshake(case: &Case<'_>, message: &Message<'_>, named: &Named) -> bool {
+fn is_handshake(case: &Inspection<'_>, message: &Message<'_>, named: &Named) -> bool {
     named.urn().line() == case.generation.control_line() && message.instances.iter().all(is_step)
 }
 
 /// Checks the lock that a route requires in every request about a context. The handshake itself has none yet.
-fn needs_lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<(), Refusal> {
+fn needs_lock(case: &Inspection<'_>, message: &Message<'_>, named: &Named) -> Result<(), Refusal> {
     let handshake = is_handshake(case, message, named);
     let held = message.claims.iter().any(|claim| claim.lock.is_some());
     let waived = handshake || held || case.protocol().waives_lock(message);
@@ -323,14 +323,14 @@ fn needs_lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<(
 }
 
 /// Returns true if a message can make a proposal, or answer one.
-pub(crate) fn has_turns(case: &Case<'_>, message: &Message<'_>, named: &Named) -> bool {
+pub(crate) fn has_turns(case: &Inspection<'_>, message: &Message<'_>, named: &Named) -> bool {
     let operation = case.answers.map_or(message.operation, Sent::operation);
     // handshake steps are bound to each other by signatures
     case.protocol().converses(operation) && !is_handshake(case, message, named)
 }
 
 /// The sender's side of a proposal.
-pub(crate) fn side(case: &Case<'_>) -> Side {
+pub(crate) fn side(case: &Inspection<'_>) -> Side {
     let speaks_as = if case.answers.is_some() { Side::Agent } else { Side::Caller };
     match case.protocol().turns() {
         Turns::Pairs => turn::side(case.sender.id(), case.receiver, speaks_as),
@@ -345,7 +345,11 @@ pub(crate) fn side(case: &Case<'_>) -> Side {
 ///
 /// # Errors
 /// `out_of_turn`.
-fn takes_turn(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Option<Answers>, Refusal> {
+fn takes_turn(
+    case: &Inspection<'_>,
+    message: &Message<'_>,
+    named: &Named,
+) -> Result<Option<Answers>, Refusal> {
     let again = matches!(case.turn, Turn::Again | Turn::EventAgain);
     if again || !turn::answers(message.performative) || !has_turns(case, message, named) {
         return Ok(None);
@@ -369,8 +373,8 @@ fn takes_turn(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<O
             let scope = case.route.scope();
             let open = |own| case.state.owners.proposal(&scope, own);
             let open = [open(message.threads.own), case.answers.and_then(|sent| open(sent.own()))];
-            let found = made.map(Arc::clone).into_iter().chain(open.into_iter().flatten());
-            turn(found, message.performative, by).map(|proposal| proposal.map(Answers::from))
+            let candidates = made.map(Arc::clone).into_iter().chain(open.into_iter().flatten());
+            turn(candidates, message.performative, by).map(|proposal| proposal.map(Answers::from))
         }
     };
     answered.map_err(|why| out_of_turn(message, why))
@@ -419,7 +423,7 @@ pub(crate) fn out_of_turn(message: &Message<'_>, why: OutOfTurn) -> Refusal {
 }
 
 /// The session of the message; its lock end is the earliest of all locks. None without a lock.
-fn lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Option<InSession>, Refusal> {
+fn lock(case: &Inspection<'_>, message: &Message<'_>, named: &Named) -> Result<Option<InSession>, Refusal> {
     let mut session: Option<InSession> = None;
     // the initiator sends requests and receives replies
     let (initiator, responder) = match case.direction {
@@ -454,7 +458,7 @@ fn lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Option<
 }
 
 impl<'c, 'j> Resolved<'c, 'j> {
-    pub(crate) fn case(&self) -> &'c Case<'c> {
+    pub(crate) fn case(&self) -> &'c Inspection<'c> {
         self.parsed.case()
     }
 

@@ -5,9 +5,9 @@
 
 use crate::{
     Code, Direction, Refusal,
-    case::Case,
     conform::Conformed,
     decide::{Asked, ask},
+    inspection::Inspection,
     redact,
     resolve::Resolved,
 };
@@ -187,9 +187,9 @@ impl Shadow {
         }
     }
 
-    fn told(
+    fn report(
         &self,
-        case: &Case<'_>,
+        case: &Inspection<'_>,
         (live, redacted): (Would, &BTreeSet<String>),
         answer: Answer,
     ) -> Option<Box<Differs>> {
@@ -205,14 +205,14 @@ impl Shadow {
 
 /// Asks the shadow set about a reply in its original form, which the live set redacts.
 ///
-/// [`beside`] asks about the rest and compares. If nothing can be left, [`beside_uncut`] compares.
+/// [`compare`] asks about the rest and compares. If nothing can be left, [`beside_uncut`] compares.
 pub(crate) fn beforehand(conformed: &Conformed<'_, '_>) -> Option<Answer> {
     let shadow = conformed.case().generation.shadow()?;
     Some(Shadow::says(shadow.turn()?, conformed))
 }
 
 /// Asks the shadow set the questions of the live set.
-pub(crate) fn beside(conformed: &Conformed<'_, '_>, live: &Asked) -> Option<Box<Differs>> {
+pub(crate) fn compare(conformed: &Conformed<'_, '_>, live: &Asked) -> Option<Box<Differs>> {
     let case = conformed.case();
     let shadow = case.generation.shadow()?;
     let id = conformed.resolved().message().message_id;
@@ -225,7 +225,7 @@ pub(crate) fn beside(conformed: &Conformed<'_, '_>, live: &Asked) -> Option<Box<
     };
     let Some(before) = case.before.iter().find(|before| before.message_id == id) else {
         let answer = Shadow::says(shadow.turn()?, conformed);
-        return shadow.told(case, (would, &BTreeSet::new()), answer);
+        return shadow.report(case, (would, &BTreeSet::new()), answer);
     };
     let answer = before.shadow.clone()?;
     // equal redactions leave equal messages
@@ -234,12 +234,12 @@ pub(crate) fn beside(conformed: &Conformed<'_, '_>, live: &Asked) -> Option<Box<
     } else {
         answer
     };
-    shadow.told(case, (would, &before.redacted), answer)
+    shadow.report(case, (would, &before.redacted), answer)
 }
 
 /// Compares the shadow set's decision with the live refusal of a reply that cannot be redacted.
-pub(crate) fn beside_uncut(case: &Case<'_>, answer: Option<Answer>) -> Option<Box<Differs>> {
-    case.generation.shadow()?.told(case, (Would::Error, &BTreeSet::new()), answer?)
+pub(crate) fn beside_uncut(case: &Inspection<'_>, answer: Option<Answer>) -> Option<Box<Differs>> {
+    case.generation.shadow()?.report(case, (Would::Error, &BTreeSet::new()), answer?)
 }
 
 /// Compares the decisions for a reply that fits no schema after redaction.
@@ -252,7 +252,11 @@ pub(crate) fn beside_unfit(resolved: &Resolved<'_, '_>) -> Option<Box<Differs>> 
 }
 
 /// Asks the shadow set about a line that the live set refused as a whole.
-pub(crate) fn beside_line(case: &Case<'_>, urn: &ContextUrn, refusal: &Refusal) -> Option<Box<Differs>> {
+pub(crate) fn beside_line(
+    case: &Inspection<'_>,
+    urn: &ContextUrn,
+    refusal: &Refusal,
+) -> Option<Box<Differs>> {
     if refusal.code() != Code::PolicyDenied {
         return None;
     }
@@ -264,7 +268,7 @@ pub(crate) fn beside_line(case: &Case<'_>, urn: &ContextUrn, refusal: &Refusal) 
     let would = if refused(shadow.turn()?) { Would::Deny } else { Would::UseLine };
     let nothing = BTreeSet::new();
     let answer = Answer { would, policies: Vec::new(), redacted: nothing.clone() };
-    shadow.told(case, (Would::Deny, &nothing), answer)
+    shadow.report(case, (Would::Deny, &nothing), answer)
 }
 
 #[cfg(test)]

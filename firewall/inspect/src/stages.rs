@@ -3,9 +3,9 @@
 
 use crate::{
     Refusal,
-    case::{Case, HeaderClaims},
     conform::conform,
     decide::{Decided, decide},
+    inspection::{HeaderClaims, Inspection},
     parse::{Strict, parse, parsed},
     resolve::resolve,
 };
@@ -16,7 +16,7 @@ use semgate_protocol::Message;
 /// # Errors
 /// The first fault in the order of `docs/reference/refusals.md`.
 pub(crate) fn judge<'c, 'j>(
-    case: &'c Case<'c>,
+    case: &'c Inspection<'c>,
     strict: &'j Strict<'_>,
     headers: &HeaderClaims<'_>,
 ) -> Result<Decided<'c, 'j>, Refusal> {
@@ -27,6 +27,9 @@ pub(crate) fn judge<'c, 'j>(
 ///
 /// # Errors
 /// As [`judge`].
-pub(crate) fn judged<'c, 'j>(case: &'c Case<'c>, message: Message<'j>) -> Result<Decided<'c, 'j>, Refusal> {
+pub(crate) fn judged<'c, 'j>(
+    case: &'c Inspection<'c>,
+    message: Message<'j>,
+) -> Result<Decided<'c, 'j>, Refusal> {
     decide(conform(resolve(parsed(case, message, &HeaderClaims::default())?)?)?)
 }

@@ -2,9 +2,9 @@
 
 use crate::{
     InspectLimits, Owners, Subscriptions,
-    dialogue::{Bounds, Dialogues},
-    learnt::Learnt,
+    mcp_session::{Bounds, McpSessions},
     meter::Meters,
+    negotiated_terms::NegotiatedTerms,
     push::Courses,
     tools::ToolWatch,
 };
@@ -24,8 +24,8 @@ pub(crate) struct State {
     pub subscriptions: Subscriptions,
     pub tools: ToolWatch,
     pub courses: Courses,
-    pub dialogues: Dialogues,
-    pub learnt: Learnt,
+    pub mcp_sessions: McpSessions,
+    pub learnt: NegotiatedTerms,
 }
 
 impl State {
@@ -42,14 +42,14 @@ impl State {
             ),
             tools: ToolWatch::with_limits(&limits),
             courses: Courses::default(),
-            dialogues: Dialogues::new(Bounds {
+            mcp_sessions: McpSessions::new(Bounds {
                 each: limits.open_requests,
                 events: limits.resumable_events,
                 ids: limits.request_ids,
                 all: limits.open_requests_of_all,
                 agents: limits.metered_agents,
             }),
-            learnt: Learnt::new(limits.learnt_sessions, limits.learnt_concepts),
+            learnt: NegotiatedTerms::new(limits.learnt_sessions, limits.learnt_concepts),
             keep: None,
             limits,
         }

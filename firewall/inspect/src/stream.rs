@@ -7,13 +7,13 @@ pub(crate) use artifact_texts::{TEXT, TextReceipt, TextUpdates};
 
 use crate::{
     Code, Delivered, Inspector, Now, Peer, Refusal, ReplyPermit, Sent,
+    answer_right::{Answer, Carried},
     arrived::Answered,
-    belongs::in_session,
-    case::{Case, Turn},
     decide::Decided,
     effects::taken,
+    inspection::{Inspection, Turn},
     meter::meter,
-    once::{Answer, Carried},
+    ownership::in_session,
     parse::{read, reply},
     redact, removal,
     reply::{refused, same_agent},
@@ -101,7 +101,7 @@ impl StreamState {
         now: Now,
     ) -> Result<(), Refusal> {
         let generation = inspector.generation();
-        let case = Case::reply(inspector.setting(&generation, now), sent, replier, 0);
+        let case = Inspection::reply(inspector.setting(&generation, now), sent, replier, 0);
         let stands = still_stands(&case, sent)
             .and_then(|()| enabled(&case, sent))
             .and_then(|()| self.in_lock(now))
@@ -180,7 +180,7 @@ impl StreamState {
             .with_hint("acknowledge a subscription once, before anything else is told"))
     }
 
-    fn said(&mut self, says: Performative) {
+    fn answered(&mut self, says: Performative) {
         self.begun = true;
         if says == Performative::Refuse {
             self.end = End::Over;
@@ -211,7 +211,7 @@ pub(crate) fn about_task<'j>(message: &Message<'j>) -> Option<&'j str> {
 
 /// Checks that neither end is disabled. Answers without concepts pose no policy question, so every answer is
 /// checked here.
-pub(crate) fn enabled(case: &Case<'_>, sent: &Sent) -> Result<(), Refusal> {
+pub(crate) fn enabled(case: &Inspection<'_>, sent: &Sent) -> Result<(), Refusal> {
     let disabled = |id: &str| case.generation.policies().agent(id).is_some_and(|agent| agent.disabled);
     if disabled(sent.caller.id()) || disabled(case.sender.id()) {
         return Err(Refusal::new(Code::PolicyDenied, "an end of the exchange is disabled")
@@ -244,8 +244,8 @@ impl Inspector {
     ) -> Result<ReplyPermit, Refusal> {
         let event = event.into();
         let generation = self.generation();
-        let case = Case::reply(self.setting(&generation, now), sent, replier, event.judged.len());
-        let case = Case { turn: Turn::Event, ..case };
+        let case = Inspection::reply(self.setting(&generation, now), sent, replier, event.judged.len());
+        let case = Inspection { turn: Turn::Event, ..case };
         let outcome = same_agent(sent, replier, case.facts())
             .and_then(|facts| {
                 let lasts = stream.in_lock(now).and_then(|()| enabled(&case, sent));
@@ -265,7 +265,7 @@ impl Inspector {
 
 /// Judges the bytes of an event: without removed members and, if policies redact, without those.
 fn judge_event(
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     sent: &Sent,
     stream: &mut StreamState,
     event: &Answered,
@@ -280,7 +280,7 @@ fn judge_event(
         return Ok(permit);
     }
     if let Some(redacted) = redact::reply(case, sent, &event.judged)? {
-        let case = &Case { before: &redacted.before, ..*case };
+        let case = &Inspection { before: &redacted.before, ..*case };
         let permit = judge_piece(case, sent, stream, &redacted.answered())?;
         return Ok(permit.redacted(redacted.members));
     }
@@ -288,20 +288,20 @@ fn judge_event(
 }
 
 fn judge_piece(
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     sent: &Sent,
     stream: &mut StreamState,
     event: &Answered,
 ) -> Result<ReplyPermit, Refusal> {
     let strict = read(case, &event.judged)?;
     if let Some(removed) = removal::of_agent(case, &strict) {
-        let case = &Case { removed: &removed.pointers, ..*case };
+        let case = &Inspection { removed: &removed.pointers, ..*case };
         return judge_event(case, sent, stream, &removed.message).map(ReplyPermit::rewritten);
     }
-    let Reply::Message(said) = reply(case, &strict)? else {
+    let Reply::Message(message) = reply(case, &strict)? else {
         return Err(Refusal::new(Code::Malformed, "an event is a list").with_facts(case.facts()));
     };
-    let decided = judged(case, *said)?;
+    let decided = judged(case, *message)?;
     let message = decided.resolved().message();
     let facts = || decided.facts();
     let rules = case.protocol().stream();
@@ -320,7 +320,7 @@ fn judge_piece(
     let step = taken(case, sent, &metered)?;
     let message = metered.decided().resolved().message();
     match rules {
-        StreamRules::Messages => stream.said(message.performative),
+        StreamRules::Messages => stream.answered(message.performative),
         _ => stream.passed(message, updates, case.state.limits.appended_text),
     }
     Ok(ReplyPermit::of(&metered, 200, event, step))

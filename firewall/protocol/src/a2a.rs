@@ -6,6 +6,7 @@ mod error;
 mod frame;
 pub mod grpc;
 mod list;
+mod message;
 mod names;
 mod operation;
 mod params;
@@ -14,7 +15,6 @@ mod push;
 mod reply;
 mod request;
 pub mod rest;
-mod said;
 mod state;
 mod task;
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The one model that every binding produces.
 
 use crate::{
-    Pointer, RpcId, Together,
+    JoinedTexts, Pointer, RpcId,
     a2a::{Chunk, Operation, State},
 };
 use semgate_contexts::{Performative, json};
@@ -131,7 +131,7 @@ pub struct Claim<'j> {
     /// The lock, an identifier.
     pub lock: Option<&'j str>,
     /// The location of the claim.
-    pub place: &'static str,
+    pub location: &'static str,
 }
 
 /// The vocabulary that defines a name.
@@ -279,7 +279,7 @@ pub struct Message<'j> {
     /// The artifact piece that an event of an A2A stream brings.
     pub chunk: Option<Chunk<'j>>,
     /// In A2A and MCP: the texts of each list of parts that holds several.
-    pub together: Vec<Together<'j>>,
+    pub joined_texts: Vec<JoinedTexts<'j>>,
     /// In A2A: the instances of each artifact or message, in document order.
     pub pieces: Vec<Piece<'j>>,
 }
@@ -309,7 +309,7 @@ impl<'j> Message<'j> {
             acknowledges: false,
             state: None,
             chunk: None,
-            together: Vec::new(),
+            joined_texts: Vec::new(),
             pieces: Vec::new(),
         }
     }

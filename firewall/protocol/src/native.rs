@@ -3,8 +3,8 @@
 //! See `docs/spec/native-l8.md`.
 
 use crate::{
-    Asked, Base, Binding, Call, Claim, Message, MessageFault, Own, Protocol, Reading, Reply, ReplyKind,
-    ReplyTo, StreamRules, Turns,
+    Asked, Base, Binding, Call, Claim, GatewayAnswer, Message, MessageFault, Protocol, Reading, Reply,
+    ReplyKind, ReplyTo, StreamRules, Turns,
     a2a::Operation,
     content, mcp,
     member::{Read, id, object, prefer_duplicate, required, string, unknown},
@@ -58,7 +58,7 @@ impl Protocol for L8 {
         }
     }
 
-    fn write(&self, own: &Own<'_>, _asked: Option<&Asked>, _extension: &str) -> Option<Vec<u8>> {
+    fn write(&self, own: &GatewayAnswer<'_>, _asked: Option<&Asked>, _extension: &str) -> Option<Vec<u8>> {
         Some(own.native())
     }
 
@@ -140,7 +140,7 @@ fn envelope<'j>(json: &'j Json<'j>, reading: &Reading<'_>) -> Read<Message<'j>> 
     let lock = e.lock.or(e.session);
     // without a context, digest and lock belong to nothing: the message is refused for naming no context
     if let Some(urn) = e.context {
-        message.claims.push(Claim { urn, digest: e.digest, lock, place: "/context" });
+        message.claims.push(Claim { urn, digest: e.digest, lock, location: "/context" });
     }
     let body = required(e.content, "", "content")?;
     content::read(body, &Base::Fixed("/content"), performative, reading.max_concepts, &mut message)?;

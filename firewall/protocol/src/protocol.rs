@@ -1,7 +1,7 @@
 //! The differences between bindings: one trait, with one implementation for each binding and transport.
 
 use crate::{
-    Asked, Binding, Call, Form, Message, MessageFault, Own, Reading, RpcId,
+    Asked, Binding, Call, Form, GatewayAnswer, Message, MessageFault, Reading, RpcId,
     a2a::{self, AgentError, Operation, TaskList},
     mcp::{self, Mcp},
     native::L8,
@@ -82,7 +82,7 @@ pub trait Protocol: fmt::Debug + Sync {
     }
 
     /// Writes an answer of the gateway in the agent's place; none if the protocol has no such answers.
-    fn write(&self, own: &Own<'_>, asked: Option<&Asked>, extension: &str) -> Option<Vec<u8>>;
+    fn write(&self, own: &GatewayAnswer<'_>, asked: Option<&Asked>, extension: &str) -> Option<Vec<u8>>;
 
     /// Returns true if a request of this operation carries a message between the agents. Only such requests
     /// take turns, and only they may be clarified.

@@ -93,7 +93,7 @@ impl Way<'_> {
         let card = match operation {
             Operation::GetExtendedAgentCard => {
                 // the gateway's own messages are JSON
-                let json = if written == Written::Anew { permit.body() } else { &judged };
+                let json = if written == Written::ByGateway { permit.body() } else { &judged };
                 lane.card.extended(json, Form::Grpc(operation), None)?
             }
             _ => None,
@@ -106,7 +106,7 @@ impl Way<'_> {
         if let Some(card) = card {
             return anew(operation, &without_old(&card), &json);
         }
-        if written == Written::Anew { anew(operation, &bytes, &json) } else { Ok(bytes) }
+        if written == Written::ByGateway { anew(operation, &bytes, &json) } else { Ok(bytes) }
     }
 }
 

@@ -116,7 +116,7 @@ impl Way<'_> {
         let moved = inspector.generation().number() != facts.generation;
         if moved || judged.elapsed().as_secs() >= 1 {
             let now = shared.now();
-            permit = inspector.renew_notification(permit, (&lane.route, token), peer, body.clone(), now)?;
+            permit = inspector.renew_notification(permit, peer, body.clone(), now)?;
             facts = permit.facts().clone();
         }
         let told = |refusal: Refusal| refusal.with_facts(facts.clone());

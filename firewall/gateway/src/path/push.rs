@@ -37,7 +37,7 @@ impl Way<'_> {
         match self.anew(&call, operation, admitted, body, egress) {
             Ok((arrived, token, target)) => {
                 let inspector = &self.lane.shared.inspector;
-                let mut permit = inspector.anew(permit, arrived, self.lane.shared.now())?;
+                let mut permit = inspector.rewrite(permit, arrived, self.lane.shared.now())?;
                 let PushTarget { url, token: shown, authentication } = target;
                 let old = call.version == Version::V03;
                 let (task, config, until) = (None, None, None);
@@ -73,13 +73,13 @@ impl Way<'_> {
             _ => body.clone(),
         };
         let json = json::read(&text, &limits).map_err(|why| fault(why.to_string()))?;
-        let found = PushTargets::asked(&json, call.form, operation, call.version);
+        let found = PushTargets::in_request(&json, call.form, operation, call.version);
         let target = found.targets().into_iter().next().flatten();
         let target = target.ok_or_else(|| fault("it has no target".to_owned()))?;
         egress.targets.listed(&target.url).map_err(|_| egress::refused())?;
         let token = egress.token()?;
         let told = PushTarget { url: egress.address(&token), token: None, authentication: None };
-        let anew = Bytes::from(found.anew(&[Some(told)]));
+        let anew = Bytes::from(found.rewritten(&[Some(told)]));
         let arrived = match (call.form, &admitted.target) {
             (Form::Grpc(operation), _) => {
                 let json = json::read(&anew, &limits).map_err(|why| fault(why.to_string()))?;
@@ -124,7 +124,7 @@ impl Way<'_> {
         let fault =
             |why: String| invalid("the answer cannot be written as the gateway has to").with_detail(why);
         let json = json::read(judged.unwrap_or(&bytes), &limits).map_err(|why| fault(why.to_string()))?;
-        let found = PushTargets::told(&json, asked.form, operation, asked.version);
+        let found = PushTargets::in_answer(&json, asked.form, operation, asked.version);
         let known = |told: Option<PushTarget>| {
             let delivery = lane.shared.inspector.delivery(sent, egress.token_of(&told?.url)?)?;
             let Delivery { url, token, authentication, .. } = Delivery::clone(&delivery);
@@ -143,14 +143,14 @@ impl Way<'_> {
                 }
             }
         }
-        let anew = Bytes::from(found.anew(&targets));
+        let anew = Bytes::from(found.rewritten(&targets));
         let (inspector, now) = (&lane.shared.inspector, lane.shared.now());
         if let Form::Grpc(operation) = asked.form {
             let message = carry::anew(operation, &anew, &limits).map_err(|ended| ended.refusal)?;
             let reply = answered(operation, message, &limits)?;
-            return inspector.reply_anew(permit, sent, replier, reply, now);
+            return inspector.rewrite_reply(permit, sent, replier, reply, now);
         }
-        inspector.reply_anew(permit, sent, replier, anew, now)
+        inspector.rewrite_reply(permit, sent, replier, anew, now)
     }
 }
 

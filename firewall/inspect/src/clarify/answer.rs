@@ -9,7 +9,7 @@ use crate::{
 };
 use bytes::Bytes;
 use semgate_contexts::{Performative, json::Json};
-use semgate_protocol::Own;
+use semgate_protocol::GatewayAnswer;
 use serde_json::json;
 use std::fmt;
 
@@ -56,8 +56,8 @@ pub(crate) fn answerable(decided: &Decided<'_, '_>) -> Vec<Question> {
     }
     let control = case.generation.control_line();
     let context = resolved.named().context();
-    let answered = decided.said().map(|(said, instance)| {
-        if said.term.name() != QUESTION || said.context.urn().line() != control {
+    let answered = decided.instances().map(|(definition, instance)| {
+        if definition.term.name() != QUESTION || definition.context.urn().line() != control {
             return None;
         }
         let parameter = instance.object.get(PARAMETER).and_then(Json::as_str)?;
@@ -122,7 +122,7 @@ impl Inspector {
 fn write(sent: &Sent, extension: &str, message_id: &str) -> Option<Vec<u8>> {
     let concept = |question: &Question| json!({"concept": OPTIONS, PARAMETER: question.parameter, "options": question.options});
     let conversation = sent.threads.iter().find(|(kind, _)| *kind == Kind::Conversation);
-    let own = Own {
+    let own = GatewayAnswer {
         message_id,
         performative: Performative::Inform,
         sender_id: &sent.route.receiver,

@@ -1,7 +1,7 @@
 //! Charges of a message: by the limits of the deciding permits, and by the budgets of `limits.json`.
 
 use super::buckets::{Buckets, Charge};
-use crate::{Direction, conform::Said, decide::Decided};
+use crate::{Direction, conform::Definition, decide::Decided};
 use semgate_policies::{Budget, Rate, RateKey, Spoken};
 use semgate_protocol::Instance;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use std::sync::Arc;
 pub(crate) fn charges(decided: &Decided<'_, '_>, buckets: &Buckets) -> Vec<Charge> {
     let mut all = Vec::new();
     let case = decided.case();
-    for ((said, instance), obligations) in decided.obliged() {
+    for ((definition, instance), obligations) in decided.obliged() {
         for obligation in obligations.iter() {
             let Some((rate, key)) = obligation.limit else { continue };
             let bucket =
-                bucket(decided, ("policy", &obligation.bucket), (rate, key), &spoken(said, instance));
+                bucket(decided, ("policy", &obligation.bucket), (rate, key), &spoken(definition, instance));
             add(
                 &mut all,
                 Charge {
@@ -38,10 +38,10 @@ pub(crate) fn charges(decided: &Decided<'_, '_>, buckets: &Buckets) -> Vec<Charg
         Direction::Request => policies.budgets_of(case.sender.id()),
         Direction::Reply => &[],
     };
-    for (budget, (said, instance)) in
-        budgets.iter().flat_map(|budget| decided.said().map(move |said| (budget, said)))
+    for (budget, (definition, instance)) in
+        budgets.iter().flat_map(|budget| decided.instances().map(move |definition| (budget, definition)))
     {
-        let spoken = spoken(said, instance);
+        let spoken = spoken(definition, instance);
         let cost = u64::from(policies.budgets().cost(&spoken));
         if cost > 0 && budget.pays(&spoken) {
             add(&mut all, of_budget(decided, buckets, budget, &spoken, cost));
@@ -99,8 +99,8 @@ fn bucket<'b>(
     )
 }
 
-fn spoken<'s>(said: &'s Said<'_>, instance: &Instance<'_>) -> Spoken<'s> {
-    Spoken { line: said.line(), concept: said.term.name(), performative: instance.performative }
+fn spoken<'s>(definition: &'s Definition<'_>, instance: &Instance<'_>) -> Spoken<'s> {
+    Spoken { line: definition.line(), concept: definition.term.name(), performative: instance.performative }
 }
 
 /// Adds a charge to that of the same bucket, if there is one.

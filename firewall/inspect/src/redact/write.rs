@@ -19,7 +19,7 @@ struct Writer<'w> {
     cuts: &'w [Cut<'w>],
     /// Addresses of values to remove.
     gone: HashSet<*const ()>,
-    found: usize,
+    matched: usize,
     /// Address of a tool result's blocks, and their replacement.
     instead: Option<(*const (), String)>,
 }
@@ -32,7 +32,7 @@ pub(crate) fn without(json: &Json<'_>, cuts: &[Cut<'_>], mirrored: bool) -> Opti
     let instead = if mirrored { Some(blocks(json, cuts)?) } else { None };
     let mut writer = Writer { cuts, instead, ..Writer::default() };
     writer.value(json, &Paths::new());
-    (writer.found == cuts.len()).then(|| writer.out.into_bytes())
+    (writer.matched == cuts.len()).then(|| writer.out.into_bytes())
 }
 
 /// The JSON without these member values.
@@ -48,7 +48,7 @@ fn blocks(json: &Json<'_>, cuts: &[Cut<'_>]) -> Option<(*const (), String)> {
     let result = json.as_object()?.get("result")?.as_object()?;
     let mut structured = Writer { cuts, ..Writer::default() };
     structured.value(result.get("structuredContent")?, &Paths::new());
-    if structured.found != cuts.len() {
+    if structured.matched != cuts.len() {
         return None;
     }
     let content = result.get("content")?;
@@ -88,7 +88,7 @@ impl Writer<'_> {
             std::ptr::eq(std::ptr::from_ref(cut.object).cast::<()>(), std::ptr::from_ref(object).cast::<()>())
         };
         for cut in self.cuts.iter().filter(same) {
-            self.found += 1;
+            self.matched += 1;
             paths.extend(cut.paths.iter().map(|path| &***path));
         }
         self.out.push('{');

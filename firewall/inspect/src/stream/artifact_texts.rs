@@ -5,9 +5,9 @@ mod pieces;
 
 use crate::{
     Code, Delivered, Refusal,
-    conform::Said,
+    conform::Definition,
     decide::{Decided, again},
-    together::BETWEEN,
+    joined_texts::BETWEEN,
 };
 use memory::{Entry, Memory, Pending, Whole};
 use pieces::Pieces;
@@ -41,7 +41,7 @@ struct Update {
     text: Whole,
 }
 
-type Part<'d, 'c, 'j> = (&'d Said<'c>, &'d Instance<'j>);
+type Part<'d, 'c, 'j> = (&'d Definition<'c>, &'d Instance<'j>);
 
 impl ArtifactTexts {
     /// Judges the texts of an event, each together with the text that it is appended to.
@@ -53,7 +53,7 @@ impl ArtifactTexts {
     pub(super) fn judge(&self, decided: &Decided<'_, '_>) -> Result<TextUpdates, Refusal> {
         let message = decided.resolved().message();
         let appends = message.chunk.as_ref().is_some_and(|chunk| chunk.append);
-        let parts: Vec<Part<'_, '_, '_>> = decided.said().collect();
+        let parts: Vec<Part<'_, '_, '_>> = decided.instances().collect();
         if appends {
             no_data(&parts)?;
         }
@@ -79,7 +79,7 @@ impl ArtifactTexts {
     pub(super) fn judge_again(&self, decided: &Decided<'_, '_>) -> Result<(), Refusal> {
         let message = decided.resolved().message();
         let appends = message.chunk.as_ref().is_some_and(|chunk| chunk.append);
-        let parts: Vec<Part<'_, '_, '_>> = decided.said().collect();
+        let parts: Vec<Part<'_, '_, '_>> = decided.instances().collect();
         for piece in &message.pieces {
             let texts = texts_of(&parts, piece);
             let Some(last) = texts.last() else { continue };

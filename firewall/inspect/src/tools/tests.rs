@@ -1,7 +1,7 @@
 //! What is remembered of servers, by itself.
 
+use super::drift::{Age, Found, NotAsSigned, Server, ToolWatch};
 use super::lists::Page;
-use super::watch::{Age, Found, NotAsSigned, Server, ToolWatch};
 use semgate_contexts::Digest;
 use semgate_protocol::mcp::Version;
 use std::sync::{

@@ -8,8 +8,8 @@ use super::{
     rest::Rest,
 };
 use crate::{
-    Asked, Call, FaultKind, Message, MessageFault, Own, Protocol, Reading, Reply, ReplyKind, ReplyTo,
-    RequestBytes, RpcId, StreamRules, mcp,
+    Asked, Call, FaultKind, GatewayAnswer, Message, MessageFault, Protocol, Reading, Reply, ReplyKind,
+    ReplyTo, RequestBytes, RpcId, StreamRules, mcp,
     member::Read,
     removal::{Walk, a2a_message},
 };
@@ -113,7 +113,7 @@ impl<T: Transport> Protocol for A2a<T> {
         T::status_error(status, body)
     }
 
-    fn write(&self, own: &Own<'_>, asked: Option<&Asked>, extension: &str) -> Option<Vec<u8>> {
+    fn write(&self, own: &GatewayAnswer<'_>, asked: Option<&Asked>, extension: &str) -> Option<Vec<u8>> {
         asked.map(|asked| own.a2a(asked, extension))
     }
 

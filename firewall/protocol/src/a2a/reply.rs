@@ -4,9 +4,9 @@ use super::{
     AgentError, Operation,
     frame::{Frame, Judged, rpc_version},
     list,
+    message::{self, Role, Row},
     names::KNOWN,
     part, push,
-    said::{self, Role, Row},
     state::Chunk,
     task,
 };
@@ -170,10 +170,10 @@ fn one_of<'j>(
     match (kind, frame.old(), events) {
         ("message", ..) => {
             let by_agent = |role| (role == Role::Agent).then_some(ANSWER);
-            let said = said::message(value, &path, "/result/message/metadata", by_agent, frame, out)?;
-            out.message_id = said.id;
-            out.performative = said.performative;
-            out.threads.own = said.own;
+            let head = message::message(value, &path, "/result/message/metadata", by_agent, frame, out)?;
+            out.message_id = head.id;
+            out.performative = head.performative;
+            out.threads.own = head.own;
             Ok(())
         }
         ("task", ..) => task::task(value, &path, frame, out),
@@ -239,8 +239,8 @@ fn status_update<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &mu
             _ => return unknown(path, key),
         }
     }
-    let place = "/result/statusUpdate/status/message/metadata";
-    task::status(required(state, path, "status")?, &at(path, "status"), place, frame, out)?;
+    let location = "/result/statusUpdate/status/message/metadata";
+    task::status(required(state, path, "status")?, &at(path, "status"), location, frame, out)?;
     out.acknowledges = out.instances.is_empty() && out.gap.is_none() && out.uninspectable.is_none();
     Ok(())
 }
@@ -288,7 +288,7 @@ fn config<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &mut Messa
 
 /// The push configurations of a task: an array in 0.3, a page in 1.0.
 fn configs<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &mut Message<'j>) -> Read<()> {
-    let (mut items, mut place) = (&[][..], path.to_owned());
+    let (mut items, mut location) = (&[][..], path.to_owned());
     if frame.old() {
         items = json.as_array().ok_or_else(|| MessageFault::malformed(path, "is no array"))?;
     } else {
@@ -296,7 +296,7 @@ fn configs<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &mut Mess
             match key {
                 "configs" => {
                     items = array(value, path, key)?;
-                    place = at(path, key);
+                    location = at(path, key);
                 }
                 "nextPageToken" => page_token(value, path, key).map(drop)?,
                 _ => return unknown(path, key),
@@ -304,7 +304,7 @@ fn configs<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &mut Mess
         }
     }
     for (n, item) in items.iter().enumerate() {
-        config(item, &format!("{place}/{n}"), frame, out)?;
+        config(item, &format!("{location}/{n}"), frame, out)?;
     }
     out.acknowledges = items.is_empty();
     Ok(())

@@ -85,32 +85,32 @@ fn plain<'p>(method: &str, parts: &[&'p str]) -> Option<Routed<'p>> {
         GetExtendedAgentCard, GetTask, GetTaskPushNotificationConfig, ListTaskPushNotificationConfigs,
         ListTasks, SendMessage, SendStreamingMessage, SubscribeToTask,
     };
-    let found = |operation, task, config| Some(Routed { operation, tenant: None, task, config });
+    let routed = |operation, task, config| Some(Routed { operation, tenant: None, task, config });
     match (method, parts) {
-        ("POST", ["message:send"]) => found(SendMessage, None, None),
-        ("POST", ["message:stream"]) => found(SendStreamingMessage, None, None),
-        ("GET", ["tasks"]) => found(ListTasks, None, None),
-        ("GET", ["extendedAgentCard"]) => found(GetExtendedAgentCard, None, None),
-        ("GET", [".well-known", "agent-card.json"]) => found(GetAgentCard, None, None),
+        ("POST", ["message:send"]) => routed(SendMessage, None, None),
+        ("POST", ["message:stream"]) => routed(SendStreamingMessage, None, None),
+        ("GET", ["tasks"]) => routed(ListTasks, None, None),
+        ("GET", ["extendedAgentCard"]) => routed(GetExtendedAgentCard, None, None),
+        ("GET", [".well-known", "agent-card.json"]) => routed(GetAgentCard, None, None),
         (_, ["tasks", last]) => match (method, last.rsplit_once(':')) {
-            ("POST", Some((task, "cancel"))) => found(CancelTask, Some(task), None),
+            ("POST", Some((task, "cancel"))) => routed(CancelTask, Some(task), None),
             // the definition has GET, clients send POST, servers take both
-            ("GET" | "POST", Some((task, "subscribe"))) => found(SubscribeToTask, Some(task), None),
+            ("GET" | "POST", Some((task, "subscribe"))) => routed(SubscribeToTask, Some(task), None),
             ("GET", Some((_, "cancel"))) => None,
-            ("GET", _) => found(GetTask, Some(last), None),
+            ("GET", _) => routed(GetTask, Some(last), None),
             _ => None,
         },
         ("POST", ["tasks", task, "pushNotificationConfigs"]) => {
-            found(CreateTaskPushNotificationConfig, Some(task), None)
+            routed(CreateTaskPushNotificationConfig, Some(task), None)
         }
         ("GET", ["tasks", task, "pushNotificationConfigs"]) => {
-            found(ListTaskPushNotificationConfigs, Some(task), None)
+            routed(ListTaskPushNotificationConfigs, Some(task), None)
         }
         ("GET", ["tasks", task, "pushNotificationConfigs", config]) => {
-            found(GetTaskPushNotificationConfig, Some(task), Some(config))
+            routed(GetTaskPushNotificationConfig, Some(task), Some(config))
         }
         ("DELETE", ["tasks", task, "pushNotificationConfigs", config]) => {
-            found(DeleteTaskPushNotificationConfig, Some(task), Some(config))
+            routed(DeleteTaskPushNotificationConfig, Some(task), Some(config))
         }
         _ => None,
     }

@@ -22,7 +22,7 @@ const PATH: &str = "/result";
 #[derive(Clone, Debug)]
 pub enum Answer<'j> {
     /// A result, or a message that precedes it in a stream.
-    Said(Box<Spoken<'j>>),
+    Message(Box<Spoken<'j>>),
     /// An error of this number, and the part of its data that passes. Its text never passes; [`plain_error`] has the words of
     /// the protocol.
     Error(i32, Option<ErrorData>),
@@ -75,7 +75,7 @@ fn read<'j>(
     let mut message = Message::new(Binding::Mcp, Inform);
     message.rpc_id = Some(parts.id);
     let inform = PerformativeSet::EMPTY.with(Inform);
-    let found = meta::read(
+    let head = meta::read(
         result.get(content::META),
         (meta::Of::Result, asked.version),
         "/result/_meta",
@@ -83,14 +83,14 @@ fn read<'j>(
         reading,
         &mut message,
     )?;
-    if found.subscription.is_some_and(|named| !asked.is_named(&named)) {
+    if head.subscription.is_some_and(|named| !asked.is_named(&named)) {
         return Err(MessageFault::malformed("/result/_meta", "names another subscription than the request"));
     }
     match speaker {
         Speaker::Server => by_server(asked, result, reading, &mut message)?,
         Speaker::Client => by_client(asked.operation, result, PATH, reading, &mut message)?,
     }
-    Ok(Answer::Said(Box::new(Spoken {
+    Ok(Answer::Message(Box::new(Spoken {
         message,
         operation: asked.operation,
         kind: Kind::Response,
@@ -129,9 +129,9 @@ pub(super) fn parted<'j>(json: &'j Json<'j>, asked: Option<&Asked>) -> Read<Part
     }
     let id = RpcId::read(required(id, "", "id")?)
         .ok_or_else(|| MessageFault::malformed("/id", "is neither an identifier nor an integer"))?;
-    let said = error;
-    let error = said.map(|error| failed(error, result)).transpose()?;
-    let data = said.zip(error).and_then(|(said, number)| ErrorData::of(number, said, asked));
+    let object = error;
+    let error = object.map(|error| failed(error, result)).transpose()?;
+    let data = object.zip(error).and_then(|(object, number)| ErrorData::of(number, object, asked));
     if error.is_none() {
         required(result, "", "result")?;
     }
@@ -191,7 +191,7 @@ fn by_server<'j>(
             }
             content::prose(result, "instructions", PATH, reading, out);
             if let Some(server) = result.get("serverInfo") {
-                content::introduced(server, |found| found.other, &at(PATH, "serverInfo"), reading, out);
+                content::introduced(server, |prose| prose.other, &at(PATH, "serverInfo"), reading, out);
             }
         }
         Operation::ListResources | Operation::ListResourceTemplates | Operation::ListPrompts => {
@@ -309,7 +309,7 @@ pub(super) fn by_client<'j>(
     out: &mut Message<'j>,
 ) -> Read<()> {
     if operation == Operation::CreateMessage {
-        content::said(result, path, Inform, reading, out)?;
+        content::one_message(result, path, Inform, reading, out)?;
     }
     if operation == Operation::ListRoots {
         content::no_metas(result.get("roots"), &at(path, "roots"), reading)?;

@@ -4,7 +4,7 @@ use super::{
     Answer, Operation, Speaker, Verb, Version, answer, event, request, response, response_id, session,
 };
 use crate::{
-    Asked, Call, Message, MessageFault, Own, Protocol, Reading, Reply, ReplyKind, ReplyTo, RpcId,
+    Asked, Call, GatewayAnswer, Message, MessageFault, Protocol, Reading, Reply, ReplyKind, ReplyTo, RpcId,
     StreamRules, Vocabulary, a2a,
     member::Read,
     removal::{Walk, mcp_message},
@@ -60,7 +60,7 @@ impl Protocol for Mcp {
             false => answer(json, asked, Speaker::Server, reading)?,
         };
         Ok(match read {
-            Answer::Said(spoken) => {
+            Answer::Message(spoken) => {
                 let rpc = Some((spoken.kind, spoken.operation));
                 Reply::Message(Box::new(Message { rpc, ..spoken.message }))
             }
@@ -95,7 +95,7 @@ impl Protocol for Mcp {
         }
     }
 
-    fn write(&self, _own: &Own<'_>, _asked: Option<&Asked>, _extension: &str) -> Option<Vec<u8>> {
+    fn write(&self, _own: &GatewayAnswer<'_>, _asked: Option<&Asked>, _extension: &str) -> Option<Vec<u8>> {
         None
     }
 

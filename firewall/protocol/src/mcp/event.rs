@@ -30,8 +30,10 @@ pub fn event<'j>(
     if !has_method && let (Json::Object(_), Some(asked)) = (json, asked) {
         return answer(json, asked, Speaker::Server, reading);
     }
-    let said = read(json, version, asked, reading);
-    said.map(|said| Answer::Said(Box::new(said))).map_err(|fault| prefer_duplicate(fault, json, KNOWN))
+    let spoken_message = read(json, version, asked, reading);
+    spoken_message
+        .map(|spoken_message| Answer::Message(Box::new(spoken_message)))
+        .map_err(|fault| prefer_duplicate(fault, json, KNOWN))
 }
 
 fn read<'j>(
@@ -40,10 +42,10 @@ fn read<'j>(
     asked: Option<&'j Asked>,
     reading: &Reading<'_>,
 ) -> Read<Spoken<'j>> {
-    let said = spoken(envelope(json)?, Speaker::Server, version, reading)?;
+    let spoken_message = spoken(envelope(json)?, Speaker::Server, version, reading)?;
     let params = json.as_object().and_then(|members| members.get("params")).and_then(Json::as_object);
     let member = |name: &str| params.and_then(|params| params.get(name));
-    if said.operation == Operation::Progress {
+    if spoken_message.operation == Operation::Progress {
         let named = member("progressToken").and_then(RpcId::read);
         // on the stream of a session, progress belongs to any request that is open there
         if let Some(asked) = asked
@@ -62,17 +64,17 @@ fn read<'j>(
         return Err(MessageFault::malformed("/params/_meta", "names another subscription than the request"));
     }
     if !version.has_sessions() {
-        subscribed(&said, asked, subscription.as_ref())?;
+        subscribed(&spoken_message, asked, subscription.as_ref())?;
     }
-    Ok(said)
+    Ok(spoken_message)
 }
 
 /// 2026-07-28: changes come only on the stream of their subscriber, each with the id of the subscription.
-fn subscribed(said: &Spoken<'_>, asked: Option<&Asked>, subscription: Option<&RpcId>) -> Read<()> {
+fn subscribed(spoken_message: &Spoken<'_>, asked: Option<&Asked>, subscription: Option<&RpcId>) -> Read<()> {
     let listening = asked.filter(|asked| asked.operation == Operation::Listen);
     let wanted =
         |pick: fn(&Listens) -> bool| listening.is_some_and(|asked| asked.listens.as_ref().is_none_or(pick));
-    let fits = match said.operation {
+    let fits = match spoken_message.operation {
         Operation::ToolListChanged => wanted(|listens| listens.tools),
         Operation::PromptListChanged => wanted(|listens| listens.prompts),
         Operation::ResourceListChanged => wanted(|listens| listens.resources),

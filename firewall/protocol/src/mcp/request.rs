@@ -119,7 +119,7 @@ pub(super) fn spoken<'j>(
         _ => PerformativeSet::EMPTY.with(default),
     };
     let of = if kind == Kind::Request { meta::Of::Request } else { meta::Of::Notification };
-    let found = meta::read(
+    let meta_read = meta::read(
         params.get(content::META),
         (of, version),
         "/params/_meta",
@@ -127,13 +127,13 @@ pub(super) fn spoken<'j>(
         reading,
         &mut message,
     )?;
-    if !version.has_sessions() && kind == Kind::Request && !found.capabilities {
+    if !version.has_sessions() && kind == Kind::Request && !meta_read.capabilities {
         return Err(MessageFault::malformed(
             "/params/_meta",
             "is without `io.modelcontextprotocol/clientCapabilities`",
         ));
     }
-    message.performative = found.performative.unwrap_or(default);
+    message.performative = meta_read.performative.unwrap_or(default);
     of_its_version(operation, version, params)?;
     let tool = match operation {
         Operation::CallTool => {
@@ -161,7 +161,7 @@ pub(super) fn spoken<'j>(
         resource,
         prompt,
         cursor,
-        progress: found.progress,
+        progress: meta_read.progress,
         listens,
     })
 }
@@ -283,10 +283,10 @@ pub(super) fn asking<'j>(
     out: &mut Message<'j>,
 ) {
     if operation == Operation::Elicit && !reading.admit.text {
-        out.note_uninspectable(content::place(&at(path, "message")), Admit::Text);
+        out.note_uninspectable(content::pointer(&at(path, "message")), Admit::Text);
     }
     if operation == Operation::Elicit && params.get("url").is_some() && !reading.admit.url {
-        out.note_uninspectable(content::place(&at(path, "url")), Admit::File);
+        out.note_uninspectable(content::pointer(&at(path, "url")), Admit::File);
     }
     if operation == Operation::CreateMessage {
         content::prose(params, "systemPrompt", path, reading, out);

@@ -303,7 +303,7 @@ fn answered(result: Value) -> Value {
 
 fn said<'j>(read: Read<Answer<'j>>) -> Spoken<'j> {
     match read.unwrap() {
-        Answer::Said(spoken) => *spoken,
+        Answer::Message(spoken) => *spoken,
         Answer::Error(number, _) => panic!("error {number}"),
     }
 }

@@ -182,18 +182,18 @@ fn texts_of_one_list_of_blocks_are_told_together_also_those_that_repeat_the_resu
     let call = asked(Operation::CallTool, Version::V2025_11_25);
     let block = |text: &str| json!({"type": "text", "text": text});
     let resource = json!({"type": "resource", "resource": {"uri": "file:///a", "text": "c"}});
-    let together = |content: Value| {
+    let joined_texts = |content: Value| {
         let result = answered(json!({"content": content, "structuredContent": {"result": ["a"]}}));
         with(&result, |json| {
             let message = said(answer(json, &call, Speaker::Server, &OPEN)).message;
-            let told = message.together.first().map(|one| (one.texts.join("+"), one.last));
-            assert!(message.together.len() < 2);
+            let told = message.joined_texts.first().map(|one| (one.texts.join("+"), one.last));
+            assert!(message.joined_texts.len() < 2);
             told
         })
     };
     // the structured result is the first instance; what repeats it is none
-    assert_eq!(together(json!([block("a"), block("b")])), Some(("a+b".to_owned(), 1)));
-    assert_eq!(together(json!([block("b"), resource, block("a")])), Some(("b+c+a".to_owned(), 2)));
-    assert_eq!(together(json!([block("a"), block("[\"a\"]")])), None);
-    assert_eq!(together(json!([block("b")])), None);
+    assert_eq!(joined_texts(json!([block("a"), block("b")])), Some(("a+b".to_owned(), 1)));
+    assert_eq!(joined_texts(json!([block("b"), resource, block("a")])), Some(("b+c+a".to_owned(), 2)));
+    assert_eq!(joined_texts(json!([block("a"), block("[\"a\"]")])), None);
+    assert_eq!(joined_texts(json!([block("b")])), None);
 }

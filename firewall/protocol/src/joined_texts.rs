@@ -4,7 +4,7 @@ use crate::model::Message;
 
 /// The texts of one list of parts: two or more, none of them empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Together<'j> {
+pub struct JoinedTexts<'j> {
     /// The texts, in the order of the list; also those that are no instance, since they repeat what is judged elsewhere.
     pub texts: Vec<&'j str>,
     /// The index in [`Message::instances`] of the last text that is an instance.
@@ -32,7 +32,7 @@ impl<'j> Gathered<'j> {
     /// Ends the list. Texts without an instance among them are judged elsewhere.
     pub fn finish(self, out: &mut Message<'j>) {
         if let (Some(last), 2..) = (self.last, self.texts.len()) {
-            out.together.push(Together { texts: self.texts, last });
+            out.joined_texts.push(JoinedTexts { texts: self.texts, last });
         }
     }
 }

@@ -3,9 +3,9 @@
 
 use crate::{
     Code, Delivered, Direction, Refusal, Sent,
-    case::Case,
     generation::Named,
     input,
+    inspection::Inspection,
     owners::{About, Kind, NotOwned, named},
 };
 use semgate_protocol::{Message, Page, Threads, a2a::Operation};
@@ -36,7 +36,11 @@ pub(crate) fn told_of<'m>(sent: &Sent, threads: &Threads<'m>) -> Things<'m> {
 /// # Errors
 /// `too_complex` for more ids than the limit. `not_found` for a task that is unknown or another agent's, and
 /// for another agent's conversation. Both cases give the same answer.
-pub(crate) fn belongs(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Arc<About>, Refusal> {
+pub(crate) fn belongs(
+    case: &Inspection<'_>,
+    message: &Message<'_>,
+    named: &Named,
+) -> Result<Arc<About>, Refusal> {
     let Threads { tasks, contexts, pushes, .. } = &message.threads;
     // most messages name few ids, so duplicates need no count
     if tasks.len() + contexts.len() + pushes.len() > case.state.limits.named_ids {
@@ -44,7 +48,7 @@ pub(crate) fn belongs(case: &Case<'_>, message: &Message<'_>, named: &Named) -> 
     }
     match case.direction {
         Direction::Request => asked(case, message, named),
-        Direction::Reply => told(case, message, named),
+        Direction::Reply => replied(case, message, named),
     }
 }
 
@@ -64,14 +68,14 @@ fn names(threads: &Threads<'_>) -> usize {
 /// # Errors
 /// `too_complex`.
 pub(crate) fn list_bounded<'m>(
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     tasks: impl Iterator<Item = &'m Message<'m>>,
 ) -> Result<(), Refusal> {
     bounded(case, tasks.map(|task| names(&task.threads).saturating_sub(2)).sum())
 }
 
 /// Refuses more ids than one message may add to its caller's ownership.
-fn bounded(case: &Case<'_>, names: usize) -> Result<(), Refusal> {
+fn bounded(case: &Inspection<'_>, names: usize) -> Result<(), Refusal> {
     if names <= case.state.limits.named_ids {
         return Ok(());
     }
@@ -79,7 +83,7 @@ fn bounded(case: &Case<'_>, names: usize) -> Result<(), Refusal> {
     Err(Refusal::new(Code::TooComplex, reason).with_hint("refer to fewer tasks in one message"))
 }
 
-fn asked(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Arc<About>, Refusal> {
+fn asked(case: &Inspection<'_>, message: &Message<'_>, named: &Named) -> Result<Arc<About>, Refusal> {
     let (scope, sender) = (&case.route.scope(), case.sender.id());
     let threads = &message.threads;
     in_session(case)?;
@@ -113,7 +117,7 @@ fn asked(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Arc<Ab
 ///
 /// Only the caller's own listings have later pages. The agent's handling of a page token would reveal a
 /// foreign conversation. The gateway asks no agent in either case, so it refuses unfit parameters itself.
-fn lists(case: &Case<'_>, threads: &Threads<'_>, page: Page<'_>) -> Result<(), Refusal> {
+fn lists(case: &Inspection<'_>, threads: &Threads<'_>, page: Page<'_>) -> Result<(), Refusal> {
     let own = is_own(case, case.sender.id(), threads.contexts.iter().copied());
     if let (false, Some((member, what))) = (own, page.unfit) {
         return Err(unfit(case, member, what));
@@ -127,7 +131,7 @@ fn lists(case: &Case<'_>, threads: &Threads<'_>, page: Page<'_>) -> Result<(), R
 
 /// Returns true if this agent owns every conversation. An unknown conversation has no owner.
 pub(crate) fn is_own<'t>(
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     owner: &str,
     mut conversations: impl Iterator<Item = &'t str>,
 ) -> bool {
@@ -140,7 +144,7 @@ pub(crate) fn is_own<'t>(
 ///
 /// # Errors
 /// `not_found` for a session that is unknown, over, or another agent's.
-pub(crate) fn in_session(case: &Case<'_>) -> Result<(), Refusal> {
+pub(crate) fn in_session(case: &Inspection<'_>) -> Result<(), Refusal> {
     let session = case.call.mcp.as_deref().and_then(|head| head.session.as_deref());
     let Some(session) = session.filter(|_| !case.route.options.keeps_callers_apart) else { return Ok(()) };
     let client = match case.direction {
@@ -153,13 +157,13 @@ pub(crate) fn in_session(case: &Case<'_>) -> Result<(), Refusal> {
 
 /// The default context for a task without a remembered one. Only an agent that keeps its callers apart
 /// receives questions about such a task.
-pub(crate) fn by_default(case: &Case<'_>) -> Option<Arc<About>> {
+pub(crate) fn by_default(case: &Inspection<'_>) -> Option<Arc<About>> {
     let urn = case.route.options.default_contexts.first()?;
     Some(Arc::clone(case.generation.named(urn.as_str())?.about()))
 }
 
 /// Refuses a reply that names another agent's thing: the upstream agent lost track of its callers, or leaks.
-fn told(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Arc<About>, Refusal> {
+fn replied(case: &Inspection<'_>, message: &Message<'_>, named: &Named) -> Result<Arc<About>, Refusal> {
     if let Some(sent) = case.answers {
         answers_what_was_asked(sent, message)?;
     }
@@ -195,10 +199,10 @@ fn answers_what_was_asked(sent: &Sent, message: &Message<'_>) -> Result<(), Refu
         GetTaskPushNotificationConfig => {
             // a2a 0.3 may ask without an id
             let named = |thing: &(Kind, Cow<'_, str>)| sent.pushes.iter().any(|push| **push == *thing.1);
-            let mut told = told_of(sent, threads);
-            told.retain(|(kind, _)| *kind == Kind::Push);
+            let mut replied = told_of(sent, threads);
+            replied.retain(|(kind, _)| *kind == Kind::Push);
             threads.tasks.iter().all(|task| *task == asked)
-                && (sent.pushes.is_empty() || matches!(&told[..], [one] if named(one)))
+                && (sent.pushes.is_empty() || matches!(&replied[..], [one] if named(one)))
         }
         _ => true,
     };
@@ -217,7 +221,7 @@ fn answers_what_was_asked(sent: &Sent, message: &Message<'_>) -> Result<(), Refu
 }
 
 /// The refusal that an agent gives for well-typed parameters outside the protocol (A2A 1.0 `InvalidParams`).
-fn unfit(case: &Case<'_>, member: &str, what: &str) -> Refusal {
+fn unfit(case: &Inspection<'_>, member: &str, what: &str) -> Refusal {
     let params = case.protocol().params_path();
     Refusal::new(Code::Malformed, format!("`{params}/{member}` {what}"))
         .with_hint("send what a2a 1.0 takes there, or leave it out")
@@ -244,7 +248,7 @@ pub(crate) fn no_session() -> Refusal {
 ///
 /// # Errors
 /// `not_found` if another agent claimed it first.
-pub(crate) fn begin(case: &Case<'_>, message: &Message<'_>, about: &Arc<About>) -> Result<(), Refusal> {
+pub(crate) fn begin(case: &Inspection<'_>, message: &Message<'_>, about: &Arc<About>) -> Result<(), Refusal> {
     let sends = message.operation.is_some_and(Operation::sends);
     if !sends || message.threads.contexts.is_empty() {
         return Ok(());
@@ -258,7 +262,7 @@ pub(crate) fn begin(case: &Case<'_>, message: &Message<'_>, about: &Arc<About>) 
 /// # Errors
 /// `not_found` if another agent claimed one first.
 pub(crate) fn take(
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     sent: &Sent,
     things: &Things<'_>,
     about: &Arc<About>,
@@ -269,7 +273,7 @@ pub(crate) fn take(
 
 /// Forgets the push configurations that a successful request deleted, with their deliveries. An empty answer
 /// counts as success.
-pub(crate) fn deleted(case: &Case<'_>, sent: &Sent) {
+pub(crate) fn deleted(case: &Inspection<'_>, sent: &Sent) {
     if sent.operation() == Some(Operation::DeleteTaskPushNotificationConfig) {
         for id in &sent.pushes {
             case.state.owners.forget(&case.route.scope(), Kind::Push, id);
@@ -279,7 +283,7 @@ pub(crate) fn deleted(case: &Case<'_>, sent: &Sent) {
 }
 
 fn keep<S: AsRef<str>>(
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     owner: &Arc<str>,
     things: &[(Kind, S)],
     about: &Arc<About>,

@@ -5,7 +5,7 @@
 //! bounded, lives in this process only, and ends with the lock.
 //!
 //! Nobody signed the term. It is therefore no task, hides no signed name, and passes only by a policy that
-//! names `learnt::NAME`.
+//! names `negotiated_terms::NAME`.
 
 use crate::{Code, Refusal};
 use semgate_contexts::{Context, DocumentLimits, Prefix, Term};
@@ -50,7 +50,7 @@ type Pair = (String, String, String);
 
 /// All settled terms of open sessions.
 #[derive(Debug)]
-pub(crate) struct Learnt {
+pub(crate) struct NegotiatedTerms {
     pairs: Mutex<HashMap<Pair, Arc<OfPair>>>,
     nothing: Arc<OfPair>,
     sessions: usize,
@@ -70,7 +70,7 @@ impl OfPair {
     }
 }
 
-impl Learnt {
+impl NegotiatedTerms {
     /// An empty memory with the maximum numbers of sessions and of names per session.
     pub(crate) fn new(sessions: usize, concepts: usize) -> Self {
         Self { pairs: Mutex::default(), nothing: Arc::default(), sessions, concepts }

@@ -3,10 +3,10 @@
 
 use crate::{
     Code, Direction, Refusal, Sent,
-    case::{Case, Turn},
     clarify::{OPTIONS, PARAMETER},
-    conform::{Origin, Said},
-    learnt::{InSession, Learnt, meaning as write},
+    conform::{Definition, Origin},
+    inspection::{Inspection, Turn},
+    negotiated_terms::{InSession, NegotiatedTerms, meaning as write},
     resolve::Resolved,
     route::Undefined,
 };
@@ -81,11 +81,11 @@ pub(crate) fn ask(resolved: &Resolved<'_, '_>, instance: &Instance<'_>, refusal:
 /// `content_invalid`: the options cannot be codes of a concept.
 pub(crate) fn meaning(
     resolved: &Resolved<'_, '_>,
-    said: &Said<'_>,
+    definition: &Definition<'_>,
     instance: &Instance<'_>,
 ) -> Result<Option<Meaning>, Refusal> {
     let case = resolved.case();
-    if said.term.name() != OPTIONS || case.direction == Direction::Reply {
+    if definition.term.name() != OPTIONS || case.direction == Direction::Reply {
         return Ok(None);
     }
     let name = instance.object.get(PARAMETER).and_then(Json::as_str);
@@ -116,7 +116,7 @@ pub(crate) fn add(all: &mut Vec<Meaning>, meaning: Meaning, instance: &Instance<
 
 /// Settles the terms of a request that the upstream agent accepted. Until then its sender may still change
 /// them.
-pub(crate) fn teach(learnt: &Learnt, sent: &Sent, now: u64) {
+pub(crate) fn teach(learnt: &NegotiatedTerms, sent: &Sent, now: u64) {
     for meaning in &sent.settles {
         learnt.learn(pair(sent), meaning.session, &meaning.name, &meaning.context, now);
     }
@@ -150,7 +150,7 @@ fn took(message: &Message<'_>) -> Took {
 
 /// Settles or reopens the request's terms, by the reaction in a permitted answer. A later event that declines
 /// undoes an earlier acceptance.
-pub(crate) fn answered(case: &Case<'_>, sent: &Sent, message: &Message<'_>) {
+pub(crate) fn answered(case: &Inspection<'_>, sent: &Sent, message: &Message<'_>) {
     match took(message) {
         Took::Yes => teach(&case.state.learnt, sent, case.now.unix),
         Took::NotYet => {}
@@ -167,6 +167,6 @@ fn pair(sent: &Sent) -> (&str, &str, &str) {
     (sent.route.name.as_str(), sent.caller.id(), sent.route.receiver.as_str())
 }
 
-fn parties<'c>(case: &Case<'c>) -> (&'c str, &'c str, &'c str) {
+fn parties<'c>(case: &Inspection<'c>) -> (&'c str, &'c str, &'c str) {
     (&case.route.name, case.sender.id(), case.receiver)
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 /// The content of the message.
 #[derive(Clone, Debug)]
-pub struct Own<'o> {
+pub struct GatewayAnswer<'o> {
     /// An identifier.
     pub message_id: &'o str,
     /// The speech act; one that the binding lets answers carry.
@@ -24,7 +24,7 @@ pub struct Own<'o> {
     pub concepts: Vec<(Option<&'o str>, Value)>,
 }
 
-impl Own<'_> {
+impl GatewayAnswer<'_> {
     /// As native L8.
     pub(crate) fn native(&self) -> Vec<u8> {
         let content = match self.concepts.as_slice() {

@@ -9,7 +9,7 @@ mod ids;
 pub(crate) use ids::{Asking, NotFree};
 
 use crate::{
-    Refusal, Sent, once,
+    Refusal, Sent, answer_right,
     owners::Scope,
     turn::{Proposal, Side},
 };
@@ -25,7 +25,7 @@ use std::{
 /// Where a request was made: upstream agent and session, whatever the route. Ids of two sessions never meet.
 /// Ids of one session belong to one server, which tells its answers apart by id alone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Place {
+pub(crate) struct SessionKey {
     scope: Scope<'static>,
     session: Option<String>,
 }
@@ -33,7 +33,7 @@ pub(crate) struct Place {
 /// Upstream agent, client and session.
 pub(crate) type At<'a> = (Scope<'a>, &'a str, Option<&'a str>);
 
-impl Place {
+impl SessionKey {
     pub(crate) fn new(scope: &Scope<'_>, session: Option<&str>) -> Self {
         Self { scope: scope.kept(), session: session.map(str::to_owned) }
     }
@@ -54,18 +54,18 @@ pub(crate) fn session(sent: &Sent) -> Option<&str> {
 
 /// A request from a server.
 struct ByServer {
-    place: Place,
+    key: SessionKey,
     id: RpcId,
     operation: Operation,
     /// Digest of the question. A resumed stream may repeat it.
-    said: Digest,
+    digest: Digest,
     /// The pending answer: taken while in delivery, closed after it, open again if delivery fails.
     question: Arc<Proposal>,
 }
 
 /// A client's request in a session, with the data to judge its answer.
 struct ByClient {
-    place: Place,
+    key: SessionKey,
     id: RpcId,
     sent: Sent,
 }
@@ -91,8 +91,8 @@ impl UnderWay {
 }
 
 /// An event id that a client received and may resume after.
-struct Told {
-    place: Place,
+struct DeliveredEvent {
+    key: SessionKey,
     event: Box<str>,
     /// Position among the events and answers of this agent.
     at: u64,
@@ -102,7 +102,7 @@ struct Told {
 struct OfOne {
     by_server: VecDeque<ByServer>,
     by_client: VecDeque<ByClient>,
-    told: VecDeque<Told>,
+    delivered: VecDeque<DeliveredEvent>,
     under_way: VecDeque<UnderWay>,
     ids: Ids,
     /// Number of events and answers.
@@ -120,21 +120,21 @@ impl OfOne {
 
     /// Weight in events; a request weighs [`WEIGHT`] events.
     fn weight(&self) -> usize {
-        let small = self.told.len().saturating_add(self.under_way.len()).saturating_add(self.ids.len());
+        let small = self.delivered.len().saturating_add(self.under_way.len()).saturating_add(self.ids.len());
         (self.by_server.len() + self.by_client.len()).saturating_mul(WEIGHT).saturating_add(small)
     }
 
     /// Forgets an eighth of the oldest entries of the largest kind.
     fn forget_some(&mut self) {
-        let (server, client, told) =
-            (self.by_server.len() * WEIGHT, self.by_client.len() * WEIGHT, self.told.len());
+        let (server, client, delivered) =
+            (self.by_server.len() * WEIGHT, self.by_client.len() * WEIGHT, self.delivered.len());
         let under_way = self.under_way.len();
-        if self.ids.answered_ones() > told.max(server).max(client).max(under_way) {
+        if self.ids.answered_ones() > delivered.max(server).max(client).max(under_way) {
             self.forget_answered();
-        } else if under_way >= told.max(server).max(client) {
+        } else if under_way >= delivered.max(server).max(client) {
             self.under_way.drain(..under_way.div_ceil(PART));
-        } else if told >= server && told >= client {
-            self.told.drain(..told.div_ceil(PART));
+        } else if delivered >= server && delivered >= client {
+            self.delivered.drain(..delivered.div_ceil(PART));
         } else if client >= server {
             self.by_client.drain(..self.by_client.len().div_ceil(PART));
         } else {
@@ -145,13 +145,13 @@ impl OfOne {
     /// Forgets answered ids, and the earlier events of their sessions. Without those events no stream can
     /// replay the answers.
     fn forget_answered(&mut self) {
-        for (place, at) in self.ids.forget_answered() {
-            self.told.retain(|told| told.place != place || told.at > at);
+        for (key, at) in self.ids.forget_answered() {
+            self.delivered.retain(|delivered| delivered.key != key || delivered.at > at);
         }
     }
 
     /// Makes room for one more id. Drops answered ids first, else ends the least recently used other session.
-    fn make_room(&mut self, place: &Place, over: &dyn Fn(&Scope<'_>, &str)) -> Result<(), NotFree> {
+    fn make_room(&mut self, key: &SessionKey, over: &dyn Fn(&Scope<'_>, &str)) -> Result<(), NotFree> {
         self.ids.forget_unsent();
         if self.ids.answered_ones() > 0 {
             self.forget_answered();
@@ -159,7 +159,7 @@ impl OfOne {
         if self.ids.has_room() {
             return Ok(());
         }
-        let oldest = self.ids.oldest_but(place).cloned().ok_or(NotFree::Full)?;
+        let oldest = self.ids.oldest_but(key).cloned().ok_or(NotFree::Full)?;
         self.end(&oldest);
         if let Some(session) = &oldest.session {
             over(&oldest.scope, session);
@@ -167,11 +167,11 @@ impl OfOne {
         Ok(())
     }
 
-    fn end(&mut self, place: &Place) {
-        self.by_server.retain(|open| open.place != *place);
-        self.by_client.retain(|open| open.place != *place);
-        self.told.retain(|told| told.place != *place);
-        self.ids.end(place);
+    fn end(&mut self, key: &SessionKey) {
+        self.by_server.retain(|open| open.key != *key);
+        self.by_client.retain(|open| open.key != *key);
+        self.delivered.retain(|delivered| delivered.key != *key);
+        self.ids.end(key);
     }
 }
 
@@ -201,7 +201,7 @@ pub(crate) struct Bounds {
 /// Bounded for each agent and direction, where the oldest goes first. When all is full, the agent that holds
 /// most loses its oldest. No agent therefore displaces another that holds less. A forgotten request can no
 /// longer be answered.
-pub(crate) struct Dialogues {
+pub(crate) struct McpSessions {
     bounds: Bounds,
     open: Mutex<Open>,
 }
@@ -254,7 +254,7 @@ pub(crate) enum NotHere {
 impl NotHere {
     /// The refusal that leaves the answer out. The stream goes on.
     pub(crate) fn refusal(self) -> Refusal {
-        once::withheld(match self {
+        answer_right::withheld(match self {
             Self::Nothing => "the stream answers what is not open in this session",
             Self::Elsewhere => "the stream answers what waits for its answer on its own exchange",
         })
@@ -265,7 +265,7 @@ impl NotHere {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Full;
 
-impl Dialogues {
+impl McpSessions {
     pub(crate) fn new(bounds: Bounds) -> Self {
         Self { bounds, open: Mutex::new(Open::default()) }
     }
@@ -281,23 +281,23 @@ impl Dialogues {
         sent: &Sent,
         id: RpcId,
         operation: Operation,
-        said: Digest,
+        digest: Digest,
     ) -> Result<(), NotFree> {
-        let (place, each) = (Place::of(sent), self.bounds.each);
+        let (key, each) = (SessionKey::of(sent), self.bounds.each);
         self.add(sent, |one| {
-            let is = |open: &ByServer| text(&open.id) == text(&id) && open.place == place;
+            let is = |open: &ByServer| text(&open.id) == text(&id) && open.key == key;
             if let Some(open) = one.by_server.iter().find(|open| is(open) && !open.question.is_over()) {
-                return if open.said == said && open.id == id { Ok(()) } else { Err(NotFree::Used) };
+                return if open.digest == digest && open.id == id { Ok(()) } else { Err(NotFree::Used) };
             }
             one.by_server.retain(|open| !is(open));
             if one.by_server.len() >= each {
                 let over = one.by_server.iter().position(|open| open.question.is_over());
-                let other = || one.by_server.iter().position(|open| open.place != place);
+                let other = || one.by_server.iter().position(|open| open.key != key);
                 let gone = over.or_else(other).ok_or(NotFree::Full)?;
                 one.by_server.remove(gone);
             }
             let question = Proposal::new(Side::Agent, None);
-            one.by_server.push_back(ByServer { place, id, operation, said, question });
+            one.by_server.push_back(ByServer { key, id, operation, digest, question });
             Ok(())
         })
         .map_err(|Full| NotFree::Full)?
@@ -312,8 +312,8 @@ impl Dialogues {
         self.find(
             at,
             id,
-            |found| {
-                if found.question.is_open() || again { Ok(found.operation) } else { Err(NotOpen) }
+            |open| {
+                if open.question.is_open() || again { Ok(open.operation) } else { Err(NotOpen) }
             },
         )
     }
@@ -323,7 +323,7 @@ impl Dialogues {
     /// # Errors
     /// [`NotOpen`].
     pub(crate) fn question(&self, at: At<'_>, id: &RpcId) -> Result<Arc<Proposal>, NotOpen> {
-        self.find(at, id, |found| Ok(Arc::clone(&found.question)))
+        self.find(at, id, |open| Ok(Arc::clone(&open.question)))
     }
 
     fn find<T>(
@@ -334,15 +334,15 @@ impl Dialogues {
     ) -> Result<T, NotOpen> {
         let all = self.locked();
         let one = all.of.get(agent).ok_or(NotOpen)?;
-        let of = |open: &&ByServer| open.id == *id && open.place.is(&scope, session);
+        let of = |open: &&ByServer| open.id == *id && open.key.is(&scope, session);
         read(one.by_server.iter().find(of).ok_or(NotOpen)?)
     }
 
     /// Removes a request that the server withdrew.
     pub(crate) fn withdrawn(&self, sent: &Sent, id: &RpcId) {
-        let place = Place::of(sent);
+        let key = SessionKey::of(sent);
         self.locked().change(sent.caller.id(), |one| {
-            one.by_server.retain(|open| open.id != *id || open.place != place);
+            one.by_server.retain(|open| open.id != *id || open.key != key);
         });
     }
 
@@ -359,21 +359,22 @@ impl Dialogues {
     pub(crate) fn asking(
         &self,
         agent: &Arc<str>,
-        (place, id, apart): (Place, &RpcId, bool),
+        (key, id, apart): (SessionKey, &RpcId, bool),
         still: impl FnOnce() -> bool,
         over: &dyn Fn(&Scope<'_>, &str),
     ) -> Result<Arc<Asking>, NotFree> {
         let bound = self.bounds.ids;
         let take = |one: &mut OfOne| {
-            let (ids, told) = (&mut one.ids, &one.told);
+            let (ids, delivered) = (&mut one.ids, &one.delivered);
             ids.bound(bound);
-            let replayed = |at: u64| told.iter().any(|told| told.at < at && told.place == place);
-            ids.free(&place, id, replayed)?;
+            let replayed =
+                |at: u64| delivered.iter().any(|delivered| delivered.at < at && delivered.key == key);
+            ids.free(&key, id, replayed)?;
             if !one.ids.has_room() {
-                one.make_room(&place, over)?;
+                one.make_room(&key, over)?;
             }
             // a session is ended for room under this same lock, so `still` sees it
-            if still() { Ok(one.ids.take(place, id, apart)) } else { Err(NotFree::Over) }
+            if still() { Ok(one.ids.take(key, id, apart)) } else { Err(NotFree::Over) }
         };
         let mut all = self.locked();
         self.room(&mut all, agent).map_err(|Full| NotFree::Full)?;
@@ -383,25 +384,25 @@ impl Dialogues {
     }
 
     /// Returns true if a request of this agent uses the id in the session.
-    pub(crate) fn is_used(&self, agent: &str, place: &Place, id: &RpcId) -> bool {
-        self.locked().of.get(agent).is_some_and(|one| one.ids.is_used(place, id))
+    pub(crate) fn is_used(&self, agent: &str, key: &SessionKey, id: &RpcId) -> bool {
+        self.locked().of.get(agent).is_some_and(|one| one.ids.is_used(key, id))
     }
 
     /// Frees an answered id that the gateway took in the client's place.
-    pub(crate) fn free(&self, agent: &str, place: &Place, id: &RpcId) {
+    pub(crate) fn free(&self, agent: &str, key: &SessionKey, id: &RpcId) {
         self.locked().change(agent, |one| {
-            one.ids.forget(place, id);
-            one.by_client.retain(|open| open.id != *id || open.place != *place);
+            one.ids.forget(key, id);
+            one.by_client.retain(|open| open.id != *id || open.key != *key);
         });
     }
 
     /// Records a permitted client request in a session. Without room, only the request's own stream can
     /// answer it.
     pub(crate) fn client_asks(&self, sent: &Sent, id: RpcId) {
-        let (place, each) = (Place::of(sent), self.bounds.each);
+        let (key, each) = (SessionKey::of(sent), self.bounds.each);
         let _ = self.add(sent, |one| {
-            one.by_client.retain(|open| !open.is_settled() && (open.id != id || open.place != place));
-            one.by_client.push_back(ByClient { place, id, sent: sent.clone() });
+            one.by_client.retain(|open| !open.is_settled() && (open.id != id || open.key != key));
+            one.by_client.push_back(ByClient { key, id, sent: sent.clone() });
             if one.by_client.len() > each {
                 one.by_client.pop_front();
             }
@@ -440,13 +441,13 @@ impl Dialogues {
     /// # Errors
     /// [`NotHere`].
     pub(crate) fn asked(&self, stream: &Sent, id: &RpcId) -> Result<Sent, NotHere> {
-        let place = Place::of(stream);
+        let key = SessionKey::of(stream);
         let all = self.locked();
-        let of = |open: &&ByClient| open.id == *id && open.place == place;
+        let of = |open: &&ByClient| open.id == *id && open.key == key;
         let one = all.of.get(stream.caller.id()).ok_or(NotHere::Nothing)?;
-        let open = one.by_client.iter().find(of).filter(|_| one.ids.is_used(&place, id));
+        let open = one.by_client.iter().find(of).filter(|_| one.ids.is_used(&key, id));
         let open = open.ok_or(NotHere::Nothing)?;
-        if one.ids.is_held(&place, id) && !stream.resumes() {
+        if one.ids.is_held(&key, id) && !stream.resumes() {
             return Err(NotHere::Elsewhere);
         }
         Ok(open.sent.clone())
@@ -457,11 +458,11 @@ impl Dialogues {
         if session(sent).is_none() {
             return;
         }
-        let place = Place::of(sent);
+        let key = SessionKey::of(sent);
         self.locked().change(sent.caller.id(), |one| {
             one.counted += 1;
-            let resumable = one.told.iter().any(|told| told.place == place);
-            one.ids.answered(&place, id, resumable.then_some(one.counted));
+            let resumable = one.delivered.iter().any(|delivered| delivered.key == key);
+            one.ids.answered(&key, id, resumable.then_some(one.counted));
         });
     }
 
@@ -470,15 +471,15 @@ impl Dialogues {
         if session(sent).is_none() {
             return;
         }
-        let (place, most) = (Place::of(sent), self.bounds.events);
+        let (key, most) = (SessionKey::of(sent), self.bounds.events);
         let _ = self.add(sent, |one| {
-            if one.told.iter().any(|told| *told.event == *event && told.place == place) {
+            if one.delivered.iter().any(|delivered| *delivered.event == *event && delivered.key == key) {
                 return;
             }
             one.counted += 1;
-            one.told.push_back(Told { place, event: event.into(), at: one.counted });
-            if one.told.len() > most {
-                one.told.pop_front();
+            one.delivered.push_back(DeliveredEvent { key, event: event.into(), at: one.counted });
+            if one.delivered.len() > most {
+                one.delivered.pop_front();
             }
         });
     }
@@ -486,16 +487,16 @@ impl Dialogues {
     /// Returns true if this agent received the event in its session.
     pub(crate) fn was_told(&self, at: At<'_>, event: &str) -> bool {
         let (scope, agent, session) = at;
-        let of = |told: &Told| *told.event == *event && told.place.is(&scope, session);
-        self.locked().of.get(agent).is_some_and(|one| one.told.iter().any(of))
+        let of = |delivered: &DeliveredEvent| *delivered.event == *event && delivered.key.is(&scope, session);
+        self.locked().of.get(agent).is_some_and(|one| one.delivered.iter().any(of))
     }
 
     /// Ends a session with everything open in it.
     pub(crate) fn ended(&self, sent: &Sent) {
-        let place = Place::of(sent);
+        let key = SessionKey::of(sent);
         let mut all = self.locked();
         let left = all.change(sent.caller.id(), |one| {
-            one.end(&place);
+            one.end(&key);
             one.weight()
         });
         if left == Some(0) {
@@ -532,7 +533,7 @@ impl Dialogues {
     }
 }
 
-impl fmt::Debug for Dialogues {
+impl fmt::Debug for McpSessions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "requests under way of {} agents", self.locked().of.len())
     }

@@ -4,7 +4,7 @@
 //! answer, and would be judged by it. MCP 2025-11-25 "Requests" forbids it: an id MUST NOT have been used
 //! before within the session.
 
-use super::{PART, Place};
+use super::{PART, SessionKey};
 use semgate_protocol::RpcId;
 use std::{
     borrow::Cow,
@@ -86,7 +86,7 @@ struct Session {
 /// The request ids of one agent.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
-    of: HashMap<Place, Session>,
+    of: HashMap<SessionKey, Session>,
     len: usize,
     answered: usize,
     bound: usize,
@@ -114,14 +114,14 @@ impl Ids {
         self.len < self.bound
     }
 
-    pub(super) fn is_used(&self, place: &Place, id: &RpcId) -> bool {
-        let session = self.of.get(place);
+    pub(super) fn is_used(&self, key: &SessionKey, id: &RpcId) -> bool {
+        let session = self.of.get(key);
         session.and_then(|session| session.used.get(&*text(id))).is_some_and(Used::is)
     }
 
     /// Returns true if the exchange of the request under this id is still open.
-    pub(super) fn is_held(&self, place: &Place, id: &RpcId) -> bool {
-        let used = self.of.get(place).and_then(|session| session.used.get(&*text(id)));
+    pub(super) fn is_held(&self, key: &SessionKey, id: &RpcId) -> bool {
+        let used = self.of.get(key).and_then(|session| session.used.get(&*text(id)));
         used.is_some_and(|used| Arc::strong_count(&used.asking) > 1)
     }
 
@@ -129,24 +129,24 @@ impl Ids {
     /// answer can come again.
     pub(super) fn free(
         &mut self,
-        place: &Place,
+        key: &SessionKey,
         id: &RpcId,
         replayed: impl Fn(u64) -> bool,
     ) -> Result<(), NotFree> {
-        let session = self.of.get(place);
+        let session = self.of.get(key);
         let Some(used) = session.and_then(|session| session.used.get(&*text(id))) else { return Ok(()) };
         if used.is() && used.answered.is_none_or(replayed) {
             return Err(NotFree::Used);
         }
-        self.remove(place, &text(id));
+        self.remove(key, &text(id));
         Ok(())
     }
 
     /// Takes a free id.
-    pub(super) fn take(&mut self, place: Place, id: &RpcId, apart: bool) -> Arc<Asking> {
+    pub(super) fn take(&mut self, key: SessionKey, id: &RpcId, apart: bool) -> Arc<Asking> {
         let asking = Arc::new(Asking::default());
         self.turns += 1;
-        let session = self.of.entry(place).or_default();
+        let session = self.of.entry(key).or_default();
         session.last = self.turns;
         session.apart |= apart;
         let used = Used { asking: Arc::clone(&asking), answered: None };
@@ -156,12 +156,12 @@ impl Ids {
     }
 
     /// Records the server's answer. With `at`, a resumed stream may bring the answer again.
-    pub(super) fn answered(&mut self, place: &Place, id: &RpcId, at: Option<u64>) {
+    pub(super) fn answered(&mut self, key: &SessionKey, id: &RpcId, at: Option<u64>) {
         if at.is_none() {
-            self.remove(place, &text(id));
+            self.remove(key, &text(id));
             return;
         }
-        let session = self.of.get_mut(place);
+        let session = self.of.get_mut(key);
         if let Some(used) = session.and_then(|session| session.used.get_mut(&*text(id))) {
             self.answered += usize::from(used.answered.is_none());
             used.answered = at;
@@ -169,27 +169,27 @@ impl Ids {
     }
 
     /// Forgets an answered id.
-    pub(super) fn forget(&mut self, place: &Place, id: &RpcId) {
-        let used = self.of.get(place).and_then(|session| session.used.get(&*text(id)));
+    pub(super) fn forget(&mut self, key: &SessionKey, id: &RpcId) {
+        let used = self.of.get(key).and_then(|session| session.used.get(&*text(id)));
         if used.is_some_and(|used| used.answered.is_some()) {
-            self.remove(place, &text(id));
+            self.remove(key, &text(id));
         }
     }
 
     /// Forgets an eighth of the answered ids, oldest first. Returns each session with the position of its
     /// last forgotten answer.
-    pub(super) fn forget_answered(&mut self) -> Vec<(Place, u64)> {
-        let mut all: Vec<(u64, Place, Box<str>)> = Vec::with_capacity(self.answered);
-        for (place, session) in &self.of {
+    pub(super) fn forget_answered(&mut self) -> Vec<(SessionKey, u64)> {
+        let mut all: Vec<(u64, SessionKey, Box<str>)> = Vec::with_capacity(self.answered);
+        for (key, session) in &self.of {
             let answered = session.used.iter().filter_map(|(id, used)| Some((used.answered?, id)));
-            all.extend(answered.map(|(at, id)| (at, place.clone(), id.clone())));
+            all.extend(answered.map(|(at, id)| (at, key.clone(), id.clone())));
         }
         all.sort_unstable_by_key(|(at, ..)| *at);
         all.truncate(all.len().div_ceil(PART));
-        let mut until: HashMap<Place, u64> = HashMap::new();
-        for (at, place, id) in all {
-            self.remove(&place, &id);
-            until.insert(place, at);
+        let mut until: HashMap<SessionKey, u64> = HashMap::new();
+        for (at, key, id) in all {
+            self.remove(&key, &id);
+            until.insert(key, at);
         }
         until.into_iter().collect()
     }
@@ -203,13 +203,13 @@ impl Ids {
     }
 
     /// The least recently used other session that can be ended.
-    pub(super) fn oldest_but(&self, place: &Place) -> Option<&Place> {
-        let others = self.of.iter().filter(|(other, session)| *other != place && !session.apart);
+    pub(super) fn oldest_but(&self, key: &SessionKey) -> Option<&SessionKey> {
+        let others = self.of.iter().filter(|(other, session)| *other != key && !session.apart);
         others.min_by_key(|(_, session)| session.last).map(|(other, _)| other)
     }
 
-    pub(super) fn end(&mut self, place: &Place) {
-        if self.of.remove(place).is_some() {
+    pub(super) fn end(&mut self, key: &SessionKey) {
+        if self.of.remove(key).is_some() {
             self.recount();
         }
     }
@@ -221,14 +221,14 @@ impl Ids {
         self.answered = used().filter(|used| used.answered.is_some()).count();
     }
 
-    fn remove(&mut self, place: &Place, id: &str) {
-        let Some(session) = self.of.get_mut(place) else { return };
+    fn remove(&mut self, key: &SessionKey, id: &str) {
+        let Some(session) = self.of.get_mut(key) else { return };
         if let Some(used) = session.used.remove(id) {
             self.len -= 1;
             self.answered -= usize::from(used.answered.is_some());
         }
         if session.used.is_empty() {
-            self.of.remove(place);
+            self.of.remove(key);
         }
     }
 }

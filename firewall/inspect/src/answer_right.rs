@@ -49,14 +49,14 @@ impl AnswerRight {
     /// # Errors
     /// `malformed`, which leaves the answer out of its stream: the request was answered, or got another
     /// answer before.
-    pub(crate) fn begin(&self, said: Digest) -> Result<Option<Answer>, Refusal> {
+    pub(crate) fn begin(&self, digest: Digest) -> Result<Option<Answer>, Refusal> {
         let Some(request) = &self.0 else { return Ok(None) };
-        if request.first.get().is_some_and(|first| *first != said) {
+        if request.first.get().is_some_and(|first| *first != digest) {
             return Err(withheld(ANSWERED));
         }
         let step = Step::begin(Some(Arc::clone(&request.open).into()), || None);
         let step = step.map_err(|_| withheld(ANSWERED))?;
-        Ok(step.map(|step| Answer { step, request: Arc::clone(request), said }))
+        Ok(step.map(|step| Answer { step, request: Arc::clone(request), digest }))
     }
 
     /// Returns true if the right can be taken now.
@@ -78,13 +78,13 @@ impl AnswerRight {
 pub(crate) struct Answer {
     step: Arc<Step>,
     request: Arc<Request>,
-    said: Digest,
+    digest: Digest,
 }
 
 impl Answer {
     /// Marks the answer as delivered.
     pub(crate) fn delivered(&self) {
-        let _ = self.request.first.set(self.said);
+        let _ = self.request.first.set(self.digest);
         self.step.delivered();
     }
 

@@ -1,8 +1,8 @@
 //! Inputs of an inspection, known before a byte is read: sender, receiver, route and generation.
 
 use crate::{
-    Arrived, Direction, Facts, Generation, Route, Sent, learnt::OfPair, owners::About, shadow::Before,
-    state::State,
+    Arrived, Direction, Facts, Generation, Route, Sent, negotiated_terms::OfPair, owners::About,
+    shadow::Before, state::State,
 };
 use semgate_policies::{CERTIFICATE_SPACE, Circumstances, Credentials, Scores};
 use semgate_protocol::{Call, Protocol};
@@ -92,7 +92,7 @@ pub(crate) enum Look {
 
 /// One inspection.
 #[derive(Clone, Copy, Debug)]
-pub struct Case<'c> {
+pub struct Inspection<'c> {
     pub(crate) generation: &'c Generation,
     pub(crate) state: &'c State,
     pub(crate) route: &'c Arc<Route>,
@@ -127,7 +127,7 @@ pub(crate) struct Setting<'c> {
     pub(crate) now: Now,
 }
 
-impl<'c> Case<'c> {
+impl<'c> Inspection<'c> {
     /// The first judgement of a request to the route's receiver.
     pub(crate) fn request(
         setting: Setting<'c>,

@@ -44,7 +44,7 @@ impl Row {
 }
 
 /// The message object as it was read into `out`.
-pub(super) struct Said<'j> {
+pub(super) struct MessageHead<'j> {
     pub id: &'j str,
     pub performative: Performative,
     /// The task and conversation that the message states for itself.
@@ -55,11 +55,11 @@ pub(super) struct Said<'j> {
 pub(super) fn message<'j>(
     json: &'j Json<'j>,
     path: &str,
-    place: &'static str,
+    location: &'static str,
     rows: impl Fn(Role) -> Option<Row>,
     frame: &Frame<'_>,
     out: &mut Message<'j>,
-) -> Read<Said<'j>> {
+) -> Read<MessageHead<'j>> {
     let (mut message_id, mut own) = (None, OwnThread::default());
     let (mut role, mut parts, mut metadata) = (None, None, None);
     let from = out.instances.len();
@@ -90,10 +90,10 @@ pub(super) fn message<'j>(
         .ok_or_else(|| MessageFault::malformed(at(path, "role"), "is no role of this version"))?;
     let row = rows(role)
         .ok_or_else(|| MessageFault::malformed(at(path, "role"), "is not the role that speaks here"))?;
-    let performative = claim(metadata, path, place, row, frame, out)?;
+    let performative = claim(metadata, path, location, row, frame, out)?;
     part::parts(required(parts, path, "parts")?, path, performative, frame, out)?;
     out.pieces.push(Piece { of: PieceOf::Message, id: message_id, instances: from..out.instances.len() });
-    Ok(Said { id: message_id, performative, own })
+    Ok(MessageHead { id: message_id, performative, own })
 }
 
 /// Checks the `kind` of a 0.3 object.
@@ -108,7 +108,7 @@ pub(super) fn kind(json: &Json<'_>, path: &str, expected: &str) -> Read<()> {
 pub(super) fn claim<'j>(
     metadata: Option<&'j Json<'j>>,
     path: &str,
-    place: &'static str,
+    location: &'static str,
     row: Row,
     frame: &Frame<'_>,
     out: &mut Message<'j>,
@@ -116,21 +116,25 @@ pub(super) fn claim<'j>(
     let Some(metadata) = metadata else { return Ok(row.default) };
     let path = at(path, "metadata");
     let members = object(metadata, &path)?;
-    let found = members.get(frame.reading.extension);
+    let claim_json = members.get(frame.reading.extension);
     if members.case_variant_of(&[frame.reading.extension]).is_some() {
         return Err(MessageFault::malformed(path, "names the extension in another case of letters"));
     }
     if !frame.reading.admit.data {
         frame.passes(members, &path)?;
     }
-    let performative = match found {
+    let performative = match claim_json {
         // Our own constant, so it may be shown: an operator looks for the claim, not for the metadata around it.
-        Some(value) => {
-            claimed(value, &format!("{path}/{}", frame.reading.extension), frame.place(place), row, out)?
-        }
+        Some(value) => claimed(
+            value,
+            &format!("{path}/{}", frame.reading.extension),
+            frame.location(location),
+            row,
+            out,
+        )?,
         None => row.default,
     };
-    let more = members.len() > usize::from(found.is_some());
+    let more = members.len() > usize::from(claim_json.is_some());
     if more && frame.reading.admit.data {
         frame.say(METADATA, members, performative, &path, out)?;
     }
@@ -140,7 +144,7 @@ pub(super) fn claim<'j>(
 fn claimed<'j>(
     json: &'j Json<'j>,
     path: &str,
-    place: &'static str,
+    location: &'static str,
     row: Row,
     out: &mut Message<'j>,
 ) -> Read<Performative> {
@@ -155,7 +159,7 @@ fn claimed<'j>(
         }
     }
     if let Some(urn) = urn {
-        out.claims.push(Claim { urn, digest, lock, place });
+        out.claims.push(Claim { urn, digest, lock, location });
     } else if digest.is_some() || lock.is_some() {
         return Err(MessageFault::malformed(path, "holds a digest or lock and no context"));
     }

@@ -2,7 +2,7 @@
 //! which arguments have one. A header that differs from the body is a mismatch.
 
 use super::pin::Pinned;
-use crate::{Code, Direction, Refusal, case::Case};
+use crate::{Code, Direction, Refusal, inspection::Inspection};
 use semgate_contexts::json::{Json, Object};
 use semgate_protocol::mcp::{Head, decoded};
 use serde_json::Value;
@@ -80,7 +80,7 @@ fn is_token(name: &str) -> bool {
 /// # Errors
 /// `header_mismatch`: a header is missing, differs, repeats an absent argument, or is not one of the tool's.
 pub(super) fn agrees(
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     pinned: Option<&Pinned<'_>>,
     arguments: &Object<'_>,
 ) -> Result<(), Refusal> {
@@ -99,7 +99,7 @@ pub(super) fn agrees(
                 return Err(mismatch("repeats an argument that is not there"));
             }
             (Some(_), None) => return Err(mismatch("of an argument is missing")),
-            (Some(value), Some(said)) if same(value, said) => {}
+            (Some(value), Some(written)) if same(value, written) => {}
             (Some(_), Some(_)) => return Err(mismatch("differs from the argument")),
         }
     }
@@ -121,14 +121,14 @@ fn find<'j>(arguments: &'j Object<'j>, path: &str) -> Option<&'j Json<'j>> {
     steps.try_fold(first, |value, step| value.as_object()?.get(&step))
 }
 
-fn same(value: &Json<'_>, said: &str) -> bool {
-    let Some(said) = decoded(said) else { return false };
+fn same(value: &Json<'_>, written: &str) -> bool {
+    let Some(written) = decoded(written) else { return false };
     match value {
-        Json::String(text) => **text == *said,
-        Json::Bool(flag) => *said == *if *flag { "true" } else { "false" },
+        Json::String(text) => **text == *written,
+        Json::Bool(flag) => *written == *if *flag { "true" } else { "false" },
         // compared as numbers: `42.0` equals `42`, and neither `+42` nor `042` is a JSON number
         Json::Number(number) => {
-            let (whole, zeros) = said.split_once('.').unwrap_or((&*said, "0"));
+            let (whole, zeros) = written.split_once('.').unwrap_or((&*written, "0"));
             let written = number.as_i64_exact().map(|number| number.to_string());
             written.as_deref() == Some(whole) && !zeros.is_empty() && zeros.bytes().all(|b| b == b'0')
         }

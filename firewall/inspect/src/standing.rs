@@ -1,6 +1,6 @@
 //! Standing of a context: its own status and floors, and those of every context that it refers to.
 
-use crate::{Code, Notice, Refusal, case::Case, generation::Named};
+use crate::{Code, Notice, Refusal, generation::Named, inspection::Inspection};
 use semgate_contexts::{Context, ContextUrn, Line, Version};
 use semgate_negotiation::{BelowFloor, Floors};
 use semgate_statement::{NotRecognised, Standing, View};
@@ -83,7 +83,11 @@ fn floors(authority: Option<Version>, operator: &BTreeMap<Line, Version>, urn: &
 ///
 /// # Errors
 /// `context_unknown`, `context_untrusted`, `context_revoked`, `context_suspended`, `context_below_floor`, `status_stale`.
-pub(crate) fn counts(case: &Case<'_>, named: &Named, standing: Standing) -> Result<Option<Notice>, Refusal> {
+pub(crate) fn counts(
+    case: &Inspection<'_>,
+    named: &Named,
+    standing: Standing,
+) -> Result<Option<Notice>, Refusal> {
     let urn = named.urn();
     let floors = Floors {
         authority: named.floor(),
@@ -106,7 +110,7 @@ pub(crate) fn counts(case: &Case<'_>, named: &Named, standing: Standing) -> Resu
 
 /// The first reference of a context that lies below a floor announced by a peer. Floors of peers apply to
 /// references like those of authority and operator.
-fn below_a_minimum(case: &Case<'_>, named: &Named) -> Option<Hindered> {
+fn below_a_minimum(case: &Inspection<'_>, named: &Named) -> Option<Hindered> {
     named.context().references().iter().find_map(|other| {
         let urn = other.urn();
         let peers = case.state.sessions.minimums.floors(case.sender.id(), case.receiver, urn.line());

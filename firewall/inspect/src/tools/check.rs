@@ -1,20 +1,19 @@
 //! Checks of tool lists and calls against the signed context and the policies.
 
+use super::drift::{Age, Form, ListedTool, NotAsSigned, Server, is_signed};
 use super::failed::failed;
 use super::lists::Page;
-use super::mirror::agrees;
+use super::param_headers::agrees;
 use super::pin::{Pinned, digest_of, task_of};
 use super::visible::{Held, held, listed_under, pinned_in};
-use super::watch::{Age, Form, Found, NotAsSigned, Server, is_signed};
 use crate::{
-    Code, Delivered, Direction, Refusal, Remedy, ReplyPermit, Sent,
+    Code, Delivered, Direction, Refusal, Remedy, ReplyPermit, Sent, answer_right,
     arrived::Answered,
-    case::{Case, Turn},
-    dialogue::NotFree,
     generation::Named,
     input::{self, Needs},
+    inspection::{Inspection, Turn},
+    mcp_session::NotFree,
     meter::meter,
-    once,
     parse::{self, read},
     permit::Written,
     redact, removal,
@@ -39,7 +38,7 @@ use std::collections::HashMap;
 /// `tool_drift` for a tool whose server describes another form than the signed one. `header_mismatch` for
 /// headers that differ from the arguments.
 pub(crate) fn callable<'c>(
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     named: &'c Named,
     tool: &str,
     arguments: &Object<'_>,
@@ -100,7 +99,7 @@ pub(crate) fn callable<'c>(
     Ok(Some((context, pinned.term)))
 }
 
-fn age(case: &Case<'_>) -> Age {
+fn age(case: &Inspection<'_>) -> Age {
     Age { now: case.now.monotonic_ms, most: case.state.limits.tool_list_ms }
 }
 
@@ -108,7 +107,7 @@ fn age(case: &Case<'_>) -> Age {
 ///
 /// # Errors
 /// `header_mismatch`.
-pub(crate) fn repeats_nothing(case: &Case<'_>, params: &Object<'_>) -> Result<(), Refusal> {
+pub(crate) fn repeats_nothing(case: &Inspection<'_>, params: &Object<'_>) -> Result<(), Refusal> {
     agrees(case, None, params)
 }
 
@@ -116,7 +115,7 @@ pub(crate) fn repeats_nothing(case: &Case<'_>, params: &Object<'_>) -> Result<()
 ///
 /// A pinned tool that one page holds twice has drifted in any case, since a client may take either.
 fn without(
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     contexts: &[&Context],
     asked: &Asked,
     reply: &Json<'_>,
@@ -136,12 +135,12 @@ fn without(
     }
     // also tools of other contexts: a caller may use them there
     let pinned = named.iter().filter(|(name, _)| case.generation.pinned().has(name));
-    let found = pinned.map(|(tool, (signed, form))| Found {
+    let listed = pinned.map(|(tool, (signed, form))| ListedTool {
         tool,
         form: form.clone(),
         signed: signed.as_ref().map(|(_, pinned)| pinned.forms()),
     });
-    let found: Vec<_> = found.collect();
+    let listed: Vec<_> = listed.collect();
     let Some(first) = contexts.first() else { return (None, Vec::new()) };
     let page = Page {
         server: Server::of(case.route),
@@ -153,15 +152,15 @@ fn without(
         asked_after: case.answers.map_or(0, |sent| sent.tool_changes),
         age: age(case),
     };
-    case.state.tools.listed(&page, &found);
+    case.state.tools.listed(&page, &listed);
     let (before, mut drifted) = (tools.len(), Vec::new());
     tools.retain(|tool| {
         let Some(name) = tool.get("name").and_then(Value::as_str) else { return false };
-        let found = named.get(name);
-        let pinned = found.and_then(|(pinned, _)| pinned.as_ref());
+        let known = named.get(name);
+        let pinned = known.and_then(|(pinned, _)| pinned.as_ref());
         let signed =
             |((_, form), (_, pinned)): (&(_, Form), &(_, Pinned<'_>))| is_signed(pinned.forms(), form);
-        let holds = found.zip(pinned).is_some_and(signed);
+        let holds = known.zip(pinned).is_some_and(signed);
         match held(case, contexts, name, (pinned, holds)) {
             Held::Shown => true,
             Held::Withheld => false,
@@ -196,7 +195,7 @@ pub(crate) enum Ends {
 /// # Errors
 /// As [`Inspector::inspect_reply`].
 pub(crate) fn judge(
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     sent: &Sent,
     status: u16,
     answered: &Answered,
@@ -214,7 +213,7 @@ pub(crate) fn judge(
             .with_facts(case.facts())
     };
     let before =
-        case.state.dialogues.asked(sent, &id).map_err(|why| why.refusal().with_facts(case.facts()))?;
+        case.state.mcp_sessions.asked(sent, &id).map_err(|why| why.refusal().with_facts(case.facts()))?;
     let asked = before.mcp.as_ref().ok_or_else(nothing)?;
     let case = case.answering(&before);
     let judged = one(&case, &before, asked, status, answered);
@@ -235,7 +234,12 @@ struct Prepared {
 }
 
 /// Rewrites a list without its withheld tools, or a failed result without its inadmissible parts.
-fn prepared(case: &Case<'_>, sent: &Sent, asked: &Asked, response: &Json<'_>) -> Result<Prepared, Refusal> {
+fn prepared(
+    case: &Inspection<'_>,
+    sent: &Sent,
+    asked: &Asked,
+    response: &Json<'_>,
+) -> Result<Prepared, Refusal> {
     let mut prepared = Prepared::default();
     let other = match asked.operation {
         Operation::ListTools => {
@@ -260,7 +264,7 @@ fn prepared(case: &Case<'_>, sent: &Sent, asked: &Asked, response: &Json<'_>) ->
 /// Judges one message as the answer or notification that it is. A tool list is first rewritten without its
 /// withheld tools, and judged in that form.
 fn one(
-    case: &Case<'_>,
+    case: &Inspection<'_>,
     sent: &Sent,
     asked: &Asked,
     status: u16,
@@ -269,20 +273,20 @@ fn one(
     let arrived = read(case, &answered.judged)?;
     let removal = removal::of_server(case, asked, &arrived);
     let pointers = removal.as_ref().map_or(&[][..], |removal| &removal.pointers);
-    let case = &Case { removed: pointers, ..*case };
-    let mut anew = removal.as_ref().map(|removal| removal.message.clone());
-    let prepared = match &anew {
+    let case = &Inspection { removed: pointers, ..*case };
+    let mut rewritten = removal.as_ref().map(|removal| removal.message.clone());
+    let prepared = match &rewritten {
         Some(bytes) => prepared(case, sent, asked, read(case, bytes)?.json())?,
         None => prepared(case, sent, asked, arrived.json())?,
     };
-    anew = prepared.body.or(anew);
-    let body = anew.as_ref().unwrap_or(&answered.judged);
+    rewritten = prepared.body.or(rewritten);
+    let body = rewritten.as_ref().unwrap_or(&answered.judged);
     let redacted = redact::reply(case, sent, body)?;
     if let Some(redacted) = &redacted {
-        anew = Some(redacted.bytes.clone());
+        rewritten = Some(redacted.bytes.clone());
     }
-    let case = &Case { before: redacted.as_ref().map_or(&[][..], |one| &one.before), ..*case };
-    let strict = match &anew {
+    let case = &Inspection { before: redacted.as_ref().map_or(&[][..], |one| &one.before), ..*case };
+    let strict = match &rewritten {
         Some(bytes) => read(case, bytes)?,
         None => arrived,
     };
@@ -313,36 +317,36 @@ fn one(
                 .right
                 .begin(Digest::of(&answered.judged))
                 .map_err(|refusal| refusal.with_facts(facts.clone()))?;
-            case.state.dialogues.answered(sent, &id);
+            case.state.mcp_sessions.answered(sent, &id);
             if operation == Operation::Discover {
                 case.state.tools.speaks(&case.route.receiver, spoken(strict.json()));
             }
             Ends::Answer
         }
         (Kind::Request, Some(id)) => {
-            let said = Digest::of(&answered.judged);
-            let asks = case.state.dialogues.server_asks(sent, id, operation, said);
+            let digest = Digest::of(&answered.judged);
+            let asks = case.state.mcp_sessions.server_asks(sent, id, operation, digest);
             asks.map_err(|not| no_question(not).with_facts(facts.clone()))?;
             Ends::Nothing
         }
         _ => {
-            told(case, sent, operation, strict.json());
+            withdraw(case, sent, operation, strict.json());
             if operation == Operation::SubscriptionsAcknowledged { Ends::Waiting } else { Ends::Nothing }
         }
     };
-    let written = if anew.is_some() { Written::Anew } else { Written::ByAgent };
-    let body = anew.as_ref().unwrap_or(&answered.judged).clone();
+    let written = if rewritten.is_some() { Written::ByGateway } else { Written::ByAgent };
+    let body = rewritten.as_ref().unwrap_or(&answered.judged).clone();
     Ok((ReplyPermit::listed(facts, status, body, written).answering(answers), ends))
 }
 
 /// The refusal of an answer. An error takes the answer right too, when it is delivered.
-fn refused_answer(case: &Case<'_>, sent: &Sent, asked: &Asked, refusal: Refusal) -> Refusal {
+fn refused_answer(case: &Inspection<'_>, sent: &Sent, asked: &Asked, refusal: Refusal) -> Refusal {
     match (refusal.code(), &asked.rpc_id) {
         (Code::AgentError, Some(_)) if !sent.right.is_open() => {
-            once::withheld(once::ANSWERED).with_facts(case.facts())
+            answer_right::withheld(answer_right::ANSWERED).with_facts(case.facts())
         }
         (Code::AgentError, Some(id)) => {
-            case.state.dialogues.answered(sent, id);
+            case.state.mcp_sessions.answered(sent, id);
             refusal
         }
         _ => refusal,
@@ -354,7 +358,9 @@ fn refused_answer(case: &Case<'_>, sent: &Sent, asked: &Asked, refusal: Refusal)
 fn failed_before(before: &Sent, id: RpcId, refusal: Refusal) -> Refusal {
     match refusal.code() {
         Code::AgentError if before.right.take() => refusal.with_rpc_id(Some(id)),
-        Code::AgentError => once::withheld(once::ANSWERED).with_facts(refusal.facts().clone()),
+        Code::AgentError => {
+            answer_right::withheld(answer_right::ANSWERED).with_facts(refusal.facts().clone())
+        }
         _ => refusal,
     }
 }
@@ -368,7 +374,7 @@ fn spoken(answer: &Json<'_>) -> Vec<Version> {
 }
 
 /// Forgets a request of the server that this notification cancels.
-fn told(case: &Case<'_>, sent: &Sent, operation: Operation, message: &Json<'_>) {
+fn withdraw(case: &Inspection<'_>, sent: &Sent, operation: Operation, message: &Json<'_>) {
     if operation != Operation::Cancelled {
         return;
     }
@@ -377,7 +383,7 @@ fn told(case: &Case<'_>, sent: &Sent, operation: Operation, message: &Json<'_>) 
         .and_then(|message| message.get("params")?.as_object()?.get("requestId"))
         .and_then(RpcId::read);
     if let Some(id) = id {
-        case.state.dialogues.withdrawn(sent, &id);
+        case.state.mcp_sessions.withdrawn(sent, &id);
     }
 }
 
@@ -393,15 +399,15 @@ fn no_question(not: NotFree) -> Refusal {
         .with_hint("answer what the server asked before; if that was all, ask the operator: too many agents have sessions here")
 }
 
-fn asked<'s>(case: &Case<'_>, sent: &'s Sent) -> Result<&'s Asked, Refusal> {
+fn asked<'s>(case: &Inspection<'_>, sent: &'s Sent) -> Result<&'s Asked, Refusal> {
     sent.mcp.as_ref().ok_or_else(|| unasked(case))
 }
 
-fn unasked(case: &Case<'_>) -> Refusal {
+fn unasked(case: &Inspection<'_>) -> Refusal {
     Refusal::new(Code::Malformed, "the reply answers nothing that was asked").with_facts(case.facts())
 }
 
-fn lost(case: &Case<'_>) -> Refusal {
+fn lost(case: &Inspection<'_>) -> Refusal {
     Refusal::new(Code::ContextUnknown, "the context of the request is not at hand any more")
         .with_hint("send it again later")
         .with_delivered(Delivered::Yes)

@@ -3,7 +3,7 @@
 
 use crate::{
     Code, Refusal,
-    conform::{Conformed, Said},
+    conform::{Conformed, Definition},
     decide::question,
     stream::TEXT,
 };
@@ -24,12 +24,14 @@ pub(crate) fn each<'c>(
     conformed: &Conformed<'c, '_>,
     policies: Option<&Policies>,
     around: Circumstances<'_>,
-    mut ask: impl FnMut(&Said<'c>, &Instance<'_>, &Question<'_>),
+    mut ask: impl FnMut(&Definition<'c>, &Instance<'_>, &Question<'_>),
 ) -> Result<(), Refusal> {
     let case = conformed.case();
-    for together in &conformed.resolved().message().together {
-        let Some((said, instance)) = conformed.said().nth(together.last) else { return Err(too_long()) };
-        let asked = question(case, said, instance, around);
+    for together in &conformed.resolved().message().joined_texts {
+        let Some((definition, instance)) = conformed.instances().nth(together.last) else {
+            return Err(too_long());
+        };
+        let asked = question(case, definition, instance, around);
         if policies.is_some_and(|policies| !policies.looks_at_instance(&asked)) {
             continue;
         }
@@ -41,7 +43,7 @@ pub(crate) fn each<'c>(
         for between in BETWEEN {
             let whole = parts.join(between);
             let object = instance.object.with_text(TEXT, &whole);
-            ask(said, instance, &Question { value: &object, ..asked });
+            ask(definition, instance, &Question { value: &object, ..asked });
         }
     }
     Ok(())

@@ -2,10 +2,10 @@
 
 use crate::{
     Code, Inspector, Kind, Peer, Refusal, Route,
-    belongs::{in_session, no_session},
-    case::Case,
     decide::Decided,
-    dialogue::{Asking, NotFree, Place},
+    inspection::Inspection,
+    mcp_session::{Asking, NotFree, SessionKey},
+    ownership::{in_session, no_session},
 };
 use semgate_protocol::{Call, RpcId};
 use std::sync::Arc;
@@ -16,13 +16,16 @@ use std::sync::Arc;
 /// # Errors
 /// `malformed`: another request of the session has the id. `rate_limited`: the limit of open ids is reached.
 /// `not_found`: the session ended meanwhile.
-pub(crate) fn asking(case: &Case<'_>, decided: &Decided<'_, '_>) -> Result<Option<Arc<Asking>>, Refusal> {
+pub(crate) fn asking(
+    case: &Inspection<'_>,
+    decided: &Decided<'_, '_>,
+) -> Result<Option<Arc<Asking>>, Refusal> {
     let session = case.call.mcp.as_deref().and_then(|head| head.session.as_deref());
     let asked = decided.resolved().message().mcp.as_ref().and_then(|asked| asked.rpc_id.as_ref());
     let (Some(session), Some(id)) = (session, asked) else { return Ok(None) };
-    let taken = case.state.dialogues.asking(
+    let taken = case.state.mcp_sessions.asking(
         case.sender.key(),
-        (Place::new(&case.route.scope(), Some(session)), id, case.route.options.keeps_callers_apart),
+        (SessionKey::new(&case.route.scope(), Some(session)), id, case.route.options.keeps_callers_apart),
         || in_session(case).is_ok(),
         &|scope, session| case.state.owners.forget(scope, Kind::Session, session),
     );
@@ -42,18 +45,19 @@ pub(crate) fn asking(case: &Case<'_>, decided: &Decided<'_, '_>) -> Result<Optio
 impl Inspector {
     /// Returns true if a request of this peer may use the id in the session of this call.
     pub fn is_free(&self, route: &Route, peer: &Peer, call: &Call, id: &RpcId) -> bool {
-        place(route, call).is_none_or(|place| !self.state.dialogues.is_used(peer.id(), &place, id))
+        session_key(route, call)
+            .is_none_or(|session_key| !self.state.mcp_sessions.is_used(peer.id(), &session_key, id))
     }
 
     /// Frees an id that the gateway used in this peer's place, after its answer.
     pub fn free(&self, route: &Route, peer: &Peer, call: &Call, id: &RpcId) {
-        if let Some(place) = place(route, call) {
-            self.state.dialogues.free(peer.id(), &place, id);
+        if let Some(session_key) = session_key(route, call) {
+            self.state.mcp_sessions.free(peer.id(), &session_key, id);
         }
     }
 }
 
-fn place(route: &Route, call: &Call) -> Option<Place> {
+fn session_key(route: &Route, call: &Call) -> Option<SessionKey> {
     let session = call.mcp.as_deref()?.session.as_deref()?;
-    Some(Place::new(&route.scope(), Some(session)))
+    Some(SessionKey::new(&route.scope(), Some(session)))
 }

@@ -57,7 +57,7 @@ pub(super) type Form = Option<Box<str>>;
 
 /// A pinned tool on a page.
 #[derive(Debug)]
-pub(super) struct Found<'p> {
+pub(super) struct ListedTool<'p> {
     pub(super) tool: &'p str,
     pub(super) form: Form,
     /// Forms signed by the context of the list, if it names the tool.
@@ -69,7 +69,7 @@ pub(super) fn is_signed(signed: &[&str], form: &Form) -> bool {
     form.as_deref().is_some_and(|form| signed.contains(&form))
 }
 
-impl Found<'_> {
+impl ListedTool<'_> {
     /// Returns true if the context of the list signs other forms.
     fn drifted(&self) -> bool {
         self.signed.is_some_and(|signed| !is_signed(signed, &self.form))
@@ -88,7 +88,7 @@ struct Seen {
     /// Versions that receivers last named.
     speaks: HashMap<String, Vec<Version>>,
     /// Receivers stored by the journal.
-    told: HashSet<String>,
+    stored: HashSet<String>,
     /// Receivers that the journal could not store. A restart would trust them.
     unkept: HashSet<String>,
 }
@@ -193,7 +193,7 @@ impl ToolWatch {
         let mut seen = self.locked();
         for server in servers {
             seen.of.entry(server.clone()).or_default().changes = 1;
-            seen.told.insert(server);
+            seen.stored.insert(server);
         }
     }
 
@@ -207,11 +207,11 @@ impl ToolWatch {
 
     fn keep(&self, seen: &mut Seen, server: &str) {
         let Some(journal) = self.journal.get() else { return };
-        if seen.told.contains(server) {
+        if seen.stored.contains(server) {
             return;
         }
         if journal(server) {
-            seen.told.insert(server.to_owned());
+            seen.stored.insert(server.to_owned());
             seen.unkept.remove(server);
         } else {
             seen.unkept.insert(server.to_owned());
@@ -234,13 +234,13 @@ impl ToolWatch {
     }
 
     /// Records a page: tools with their forms. `asked_after` is the number of changes when it was requested.
-    pub(super) fn describes(&self, server: Server<'_>, asked_after: u64, found: &[Found<'_>]) {
+    pub(super) fn describes(&self, server: Server<'_>, asked_after: u64, page: &[ListedTool<'_>]) {
         let mut seen = self.locked();
         let tools = seen.of.entry(server.receiver.to_owned()).or_default();
         tools.pages = tools.pages.saturating_add(1);
-        let page = tools.pages;
+        let number = tools.pages;
         let mut kept = false;
-        for one in found {
+        for one in page {
             if tools.changes != asked_after {
                 // the list is outdated: a tool that differs must be listed again, and nothing else follows
                 // from it
@@ -253,7 +253,7 @@ impl ToolWatch {
             let here = tools.described.entry(server.upstream.into()).or_default();
             let here = here.entry(one.tool.into()).or_default();
             let first = here.forms.is_empty();
-            let new = here.seen(&one.form, page);
+            let new = here.seen(&one.form, number);
             if new && if first { one.drifted() } else { !one.are_one(&here.forms) } {
                 tools.unsettle(one.tool);
                 tools.doubted.insert(one.tool.into());
