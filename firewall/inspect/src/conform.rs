@@ -152,7 +152,7 @@ impl Origin {
     fn name(self, term: &Term) -> String {
         match self {
             Self::Signed => term.name().to_owned(),
-            Self::Learnt => format!("negotiated_terms::{}", term.name()),
+            Self::Learnt => format!("learnt::{}", term.name()),
         }
     }
 }

@@ -101,7 +101,7 @@ pub(crate) fn ask(conformed: &Conformed<'_, '_>, policies: &Policies) -> Asked {
     if tally.denial.is_none() {
         let asked =
             joined_texts::each(conformed, Some(policies), around, |definition, instance, question| {
-                tally.whole(policies, (definition, instance, question));
+                tally.whole(policies, definition, instance, question);
             });
         if let Err(refusal) = asked {
             tally.deny(refusal, Texts::default());
@@ -134,7 +134,9 @@ impl Tally {
     fn whole(
         &mut self,
         asked: &Policies,
-        (definition, instance, question): (&Definition<'_>, &Instance<'_>, &Question<'_>),
+        definition: &Definition<'_>,
+        instance: &Instance<'_>,
+        question: &Question<'_>,
     ) {
         let holds = |one: &Obligation| one.redact.iter().any(|path| has_field(question.value, path));
         match asked.decide(question) {
@@ -301,7 +303,8 @@ pub(crate) fn again(
     decided: &Decided<'_, '_>,
     definition: &Definition<'_>,
     instance: &Instance<'_>,
-    (member, whole): (&str, &str),
+    member: &str,
+    whole: &str,
 ) -> Result<(), Refusal> {
     let unfit = |rule: &str| {
         Refusal::new(

@@ -4,7 +4,7 @@ use crate::{
     Code, Inspector, Kind, Peer, Refusal, Route,
     decide::Decided,
     inspection::Inspection,
-    mcp_session::{Asking, NotFree, SessionKey},
+    mcp_session::{Asking, NotFree, SessionKey, WantedId},
     ownership::{in_session, no_session},
 };
 use semgate_protocol::{Call, RpcId};
@@ -25,7 +25,11 @@ pub(crate) fn asking(
     let (Some(session), Some(id)) = (session, asked) else { return Ok(None) };
     let taken = case.state.mcp_sessions.asking(
         case.sender.key(),
-        (SessionKey::new(&case.route.scope(), Some(session)), id, case.route.options.keeps_callers_apart),
+        WantedId {
+            key: SessionKey::new(&case.route.scope(), Some(session)),
+            id,
+            apart: case.route.options.keeps_callers_apart,
+        },
         || in_session(case).is_ok(),
         &|scope, session| case.state.owners.forget(scope, Kind::Session, session),
     );

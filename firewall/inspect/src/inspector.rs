@@ -8,7 +8,7 @@ use crate::{
     inspection::{Inspection, Setting, Turn},
     mcp_session::session,
     meter::meter,
-    negotiated_terms::OfPair,
+    negotiated_terms::{OfPair, Parties},
     parse::{Strict, read},
     permit::{Counted, PermitDraft},
     removal::{self, Removed},
@@ -164,7 +164,7 @@ impl Inspector {
 
     /// Settles the terms of a request that gets no answer, once the upstream agent has it.
     pub fn handed_over(&self, sent: &Sent, now: Now) {
-        term_negotiation::teach(&self.state.learnt, sent, now.unix);
+        term_negotiation::teach(&self.state.negotiated_terms, sent, now.unix);
     }
 
     /// Renews a permit: the same one if its generation is in force and the status fresh. Otherwise every
@@ -283,8 +283,11 @@ impl Inspector {
     /// Terms that the two agents of a request have settled; none if the route does not allow it.
     pub(crate) fn settled(&self, route: &Route, peer: &Peer) -> Arc<OfPair> {
         match route.options.undefined {
-            Undefined::Reject => Arc::clone(self.state.learnt.nothing()),
-            Undefined::Disambiguate => self.state.learnt.of(&route.name, peer.id(), &route.receiver),
+            Undefined::Reject => Arc::clone(self.state.negotiated_terms.nothing()),
+            Undefined::Disambiguate => {
+                let of = Parties { route: &route.name, sender: peer.id(), receiver: &route.receiver };
+                self.state.negotiated_terms.of(of)
+            }
         }
     }
 

@@ -261,6 +261,14 @@ impl NotHere {
     }
 }
 
+/// The id that a client's request takes in its session.
+pub(crate) struct WantedId<'i> {
+    pub key: SessionKey,
+    pub id: &'i RpcId,
+    /// True if the agent behind the gateway keeps its callers apart.
+    pub apart: bool,
+}
+
 /// There is no room for another agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Full;
@@ -352,18 +360,18 @@ impl McpSessions {
     /// come again. The id is also free once the request is known to be unsent.
     ///
     /// `still` checks the ownership of the session after the id is taken. Sessions of an agent that keeps its
-    /// callers `apart` are never ended for room. `over` receives a session that was.
+    /// callers apart are never ended for room. `over` receives a session that was.
     ///
     /// # Errors
     /// [`NotFree`].
     pub(crate) fn asking(
         &self,
         agent: &Arc<str>,
-        (key, id, apart): (SessionKey, &RpcId, bool),
+        wanted: WantedId<'_>,
         still: impl FnOnce() -> bool,
         over: &dyn Fn(&Scope<'_>, &str),
     ) -> Result<Arc<Asking>, NotFree> {
-        let bound = self.bounds.ids;
+        let (bound, WantedId { key, id, apart }) = (self.bounds.ids, wanted);
         let take = |one: &mut OfOne| {
             let (ids, delivered) = (&mut one.ids, &one.delivered);
             ids.bound(bound);
@@ -426,7 +434,7 @@ impl McpSessions {
 
     /// Returns true if this agent alone has a request of this id under way to the receiver outside of
     /// sessions. The receiver could not tell two of them apart.
-    pub(crate) fn is_under_way(&self, (receiver, agent): (&str, &str), id: &RpcId) -> bool {
+    pub(crate) fn is_under_way(&self, receiver: &str, agent: &str, id: &RpcId) -> bool {
         let all = self.locked();
         let has = |one: &OfOne| one.under_way.iter().any(|one| one.is(receiver, id));
         let mut who = all.of.iter().filter(|(_, one)| has(one)).map(|(agent, _)| &**agent);

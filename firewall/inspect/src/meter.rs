@@ -96,9 +96,8 @@ pub(crate) fn meter<'c, 'j>(
             Err(TooAmbiguous { wait, left }) => {
                 let most = meters.ambiguity.most();
                 let wait = (asked <= most).then_some(wait);
-                let limited =
-                    vec![Limited::plain("ambiguity", format!("{most}/minute"), (asked, left), wait)];
-                let refusal = too_ambiguous(meters, (asked, left), wait);
+                let limited = vec![Limited::plain("ambiguity", format!("{most}/minute"), asked, left, wait)];
+                let refusal = too_ambiguous(meters, asked, left, wait);
                 return Err(refusal.with_facts(Facts { limited, ..decided.facts() }));
             }
         }
@@ -128,7 +127,7 @@ fn ambiguity(meters: &Meters, left: Left) -> Quota {
 }
 
 /// The refusal by the ambiguity limit. Without a wait the message asks more than the limit can hold.
-fn too_ambiguous(meters: &Meters, (asked, left): (usize, u64), wait: Option<Duration>) -> Refusal {
+fn too_ambiguous(meters: &Meters, asked: usize, left: u64, wait: Option<Duration>) -> Refusal {
     let most = meters.ambiguity.most();
     let left = Left { units: left, more_in: wait.map(seconds) };
     let refusal = Refusal::new(

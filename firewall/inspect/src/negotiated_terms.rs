@@ -5,7 +5,7 @@
 //! bounded, lives in this process only, and ends with the lock.
 //!
 //! Nobody signed the term. It is therefore no task, hides no signed name, and passes only by a policy that
-//! names `negotiated_terms::NAME`.
+//! names `learnt::NAME`.
 
 use crate::{Code, Refusal};
 use semgate_contexts::{Context, DocumentLimits, Prefix, Term};
@@ -82,19 +82,13 @@ impl NegotiatedTerms {
     }
 
     /// The current sessions of a pair.
-    pub(crate) fn of(&self, route: &str, sender: &str, receiver: &str) -> Arc<OfPair> {
+    pub(crate) fn of(&self, of: Parties<'_>) -> Arc<OfPair> {
         let pairs = self.pairs.lock().unwrap_or_else(PoisonError::into_inner);
-        pairs.get(&pair(route, sender, receiver)).map_or_else(|| Arc::clone(&self.nothing), Arc::clone)
+        pairs.get(&of.pair()).map_or_else(|| Arc::clone(&self.nothing), Arc::clone)
     }
 
     /// Records the question about an undefined name. `None` if the name is settled or the session is full.
-    pub(crate) fn open(
-        &self,
-        of: (&str, &str, &str),
-        session: InSession,
-        name: &str,
-        now: u64,
-    ) -> Option<()> {
+    pub(crate) fn open(&self, of: Parties<'_>, session: InSession, name: &str, now: u64) -> Option<()> {
         self.change(of, session, now, |held, most| {
             let known = held.known.contains_key(name);
             if known || (!held.open.contains(name) && held.open.len() + held.known.len() >= most) {
@@ -108,7 +102,7 @@ impl NegotiatedTerms {
     /// Settles an open name for the rest of the session. A settled name does not change.
     pub(crate) fn learn(
         &self,
-        of: (&str, &str, &str),
+        of: Parties<'_>,
         session: InSession,
         name: &str,
         meaning: &Arc<Context>,
@@ -120,16 +114,10 @@ impl NegotiatedTerms {
     }
 
     /// Reopens a name that was settled with exactly this meaning, after the agent declined.
-    pub(crate) fn take_back(
-        &self,
-        (route, sender, receiver): (&str, &str, &str),
-        session: InSession,
-        name: &str,
-        meaning: &Arc<Context>,
-    ) {
+    pub(crate) fn take_back(&self, of: Parties<'_>, session: InSession, name: &str, meaning: &Arc<Context>) {
         let mut pairs = self.pairs.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(of) = pairs.get_mut(&pair(route, sender, receiver)) else { return };
-        let Some(held) = Arc::make_mut(of).sessions.get_mut(&session.id) else { return };
+        let Some(pair) = pairs.get_mut(&of.pair()) else { return };
+        let Some(held) = Arc::make_mut(pair).sessions.get_mut(&session.id) else { return };
         if held.known.get(name).is_some_and(|known| Arc::ptr_eq(known, meaning)) {
             held.known.remove(name);
             held.open.insert(name.to_owned());
@@ -138,13 +126,13 @@ impl NegotiatedTerms {
 
     fn change<T>(
         &self,
-        (route, sender, receiver): (&str, &str, &str),
+        of: Parties<'_>,
         session: InSession,
         now: u64,
         change: impl FnOnce(&mut Session, usize) -> Option<T>,
     ) -> Option<T> {
         let mut pairs = self.pairs.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = pair(route, sender, receiver);
+        let key = of.pair();
         let known = pairs.get(&key).is_some_and(|of| of.sessions.contains_key(&session.id));
         if !known {
             self.make_room(&mut pairs, &key, now);
@@ -194,8 +182,18 @@ impl NegotiatedTerms {
     }
 }
 
-fn pair(route: &str, sender: &str, receiver: &str) -> Pair {
-    (route.to_owned(), sender.to_owned(), receiver.to_owned())
+/// The two agents of a request, and its route.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parties<'p> {
+    pub route: &'p str,
+    pub sender: &'p str,
+    pub receiver: &'p str,
+}
+
+impl Parties<'_> {
+    fn pair(&self) -> Pair {
+        (self.route.to_owned(), self.sender.to_owned(), self.receiver.to_owned())
+    }
 }
 
 /// A concept `name` with one member that holds one of the codes. Its document is unsigned, and no message can

@@ -83,6 +83,13 @@ pub struct Owners {
     deliveries_by_one: usize,
 }
 
+/// The context of new things, and that of the protocol alone.
+#[derive(Clone, Copy)]
+struct Under<'u> {
+    about: &'u Arc<About>,
+    protocol: Option<&'u ContextUrn>,
+}
+
 /// Target of the notifications under a token, with its owner and the context of the task.
 pub(crate) struct DeliveryTarget {
     pub(crate) owner: Arc<str>,
@@ -216,7 +223,7 @@ impl Owners {
     ) -> Result<(), NotOwned> {
         let mut store = self.locked();
         free(&store, scope, owner, things)?;
-        self.take(&mut store, scope, owner, things, (about, protocol));
+        self.take(&mut store, scope, owner, things, Under { about, protocol });
         Ok(())
     }
 
@@ -230,7 +237,7 @@ impl Owners {
         protocol: Option<&ContextUrn>,
     ) {
         let mut store = self.locked();
-        self.take(&mut store, scope, owner, things, (about, protocol));
+        self.take(&mut store, scope, owner, things, Under { about, protocol });
     }
 
     /// The last proposal in a task. Without one, the last in the conversation outside of other tasks.
@@ -409,8 +416,9 @@ impl Owners {
         scope: &Scope<'_>,
         owner: &Arc<str>,
         things: &[(Kind, impl AsRef<str>)],
-        (about, protocol): (&Arc<About>, Option<&ContextUrn>),
+        under: Under<'_>,
     ) {
+        let Under { about, protocol } = under;
         for (kind, id) in things {
             let id = id.as_ref();
             if let Some((_, known)) = store.find(scope, *kind, id) {

@@ -228,9 +228,9 @@ fn cancels(
         return Ok(());
     }
     let id = json.as_object().and_then(|message| message.get("params")?.as_object()?.get("requestId"));
-    let at = (case.route.receiver.as_str(), case.sender.id());
+    let (receiver, agent) = (case.route.receiver.as_str(), case.sender.id());
     // the protocol schema refuses a message without an id
-    if id.and_then(RpcId::read).is_none_or(|id| case.state.mcp_sessions.is_under_way(at, &id)) {
+    if id.and_then(RpcId::read).is_none_or(|id| case.state.mcp_sessions.is_under_way(receiver, agent, &id)) {
         return Ok(());
     }
     Err(Refusal::new(Code::NotFound, "no request of this id is under way from this agent alone").with_hint(

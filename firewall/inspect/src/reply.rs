@@ -61,7 +61,7 @@ pub(crate) fn acknowledged(
     deleted(case, sent);
     match still_stands(case, sent).and_then(|()| enabled(case, sent)) {
         Ok(()) => {
-            term_negotiation::teach(&case.state.learnt, sent, case.now.unix);
+            term_negotiation::teach(&case.state.negotiated_terms, sent, case.now.unix);
             let context = Some(sent.about.urn.to_string());
             Ok(ReplyPermit::acknowledge(Facts { direction: Direction::Reply, context, ..facts }, status))
         }

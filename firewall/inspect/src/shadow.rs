@@ -190,7 +190,8 @@ impl Shadow {
     fn report(
         &self,
         case: &Inspection<'_>,
-        (live, redacted): (Would, &BTreeSet<String>),
+        live: Would,
+        redacted: &BTreeSet<String>,
         answer: Answer,
     ) -> Option<Box<Differs>> {
         let would = match answer.would {
@@ -225,7 +226,7 @@ pub(crate) fn compare(conformed: &Conformed<'_, '_>, live: &Asked) -> Option<Box
     };
     let Some(before) = case.before.iter().find(|before| before.message_id == id) else {
         let answer = Shadow::says(shadow.turn()?, conformed);
-        return shadow.report(case, (would, &BTreeSet::new()), answer);
+        return shadow.report(case, would, &BTreeSet::new(), answer);
     };
     let answer = before.shadow.clone()?;
     // equal redactions leave equal messages
@@ -234,12 +235,12 @@ pub(crate) fn compare(conformed: &Conformed<'_, '_>, live: &Asked) -> Option<Box
     } else {
         answer
     };
-    shadow.report(case, (would, &before.redacted), answer)
+    shadow.report(case, would, &before.redacted, answer)
 }
 
 /// Compares the shadow set's decision with the live refusal of a reply that cannot be redacted.
 pub(crate) fn beside_uncut(case: &Inspection<'_>, answer: Option<Answer>) -> Option<Box<Differs>> {
-    case.generation.shadow()?.report(case, (Would::Error, &BTreeSet::new()), answer?)
+    case.generation.shadow()?.report(case, Would::Error, &BTreeSet::new(), answer?)
 }
 
 /// Compares the decisions for a reply that fits no schema after redaction.
@@ -268,7 +269,7 @@ pub(crate) fn beside_line(
     let would = if refused(shadow.turn()?) { Would::Deny } else { Would::UseLine };
     let nothing = BTreeSet::new();
     let answer = Answer { would, policies: Vec::new(), redacted: nothing.clone() };
-    shadow.report(case, (Would::Deny, &nothing), answer)
+    shadow.report(case, Would::Deny, &nothing, answer)
 }
 
 #[cfg(test)]

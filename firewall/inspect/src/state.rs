@@ -25,7 +25,7 @@ pub(crate) struct State {
     pub tools: ToolWatch,
     pub courses: Courses,
     pub mcp_sessions: McpSessions,
-    pub learnt: NegotiatedTerms,
+    pub negotiated_terms: NegotiatedTerms,
 }
 
 impl State {
@@ -49,7 +49,7 @@ impl State {
                 all: limits.open_requests_of_all,
                 agents: limits.metered_agents,
             }),
-            learnt: NegotiatedTerms::new(limits.learnt_sessions, limits.learnt_concepts),
+            negotiated_terms: NegotiatedTerms::new(limits.learnt_sessions, limits.learnt_concepts),
             keep: None,
             limits,
         }

@@ -6,7 +6,7 @@ use crate::{
     clarify::{OPTIONS, PARAMETER},
     conform::{Definition, Origin},
     inspection::{Inspection, Turn},
-    negotiated_terms::{InSession, NegotiatedTerms, meaning as write},
+    negotiated_terms::{InSession, NegotiatedTerms, Parties, meaning as write},
     resolve::Resolved,
     route::Undefined,
 };
@@ -64,7 +64,7 @@ pub(crate) fn ask(resolved: &Resolved<'_, '_>, instance: &Instance<'_>, refusal:
         return refusal;
     }
     let (of, now) = (parties(case), case.now.unix);
-    if case.state.learnt.open(of, session, instance.name, now).is_none() {
+    if case.state.negotiated_terms.open(of, session, instance.name, now).is_none() {
         return refusal;
     }
     refusal.with_hint(format!(
@@ -152,21 +152,25 @@ fn took(message: &Message<'_>) -> Took {
 /// undoes an earlier acceptance.
 pub(crate) fn answered(case: &Inspection<'_>, sent: &Sent, message: &Message<'_>) {
     match took(message) {
-        Took::Yes => teach(&case.state.learnt, sent, case.now.unix),
+        Took::Yes => teach(&case.state.negotiated_terms, sent, case.now.unix),
         Took::NotYet => {}
         Took::No => {
             for meaning in &sent.settles {
-                case.state.learnt.take_back(pair(sent), meaning.session, &meaning.name, &meaning.context);
+                case.state.negotiated_terms.take_back(
+                    pair(sent),
+                    meaning.session,
+                    &meaning.name,
+                    &meaning.context,
+                );
             }
         }
     }
 }
 
-/// Route, sender and receiver of the request.
-fn pair(sent: &Sent) -> (&str, &str, &str) {
-    (sent.route.name.as_str(), sent.caller.id(), sent.route.receiver.as_str())
+fn pair(sent: &Sent) -> Parties<'_> {
+    Parties { route: &sent.route.name, sender: sent.caller.id(), receiver: &sent.route.receiver }
 }
 
-fn parties<'c>(case: &Inspection<'c>) -> (&'c str, &'c str, &'c str) {
-    (&case.route.name, case.sender.id(), case.receiver)
+fn parties<'c>(case: &Inspection<'c>) -> Parties<'c> {
+    Parties { route: &case.route.name, sender: case.sender.id(), receiver: case.receiver }
 }

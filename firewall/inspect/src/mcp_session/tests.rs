@@ -5,9 +5,9 @@ use super::*;
 fn tell(open: &mut Open, agent: &str, events: usize) {
     open.of.entry(Arc::from(agent)).or_default();
     open.change(agent, |one| {
-        for n in one.told.len()..events {
-            let place = Place::new(&Scope::new("r", None), None);
-            one.told.push_back(Told { place, event: n.to_string().into(), at: 0 });
+        for n in one.delivered.len()..events {
+            let key = SessionKey::new(&Scope::new("r", None), None);
+            one.delivered.push_back(DeliveredEvent { key, event: n.to_string().into(), at: 0 });
         }
     });
 }
@@ -22,10 +22,10 @@ fn attack_one_agent_that_fills_what_all_share_forgets_its_own() {
     assert_eq!(open.weight, 1_020);
     open.fit(100);
     assert!(open.weight <= 100, "{}", open.weight);
-    let held = |agent: &str| open.of.get(agent).map(|one| one.told.len());
+    let held = |agent: &str| open.of.get(agent).map(|one| one.delivered.len());
     assert_eq!((held("a"), held("b")), (Some(10), Some(10)));
     // the newest are kept
-    assert_eq!(open.of["flood"].told.back().map(|told| &*told.event), Some("999"));
+    assert_eq!(open.of["flood"].delivered.back().map(|delivered| &*delivered.event), Some("999"));
     open.fit(0);
     assert_eq!(open.weight, 0);
 }

@@ -17,7 +17,7 @@ pub(crate) fn charges(decided: &Decided<'_, '_>, buckets: &Buckets) -> Vec<Charg
         for obligation in obligations.iter() {
             let Some((rate, key)) = obligation.limit else { continue };
             let bucket =
-                bucket(decided, ("policy", &obligation.bucket), (rate, key), &spoken(definition, instance));
+                bucket(decided, ("policy", &obligation.bucket), rate, key, &spoken(definition, instance));
             add(
                 &mut all,
                 Charge {
@@ -57,7 +57,7 @@ fn of_budget(
     spoken: &Spoken<'_>,
     cost: u64,
 ) -> Charge {
-    let bucket = bucket(decided, ("budget", &budget.name), (budget.rate, budget.key), spoken);
+    let bucket = bucket(decided, ("budget", &budget.name), budget.rate, budget.key, spoken);
     Charge {
         key: buckets.key(bucket),
         rate: budget.rate,
@@ -70,21 +70,19 @@ fn of_budget(
     }
 }
 
+/// The kind and name of a limit.
+type LimitName<'b> = (&'static str, &'b str);
+
 /// The parts that distinguish a bucket. The limit is one of them: a changed limit starts anew, and an
 /// unchanged one keeps its count over reloads.
-type Bucket<'b> = (
-    (&'static str, &'b str),
-    (Rate, RateKey),
-    &'b str,
-    Option<&'b str>,
-    Option<(&'b str, &'b str)>,
-    Option<&'b str>,
-);
+type Bucket<'b> =
+    (LimitName<'b>, (Rate, RateKey), &'b str, Option<&'b str>, Option<(&'b str, &'b str)>, Option<&'b str>);
 
 fn bucket<'b>(
     decided: &'b Decided<'_, '_>,
-    limit: (&'static str, &'b str),
-    (rate, key): (Rate, RateKey),
+    limit: LimitName<'b>,
+    rate: Rate,
+    key: RateKey,
     spoken: &Spoken<'b>,
 ) -> Bucket<'b> {
     let case = decided.case();

@@ -45,12 +45,7 @@ impl Limited {
     }
 
     /// A limit that no policy sets, counted per agent. Without a wait the message never passes.
-    pub fn plain(
-        kind: &'static str,
-        rate: String,
-        (cost, left): (usize, u64),
-        wait: Option<Duration>,
-    ) -> Self {
+    pub fn plain(kind: &'static str, rate: String, cost: usize, left: u64, wait: Option<Duration>) -> Self {
         Self {
             kind,
             name: kind.into(),

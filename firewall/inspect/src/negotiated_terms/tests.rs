@@ -2,7 +2,11 @@
 
 use super::*;
 
-const OF: (&str, &str, &str) = ("r", "a", "b");
+const OF: Parties<'static> = Parties { route: "r", sender: "a", receiver: "b" };
+
+const fn parties(route: &'static str, sender: &'static str, receiver: &'static str) -> Parties<'static> {
+    Parties { route, sender, receiver }
+}
 
 fn session(id: u8, until: u64) -> InSession {
     InSession { id: [id; 32], until }
@@ -12,26 +16,26 @@ fn mood() -> Arc<Context> {
     meaning("my_mood", &["happy", "sad"], &Prefix::default(), "/content").unwrap()
 }
 
-fn knows(learnt: &Learnt, of: (&str, &str, &str), id: u8) -> bool {
-    learnt.of(of.0, of.1, of.2).term(&[id; 32], "my_mood").is_some()
+fn knows(learnt: &NegotiatedTerms, of: Parties<'_>, id: u8) -> bool {
+    learnt.of(of).term(&[id; 32], "my_mood").is_some()
 }
 
 #[test]
 fn what_is_settled_belongs_to_its_pair_route_and_session() {
-    let learnt = Learnt::new(8, 8);
+    let learnt = NegotiatedTerms::new(8, 8);
     assert!(learnt.open(OF, session(1, 100), "my_mood", 0).is_some());
     assert!(!knows(&learnt, OF, 1));
     learnt.learn(OF, session(1, 100), "my_mood", &mood(), 0);
     assert!(knows(&learnt, OF, 1));
     assert!(!knows(&learnt, OF, 2), "another session");
-    for other in [("r", "b", "a"), ("r", "a", "c"), ("q", "a", "b")] {
+    for other in [parties("r", "b", "a"), parties("r", "a", "c"), parties("q", "a", "b")] {
         assert!(!knows(&learnt, other, 1), "{other:?}");
     }
 }
 
 #[test]
 fn attack_nothing_is_learnt_that_was_not_asked_and_nothing_is_settled_twice() {
-    let learnt = Learnt::new(8, 8);
+    let learnt = NegotiatedTerms::new(8, 8);
     learnt.learn(OF, session(1, 100), "my_mood", &mood(), 0);
     assert!(!knows(&learnt, OF, 1));
     learnt.open(OF, session(1, 100), "my_mood", 0).unwrap();
@@ -41,35 +45,38 @@ fn attack_nothing_is_learnt_that_was_not_asked_and_nothing_is_settled_twice() {
 
 #[test]
 fn memory_is_bounded_by_names_and_by_sessions_of_which_the_one_that_ends_first_goes() {
-    let learnt = Learnt::new(2, 2);
+    let learnt = NegotiatedTerms::new(2, 2);
     assert!(learnt.open(OF, session(1, 100), "a", 0).is_some());
     assert!(learnt.open(OF, session(1, 100), "b", 0).is_some());
     assert!(learnt.open(OF, session(1, 100), "c", 0).is_none(), "a third name");
     assert!(learnt.open(OF, session(2, 50), "a", 0).is_some());
-    assert!(learnt.open(("r", "x", "b"), session(3, 90), "a", 0).is_some());
-    assert!(learnt.of("r", "a", "b").asks(&[1; 32], "a").is_some());
-    assert!(learnt.of("r", "a", "b").asks(&[2; 32], "a").is_none(), "it would have ended first");
+    assert!(learnt.open(parties("r", "x", "b"), session(3, 90), "a", 0).is_some());
+    assert!(learnt.of(OF).asks(&[1; 32], "a").is_some());
+    assert!(learnt.of(OF).asks(&[2; 32], "a").is_none(), "it would have ended first");
 }
 
 #[test]
 fn attack_who_opens_many_sessions_makes_nobody_else_forget() {
-    let learnt = Learnt::new(4, 4);
+    let learnt = NegotiatedTerms::new(4, 4);
     learnt.open(OF, session(1, 50), "my_mood", 0).unwrap();
     learnt.learn(OF, session(1, 50), "my_mood", &mood(), 0);
     for id in 2..20 {
         // on two routes, and each ends later than the one before
-        let of = (if id % 2 == 0 { "r" } else { "q" }, "greedy", "b");
+        let of = parties(if id % 2 == 0 { "r" } else { "q" }, "greedy", "b");
         assert!(learnt.open(of, session(id, 100 + u64::from(id)), "my_mood", 0).is_some());
     }
     assert!(knows(&learnt, OF, 1));
-    let held = |of: (&str, &str, &str)| {
-        (0..20).filter(|id| learnt.of(of.0, of.1, of.2).asks(&[*id; 32], "my_mood").is_some()).count()
-    };
-    assert_eq!(held(("r", "greedy", "b")) + held(("q", "greedy", "b")), 3, "the rest of the places");
+    let held =
+        |of: Parties<'_>| (0..20).filter(|id| learnt.of(of).asks(&[*id; 32], "my_mood").is_some()).count();
+    assert_eq!(
+        held(parties("r", "greedy", "b")) + held(parties("q", "greedy", "b")),
+        3,
+        "the rest of the places"
+    );
     // what is over makes room first
-    assert!(learnt.open(("r", "late", "b"), session(30, 300), "my_mood", 60).is_some());
+    assert!(learnt.open(parties("r", "late", "b"), session(30, 300), "my_mood", 60).is_some());
     assert!(!knows(&learnt, OF, 1));
-    assert_eq!(held(("r", "greedy", "b")) + held(("q", "greedy", "b")), 3);
+    assert_eq!(held(parties("r", "greedy", "b")) + held(parties("q", "greedy", "b")), 3);
 }
 
 #[test]

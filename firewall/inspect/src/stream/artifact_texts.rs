@@ -204,7 +204,7 @@ fn as_readers_join(
 ) -> Result<(), Refusal> {
     let joints = if whole.is_one() { 1 } else { BETWEEN.len() };
     let mut joints = BETWEEN.iter().take(joints);
-    joints.try_for_each(|between| again(decided, concept, instance, (TEXT, &whole.joined(between))))
+    joints.try_for_each(|between| again(decided, concept, instance, TEXT, &whole.joined(between)))
 }
 
 fn no_data(parts: &[Part<'_, '_, '_>]) -> Result<(), Refusal> {

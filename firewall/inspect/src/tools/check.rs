@@ -56,7 +56,7 @@ pub(crate) fn callable<'c>(
         };
         case.generation.pinned().differ(tool, named.urn(), among)
     };
-    let stands = case.state.tools.stands(Server::of(case.route), (tool, pinned.forms()), age(case), apart);
+    let stands = case.state.tools.stands(Server::of(case.route), tool, pinned.forms(), age(case), apart);
     let stands = match (stands, case.direction) {
         // the tool had its signed form when called, and its answer is held to the signed results
         (Err(why), Direction::Reply) if why != NotAsSigned::Drifted => Ok(()),
@@ -161,7 +161,7 @@ fn without(
         let signed =
             |((_, form), (_, pinned)): (&(_, Form), &(_, Pinned<'_>))| is_signed(pinned.forms(), form);
         let holds = known.zip(pinned).is_some_and(signed);
-        match held(case, contexts, name, (pinned, holds)) {
+        match held(case, contexts, name, pinned, holds) {
             Held::Shown => true,
             Held::Withheld => false,
             Held::Drifted(task) => {

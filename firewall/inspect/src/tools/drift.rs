@@ -274,7 +274,8 @@ impl ToolWatch {
     pub(super) fn settles(
         &self,
         server: Server<'_>,
-        (asked_after, pages): (u64, u64),
+        asked_after: u64,
+        pages: u64,
         listed: &HashMap<Box<str>, (Form, u64)>,
     ) {
         let mut seen = self.locked();
@@ -311,7 +312,8 @@ impl ToolWatch {
     pub(super) fn stands(
         &self,
         server: Server<'_>,
-        (tool, signed): (&str, &[&str]),
+        tool: &str,
+        signed: &[&str],
         age: Age,
         apart: impl FnOnce() -> bool,
     ) -> Result<(), NotAsSigned> {

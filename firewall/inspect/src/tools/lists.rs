@@ -66,7 +66,7 @@ impl ToolWatch {
         had.extend(tools.iter().map(|one| (Box::from(one.tool), (one.form.clone(), age.now))));
         match next {
             Some(next) => self.lists.tell(&page.scope(), &Arc::from(caller), next, &begun),
-            None => self.settles(server, (begun.asked_after, begun.pages), &had),
+            None => self.settles(server, begun.asked_after, begun.pages, &had),
         }
     }
 }

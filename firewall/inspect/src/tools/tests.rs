@@ -1,6 +1,6 @@
 //! What is remembered of servers, by itself.
 
-use super::drift::{Age, Found, NotAsSigned, Server, ToolWatch};
+use super::drift::{Age, ListedTool, NotAsSigned, Server, ToolWatch};
 use super::lists::Page;
 use semgate_contexts::Digest;
 use semgate_protocol::mcp::Version;
@@ -20,7 +20,7 @@ const BENT: Option<&str> = Some("bent");
 
 /// A page has the tool so, read under a context that signs it so.
 fn has(watch: &ToolWatch, page: &Page<'_>, (tool, form): (&str, Option<&str>), signed: &[&str]) {
-    watch.listed(page, &[Found { tool, form: form.map(Box::from), signed: Some(signed) }]);
+    watch.listed(page, &[ListedTool { tool, form: form.map(Box::from), signed: Some(signed) }]);
 }
 
 /// The first page of a list that is asked for after so many changes, and the last.
@@ -35,7 +35,7 @@ fn lists(watch: &ToolWatch, server: Server<'_>, tool: (&str, Option<&str>), when
 }
 
 fn stands(watch: &ToolWatch, server: Server<'_>, tool: &str, age: Age) -> Result<(), NotAsSigned> {
-    watch.stands(server, (tool, SIGNED), age, || false)
+    watch.stands(server, tool, SIGNED, age, || false)
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn what_a_list_says_counts_when_all_of_it_was_read_and_a_drift_on_any_page_of_it
 #[test]
 fn attack_a_drift_under_one_context_is_none_under_another() {
     let (watch, context) = (ToolWatch::default(), Digest::of(b"older"));
-    let under = |signed, apart| watch.stands(HERE, ("add", signed), ANY_AGE, || apart);
+    let under = |signed, apart| watch.stands(HERE, "add", signed, ANY_AGE, || apart);
     assert_eq!((under(SIGNED, false), under(OLDER, true)), (Ok(()), Err(NotAsSigned::Unseen)));
     let older = page(HERE, &context, (0, ANY_AGE));
     has(&watch, &older, ("add", GOOD), OLDER);
@@ -195,7 +195,7 @@ fn attack_a_drift_under_one_context_is_none_under_another() {
     let drifted = Err(NotAsSigned::Drifted);
     assert_eq!((under(SIGNED, true), under(OLDER, true)), (drifted, drifted), "it is neither");
     // a list under a context that does not name the tool shows it too
-    watch.listed(&older, &[Found { tool: "add", form: Some("older".into()), signed: None }]);
+    watch.listed(&older, &[ListedTool { tool: "add", form: Some("older".into()), signed: None }]);
     assert_eq!((under(SIGNED, true), under(OLDER, true)), (drifted, Ok(())), "what the server is counts");
     // every form is remembered, however many, until a whole list has one
     let begun = Page { next: Some("2"), ..older };

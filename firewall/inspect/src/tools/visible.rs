@@ -67,7 +67,7 @@ pub(crate) fn visible_call<'t>(
     let asked = message.mcp.as_ref().filter(|_| calls)?;
     let of_tool = |instance: &Instance<'_>| instance.of == Vocabulary::Context || instance.name == UNNAMED;
     let at = message.instances.iter().position(of_tool)?;
-    terms.nth(at).filter(|tool| may_call(case, *tool)).map(|_| asked.version)
+    terms.nth(at).filter(|(context, term)| may_call(case, context, term)).map(|_| asked.version)
 }
 
 /// Treatment of one tool in a list.
@@ -79,7 +79,7 @@ pub(super) enum Held {
 
 /// Returns true if a policy could let the client call this tool. The client sends the call, or reads the
 /// list.
-fn may_call(case: &Inspection<'_>, (context, term): (&Context, &Term)) -> bool {
+fn may_call(case: &Inspection<'_>, context: &Context, term: &Term) -> bool {
     let may = |action| {
         let Ok(shape) = term.side(action) else { return false };
         let (ends, holds) = match case.direction {
@@ -101,13 +101,13 @@ pub(super) fn held(
     case: &Inspection<'_>,
     contexts: &[&Context],
     name: &str,
-    (pinned, holds): (Option<&(&Context, Pinned<'_>)>, bool),
+    pinned: Option<&(&Context, Pinned<'_>)>,
+    holds: bool,
 ) -> Held {
     let term = match pinned {
         Some((context, pinned)) => {
             let any = Age { now: case.now.monotonic_ms, most: None };
-            let stands =
-                case.state.tools.stands(Server::of(case.route), (name, pinned.forms()), any, || false);
+            let stands = case.state.tools.stands(Server::of(case.route), name, pinned.forms(), any, || false);
             // also drifted on another page, or not yet cleared by a complete list
             if !holds || stands == Err(NotAsSigned::Drifted) {
                 return Held::Drifted(pinned.term.name().to_owned());
@@ -120,7 +120,11 @@ pub(super) fn held(
             protocol.and_then(|own| own.context().term(UNNAMED).map(|term| (own.context(), term)))
         }
     };
-    if term.is_some_and(|term| may_call(case, term)) { Held::Shown } else { Held::Withheld }
+    if term.is_some_and(|(context, term)| may_call(case, context, term)) {
+        Held::Shown
+    } else {
+        Held::Withheld
+    }
 }
 
 /// The protocol's task for a call of a tool that no context names.
