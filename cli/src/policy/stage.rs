@@ -354,7 +354,7 @@ fn head(bytes: &[u8]) -> mcp::Head {
     let text = |pointer: &str| message.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
     let method = text("/method");
     let begins = method.as_deref() == Some(mcp::Operation::Initialize.method());
-    let of_sessions = (!begins).then(|| mcp::Version::NEWEST_WITH_SESSIONS.as_str().to_owned());
+    let of_sessions = (!begins).then(|| mcp::Revision::NEWEST_WITH_SESSIONS.as_str().to_owned());
     mcp::Head {
         version: text("/params/_meta/io.modelcontextprotocol~1protocolVersion").or(of_sessions),
         name: text("/params/name").or_else(|| text("/params/uri")),
@@ -394,9 +394,9 @@ fn version(binding: Binding, name: Option<&str>) -> Result<&'static str, Fault> 
         Binding::L8 => &[""],
         Binding::A2a => &[Version::V10.as_str(), Version::V03.as_str()],
         Binding::Mcp => &[
-            mcp::Version::V2026_07_28.as_str(),
-            mcp::Version::V2025_11_25.as_str(),
-            mcp::Version::V2025_06_18.as_str(),
+            mcp::Revision::V2026_07_28.as_str(),
+            mcp::Revision::V2025_11_25.as_str(),
+            mcp::Revision::V2025_06_18.as_str(),
         ],
     };
     let Some(name) = name else { return Ok(all.first().copied().unwrap_or_default()) };

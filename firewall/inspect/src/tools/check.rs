@@ -26,7 +26,7 @@ use semgate_contexts::{
 };
 use semgate_protocol::{
     Reply, RpcId,
-    mcp::{self, Asked, Kind, Operation, Version},
+    mcp::{self, Asked, Kind, Operation, Revision},
     removal::MAX_POINTERS,
 };
 use serde_json::Value;
@@ -366,11 +366,11 @@ fn failed_before(before: &Sent, id: RpcId, refusal: Refusal) -> Refusal {
 }
 
 /// The supported versions among those that a server names.
-fn spoken(answer: &Json<'_>) -> Vec<Version> {
+fn spoken(answer: &Json<'_>) -> Vec<Revision> {
     let result = answer.as_object().and_then(|answer| answer.get("result")?.as_object());
     let named = result.and_then(|result| result.get("supportedVersions")?.as_array()).unwrap_or_default();
-    let names = |version: &Version| named.iter().any(|name| name.as_str() == Some(version.as_str()));
-    Version::ALL.into_iter().filter(names).collect()
+    let names = |version: &Revision| named.iter().any(|name| name.as_str() == Some(version.as_str()));
+    Revision::ALL.into_iter().filter(names).collect()
 }
 
 /// Forgets a request of the server that this notification cancels.

@@ -2,7 +2,7 @@
 
 use super::lists::Begun;
 use crate::{InspectLimits, Route, owners::Pages};
-use semgate_protocol::mcp::Version;
+use semgate_protocol::mcp::Revision;
 use std::{
     collections::{HashMap, HashSet},
     fmt,
@@ -86,7 +86,7 @@ struct Seen {
     /// Tools by receiver.
     of: HashMap<String, Tools>,
     /// Versions that receivers last named.
-    speaks: HashMap<String, Vec<Version>>,
+    speaks: HashMap<String, Vec<Revision>>,
     /// Receivers stored by the journal.
     stored: HashSet<String>,
     /// Receivers that the journal could not store. A restart would trust them.
@@ -338,15 +338,15 @@ impl ToolWatch {
     }
 
     /// Records the versions that the server named.
-    pub(crate) fn speaks(&self, server: &str, versions: Vec<Version>) {
+    pub(crate) fn speaks(&self, server: &str, versions: Vec<Revision>) {
         if !versions.is_empty() {
             self.locked().speaks.insert(server.to_owned(), versions);
         }
     }
 
     /// Supported versions of a server: those that it last named, or all before it was asked.
-    pub(crate) fn spoken(&self, server: &str) -> Vec<Version> {
-        self.locked().speaks.get(server).cloned().unwrap_or_else(|| Version::ALL.to_vec())
+    pub(crate) fn spoken(&self, server: &str) -> Vec<Revision> {
+        self.locked().speaks.get(server).cloned().unwrap_or_else(|| Revision::ALL.to_vec())
     }
 
     /// Takes the lock, also after a panic: each change is one call, so entries are whole.

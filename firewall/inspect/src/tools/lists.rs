@@ -5,7 +5,7 @@
 
 use super::drift::{Age, Form, ListedTool, Server, ToolWatch};
 use semgate_contexts::Digest;
-use semgate_protocol::mcp::Version;
+use semgate_protocol::mcp::Revision;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
@@ -19,7 +19,7 @@ pub(crate) struct Page<'p> {
     pub(crate) context: &'p Digest,
     /// Reader of the list.
     pub(crate) caller: &'p str,
-    pub(crate) version: Version,
+    pub(crate) version: Revision,
     /// Cursor of the request; none for the first page.
     pub(crate) cursor: Option<&'p str>,
     /// Cursor of the next page; none at the end of the list.

@@ -3,7 +3,7 @@
 use super::drift::{Age, ListedTool, NotAsSigned, Server, ToolWatch};
 use super::lists::Page;
 use semgate_contexts::Digest;
-use semgate_protocol::mcp::Version;
+use semgate_protocol::mcp::Revision;
 use std::sync::{
     Arc,
     atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -25,7 +25,7 @@ fn has(watch: &ToolWatch, page: &Page<'_>, (tool, form): (&str, Option<&str>), s
 
 /// The first page of a list that is asked for after so many changes, and the last.
 fn page<'p>(server: Server<'p>, context: &'p Digest, (asked_after, age): (u64, Age)) -> Page<'p> {
-    let (caller, version) = ("caller", Version::V2026_07_28);
+    let (caller, version) = ("caller", Revision::V2026_07_28);
     Page { server, context, caller, version, cursor: None, next: None, asked_after, age }
 }
 
@@ -133,11 +133,11 @@ fn a_list_that_is_too_old_counts_no_more_and_only_where_ages_count() {
 #[test]
 fn a_server_speaks_what_it_named_last_and_everything_before_it_was_asked() {
     let watch = ToolWatch::default();
-    assert_eq!(watch.spoken("route"), Version::ALL);
-    watch.speaks("route", vec![Version::V2026_07_28]);
+    assert_eq!(watch.spoken("route"), Revision::ALL);
+    watch.speaks("route", vec![Revision::V2026_07_28]);
     watch.speaks("route", Vec::new());
-    assert_eq!(watch.spoken("route"), [Version::V2026_07_28]);
-    assert_eq!(watch.spoken("another"), Version::ALL);
+    assert_eq!(watch.spoken("route"), [Revision::V2026_07_28]);
+    assert_eq!(watch.spoken("another"), Revision::ALL);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn what_a_list_says_counts_when_all_of_it_was_read_and_a_drift_on_any_page_of_it
     for strange in [
         Page { caller: "another", ..last },
         Page { cursor: Some("3"), ..last },
-        Page { version: Version::V2025_11_25, ..last },
+        Page { version: Revision::V2025_11_25, ..last },
         Page { server: BESIDE, ..last },
         Page { context: &Digest::of(b"another"), ..last },
     ] {

@@ -10,7 +10,7 @@ use semgate_contexts::{Context, ContextUrn, Performative, Term};
 use semgate_policies::{Circumstances, Credentials};
 use semgate_protocol::{
     Instance, Vocabulary,
-    mcp::{Operation, Version},
+    mcp::{Operation, Revision},
 };
 
 /// Returns true if the policies let this agent use the line of a context, and the context is usable now.
@@ -61,7 +61,7 @@ pub(super) fn pinned_in<'c>(contexts: &[&'c Context], tool: &str) -> Option<(&'c
 pub(crate) fn visible_call<'t>(
     resolved: &Resolved<'_, '_>,
     mut terms: impl Iterator<Item = (&'t Context, &'t Term)>,
-) -> Option<Version> {
+) -> Option<Revision> {
     let (case, message) = (resolved.case(), resolved.message());
     let calls = case.direction == Direction::Request && message.tool_call.is_some();
     let asked = message.mcp.as_ref().filter(|_| calls)?;

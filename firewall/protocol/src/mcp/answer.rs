@@ -1,12 +1,12 @@
 //! Answers: results of both sides, and the data of errors.
 
 use super::{
-    Asked, ErrorData, KNOWN, Kind, Operation, Speaker, Spoken, Version,
+    Asked, ErrorData, KNOWN, Kind, Operation, Revision, Speaker,
     content::{self, Echo, or_empty, say},
     form, meta, request,
 };
 use crate::{
-    Binding, FaultKind, Message, MessageFault, Reading, RpcId,
+    Binding, FaultKind, Message, MessageFault, Reading, Reply, RpcId,
     member::{Read, array, at, object, prefer_duplicate, required, string, unknown},
     model::Vocabulary,
 };
@@ -17,16 +17,6 @@ use semgate_contexts::{
 };
 
 const PATH: &str = "/result";
-
-/// A response.
-#[derive(Clone, Debug)]
-pub enum Answer<'j> {
-    /// A result, or a message that precedes it in a stream.
-    Message(Box<Spoken<'j>>),
-    /// An error of this number, and the part of its data that passes. Its text never passes; [`plain_error`] has the words of
-    /// the protocol.
-    Error(i32, Option<ErrorData>),
-}
 
 /// The words that JSON-RPC 2.0 and MCP have for an error number: an error's own text never passes.
 pub const fn plain_error(number: i32) -> Option<&'static str> {
@@ -54,7 +44,7 @@ pub fn answer<'j>(
     asked: &'j Asked,
     speaker: Speaker,
     reading: &Reading<'_>,
-) -> Read<Answer<'j>> {
+) -> Read<Reply<'j>> {
     read(json, asked, speaker, reading).map_err(|fault| prefer_duplicate(fault, json, KNOWN))
 }
 
@@ -63,13 +53,13 @@ fn read<'j>(
     asked: &'j Asked,
     speaker: Speaker,
     reading: &Reading<'_>,
-) -> Read<Answer<'j>> {
+) -> Read<Reply<'j>> {
     let parts = parted(json, Some(asked))?;
     if Some(&parts.id) != asked.rpc_id.as_ref() {
         return Err(MessageFault::malformed("/id", "is not the id of the request"));
     }
     if let Some(number) = parts.error {
-        return Ok(Answer::Error(number, parts.data));
+        return Ok(Reply::ServerError(number, parts.data));
     }
     let result = required(parts.result, "", "result")?;
     let mut message = Message::new(Binding::Mcp, Inform);
@@ -90,18 +80,8 @@ fn read<'j>(
         Speaker::Server => by_server(asked, result, reading, &mut message)?,
         Speaker::Client => by_client(asked.operation, result, PATH, reading, &mut message)?,
     }
-    Ok(Answer::Message(Box::new(Spoken {
-        message,
-        operation: asked.operation,
-        kind: Kind::Response,
-        version: asked.version,
-        tool: asked.tool.as_deref(),
-        resource: None,
-        prompt: None,
-        cursor: None,
-        progress: None,
-        listens: None,
-    })))
+    message.rpc = Some((Kind::Response, asked.operation));
+    Ok(Reply::Message(Box::new(message)))
 }
 
 /// A response without its envelope: exactly one of a result and the number of an error.
@@ -210,7 +190,7 @@ fn by_server<'j>(
 /// [`FaultKind::VersionUnsupported`]: it is not carried, or has no sessions.
 fn settles(result: &Object<'_>) -> Read<()> {
     let named = result.get("protocolVersion").and_then(Json::as_str);
-    let carried = |name: &str| Version::parse(name).is_some_and(Version::has_sessions);
+    let carried = |name: &str| Revision::parse(name).is_some_and(Revision::has_sessions);
     if named.is_none_or(carried) {
         return Ok(());
     }

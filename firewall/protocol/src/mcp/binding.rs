@@ -1,8 +1,6 @@
 //! MCP as an implementation of [`Protocol`].
 
-use super::{
-    Answer, Operation, Speaker, Verb, Version, answer, event, request, response, response_id, session,
-};
+use super::{Operation, Revision, Speaker, Verb, answer, event, request, response, response_id, session};
 use crate::{
     Asked, Call, GatewayAnswer, Message, MessageFault, Protocol, Reading, Reply, ReplyKind, ReplyTo, RpcId,
     StreamRules, Vocabulary, a2a,
@@ -27,8 +25,8 @@ impl Protocol for Mcp {
 
     /// The version of the header. Without one it is the newest version with sessions, since only `initialize` is read then.
     fn version(&self, call: &Call) -> &'static str {
-        let named = call.mcp.as_ref().and_then(|head| Version::parse(head.version.as_deref()?));
-        named.unwrap_or(Version::NEWEST_WITH_SESSIONS).as_str()
+        let named = call.mcp.as_ref().and_then(|head| Revision::parse(head.version.as_deref()?));
+        named.unwrap_or(Revision::NEWEST_WITH_SESSIONS).as_str()
     }
 
     fn answered(&self, json: &Json<'_>, call: &Call) -> Option<RpcId> {
@@ -48,24 +46,17 @@ impl Protocol for Mcp {
             head.ok_or_else(|| MessageFault::malformed("", "the request came without a head of mcp"))?;
         match question {
             Some(operation) => response(json, operation, head, reading),
-            None if head.verb == Verb::Post => request(json, head, reading).map(|spoken| spoken.message),
-            None => session(json, head, reading).map(|spoken| spoken.message),
+            None if head.verb == Verb::Post => request(json, head, reading),
+            None => session(json, head, reading),
         }
     }
 
     fn reply<'j>(&self, json: &'j Json<'j>, to: &ReplyTo<'j>, reading: &Reading<'_>) -> Read<Reply<'j>> {
         let asked = to.mcp.ok_or_else(MessageFault::unasked)?;
-        let read = match to.in_stream {
-            true => event(json, asked.version, Some(asked), reading)?,
-            false => answer(json, asked, Speaker::Server, reading)?,
-        };
-        Ok(match read {
-            Answer::Message(spoken) => {
-                let rpc = Some((spoken.kind, spoken.operation));
-                Reply::Message(Box::new(Message { rpc, ..spoken.message }))
-            }
-            Answer::Error(number, data) => Reply::ServerError(number, data),
-        })
+        match to.in_stream {
+            true => event(json, asked.version, Some(asked), reading),
+            false => answer(json, asked, Speaker::Server, reading),
+        }
     }
 
     /// The id of a request. The id of a client's answer belongs to the server's request.

@@ -1,6 +1,6 @@
 //! `_meta`: a closed list of keys, one of which holds the context claim.
 
-use super::{CLAIM, Version, content, form};
+use super::{CLAIM, Revision, content, form};
 use crate::{
     Claim, MessageFault, Reading, RpcId,
     member::{Read, at, id, object, required, string, unknown},
@@ -39,7 +39,7 @@ pub(super) fn version_in<'j>(params: Option<&'j Json<'_>>) -> Option<&'j str> {
 /// Reads `_meta` if there is one. The claim chooses among the performatives in `allowed`.
 pub(super) fn read<'j>(
     json: Option<&'j Json<'j>>,
-    (of, version): (Of, Version),
+    (of, version): (Of, Revision),
     path: &'static str,
     allowed: PerformativeSet,
     reading: &Reading<'_>,

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     Binding, TextParts,
-    mcp::{Operation, Version},
+    mcp::{Operation, Revision},
 };
 use proptest::prelude::*;
 use semgate_contexts::json;
@@ -34,7 +34,7 @@ fn of_client(params: Value) -> Vec<String> {
 }
 
 /// What is removed of a result of a server.
-fn of_server(operation: Operation, version: Version, result: Value) -> Vec<String> {
+fn of_server(operation: Operation, version: Revision, result: Value) -> Vec<String> {
     let asked = Asked {
         operation,
         version,
@@ -52,7 +52,7 @@ fn of_server(operation: Operation, version: Version, result: Value) -> Vec<Strin
 }
 
 const NOTHING: [&str; 0] = [];
-const OLD: Version = Version::V2025_11_25;
+const OLD: Revision = Revision::V2025_11_25;
 
 #[test]
 fn foreign_keys_of_meta_are_removed_and_known_ones_stay() {
