@@ -12,8 +12,8 @@ use http::{HeaderName, HeaderValue, Method, Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Body;
 use semgate_inspect::{Code, Delivered, Outgoing, Permit, Refusal, Sent};
+use semgate_protocol::Call;
 use semgate_protocol::mcp::Verb;
-use semgate_protocol::{Call, Form};
 
 use crate::account::Charge;
 use crate::address::Address;
@@ -135,7 +135,7 @@ pub(crate) fn request(
     if let Some(Ok(context)) = told.l9_context.map(HeaderValue::from_str) {
         headers.insert(L9_CONTEXT, context);
     }
-    if let Form::Grpc(operation) = told.call.form {
+    if let Some(operation) = told.call.form.grpc() {
         carry(&mut request, operation, &body, told.waits);
     }
     Ok(request)

@@ -25,7 +25,6 @@ use semgate_inspect::{
     AnswerRight, Clarification, Delivered, Direction, Facts, HeaderClaims, Notice, Peer, Permit, Quota,
     Refusal,
 };
-use semgate_protocol::Form;
 use semgate_protocol::a2a::Operation;
 
 use crate::account::{Charge, Recording, TooMany, TooOften};
@@ -310,7 +309,7 @@ impl Way<'_> {
             anew: None,
         };
         let facts = reply_facts(permit.facts());
-        if let Form::Grpc(operation) = call.form {
+        if let Some(operation) = call.form.grpc() {
             let begun = forward::forward(permit, recorded, lane, lease, (&told, self.shown()));
             let begun = self.attended(|| facts.clone(), begun).await;
             let begun = begun.map_err(|refusal| stopped_reply(refusal, facts.clone()))?;

@@ -20,6 +20,26 @@ pub enum Form {
     Grpc(Operation),
 }
 
+impl Form {
+    /// The operation, where the path names it; in JSON-RPC the body does.
+    pub const fn operation(self) -> Option<Operation> {
+        match self {
+            Self::Rest(operation) | Self::Grpc(operation) => Some(operation),
+            Self::Native | Self::JsonRpc => None,
+        }
+    }
+
+    /// The operation of a gRPC request; none in other forms.
+    pub const fn grpc(self) -> Option<Operation> {
+        if let Self::Grpc(operation) = self { Some(operation) } else { None }
+    }
+
+    /// Returns true for JSON-RPC.
+    pub const fn is_json_rpc(self) -> bool {
+        matches!(self, Self::JsonRpc)
+    }
+}
+
 /// The head of a request. A copy of it travels with the permit, so that the bytes can be judged again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
@@ -51,7 +71,31 @@ impl Call {
 
     /// The request that a push notification of A2A answers, as if its receiver had subscribed to the task.
     pub fn notification(version: Version) -> Self {
-        Self::a2a(version, Form::Rest(Operation::SubscribeToTask))
+        Self::rest(version, Operation::SubscribeToTask)
+    }
+
+    /// A request of A2A over JSON-RPC.
+    pub fn json_rpc(version: Version) -> Self {
+        Self::a2a(version, Form::JsonRpc)
+    }
+
+    /// A request of A2A over HTTP+JSON.
+    pub fn rest(version: Version, operation: Operation) -> Self {
+        Self::a2a(version, Form::Rest(operation))
+    }
+
+    /// A request of A2A over gRPC, which is carried in 1.0 only.
+    pub fn grpc(operation: Operation) -> Self {
+        Self::a2a(Version::V10, Form::Grpc(operation))
+    }
+
+    /// A request of this binding over JSON, in a version of its own by name. `head` is that of MCP.
+    pub fn in_version(binding: Binding, version: &str, head: mcp::Head) -> Self {
+        match binding {
+            Binding::L8 => Self::l8(),
+            Binding::A2a => Self::json_rpc(Version::parse(version).unwrap_or(Version::V10)),
+            Binding::Mcp => Self::mcp(head),
+        }
     }
 
     /// The facts that the answer is read against; none where the path does not name the operation.
@@ -65,18 +109,13 @@ impl Call {
     /// # Errors
     /// JSON that is no request of the operation, or another transport.
     pub fn encode(&self, json: &Json<'_>) -> Result<Vec<u8>, MessageFault> {
-        match self.form {
-            Form::Grpc(operation) => grpc::write_request(operation, json),
-            _ => Err(MessageFault::malformed("", "is in no transport with another encoding")),
-        }
+        let fault = || MessageFault::malformed("", "is in no transport with another encoding");
+        grpc::write_request(self.form.grpc().ok_or_else(fault)?, json)
     }
 
     /// The operation, where the path names it; in JSON-RPC the body does.
     pub const fn operation(&self) -> Option<Operation> {
-        match self.form {
-            Form::Rest(operation) | Form::Grpc(operation) => Some(operation),
-            Form::Native | Form::JsonRpc => None,
-        }
+        self.form.operation()
     }
 }
 

@@ -22,6 +22,11 @@ pub trait Protocol: fmt::Debug + Sync {
         ""
     }
 
+    /// The names of all carried versions, the default first.
+    fn versions(&self) -> &'static [&'static str] {
+        &[""]
+    }
+
     /// Returns true if a route with these A2A versions takes the request.
     fn takes_version(&self, _call: &Call, _versions: &[a2a::Version]) -> bool {
         true

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use http::HeaderName;
 use semgate_contexts::json;
 use semgate_inspect::{Delivered, Direction, Facts, Notice, Written};
+use semgate_protocol::Call;
 use semgate_protocol::a2a::Operation;
-use semgate_protocol::{Call, Form};
 
 use super::{Stopped, Way, stopped_reply};
 use crate::answer::{Answer, AnswerBody};
@@ -94,7 +94,7 @@ impl Way<'_> {
             Operation::GetExtendedAgentCard => {
                 // the gateway's own messages are JSON
                 let json = if written == Written::ByGateway { permit.body() } else { &judged };
-                lane.card.extended(json, Form::Grpc(operation), None)?
+                lane.card.extended(json, Call::grpc(operation).form, None)?
             }
             _ => None,
         };

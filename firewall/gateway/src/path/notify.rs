@@ -76,7 +76,7 @@ impl Way<'_> {
         let judged = Instant::now();
         let permit = inspector.inspect_notification(&lane.route, token, peer, body, shared.now())?;
         let posted = permit.posted();
-        let outcome = self.sent((permit, token, judged), peer, (&received.bytes, media), egress).await;
+        let outcome = self.sent(permit, judged, peer, (&received.bytes, media), egress).await;
         let arrived = match &outcome {
             Ok(()) => Delivered::Yes,
             Err(refusal) if refusal.delivered() == Delivered::No => Delivered::No,
@@ -90,7 +90,8 @@ impl Way<'_> {
     /// Delivers a permitted notification.
     async fn sent(
         &self,
-        (mut permit, token, judged): (Notification, &str, Instant),
+        mut permit: Notification,
+        judged: Instant,
         peer: &Peer,
         (body, media): (&Bytes, Media),
         egress: &Egress,

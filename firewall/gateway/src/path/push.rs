@@ -4,8 +4,8 @@
 use bytes::Bytes;
 use semgate_contexts::json;
 use semgate_inspect::{Arrived, Code, Delivered, Delivery, Peer, Permit, Refusal, ReplyPermit, Sent};
+use semgate_protocol::Call;
 use semgate_protocol::a2a::{Operation, PushTarget, PushTargets, Version, grpc};
-use semgate_protocol::{Call, Form};
 
 use super::Way;
 use crate::admit::Admitted;
@@ -68,9 +68,9 @@ impl Way<'_> {
         let of_call = |message: &[u8], operation| {
             grpc::request(operation, message, &grpc::Limits::of(&limits)).map(Bytes::from)
         };
-        let text = match call.form {
-            Form::Grpc(operation) => of_call(body, operation).map_err(|why| fault(why.to_string()))?,
-            _ => body.clone(),
+        let text = match call.form.grpc() {
+            Some(operation) => of_call(body, operation).map_err(|why| fault(why.to_string()))?,
+            None => body.clone(),
         };
         let json = json::read(&text, &limits).map_err(|why| fault(why.to_string()))?;
         let found = PushTargets::in_request(&json, call.form, operation, call.version);
@@ -80,8 +80,8 @@ impl Way<'_> {
         let token = egress.token()?;
         let told = PushTarget { url: egress.address(&token), token: None, authentication: None };
         let anew = Bytes::from(found.rewritten(&[Some(told)]));
-        let arrived = match (call.form, &admitted.target) {
-            (Form::Grpc(operation), _) => {
+        let arrived = match (call.form.grpc(), &admitted.target) {
+            (Some(operation), _) => {
                 let json = json::read(&anew, &limits).map_err(|why| fault(why.to_string()))?;
                 let message = grpc::write_request(operation, &json).map_err(|why| fault(why.to_string()))?;
                 let judged = of_call(&message, operation).map_err(|why| fault(why.to_string()))?;
@@ -145,7 +145,7 @@ impl Way<'_> {
         }
         let anew = Bytes::from(found.rewritten(&targets));
         let (inspector, now) = (&lane.shared.inspector, lane.shared.now());
-        if let Form::Grpc(operation) = asked.form {
+        if let Some(operation) = asked.form.grpc() {
             let message = carry::anew(operation, &anew, &limits).map_err(|ended| ended.refusal)?;
             let reply = answered(operation, message, &limits)?;
             return inspector.rewrite_reply(permit, sent, replier, reply, now);

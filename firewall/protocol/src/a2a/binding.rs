@@ -59,6 +59,10 @@ impl<T: Transport> Protocol for A2a<T> {
         call.version.as_str()
     }
 
+    fn versions(&self) -> &'static [&'static str] {
+        const { &[Version::V10.as_str(), Version::V03.as_str()] }
+    }
+
     fn takes_version(&self, call: &Call, versions: &[Version]) -> bool {
         versions.contains(&call.version)
     }

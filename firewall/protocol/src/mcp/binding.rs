@@ -29,6 +29,10 @@ impl Protocol for Mcp {
         named.unwrap_or(Revision::NEWEST_WITH_SESSIONS).as_str()
     }
 
+    fn versions(&self) -> &'static [&'static str] {
+        const { &[Revision::V2026_07_28.as_str(), Revision::V2025_11_25.as_str(), Revision::V2025_06_18.as_str()] }
+    }
+
     fn answered(&self, json: &Json<'_>, call: &Call) -> Option<RpcId> {
         let posted = call.mcp.as_ref().is_some_and(|head| head.verb == Verb::Post);
         response_id(json).filter(|_| posted)
