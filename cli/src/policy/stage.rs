@@ -169,7 +169,7 @@ impl PolicyStage {
             inspector
                 .generation()
                 .protocol_urn(binding)
-                .filter(|_| !binding.protocol().calls_tools())
+                .filter(|_| !binding.protocol().traits().calls_tools)
                 .cloned()
         };
         route.options.default_contexts = pinned.or_else(words).into_iter().collect();
@@ -232,7 +232,7 @@ impl PolicyStage {
         let lock = case.lock_until.as_deref().map(|until| instant(Some(until))).transpose()?;
         let [sender_holds, receiver_holds] = [shown(&case.sender_shows), shown(&case.receiver_shows)];
         let spoken = binding(&case.protocol)?;
-        let prose = if spoken.protocol().calls_tools() { mcp::prose_beside(value) } else { 0 };
+        let prose = if spoken.protocol().traits().calls_tools { mcp::prose_beside(value) } else { 0 };
         let ambiguous = u64::from(asks_ambiguously(&context, term.name()));
         let scores = Scores { message_bytes: content.len() as u64, concepts: 1, ambiguous, beside: prose };
         let circumstances = Circumstances {

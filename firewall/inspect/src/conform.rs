@@ -80,11 +80,10 @@ pub(crate) fn conform<'c, 'j>(resolved: Resolved<'c, 'j>) -> Result<Conformed<'c
     }
 }
 
-/// Looks up every name before any content is judged: `concept_undefined` precedes `content_invalid`.
-fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> {
+/// Refuses content that the route does not admit, and steps of a handshake that it does not open.
+fn admitted(resolved: &Resolved<'_, '_>) -> Result<(), Refusal> {
     let message = resolved.message();
-    let named = resolved.named();
-    let calls_tools = resolved.case().protocol().calls_tools();
+    let calls_tools = resolved.case().protocol().traits().calls_tools;
     if let Some(Unadmitted { pointer, admit }) = &message.uninspectable {
         let instead = match calls_tools {
             true => "leave it out",
@@ -110,6 +109,14 @@ fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> 
             None => "shake hands at the route's own address for it, `snl` below this one",
         }));
     }
+    Ok(())
+}
+
+/// Looks up every name before any content is judged: `concept_undefined` precedes `content_invalid`.
+fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> {
+    let (message, named) = (resolved.message(), resolved.named());
+    let calls_tools = resolved.case().protocol().traits().calls_tools;
+    admitted(resolved)?;
     if let Some(gap) = &message.gap {
         return Err(undefined(named, &gap.pointer.to_string(), gap.what));
     }

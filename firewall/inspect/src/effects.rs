@@ -68,7 +68,7 @@ pub(crate) fn taken(
 fn step(case: &Inspection<'_>, resolved: &Resolved<'_, '_>) -> Result<Option<Arc<Step>>, Refusal> {
     let (message, named) = (resolved.message(), resolved.named());
     let proposes = proposes(message.performative) && has_turns(case, message, named);
-    let make = || match case.protocol().turns() {
+    let make = || match case.protocol().traits().turns {
         Turns::Pairs => {
             let proposal = Proposal::named(side(case), message.message_id, same(message));
             let between =

@@ -121,7 +121,7 @@ impl Inspector {
 
     /// Returns true if a call over this route may be refused with [`Remedy::ListTools`](crate::Remedy).
     pub fn may_ask_for_tools(&self, route: &Route) -> bool {
-        route.binding.protocol().calls_tools()
+        route.binding.protocol().traits().calls_tools
             && (self.state.limits.tool_list_ms.is_some()
                 || self.state.tools.in_doubt(&route.receiver)
                 || self.live.load().pinned().shared())

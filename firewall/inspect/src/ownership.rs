@@ -222,7 +222,7 @@ fn answers_what_was_asked(sent: &Sent, message: &Message<'_>) -> Result<(), Refu
 
 /// The refusal that an agent gives for well-typed parameters outside the protocol (A2A 1.0 `InvalidParams`).
 fn unfit(case: &Inspection<'_>, member: &str, what: &str) -> Refusal {
-    let params = case.protocol().params_path();
+    let params = case.protocol().traits().params_path;
     Refusal::new(Code::Malformed, format!("`{params}/{member}` {what}"))
         .with_hint("send what a2a 1.0 takes there, or leave it out")
 }

@@ -5,6 +5,8 @@
 //!
 //! The agent sends it under an unguessable token, which stands for one configuration.
 
+mod courses;
+
 use crate::{
     Code, Delivered, Inspector, Kind, Now, Peer, Permit, Refusal, ReplyPermit, Route, Sent,
     arrived::Answered,
@@ -20,18 +22,16 @@ use crate::{
     removal,
     reply::same_agent,
     stages::judged,
-    stream::{StreamState, TextReceipt, about_task, enabled},
+    stream::{TextReceipt, about_task, enabled},
 };
 use bytes::Bytes;
+pub(crate) use courses::Courses;
 use semgate_contexts::json::{self, Json};
 use semgate_protocol::{
     Call, Message, Reply,
     a2a::{self, Operation, Version},
 };
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::sync::Arc;
 
 /// Permission to deliver one notification to its only target, once.
 #[derive(Debug)]
@@ -68,40 +68,6 @@ impl Notification {
     /// Spends the permit. Returns the exact bytes that were checked.
     pub fn spend(self) -> (Bytes, Arc<Delivery>) {
         (self.permit.spend().1, self.delivery)
-    }
-}
-
-/// Push targets with remembered text: 256, each with a small multiple of `appended_text` at most. Nothing is
-/// appended to the text of a forgotten target until a notification carries it whole.
-const COURSES: usize = 256;
-
-/// The text so far of each push target, by token. The target that was notified first is forgotten first.
-#[derive(Debug, Default)]
-pub(crate) struct Courses(Mutex<Kept>);
-
-#[derive(Debug, Default)]
-struct Kept {
-    states: HashMap<String, StreamState>,
-    order: VecDeque<String>,
-}
-
-impl Courses {
-    fn locked(&self) -> MutexGuard<'_, Kept> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Kept {
-    fn of(&mut self, token: &str) -> &mut StreamState {
-        if !self.states.contains_key(token) {
-            while self.order.len() >= COURSES {
-                if let Some(gone) = self.order.pop_front() {
-                    self.states.remove(&gone);
-                }
-            }
-            self.order.push_back(token.to_owned());
-        }
-        self.states.entry(token.to_owned()).or_default()
     }
 }
 

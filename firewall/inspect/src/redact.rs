@@ -113,7 +113,7 @@ fn rewrite(strict: &Strict<'_>, all: &[Decided<'_, '_>], look: Look) -> Result<O
             if !may_cut(decided.conformed(), instance) {
                 return Err(uncut(unmet(first), decided, asked(decided)));
             }
-            mirrored |= decided.case().protocol().calls_tools();
+            mirrored |= decided.case().protocol().traits().calls_tools;
             gone.extend(held.iter().map(|(_, path)| named(definition, path)));
             let paths: Vec<_> = held.into_iter().map(|(_, path)| path).collect();
             cut_here.push((instance.pointer.to_string(), paths.iter().map(|path| path.join(".")).collect()));
@@ -149,5 +149,5 @@ fn uncut(refusal: Refusal, decided: &Decided<'_, '_>, answer: Option<Answer>) ->
 /// redacted member. A text that only repeats the result is no instance, and is rewritten with it.
 fn may_cut(conformed: &Conformed<'_, '_>, instance: &Instance<'_>) -> bool {
     let alone = || conformed.instances().count() == 1;
-    instance.of == Vocabulary::Context && (!conformed.case().protocol().calls_tools() || alone())
+    instance.of == Vocabulary::Context && (!conformed.case().protocol().traits().calls_tools || alone())
 }

@@ -50,7 +50,7 @@ pub(crate) fn of_request(
     }
     let judged = Bytes::from(leaving_out(strict.json(), removal.values()));
     let mut pointers = removal.into_pointers();
-    let body = match case.protocol().request_bytes() {
+    let body = match case.protocol().traits().request_bytes {
         RequestBytes::Encoded => {
             let fault = |_| malformed(case, "the request cannot be written without what is removed of it");
             let strict = read(case, &judged)?;

@@ -119,7 +119,7 @@ pub(crate) fn judge(
     received: Received<'_>,
 ) -> Result<ReplyPermit, Refusal> {
     let Received { status, body, .. } = received;
-    if case.protocol().stream() == StreamRules::Server {
+    if case.protocol().traits().stream == StreamRules::Server {
         // an error status must carry an error; nothing is learnt from any other body
         let refused = || Err(no_pass(status).with_facts(case.facts()));
         if kind == ReplyKind::Error && !mcp::is_failure(read(case, &body.judged)?.json()) {

@@ -1,26 +1,29 @@
 //! Second stage: sender, receiver, and the standing of the named context.
 
+mod locks;
+mod turns;
+
 use crate::{
-    Code, Direction, Facts, Notice, Refusal, Sent,
+    Code, Facts, Notice, Refusal, Sent,
     generation::{Named, Source},
     group,
-    inspection::{Inspection, Turn},
+    inspection::Inspection,
     negotiated_terms::InSession,
     owners::About,
     ownership::belongs,
     parse::{Parsed, Target},
     shadow::beside_line,
     standing::{counts, revoked, stale, suspended, unknown, unrecognised},
-    turn::{self, Answer, Answers, Between, OutOfTurn, Side, Step, turn},
+    turn::Answers,
 };
+pub(crate) use locks::is_step;
+use locks::{is_handshake, lock, needs_lock};
 use semgate_contexts::{ContextUrn, Digest};
-use semgate_negotiation::LockQuestion;
-use semgate_protocol::{Instance, Message, Turns, Vocabulary};
+use semgate_protocol::{Instance, Message, Vocabulary};
 use semgate_statement::Standing;
 use std::sync::Arc;
-
-/// Concepts of a handshake, which need no lock.
-const HANDSHAKE: [&str; 3] = ["HELLO", "SELECT", "LOCK"];
+use turns::takes_turn;
+pub(crate) use turns::{has_turns, out_of_turn, side};
 
 /// A message from the verified peer to the route's receiver, under a usable context. Only this stage builds
 /// one.
@@ -76,7 +79,7 @@ fn settle<'c>(parsed: &Parsed<'c, '_>) -> Result<Settled<'c>, Refusal> {
     parties(case, parsed.message())?;
     let urn = match parsed.target() {
         Target::Missing => {
-            let location = case.protocol().claim_hint();
+            let location = case.protocol().traits().claim_hint;
             let hint = format!("name the context{location} by its urn, such as `urn:contexts:payment:v1.1`");
             return Err(Refusal::new(Code::ContextMissing, "the message names no context").with_hint(hint));
         }
@@ -291,170 +294,6 @@ fn vocabulary<'c>(case: &Inspection<'c>, other: &'c Named) -> Result<(Option<&'c
         refusal.with_detail(format!("of `{}`, whose concepts the message uses; {why}", other.urn()))
     })?;
     Ok((Some(other), source.fresh_until()))
-}
-
-/// Returns true for a handshake step. Steps are signed or sealed, so only their addressee can read them
-/// (F0-47).
-pub(crate) fn is_step(instance: &Instance<'_>) -> bool {
-    instance.of == Vocabulary::Context && HANDSHAKE.contains(&instance.name)
-}
-
-/// Returns true if a message consists of handshake steps only.
-fn is_handshake(case: &Inspection<'_>, message: &Message<'_>, named: &Named) -> bool {
-    named.urn().line() == case.generation.control_line() && message.instances.iter().all(is_step)
-}
-
-/// Checks the lock that a route requires in every request about a context. The handshake itself has none yet.
-fn needs_lock(case: &Inspection<'_>, message: &Message<'_>, named: &Named) -> Result<(), Refusal> {
-    let handshake = is_handshake(case, message, named);
-    let held = message.claims.iter().any(|claim| claim.lock.is_some());
-    let waived = handshake || held || case.protocol().waives_lock(message);
-    if !case.route.options.require_lock || case.direction == Direction::Reply || waived {
-        return Ok(());
-    }
-    Err(Refusal::new(Code::LockMismatch, "this route takes only messages that hold a lock").with_hint(
-        match case.route.options.group {
-            Some(_) => "a lock is held with one agent: send this to the member's own address, with its lock",
-            None => {
-                "negotiate a lock with the agent that this address leads to, and name it beside the context"
-            }
-        },
-    ))
-}
-
-/// Returns true if a message can make a proposal, or answer one.
-pub(crate) fn has_turns(case: &Inspection<'_>, message: &Message<'_>, named: &Named) -> bool {
-    let operation = case.answers.map_or(message.operation, Sent::operation);
-    // handshake steps are bound to each other by signatures
-    case.protocol().converses(operation) && !is_handshake(case, message, named)
-}
-
-/// The sender's side of a proposal.
-pub(crate) fn side(case: &Inspection<'_>) -> Side {
-    let speaks_as = if case.answers.is_some() { Side::Agent } else { Side::Caller };
-    match case.protocol().turns() {
-        Turns::Pairs => turn::side(case.sender.id(), case.receiver, speaks_as),
-        Turns::Threads => speaks_as,
-    }
-}
-
-/// The proposal that a message answers (F0-08).
-///
-/// A reply first answers its request's proposal. Otherwise it is the open proposal of the conversation.
-/// Bindings without conversations use the one that [`Pairs`](turn::Pairs) finds between the two agents.
-///
-/// # Errors
-/// `out_of_turn`.
-fn takes_turn(
-    case: &Inspection<'_>,
-    message: &Message<'_>,
-    named: &Named,
-) -> Result<Option<Answers>, Refusal> {
-    let again = matches!(case.turn, Turn::Again | Turn::EventAgain);
-    if again || !turn::answers(message.performative) || !has_turns(case, message, named) {
-        return Ok(None);
-    }
-    let made = case.answers.and_then(|sent| sent.step.as_deref()).and_then(Step::makes);
-    let by = side(case);
-    let answered = match case.protocol().turns() {
-        Turns::Pairs => {
-            let answer = Answer::of(message, by);
-            let line = named.urn().line().as_str();
-            let between = Between { by: case.receiver, to: case.sender.id(), line };
-            let to_group = case.direction == Direction::Request && case.route.options.group.is_some();
-            let proposals = if to_group && answer.names_one() {
-                Err(OutOfTurn::ToGroup)
-            } else {
-                case.state.owners.pairs().answered(between, &answer, made)
-            };
-            proposals.map(|proposals| Some(Answers { proposals, message: Some(answer.message()) }))
-        }
-        Turns::Threads => {
-            let scope = case.route.scope();
-            let open = |own| case.state.owners.proposal(&scope, own);
-            let open = [open(message.threads.own), case.answers.and_then(|sent| open(sent.own()))];
-            let candidates = made.map(Arc::clone).into_iter().chain(open.into_iter().flatten());
-            turn(candidates, message.performative, by).map(|proposal| proposal.map(Answers::from))
-        }
-    };
-    answered.map_err(|why| out_of_turn(message, why))
-}
-
-/// The refusal of an answer without exactly one open proposal of the other side.
-pub(crate) fn out_of_turn(message: &Message<'_>, why: OutOfTurn) -> Refusal {
-    let says = message.performative.as_str();
-    let (reason, hint) = match why {
-        OutOfTurn::Several => (
-            format!("{says} answers one proposal, and several of the other agent are open here"),
-            "name it: `re-` and the `message_id` of the proposal is the `message_id` of its answer",
-        ),
-        OutOfTurn::Unknown => (
-            format!("{says} names a proposal, and the other agent has none of that name here"),
-            "`re-` names a proposal of the agent that is spoken to, under this line of contexts; one that is \
-             forgotten, as after a restart, is proposed again",
-        ),
-        OutOfTurn::SameName => (
-            format!(
-                "{says} names a proposal, and different ones of the other agent are open under that name"
-            ),
-            "reject the name, which rejects them all, and ask for a proposal under a `message_id` of its own",
-        ),
-        OutOfTurn::ToGroup => (
-            format!("{says} names a proposal, and is said to a group"),
-            "say it to the member that made the proposal, over the route to that member",
-        ),
-        OutOfTurn::Repeated => (
-            format!("this {says} was said before, and answered a proposal then"),
-            "say it once; another answer has a `message_id` of its own",
-        ),
-        OutOfTurn::NotOpen => (
-            format!("{says} answers a proposal, and none of the other side is open here"),
-            match message.binding.protocol().turns() {
-                Turns::Pairs => {
-                    "propose first: a proposal of the other agent under this line of contexts is answered once"
-                }
-                Turns::Threads => {
-                    "propose first, or name the task or conversation that the proposal was made in"
-                }
-            },
-        ),
-    };
-    Refusal::new(Code::OutOfTurn, reason).with_hint(hint)
-}
-
-/// The session of the message; its lock end is the earliest of all locks. None without a lock.
-fn lock(case: &Inspection<'_>, message: &Message<'_>, named: &Named) -> Result<Option<InSession>, Refusal> {
-    let mut session: Option<InSession> = None;
-    // the initiator sends requests and receives replies
-    let (initiator, responder) = match case.direction {
-        Direction::Request => (case.sender.id(), case.receiver),
-        Direction::Reply => (case.receiver, case.sender.id()),
-    };
-    let authority = case.generation.source_of(named.urn().line()).map(|source| source.view().authority());
-    for lock in message.claims.iter().filter_map(|claim| claim.lock) {
-        let question = LockQuestion {
-            lock,
-            initiator,
-            responder,
-            route: &case.route.name,
-            authority: authority.unwrap_or_default(),
-            urn: named.urn(),
-            digest: named.context().digest(),
-            now: case.now.unix,
-        };
-        let held = case.state.sessions.locks.verify(&question).map_err(|fault| {
-            Refusal::new(
-                Code::LockMismatch,
-                "the lock does not hold between these two agents for this context",
-            )
-            .with_hint("leave the lock out, or negotiate a new one")
-            .with_detail(fault.to_string())
-        })?;
-        if session.is_none_or(|earlier| held.expires_at() < earlier.until) {
-            session = Some(InSession { id: *held.session(), until: held.expires_at() });
-        }
-    }
-    Ok(session)
 }
 
 impl<'c, 'j> Resolved<'c, 'j> {

@@ -270,7 +270,7 @@ fn judge_event(
     stream: &mut StreamState,
     event: &Answered,
 ) -> Result<ReplyPermit, Refusal> {
-    if case.protocol().stream() == StreamRules::Server {
+    if case.protocol().traits().stream == StreamRules::Server {
         in_session(case).map_err(|refusal| refusal.with_facts(case.facts()))?;
         let (permit, ends) = tools::judge(case, sent, 200, event)?;
         stream.begins(sent, ends).map_err(|refusal| refusal.with_facts(case.facts()))?;
@@ -304,7 +304,7 @@ fn judge_piece(
     let decided = judged(case, *message)?;
     let message = decided.resolved().message();
     let facts = || decided.facts();
-    let rules = case.protocol().stream();
+    let rules = case.protocol().traits().stream;
     if rules == StreamRules::Task {
         stream.follows(sent, message).map_err(|refusal| refusal.with_facts(facts()))?;
     }

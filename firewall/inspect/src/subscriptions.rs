@@ -97,7 +97,7 @@ impl Subscriptions {
     pub(crate) fn open(&self, metered: &Metered<'_, '_>) -> Result<Option<Subscription>, Refusal> {
         let decided = metered.decided();
         let (case, message) = (decided.case(), decided.resolved().message());
-        let opens = case.protocol().stream() == StreamRules::Messages;
+        let opens = case.protocol().traits().stream == StreamRules::Messages;
         if !opens || message.performative != Performative::Subscribe {
             return Ok(None);
         }
@@ -165,7 +165,7 @@ fn on_topic(subscription: &Subscription, decided: &Decided<'_, '_>) -> Result<()
 /// `out_of_turn`.
 pub(crate) fn asked_for(sent: &Sent, decided: &Decided<'_, '_>) -> Result<(), Refusal> {
     let message = decided.resolved().message();
-    if decided.case().protocol().stream() != StreamRules::Messages {
+    if decided.case().protocol().traits().stream != StreamRules::Messages {
         return Ok(());
     }
     match (message.performative, &sent.subscription) {

@@ -35,7 +35,7 @@ impl Meaning {
 /// The session for negotiating this instance, which the lock proves. None if the route does not allow it.
 fn session(resolved: &Resolved<'_, '_>, instance: &Instance<'_>) -> Option<InSession> {
     let case = resolved.case();
-    let own = instance.of == Vocabulary::Context && !case.protocol().calls_tools();
+    let own = instance.of == Vocabulary::Context && !case.protocol().traits().calls_tools;
     let may = case.route.options.undefined == Undefined::Disambiguate && own;
     may.then(|| resolved.session()).flatten()
 }

@@ -21,7 +21,7 @@ mod task;
 mod tests;
 mod version;
 
-pub(crate) use binding::{GRPC, JSON_RPC, REST};
+pub(crate) use binding::{GRPC, JSON_RPC, REST, VERSION_HINT};
 pub use error::{AgentError, ProtocolError};
 pub use list::{Paging, TaskList};
 pub use operation::Operation;

@@ -4,8 +4,8 @@
 
 use crate::{
     Asked, Base, Binding, Call, Claim, GatewayAnswer, Message, MessageFault, Protocol, Reading, Reply,
-    ReplyKind, ReplyTo, StreamRules, Turns,
-    a2a::Operation,
+    ReplyKind, ReplyTo, RequestBytes, StreamRules, Traits, Turns,
+    a2a::{self, Operation},
     content, mcp,
     member::{Read, id, object, prefer_duplicate, required, string, unknown},
 };
@@ -35,6 +35,20 @@ const KNOWN: &[&str] = &[
 pub(crate) struct L8;
 
 impl Protocol for L8 {
+    fn traits(&self) -> &'static Traits {
+        &Traits {
+            params_path: "",
+            request_bytes: RequestBytes::Judged,
+            turns: Turns::Pairs,
+            stream: StreamRules::Messages,
+            calls_tools: false,
+            names_context_in_replies: true,
+            claim_hint: "",
+            version_hint: a2a::VERSION_HINT,
+            form_hint: "send exactly the members that docs/spec/native-l8.md lists, and nothing else",
+        }
+    }
+
     fn request<'j>(
         &self,
         json: &'j Json<'j>,
@@ -64,22 +78,6 @@ impl Protocol for L8 {
 
     fn converses(&self, _operation: Option<Operation>) -> bool {
         true
-    }
-
-    fn turns(&self) -> Turns {
-        Turns::Pairs
-    }
-
-    fn stream(&self) -> StreamRules {
-        StreamRules::Messages
-    }
-
-    fn names_context_in_replies(&self) -> bool {
-        true
-    }
-
-    fn form_hint(&self) -> &'static str {
-        "send exactly the members that docs/spec/native-l8.md lists, and nothing else"
     }
 }
 

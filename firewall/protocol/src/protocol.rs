@@ -12,6 +12,9 @@ use std::fmt;
 
 /// A protocol in one of its transports.
 pub trait Protocol: fmt::Debug + Sync {
+    /// Properties that no message changes.
+    fn traits(&self) -> &'static Traits;
+
     /// The line and version of the context that defines the protocol's operations; none in native L8.
     fn vocabulary(&self) -> Option<(&'static str, Version)> {
         None
@@ -65,16 +68,6 @@ pub trait Protocol: fmt::Debug + Sync {
         None
     }
 
-    /// The location of a request's parameters in the judged JSON.
-    fn params_path(&self) -> &'static str {
-        ""
-    }
-
-    /// The relation of a request's bytes to the judged JSON.
-    fn request_bytes(&self) -> RequestBytes {
-        RequestBytes::Judged
-    }
-
     /// Marks the members of a message that are removed before it is judged.
     fn remove<'j>(&self, _walk: &mut Walk<'_, 'j>, _json: &'j Json<'j>) {}
 
@@ -93,27 +86,9 @@ pub trait Protocol: fmt::Debug + Sync {
     /// take turns, and only they may be clarified.
     fn converses(&self, operation: Option<Operation>) -> bool;
 
-    /// The search for the proposal that a message answers.
-    fn turns(&self) -> Turns {
-        Turns::Threads
-    }
-
-    /// The rules of a stream of replies.
-    fn stream(&self) -> StreamRules;
-
-    /// Returns true if instances of the context are calls of tools, or their results.
-    fn calls_tools(&self) -> bool {
-        false
-    }
-
     /// Returns true if a request needs no lock on any route: no context for a lock is known yet, or the
     /// operation only reads.
     fn waives_lock(&self, _message: &Message<'_>) -> bool {
-        false
-    }
-
-    /// Returns true if every reply names its context. Otherwise a reply without one has the request's.
-    fn names_context_in_replies(&self) -> bool {
         false
     }
 
@@ -121,19 +96,6 @@ pub trait Protocol: fmt::Debug + Sync {
     fn claim_pointer(&self, location: &str, _extension: &str) -> String {
         location.to_owned()
     }
-
-    /// Words for the location of a claim, in the hint of a refusal; empty in bindings with one location.
-    fn claim_hint(&self) -> &'static str {
-        ""
-    }
-
-    /// The hint for a request in a version that is not carried.
-    fn version_hint(&self) -> &'static str {
-        "name a version that this address speaks, such as `A2A-Version: 1.0`"
-    }
-
-    /// The hint for a message that is not of the binding's form.
-    fn form_hint(&self) -> &'static str;
 
     /// A better hint for a request that looks like one of another version. `versions` are those of the route.
     fn fault_hint(
@@ -144,6 +106,29 @@ pub trait Protocol: fmt::Debug + Sync {
     ) -> Option<&'static str> {
         None
     }
+}
+
+/// Properties of a protocol.
+#[derive(Clone, Copy, Debug)]
+pub struct Traits {
+    /// The location of a request's parameters in the judged JSON.
+    pub params_path: &'static str,
+    /// The relation of a request's bytes to the judged JSON.
+    pub request_bytes: RequestBytes,
+    /// The search for the proposal that a message answers.
+    pub turns: Turns,
+    /// The rules of a stream of replies.
+    pub stream: StreamRules,
+    /// True if instances of the context are calls of tools, or their results.
+    pub calls_tools: bool,
+    /// True if every reply names its context. Otherwise a reply without one has the request's.
+    pub names_context_in_replies: bool,
+    /// Words for the location of a claim, in the hint of a refusal; empty in bindings with one location.
+    pub claim_hint: &'static str,
+    /// The hint for a request in a version that is not carried.
+    pub version_hint: &'static str,
+    /// The hint for a message that is not of the binding's form.
+    pub form_hint: &'static str,
 }
 
 impl Binding {

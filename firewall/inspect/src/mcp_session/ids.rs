@@ -5,6 +5,7 @@
 //! before within the session.
 
 use super::{PART, SessionKey};
+use crate::{Code, Refusal};
 use semgate_protocol::RpcId;
 use std::{
     borrow::Cow,
@@ -91,6 +92,18 @@ pub(super) struct Ids {
     answered: usize,
     bound: usize,
     turns: u64,
+}
+
+impl NotFree {
+    /// The refusal of a server's request whose id cannot be taken.
+    pub(crate) fn refusal(self) -> Refusal {
+        if self != Self::Used {
+            return Refusal::new(Code::RateLimited, "the server asks more than is kept track of")
+                .with_hint("answer what the server asked before; if that was all, ask the operator: too many agents have sessions here");
+        }
+        Refusal::new(Code::Malformed, "the server asks under the id of another question that is open")
+            .with_hint("give each request of a session an id of its own, as MCP demands")
+    }
 }
 
 impl Ids {

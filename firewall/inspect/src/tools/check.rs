@@ -7,7 +7,8 @@ use super::param_headers::agrees;
 use super::pin::{Pinned, digest_of, task_of};
 use super::visible::{Held, held, listed_under, pinned_in};
 use crate::{
-    Code, Delivered, Direction, Refusal, Remedy, ReplyPermit, Sent, answer_right,
+    Code, Delivered, Direction, Refusal, ReplyPermit, Sent,
+    answer_right::{self, Answer},
     arrived::Answered,
     generation::Named,
     input::{self, Needs},
@@ -64,38 +65,7 @@ pub(crate) fn callable<'c>(
         (Err(NotAsSigned::Old), Direction::Request) if case.turn == Turn::Again => Ok(()),
         (stands, _) => stands,
     };
-    stands.map_err(|why| {
-        let name = pinned.term.name();
-        let (reason, hint, detail) = match why {
-            NotAsSigned::Drifted => (
-                "the server describes this tool otherwise than it was signed",
-                "ask the operator: the tool has to be reviewed and its context published again",
-                format!("the last `tools/list` had another `{name}`"),
-            ),
-            NotAsSigned::Changed => (
-                "the server said that its tools changed, and has not listed this one since",
-                "list the tools: one that is described as signed can be called then",
-                format!("no `tools/list` since the last `list_changed`, or since it drifted elsewhere, had `{name}`"),
-            ),
-            NotAsSigned::Old => (
-                "the server has not listed this tool for longer than this gateway trusts a list",
-                "list the tools: one that is described as signed can be called then",
-                format!("no `tools/list` within `limits.tool_list_seconds` had `{name}`"),
-            ),
-            NotAsSigned::Unseen => (
-                "contexts of this route differ in what they sign of this tool, and no list has told which it is",
-                "list the tools: one that is described as the named context signs it can be called then",
-                format!("no `tools/list` had `{name}` so far"),
-            ),
-            NotAsSigned::Unkept => (
-                "the tools of the server drifted or changed, and that cannot be kept over a restart",
-                "ask the operator: the state directory of the gateway has to take writes; then list the tools",
-                "it is written again with each `tools/list`".to_owned(),
-            ),
-        };
-        let refusal = Refusal::new(Code::ToolDrift, reason).with_hint(hint).with_detail(detail);
-        if why == NotAsSigned::Drifted { refusal } else { refusal.with_remedy(Remedy::ListTools) }
-    })?;
+    stands.map_err(|why| why.refusal(pinned.term.name()))?;
     Ok(Some((context, pinned.term)))
 }
 
@@ -111,6 +81,21 @@ pub(crate) fn repeats_nothing(case: &Inspection<'_>, params: &Object<'_>) -> Res
     agrees(case, None, params)
 }
 
+/// A tool of a page: its pin in one of the contexts, and its form.
+type Described<'c> = (Option<(&'c Context, Pinned<'c>)>, Form);
+
+/// The tools of a page by name. A tool that the page has twice has no form.
+fn by_name<'c>(contexts: &[&'c Context], tools: &[Value]) -> HashMap<String, Described<'c>> {
+    let mut named: HashMap<String, Described<'c>> = HashMap::new();
+    for tool in tools {
+        let Some(name) = tool.get("name").and_then(Value::as_str) else { continue };
+        let form = || digest_of(tool).map(|digest| digest.to_string().into_boxed_str());
+        let known = named.entry(name.to_owned());
+        known.and_modify(|(_, form)| *form = None).or_insert_with(|| (pinned_in(contexts, name), form()));
+    }
+    named
+}
+
 /// The list without withheld tools, if there are any, and the tasks whose tools drifted.
 ///
 /// A pinned tool that one page holds twice has drifted in any case, since a client may take either.
@@ -124,15 +109,7 @@ fn without(
     // a malformed cursor is refused later and does not end the list
     let next = value.pointer("/result/nextCursor").map(|next| next.as_str().unwrap_or_default().to_owned());
     let Some(Value::Array(tools)) = value.pointer_mut("/result/tools") else { return (None, Vec::new()) };
-    let mut named = HashMap::new();
-    for tool in tools.iter() {
-        let Some(name) = tool.get("name").and_then(Value::as_str) else { continue };
-        let form = || digest_of(tool).map(|digest| digest.to_string().into_boxed_str());
-        let known = named.entry(name.to_owned());
-        known
-            .and_modify(|(_, form): &mut (Option<(&Context, Pinned<'_>)>, Form)| *form = None)
-            .or_insert_with(|| (pinned_in(contexts, name), form()));
-    }
+    let named = by_name(contexts, tools);
     // also tools of other contexts: a caller may use them there
     let pinned = named.iter().filter(|(name, _)| case.generation.pinned().has(name));
     let listed = pinned.map(|(tool, (signed, form))| ListedTool {
@@ -310,33 +287,50 @@ fn one(
     if needs.any() {
         input::remember(case, sent, asked, &needs).map_err(|refusal| refusal.with_facts(facts.clone()))?;
     }
-    let mut answers = None;
-    let ends = match (kind, id) {
-        (Kind::Response, Some(id)) => {
-            answers = sent
-                .right
-                .begin(Digest::of(&answered.judged))
-                .map_err(|refusal| refusal.with_facts(facts.clone()))?;
-            case.state.mcp_sessions.answered(sent, &id);
-            if operation == Operation::Discover {
-                case.state.tools.speaks(&case.route.receiver, spoken(strict.json()));
-            }
-            Ends::Answer
-        }
-        (Kind::Request, Some(id)) => {
-            let digest = Digest::of(&answered.judged);
-            let asks = case.state.mcp_sessions.server_asks(sent, id, operation, digest);
-            asks.map_err(|not| no_question(not).with_facts(facts.clone()))?;
-            Ends::Nothing
-        }
-        _ => {
-            withdraw(case, sent, operation, strict.json());
-            if operation == Operation::SubscriptionsAcknowledged { Ends::Waiting } else { Ends::Nothing }
-        }
-    };
+    let spoken = Spoken { kind, operation, id };
+    let settled = settle(case, sent, spoken, &answered.judged, strict.json());
+    let (answers, ends) = settled.map_err(|refusal| refusal.with_facts(facts.clone()))?;
     let written = if rewritten.is_some() { Written::ByGateway } else { Written::ByAgent };
     let body = rewritten.as_ref().unwrap_or(&answered.judged).clone();
     Ok((ReplyPermit::listed(facts, status, body, written).answering(answers), ends))
+}
+
+/// A permitted message of a server.
+struct Spoken {
+    kind: Kind,
+    operation: Operation,
+    id: Option<RpcId>,
+}
+
+/// Records the effect of a permitted message on the open requests. An answer takes the right to its request.
+fn settle(
+    case: &Inspection<'_>,
+    sent: &Sent,
+    spoken: Spoken,
+    body: &Bytes,
+    json: &Json<'_>,
+) -> Result<(Option<Answer>, Ends), Refusal> {
+    let Spoken { kind, operation, id } = spoken;
+    match (kind, id) {
+        (Kind::Response, Some(id)) => {
+            let answer = sent.right.begin(Digest::of(body))?;
+            case.state.mcp_sessions.answered(sent, &id);
+            if operation == Operation::Discover {
+                case.state.tools.speaks(&case.route.receiver, carried(json));
+            }
+            Ok((answer, Ends::Answer))
+        }
+        (Kind::Request, Some(id)) => {
+            let asks = case.state.mcp_sessions.server_asks(sent, id, operation, Digest::of(body));
+            asks.map_err(NotFree::refusal)?;
+            Ok((None, Ends::Nothing))
+        }
+        _ => {
+            withdraw(case, sent, operation, json);
+            let waits = operation == Operation::SubscriptionsAcknowledged;
+            Ok((None, if waits { Ends::Waiting } else { Ends::Nothing }))
+        }
+    }
 }
 
 /// The refusal of an answer. An error takes the answer right too, when it is delivered.
@@ -366,7 +360,7 @@ fn failed_before(before: &Sent, id: RpcId, refusal: Refusal) -> Refusal {
 }
 
 /// The supported versions among those that a server names.
-fn spoken(answer: &Json<'_>) -> Vec<Revision> {
+fn carried(answer: &Json<'_>) -> Vec<Revision> {
     let result = answer.as_object().and_then(|answer| answer.get("result")?.as_object());
     let named = result.and_then(|result| result.get("supportedVersions")?.as_array()).unwrap_or_default();
     let names = |version: &Revision| named.iter().any(|name| name.as_str() == Some(version.as_str()));
@@ -385,18 +379,6 @@ fn withdraw(case: &Inspection<'_>, sent: &Sent, operation: Operation, message: &
     if let Some(id) = id {
         case.state.mcp_sessions.withdrawn(sent, &id);
     }
-}
-
-fn no_question(not: NotFree) -> Refusal {
-    if not == NotFree::Used {
-        return Refusal::new(
-            Code::Malformed,
-            "the server asks under the id of another question that is open",
-        )
-        .with_hint("give each request of a session an id of its own, as MCP demands");
-    }
-    Refusal::new(Code::RateLimited, "the server asks more than is kept track of")
-        .with_hint("answer what the server asked before; if that was all, ask the operator: too many agents have sessions here")
 }
 
 fn asked<'s>(case: &Inspection<'_>, sent: &'s Sent) -> Result<&'s Asked, Refusal> {

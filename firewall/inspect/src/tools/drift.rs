@@ -1,7 +1,7 @@
 //! Memory of servers' own descriptions: drifted tools, and supported versions.
 
 use super::lists::Begun;
-use crate::{InspectLimits, Route, owners::Pages};
+use crate::{Code, InspectLimits, Refusal, Remedy, Route, owners::Pages};
 use semgate_protocol::mcp::Revision;
 use std::{
     collections::{HashMap, HashSet},
@@ -175,6 +175,43 @@ impl fmt::Debug for ToolWatch {
 impl Default for ToolWatch {
     fn default() -> Self {
         Self::with_limits(&InspectLimits::default())
+    }
+}
+
+impl NotAsSigned {
+    /// The refusal of a call of the task with this name.
+    pub(super) fn refusal(self, name: &str) -> Refusal {
+        let (reason, hint, detail) = match self {
+            Self::Drifted => (
+                "the server describes this tool otherwise than it was signed",
+                "ask the operator: the tool has to be reviewed and its context published again",
+                format!("the last `tools/list` had another `{name}`"),
+            ),
+            Self::Changed => (
+                "the server said that its tools changed, and has not listed this one since",
+                "list the tools: one that is described as signed can be called then",
+                format!(
+                    "no `tools/list` since the last `list_changed`, or since it drifted elsewhere, had `{name}`"
+                ),
+            ),
+            Self::Old => (
+                "the server has not listed this tool for longer than this gateway trusts a list",
+                "list the tools: one that is described as signed can be called then",
+                format!("no `tools/list` within `limits.tool_list_seconds` had `{name}`"),
+            ),
+            Self::Unseen => (
+                "contexts of this route differ in what they sign of this tool, and no list has told which it is",
+                "list the tools: one that is described as the named context signs it can be called then",
+                format!("no `tools/list` had `{name}` so far"),
+            ),
+            Self::Unkept => (
+                "the tools of the server drifted or changed, and that cannot be kept over a restart",
+                "ask the operator: the state directory of the gateway has to take writes; then list the tools",
+                "it is written again with each `tools/list`".to_owned(),
+            ),
+        };
+        let refusal = Refusal::new(Code::ToolDrift, reason).with_hint(hint).with_detail(detail);
+        if self == Self::Drifted { refusal } else { refusal.with_remedy(Remedy::ListTools) }
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Asked, Call, FaultKind, GatewayAnswer, Message, MessageFault, Protocol, Reading, Reply, ReplyKind,
-    ReplyTo, RequestBytes, RpcId, StreamRules, mcp,
+    ReplyTo, RequestBytes, RpcId, StreamRules, Traits, Turns, mcp,
     member::Read,
     removal::{Walk, a2a_message},
 };
@@ -50,7 +50,28 @@ pub(crate) const JSON_RPC: A2a<JsonRpc> = A2a(PhantomData);
 pub(crate) const REST: A2a<Rest> = A2a(PhantomData);
 pub(crate) const GRPC: A2a<Grpc> = A2a(PhantomData);
 
+/// The hint for a request in a version that is not carried.
+pub(crate) const VERSION_HINT: &str = "name a version that this address speaks, such as `A2A-Version: 1.0`";
+
+impl<T: Transport> A2a<T> {
+    const TRAITS: Traits = Traits {
+        params_path: if T::RPC { "/params" } else { "" },
+        request_bytes: T::BYTES,
+        turns: Turns::Threads,
+        stream: StreamRules::Task,
+        calls_tools: false,
+        names_context_in_replies: false,
+        claim_hint: "",
+        version_hint: VERSION_HINT,
+        form_hint: "send exactly the members that docs/spec/a2a-binding.md lists, and nothing else",
+    };
+}
+
 impl<T: Transport> Protocol for A2a<T> {
+    fn traits(&self) -> &'static Traits {
+        &Self::TRAITS
+    }
+
     fn vocabulary(&self) -> Option<(&'static str, semgate_contexts::Version)> {
         Some(("a2a", semgate_contexts::Version::new(1, 0)))
     }
@@ -89,14 +110,6 @@ impl<T: Transport> Protocol for A2a<T> {
         if T::RPC { rpc_id(json) } else { None }
     }
 
-    fn params_path(&self) -> &'static str {
-        if T::RPC { "/params" } else { "" }
-    }
-
-    fn request_bytes(&self) -> RequestBytes {
-        T::BYTES
-    }
-
     fn remove<'j>(&self, walk: &mut Walk<'_, 'j>, json: &'j Json<'j>) {
         a2a_message(walk, json);
     }
@@ -125,20 +138,12 @@ impl<T: Transport> Protocol for A2a<T> {
         operation.is_some_and(Operation::sends)
     }
 
-    fn stream(&self) -> StreamRules {
-        StreamRules::Task
-    }
-
     fn waives_lock(&self, message: &Message<'_>) -> bool {
         message.operation.is_some_and(|operation| !operation.sends())
     }
 
     fn claim_pointer(&self, location: &str, extension: &str) -> String {
         format!("{location}/{extension}/context")
-    }
-
-    fn form_hint(&self) -> &'static str {
-        "send exactly the members that docs/spec/a2a-binding.md lists, and nothing else"
     }
 
     fn fault_hint(&self, fault: &MessageFault, call: &Call, versions: &[Version]) -> Option<&'static str> {

@@ -2,8 +2,8 @@
 
 use super::{Operation, Revision, Speaker, Verb, answer, event, request, response, response_id, session};
 use crate::{
-    Asked, Call, GatewayAnswer, Message, MessageFault, Protocol, Reading, Reply, ReplyKind, ReplyTo, RpcId,
-    StreamRules, Vocabulary, a2a,
+    Asked, Call, GatewayAnswer, Message, MessageFault, Protocol, Reading, Reply, ReplyKind, ReplyTo,
+    RequestBytes, RpcId, StreamRules, Traits, Turns, Vocabulary, a2a,
     member::Read,
     removal::{Walk, mcp_message},
 };
@@ -19,6 +19,20 @@ const WITHOUT_LOCK: [&str; 7] =
     ["Initialize", "Initialized", "Discover", "Ping", "ListTools", "Listen", "Cancelled"];
 
 impl Protocol for Mcp {
+    fn traits(&self) -> &'static Traits {
+        &Traits {
+            params_path: "/params",
+            request_bytes: RequestBytes::Judged,
+            turns: Turns::Threads,
+            stream: StreamRules::Server,
+            calls_tools: true,
+            names_context_in_replies: false,
+            claim_hint: " in `_meta`, `{\"dev.semgate/l9\": {\"context\": …}}`,",
+            version_hint: "name a version of MCP that this address speaks: `2026-07-28`, or in a session `2025-11-25` or `2025-06-18`",
+            form_hint: "send exactly the members that docs/spec/mcp-binding.md lists, and nothing else",
+        }
+    }
+
     fn vocabulary(&self) -> Option<(&'static str, semgate_contexts::Version)> {
         Some(("mcp", semgate_contexts::Version::new(1, 0)))
     }
@@ -68,10 +82,6 @@ impl Protocol for Mcp {
         super::rpc_id(json)
     }
 
-    fn params_path(&self) -> &'static str {
-        "/params"
-    }
-
     fn remove<'j>(&self, walk: &mut Walk<'_, 'j>, json: &'j Json<'j>) {
         mcp_message(walk, json);
     }
@@ -98,28 +108,8 @@ impl Protocol for Mcp {
         false
     }
 
-    fn stream(&self) -> StreamRules {
-        StreamRules::Server
-    }
-
-    fn calls_tools(&self) -> bool {
-        true
-    }
-
     fn waives_lock(&self, message: &Message<'_>) -> bool {
         let mut instances = message.instances.iter();
         instances.all(|one| one.of == Vocabulary::Protocol && WITHOUT_LOCK.contains(&one.name))
-    }
-
-    fn claim_hint(&self) -> &'static str {
-        " in `_meta`, `{\"dev.semgate/l9\": {\"context\": …}}`,"
-    }
-
-    fn version_hint(&self) -> &'static str {
-        "name a version of MCP that this address speaks: `2026-07-28`, or in a session `2025-11-25` or `2025-06-18`"
-    }
-
-    fn form_hint(&self) -> &'static str {
-        "send exactly the members that docs/spec/mcp-binding.md lists, and nothing else"
     }
 }
